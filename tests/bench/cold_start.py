@@ -14,6 +14,7 @@ import random
 import subprocess
 import sys
 import time
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 RUNS = 8
 FILTER_TARGET, BIND_TARGET = 1.5, 1.6
 ADDRESS = "https://dynamodb.eu-central-1.amazonaws.com/"
+SERVER = "https://127.0.0.1:9"
 CACHE_TABLE, LEDGER_TABLE = "cache", "ledger"
 PROJECT = Path(__file__).resolve().parents[2]
 
@@ -63,8 +65,8 @@ def families() -> Iterator[Family]:
 
 
 def figures() -> Iterator[Figure]:
-    """Of filter with label-priority, 5,000 nodes and 150,000 pods in the cache, and of a counted bind without a
-    cluster."""
+    """Of filter with label-priority, 5,000 nodes and 150,000 pods in the cache, and of a bind with a ledger, whose
+    cluster refuses the connection: with a kubeconfig, and with the address and authority of an EKS cluster."""
     from tests.bench.cold_load import kept
     from tests.bench.functions import write_chunks
 
@@ -78,6 +80,7 @@ def beside_floor(directory: Path, chunks: Chunks, runs: int = RUNS) -> Iterator[
     from tests.bench import cluster
     from tests.bench.calls import event
     from tests.bench.large_cluster import NODES, node_name
+    from tests.builders.certificates import self_signed
     from tests.builders.kubeconfigs import kubeconfig_for
 
     body = {"PodName": "train-0", "PodNamespace": "ml", "PodUID": "uid", "Node": "n10"}
@@ -85,11 +88,21 @@ def beside_floor(directory: Path, chunks: Chunks, runs: int = RUNS) -> Iterator[
     names = [node_name(index) for index in range(NODES)]
     (directory / "filter").write_bytes(event("filter", cluster.pod_manifest(0), names))
     with dynamodb_over_http(chunks) as url:
-        variables = _variables(url, kubeconfig_for("https://127.0.0.1:9", directory))
+        variables = _variables(url)
+        certificate, _ = self_signed(directory, "cluster")
+        eks = {
+            "BERTH_EKS_CLUSTER": "cluster",
+            "BERTH_EKS_ENDPOINT": SERVER,
+            "BERTH_EKS_CERTIFICATE_AUTHORITY": b64encode(certificate.read_bytes()).decode(),
+            "BERTH_EKS_REGION": "eu-central-1",
+        }
+        kubeconfig = {"BERTH_KUBECONFIG": str(kubeconfig_for(SERVER, directory))}
+        bind = partial(_seconds, "-c", FUNCTION, *_arguments("bind", directory))
         measured: dict[str, Callable[[], float]] = {
             "floor": partial(_seconds, "-c", FLOOR, variables=variables),
             "filter": partial(_seconds, "-c", FUNCTION, *_arguments("filter", directory), variables=variables),
-            "bind": partial(_seconds, "-c", FUNCTION, *_arguments("bind", directory), variables=variables),
+            "bind": partial(bind, variables={**variables, **kubeconfig}),
+            "bind_eks": partial(bind, variables={**variables, **eks}),
         }
         taken = {name: [measure()] for name, measure in measured.items()}
         for _ in range(runs - 1):
@@ -97,7 +110,7 @@ def beside_floor(directory: Path, chunks: Chunks, runs: int = RUNS) -> Iterator[
                 taken[name].append(measure())
     least = {name: min(times) for name, times in taken.items()}
     yield Figure("cold.floor", least["floor"] * 1000, "ms")
-    for function, target in (("filter", FILTER_TARGET), ("bind", BIND_TARGET)):
+    for function, target in (("filter", FILTER_TARGET), ("bind", BIND_TARGET), ("bind_eks", BIND_TARGET)):
         yield Figure(f"cold.{function}", least[function] * 1000, "ms")
         yield Figure(f"cold.{function}.ratio", least[function] / least["floor"], "x", target)
 
@@ -106,7 +119,7 @@ def _arguments(function: str, directory: Path) -> tuple[str, str]:
     return str(PROJECT / "functions" / function / "app.py"), str(directory / function)
 
 
-def _variables(url: str, kubeconfig: Path) -> Mapping[str, str]:
+def _variables(url: str) -> Mapping[str, str]:
     from tests.bench.functions import ENVIRONMENT
 
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "BERTH_"))}
@@ -118,7 +131,6 @@ def _variables(url: str, kubeconfig: Path) -> Mapping[str, str]:
             "BERTH_CACHE_TABLE": CACHE_TABLE,
             "BERTH_LEDGER_TABLE": LEDGER_TABLE,
             "BERTH_CONFIGURATION": '{"profile": "label-priority"}',
-            "BERTH_KUBECONFIG": str(kubeconfig),
         }
     )
 

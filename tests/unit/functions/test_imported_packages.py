@@ -52,10 +52,22 @@ print(*sys.modules.keys() - before, sep="\\n")
 """
 
 
-def imported(*functions: str) -> set[str]:
+NOT_OF_BIND = (
+    "berth.cluster.dump",
+    "berth.cluster.field_projection",
+    "berth.cluster.watch",
+    "berth.pod_events",
+    "berth.reservations.reconciler",
+    "berth.runtime.watcher",
+    "berth.scheduling_queue",
+)
+EKS = {"BERTH_EKS_CLUSTER": "prod", "BERTH_KUBECONFIG_SECRET": ""}
+
+
+def imported(*functions: str, **variables: str) -> set[str]:
     """The names of all modules that these functions import."""
     handlers = [str(PROJECT / "functions" / function / "app.py") for function in functions]
-    return set(run("-c", PROGRAM, *handlers, **KEYS))
+    return set(run("-c", PROGRAM, *handlers, **(KEYS | variables)))
 
 
 def packages(modules: set[str]) -> set[str]:
@@ -78,6 +90,19 @@ OTHERS = {handler.parent.name for handler in PROJECT.glob("functions/*/app.py")}
 def test_functions_import_no_other_packages(functions: set[str], allowed: set[str]) -> None:
     """boto3 with s3transfer, and the X-Ray SDK where tracing is off, are what once was imported."""
     assert packages(imported(*sorted(functions))) - allowed == set()
+
+
+def test_bind_on_eks_imports_neither_kubernetes_client_nor_parts_of_the_watcher() -> None:
+    """The client takes a third of its start, and only a kubeconfig needs it."""
+    modules = imported("bind", **EKS)
+    assert packages(modules) - EVERY_FUNCTION == set()
+    assert [module for module in sorted(modules) if module.startswith(NOT_OF_BIND)] == []
+    assert modules & PLUGINS == set()
+
+
+def test_bind_imports_kubernetes_client_for_kubeconfig_while_it_starts() -> None:
+    """SnapStart's snapshot has it then."""
+    assert "kubernetes" in packages(imported("bind"))
 
 
 PLUGINS = {type(found.plugin(found.args())).__module__ for found in REGISTRY.values()}

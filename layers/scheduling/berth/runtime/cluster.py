@@ -1,4 +1,8 @@
-"""The cluster that the settings name. Imports the Kubernetes client: only for functions that have its layer."""
+"""The cluster that the settings name.
+
+Only for functions that have the layer with the Kubernetes client, which a kubeconfig needs. What only the watcher does,
+and what a dump needs, is imported where it is asked for: bind starts without it.
+"""
 
 from __future__ import annotations
 
@@ -8,35 +12,30 @@ import time
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from botocore.session import Session
-from kubernetes.client import Configuration
 
-from berth.cluster.api_server import kubeconfig
-from berth.cluster.api_server.access import Access
+from berth.cluster.api_server.access import Access, Server
 from berth.cluster.api_server.client import ApiServer
 from berth.cluster.api_server.eks import EksSettings, from_eks
 from berth.cluster.api_server.service_account import from_service_account
-from berth.cluster.dump.dump_cluster import DumpCluster, DumpReservedPods
-from berth.cluster.field_projection import RequiredFields
 from berth.cluster.kubernetes_binder import KubernetesBinder
-from berth.cluster.kubernetes_cluster import KubernetesCluster, ListedCluster, user_info
 from berth.cluster.kubernetes_ledger_lease import KubernetesLedgerLease
-from berth.cluster.kubernetes_pod_events import KubernetesPodEvents
-from berth.cluster.kubernetes_reserved_pods import KubernetesReservedPods
-from berth.extender.ports import PodBinder
-from berth.ledger_holder.lease import LedgerLease
 from berth.nodecache.feed.cluster import Cluster, ClusterUnavailable
-from berth.pod_events.pod_event import NoPodEvents, PodEventWriter
-from berth.reservations.reconciler.reserved_pods import ReservedPods
 from berth.runtime.adapters import CALLS
 from berth.runtime.aws_clients import aws_client
 from berth.runtime.settings import ClusterSettings, WatcherMode
 from berth.scheduling.configuration.node_cache import WakeUp
-from berth.scheduling.policy import Policy
-from berth.scheduling_queue.kubernetes_queue import KubernetesObjectQueue, KubernetesPodQueue
-from berth.scheduling_queue.queue import NoSchedulingQueue, SchedulingQueue
+
+if TYPE_CHECKING:
+    from berth.cluster.dump.dump_cluster import DumpCluster
+    from berth.extender.ports import PodBinder
+    from berth.ledger_holder.lease import LedgerLease
+    from berth.pod_events.pod_event import PodEventWriter
+    from berth.reservations.reconciler.reserved_pods import ReservedPods
+    from berth.scheduling.policy import Policy
+    from berth.scheduling_queue.queue import SchedulingQueue
 
 USER_SECONDS = 5.0
 """For the request that asks for the user."""
@@ -82,10 +81,16 @@ class KubernetesConnection(Connection):
         return self._binder
 
     def cluster(self, policy: Policy, mode: WatcherMode) -> Cluster:
+        from berth.cluster.field_projection import RequiredFields
+        from berth.cluster.kubernetes_cluster import KubernetesCluster, ListedCluster
+
         cluster = KubernetesCluster(self._api, RequiredFields.of(policy), time.time, random.random)
         return ListedCluster(cluster) if mode is WatcherMode.PERIODIC else cluster
 
     def queue(self, wake_up: WakeUp) -> SchedulingQueue:
+        from berth.scheduling_queue.kubernetes_queue import KubernetesObjectQueue, KubernetesPodQueue
+        from berth.scheduling_queue.queue import NoSchedulingQueue
+
         match wake_up:
             case WakeUp.OBJECT:
                 return KubernetesObjectQueue(self._api, time.time)
@@ -96,13 +101,19 @@ class KubernetesConnection(Connection):
 
     @property
     def reserved_pods(self) -> ReservedPods:
+        from berth.cluster.kubernetes_reserved_pods import KubernetesReservedPods
+
         # Connections of its own: what hangs there must not hold up a publication.
         return KubernetesReservedPods(self._api.separate(), time.time)
 
     def pod_events(self, instance: str) -> PodEventWriter:
+        from berth.cluster.kubernetes_pod_events import KubernetesPodEvents
+
         return KubernetesPodEvents(self._api.separate(), instance)
 
     def user(self) -> Mapping[str, object]:
+        from berth.cluster.kubernetes_cluster import user_info
+
         return user_info(self._api, USER_SECONDS)
 
     @property
@@ -125,13 +136,19 @@ class DumpConnection(Connection):
         return self._dump
 
     def queue(self, wake_up: WakeUp) -> SchedulingQueue:
+        from berth.scheduling_queue.queue import NoSchedulingQueue
+
         return NoSchedulingQueue()
 
     @property
     def reserved_pods(self) -> ReservedPods:
+        from berth.cluster.dump.dump_cluster import DumpReservedPods
+
         return DumpReservedPods(self._dump)
 
     def pod_events(self, instance: str) -> PodEventWriter:
+        from berth.pod_events.pod_event import NoPodEvents
+
         return NoPodEvents()
 
     def user(self) -> None:
@@ -142,22 +159,25 @@ class DumpConnection(Connection):
         return None
 
 
+def import_kubernetes_client(settings: ClusterSettings) -> None:
+    """Import what a kubeconfig needs, if there is one. While a function starts: then SnapStart's snapshot has it."""
+    if settings.kubeconfig is not None or settings.kubeconfig_secret:
+        from berth.cluster.api_server import kubeconfig  # noqa: F401
+
+
 @cache
 def connect(settings: ClusterSettings) -> Connection:
     """Connected once per warm environment, by the first call: it reads the secret. Raises ClusterUnavailable."""
     if settings.dump is not None:
         return DumpConnection(_dump(settings.dump))
     # Wall time: a monotonic clock stands still while the environment is frozen, and that is what kills sockets.
-    return KubernetesConnection(ApiServer(Access(_configuration(settings)), time.time))
+    return KubernetesConnection(ApiServer(Access(_server(settings)), time.time))
 
 
-def _configuration(settings: ClusterSettings) -> Callable[[], Configuration]:
+def _server(settings: ClusterSettings) -> Callable[[], Server]:
     """Where credentials come from; asked again when the API server no longer accepts what it gave."""
-    if settings.kubeconfig is not None:
-        return partial(kubeconfig.from_file, settings.kubeconfig)
-    if settings.kubeconfig_secret:
-        client = aws_client("secretsmanager", CALLS)
-        return partial(kubeconfig.from_secret, client, settings.kubeconfig_secret)
+    if settings.kubeconfig is not None or settings.kubeconfig_secret:
+        return _of_kubeconfig(settings.kubeconfig, settings.kubeconfig_secret)
     if settings.in_cluster:
         return partial(from_service_account, os.environ, time.time)
     try:
@@ -169,7 +189,17 @@ def _configuration(settings: ClusterSettings) -> Callable[[], Configuration]:
     return partial(from_eks, eks, Session().get_credentials, time.time)
 
 
+def _of_kubeconfig(file: Path | None, secret: str) -> Callable[[], Server]:
+    from berth.cluster.api_server import kubeconfig
+
+    if file is not None:
+        return partial(kubeconfig.from_file, file)
+    return partial(kubeconfig.from_secret, aws_client("secretsmanager", CALLS), secret)
+
+
 @cache
 def _dump(path: Path) -> DumpCluster:
     """One cluster per file and process, so that the watcher sees the cluster in which bind binds."""
+    from berth.cluster.dump.dump_cluster import DumpCluster
+
     return DumpCluster(path)

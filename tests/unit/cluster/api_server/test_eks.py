@@ -14,7 +14,7 @@ import pytest
 from botocore.credentials import Credentials, ReadOnlyCredentials
 from botocore.exceptions import ClientError, CredentialRetrievalError
 
-from berth.cluster.api_server.access import Access
+from berth.cluster.api_server.access import Access, authorization
 from berth.cluster.api_server.client import ApiServer, ApiServerUnreachable, CredentialsUnavailable
 from berth.cluster.api_server.eks import EksSettings, eks_token, from_eks
 from tests.builders.certificates import self_signed
@@ -36,10 +36,10 @@ def settings(**changed: str) -> EksSettings:
     return EksSettings(**(fields | changed))
 
 
-def token_of(authorization: str | None) -> str:
+def token_of(header: str | None) -> str:
     """The URL in a bearer token."""
-    assert authorization is not None
-    prefix, _, encoded = authorization.partition("k8s-aws-v1.")
+    assert header is not None
+    prefix, _, encoded = header.partition("k8s-aws-v1.")
     assert prefix == "Bearer "
     assert "=" not in encoded
     return base64.urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)).decode()
@@ -53,10 +53,9 @@ def test_token_equals_recorded_request() -> None:
 
 
 def test_reads_endpoint_and_authority_from_settings() -> None:
-    configuration = from_eks(settings(endpoint="https://eks.example/"), lambda: KEYS, HandDrivenClock())
-    assert configuration.host == "https://eks.example"
-    assert configuration.ca_cert_data == PEM
-    assert configuration.verify_ssl is True
+    server = from_eks(settings(endpoint="https://eks.example/"), lambda: KEYS, HandDrivenClock())
+    assert server.host == "https://eks.example"
+    assert server.authority == PEM
 
 
 @pytest.mark.parametrize(
@@ -71,18 +70,18 @@ def test_reads_endpoint_and_authority_from_settings() -> None:
 )
 def test_mints_new_token_well_before_15_minutes(seconds: float, same: bool) -> None:
     clock = HandDrivenClock()
-    configuration = from_eks(settings(), lambda: KEYS, clock)
-    first = configuration.get_api_key_with_prefix("BearerToken")
+    server = from_eks(settings(), lambda: KEYS, clock)
+    first = authorization(server)
     clock.advance(seconds)
-    assert (configuration.get_api_key_with_prefix("BearerToken") == first) is same
+    assert (authorization(server) == first) is same
 
 
 def test_signs_token_with_current_credentials() -> None:
     clock, keys = HandDrivenClock(), iter([KEYS, Credentials("AKIDROTATED", SECRET_KEY, "other")])
-    configuration = from_eks(settings(), lambda: next(keys), clock)
-    assert "AKIDEXAMPLE" in token_of(configuration.get_api_key_with_prefix("BearerToken"))
+    server = from_eks(settings(), lambda: next(keys), clock)
+    assert "AKIDEXAMPLE" in token_of(authorization(server)["Authorization"])
     clock.advance(600)
-    assert "AKIDROTATED" in token_of(configuration.get_api_key_with_prefix("BearerToken"))
+    assert "AKIDROTATED" in token_of(authorization(server)["Authorization"])
 
 
 @pytest.mark.parametrize(

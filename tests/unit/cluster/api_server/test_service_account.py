@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from kubernetes.client import Configuration
 
+from berth.cluster.api_server.access import authorization
 from berth.cluster.api_server.service_account import from_service_account
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from tests.fakes.clock import HandDrivenClock
@@ -21,17 +21,11 @@ def mount(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def token(configuration: Configuration) -> str | None:
-    value: str | None = configuration.get_api_key_with_prefix("BearerToken", "authorization")
-    return value
-
-
 def test_reads_server_token_and_authority(mount: Path) -> None:
-    configuration = from_service_account(ENVIRON, HandDrivenClock(), mount)
-    assert configuration.host == "https://10.0.0.1:443"
-    assert configuration.ssl_ca_cert == str(mount / "ca.crt")
-    assert configuration.verify_ssl is True
-    assert token(configuration) == "Bearer token-1"
+    server = from_service_account(ENVIRON, HandDrivenClock(), mount)
+    assert server.host == "https://10.0.0.1:443"
+    assert server.authority == mount / "ca.crt"
+    assert authorization(server) == {"Authorization": "Bearer token-1"}
 
 
 def test_puts_ipv6_address_into_brackets(mount: Path) -> None:
@@ -49,10 +43,10 @@ def test_puts_ipv6_address_into_brackets(mount: Path) -> None:
 )
 def test_reads_token_again(mount: Path, seconds: float, wanted: str) -> None:
     clock = HandDrivenClock()
-    configuration = from_service_account(ENVIRON, clock, mount)
+    server = from_service_account(ENVIRON, clock, mount)
     (mount / "token").write_text("token-2")
     clock.advance(seconds)
-    assert token(configuration) == wanted
+    assert authorization(server) == {"Authorization": wanted}
 
 
 @pytest.mark.parametrize(

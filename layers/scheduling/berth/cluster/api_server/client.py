@@ -2,8 +2,8 @@
 
 Nothing is repeated but what the server answered with 401, once, as the same user with fresh credentials.
 
-Authentication and TLS are the official client's. Its models are not used: they validate an answer after the server has
-acted on the request, and cost more than the call.
+With a kubeconfig, authentication and TLS are the official client's. Its models are not used: they validate an answer
+after the server has acted on the request, and cost more than the call.
 """
 
 from __future__ import annotations
@@ -25,12 +25,11 @@ from urllib.parse import urlencode
 
 import orjson
 
-from berth.cluster.api_server.access import Access, authorization
+from berth.cluster.api_server.access import Access, Server, authorization
 from berth.cluster.api_server.connections import Connections
 from berth.nodecache.feed.cluster import ClusterUnavailable
 
 if TYPE_CHECKING:
-    from kubernetes.client import Configuration
     from urllib3.response import BaseHTTPResponse
 
 
@@ -154,9 +153,9 @@ class Answer:
 
 
 class ApiServer:
-    """May be shared between threads. A Configuration is an Access that cannot be renewed."""
+    """May be shared between threads. A Server is an Access that cannot be renewed."""
 
-    def __init__(self, access: Access | Configuration, clock: Callable[[], float]) -> None:
+    def __init__(self, access: Access | Server, clock: Callable[[], float]) -> None:
         self._access = access if isinstance(access, Access) else Access(lambda: access)
         self._clock = clock
         self._lock = Lock()
@@ -189,7 +188,7 @@ class ApiServer:
         started = self._clock()
         content = None if body is None else orjson.dumps(body)
 
-        def send(configuration: Configuration) -> BaseHTTPResponse:
+        def send(configuration: Server) -> BaseHTTPResponse:
             left = timeout - (self._clock() - started)
             if left <= 0:
                 raise ApiServerUnreachable(f"{configuration.host} did not answer in time")
@@ -214,7 +213,7 @@ class ApiServer:
         except urllib3.exceptions.HTTPError as error:
             raise unreachable(error, self._access.configuration.host) from error
 
-    def _with_fresh_credentials(self, send: Callable[[Configuration], BaseHTTPResponse]) -> BaseHTTPResponse:
+    def _with_fresh_credentials(self, send: Callable[[Server], BaseHTTPResponse]) -> BaseHTTPResponse:
         configuration = self._access.configuration
         try:
             response = send(configuration)
@@ -227,7 +226,7 @@ class ApiServer:
 
     def _send(
         self,
-        configuration: Configuration,
+        configuration: Server,
         method: str,
         path: str,
         query: Mapping[str, str] | None,
@@ -254,7 +253,7 @@ class ApiServer:
         except urllib3.exceptions.HTTPError as error:
             raise unreachable(error, configuration.host) from error
 
-    def _pool_for(self, configuration: Configuration) -> urllib3.PoolManager:
+    def _pool_for(self, configuration: Server) -> urllib3.PoolManager:
         with self._lock:
             now = self._clock()
             if configuration is not self._configuration:

@@ -1,4 +1,4 @@
-"""Connections that another thread can end: the official client's pool, with its sockets kept in sight.
+"""Connections that another thread can end: a server's pool, with its sockets kept in sight.
 
 A thread that waits for an API server, be it for a page or for the next event of a watch, is woken by nothing but its
 socket. The time a connection takes to be made is not covered: the caller's timeout bounds it.
@@ -10,14 +10,16 @@ import socket
 from contextlib import suppress
 from threading import Lock
 from typing import TYPE_CHECKING, ClassVar
+from urllib.request import getproxies
 from weakref import WeakSet
 
-from kubernetes.client.rest import RESTClientObject
 from urllib3.connection import HTTPConnection
+
+from berth.cluster.api_server.access import Server
+from berth.cluster.api_server.bearer import BearerServer
 
 if TYPE_CHECKING:
     import urllib3
-    from kubernetes.client import Configuration
     from urllib3 import HTTPConnectionPool
 
 MAX_IDLE = 16
@@ -36,9 +38,9 @@ class Connections:
         self._lock = Lock()
         self._closed = False
 
-    def pool(self, configuration: Configuration) -> urllib3.PoolManager:
-        """A new pool with this configuration's TLS and proxy."""
-        pool: urllib3.PoolManager = RESTClientObject(configuration).pool_manager
+    def pool(self, server: Server) -> urllib3.PoolManager:
+        """A new pool with this server's TLS and proxy."""
+        pool = _pool_of(server)
         pool.connection_pool_kw["maxsize"] = MAX_IDLE
         # Subclasses of whatever the pool would use: behind a SOCKS proxy that is not urllib3's default.
         classes: dict[str, type[HTTPConnectionPool]] = pool.pool_classes_by_scheme
@@ -65,6 +67,18 @@ class Connections:
 
     def _in_sight(self, base: type) -> type:
         return type(base.__name__, (_Connection, base), {"connections": self})
+
+
+def _pool_of(server: Server) -> urllib3.PoolManager:
+    if isinstance(server, BearerServer):
+        if not getproxies():
+            return server.pool()
+        # The client knows kinds of proxies, and which servers they are not for.
+        server = server.configuration()
+    from kubernetes.client.rest import RESTClientObject
+
+    pool: urllib3.PoolManager = RESTClientObject(server).pool_manager
+    return pool
 
 
 class _Connection(HTTPConnection):

@@ -13,8 +13,8 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from botocore.exceptions import BotoCoreError, ClientError
-from kubernetes.client import Configuration
 
+from berth.cluster.api_server.bearer import BearerServer
 from berth.cluster.api_server.sts import presigned_get_caller_identity
 from berth.nodecache.feed.cluster import ClusterUnavailable
 
@@ -62,13 +62,10 @@ class EksSettings:
 
 def from_eks(
     settings: EksSettings, credentials: Callable[[], Credentials | None], clock: Callable[[], float]
-) -> Configuration:
+) -> BearerServer:
     """`credentials` is a session's get_credentials. `clock` is wall time: STS compares it with its own."""
-    configuration = Configuration()
-    configuration.host = settings.endpoint.rstrip("/")
-    configuration.ca_cert_data = settings.certificate_authority()
-    configuration.refresh_api_key_hook = _Token(settings, credentials, clock).refresh  # type: ignore[assignment]  # declared None
-    return configuration
+    token = _Token(settings, credentials, clock)
+    return BearerServer(settings.endpoint.rstrip("/"), settings.certificate_authority(), token.current)
 
 
 def eks_token(settings: EksSettings, credentials: ReadOnlyCredentials, at: float) -> str:
@@ -90,15 +87,16 @@ class _Token:
         self._clock = clock
         self._lock = Lock()
         self._minted_at: float | None = None
+        self._token = ""
 
-    def refresh(self, configuration: Configuration) -> None:
+    def current(self) -> str:
         with self._lock:
             now = self._clock()
             # Also when the clock was set back: a token from the future is refused.
             if self._minted_at is None or not 0 <= now - self._minted_at < RENEW_SECONDS:
-                token = eks_token(self._settings, self._frozen_credentials(), now)
-                configuration.api_key["BearerToken"] = f"Bearer {token}"
+                self._token = eks_token(self._settings, self._frozen_credentials(), now)
                 self._minted_at = now
+            return self._token
 
     def _frozen_credentials(self) -> ReadOnlyCredentials:
         try:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from kubernetes.client import Configuration
-
+from berth.cluster.api_server.bearer import BearerServer
 from berth.nodecache.feed.cluster import ClusterUnavailable
 
 MOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
@@ -14,22 +13,19 @@ REREAD_SECONDS = 60.0
 """As client-go does. The kubelet replaces a token when a fifth of its life is left, minutes at the least."""
 
 
-def from_service_account(environ: Mapping[str, str], clock: Callable[[], float], mount: Path = MOUNT) -> Configuration:
+def from_service_account(environ: Mapping[str, str], clock: Callable[[], float], mount: Path = MOUNT) -> BearerServer:
     """Raises ClusterUnavailable."""
     host, port = environ.get("KUBERNETES_SERVICE_HOST"), environ.get("KUBERNETES_SERVICE_PORT")
     if not host or not port:
         raise ClusterUnavailable("KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set: this is not a pod")
-    configuration = Configuration()
-    configuration.host = f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
+    address = f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
     authority = mount / "ca.crt"
     if not _read(authority):
-        # Without one the client would take the system's authorities, and trust a server that is not the cluster's.
+        # Without one TLS would take the system's authorities, and trust a server that is not the cluster's.
         raise ClusterUnavailable(f"{authority} is empty: the service account has no certificate authority")
-    configuration.ssl_ca_cert = str(authority)
     token = _TokenFile(mount / "token", clock)
-    token.refresh(configuration)
-    configuration.refresh_api_key_hook = token.refresh  # type: ignore[assignment]  # declared None
-    return configuration
+    token.current()
+    return BearerServer(address, authority, token.current)
 
 
 class _TokenFile:
@@ -38,17 +34,17 @@ class _TokenFile:
     def __init__(self, path: Path, clock: Callable[[], float]) -> None:
         self._path = path
         self._clock = clock
-        self._read_at: float | None = None
+        self._last: tuple[float, str] | None = None
 
-    def refresh(self, configuration: Configuration) -> None:
-        now = self._clock()
-        if self._read_at is not None and 0 <= now - self._read_at < REREAD_SECONDS:
-            return
+    def current(self) -> str:
+        now, last = self._clock(), self._last
+        if last is not None and 0 <= now - last[0] < REREAD_SECONDS:
+            return last[1]
         token = _read(self._path).strip()
         if not token:
             raise ClusterUnavailable(f"{self._path} is empty: the service account has no token")
-        configuration.api_key["BearerToken"] = f"Bearer {token}"
-        self._read_at = now
+        self._last = now, token
+        return token
 
 
 def _read(path: Path) -> str:
