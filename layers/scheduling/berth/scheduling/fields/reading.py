@@ -48,6 +48,8 @@ def read_object(value: object, path: str) -> Object:
 
 def read_object_list(value: object, path: str) -> list[Object]:
     """A list of objects, or an empty one for null."""
+    if value is None:
+        return []
     return [read_object(item, f"{path}[]") for item in read_list(value, path)]
 
 

@@ -53,9 +53,9 @@ def read_counted(value: object, path: str) -> tuple[dict[str, int], int]:
     found, pods = {}, 0
     for name, amount in read_object(value, path).items():
         if isinstance(amount, str) and len(amount) <= _REMEMBERED_LENGTH:
-            units = _units_of_text(amount, milli=name == CPU)
+            units = _units_of_text(amount, name == CPU)
         else:
-            units = _units_or_none(amount, milli=name == CPU)
+            units = _units_or_none(amount, name == CPU)
         if units is None or not isinstance(name, str):
             raise Malformed(f"{path} has a quantity that cannot be parsed")
         if name == PODS:
@@ -65,7 +65,7 @@ def read_counted(value: object, path: str) -> tuple[dict[str, int], int]:
     return found, pods
 
 
-def _units_or_none(amount: object, *, milli: bool) -> int | None:
+def _units_or_none(amount: object, milli: bool) -> int | None:
     parsed = quantity(amount)
     if isinstance(parsed, Unparsable):
         return None

@@ -75,6 +75,8 @@ class TolerationIndex:
 
 def read_taints(value: object) -> tuple[Taint, ...]:
     """From a node's spec. Raises Malformed."""
+    if value is None:
+        return ()
     path = "Node.spec.taints"
     return tuple(
         Taint(

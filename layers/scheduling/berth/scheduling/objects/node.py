@@ -60,8 +60,9 @@ class NodeInfo:
     def __post_init__(self) -> None:
         if self.usage is UNUSED and self.pods:
             object.__setattr__(self, "usage", UNUSED.plus(self.pods))
-        requested = self.usage.requested
-        free = {name: wrapped(amount - requested.get(name, 0)) for name, amount in self.allocatable.items()}
+        requested, free = self.usage.requested, self.allocatable
+        if requested:
+            free = {name: wrapped(amount - requested.get(name, 0)) for name, amount in free.items()}
         object.__setattr__(self, "free", free)
 
     def with_pods(self, pods: Iterable[Pod]) -> NodeInfo:
@@ -194,6 +195,8 @@ def _read_ready(status: Object) -> str:
 
 def _read_images(status: Object) -> Mapping[str, int]:
     """Sizes by name. Names are interned: nodes of a cluster have much the same images."""
+    if status.get("images") is None:
+        return NOTHING
     found: dict[str, int] = {}
     for image in read_object_list(status.get("images"), "Node.status.images"):
         size = image.get("sizeBytes")
