@@ -29,7 +29,7 @@ from tests.builders.requests import body_of, cache_mode
 from tests.fakes.verbs import Verbs
 
 CLIENT = Path(__file__).with_name("answer_client")
-IN_LAMBDA = EndpointSettings.model_validate({"AWS_LAMBDA_FUNCTION_NAME": "bench", "BERTH_AUTHENTICATION": "basic"})
+IN_LAMBDA = EndpointSettings.from_environ({"AWS_LAMBDA_FUNCTION_NAME": "bench", "BERTH_AUTHENTICATION": "basic"})
 SIZES = (1000, 5000)
 LEVELS = (1, 2, 4, 6, 9)
 CALLS = 50

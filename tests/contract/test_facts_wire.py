@@ -202,7 +202,7 @@ def test_fact_05_gives_up_silent_store_before_schedulers_timeout(
 ) -> None:
     """Its default httpTimeout is 5 s. One read of the table must fail at least a second before."""
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")  # Lambda sets it; a client is not made without one.
-    table: Any = cache_adapters(PolicySettings(BERTH_CACHE_TABLE="t")).tables.cache
+    table: Any = cache_adapters(PolicySettings(cache_table="t")).tables.cache
     config = table._client.meta.config
     attempts = config.retries["total_max_attempts"]
     assert (config.connect_timeout + config.read_timeout) * attempts <= 4

@@ -80,7 +80,7 @@ def test_environment_matches_function_settings(
     functions: dict[str, dict[str, Any]], function: str, settings: list[type[Settings]]
 ) -> None:
     variables = set(functions[function]["Environment"]["Variables"])
-    assert variables <= {field.alias for each in settings for field in each.model_fields.values()}
+    assert variables <= {name for each in settings for found in each.variables().values() for name in found.names}
     given = variables - {"BERTH_CONFIGURATION", "BERTH_EKS_CLUSTER"}
     switches = SWITCHES | ({"BERTH_AUTHENTICATION": "basic"} if function == "AuthorizerFunction" else {})
     for each in settings:

@@ -30,7 +30,7 @@ def tables_with_a_node() -> Tables:
 
 
 def test_verbs_with_the_same_tables_share_snapshot_and_verdicts() -> None:
-    settings, opened = PolicySettings(BERTH_CACHE_TABLE="t"), tables_with_a_node()
+    settings, opened = PolicySettings(cache_table="t"), tables_with_a_node()
     with tables_opened_by(lambda settings, calls: opened):
         first, second = (node_cache(settings, verb).current() for verb in ("filter", "prioritize"))
     assert isinstance(first.cluster, Snapshot)
@@ -41,7 +41,7 @@ def test_verbs_with_the_same_tables_share_snapshot_and_verdicts() -> None:
 @pytest.mark.parametrize("in_process", [False, True])
 def test_verbs_use_a_thread_for_tables_behind_a_network_only(in_process: bool) -> None:
     threads: list[int] = []
-    opened, settings = tables_with_a_node(), PolicySettings(BERTH_CACHE_TABLE="t")
+    opened, settings = tables_with_a_node(), PolicySettings(cache_table="t")
     cache = InterruptedCacheTable(opened.cache, {"head": lambda: threads.append(get_ident())})
     with tables_opened_by(lambda settings, calls: replace(opened, cache=cache, in_process=in_process)):
         node_cache(settings, "filter").current(Deadline(10, monotonic))
@@ -51,7 +51,7 @@ def test_verbs_use_a_thread_for_tables_behind_a_network_only(in_process: bool) -
 
 @pytest.mark.parametrize("configuration", ["", '{"profile": "full"}'])
 def test_verbs_with_tables_of_their_own_share_nothing(configuration: str) -> None:
-    settings = PolicySettings(BERTH_CACHE_TABLE="t", BERTH_CONFIGURATION=configuration)
+    settings = PolicySettings(cache_table="t", configuration=configuration)
     with tables_opened_by(lambda settings, calls: tables_with_a_node()):
         first, second = (node_cache(settings, verb).current() for verb in ("filter", "prioritize"))
     assert first.cluster is not second.cluster

@@ -87,6 +87,31 @@ def test_http_timeout_is_5_seconds_by_default(given: dict[str, str], seconds: fl
             BindSettings, DUMP | {"BERTH_HTTP_TIMEOUT": "5s"}, "BERTH_HTTP_TIMEOUT: ", id="seconds with a unit"
         ),
         pytest.param(
+            ClusterSettings,
+            {"BERTH_IN_CLUSTER": "maybe"},
+            "BERTH_IN_CLUSTER: Input should be a valid boolean",
+            id="neither true nor false",
+        ),
+        pytest.param(
+            PolicySettings,
+            TABLE | {"AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "-1"},
+            "AWS_LAMBDA_FUNCTION_MEMORY_SIZE: Input should be greater than or equal to 0",
+            id="less than no memory",
+        ),
+        pytest.param(
+            PolicySettings,
+            {"AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "1 GB", "BERTH_HTTP_TIMEOUT": "nan"},
+            "BERTH_CACHE_TABLE: Field required; BERTH_HTTP_TIMEOUT: Input should be greater than 1; "
+            "AWS_LAMBDA_FUNCTION_MEMORY_SIZE: Input should be a valid integer",
+            id="several at once",
+        ),
+        pytest.param(
+            BindSettings,
+            DUMP | {"BERTH_LEDGER_TABLE": "ledger"},
+            "BERTH_LEDGER_TABLE needs BERTH_CACHE_TABLE",
+            id="a ledger without a cache for bind",
+        ),
+        pytest.param(
             WatcherSettings,
             TABLE | DUMP | {"BERTH_WATCHER_MODE": "always"},
             "BERTH_WATCHER_MODE: Input should be 'continuous' or 'periodic'",

@@ -1,41 +1,133 @@
-"""The base of all settings: a model of environment variables; and what every caller's function has to know.
+"""The base of all settings: fields of environment variables; and what every caller's function has to know.
 
-A module of its own, so that the authorizer does not import the types of the verbs' settings.
+Plain dataclasses: every function reads its settings while it starts, and importing pydantic takes as long as importing
+a client of AWS. A module of its own, so that the authorizer does not import the types of the verbs' settings.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Self
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from enum import StrEnum
+from functools import partial
+from typing import Any, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+E = TypeVar("E", bound=StrEnum)
+
+_VARIABLE = "variable"
 
 
 class SettingsInvalid(Exception):
     """A variable is missing or invalid; the message names each of them."""
 
 
-class Settings(BaseModel):
-    """Fields are read from the variables that their aliases name; an empty variable counts as absent."""
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """names: of several variables the first that is set counts. read: raises ValueError, which says what it should
+    be."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    names: tuple[str, ...]
+    read: Callable[[str], object]
+
+
+def variable(*names: str, read: Callable[[str], object] = str, default: Any = MISSING) -> Any:
+    """A field that is read from this variable. Without a default the variable has to be set."""
+    return field(default=default, metadata={_VARIABLE: Variable(names, read)})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Every field is a `variable`; an empty variable counts as absent.
+
+    `__post_init__` raises SettingsInvalid for values that do not go together, and calls that of the next base.
+    """
+
+    def __post_init__(self) -> None:
+        pass
+
+    @classmethod
+    def variables(cls) -> Mapping[str, Variable]:
+        """By field."""
+        return {each.name: each.metadata[_VARIABLE] for each in fields(cls)}
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> Self:
         """Raises SettingsInvalid."""
-        try:
-            return cls.model_validate({name: value for name, value in environ.items() if value})
-        except ValidationError as error:
-            raise SettingsInvalid(
-                "; ".join(_line(detail["loc"], detail["msg"]) for detail in error.errors())
-            ) from error
+        values: dict[str, Any] = {}
+        wrong: list[str] = []
+        required = {each.name for each in fields(cls) if each.default is MISSING}
+        for name, source in cls.variables().items():
+            given = next((each for each in source.names if environ.get(each)), None)
+            if given is None:
+                wrong += [f"{source.names[0]}: Field required"] if name in required else []
+                continue
+            try:
+                values[name] = source.read(environ[given])
+            except ValueError as error:
+                wrong.append(f"{given}: {error}")
+        if wrong:
+            raise SettingsInvalid("; ".join(wrong))
+        return cls(**values)
 
 
+def one_of(*allowed: E) -> Callable[[str], E]:
+    """One of these values."""
+    return partial(_one_of, {each.value: each for each in allowed})
+
+
+def _one_of(allowed: Mapping[str, E], text: str) -> E:
+    if text not in allowed:
+        raise ValueError(f"Input should be {_listed(allowed)}")
+    return allowed[text]
+
+
+def _listed(values: Iterable[str]) -> str:
+    *others, last = (f"'{value}'" for value in values)
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def boolean(text: str) -> bool:
+    """As in YAML, and `1` and `0`."""
+    found = _BOOLEANS.get(text.lower())
+    if found is None:
+        raise ValueError("Input should be a valid boolean, such as true or false")
+    return found
+
+
+_BOOLEANS = {
+    **dict.fromkeys(("1", "true", "t", "yes", "y", "on"), True),
+    **dict.fromkeys(("0", "false", "f", "no", "n", "off"), False),
+}
+
+
+def number_above(least: float) -> Callable[[str], float]:
+    """A number that is greater than this."""
+    return partial(_number_above, least)
+
+
+def _number_above(least: float, text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError as error:
+        raise ValueError("Input should be a valid number") from error
+    if not number > least:
+        raise ValueError(f"Input should be greater than {least:g}")
+    return number
+
+
+def whole_number(text: str) -> int:
+    """An integer that is not negative."""
+    try:
+        number = int(text)
+    except ValueError as error:
+        raise ValueError("Input should be a valid integer") from error
+    if number < 0:
+        raise ValueError("Input should be greater than or equal to 0")
+    return number
+
+
+@dataclass(frozen=True, kw_only=True)
 class SchedulerSettings(Settings):
     """`http_timeout`: the extender's httpTimeout in the scheduler's configuration, in seconds."""
 
-    http_timeout: float = Field(default=5.0, gt=1.0, alias="BERTH_HTTP_TIMEOUT")
-
-
-def _line(location: tuple[int | str, ...], message: str) -> str:
-    return f"{'.'.join(map(str, location))}: {message}" if location else message
+    http_timeout: float = variable("BERTH_HTTP_TIMEOUT", read=number_above(1.0), default=5.0)

@@ -7,7 +7,7 @@ whole update back.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from time import perf_counter
 from typing import Protocol, TypedDict
@@ -15,9 +15,8 @@ from typing import Protocol, TypedDict
 import orjson
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
-from pydantic import Field
 
-from berth.runtime.environment import Settings
+from berth.runtime.environment import Settings, variable
 from berth.runtime.http.events import PRE_TRAFFIC_SOURCE, WARM_UP_EVENT
 from berth.runtime.telemetry.telemetry import Telemetry
 
@@ -25,20 +24,20 @@ from berth.runtime.telemetry.telemetry import Telemetry
 CALLS = Config(connect_timeout=2, read_timeout=35, retries={"total_max_attempts": 2, "mode": "standard"})
 
 
+@dataclass(frozen=True, kw_only=True)
 class PreTrafficSettings(Settings):
     """Each is the ARN of a published version: the alias still leads to the one before."""
 
-    filter: str = Field(alias="BERTH_FILTER_VERSION")
-    filter_onlyone: str = Field(alias="BERTH_FILTER_ONLYONE_VERSION")
-    prioritize: str = Field(alias="BERTH_PRIORITIZE_VERSION")
-    bind: str = Field(alias="BERTH_BIND_VERSION")
-    preempt: str = Field(alias="BERTH_PREEMPT_VERSION")
+    filter: str = variable("BERTH_FILTER_VERSION")
+    filter_onlyone: str = variable("BERTH_FILTER_ONLYONE_VERSION")
+    prioritize: str = variable("BERTH_PRIORITIZE_VERSION")
+    bind: str = variable("BERTH_BIND_VERSION")
+    preempt: str = variable("BERTH_PREEMPT_VERSION")
 
     @property
     def versions(self) -> Mapping[str, str]:
         """By verb."""
-        found: dict[str, str] = self.model_dump()
-        return found
+        return asdict(self)
 
 
 NAME = "berth-pre-traffic"

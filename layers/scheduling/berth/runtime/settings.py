@@ -5,15 +5,21 @@ Read once, when the environment starts. An error names the variable.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Self
-
-from pydantic import AliasChoices, Field, model_validator
 
 from berth.authentication.outcomes import Authentication
 from berth.configuration.store import parsed
-from berth.runtime.environment import SchedulerSettings, Settings, SettingsInvalid
+from berth.runtime.environment import (
+    SchedulerSettings,
+    Settings,
+    SettingsInvalid,
+    boolean,
+    one_of,
+    variable,
+    whole_number,
+)
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.evaluation_cache import MAX_BYTES
 
@@ -28,29 +34,32 @@ __all__ = [
 ]
 
 
+@dataclass(frozen=True, kw_only=True)
 class CacheSettings(Settings):
     """For every function that reads or writes the node cache."""
 
-    cache_table: str = Field(alias="BERTH_CACHE_TABLE")
+    cache_table: str = variable("BERTH_CACHE_TABLE")
 
 
+@dataclass(frozen=True, kw_only=True)
 class LedgerSettings(Settings):
     """For functions that use counted resources. Empty: there is no ledger, and nothing is counted."""
 
-    ledger_table: str = Field(default="", alias="BERTH_LEDGER_TABLE")
+    ledger_table: str = variable("BERTH_LEDGER_TABLE", default="")
 
 
+@dataclass(frozen=True, kw_only=True)
 class PolicySettings(CacheSettings, LedgerSettings, SchedulerSettings):
     """For the functions that decide."""
 
-    configuration: str = Field(default="", alias="BERTH_CONFIGURATION")
+    configuration: str = variable("BERTH_CONFIGURATION", default="")
     """The BerthConfiguration that counts until one is applied, as JSON. Validated when it is needed: a verb whose
     environment does not start could not tell the scheduler why."""
 
-    memory_size: int = Field(default=0, ge=0, alias="AWS_LAMBDA_FUNCTION_MEMORY_SIZE")
+    memory_size: int = variable("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", read=whole_number, default=0)
     """Of the function, in MB. 0: not a function of Lambda."""
 
-    authentication: Authentication | None = Field(default=None, alias="BERTH_AUTHENTICATION")
+    authentication: Authentication | None = variable("BERTH_AUTHENTICATION", read=one_of(*Authentication), default=None)
     """How callers say who they are; None where `berth serve` asks nobody."""
 
     @property
@@ -77,6 +86,7 @@ def deployed(configuration: str) -> BerthConfiguration:
     return parsed(configuration, "BERTH_CONFIGURATION") if configuration else BerthConfiguration()
 
 
+@dataclass(frozen=True, kw_only=True)
 class ClusterSettings(Settings):
     """For the functions that talk to a cluster, which is given in exactly one way.
 
@@ -84,38 +94,37 @@ class ClusterSettings(Settings):
     (`in_cluster`) it is the pod's service account.
     """
 
-    kubeconfig_secret: str = Field(default="", alias="BERTH_KUBECONFIG_SECRET")
-    kubeconfig: Path | None = Field(default=None, alias="BERTH_KUBECONFIG")
-    dump: Path | None = Field(default=None, alias="BERTH_CLUSTER_DUMP")
-    in_cluster: bool = Field(default=False, alias="BERTH_IN_CLUSTER")
-    eks_cluster: str = Field(default="", alias="BERTH_EKS_CLUSTER")
-    eks_endpoint: str = Field(default="", alias="BERTH_EKS_ENDPOINT")
-    eks_certificate_authority: str = Field(default="", alias="BERTH_EKS_CERTIFICATE_AUTHORITY")
-    eks_region: str = Field(default="", validation_alias=AliasChoices("BERTH_EKS_REGION", "AWS_REGION"))
+    kubeconfig_secret: str = variable("BERTH_KUBECONFIG_SECRET", default="")
+    kubeconfig: Path | None = variable("BERTH_KUBECONFIG", read=Path, default=None)
+    dump: Path | None = variable("BERTH_CLUSTER_DUMP", read=Path, default=None)
+    in_cluster: bool = variable("BERTH_IN_CLUSTER", read=boolean, default=False)
+    eks_cluster: str = variable("BERTH_EKS_CLUSTER", default="")
+    eks_endpoint: str = variable("BERTH_EKS_ENDPOINT", default="")
+    eks_certificate_authority: str = variable("BERTH_EKS_CERTIFICATE_AUTHORITY", default="")
+    eks_region: str = variable("BERTH_EKS_REGION", "AWS_REGION", default="")
 
-    @model_validator(mode="after")
-    def _one_cluster(self) -> Self:
+    def __post_init__(self) -> None:
+        super().__post_init__()
         given = [self.kubeconfig_secret, self.kubeconfig, self.dump, self.in_cluster, self.eks_cluster]
         if len([value for value in given if value]) != 1:
-            raise ValueError(
+            raise SettingsInvalid(
                 "set exactly one of BERTH_KUBECONFIG_SECRET, BERTH_EKS_CLUSTER, BERTH_KUBECONFIG, BERTH_IN_CLUSTER and "
                 "BERTH_CLUSTER_DUMP"
             )
-        return self
 
 
+@dataclass(frozen=True, kw_only=True)
 class BindSettings(ClusterSettings, SchedulerSettings, LedgerSettings):
     """Without a ledger bind needs no table at all. With one, what is counted stands in the configuration in force, and
     so in the cache table."""
 
-    cache_table: str = Field(default="", alias="BERTH_CACHE_TABLE")
-    configuration: str = Field(default="", alias="BERTH_CONFIGURATION")
+    cache_table: str = variable("BERTH_CACHE_TABLE", default="")
+    configuration: str = variable("BERTH_CONFIGURATION", default="")
 
-    @model_validator(mode="after")
-    def _knows_what_is_counted(self) -> Self:
+    def __post_init__(self) -> None:
+        super().__post_init__()
         if self.ledger_table and not self.cache_table:
-            raise ValueError("BERTH_LEDGER_TABLE needs BERTH_CACHE_TABLE")
-        return self
+            raise SettingsInvalid("BERTH_LEDGER_TABLE needs BERTH_CACHE_TABLE")
 
     @property
     def policy(self) -> PolicySettings:
@@ -136,6 +145,7 @@ class WatcherMode(StrEnum):
     PERIODIC = "periodic"
 
 
+@dataclass(frozen=True, kw_only=True)
 class WatcherSettings(PolicySettings, ClusterSettings):
     """The watcher reads a cluster and writes the cache.
 
@@ -143,9 +153,9 @@ class WatcherSettings(PolicySettings, ClusterSettings):
     by name or ARN, separated by commas.
     """
 
-    mode: WatcherMode = Field(default=WatcherMode.CONTINUOUS, alias="BERTH_WATCHER_MODE")
-    standby: bool = Field(default=False, alias="BERTH_WATCHER_STANDBY")
-    warm_up: str = Field(default="", alias="BERTH_WARM_UP_FUNCTIONS")
+    mode: WatcherMode = variable("BERTH_WATCHER_MODE", read=one_of(*WatcherMode), default=WatcherMode.CONTINUOUS)
+    standby: bool = variable("BERTH_WATCHER_STANDBY", read=boolean, default=False)
+    warm_up: str = variable("BERTH_WARM_UP_FUNCTIONS", default="")
 
     @property
     def warm_up_functions(self) -> tuple[str, ...]:

@@ -40,7 +40,7 @@ def published(dynamodb: DynamoDBClient, annotations: Mapping[str, Mapping[str, s
     """The node cache with a pod for each name, on the node, with these annotations."""
     store = DynamoDBConfigurationStore(dynamodb, TABLE)
     store.apply(orjson.dumps(DOCUMENT).decode())
-    adapters = cache_adapters(PolicySettings(BERTH_CACHE_TABLE=TABLE))
+    adapters = cache_adapters(PolicySettings(cache_table=TABLE))
     connection = ScriptedConnection("node-a")
     for name, given in annotations.items():
         metadata = {"namespace": "ml", "name": name, "uid": f"uid-{name}", "annotations": given}

@@ -37,7 +37,7 @@ def handler(read_hash: Callable[[], str]) -> BindHandler:
         pytest.fail,
         CountingLossCheck(ledger.marker, store.counting_is_stopped, clock),
     )
-    return BindHandler(BindSettings(BERTH_KUBECONFIG=Path("/absent")), BindAdapters(configuration))
+    return BindHandler(BindSettings(kubeconfig=Path("/absent")), BindAdapters(configuration))
 
 
 def error(handler: BindHandler, deadline: Deadline) -> str:

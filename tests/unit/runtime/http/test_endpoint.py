@@ -28,7 +28,7 @@ from tests.unit.lease.clocks import EnvironmentClock
 
 LISTED, OTHER = "1f00000000000001", "2a00000000000002"
 NOBODY_CHECKED = EndpointSettings()
-IN_LAMBDA = EndpointSettings.model_validate({"BERTH_AUTHENTICATION": "basic", "AWS_LAMBDA_FUNCTION_NAME": "verb"})
+IN_LAMBDA = EndpointSettings.from_environ({"BERTH_AUTHENTICATION": "basic", "AWS_LAMBDA_FUNCTION_NAME": "verb"})
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def mutual_tls(tmp_path: Path) -> EndpointSettings:
     """With LISTED on the allow-list."""
     path = tmp_path / "allow-list"
     path.write_text(f"{LISTED} # scheduler\n")
-    return EndpointSettings.model_validate({"BERTH_AUTHENTICATION": "mtls", "BERTH_ALLOW_LIST": str(path)})
+    return EndpointSettings.from_environ({"BERTH_AUTHENTICATION": "mtls", "BERTH_ALLOW_LIST": str(path)})
 
 
 def valid(serial: str) -> dict[str, Any]:
@@ -198,7 +198,7 @@ def test_mutual_tls_answers_403_and_reads_nothing(
 
 
 def test_mutual_tls_denies_while_allow_list_cannot_be_read(tmp_path: Path, log_lines: LogLines) -> None:
-    absent = EndpointSettings.model_validate(
+    absent = EndpointSettings.from_environ(
         {"BERTH_AUTHENTICATION": "mtls", "BERTH_ALLOW_LIST": str(tmp_path / "absent")}
     )
     handled, bodies = endpoint(reply({}, BindOutcome.BOUND), absent)

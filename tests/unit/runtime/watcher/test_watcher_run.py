@@ -86,7 +86,7 @@ def test_announces_handover_at_beginning_of_margin() -> None:
 @pytest.fixture
 def adapters(dynamodb: DynamoDBClient) -> Iterator[CacheAdapters]:
     create_cache_table(dynamodb, TABLE)
-    yield cache_adapters(PolicySettings(BERTH_CACHE_TABLE=TABLE))
+    yield cache_adapters(PolicySettings(cache_table=TABLE))
     dynamodb.delete_table(TableName=TABLE)
 
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Literal, TypedDict
-
-from pydantic import Field
 
 from berth.authentication.authorizer import Authorizer, BasicAuthorizer
 from berth.authentication.outcomes import Authentication
 from berth.authentication.secrets_manager_passwords import SecretsManagerPasswords
 from berth.lease.clock import Clock, SystemClock
 from berth.runtime.aws_clients import aws_client
-from berth.runtime.environment import SchedulerSettings
+from berth.runtime.environment import SchedulerSettings, one_of, variable
 from berth.runtime.http.callers import CALLS, CallerCheck
 from berth.runtime.http.deadline import call_deadline
 from berth.runtime.http.events import HTTPEvent, is_warm_up
@@ -21,11 +20,12 @@ from berth.runtime.http.events import HTTPEvent, is_warm_up
 SYSTEM_CLOCK = SystemClock()
 
 
+@dataclass(frozen=True, kw_only=True)
 class AuthorizerSettings(SchedulerSettings):
     """The secret of Secrets Manager with the password. With mutual TLS there is no authorizer."""
 
-    authentication: Literal[Authentication.BASIC] = Field(alias="BERTH_AUTHENTICATION")
-    password_secret: str = Field(alias="BERTH_PASSWORD_SECRET")
+    authentication: Literal[Authentication.BASIC] = variable("BERTH_AUTHENTICATION", read=one_of(Authentication.BASIC))
+    password_secret: str = variable("BERTH_PASSWORD_SECRET")
 
 
 class SimpleAnswer(TypedDict):

@@ -11,19 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from botocore.config import Config
-from pydantic import Field, model_validator
 
 from berth.authentication.outcomes import Authentication, AuthorizerOutcome, Decision
 from berth.extender.deadline import Deadline
 from berth.nodecache.bounded_reads import BoundedReads, DeadlinePassed
 from berth.runtime.aws_clients import aws_client
-from berth.runtime.environment import Settings
+from berth.runtime.environment import Settings, SettingsInvalid, one_of, variable
 from berth.runtime.http.events import HTTPEvent
 from berth.runtime.telemetry.telemetry import Telemetry
 
@@ -37,6 +37,7 @@ CALLS = Config(connect_timeout=1, read_timeout=1, retries={"total_max_attempts":
 NOT_READ_IN_TIME = "the allow-list or the password's secret was not read before the call's deadline"
 
 
+@dataclass(frozen=True, kw_only=True)
 class CallerSettings(Settings):
     """For every function behind the HTTP API. The allow-list is a parameter of Systems Manager or, with `berth serve`,
     a file.
@@ -44,21 +45,22 @@ class CallerSettings(Settings):
     No authentication: only outside Lambda, where `berth serve` listens without certificates.
     """
 
-    authentication: Authentication | None = Field(default=None, alias="BERTH_AUTHENTICATION")
-    allow_list_parameter: str = Field(default="", alias="BERTH_ALLOW_LIST_PARAMETER")
-    allow_list: Path | None = Field(default=None, alias="BERTH_ALLOW_LIST")
-    lambda_function: str = Field(default="", alias="AWS_LAMBDA_FUNCTION_NAME")
+    authentication: Authentication | None = variable("BERTH_AUTHENTICATION", read=one_of(*Authentication), default=None)
+    allow_list_parameter: str = variable("BERTH_ALLOW_LIST_PARAMETER", default="")
+    allow_list: Path | None = variable("BERTH_ALLOW_LIST", read=Path, default=None)
+    lambda_function: str = variable("AWS_LAMBDA_FUNCTION_NAME", default="")
 
-    @model_validator(mode="after")
-    def _complete(self) -> Self:
+    def __post_init__(self) -> None:
+        super().__post_init__()
         lists = [given for given in (self.allow_list_parameter, self.allow_list) if given]
         if self.authentication is None and (lists or self.lambda_function):
-            raise ValueError("set BERTH_AUTHENTICATION: basic or mtls")
+            raise SettingsInvalid("set BERTH_AUTHENTICATION: basic or mtls")
         if self.authentication is Authentication.MTLS and len(lists) != 1:
-            raise ValueError("BERTH_AUTHENTICATION is mtls: set one of BERTH_ALLOW_LIST_PARAMETER and BERTH_ALLOW_LIST")
+            raise SettingsInvalid(
+                "BERTH_AUTHENTICATION is mtls: set one of BERTH_ALLOW_LIST_PARAMETER and BERTH_ALLOW_LIST"
+            )
         if self.authentication is Authentication.BASIC and lists:
-            raise ValueError("BERTH_AUTHENTICATION is basic: an allow-list has no effect")
-        return self
+            raise SettingsInvalid("BERTH_AUTHENTICATION is basic: an allow-list has no effect")
 
 
 class CallerCheck:

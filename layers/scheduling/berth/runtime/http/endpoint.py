@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import StrEnum
 from time import perf_counter
 from typing import Protocol
@@ -41,6 +42,7 @@ FORBIDDEN = 403
 _DENIAL = orjson.dumps({"message": "Forbidden"})  # what the gateway answers for its authorizer
 
 
+@dataclass(frozen=True, kw_only=True)
 class EndpointSettings(CallerSettings, SchedulerSettings):
     """What every function behind the HTTP API has to know of its surroundings."""
 
