@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 
 from berth.scheduling.reason_code import REASON_CODES_VERSION
 from berth_cli.explain.attempts import Attempt, Attempts, NoRecord, ReasonTrend, policy_changed, reason_changes
@@ -35,6 +36,9 @@ def history_text(found: Attempts | NoRecord | None, now: float) -> Iterator[str]
         for each in shown
     ]
     yield from table(rows)
+    if found.bind is not None:
+        result = f"failed: {found.bind.error}" if found.bind.error else "succeeded"
+        yield f"Bind to {found.bind.node or 'a node'}, {duration(now - found.bind.at)} ago: {result}"
     if len(found.all) > 1:
         yield ""
         yield from _changes_text(found.all[-2], found.last)
@@ -72,11 +76,17 @@ def records_text(namespace: str, name: str, found: Attempts, now: float) -> Iter
     last = found.last
     ago = duration(now - last.at)
     nodes = f"{last.nodes} nodes that the scheduler asked about"
-    if last.is_rejected:
-        least = "" if found.is_complete else "at least "
-        yield (
-            f"{namespace}/{name}: pending for {least}{duration(now - found.rejected_since)}: Berth rejects all {nodes}"
-        )
+    least = "" if found.is_complete else "at least "
+    pending = f"{namespace}/{name}: pending for {least}{duration(now - found.rejected_since)}"
+    bind = found.bind
+    if bind is not None and bind.error:
+        yield f"{namespace}/{name}: pending: its bind to {bind.node} failed {duration(now - bind.at)} ago: {bind.error}"
+    elif bind is not None:
+        yield f"{namespace}/{name}: was bound to {bind.node} {duration(now - bind.at)} ago"
+    elif last.error:
+        yield f"{pending}: Berth cannot decide ({last.outcome}): {last.error}"
+    elif last.is_rejected:
+        yield f"{pending}: Berth rejects all {nodes}"
     elif last.feasible is None:
         yield f"{namespace}/{name}: no rule of Berth was applied {ago} ago ({last.outcome}): it passes all {nodes}"
     else:
@@ -108,12 +118,18 @@ def records_document(namespace: str, name: str, found: Attempts) -> dict[str, ob
         "reasonCodesVersion": REASON_CODES_VERSION,
         "namespace": namespace,
         "name": name,
-        "verdict": Verdict.PENDING if last.is_rejected else Verdict.PLACEABLE,
-        "node": None,
+        "verdict": _verdict(found),
+        "node": None if found.bind is None or found.bind.error else found.bind.node,
         "nodes": last.nodes,
         "reasons": _reasons(last),
         **history_document(found),
     }
+
+
+def _verdict(found: Attempts) -> Verdict:
+    if found.is_pending:
+        return Verdict.PENDING
+    return Verdict.PLACEABLE if found.bind is None else Verdict.PLACED
 
 
 def history_document(found: Attempts | NoRecord | None) -> dict[str, object]:
@@ -121,7 +137,7 @@ def history_document(found: Attempts | NoRecord | None) -> dict[str, object]:
     if found is None:
         return {}
     if isinstance(found, NoRecord):
-        return {"attempts": [], "changes": None}
+        return {"attempts": [], "bind": None, "changes": None}
     return {
         "attempts": [
             {
@@ -134,9 +150,11 @@ def history_document(found: Attempts | NoRecord | None) -> dict[str, object]:
                 "nodes": each.nodes,
                 "feasible": each.feasible,
                 "reasons": _reasons(each),
+                "error": each.error,
             }
             for each in found.all
         ],
+        "bind": None if found.bind is None else asdict(found.bind),
         "changes": _changes(found.all[-2], found.last) if len(found.all) > 1 else None,
     }
 

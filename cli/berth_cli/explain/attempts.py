@@ -21,7 +21,7 @@ class RejectedCount:
 @dataclass(frozen=True, slots=True)
 class Attempt:
     """One call of filter or filter_onlyone. at: seconds since the epoch. nodes: those that the scheduler asked about.
-    feasible: None where no rule was applied."""
+    feasible: None where no rule was applied. error: why the call failed; empty where it decided."""
 
     at: float
     verb: str
@@ -32,24 +32,42 @@ class Attempt:
     nodes: int
     feasible: int | None
     reasons: Sequence[RejectedCount]
+    error: str = ""
 
     @property
     def is_rejected(self) -> bool:
         """Whether no node passed."""
-        return self.feasible == 0
+        return self.feasible == 0 or bool(self.error)
+
+
+@dataclass(frozen=True, slots=True)
+class BindAttempt:
+    """One call of bind. at: seconds since the epoch. error: empty where the pod is on the node."""
+
+    at: float
+    outcome: str
+    node: str
+    error: str
 
 
 @dataclass(frozen=True, slots=True)
 class Attempts:
-    """The oldest first, at least one. is_complete: whether older attempts of this pod cannot have been dropped."""
+    """The oldest first, at least one. is_complete: whether older attempts of this pod cannot have been dropped. bind:
+    the one that followed the last attempt."""
 
     all: Sequence[Attempt]
     is_complete: bool
+    bind: BindAttempt | None = None
 
     @property
     def last(self) -> Attempt:
         """The newest."""
         return self.all[-1]
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether the last attempt, or the bind that followed it, left the pod without a node."""
+        return self.last.is_rejected if self.bind is None else bool(self.bind.error)
 
     @property
     def rejected_since(self) -> float:

@@ -128,7 +128,7 @@ def _explain_records(pod: str, found: Attempts | NoRecord, output: str) -> NoRet
     namespace, name = parse_name(pod)
     lines = attempt_report.records_text(namespace, name, found, time.time())
     _print(lines, attempt_report.records_document(namespace, name, found), output)
-    sys.exit(1 if found.last.is_rejected else 0)
+    sys.exit(1 if found.is_pending else 0)
 
 
 def _target(

@@ -15,7 +15,7 @@ from berth_cli.doctor.access.credentials import CredentialsUnreadable, load_tls_
 from berth_cli.doctor.access.endpoint import Endpoint, NoResponse
 from berth_cli.doctor.access.https_endpoint import HTTPSEndpoint
 from berth_cli.doctor.access.running import json_object, running_berth
-from berth_cli.explain.attempts import Attempt, Attempts, NoRecord, RejectedCount
+from berth_cli.explain.attempts import Attempt, Attempts, BindAttempt, NoRecord, RejectedCount
 from berth_cli.scheduler_config.tls_config import TLSFiles
 from berth_cli.serve.decisions_endpoint import MOST_ANSWERED
 
@@ -56,6 +56,8 @@ class _Record(BaseModel):
     nodes: int
     feasible: int | None
     reasons: list[_Reason]
+    chosen: str | None = None
+    error: str = ""
 
 
 class _Answer(BaseModel):
@@ -86,12 +88,20 @@ def read_attempts(server: Endpoint, namespace: str, name: str) -> Attempts | NoR
     """The attempts to place this pod; of several pods that had the name, the last one's. Raises RecordsUnavailable."""
     answer = _read(server, f"{namespace}/{name}")
     # Where the scheduler is configured without filter, its calls of prioritize are the attempts.
-    records = [each for each in answer.decisions if each.verb in FILTERS] or answer.decisions
+    of_verbs = [each for each in answer.decisions if each.verb in FILTERS]
+    records = of_verbs or [each for each in answer.decisions if each.verb == "prioritize"]
     if not records:
         return NoRecord(_why_none(server, f"{namespace}/{name}", answer))
-    own = [_attempt(each) for each in records if each.uid == records[-1].uid]
+    # A call that failed does not know the pod's uid.
+    uid = next((each.uid for each in reversed(records) if each.uid), "")
+    own = [_attempt(each) for each in records if each.uid in (uid, "")]
     is_first_of_pod = len(answer.decisions) < MOST_ANSWERED and answer.since != answer.decisions[0].time
-    return Attempts(own, is_first_of_pod or len(own) < len(records))
+    return Attempts(own, is_first_of_pod or len(own) < len(records), _last_bind(answer.decisions, own[-1].at))
+
+
+def _last_bind(records: Sequence[_Record], after: float) -> BindAttempt | None:
+    found = [each for each in records if each.verb == "bind" and each.time >= after]
+    return BindAttempt(found[-1].time, found[-1].outcome, found[-1].chosen or "", found[-1].error) if found else None
 
 
 def _read(server: Endpoint, pod: str) -> _Answer:
@@ -150,6 +160,7 @@ def _attempt(record: _Record) -> Attempt:
         record.nodes,
         record.feasible,
         _reasons(record.reasons),
+        record.error,
     )
 
 

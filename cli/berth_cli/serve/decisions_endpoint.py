@@ -7,8 +7,10 @@ from urllib.parse import parse_qs
 
 import orjson
 
-from berth.decisions.document import document
+from berth.decisions.call_record import CallRecord
+from berth.decisions.document import call_document, document
 from berth.decisions.recent import RecentDecisions
+from berth.decisions.record import Record
 from berth.extender.deadline import Deadline
 from berth.runtime.http.answers import HTTPAnswer, http_answer
 from berth.runtime.http.endpoint import Endpoint, EndpointSettings
@@ -40,12 +42,21 @@ class DecisionsEndpoint(Endpoint):
             reason = "pod is not NAMESPACE/NAME"
             self._log_ended(DecisionsOutcome.BAD_REQUEST, reason, caller, started, failed=True)
             return http_answer(400, orjson.dumps({"reason": reason}))
-        kept = self._recent.all()
-        found = self._recent.of_pod(namespace, name) if pod else kept
+        kept = sorted([*self._recent.all(), *self._recent.calls()], key=lambda record: record.at)
+        found = [each for each in kept if not pod or _pod_of(each) == (namespace, name)]
         content = {
             "kept": len(kept),
             "since": round(kept[0].at, 3) if kept else None,
-            "decisions": [document(each, each.names()) for each in found[-MOST_ANSWERED:]],
+            "decisions": [_document(each) for each in found[-MOST_ANSWERED:]],
         }
         self._log_ended(DecisionsOutcome.OK, f"{len(found)} decisions", caller, started, failed=False)
         return http_answer(200, orjson.dumps(content))
+
+
+def _pod_of(record: Record | CallRecord) -> tuple[str, str]:
+    named = record if isinstance(record, CallRecord) else record.pod
+    return named.namespace, named.name
+
+
+def _document(record: Record | CallRecord) -> dict[str, object]:
+    return call_document(record) if isinstance(record, CallRecord) else document(record, record.names())

@@ -9,7 +9,7 @@ import pytest
 from berth.decisions.recent import MOST_NODE_LISTS, RecentDecisions
 from tests.builders.nodes import labelled
 from tests.builders.pods import pod_object
-from tests.builders.requests import cache_mode
+from tests.builders.requests import cache_mode, victims_by_uid
 from tests.fakes.verbs import Verbs
 
 NAMES = [f"n{number}" for number in range(10)]
@@ -24,12 +24,20 @@ def ask(verbs: Verbs, pod: str, names: list[str] = NAMES) -> None:
     verbs.ask("filter", cache_mode(names, pod_object(pod)))
 
 
-def test_has_the_records_of_a_pod_the_oldest_first() -> None:
+def test_has_the_records_the_oldest_first() -> None:
     recent, verbs = recording()
     for pod in ("a", "b", "a"):
         ask(verbs, pod)
-    assert [each.at for each in recent.of_pod("ml", "a")] == [0.0, 2.0]
-    assert recent.of_pod("other", "a") == []
+    assert [(each.at, each.pod.name) for each in recent.all()] == [(0.0, "a"), (1.0, "b"), (2.0, "a")]
+
+
+def test_other_calls_drop_no_decision_about_nodes_and_are_limited_themselves() -> None:
+    recent, verbs = recording(most_records=3)
+    ask(verbs, "a")
+    for number in range(5):
+        verbs.ask("preempt", victims_by_uid({f"n{number}": ["v"]}))
+    assert [each.pod.name for each in recent.all()] == ["a"]
+    assert [each.at for each in recent.calls()] == [3.0, 4.0, 5.0]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from berth.extender.decision import Decision, DecisionRecorder
+from berth.extender.decision import AnyDecision, DecisionRecorder
 from berth.extender.outcomes import Outcome
 from berth.runtime.decisions import RecorderByConfiguration
 from berth.scheduling.configuration.decisions import Decisions
@@ -20,7 +20,7 @@ class Counting(DecisionRecorder):
     def __init__(self) -> None:
         self.outcomes: list[Outcome] = []
 
-    def record(self, verb: str, outcome: Outcome, decision: Decision, milliseconds: float) -> None:
+    def record(self, verb: str, outcome: Outcome, decision: AnyDecision, milliseconds: float) -> None:
         self.outcomes.append(outcome)
 
 

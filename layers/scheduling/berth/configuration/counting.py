@@ -11,7 +11,7 @@ from collections.abc import Callable
 from berth.configuration.counting_loss import CountingLossCheck
 from berth.configuration.store import ConfigurationInvalid, Configurations
 from berth.dynamodb_errors import TableUnavailable
-from berth.extender.ports import Announcements, GangBarrier, Reservations
+from berth.extender.ports import Announcements, CacheState, GangBarrier, Reservations
 from berth.extender.prepared_bind import BindRules, CountedResources
 from berth.lease.clock import Clock, Instant
 
@@ -70,11 +70,14 @@ class CountingConfiguration:
         return rules
 
     def _read(self) -> BindRules:
-        configured = self._configurations.at(self._read_hash())
+        applied = self._read_hash()
+        configured = self._configurations.at(applied)
         counting = configured.policy.counting
         announcements = self._announcements if configured.policy.reads_other_pods else None
         gangs = self._gangs() if self._gangs is not None and configured.policy.gangs.enabled else None
+        state = CacheState(configuration_hash=applied, decisions=configured.document.decisions)
         if counting.counts:
-            return BindRules(CountedResources(counting, self._reservations), configured.bind, announcements, gangs)
+            counted = CountedResources(counting, self._reservations)
+            return BindRules(counted, configured.bind, announcements, gangs, state)
         self._loss.raise_if_lost()
-        return BindRules(None, configured.bind, announcements, gangs)
+        return BindRules(None, configured.bind, announcements, gangs, state)

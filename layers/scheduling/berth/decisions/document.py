@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import islice
 
+from berth.decisions.call_record import CallRecord
 from berth.decisions.record import Record, RejectedNodes
 from berth.scheduling.reason_code import REASON_CODES_VERSION
 
@@ -14,23 +15,18 @@ VERSION = 1
 MOST_EXAMPLES = 3
 
 
+MOST_REASONS = 50
+"""A plugin of a user's own may have a reason for each node."""
+
+
 def document(record: Record, names: Sequence[str]) -> dict[str, object]:
     """names: of the nodes of the request, in its order. A reason has the number of its nodes, and examples."""
-    observed_at = record.cache.observed_at
     return {
-        "version": VERSION,
-        "reasonCodesVersion": REASON_CODES_VERSION,
-        "time": round(record.at, 3),
-        "verb": record.verb,
+        **_header(record),
         "namespace": record.pod.namespace,
         "name": record.pod.name,
         "uid": record.pod.uid,
-        "outcome": record.outcome,
-        "milliseconds": round(record.milliseconds, 3),
         "profile": record.policy.profile_of(record.pod).name,
-        "configurationHash": record.cache.configuration_hash,
-        "cacheVersion": record.cache.version,
-        "cacheAgeSeconds": round(record.at - observed_at, 3) if observed_at else None,
         "nodes": record.nodes,
         "feasible": record.feasible,
         "chosen": record.chosen or None,
@@ -42,9 +38,53 @@ def document(record: Record, names: Sequence[str]) -> dict[str, object]:
                 "count": each.count,
                 "nodes": _examples(each, names),
             }
-            for each in record.rejected()
+            for each in record.rejected()[:MOST_REASONS]
         ],
         "best": [{"node": each.node, "score": each.score, "byPlugin": each.by_plugin} for each in record.best()],
+        "victims": {},
+        "error": "",
+    }
+
+
+def call_document(record: CallRecord) -> dict[str, object]:
+    """The same keys for preempt, bind and calls that failed."""
+    return {
+        **_header(record),
+        "namespace": record.namespace,
+        "name": record.name,
+        "uid": record.uid,
+        "profile": record.profile,
+        "nodes": record.nodes,
+        "feasible": record.feasible,
+        "chosen": record.chosen or None,
+        "reasons": [
+            {
+                "code": each.code,
+                "reason": each.reason,
+                "plugin": "",
+                "count": each.count,
+                "nodes": list(each.examples),
+            }
+            for each in record.rejected
+        ],
+        "best": [],
+        "victims": dict(record.victims),
+        "error": record.error,
+    }
+
+
+def _header(record: Record | CallRecord) -> dict[str, object]:
+    observed_at = record.cache.observed_at
+    return {
+        "version": VERSION,
+        "reasonCodesVersion": REASON_CODES_VERSION,
+        "time": round(record.at, 3),
+        "verb": record.verb,
+        "outcome": record.outcome,
+        "milliseconds": round(record.milliseconds, 3),
+        "configurationHash": record.cache.configuration_hash,
+        "cacheVersion": record.cache.version,
+        "cacheAgeSeconds": round(record.at - observed_at, 3) if observed_at else None,
     }
 
 

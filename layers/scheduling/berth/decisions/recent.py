@@ -10,8 +10,9 @@ from collections import deque
 from collections.abc import Callable
 from threading import Lock
 
+from berth.decisions.call_record import CallRecord
 from berth.decisions.record import Record
-from berth.extender.decision import Decision, DecisionRecorder
+from berth.extender.decision import AnyDecision, Decision, DecisionRecorder
 from berth.extender.outcomes import Outcome
 from berth.scheduling.snapshot.snapshot import Snapshot
 
@@ -35,12 +36,16 @@ class RecentDecisions(DecisionRecorder):
         """wall: seconds since the epoch."""
         self._wall, self._most_records, self._most_nodes = wall, most_records, most_nodes
         self._records: deque[Record] = deque()
+        self._calls: deque[CallRecord] = deque(maxlen=most_records)
         self._nodes = 0
         self._node_lists = 0
         self._snapshots: deque[Snapshot] = deque(maxlen=MOST_SNAPSHOTS)
         self._lock = Lock()
 
-    def record(self, verb: str, outcome: Outcome, decision: Decision, milliseconds: float) -> None:
+    def record(self, verb: str, outcome: Outcome, decision: AnyDecision, milliseconds: float) -> None:
+        if not isinstance(decision, Decision):
+            self._calls.append(CallRecord.of(verb, outcome, decision, self._wall(), milliseconds))
+            return
         with self._lock:
             last = self._records[-1] if self._records else None
             record = Record.of(verb, outcome, decision, self._wall(), milliseconds, last)
@@ -56,14 +61,14 @@ class RecentDecisions(DecisionRecorder):
             ):
                 self._drop()
 
-    def of_pod(self, namespace: str, name: str) -> list[Record]:
-        """The records of this pod, the oldest first."""
-        return [each for each in self.all() if (each.pod.namespace, each.pod.name) == (namespace, name)]
-
     def all(self) -> list[Record]:
-        """All records, the oldest first."""
+        """The records of decisions about nodes, the oldest first."""
         with self._lock:
             return list(self._records)
+
+    def calls(self) -> list[CallRecord]:
+        """The records of preempt, of bind and of failed calls, the oldest first. They drop no other records."""
+        return list(self._calls)
 
     def _drop(self) -> None:
         oldest = self._records.popleft()

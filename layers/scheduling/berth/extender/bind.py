@@ -31,6 +31,7 @@ import re
 
 from berth.extender.api_answers import DEADLINE_PASSED, OPEN, result_of_assignment, result_of_binding, unanswered
 from berth.extender.deadline import Deadline
+from berth.extender.decision import BindDecision
 from berth.extender.outcomes import BindOutcome, BindResult, Failure, bad_request
 from berth.extender.ports import Binding, PodBinder, Unanswered
 from berth.extender.prepared_bind import NO_RULES, BindRules, PreparedBind, UnboundPods
@@ -53,6 +54,7 @@ def answer_bind(body: str | bytes, binder: PodBinder, deadline: Deadline, rules:
         result.outcome,
         pod=f"{binding.namespace}/{binding.pod_name}",
         detail=result.reason or f"on {binding.node}",
+        decision=BindDecision(binding, result.reason, rules.state),
     )
 
 

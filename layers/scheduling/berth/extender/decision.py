@@ -6,14 +6,15 @@ It refers to what the decision was made of and copies nothing: on 5,000 nodes a 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from berth.extender.outcomes import Outcome
-from berth.extender.ports import CacheState
+from berth.extender.ports import UNREAD_CACHE, Binding, CacheState
 from berth.scheduling.evaluation.verdicts import FilterResult
 from berth.scheduling.objects import Pod
 from berth.scheduling.policy import Policy
+from berth.scheduling.preemption.victim_review import PreemptResult
 from berth.scheduling.snapshot.node_positions import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
 
@@ -35,10 +36,39 @@ class Decision(NamedTuple):
     chosen: str = ""
 
 
+class PreemptDecision(NamedTuple):
+    """One review of proposed victims. unreadable: why nodes were left out before the review, by node."""
+
+    pod: Pod
+    policy: Policy
+    cache: CacheState
+    found: PreemptResult
+    unreadable: Mapping[str, str]
+
+
+class BindDecision(NamedTuple):
+    """How a bind ended. reason: empty where the pod is on the node."""
+
+    binding: Binding
+    reason: str
+    cache: CacheState
+
+
+class FailedCall(NamedTuple):
+    """A call that decided nothing. pod: `namespace/name`."""
+
+    pod: str
+    reason: str
+    cache: CacheState = UNREAD_CACHE
+
+
+AnyDecision = Decision | PreemptDecision | BindDecision | FailedCall
+
+
 class DecisionRecorder(ABC):
     """Records of decisions. Threads share it."""
 
     @abstractmethod
-    def record(self, verb: str, outcome: Outcome, decision: Decision, milliseconds: float) -> None:
+    def record(self, verb: str, outcome: Outcome, decision: AnyDecision, milliseconds: float) -> None:
         """Called after the answer is ready, and before it is sent: it must be fast. What it raises is no failure of the
         call."""

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 
 from berth.extender.deadline import NO_DEADLINE, Deadline
+from berth.extender.decision import PreemptDecision
 from berth.extender.outcomes import Failure, PreemptOutcome, deadline_passed
 from berth.extender.ports import CacheUnavailable, NodeCache
 from berth.extender.preemption_arguments import PreemptionArguments, read_preemption_arguments
@@ -53,7 +54,8 @@ def answer_preempt(
         found = context.policy.review_victims(arguments.pod, arguments.proposals, context.cluster, left)
     except DeadlineExceeded:
         return failed(deadline_passed(arguments.pod_name))
-    return _reply(arguments, found, _outcome(found))
+    decision = PreemptDecision(arguments.pod, context.policy, context.state, found, arguments.unreadable)
+    return _reply(arguments, found, _outcome(found), decision=decision)
 
 
 def _outcome(found: PreemptResult) -> PreemptOutcome:
@@ -75,12 +77,19 @@ def _without_cache(
     return failed(Failure(cache.outcome, cache.reason, arguments.pod_name))
 
 
-def _reply(arguments: PreemptionArguments, found: PreemptResult, outcome: PreemptOutcome, why: str = "") -> Reply:
+def _reply(
+    arguments: PreemptionArguments,
+    found: PreemptResult,
+    outcome: PreemptOutcome,
+    why: str = "",
+    decision: PreemptDecision | None = None,
+) -> Reply:
     asked = len(arguments.proposals) + len(arguments.unreadable)
     rejected = Counter([*arguments.unreadable.values(), *found.rejected.values()])
     details = [why, arguments.note, f"{len(found.victims)} of {asked} nodes with victims"]
     details += [f"{count} left out: {reason}" for reason, count in rejected.items()]
-    return reply(_encode(found.victims), outcome, pod=arguments.pod_name, detail="; ".join(filter(None, details)))
+    detail = "; ".join(filter(None, details))
+    return reply(_encode(found.victims), outcome, pod=arguments.pod_name, detail=detail, decision=decision)
 
 
 def _encode(found: Mapping[str, Victims]) -> dict[str, object]:

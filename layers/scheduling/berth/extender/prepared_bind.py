@@ -21,9 +21,11 @@ from berth.extender.api_answers import (
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome, BindResult
 from berth.extender.ports import (
+    UNREAD_CACHE,
     Announced,
     Announcements,
     Binding,
+    CacheState,
     CountingRight,
     FoundPod,
     GangBarrier,
@@ -65,12 +67,13 @@ NOTHING_COUNTED = Counting()
 @dataclass(frozen=True, slots=True)
 class BindRules:
     """Of the configuration in force. counted: None counts nothing. limits: which pods may be bound. announcements: None
-    where no rule depends on other pods. gangs: None where gangs are not enabled."""
+    where no rule depends on other pods. gangs: None where gangs are not enabled. state: for records of decisions."""
 
     counted: CountedResources | None = None
     limits: BindConfiguration = EVERY_POD
     announcements: Announcements | None = None
     gangs: GangBarrier | None = None
+    state: CacheState = UNREAD_CACHE
 
 
 NO_RULES = BindRules()

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import orjson
 
-from berth.extender.decision import Decision
+from berth.extender.decision import AnyDecision
 from berth.extender.outcomes import Failure, FailureOutcome, Outcome
 from berth.scheduling.evaluation.verdicts import Rejected
 
@@ -29,11 +29,11 @@ class Reply(NamedTuple):
     status: int = OK
     pod: str = ""
     detail: str = ""
-    decision: Decision | None = None
+    decision: AnyDecision | None = None
 
 
 def reply(
-    answer: object, outcome: Outcome, *, pod: str = "", detail: str = "", decision: Decision | None = None
+    answer: object, outcome: Outcome, *, pod: str = "", detail: str = "", decision: AnyDecision | None = None
 ) -> Reply:
     """Encode the answer of a verb that decided: always status 200 (fact 3)."""
     return Reply(orjson.dumps(answer), outcome, pod=pod, detail=detail, decision=decision)

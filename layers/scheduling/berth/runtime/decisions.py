@@ -11,7 +11,7 @@ from contextvars import ContextVar
 import orjson
 
 from berth.decisions.sampled_log import SampledLog
-from berth.extender.decision import Decision, DecisionRecorder
+from berth.extender.decision import AnyDecision, DecisionRecorder, FailedCall
 from berth.extender.outcomes import Outcome
 from berth.runtime.telemetry.call_log import SERVICE
 from berth.scheduling.configuration.decisions import Decisions
@@ -28,9 +28,13 @@ class RecorderByConfiguration(DecisionRecorder):
         """recorders: those that there are; decisions for others are not recorded. default: for a configuration that
         names none."""
         self._recorders, self._default = recorders, default
+        self._last = default
 
-    def record(self, verb: str, outcome: Outcome, decision: Decision, milliseconds: float) -> None:
-        recorder = self._recorders.get(decision.cache.decisions or self._default)
+    def record(self, verb: str, outcome: Outcome, decision: AnyDecision, milliseconds: float) -> None:
+        if type(decision) is not FailedCall:
+            self._last = decision.cache.decisions or self._default
+        # A call that failed knows no configuration: that of the call before counts.
+        recorder = self._recorders.get(self._last)
         if recorder is not None:
             recorder.record(verb, outcome, decision, milliseconds)
 

@@ -69,3 +69,4 @@ class ReasonCode(StrEnum):
     NO_VICTIM_NEEDED = "NoVictimNeeded"
     NOT_BEST_CANDIDATE = "NotBestCandidate"
     PART_OF_GANG = "PartOfGang"
+    VICTIM_UNREADABLE = "VictimUnreadable"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -10,7 +11,8 @@ import orjson
 import pytest
 
 from berth.decisions.recent import RecentDecisions
-from berth.runtime.http.endpoint import EndpointSettings
+from berth.extender.bind import answer_bind, failed
+from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
 from berth_cli.doctor.access.endpoint import HttpResponse, NoResponse
 from berth_cli.explain.attempts import Attempts, NoRecord
 from berth_cli.explain.server import RecordsUnavailable, read_attempts, running_configuration
@@ -18,7 +20,8 @@ from berth_cli.serve.decisions_endpoint import MOST_ANSWERED, DecisionsEndpoint
 from tests.builders.events import http_event
 from tests.builders.nodes import labelled, node
 from tests.builders.pods import pod_object
-from tests.builders.requests import cache_mode
+from tests.builders.requests import binding, body_of, cache_mode
+from tests.fakes.binder import ScriptedBinder, Step, created, refused
 from tests.fakes.doctor import ADDRESS, FakeEndpoint, answered
 from tests.fakes.verbs import Verbs
 
@@ -46,6 +49,11 @@ class Server(FakeEndpoint):
             asked["metadata"]["uid"] = uid  # type: ignore[index]
         verbs = Verbs([labelled("a", "1"), node("b"), node("c")], recorder=self.recent)
         verbs.ask(verb, cache_mode(names, asked))
+
+    def bind(self, node: str, step: Step, pod: str = "p") -> None:
+        answering = partial(answer_bind, binder=ScriptedBinder(step))
+        endpoint = VerbEndpoint("bind", EndpointSettings(), answering, failed, recorder=self.recent)
+        endpoint.handle(http_event(body_of(binding(pod, uid=f"uid-{pod}", node=node)), "POST /scheduler/bind"))
 
 
 def attempts(server: Server, pod: str = "p") -> Attempts:
@@ -86,6 +94,40 @@ def test_reads_the_last_pod_of_the_name() -> None:
     server.decide("b", uid="second")
     found = attempts(server)
     assert ([each.at for each in found.all], found.is_complete) == ([2.0], True)
+
+
+@pytest.mark.parametrize(
+    ("step", "pending", "bind"),
+    [
+        pytest.param(created(), False, ("bound", "a", ""), id="bound"),
+        pytest.param(refused(403, "not allowed"), True, ("refused", "a", "not allowed"), id="a bind that failed"),
+    ],
+)
+def test_the_bind_that_followed_says_whether_the_pod_is_pending(
+    step: Step, pending: bool, bind: tuple[str, str, str]
+) -> None:
+    server = Server()
+    server.decide("a", "b")
+    server.bind("a", step)
+    found = attempts(server)
+    assert found.bind is not None
+    assert (found.is_pending, len(found.all)) == (pending, 1)
+    assert (found.bind.outcome, found.bind.node, found.bind.error) == bind
+
+
+def test_a_bind_before_the_last_attempt_says_nothing_about_it() -> None:
+    server = Server()
+    server.bind("a", refused(403, "not allowed"))
+    server.decide("a", "b")
+    assert attempts(server).bind is None
+
+
+def test_a_call_that_failed_is_an_attempt_with_its_cause() -> None:
+    server = Server()
+    Verbs(recorder=server.recent).ask("filter", cache_mode(["a"], pod_object("p")))
+    [found] = attempts(server).all
+    assert (found.outcome, found.is_rejected) == ("failure-cache-unavailable", True)
+    assert found.error.startswith("the node cache is empty")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from berth.extender.deadline import Deadline
-from berth.extender.decision import Decision, DecisionRecorder
+from berth.extender.decision import AnyDecision, DecisionRecorder
 from berth.extender.outcomes import BindOutcome, Failure, Outcome
 from berth.extender.reply import Reply, reply, status_reply
 from berth.runtime.http.answers import COMPRESS_ABOVE_BYTES
@@ -299,7 +299,7 @@ class BrokenRecorder(DecisionRecorder):
     def __init__(self) -> None:
         self.calls = 0
 
-    def record(self, verb: str, outcome: Outcome, decision: Decision, milliseconds: float) -> None:
+    def record(self, verb: str, outcome: Outcome, decision: AnyDecision, milliseconds: float) -> None:
         self.calls += 1
         raise RuntimeError("disk full")
 

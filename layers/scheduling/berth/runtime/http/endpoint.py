@@ -13,7 +13,7 @@ from typing import Protocol
 import orjson
 
 from berth.extender.deadline import Deadline
-from berth.extender.decision import Decision, DecisionRecorder
+from berth.extender.decision import AnyDecision, DecisionRecorder, FailedCall
 from berth.extender.outcomes import Failure, FailureOutcome, Outcome, plugin_failed
 from berth.extender.ports import NodeCache
 from berth.extender.reply import Reply
@@ -150,6 +150,8 @@ class VerbEndpoint(Endpoint):
         milliseconds = (perf_counter() - started) * 1000
         if reply.decision is not None:
             self._record(reply.outcome, reply.decision, milliseconds)
+        elif reply.pod and isinstance(reply.outcome, FailureOutcome):
+            self._record(reply.outcome, FailedCall(reply.pod, reply.detail), milliseconds)
         self._telemetry.ended(
             reply.outcome,
             pod=reply.pod,
@@ -161,7 +163,7 @@ class VerbEndpoint(Endpoint):
         )
         return answer
 
-    def _record(self, outcome: Outcome, decision: Decision, milliseconds: float) -> None:
+    def _record(self, outcome: Outcome, decision: AnyDecision, milliseconds: float) -> None:
         """The call has its answer, whatever happens here. A failure is told once: it would come with every call."""
         try:
             self._recorder.record(self._verb, outcome, decision, milliseconds)
