@@ -42,7 +42,9 @@ class DecisionsEndpoint(Endpoint):
             reason = "pod is not NAMESPACE/NAME"
             self._log_ended(DecisionsOutcome.BAD_REQUEST, reason, caller, started, failed=True)
             return http_answer(400, orjson.dumps({"reason": reason}))
-        kept = sorted([*self._recent.all(), *self._recent.calls()], key=lambda record: record.at)
+        kept: list[Record | CallRecord] = sorted(
+            [*self._recent.all(), *self._recent.calls()], key=lambda record: record.at
+        )
         found = [each for each in kept if not pod or _pod_of(each) == (namespace, name)]
         content = {
             "kept": len(kept),

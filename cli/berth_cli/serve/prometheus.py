@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from threading import Lock
@@ -13,6 +14,7 @@ BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.
 """Upper bounds in seconds. kube-scheduler waits for 5 s by default (fact 5)."""
 
 CALLS = "berth_call_duration_seconds"
+NO_NODE_FITS = "berth_no_node_fits_total"
 
 
 @dataclass(slots=True)
@@ -24,25 +26,29 @@ class _Series:
 
 
 class CallDurations:
-    """A histogram by verb and outcome. Safe to share between threads."""
+    """A histogram by verb and outcome, and the calls that no node fits by reason. Safe to share between threads."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._series: dict[tuple[str, str], _Series] = {}
+        self._no_node_fits: Counter[tuple[str, str]] = Counter()
 
-    def record(self, verb: str, outcome: str, milliseconds: float) -> None:
-        """A call has ended."""
+    def record(self, verb: str, outcome: str, milliseconds: float, reason_code: str = "") -> None:
+        """A call has ended. reason_code: of the reason that rejects most nodes, where no node fits."""
         seconds = milliseconds / 1000
         with self._lock:
             series = self._series.setdefault((verb, str(outcome)), _Series())
             series.counts[bisect_left(BUCKETS, seconds)] += 1
             series.seconds += seconds
+            if reason_code:
+                self._no_node_fits[verb, str(reason_code)] += 1
 
     def lines(self) -> Iterator[str]:
-        """The histogram; its `_count` is the number of calls."""
+        """The histogram, whose `_count` is the number of calls, and the counter of calls that no node fits."""
         yield from _header(CALLS, "histogram", "Duration of calls by verb and outcome.")
         with self._lock:
             found = [(key, list(series.counts), series.seconds) for key, series in sorted(self._series.items())]
+            no_node_fits = sorted(self._no_node_fits.items())
         for (verb, outcome), counts, seconds in found:
             labels = {"verb": verb, "outcome": outcome}
             total = 0
@@ -51,6 +57,9 @@ class CallDurations:
                 yield _sample(f"{CALLS}_bucket", {**labels, "le": bound}, total)
             yield _sample(f"{CALLS}_sum", labels, round(seconds, 6))
             yield _sample(f"{CALLS}_count", labels, total)
+        yield from _header(NO_NODE_FITS, "counter", "Calls that no node fits, by the code of the main reason.")
+        for (verb, code), count in no_node_fits:
+            yield _sample(NO_NODE_FITS, {"verb": verb, "reason_code": code}, count)
 
 
 def gauge(name: str, description: str, value: float, labels: Mapping[str, str] | None = None) -> Iterator[str]:

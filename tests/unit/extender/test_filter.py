@@ -15,7 +15,7 @@ from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.gangs.gang import GangKey, OpenGang
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.gangs import member_object, members
-from tests.builders.nodes import node_with
+from tests.builders.nodes import labelled, node, node_with
 from tests.builders.planned import gang_configuration, room_for
 from tests.builders.pods import pod_object, pod_with
 from tests.builders.requests import body_of, cache_mode, full_mode
@@ -34,6 +34,23 @@ def test_puts_each_rejected_node_into_one_map() -> None:
     assert answer["Nodes"]["items"] == [fits]
     assert answer["FailedNodes"] == {"small": "Too many pods"}
     assert answer["FailedAndUnresolvableNodes"] == {"cordoned": "node(s) were unschedulable"}
+
+
+@pytest.mark.parametrize(
+    ("names", "code"),
+    [
+        pytest.param(["a", "b", "c", "worded"], "PriorityLabelMissing", id="of most nodes"),
+        pytest.param(["new"], "NodeNotInCache", id="of the only node"),
+        pytest.param(["a", "fits"], "", id="none where a node fits"),
+    ],
+)
+@pytest.mark.parametrize("answer", [answer_filter, answer_filter_onlyone])
+def test_names_the_code_of_the_main_reason_where_no_node_fits(
+    answer: Callable[..., Reply], names: list[str], code: str
+) -> None:
+    nodes = [*map(node, "abc"), labelled("worded", "x"), labelled("fits", "1")]
+    cache = FixedNodeCache(BerthConfiguration(), Snapshot.of(nodes))
+    assert answer(body_of(cache_mode(names)), cache).reason_code == code
 
 
 class CountedOpenGangs(OpenGangs):

@@ -55,13 +55,14 @@ def _answer(body: str | bytes, decide: Decide, cache: NodeCache, deadline: Deadl
         decision = decide(candidates.policy, candidates.pod, candidates.names, candidates.snapshot, left, opened)
     except DeadlineExceeded:
         return failed(deadline_passed(pod_name))
-    return reply(
+    answer = reply(
         _encode(candidates, decision),
         _outcome(decision),
         pod=pod_name,
         detail=f"{len(decision.feasible)} of {len(candidates.names)} nodes feasible",
         decision=_decision(candidates, decision),
     )
+    return answer if decision.feasible else answer._replace(reason_code=decision.main_reason_code or "")
 
 
 def _decision(candidates: Candidates, found: Feasibility) -> Decision:

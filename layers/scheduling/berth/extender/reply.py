@@ -22,7 +22,8 @@ INTERNAL_SERVER_ERROR = 500
 
 class Reply(NamedTuple):
     """`body` is JSON. `pod` and `detail` are for the log: `namespace/name`, and what happened in one line. `decision`:
-    for records of decisions; None where nothing was decided."""
+    for records of decisions; None where nothing was decided. reason_code: of the reason that rejects most nodes, where
+    no node passes."""
 
     body: bytes
     outcome: Outcome
@@ -30,6 +31,7 @@ class Reply(NamedTuple):
     pod: str = ""
     detail: str = ""
     decision: AnyDecision | None = None
+    reason_code: str = ""
 
 
 def reply(

@@ -53,6 +53,17 @@ class Feasibility(NamedTuple):
         """All rejected nodes."""
         return {**self.failed, **self.unresolvable} if self.failed else self.unresolvable
 
+    @property
+    def main_reason_code(self) -> ReasonCode | None:
+        """The code of the reason that rejects most nodes; None where no node is rejected."""
+        found = self.unresolvable
+        statuses = found.statuses if found else list(self.failed.values())
+        if not statuses:
+            return None
+        # Counting bytes takes a microsecond for each status; there are few.
+        most = max(range(len(statuses)), key=found.codes.count) if found else 0
+        return next(iter(statuses[most].reason_codes), None)
+
 
 def rejected_for_one_reason(names: list[str], status: Status) -> Rejected:
     """All of them, for one reason."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from berth_cli.serve.prometheus import BUCKETS, CALLS, CallDurations, gauge
+from berth_cli.serve.prometheus import BUCKETS, CALLS, NO_NODE_FITS, CallDurations, gauge
 
 
 def samples(calls: CallDurations) -> dict[str, str]:
@@ -33,6 +33,16 @@ def test_each_verb_and_outcome_has_its_own_series() -> None:
     assert counts == {
         f'{CALLS}_count{{verb="{verb}",outcome="{outcome}"}}'
         for verb, outcome in (("filter", "decided"), ("filter", "failure-internal"), ("bind", "decided"))
+    }
+
+
+def test_counts_calls_that_no_node_fits_by_reason() -> None:
+    calls = CallDurations()
+    for code in ("UntoleratedTaint", "", "UntoleratedTaint"):
+        calls.record("filter", "none-feasible", 1, code)
+    labels = 'verb="filter",reason_code="UntoleratedTaint"'
+    assert {name: value for name, value in samples(calls).items() if name.startswith(NO_NODE_FITS)} == {
+        f"{NO_NODE_FITS}{{{labels}}}": "2"
     }
 
 

@@ -13,6 +13,7 @@ import pytest
 from berth.authentication.outcomes import AuthorizerOutcome
 from berth.extender.outcomes import BindOutcome, FailureOutcome, FilterOutcome
 from berth.runtime.telemetry.telemetry import Sizes, Telemetry
+from berth.scheduling.reason_code import ReasonCode
 from tests.fakes.log_lines import LogLines
 from tests.unit.runtime.telemetry.metric_lines import described, printed, series
 
@@ -62,6 +63,20 @@ def test_emits_calls_and_duration_by_verb_and_outcome(metrics: pytest.CaptureFix
     by = [["stack", "verb", "outcome"], ["stack", "verb"]]
     assert described(entry) == {"Calls": ("Count", by), "Duration": ("Milliseconds", by)}
     assert (entry["verb"], entry["outcome"], entry["Calls"], entry["Duration"]) == ("bind", "bound", [1.0], [12.5])
+
+
+def test_counts_calls_that_no_node_fits_by_the_code_of_the_main_reason(metrics: pytest.CaptureFixture[str]) -> None:
+    Telemetry("filter").ended(
+        FilterOutcome.NONE_FEASIBLE,
+        pod="ml/p",
+        detail="",
+        milliseconds=1,
+        failed=False,
+        reason_code=ReasonCode.PRIORITY_LABEL_MISSING,
+    )
+    [entry] = printed(metrics)
+    assert described(entry)["NoNodeFits"] == ("Count", [["stack", "verb", "reasonCode"]])
+    assert (entry["reasonCode"], entry["NoNodeFits"]) == ("PriorityLabelMissing", [1.0])
 
 
 def test_distinguishes_two_stacks_of_one_account(

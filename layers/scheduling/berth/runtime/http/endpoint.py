@@ -160,6 +160,7 @@ class VerbEndpoint(Endpoint):
             failed=isinstance(reply.outcome, FailureOutcome),
             sizes=None if isinstance(body, Failure) else Sizes(len(body), len(reply.body)),
             caller=caller,
+            reason_code=reply.reason_code,
         )
         return answer
 

@@ -23,6 +23,7 @@ NAMESPACE = "Berth"
 STACK = "stack"
 VERB = "verb"
 OUTCOME = "outcome"
+REASON_CODE = "reasonCode"
 HAPPENING = "happening"
 
 COUNT = "Count"

@@ -25,6 +25,7 @@ from berth.runtime.telemetry.metrics import (
     FAILURES_IN_DETAIL,
     MILLISECONDS,
     OUTCOME,
+    REASON_CODE,
     VERB,
     Metrics,
     group,
@@ -36,6 +37,7 @@ DENIALS = group([[]], {"Denials": COUNT})
 ALARMED_CALLS = group([[VERB, OUTCOME]], {"Calls": COUNT})
 
 CALLS_IN_DETAIL = group([[VERB, OUTCOME], [VERB]], {"Calls": COUNT, "Duration": MILLISECONDS})
+REASONS_IN_DETAIL = group([[VERB, REASON_CODE]], {"NoNodeFits": COUNT})
 SIZES_IN_DETAIL = group([[VERB]], {"RequestSize": BYTES, "AnswerSize": BYTES})
 
 ALARMED_OUTCOMES = frozenset({"ledger-unavailable"})
@@ -50,8 +52,8 @@ class Sizes:
     answer: int
 
 
-CallObserver = Callable[[str, str, float], None]
-"""Learns of each call: verb, outcome and milliseconds."""
+CallObserver = Callable[[str, str, float, str], None]
+"""Learns of each call: verb, outcome, milliseconds and, where no node fits, the code of the main reason."""
 
 _observer: ContextVar[CallObserver | None] = ContextVar("call_observer", default=None)
 
@@ -97,16 +99,20 @@ class Telemetry:
         failed: bool,
         sizes: Sizes | None = None,
         caller: str = "",
+        reason_code: str = "",
     ) -> None:
         """Tell how a call ended, within `traced`. Failures are warnings; what the policy decided is information.
 
-        `caller`: who was let in by this function; empty where another part decided.
+        `caller`: who was let in by this function; empty where another part decided. `reason_code`: of the reason that
+        rejects most nodes, where no node fits.
         """
         if self._observer is not None:
-            self._observer(self._verb, outcome, milliseconds)
+            self._observer(self._verb, outcome, milliseconds, reason_code)
         now = time.time()
-        metrics = self._measured(outcome, milliseconds, sizes, now)
         identity = {VERB: self._verb, OUTCOME: outcome}
+        if reason_code:
+            identity[REASON_CODE] = reason_code
+        metrics = self._measured(outcome, milliseconds, sizes, now, identity)
         described = {"pod": pod, "detail": detail, "milliseconds": round(milliseconds, 3)}
         if caller:
             described["caller"] = caller
@@ -119,7 +125,9 @@ class Telemetry:
             self._tracer.put_annotation(VERB, self._verb)
             self._tracer.put_annotation(OUTCOME, outcome)
 
-    def _measured(self, outcome: StrEnum, milliseconds: float, sizes: Sizes | None, now: float) -> Mapping[str, object]:
+    def _measured(
+        self, outcome: StrEnum, milliseconds: float, sizes: Sizes | None, now: float, identity: Mapping[str, str]
+    ) -> Mapping[str, object]:
         """The members of the log line that make metrics of it."""
         call, detailed = measures_of_call(), self._metrics.detailed
         groups, values = [*call.groups], dict(call.values)
@@ -135,13 +143,16 @@ class Telemetry:
         if detailed:
             groups.append(CALLS_IN_DETAIL)
             values |= {"Calls": [1.0], "Duration": [float(milliseconds)]}
+            if REASON_CODE in identity:
+                groups.append(REASONS_IN_DETAIL)
+                values["NoNodeFits"] = [1.0]
             if sizes is not None:
                 groups.append(SIZES_IN_DETAIL)
                 values |= {"RequestSize": [float(sizes.request)], "AnswerSize": [float(sizes.answer)]}
         elif outcome in ALARMED_OUTCOMES:
             groups.append(ALARMED_CALLS)
             values["Calls"] = [1.0]
-        return self._metrics.members(groups, {VERB: self._verb, OUTCOME: outcome}, values, now)
+        return self._metrics.members(groups, identity, values, now)
 
     def exception(self, message: str, pod: str) -> None:
         """Log an exception with its stack trace. Call it while it is being handled."""
