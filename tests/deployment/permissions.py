@@ -8,6 +8,7 @@ from typing import Any
 
 from berth.announcements.dynamodb_log import PARTITION as ANNOUNCED
 from berth.configuration.dynamodb_store import KEY as CONFIGURATION_KEY
+from berth.decisions.dynamodb_table import PARTITION_PREFIX as DECISION_PREFIX
 from berth.gangs.dynamodb_item import PARTITION as GANG
 from berth.lease.dynamodb_item import HEAD_KEY, STANDBY_KEY
 from berth.reservations.ledger.dynamodb_item import MARKER_KEY, NODE_PREFIX, OPEN
@@ -24,7 +25,7 @@ CACHE, LEDGER = {"Fn::GetAtt": "CacheTable.Arn"}, {"Fn::GetAtt": "LedgerTable.Ar
 WATCHER_SECRET, BINDER_SECRET = KUBECONFIGS["WatcherKubeconfigSecretArn"], KUBECONFIGS["BinderKubeconfigSecretArn"]
 
 HEAD, STANDBY, CONFIGURATION, MARKER = map(partition, (HEAD_KEY, STANDBY_KEY, CONFIGURATION_KEY, MARKER_KEY))
-LOG, SNAPSHOT, NODE = "log#*", "snapshot#*", f"{NODE_PREFIX}*"
+LOG, SNAPSHOT, NODE, DECISION = "log#*", "snapshot#*", f"{NODE_PREFIX}*", f"{DECISION_PREFIX}*"
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ READ_WHETHER_LEDGER_COUNTS = on_table(LEDGER, "GetItem", MARKER, CONFIGURATION)
 READ_CACHE_AND_OPEN_BINDS = [
     on_table(CACHE, "GetItem", HEAD, CONFIGURATION, SNAPSHOT),
     on_table(CACHE, "Query", LOG),
+    on_table(CACHE, "PutItem", DECISION),
     on_table(LEDGER, "Query", ANNOUNCED, GANG, OPEN),
     READ_WHETHER_LEDGER_COUNTS,
 ]
@@ -70,6 +72,7 @@ GRANTS: Mapping[str, list[Grant]] = {
     "BindFunction": [
         on_table(CACHE, "GetItem", HEAD, CONFIGURATION, SNAPSHOT),
         on_table(CACHE, "Query", LOG),
+        on_table(CACHE, "PutItem", DECISION),
         on_table(LEDGER, "Query PutItem UpdateItem DeleteItem", ANNOUNCED),
         on_table(LEDGER, "GetItem BatchGetItem UpdateItem ConditionCheckItem", GANG, NODE),
         on_table(LEDGER, "PutItem", GANG),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from berth_cli.config.warnings import configuration_warnings
 from berth_cli.plugin.directory import plugins_option
 
 if TYPE_CHECKING:
+    from berth.extender.decision import DecisionRecorder
     from berth_cli.serve.local_stack import LocalStack
     from berth_cli.serve.stores import DynamoDBStore, Store
 
@@ -134,6 +135,11 @@ class StoreOptions:
     metavar="NAME",
     help="A DNS name by which callers reach this address over HTTP, besides localhost; repeatable.",
 )
+@click.option(
+    "--decisions-file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="With decisions: file in the configuration: where records of decisions go, a JSON object a line.",
+)
 @click.option("-v", "--verbose", is_flag=True, help="Log every call.")
 def serve(
     cluster: Path | None,
@@ -153,6 +159,7 @@ def serve(
     client_ca: Path | None,
     allow_list: Path | None,
     allowed_hosts: tuple[str, ...],
+    decisions_file: Path | None,
     verbose: bool,
 ) -> None:
     """Run the extender on http://HOST:PORT/scheduler.
@@ -183,6 +190,7 @@ def serve(
             live=kubeconfig is not None,
             listen_options=listen_options,
             store_options=store_options,
+            decisions_file=decisions_file,
             verbose=verbose,
         )
     click.echo("stopped")
@@ -197,6 +205,7 @@ def _serve(
     live: bool,
     listen_options: ListenOptions,
     store_options: StoreOptions,
+    decisions_file: Path | None,
     verbose: bool,
 ) -> None:
     """Serve until Ctrl-C: uvicorn shuts down cleanly and then raises the signal again."""
@@ -224,7 +233,9 @@ def _serve(
         raise click.ClickException(str(error)) from error
     cluster = local_stack.kubeconfig_environment(source) if live else local_stack.dump_environment(source)
     store = store_options.store() or local_stack.memory_store(configuration, cluster)
+    until_the_end = ExitStack()
     try:
+        file = None if decisions_file is None else until_the_end.enter_context(_recorder_of(decisions_file))
         stack = local_stack.start(
             configuration,
             cluster,
@@ -234,6 +245,7 @@ def _serve(
             # Over HTTPS the certificate has proved the name.
             check=RequestCheck(None if tls else listen_options.host_names),
             store=store,
+            decisions_file=file,
         )
     except BotoCoreError as error:
         raise click.ClickException(f"{error}; are AWS credentials and region set?") from error
@@ -251,10 +263,21 @@ def _serve(
     click.echo(f"cluster: {source}, {_state(first_run, live=live)}; health: {address}/healthz; Ctrl-C stops")
     click.echo(f"store: {store.description}")
     try:
-        with watcher_thread(stack.run_watcher), _followed(config, configuration, stack, store):
+        with until_the_end, watcher_thread(stack.run_watcher), _followed(config, configuration, stack, store):
             uvicorn_server.run(sockets=[listener])
     finally:
         stack.release_ledger()
+
+
+@contextmanager
+def _recorder_of(path: Path) -> Iterator[DecisionRecorder]:
+    from berth_cli.serve.decisions_file import decisions_file
+
+    try:
+        with decisions_file(path, lambda line: click.echo(line, err=True)) as recorder:
+            yield recorder
+    except OSError as error:
+        raise click.ClickException(f"--decisions-file {path}: {error.strerror}") from error
 
 
 @contextmanager

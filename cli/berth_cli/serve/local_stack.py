@@ -11,17 +11,19 @@ from functools import partial
 from pathlib import Path
 
 from berth.decisions.recent import RecentDecisions
+from berth.extender.decision import DecisionRecorder
 from berth.lease.clock import SystemClock
 from berth.ledger_holder.holder import release_ledger
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.runtime.adapters import cache_adapters
 from berth.runtime.cluster import connect
-from berth.runtime.decisions import decisions_kept_by
+from berth.runtime.decisions import decisions_recorded_by
 from berth.runtime.http.answers import HTTPAnswer
 from berth.runtime.http.endpoint import Endpoint, EndpointSettings
 from berth.runtime.settings import ClusterSettings, PolicySettings
 from berth.runtime.tables import tables_opened_by
 from berth.runtime.telemetry.telemetry import calls_observed_by
+from berth.scheduling.configuration.decisions import Decisions
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.embedded_store.store import EmbeddedStore
 from berth_cli.reservations.claims import Claimed
@@ -87,12 +89,13 @@ def start(
     binder: Mapping[str, str] | None = None,
     check: RequestCheck | None = None,
     store: Store | None = None,
+    decisions_file: DecisionRecorder | None = None,
 ) -> LocalStack:
     """Load all functions, on this store or, without one, on a new one in memory.
 
     `cluster`: BERTH_ variables that name the cluster; `binder`: other values for bind. `allow_list`: the functions
     check the client certificate; without it callers are not authenticated. `check`: the gateway's, with host names of
-    its own.
+    its own. `decisions_file`: where the configuration says so.
     """
     store = store or memory_store(configuration, cluster)
     set_environment(
@@ -110,7 +113,10 @@ def start(
     api = read_template_api()
     watcher, overrides = api.functions[WATCHER], {BINDER: binder}
     calls, recent = CallDurations(), RecentDecisions(time.time)
-    with tables_opened_by(store.open), calls_observed_by(calls.record), decisions_kept_by(recent):
+    recorders: dict[Decisions, DecisionRecorder] = {Decisions.MEMORY: recent}
+    if decisions_file is not None:
+        recorders[Decisions.FILE] = decisions_file
+    with tables_opened_by(store.open), calls_observed_by(calls.record), decisions_recorded_by(recorders):
         handlers = {
             function: load_handler(function, overrides.get(function.logical_id))
             for function in {*api.routes.values(), watcher}

@@ -19,8 +19,9 @@ MOST_REASONS = 50
 """A plugin of a user's own may have a reason for each node."""
 
 
-def document(record: Record, names: Sequence[str]) -> dict[str, object]:
-    """names: of the nodes of the request, in its order. A reason has the number of its nodes, and examples."""
+def document(record: Record, names: Sequence[str], *, by_plugin: bool = True) -> dict[str, object]:
+    """names: of the nodes of the request, in its order. A reason has the number of its nodes, and examples. by_plugin:
+    whether scores by plugin are computed."""
     return {
         **_header(record),
         "namespace": record.pod.namespace,
@@ -40,7 +41,10 @@ def document(record: Record, names: Sequence[str]) -> dict[str, object]:
             }
             for each in record.rejected()[:MOST_REASONS]
         ],
-        "best": [{"node": each.node, "score": each.score, "byPlugin": each.by_plugin} for each in record.best()],
+        "best": [
+            {"node": each.node, "score": each.score, "byPlugin": each.by_plugin}
+            for each in record.best(by_plugin=by_plugin)
+        ],
         "victims": {},
         "error": "",
     }

@@ -149,7 +149,7 @@ class Record(NamedTuple):
             next(unknown, "") if position == UNKNOWN else by_position.get(position, "") for position in self.positions
         ]
 
-    def best(self) -> Iterator[ScoredNode]:
+    def best(self, *, by_plugin: bool = True) -> Iterator[ScoredNode]:
         """The nodes with the highest scores. Scores by plugin are computed now, as long as the state is there."""
         if not self.scores:
             return
@@ -157,7 +157,7 @@ class Record(NamedTuple):
         order = sorted(range(len(self.scores)), key=lambda index: (-self.scores[index], names[index]))[:BEST]
         snapshot = self.snapshot()
         shares: Mapping[str, Mapping[str, int]] = {}
-        if snapshot is not None:
+        if snapshot is not None and by_plugin:
             shares = self.policy.scores_by_plugin(self.pod, names, snapshot)
         for index in order:
             yield ScoredNode(names[index], self.scores[index], shares.get(names[index]))

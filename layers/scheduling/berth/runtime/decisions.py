@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import logging
+import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache, partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import orjson
 
@@ -16,9 +20,12 @@ from berth.extender.outcomes import Outcome
 from berth.runtime.telemetry.call_log import SERVICE
 from berth.scheduling.configuration.decisions import Decisions
 
+if TYPE_CHECKING:
+    from berth.runtime.tables import OpenTables
+
 log = logging.getLogger(SERVICE)
 
-_memory: ContextVar[DecisionRecorder | None] = ContextVar("decisions_in_memory", default=None)
+_own: ContextVar[Mapping[Decisions, DecisionRecorder]] = ContextVar("recorders", default=MappingProxyType({}))
 
 
 class RecorderByConfiguration(DecisionRecorder):
@@ -40,23 +47,57 @@ class RecorderByConfiguration(DecisionRecorder):
 
 
 @contextmanager
-def decisions_kept_by(recorder: DecisionRecorder) -> Iterator[None]:
-    """Functions that are loaded until the block ends keep their decisions there, unless the configuration says
-    otherwise."""
-    token = _memory.set(recorder)
+def decisions_recorded_by(recorders: Mapping[Decisions, DecisionRecorder]) -> Iterator[None]:
+    """Functions that are loaded until the block ends have these recorders too, and keep decisions in memory if that is
+    one of them, unless the configuration says otherwise."""
+    token = _own.set(recorders)
     try:
         yield
     finally:
-        _memory.reset(token)
+        _own.reset(token)
 
 
 def decision_recorder() -> DecisionRecorder:
     """For one verb. Without a memory of the process decisions go to the log."""
-    memory = _memory.get()
-    recorders: dict[Decisions, DecisionRecorder] = {Decisions.LOG: SampledLog(_write, time.time)}
-    if memory is not None:
-        recorders[Decisions.MEMORY] = memory
-    return RecorderByConfiguration(recorders, Decisions.LOG if memory is None else Decisions.MEMORY)
+    # Imported here: the authorizer has no tables.
+    from berth.runtime.tables import table_opener
+
+    own = _own.get()
+    recorders: dict[Decisions, DecisionRecorder] = {
+        Decisions.LOG: SampledLog(_write, time.time),
+        Decisions.TABLE: _OpenedRecorder(partial(_table_recorder, table_opener(), _variables())),
+        **own,
+    }
+    return RecorderByConfiguration(recorders, Decisions.MEMORY if Decisions.MEMORY in own else Decisions.LOG)
+
+
+class _OpenedRecorder(DecisionRecorder):
+    """Opened with the first decision for it: a cold start must not wait for what it imports. None: there is none."""
+
+    def __init__(self, opened: Callable[[], DecisionRecorder | None]) -> None:
+        self._opened = cache(opened)
+
+    def record(self, verb: str, outcome: Outcome, decision: AnyDecision, milliseconds: float) -> None:
+        recorder = self._opened()
+        if recorder is not None:
+            recorder.record(verb, outcome, decision, milliseconds)
+
+
+def _variables() -> Mapping[str, str]:
+    """Those of this function: in `berth serve` another one may change the environment."""
+    return {name: value for name, value in os.environ.items() if name.startswith("BERTH_")}
+
+
+def _table_recorder(open_tables: OpenTables, variables: Mapping[str, str]) -> DecisionRecorder | None:
+    from botocore.config import Config
+
+    from berth.decisions.background import BackgroundRecorder
+    from berth.runtime.settings import PolicySettings
+
+    # A record is worth no second attempt.
+    calls = Config(connect_timeout=1, read_timeout=2, retries={"total_max_attempts": 1})
+    decisions = open_tables(PolicySettings.from_environ(variables), calls).decisions
+    return None if decisions is None else BackgroundRecorder(decisions().put, time.time, log.warning)
 
 
 def _write(document: dict[str, object]) -> None:

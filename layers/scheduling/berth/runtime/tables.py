@@ -33,6 +33,7 @@ from berth.runtime.settings import PolicySettings
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
 
+    from berth.decisions.dynamodb_table import DynamoDBDecisionTable
     from berth.gangs.table import GangTable
 
 
@@ -43,6 +44,7 @@ class Tables:
     ledger, identity, announcements, gangs: None where there is no ledger. ledger_since: when it was created, in
     monotonic seconds, if it loses items only by being created anew (see Rebuild); None if it may lose them at any time.
     in_process: no read of them waits for a network. gangs: opens the table of gangs; without gangs nobody imports it.
+    decisions: opens the table for records of decisions; None where there is none.
     """
 
     cache: CacheTable
@@ -55,6 +57,7 @@ class Tables:
     in_process: bool = False
     announcements: AnnouncementLog | None = None
     gangs: Callable[[], GangTable] | None = None
+    decisions: Callable[[], DynamoDBDecisionTable] | None = None
 
 
 OpenTables = Callable[[PolicySettings, Config], Tables]
@@ -76,6 +79,7 @@ def dynamodb_tables(
         DynamoDBStoreIdentity(client, ledger) if ledger else None,
         announcements=DynamoDBAnnouncementLog(client, ledger) if ledger else None,
         gangs=partial(_gang_table, client, ledger) if ledger else None,
+        decisions=partial(_decision_table, client, name),
     )
 
 
@@ -85,7 +89,18 @@ def _gang_table(client: DynamoDBClient, ledger: str) -> GangTable:
     return DynamoDBGangTable(client, ledger)
 
 
+def _decision_table(client: DynamoDBClient, name: str) -> DynamoDBDecisionTable:
+    from berth.decisions.dynamodb_table import DynamoDBDecisionTable
+
+    return DynamoDBDecisionTable(client, name)
+
+
 _open_tables: ContextVar[OpenTables] = ContextVar("open_tables", default=dynamodb_tables)
+
+
+def table_opener() -> OpenTables:
+    """What opens tables later. To be called while the function's module is imported."""
+    return _open_tables.get()
 
 
 def tables(settings: PolicySettings, calls: Config) -> Tables:

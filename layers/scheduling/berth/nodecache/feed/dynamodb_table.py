@@ -5,6 +5,8 @@
 | head: lease and pointer | head | 0 |
 | log item | log#uid of the head | its version |
 | snapshot chunk | snapshot#id#index | 0 |
+
+The configuration is in the same table, and so are records of decisions.
 """
 
 from __future__ import annotations

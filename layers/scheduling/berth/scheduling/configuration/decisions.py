@@ -9,11 +9,14 @@ from pydantic import BeforeValidator
 
 
 class Decisions(StrEnum):
-    """OFF: no records. MEMORY: the last ones stay in the process. LOG: a line for one decision of a hundred."""
+    """OFF: no records. MEMORY: the last ones stay in the process. LOG: a line for one decision of a hundred.
+    TABLE: an item of the cache table. FILE: a line of a file of `berth serve`."""
 
     OFF = "off"
     MEMORY = "memory"
     LOG = "log"
+    TABLE = "table"
+    FILE = "file"
 
 
 def _off(value: object) -> object:

@@ -1,0 +1,100 @@
+"""Records that a thread of their own writes: to a table or to a file. A call hands its record on and does not wait.
+
+Not guaranteed: that every decision is written. So many a second are, and those that left a pod without a node come
+first. In Lambda the thread stands still between two calls: what it has not written by then, it writes with the next
+call, and an environment that ends loses it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from queue import Full, Queue
+from threading import Lock, Thread
+
+from berth.decisions.call_record import CallRecord
+from berth.decisions.document import call_document, document
+from berth.decisions.record import Record
+from berth.extender.decision import AnyDecision, Decision, DecisionRecorder
+from berth.extender.outcomes import FailureOutcome, FilterOutcome, Outcome
+
+MOST_A_SECOND = 10
+"""Of one verb in one environment: a write takes half a millisecond of the processor."""
+
+MOST_WAITING = 100
+"""Records of 5,000 nodes take 10 kB each."""
+
+Write = Callable[[Mapping[str, object]], None]
+"""Writes the document of a record. What it raises is told once; the next record is tried all the same."""
+
+PENDING_OUTCOMES: frozenset[Outcome] = frozenset({FilterOutcome.NONE_FEASIBLE, FilterOutcome.TOO_COSTLY})
+
+
+class BackgroundRecorder(DecisionRecorder):
+    """The thread starts with the first record, and ends with the process."""
+
+    def __init__(
+        self,
+        write: Write,
+        wall: Callable[[], float],
+        warn: Callable[[str], None],
+        most_a_second: int = MOST_A_SECOND,
+    ) -> None:
+        """wall: seconds since the epoch. warn: gets the first failure. most_a_second: of decisions that left the pod a
+        node; of the others as many more."""
+        self._write, self._wall, self._warn = write, wall, warn
+        self._most = most_a_second
+        self._second, self._in_second = 0, {True: 0, False: 0}
+        self._waiting: Queue[Record | CallRecord | None] = Queue(MOST_WAITING)
+        self._thread: Thread | None = None
+        self._starting = Lock()
+        self._has_warned = False
+
+    def record(self, verb: str, outcome: Outcome, decision: AnyDecision, milliseconds: float) -> None:
+        now = self._wall()
+        if not self._has_room(int(now), outcome):
+            return
+        if isinstance(decision, Decision):
+            found: Record | CallRecord = Record.of(verb, outcome, decision, now, milliseconds)
+        else:
+            found = CallRecord.of(verb, outcome, decision, now, milliseconds)
+        try:
+            self._waiting.put_nowait(found)
+        except Full:
+            return
+        if self._thread is None:
+            self._start()
+
+    def close(self) -> None:
+        """Write what waits, and end the thread."""
+        if self._thread is not None and self._thread.is_alive():
+            self._waiting.put(None)
+            self._thread.join()
+
+    def _has_room(self, second: int, outcome: Outcome) -> bool:
+        if second != self._second:
+            self._second, self._in_second = second, {True: 0, False: 0}
+        is_pending = outcome in PENDING_OUTCOMES or isinstance(outcome, FailureOutcome)
+        self._in_second[is_pending] += 1
+        return self._in_second[is_pending] <= self._most
+
+    def _start(self) -> None:
+        with self._starting:
+            if self._thread is None:
+                self._thread = Thread(target=self._run, name="decisions", daemon=True)
+                self._thread.start()
+
+    def _run(self) -> None:
+        while (found := self._waiting.get()) is not None:
+            try:
+                self._write(_document(found))
+            except Exception as error:
+                if not self._has_warned:
+                    self._has_warned = True
+                    self._warn(f"decisions are not recorded: {type(error).__name__}: {error}")
+
+
+def _document(record: Record | CallRecord) -> Mapping[str, object]:
+    """Without scores by plugin: to compute them takes longer than the decision."""
+    if isinstance(record, CallRecord):
+        return call_document(record)
+    return document(record, record.names(), by_plugin=False)

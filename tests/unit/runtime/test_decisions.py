@@ -1,0 +1,84 @@
+"""Where the decisions of a function go: to its log, or where the process and the configuration say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from queue import Queue
+
+import pytest
+from botocore.config import Config
+
+from berth.decisions.dynamodb_table import DynamoDBDecisionTable
+from berth.decisions.recent import RecentDecisions
+from berth.runtime.decisions import decision_recorder, decisions_recorded_by
+from berth.runtime.settings import PolicySettings
+from berth.runtime.tables import Tables, tables_opened_by
+from berth.scheduling.configuration.decisions import Decisions
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
+from berth_cli.embedded_store.lease_lock import InMemoryItem, InMemoryLeaseLock
+from tests.builders.nodes import labelled
+from tests.builders.requests import cache_mode
+from tests.fakes.published import PublishedCluster
+from tests.fakes.verbs import Verbs
+
+
+class FakeTable(DynamoDBDecisionTable):
+    """Keeps what is put."""
+
+    def __init__(self) -> None:
+        self.names: Queue[object] = Queue()
+
+    def put(self, document: Mapping[str, object]) -> None:
+        self.names.put(document["name"])
+
+
+def opened(table: DynamoDBDecisionTable | None) -> Tables:
+    cluster = PublishedCluster()
+    lock = InMemoryLeaseLock(InMemoryItem(), lambda: "id")
+    decisions = None if table is None else lambda: table
+    return Tables(cluster.table, InMemoryConfigurationStore(cluster.item), lock, lock, decisions=decisions)
+
+
+def test_in_the_table_where_the_configuration_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BERTH_CACHE_TABLE", "cache")
+    table, asked = FakeTable(), list[str]()
+
+    def open_tables(settings: PolicySettings, calls: Config) -> Tables:
+        asked.append(settings.cache_table)
+        return opened(table)
+
+    with tables_opened_by(open_tables):
+        recorder = decision_recorder()
+    assert asked == []
+    monkeypatch.setenv("BERTH_CACHE_TABLE", "of another function")
+    configuration = BerthConfiguration.model_validate({"decisions": "table"})
+    verbs = Verbs([labelled("a", "1")], configuration=configuration, recorder=recorder)
+    for _ in range(2):
+        verbs.ask("filter", cache_mode(["a"]))
+    assert [table.names.get(timeout=30) for _ in range(2)] == ["train-0", "train-0"]
+    assert asked == ["cache"]
+
+
+def test_a_store_in_memory_has_no_table_for_decisions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BERTH_CACHE_TABLE", "cache")
+    with tables_opened_by(lambda settings, calls: opened(None)):
+        recorder = decision_recorder()
+    configuration = BerthConfiguration.model_validate({"decisions": "table"})
+    answer = Verbs([labelled("a", "1")], configuration=configuration, recorder=recorder).ask(
+        "filter", cache_mode(["a"])
+    )
+    assert answer.json["NodeNames"] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("document", "kept"),
+    [pytest.param({}, 1, id="by default"), pytest.param({"decisions": "off"}, 0, id="not where they are off")],
+)
+def test_in_the_memory_of_the_process(document: Mapping[str, str], kept: int) -> None:
+    recent = RecentDecisions(lambda: 0.0)
+    with decisions_recorded_by({Decisions.MEMORY: recent}):
+        recorder = decision_recorder()
+    configuration = BerthConfiguration.model_validate(document)
+    Verbs([labelled("a", "1")], configuration=configuration, recorder=recorder).ask("filter", cache_mode(["a"]))
+    assert len(recent.all()) == kept
