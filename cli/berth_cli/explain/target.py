@@ -10,6 +10,8 @@ from difflib import get_close_matches
 from berth.scheduling.fields.reading import Malformed, Object
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import Unreadable, read_pod
+from berth.scheduling.objects.pod_group import names_gang
+from berth.scheduling.snapshot.changes import Changes
 from berth_cli.explain.case import Case
 from berth_cli.simulate.admission import DEFAULT_NAMESPACE, AdmissionDenied, admit
 from berth_cli.simulate.cluster import read_cluster, trim
@@ -31,7 +33,7 @@ class PodState:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """case: the pod as if it had no node, in the cluster without it."""
+    """case: the pod as if it had no node, in the cluster without it. Other members of gangs that wait are in it."""
 
     case: Case
     state: PodState
@@ -75,7 +77,10 @@ def read_target(
     if isinstance(read, Unreadable):
         raise InvalidInput(f"pod {namespace}/{name}: {read.cause}")
     nodes = {str(_mapping(obj, "metadata").get("name")): obj for obj in trimmed if obj.get("kind") == "Node"}
-    return Target(Case(read, stored, cluster.snapshot, nodes), state)
+    snapshot = cluster.snapshot
+    if members := tuple(pod for pod in cluster.pods if names_gang(pod) and not pod.nominated_node):
+        snapshot = snapshot.with_changes(Changes(pods=members))
+    return Target(Case(read, stored, snapshot, nodes), state)
 
 
 def _not_found(namespace: str, name: str, pods: Sequence[tuple[str, str]], where: str, gone: str) -> str:

@@ -15,7 +15,7 @@ from berth.extender.bind import answer_bind, failed
 from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
 from berth_cli.doctor.access.endpoint import HttpResponse, NoResponse
 from berth_cli.explain.attempts import Attempts, NoRecord
-from berth_cli.explain.server import RecordsUnavailable, read_attempts, running_configuration
+from berth_cli.explain.sources.server import RecordsUnavailable, read_attempts, running_configuration
 from berth_cli.serve.decisions_endpoint import MOST_ANSWERED, DecisionsEndpoint
 from tests.builders.events import http_event
 from tests.builders.nodes import labelled, node

@@ -1,0 +1,88 @@
+"""One answer of the command: lines for people, a document for programs, and the exit status."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from berth_cli.explain import attempt_report, report
+from berth_cli.explain.attempts import Attempts, NoRecord
+from berth_cli.explain.explanation import IS_PENDING, Verdict, explain_node, explain_pod
+from berth_cli.explain.rules import Rules
+from berth_cli.explain.sources.inputs import Inputs
+from berth_cli.explain.target import Target, parse_name
+from berth_cli.simulate.documents import InvalidInput
+
+SEARCH_SECONDS = 5.0
+"""How long changes are looked for: on a large cluster the search ends before it has tried all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked about a pod. weight: of the extender in kube-scheduler's configuration. node: only this one."""
+
+    pod: str
+    weight: int = 1
+    node: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """status: the exit status. is_final: whether the pod needs no node any more."""
+
+    lines: Sequence[str]
+    document: Mapping[str, object]
+    status: int
+    is_final: bool = False
+
+
+def answer_to(question: Question, inputs: Inputs) -> Answer:
+    """Raises InvalidInput and PluginFailed."""
+    if inputs.target is None:
+        return _from_records(question, inputs.attempts)
+    rules = Rules(inputs.configuration)
+    if question.node is not None:
+        return _of_node(question.node, inputs.target, rules)
+    return _of_pod(question, inputs, inputs.target, rules)
+
+
+def _from_records(question: Question, found: Attempts | NoRecord | None) -> Answer:
+    """Raises InvalidInput."""
+    assert found is not None
+    if isinstance(found, NoRecord):
+        raise InvalidInput(found.reason)
+    name = parse_name(question.pod)
+    return Answer(
+        list(attempt_report.records_text(*name, found, time.time())),
+        attempt_report.records_document(*name, found),
+        1 if found.is_pending else 0,
+        is_final=found.bind is not None and not found.bind.error,
+    )
+
+
+def _of_node(node: str, target: Target, rules: Rules) -> Answer:
+    names = list(target.case.snapshot.nodes)
+    if node not in names:
+        close = get_close_matches(node, names, 1)
+        meant = f"; did you mean {close[0]}?" if close else ""
+        raise InvalidInput(f"the cluster has no node {node}{meant}")
+    found = explain_node(target, rules, node)
+    return Answer(list(report.node_text(found)), report.node_document(found), 0 if found.rejection is None else 1)
+
+
+def _of_pod(question: Question, inputs: Inputs, target: Target, rules: Rules) -> Answer:
+    end, now = time.monotonic() + SEARCH_SECONDS, time.time()
+    found = explain_pod(target, rules, weight=question.weight, now=now, is_over=lambda: time.monotonic() >= end)
+    history = [*inputs.notes, *([""] if inputs.notes and inputs.attempts else [])]
+    history += attempt_report.history_text(inputs.attempts, now)
+    document = report.document(found) | attempt_report.history_document(inputs.attempts)
+    if inputs.notes:
+        document["notes"] = list(inputs.notes)
+    return Answer(
+        list(report.text(found, sorted(inputs.configuration.profiles), now, history)),
+        document,
+        1 if found.verdict in IS_PENDING else 0,
+        is_final=found.verdict in (Verdict.PLACED, Verdict.FINISHED),
+    )

@@ -1,0 +1,136 @@
+"""What an explanation is made of: the pod in its cluster, the configuration, and the attempts on record."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.fields.reading import Object
+from berth.scheduling.managed_resources.counting import Counting
+from berth_cli.config.document import display_name
+from berth_cli.explain import report
+from berth_cli.explain.attempts import Attempts, NoRecord
+from berth_cli.explain.target import GONE_FROM_DUMP, Target, parse_name, read_target
+from berth_cli.scheduler_config.tls_config import TLSFiles
+from berth_cli.simulate.documents import InvalidInput, parse_objects, read_input
+from berth_cli.simulate.policy_options import read_policy
+
+NO_FILES = TLSFiles()
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where the pod, its cluster and its attempts are read. stack, table: of a deployed stack, which has all of it."""
+
+    cluster: Path | None = None
+    kubeconfig: Path | None = None
+    url: str | None = None
+    tls: TLSFiles = NO_FILES
+    stack: str | None = None
+    table: str | None = None
+    region: str | None = None
+
+    @property
+    def has_stack(self) -> bool:
+        """Whether the tables of a stack are read."""
+        return bool(self.stack or self.table)
+
+    @property
+    def has_cluster(self) -> bool:
+        """Whether the nodes are known."""
+        return bool(self.cluster or self.kubeconfig or self.has_stack)
+
+    def check(self) -> None:
+        """Raises UsageError."""
+        if self.cluster is not None and self.kubeconfig is not None:
+            raise click.UsageError("give --cluster DUMP or --kubeconfig FILE, not both")
+        if self.stack is not None and self.table is not None:
+            raise click.UsageError("give --stack NAME or --table NAME, not both")
+        if self.has_stack and self.url is not None:
+            raise click.UsageError("give --stack NAME or --url URL, not both: a stack has its records in its table")
+        if not self.has_cluster and self.url is None:
+            raise click.UsageError("give --cluster DUMP or --kubeconfig FILE, --stack NAME, or --url URL")
+        if (self.tls.certificate is None) != (self.tls.key is None):
+            raise click.UsageError("--tls-client-cert and --tls-client-key go together")
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """target: None where only the records of a server were read. notes: what the reader has to know of the sources."""
+
+    configuration: BerthConfiguration
+    attempts: Attempts | NoRecord | None
+    target: Target | None
+    notes: tuple[str, ...] = ()
+
+
+def read_inputs(sources: Sources, pod: str, config: Path | None, profile: str | None) -> Inputs:
+    """Without config and profile the policy is that of the server or of the stack. Raises InvalidInput."""
+    given = read_policy(config, profile) if config or profile else None
+    attempts: Attempts | NoRecord | None = None
+    running: BerthConfiguration | None = None
+    objects: Iterable[Object] = ()
+    where, gone = "the cluster", GONE_FROM_DUMP
+    notes: tuple[str, ...] = ()
+    if sources.url is not None:
+        attempts, running = _ask(sources, pod, wants_configuration=sources.has_cluster and given is None)
+        if not sources.has_cluster:
+            return Inputs(given or BerthConfiguration(), attempts, None)
+    if sources.has_stack:
+        # Imported here: the AWS SDK is slow to import, and a dump needs none.
+        from berth_cli.explain.sources.stack import read_stack
+
+        state = read_stack(sources.stack, sources.table, sources.region, parse_name(pod), given)
+        attempts, running, objects, where = state.attempts, state.configuration, state.objects, state.where
+        gone = "its node cache has none of that name: the pod is gone, or the watcher has not seen it yet"
+        if state.is_stale:
+            notes = (_stale(state.age, state.configuration, sources),)
+    configuration = given or running or read_policy(None)
+    if sources.cluster is not None:
+        where, gone = display_name(sources.cluster), GONE_FROM_DUMP
+        objects = parse_objects(read_input(sources.cluster), where)
+    elif sources.kubeconfig is not None:
+        where, (objects, gone) = "the cluster", _live(sources.kubeconfig, pod, configuration.counting, attempts)
+    return Inputs(configuration, attempts, read_target(objects, where, pod, configuration.counting, gone), notes)
+
+
+def _ask(
+    sources: Sources, pod: str, *, wants_configuration: bool
+) -> tuple[Attempts | NoRecord, BerthConfiguration | None]:
+    """Raises InvalidInput."""
+    # Imported here: a dump needs no HTTP client.
+    from berth_cli.explain.sources.server import RecordsUnavailable, ask_server
+
+    assert sources.url is not None
+    try:
+        served = ask_server(sources.url, sources.tls, parse_name(pod), wants_configuration=wants_configuration)
+    except RecordsUnavailable as error:
+        raise InvalidInput(str(error)) from error
+    return served.attempts, served.configuration
+
+
+def _live(
+    kubeconfig: Path, pod: str, counting: Counting, attempts: Attempts | NoRecord | None
+) -> tuple[Iterable[Object], str]:
+    # Imported here: the Kubernetes client is slow to import, and a dump needs none.
+    from berth_cli.explain.sources.live_cluster import GONE_FROM_CLUSTER, live_objects
+
+    gone = GONE_FROM_CLUSTER
+    if isinstance(attempts, Attempts):
+        ago = report.duration(time.time() - attempts.last.at)
+        gone = f"it is gone: its last attempt was {ago} ago; --url without --kubeconfig shows it"
+    return live_objects(kubeconfig, pod, counting, time.time), gone
+
+
+def _stale(age: float, configuration: BerthConfiguration, sources: Sources) -> str:
+    limit = configuration.node_cache.max_staleness
+    name = f" --stack {sources.stack}" if sources.stack else ""
+    return (
+        f"The node cache is {report.duration(age)} old, older than maxStaleness ({limit:g} s): "
+        f"whenStale is {configuration.node_cache.when_stale}. Run berth doctor{name}."
+    )

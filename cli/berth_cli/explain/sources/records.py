@@ -1,0 +1,84 @@
+"""Documents of records as attempts, wherever they were kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import BaseModel, Field
+
+from berth.decisions.document import VERSION
+from berth_cli.explain.attempts import Attempt, Attempts, BindAttempt, RejectedCount
+
+FILTERS = frozenset({"filter", "filter_onlyone"})
+
+
+class _Reason(BaseModel):
+    code: str
+    reason: str
+    plugin: str
+    count: int
+    nodes: list[str]
+
+
+class DecisionRecord(BaseModel):
+    """A record of version 1, with the keys that are read here."""
+
+    time: float
+    verb: str
+    uid: str
+    outcome: str
+    profile: str
+    configuration_hash: str = Field(alias="configurationHash")
+    cache_age: float | None = Field(alias="cacheAgeSeconds")
+    nodes: int
+    feasible: int | None
+    reasons: list[_Reason]
+    chosen: str | None = None
+    error: str = ""
+
+
+def later_version(documents: object) -> int | None:
+    """Of the first record that a later release wrote."""
+    listed = documents if isinstance(documents, list) else ()
+    versions = [each.get("version") for each in listed if isinstance(each, dict)]
+    return next((each for each in versions if isinstance(each, int) and each > VERSION), None)
+
+
+def attempts_of(records: Sequence[DecisionRecord], *, has_all: bool) -> Attempts | None:
+    """The attempts to place a pod; of several pods that had its name, the last one's. None where there is none.
+
+    records: of the name, the oldest first. has_all: whether older ones cannot have been dropped.
+    """
+    of_filters = [each for each in records if each.verb in FILTERS]
+    # Where the scheduler is configured without filter, its calls of prioritize are the attempts.
+    found = of_filters or [each for each in records if each.verb == "prioritize"]
+    if not found:
+        return None
+    # A call that failed does not know the pod's uid.
+    uid = next((each.uid for each in reversed(found) if each.uid), "")
+    own = [_attempt(each) for each in found if each.uid in (uid, "")]
+    return Attempts(own, has_all or len(own) < len(found), _last_bind(records, own[-1].at))
+
+
+def _last_bind(records: Sequence[DecisionRecord], after: float) -> BindAttempt | None:
+    found = [each for each in records if each.verb == "bind" and each.time >= after]
+    return BindAttempt(found[-1].time, found[-1].outcome, found[-1].chosen or "", found[-1].error) if found else None
+
+
+def _attempt(record: DecisionRecord) -> Attempt:
+    return Attempt(
+        record.time,
+        record.verb,
+        record.outcome,
+        record.profile,
+        record.configuration_hash,
+        record.cache_age,
+        record.nodes,
+        record.feasible,
+        _reasons(record.reasons),
+        record.error,
+    )
+
+
+def _reasons(found: Sequence[_Reason]) -> tuple[RejectedCount, ...]:
+    return tuple(RejectedCount(each.code, each.reason, each.plugin, each.count, tuple(each.nodes)) for each in found)

@@ -1,0 +1,182 @@
+"""What the tables of a stack say about a pod: the cluster as its node cache has it, its configuration, and the records
+of its decisions.
+
+The user needs GetItem and Query on the cache table and, with --stack, cloudformation:DescribeStacks.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import boto3
+from botocore.exceptions import BotoCoreError
+from pydantic import ValidationError
+
+from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
+from berth.configuration.store import ConfigurationInvalid, Configurations
+from berth.decisions.dynamodb_table import DynamoDBDecisionTable
+from berth.dynamodb_errors import TableUnavailable
+from berth.nodecache.feed.changes import Change, Key
+from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
+from berth.nodecache.feed.head import Head
+from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished, View
+from berth.nodecache.feed.table import CacheTable
+from berth.scheduling.configuration.decisions import Decisions
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.fields.reading import Object
+from berth.scheduling.objects.projection import SHARED, decode_shared_fields, part
+from berth_cli.config.stack import TABLE_OUTPUT
+from berth_cli.deployed_stack import CLIENT_CONFIG, StackUnavailable, describe
+from berth_cli.explain.attempts import Attempts, NoRecord
+from berth_cli.explain.sources.records import DecisionRecord, attempts_of, later_version
+from berth_cli.simulate.documents import InvalidInput
+
+MOST_RECORDS = 50
+
+_KINDS = {
+    "nodes": "Node",
+    "pods": "Pod",
+    "namespaces": "Namespace",
+    "poddisruptionbudgets": "PodDisruptionBudget",
+    "priorityclasses": "PriorityClass",
+    "services": "Service",
+    "replicationcontrollers": "ReplicationController",
+    "replicasets": "ReplicaSet",
+    "statefulsets": "StatefulSet",
+}
+_POD_GROUPS = "podgroups."
+
+
+@dataclass(frozen=True, slots=True)
+class StackState:
+    """objects: as a dump has them, with the fields that Berth keeps. configuration: that in force. age: of the objects,
+    in seconds. where: how the table is called in messages."""
+
+    objects: list[Object]
+    configuration: BerthConfiguration
+    attempts: Attempts | NoRecord
+    age: float
+    where: str
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the verbs refuse to decide by these objects."""
+        return self.age > self.configuration.node_cache.max_staleness
+
+
+class ObjectsView(View[Mapping[Key, Object]]):
+    """The published objects as they are."""
+
+    def empty(self) -> Mapping[Key, Object]:
+        return {}
+
+    def applied(self, state: Mapping[Key, Object], changes: Iterable[Change]) -> Mapping[Key, Object]:
+        found = dict(state)
+        for resource, key, obj in changes:
+            if obj is None:
+                found.pop((resource, key), None)
+            else:
+                found[resource, key] = dict(obj)
+        return found
+
+
+def read_stack(
+    stack: str | None, table: str | None, region: str | None, pod: tuple[str, str], given: BerthConfiguration | None
+) -> StackState:
+    """Read the tables of the stack, or this cache table. pod: namespace and name. given: the policy to explain by.
+
+    Raises InvalidInput.
+    """
+    try:
+        deployed = None if stack is None else describe(stack, region)
+        name = table or ("" if deployed is None else deployed.output(TABLE_OUTPUT))
+        client = boto3.client("dynamodb", region_name=region, config=CLIENT_CONFIG)
+        profile = None if deployed is None else deployed.parameters.get("Profile")
+        return read_tables(
+            DynamoDBCacheTable(client, name),
+            Configurations(DynamoDBConfigurationStore(client, name), lambda: given or _deployed(profile, name)),
+            lambda: DynamoDBDecisionTable(client, name).of_pod(*pod, MOST_RECORDS),
+            f"the stack {stack}" if stack else f"the table {name}",
+            time.time(),
+        )
+    except (TableUnavailable, StackUnavailable, ConfigurationInvalid) as error:
+        raise InvalidInput(str(error)) from error
+    except BotoCoreError as error:
+        raise InvalidInput(f"{error}; are AWS credentials and region set?") from error
+
+
+def read_tables(
+    cache: CacheTable,
+    configurations: Configurations,
+    records: Callable[[], list[object]],
+    where: str,
+    now: float,
+) -> StackState:
+    """now: seconds since the epoch. Raises InvalidInput, TableUnavailable and ConfigurationInvalid."""
+    head = cache.head()
+    configuration = configurations.at("" if head is None else head.configuration_hash).document
+    try:
+        found = NodeCacheReader(cache, ObjectsView(), time.sleep).at(head)
+    except NothingPublished as error:
+        raise InvalidInput(f"{where}: {error}") from error
+    attempts = _attempts(records(), configuration, where)
+    return StackState(list(as_dump(found)), configuration, attempts, now - _observed_at(head), where)
+
+
+def as_dump(objects: Mapping[Key, Object]) -> Iterator[Object]:
+    """Each with its kind; pods with the fields that they share with others."""
+    for (resource, _), obj in objects.items():
+        if resource == "pods":
+            yield {"kind": "Pod", **_whole_pod(obj)}
+        elif resource in _KINDS:
+            yield {"kind": _KINDS[resource], **obj}
+        elif resource.startswith(_POD_GROUPS):
+            yield {"apiVersion": f"{resource.removeprefix(_POD_GROUPS)}/v1", "kind": "PodGroup", **obj}
+
+
+def _whole_pod(obj: Object) -> Object:
+    source = obj.get(SHARED)
+    if not isinstance(source, str):
+        return obj
+    shared = decode_shared_fields(source)
+    if not isinstance(shared, dict):
+        return obj
+    parts = dict.fromkeys([*(name for name in obj if name != SHARED), *shared])
+    return {name: {**part(shared, name), **part(obj, name)} for name in parts}
+
+
+def _observed_at(head: Head | None) -> float:
+    assert head is not None
+    assert head.pointer is not None
+    return head.pointer.observation.observed_at
+
+
+def _deployed(profile: str | None, table: str) -> BerthConfiguration:
+    if profile is None:
+        raise ConfigurationInvalid(f"no configuration was applied to {table}; give --config or --profile")
+    try:
+        return BerthConfiguration.model_validate({"profile": profile})
+    except ValidationError as error:
+        raise ConfigurationInvalid(f"the stack's parameter Profile: {error.errors()[0]['msg']}") from error
+
+
+def _attempts(documents: list[object], configuration: BerthConfiguration, where: str) -> Attempts | NoRecord:
+    later = later_version(documents)
+    if later is not None:
+        return NoRecord(f"{where} has records of version {later}; install the release of the stack here")
+    try:
+        records = [DecisionRecord.model_validate(each) for each in documents]
+    except ValidationError as error:
+        first = error.errors()[0]
+        return NoRecord(f"{where} has a record that cannot be read: {'.'.join(map(str, first['loc']))}: {first['msg']}")
+    found = attempts_of(records, has_all=len(records) < MOST_RECORDS)
+    if found is not None:
+        return found
+    if configuration.decisions is not Decisions.TABLE:
+        kept_in = configuration.decisions or Decisions.LOG
+        return NoRecord(f"{where} keeps no records in its table: decisions is {kept_in}; apply decisions: table")
+    return NoRecord(
+        f"{where} has no record of this pod: no scheduler has asked about it in seven days, or it asked a moment ago"
+    )
