@@ -64,6 +64,19 @@ def test_binds_none_where_one_node_has_too_little() -> None:
     assert (item.state, item.reason) == (GangState.ENDED, "gang does not fit: Insufficient example.com/licence")
 
 
+def test_lets_another_gang_come_when_the_round_ends_for_lack_of_room() -> None:
+    first, second = gang_of(4, per_node=3), gang_of(2, name="other")
+    world = GangWorld([*first, *second])
+    for member in first:
+        world.schedule(member, tries=1)
+    world.world.run(3.0)
+    assert world.gangs.domain().open is None
+    for member in second:
+        world.schedule(member, tries=1)
+    world.world.run(6.0)
+    assert world.bound("other") == {member.name for member in second}
+
+
 def test_binds_each_further_member_alone() -> None:
     *first, last = gang_of(5, minimum=4)
     world = GangWorld([*first, last])

@@ -158,8 +158,18 @@ class GangCommit:
         return _Writes(writes, shares)
 
     def _end(self, item: GangItem, reason: str) -> CommitOutcome:
+        """In one write with the domain, which would stay closed for other gangs, and for this one, until the round's
+        time is over."""
         ended = item.changed(GangState.ENDED, self._wall(), reason=reason)
-        return CommitOutcome.ENDED if self._table.put(ended, item) else CommitOutcome.CHANGED
+        for _ in range(TRIES):
+            domain = self._table.domain()
+            closes = domain if domain.holds(item.key, item.round) else None
+            refused = self._table.transact(Transaction(item, ended, closes, {}))
+            if refused is None:
+                return CommitOutcome.ENDED
+            if refused.gang_changed:
+                return CommitOutcome.CHANGED
+        return CommitOutcome.CONTENDED
 
 
 def _outcome(refused: NotTransacted) -> CommitOutcome:
