@@ -31,6 +31,7 @@ COMMANDS = {
     "explain": _Command(
         "berth_cli.explain.command", "Explain where a pod is, why it is pending, and what would place it."
     ),
+    "gangs": _Command("berth_cli.gangs.command", "List, describe and release gangs: pods that are placed all or none."),
     "plugin": _Command("berth_cli.plugin.command", "Check and package plugins of your own."),
     "policy": _Command("berth_cli.policy.command", "Test a policy, and show what a new one changes."),
     "reservations": _Command(

@@ -1,4 +1,4 @@
-"""The option -o of every command that prints a result: a table for people, JSON or YAML for programs."""
+"""How commands print a result: the option -o, with a table for people and JSON or YAML for programs; and ages."""
 
 from __future__ import annotations
 
@@ -38,3 +38,11 @@ def to_yaml(json_text: str | bytes) -> str:
     """JSON as YAML, its keys in their order."""
     text: str = yaml.safe_dump(orjson.loads(json_text), sort_keys=False, allow_unicode=True, width=120)
     return text.removesuffix("\n")
+
+
+def shown_age(seconds: float) -> str:
+    """The age as kubectl prints it, for example `5m`."""
+    for unit, size in (("d", 86_400), ("h", 3600), ("m", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f}{unit}"
+    return f"{max(0, seconds):.0f}s"

@@ -127,7 +127,7 @@ def test_unknown_route_is_404_and_logs_known_routes(
     assert response.status == 404
     assert response.json["message"] == "Not Found"
     error = response.json["Error"]
-    routes = "GET /decisions, GET /healthz, GET /metrics, GET /reservations, GET /users, POST /scheduler/bind, "
+    routes = "GET /decisions, GET /gangs, GET /healthz, GET /metrics, GET /reservations, GET /users, "
     assert error.startswith(f"Berth has no route {method} {path}; its routes: {routes}")
     [line] = log_lines.all()
     assert (line["level"], "verb" in line) == ("WARNING", False)

@@ -112,11 +112,11 @@ def _require_one_source(*, has_table: bool, kubeconfig: Path | None, config: Pat
 
 
 def _of_server(url: str, certificate: Path | None, key: Path | None, ca: Path | None) -> Mapping[str, Any]:
-    from berth_cli.reservations.running import ServerUnavailable, running_reservations
+    from berth_cli.running_server import ServerUnavailable, running_document
     from berth_cli.scheduler_config.tls_config import TLSFiles
 
     try:
-        return running_reservations(url, TLSFiles(certificate, key, ca))
+        return running_document(url, TLSFiles(certificate, key, ca), "reservations")
     except ServerUnavailable as error:
         raise click.ClickException(str(error)) from error
 

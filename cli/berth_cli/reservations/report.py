@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from berth.reservations.ledger.entry import Entry, EntryState, NodeLedger, OpenReservation, Shares
 from berth.reservations.reconciler.reconciler import Intervals
+from berth_cli.output import shown_age
 
 Claims: TypeAlias = Mapping[tuple[str, str], Shares]
 """By node and UID, what a pod claims that differs from its entry; empty shares: it claims nothing."""
@@ -92,7 +93,7 @@ def table_lines(found: Sequence[Row], now: float) -> Iterator[str]:
     cells = [
         _HEADER,
         *(
-            (r.node, r.pod, r.state, amounts(r.holds), _format_claims(r.claims), _format_age(now - r.since), r.reason)
+            (r.node, r.pod, r.state, amounts(r.holds), _format_claims(r.claims), shown_age(now - r.since), r.reason)
             for r in found
         ),
     ]
@@ -164,11 +165,3 @@ def _reservation_reason(age: float) -> str:
         return f"bind in progress for {max(0, age):.0f} s"
     left = EXPIRY_SECONDS - age
     return f"bind did not complete; the watcher reviews it {f'in {left:.0f} s' if left >= 1 else 'now'}"
-
-
-def _format_age(seconds: float) -> str:
-    """The age as kubectl prints it, for example `5m`."""
-    for unit, size in (("d", 86_400), ("h", 3600), ("m", 60)):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.0f}{unit}"
-    return f"{max(0, seconds):.0f}s"

@@ -30,6 +30,8 @@ from berth_cli.reservations.claims import Claimed
 from berth_cli.serve.decisions_endpoint import ROUTE as DECISIONS_ROUTE
 from berth_cli.serve.decisions_endpoint import DecisionsEndpoint
 from berth_cli.serve.functions import Handler, load_handler, set_environment
+from berth_cli.serve.gangs_endpoint import ROUTE as GANGS_ROUTE
+from berth_cli.serve.gangs_endpoint import GangsEndpoint
 from berth_cli.serve.gateway import Gateway
 from berth_cli.serve.metrics_endpoint import ROUTE as METRICS_ROUTE
 from berth_cli.serve.metrics_endpoint import MetricsEndpoint
@@ -127,6 +129,7 @@ def start(
         own = {
             USERS_ROUTE: UsersEndpoint(settings, _users(cluster, binder or cluster)),
             RESERVATIONS_ROUTE: ReservationsEndpoint(settings, tables.ledger, claimed),
+            GANGS_ROUTE: GangsEndpoint(settings, tables.gangs, claimed),
             METRICS_ROUTE: MetricsEndpoint(settings, calls, tables.cache, tables.ledger),
             DECISIONS_ROUTE: DecisionsEndpoint(settings, recent),
         }

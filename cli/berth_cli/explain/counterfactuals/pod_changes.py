@@ -6,14 +6,13 @@ from collections.abc import Iterator, Mapping
 
 from berth.scheduling.fields.quantity import Quantity, quantity
 from berth.scheduling.fields.reading import Object
-from berth.scheduling.fields.resources import CPU, EPHEMERAL_STORAGE, MEMORY, units_of
+from berth.scheduling.fields.resources import EPHEMERAL_STORAGE, MEBIBYTE, MEMORY, shown_amount, units_of
 from berth_cli.explain.case import Case
 from berth_cli.explain.counterfactuals.change import Change, ChangeKind, Option
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
 MOST_SKEW = 5
-MEBIBYTE = 1 << 20
 
 
 def lower_requests(case: Case, shortages: Mapping[str, int]) -> Iterator[Option]:
@@ -75,17 +74,6 @@ def relax_spread(case: Case) -> Iterator[Option]:
             yield (_constraint_change(ChangeKind.RAISE_MAX_SKEW, text, index, {"maxSkew": larger}, larger - skew),)
         text = f"make the pod's spread over {key} soft (whenUnsatisfiable: {SOFT})"
         yield (_constraint_change(ChangeKind.SOFTEN_SPREAD, text, index, {"whenUnsatisfiable": SOFT}, 0),)
-
-
-def shown_amount(name: str, units: int) -> str:
-    """Units of a resource as Kubernetes writes them."""
-    if name == CPU:
-        return str(units // 1000) if units % 1000 == 0 else f"{units}m"
-    if name in (MEMORY, EPHEMERAL_STORAGE):
-        for suffix, size in (("Gi", MEBIBYTE << 10), ("Mi", MEBIBYTE)):
-            if units % size == 0:
-                return f"{units // size}{suffix}"
-    return str(units)
 
 
 def _rounded(name: str, units: int) -> int:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from berth.scheduling.fields.resources import PODS
+from berth.scheduling.fields.resources import PODS, shown_amount
 from berth.scheduling.objects import NodeInfo, Pod
 from berth_cli.explain.counterfactuals.change import Change, ChangeKind, Option
-from berth_cli.explain.counterfactuals.pod_changes import shown_amount
 
 MOST_PODS = 5
 """Nobody ends more pods for one."""

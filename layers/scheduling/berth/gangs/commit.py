@@ -33,6 +33,7 @@ TRIES = 10
 
 REASON_NO_LEDGER = "gang does not fit: a node's ledger of counted resources is not ready"
 REASON_INSUFFICIENT = "gang does not fit: Insufficient {}"
+REASON_RELEASED = "gang waits: an operator ended its placement"
 
 
 class CommitOutcome(StrEnum):

@@ -37,11 +37,11 @@ class TableOpenGangs(OpenGangs):
         except TableUnavailable as error:
             self._warn(f"{error}; the gangs that were open before count")
         now = self._wall()
-        return [shown for item in self._last if (shown := _shown(item, now)) is not None]
+        return [each for item in self._last if (each := shown(item, now)) is not None]
 
 
-def _shown(item: GangItem, now: float) -> OpenGang | None:
-    """None: nobody of it is being bound."""
+def shown(item: GangItem, now: float) -> OpenGang | None:
+    """The gang as filter sees it. None: nobody of it is being bound."""
     match item.state:
         case GangState.OPEN:
             places = {uid: intent.node for uid, intent in item.waiting(now).items()}

@@ -42,6 +42,7 @@ from berth.scheduling.snapshot.parts import ALL_PARTS, NO_PARTS, NODES_AND_PODS,
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 if TYPE_CHECKING:
+    from berth.scheduling.gangs.overview import GangStanding
     from berth.scheduling.gangs.planner import GangPlanner
 
 
@@ -148,6 +149,15 @@ class Policy:
             return None
         found = gang_of(pod, snapshot.pod_groups, self.gangs)
         return found if isinstance(found, Gang) else None
+
+    def gangs_in(self, snapshot: Snapshot, open_gangs: Sequence[OpenGang] = NO_OPEN_GANGS) -> list[GangStanding]:
+        """All gangs of the cluster, and what each one waits for. For people: it has no time limit."""
+        from berth.scheduling.gangs.overview import overview
+
+        if not self.gangs.enabled:
+            return []
+        planned = self._gang_planner.planned(snapshot, open_gangs, NO_DECISION_DEADLINE)
+        return overview(snapshot, self.gangs, planned)
 
     def rejects_bind(self, pod: Pod, node: str, snapshot: Snapshot) -> Status | None:
         """Why the filters that look at other pods reject this node; None: they do not. Assumed pods count."""

@@ -14,6 +14,7 @@ MEMORY = "memory"
 EPHEMERAL_STORAGE = "ephemeral-storage"
 PODS = "pods"
 NATIVE = (CPU, MEMORY, EPHEMERAL_STORAGE)
+MEBIBYTE = 1 << 20
 
 Amounts = Mapping[str, int]
 """Resource name to thousandths of cpu, or to whole units of anything else. Without entries of zero."""
@@ -107,6 +108,17 @@ def _is_counted(name: str) -> bool:
 def units_of(name: str, amount: Quantity) -> int:
     """Thousandths of cpu, whole units of anything else; both rounded up."""
     return amount.milli_value() if name == CPU else amount.value()
+
+
+def shown_amount(name: str, units: int) -> str:
+    """Units of a resource as Kubernetes writes them."""
+    if name == CPU:
+        return str(units // 1000) if units % 1000 == 0 else f"{units}m"
+    if name in (MEMORY, EPHEMERAL_STORAGE):
+        for suffix, size in (("Gi", MEBIBYTE << 10), ("Mi", MEBIBYTE)):
+            if units % size == 0:
+                return f"{units // size}{suffix}"
+    return str(units)
 
 
 def amount_of(name: str, amounts: ResourceList) -> int:

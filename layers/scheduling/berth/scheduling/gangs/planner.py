@@ -11,7 +11,7 @@ Nothing is written: kube-scheduler also asks for members that it only tries (fac
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Container, Hashable, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from threading import Lock
@@ -33,6 +33,7 @@ from berth.scheduling.gangs.gang import (
 from berth.scheduling.gangs.members import GangMembers, gangs_in, is_on_nodes
 from berth.scheduling.gangs.planning import GangPlan, GangPlanning
 from berth.scheduling.gangs.room import Candidates, Room, room_of
+from berth.scheduling.gangs.shortage import Shortage, shortage_of
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import Pod
 from berth.scheduling.reason_code import ReasonCode
@@ -69,6 +70,17 @@ class Places:
     """The nodes that a member may go to, the place of the plan first."""
 
     names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedGang:
+    """What becomes of a gang with a member that waits. outcome: None for a committed gang. places: nodes by UID, of the
+    members that have one. shortage: of a gang that does not fit."""
+
+    members: GangMembers
+    outcome: GangPlan | GangError | GangWait | None
+    places: Mapping[str, str]
+    shortage: Shortage | None = None
 
 
 class _Requested(Container[str]):
@@ -167,6 +179,26 @@ class GangPlanner:
             return self._places(pod, _Requested(nodes), outcome, found.members[gang.key], found)
         return outcome
 
+    def planned(
+        self, snapshot: Snapshot, open_gangs: Sequence[OpenGang], deadline: DecisionDeadline
+    ) -> Sequence[PlannedGang]:
+        """All gangs with a member that waits, in the order in which they are planned. For people: filter's answers are
+        those of `decide`. Raises DeadlineExceeded."""
+        found = self._planned(snapshot, open_gangs, None, deadline)
+        return [self._described(members, outcome, found) for members, outcome in _outcomes(found)]
+
+    def _described(
+        self, members: GangMembers, outcome: GangPlan | GangError | GangWait | None, found: _Round
+    ) -> PlannedGang:
+        if isinstance(outcome, GangPlan):
+            extra = {pod.uid: found.extra[pod.uid] for pod in members.waiting if pod.uid in found.extra}
+            return PlannedGang(members, outcome, {**outcome.places, **extra})
+        if outcome is not GangWait.FOR_ROOM:
+            return PlannedGang(members, outcome, {})
+        groups = found.planning.by_shape(members.waiting[: members.gang.minimum])
+        placed = found.planning.most(members, found.room)
+        return PlannedGang(members, outcome, {}, shortage_of(groups, placed, found.room, self._counting))
+
     def _round(
         self, pod: Pod, snapshot: Snapshot, open_gangs: Sequence[OpenGang], deadline: DecisionDeadline
     ) -> _Round:
@@ -245,6 +277,11 @@ class GangPlanner:
         taken = [plan.places[each.uid] for each in found.planning.alike(pod, members) if each.uid in plan.places]
         changed = tuple(dict.fromkeys(name for name in taken if name in requested))
         return Places(changed) if changed else GangWait.FOR_ROOM
+
+
+def _outcomes(found: _Round) -> Iterator[tuple[GangMembers, GangPlan | GangError | GangWait | None]]:
+    for key, members in found.members.items():
+        yield members, found.outcomes[key]
 
 
 def _outcome(members: GangMembers, found: _Round) -> GangPlan | GangError | GangWait | None:

@@ -79,6 +79,13 @@ class GangPlanning:
             self._too_large[key] = min(gang.minimum, self._too_large.get(key, gang.minimum))
         return found
 
+    def most(self, members: GangMembers, room: Room) -> int:
+        """How many of the members that are needed have a place: less than all of a gang that does not fit."""
+        key, first = members.gang.topology_key, members.waiting[: members.gang.minimum]
+        every: Iterable[Container[str] | None] = self._by_domain(room, key).values() if key else (None,)
+        groups = self.by_shape(first)
+        return max((len(self._tried(groups, len(first), {}, room, names).places) for names in every), default=0)
+
     def spare(self, pod: Pod, names: Container[str] | None, room: Room) -> Iterator[str]:
         """The nodes among these that have room for one more such member, the best first; names None: among all."""
         candidates = self._candidates_of(pod)
@@ -185,6 +192,18 @@ class GangPlanning:
         room: Room,
         names: Container[str] | None,
     ) -> _Attempt | None:
+        """None where fewer members than needed have places."""
+        attempt = self._tried(groups, needed, arrived, room, names)
+        return attempt if len(attempt.places) >= needed else None
+
+    def _tried(
+        self,
+        groups: Iterable[Sequence[Pod]],
+        needed: int,
+        arrived: Mapping[str, str],
+        room: Room,
+        names: Container[str] | None,
+    ) -> _Attempt:
         attempt = _Attempt(room.copy())
         groups = list(groups)
         for group in groups if arrived else ():
@@ -193,7 +212,7 @@ class GangPlanning:
             left = [pod for pod in group if pod.uid not in attempt.places][: needed - len(attempt.places)]
             if left:
                 self._place_alike(left, attempt, names)
-        return attempt if len(attempt.places) >= needed else None
+        return attempt
 
     def _place_arrived(
         self, group: Sequence[Pod], arrived: Mapping[str, str], attempt: _Attempt, names: Container[str] | None

@@ -1,4 +1,4 @@
-"""The reservations of a running `berth serve`, by its route /reservations."""
+"""What a running `berth serve` says of its tables, by its routes /reservations and /gangs."""
 
 from __future__ import annotations
 
@@ -15,19 +15,22 @@ CALL_SECONDS = 30.0
 
 
 class ServerUnavailable(Exception):
-    """The server did not answer with reservations. The message names address and cause."""
+    """The server did not answer with the document. The message names address and cause."""
 
 
-def running_reservations(url: str, files: TLSFiles) -> Mapping[str, Any]:
-    """The document of the server behind the urlPrefix. Raises ServerUnavailable."""
+def running_document(url: str, files: TLSFiles, route: str) -> Mapping[str, Any]:
+    """The document of a route, which has a field of the route's name, of the server behind the urlPrefix.
+
+    Raises ServerUnavailable.
+    """
     try:
-        answer = HTTPSEndpoint(url, load_tls_material(None, files), CALL_SECONDS).get("reservations")
+        answer = HTTPSEndpoint(url, load_tls_material(None, files), CALL_SECONDS).get(route)
     except CredentialsUnreadable as error:
         raise ServerUnavailable(str(error)) from error
     content = json_object(answer) or {}
     if isinstance(answer, NoResponse):
         raise ServerUnavailable(f"{url}: {answer.cause}")
-    if answer.status != 200 or "reservations" not in content:
+    if answer.status != 200 or route not in content:
         reason = content.get("reason") or "is it a berth serve of this release?"
-        raise ServerUnavailable(f"{url}: /reservations answers {answer.status}; {reason}")
+        raise ServerUnavailable(f"{url}: /{route} answers {answer.status}; {reason}")
     return content

@@ -1,0 +1,1 @@
+"""`berth gangs`: list, describe and release gangs."""

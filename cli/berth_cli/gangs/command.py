@@ -1,0 +1,263 @@
+"""The commands of `berth gangs`. Only `release` writes, and only what it has shown before."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from berth_cli.output import Format, output_option, render
+from berth_cli.stack_options import require_stack_or_table, table_options
+
+if TYPE_CHECKING:
+    from berth.gangs.table import GangTable
+    from berth.scheduling.gangs.gang import GangKey
+    from berth_cli.gangs.release import Seen
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+OUTPUT = "LedgerTableName"
+
+_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+
+LIST_EPILOG = """\b
+Examples:
+  berth gangs list --stack berth-production
+  berth gangs list --url http://127.0.0.1:8080/scheduler
+  berth gangs list --kubeconfig ~/.kube/config --config berth.yaml
+  berth gangs list --stack berth-production -o json | jq '.gangs[] | select(.state == "degraded")'
+"""
+DESCRIBE_EPILOG = """\b
+Examples:
+  berth gangs describe ml/train --stack berth-production
+  berth gangs describe ml/train --stack berth-production -o json | jq -r '.places[] | select(.state == "in-bind").node'
+"""
+RELEASE_EPILOG = """\b
+Examples:
+  berth gangs release ml/train --stack berth-production
+  berth gangs release ml/train --table berth-LedgerTable-1A2B --yes -o json
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where gangs are read from: one of stack or table, url, and kubeconfig."""
+
+    stack: str | None
+    table: str | None
+    region: str | None
+    cache_table: str | None
+    kubeconfig: Path | None
+    config: Path | None
+    url: str | None
+    certificate: Path | None
+    key: Path | None
+    ca: Path | None
+
+
+def source_options(command: F) -> F:
+    """The options that name a Source."""
+    for decorate in (
+        click.option("--ca", type=_FILE, help="With --url: CA of the server's certificate (PEM); default: system's."),
+        click.option("--tls-client-key", "key", type=_FILE, help="With --url: key of the client certificate (PEM)."),
+        click.option("--tls-client-cert", "certificate", type=_FILE, help="With --url: client certificate (PEM)."),
+        click.option("--url", help="urlPrefix of a berth serve, instead of --stack."),
+        click.option("--config", type=_FILE, help="With --kubeconfig: the BerthConfiguration that enables gangs."),
+        click.option("--kubeconfig", type=_FILE, help="Live cluster, instead of --stack: without gangs in bind."),
+        click.option("--cache-table", help="With --table: name of the cache table, for gangs that are not in bind."),
+        table_options(OUTPUT, "ledger"),
+    ):
+        command = decorate(command)
+    return command
+
+
+@click.group()
+def gangs() -> None:
+    """List, describe and release gangs: pods that are placed all or none."""
+
+
+@gangs.command("list", epilog=LIST_EPILOG)
+@source_options
+@output_option()
+def list_(output: str, **options: Any) -> None:
+    """List the gangs: state, members, priority, age, and what each one waits for.
+
+    Reads the gangs in the ledger table, and the whole node cache for those that are not in bind; with --url a berth
+    serve does. With --kubeconfig no table is read, so no gang is shown as in bind. Exit status: 0 success, 1 table,
+    server or cluster cannot be read, 2 usage error.
+    """
+    from berth_cli.gangs.report import table_lines
+
+    content = _read(Source(**options))
+    if output != Format.TABLE:
+        click.echo(render(content, output))
+    elif content["gangs"]:
+        for number, line in enumerate(table_lines(content["gangs"], time.time())):
+            click.echo(click.style(line, bold=number == 0))
+    else:
+        click.echo("no gangs")
+
+
+@gangs.command(epilog=DESCRIBE_EPILOG)
+@click.argument("gang", metavar="NAMESPACE/GANG")
+@source_options
+@output_option()
+def describe(gang: str, output: str, **options: Any) -> None:
+    """Show one gang with its members: where each one is, or where it would go, and what the gang waits for.
+
+    Exit status: 0 success, 1 no such gang, or nothing can be read, 2 usage error.
+    """
+    from berth_cli.gangs.report import described
+
+    key = _key(gang)
+    content = _read(Source(**options))
+    found = next((each for each in content["gangs"] if each["gang"] == str(key)), None)
+    if found is None:
+        raise click.ClickException(f"no gang {key}; list them with: berth gangs list")
+    if output != Format.TABLE:
+        click.echo(render(found, output))
+        return
+    for line in described(found, time.time()):
+        click.echo(line)
+
+
+@gangs.command(epilog=RELEASE_EPILOG)
+@click.argument("gang", metavar="NAMESPACE/GANG")
+@table_options(OUTPUT, "ledger")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@output_option()
+def release(gang: str, stack: str | None, table: str | None, region: str | None, yes: bool, output: str) -> None:
+    """End the placement of a gang that is in bind, so that another gang may be placed.
+
+    None of its members is bound then, and the scheduler tries them again. A gang that is committed stays: delete its
+    pods to end it. If the gang changes after it was read, nothing is written. Exit status: 0 released, 1 not released,
+    2 usage error.
+    """
+    from berth_cli.gangs.release import ReleaseOutcome, seen_in
+    from berth_cli.gangs.release import release as release_seen
+
+    key = _key(gang)
+    with _open_table(stack, table, region) as opened:
+        seen = seen_in(opened, key)
+        if not yes:
+            click.confirm(_question(seen), abort=True, err=output != Format.TABLE)
+        outcome = release_seen(opened, seen, time.time)
+    if output != Format.TABLE:
+        click.echo(render({"gang": str(key), "result": outcome.value}, output))
+    match outcome:
+        case ReleaseOutcome.RELEASED:
+            if output == Format.TABLE:
+                click.echo(f"released: {key}")
+        case ReleaseOutcome.COMMITTED:
+            raise click.ClickException(f"{key} is committed: its members keep their places; delete its pods to end it")
+        case ReleaseOutcome.NOT_OPEN:
+            raise click.ClickException(f"nobody of {key} is in bind; list gangs with: berth gangs list")
+        case ReleaseOutcome.CHANGED:
+            raise click.ClickException(f"{key} went on meanwhile, and nothing was written; see: berth gangs list")
+
+
+def _question(seen: Seen) -> str:
+    waiting = 0 if seen.item is None else len(seen.item.waiting(time.time()))
+    return f"End the placement of {seen.key}, of which {waiting} members are in bind?"
+
+
+def _key(text: str) -> GangKey:
+    from berth.scheduling.gangs.gang import GangKey
+
+    namespace, _, name = text.partition("/")
+    if not namespace or not name or "/" in name:
+        raise click.BadParameter("use the form NAMESPACE/GANG", param_hint="GANG")
+    return GangKey(namespace, name)
+
+
+def _read(source: Source) -> Mapping[str, Any]:
+    has_table = bool(source.stack or source.table)
+    if source.url and (has_table or source.kubeconfig):
+        raise click.UsageError("--url is for a berth serve: give it without --stack, --table and --kubeconfig")
+    if source.kubeconfig and has_table:
+        raise click.UsageError("--kubeconfig reads no table: give it without --stack and --table")
+    if (source.kubeconfig is None) != (source.config is None):
+        raise click.UsageError("--kubeconfig and --config go together: the document enables gangs")
+    if (source.certificate is None) != (source.key is None):
+        raise click.UsageError("--tls-client-cert and --tls-client-key go together")
+    if source.url:
+        return _of_server(source.url, source)
+    if source.kubeconfig and source.config:
+        return _of_cluster(source.kubeconfig, source.config)
+    return _of_table(source)
+
+
+def _of_server(url: str, source: Source) -> Mapping[str, Any]:
+    from berth_cli.running_server import ServerUnavailable, running_document
+    from berth_cli.scheduler_config.tls_config import TLSFiles
+
+    try:
+        return running_document(url, TLSFiles(source.certificate, source.key, source.ca), "gangs")
+    except ServerUnavailable as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _of_cluster(kubeconfig: Path, config: Path) -> Mapping[str, Any]:
+    from berth.nodecache.feed.cluster import ClusterUnavailable
+    from berth_cli.config.document import load_configuration
+    from berth_cli.gangs.cluster import standings_of
+    from berth_cli.gangs.report import Gangs, document
+
+    configuration = load_configuration(config, None)
+    if not configuration.gangs.enabled:
+        raise click.UsageError(f"{config} does not enable gangs")
+    try:
+        standings = standings_of(kubeconfig, configuration, time.time)
+    except ClusterUnavailable as error:
+        raise click.ClickException(str(error)) from error
+    click.echo(click.style("from the cluster, without gangs in bind", fg="yellow"), err=True)
+    return document(Gangs(standings=standings), time.time())
+
+
+def _of_table(source: Source) -> Mapping[str, Any]:
+    from berth_cli.gangs.report import Gangs, NotRead, document
+
+    if source.cache_table and not source.table:
+        raise click.UsageError("--cache-table goes with --table; --stack names both tables")
+    with _open_table(source.stack, source.table, source.region) as table:
+        items, domain, now = list(table.gangs()), table.domain(), time.time()
+        if source.stack or source.cache_table:
+            import boto3
+
+            from berth_cli.deployed_stack import CACHE_TABLE_NAME, describe
+            from berth_cli.gangs.cluster import standings_in
+            from berth_cli.reservations.claims import claimed_in
+
+            name = source.cache_table or describe(source.stack or "", source.region).output(CACHE_TABLE_NAME)
+            claimed = claimed_in(boto3.client("dynamodb", region_name=source.region), name)
+            standings = standings_in(claimed, items, now)
+        else:
+            standings = NotRead("give --cache-table too")
+    if isinstance(standings, NotRead):
+        click.echo(click.style(f"only gangs that are or were in bind: {standings.cause}", fg="yellow"), err=True)
+    return document(Gangs(items, domain, standings), now)
+
+
+@contextmanager
+def _open_table(stack: str | None, table: str | None, region: str | None) -> Iterator[GangTable]:
+    require_stack_or_table(stack, table)
+    # Imported here: the AWS SDK is slow to import, and a usage error must not wait for it.
+    import boto3
+    from botocore.exceptions import BotoCoreError
+
+    from berth.dynamodb_errors import TableUnavailable
+    from berth.gangs.dynamodb_table import DynamoDBGangTable
+    from berth_cli.deployed_stack import StackUnavailable, describe
+
+    try:
+        name = table or describe(stack or "", region).output(OUTPUT)
+        yield DynamoDBGangTable(boto3.client("dynamodb", region_name=region), name)
+    except (TableUnavailable, StackUnavailable) as error:
+        raise click.ClickException(str(error)) from error
+    except BotoCoreError as error:
+        raise click.ClickException(f"{error}; are AWS credentials and region set?") from error

@@ -1,0 +1,180 @@
+"""Gangs as table lines and as a JSON document: what the ledger's table says of a gang, and what filter knows of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from berth.gangs.item import Domain, GangItem, GangState
+from berth.gangs.watch import EXPIRY_SECONDS
+from berth.scheduling.gangs.gang import GangKey
+from berth.scheduling.gangs.overview import GangStage, GangStanding
+from berth_cli.output import shown_age
+
+DEGRADED = "degraded"
+COMMITTED = GangState.COMMITTED.value
+IN_BIND = (GangState.OPEN, GangState.PREPARING, GangState.ROLLING_BACK)
+
+_HEADER = ("GANG", "STATE", "MEMBERS", "IN BIND", "ON NODES", "PRIORITY", "AGE", "WAITS FOR")
+_MEMBER_HEADER = ("POD", "STATE", "NODE")
+
+
+@dataclass(frozen=True, slots=True)
+class NotRead:
+    """The node cache could not be read, so only gangs that are or were in bind are known."""
+
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
+class Gangs:
+    """What is known of the gangs. items, domain: of the ledger's table. standings: of the node cache."""
+
+    items: Sequence[GangItem] = ()
+    domain: Domain = field(default_factory=Domain)
+    standings: Sequence[GangStanding] | NotRead = ()
+
+
+def document(found: Gangs, now: float) -> dict[str, object]:
+    """All gangs, by namespace and name. now: seconds since the epoch."""
+    items = {item.key: item for item in found.items}
+    standings = {} if isinstance(found.standings, NotRead) else {each.key: each for each in found.standings}
+    claim = found.domain.open
+    is_open = claim is not None and claim.until > now
+    return {
+        "gangs": [
+            _gang(key, items.get(key), standings.get(key), found.domain, now) for key in sorted({*items, *standings})
+        ],
+        "open": str(claim.key) if claim is not None and is_open else None,
+        "compared": not isinstance(found.standings, NotRead),
+    }
+
+
+def table_lines(gangs: Sequence[Mapping[str, Any]], now: float) -> Iterator[str]:
+    """The gangs of a document as aligned lines, with a header."""
+    rows = [_HEADER]
+    for each in gangs:
+        members = each["members"]
+        exist = "?" if members["exist"] is None else members["exist"]
+        rows.append(
+            (
+                each["gang"],
+                each["state"],
+                f"{exist}/{each['minimum']}",
+                str(members["inBind"]),
+                "?" if members["onNodes"] is None else str(members["onNodes"]),
+                str(each["priority"]),
+                _age(each["since"], now),
+                each["waitsFor"],
+            )
+        )
+    return _aligned(rows)
+
+
+def described(gang: Mapping[str, Any], now: float) -> Iterator[str]:
+    """One gang of a document, with its members."""
+    members = gang["members"]
+    yield f"{gang['gang']}: {gang['state']} for {_age(gang['since'], now)}"
+    if gang["waitsFor"]:
+        yield f"waits for: {gang['waitsFor']}"
+    exist = "unknown" if members["exist"] is None else members["exist"]
+    on_nodes = "unknown" if members["onNodes"] is None else members["onNodes"]
+    yield (
+        f"members: {exist}, on nodes: {on_nodes}, in bind: {members['inBind']}, needed: {gang['minimum']}; "
+        f"priority {gang['priority']}"
+    )
+    if gang["topologyKey"]:
+        yield f"all members in one {gang['topologyKey']}"
+    if gang["places"]:
+        yield ""
+        rows = [_MEMBER_HEADER, *((each["pod"], each["state"], each["node"] or "-") for each in gang["places"])]
+        yield from _aligned(rows)
+
+
+def _gang(
+    key: GangKey, item: GangItem | None, standing: GangStanding | None, domain: Domain, now: float
+) -> dict[str, object]:
+    state, waits_for = _state(item, standing, domain, now)
+    in_bind = item.waiting(now) if item is not None and item.state in IN_BIND else {}
+    since = standing.created_at if standing is not None else None
+    if item is not None and (standing is None or item.state is not GangState.ENDED):
+        since = item.changed_at
+    known = standing if standing is not None else item
+    return {
+        "gang": str(key),
+        "state": state,
+        "waitsFor": waits_for,
+        "minimum": 0 if known is None else known.minimum,
+        "members": {
+            "exist": None if standing is None else len(standing.members),
+            "inBind": len(in_bind),
+            "onNodes": None if standing is None else standing.on_nodes,
+        },
+        "priority": 0 if known is None else known.priority,
+        "topologyKey": "" if standing is None else standing.topology_key,
+        "since": None if since is None else datetime.fromtimestamp(since, UTC).isoformat(timespec="seconds"),
+        "places": _places(key, item, standing),
+    }
+
+
+def _state(item: GangItem | None, standing: GangStanding | None, domain: Domain, now: float) -> tuple[str, str]:
+    """And what the gang waits for."""
+    if item is not None and item.state is not GangState.ENDED:
+        return _state_of_round(item, standing, now)
+    if standing is None:
+        return (GangState.ENDED.value, item.reason) if item is not None else ("", "")
+    if standing.stage is GangStage.PLACED:
+        return COMMITTED, ""
+    if standing.stage is not GangStage.HAS_PLACES:
+        return standing.stage.value, standing.waits_for
+    claim = domain.open
+    if claim is not None and claim.until > now and claim.key != standing.key:
+        return standing.stage.value, f"{claim.key}, which is being placed"
+    return standing.stage.value, "the scheduler's next try"
+
+
+def _state_of_round(item: GangItem, standing: GangStanding | None, now: float) -> tuple[str, str]:
+    match item.state:
+        case GangState.OPEN:
+            return item.state.value, f"{len(item.waiting(now))} of {item.minimum} members are in bind"
+        case GangState.PREPARING:
+            return item.state.value, "its counted resources are being held, node by node"
+        case GangState.COMMITTED if standing is not None and now - item.changed_at >= EXPIRY_SECONDS:
+            if standing.on_nodes < item.minimum:
+                return DEGRADED, f"{standing.on_nodes} of {item.minimum} members are on nodes"
+            return COMMITTED, ""
+        case GangState.COMMITTED:
+            return COMMITTED, ""
+        case GangState.ROLLING_BACK | GangState.ENDED:
+            return item.state.value, item.reason
+
+
+def _places(key: GangKey, item: GangItem | None, standing: GangStanding | None) -> list[dict[str, str]]:
+    """Each member by its name: where it is, where its bind is under way, or where filter would let it go."""
+    is_bound = item is not None and item.state is GangState.COMMITTED
+    intents = item.intents if item is not None and item.state is not GangState.ENDED else {}
+    found = {
+        intent.pod.name: {"pod": f"{key.namespace}/{intent.pod.name}", "state": "in-bind", "node": intent.node}
+        for intent in intents.values()
+        if standing is None or not is_bound
+    }
+    for member in () if standing is None else standing.members:
+        place = {"pod": f"{key.namespace}/{member.name}"}
+        if member.node:
+            found[member.name] = {**place, "state": "on-node", "node": member.node}
+        elif member.name not in found:
+            state = "has-place" if member.place else "waits"
+            found[member.name] = {**place, "state": state, "node": member.place}
+    return [found[name] for name in sorted(found, key=lambda name: (len(name), name))]
+
+
+def _age(since: str | None, now: float) -> str:
+    return "-" if since is None else shown_age(now - datetime.fromisoformat(since).timestamp())
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
+    for row in rows:
+        yield "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]]).rstrip()

@@ -1,0 +1,139 @@
+"""All gangs of a cluster as people ask about them: how far each one is, and what it waits for.
+
+It goes by what filter knows, and by nothing else: whether members are being bound is in the gangs' own items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from math import isfinite
+
+from berth.scheduling.gangs.configuration import GangsConfiguration
+from berth.scheduling.gangs.gang import Gang, GangError, GangKey, GangWait, InvalidGang, gang_of
+from berth.scheduling.gangs.planner import PlannedGang
+from berth.scheduling.gangs.planning import GangPlan
+from berth.scheduling.objects.pod import Pod
+from berth.scheduling.snapshot.snapshot import Snapshot
+
+
+class GangStage(StrEnum):
+    """PLACED: a member is on a node, so the gang was committed. HAS_PLACES: filter lets its members pass. INVALID: its
+    members are rejected whatever the nodes are."""
+
+    WAITS_FOR_MEMBERS = "waits-for-members"
+    DOES_NOT_FIT = "does-not-fit"
+    HAS_PLACES = "has-places"
+    PLACED = "placed"
+    INVALID = "invalid"
+
+
+@dataclass(frozen=True, slots=True)
+class MemberStanding:
+    """node: empty before it is bound. place: where filter would let it go."""
+
+    name: str
+    uid: str
+    node: str = ""
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GangStanding:
+    """A gang as filter sees it. minimum: 0 where it cannot be read. created_at: seconds since the epoch; None: unknown.
+
+    waits_for: empty for a gang that waits for nothing. It has numbers, names of resources and constant texts.
+    """
+
+    key: GangKey
+    stage: GangStage
+    minimum: int
+    priority: int
+    created_at: float | None
+    topology_key: str
+    waits_for: str
+    members: tuple[MemberStanding, ...]
+
+    @property
+    def on_nodes(self) -> int:
+        """How many members are on nodes."""
+        return sum(bool(member.node) for member in self.members)
+
+
+def overview(
+    snapshot: Snapshot, configuration: GangsConfiguration, planned: Iterable[PlannedGang]
+) -> list[GangStanding]:
+    """All gangs, by key. planned: those with a member that waits."""
+    waiting = {each.members.key: each for each in planned}
+    found = []
+    for (namespace, name), pods in snapshot.pods_by_gang.items():
+        active = sorted((pod for pod in pods.values() if not pod.terminating), key=lambda pod: pod.name)
+        standing = _standing(GangKey(namespace, name), active, snapshot, configuration, waiting)
+        if standing is not None:
+            found.append(standing)
+    return sorted(found, key=lambda each: each.key)
+
+
+def _standing(
+    key: GangKey,
+    pods: Sequence[Pod],
+    snapshot: Snapshot,
+    configuration: GangsConfiguration,
+    planned: Mapping[GangKey, PlannedGang],
+) -> GangStanding | None:
+    """None: its members are placed one by one, or are all being deleted."""
+    asked = [gang_of(pod, snapshot.pod_groups, configuration) for pod in pods]
+    gang = next((each for each in asked if isinstance(each, Gang)), None)
+    invalid = next((each.error for each in asked if isinstance(each, InvalidGang)), None)
+    if gang is None and invalid is None:
+        return None
+    plan = planned.get(key)
+    places = {} if plan is None else plan.places
+    members = tuple(MemberStanding(pod.name, pod.uid, pod.node_name, places.get(pod.uid, "")) for pod in pods)
+    stage, waits_for = _stage(pods, gang, invalid, plan)
+    if plan is not None:
+        created = plan.members.created_at if isfinite(plan.members.created_at) else None
+        priority = plan.members.priority
+    else:
+        created = min((pod.created_at for pod in pods if pod.created_at is not None), default=None)
+        priority = max((pod.priority or 0 for pod in pods), default=0)
+    minimum, topology_key = (0, "") if gang is None else (gang.minimum, gang.topology_key)
+    return GangStanding(key, stage, minimum, priority, created, topology_key, waits_for, members)
+
+
+def _stage(
+    pods: Sequence[Pod], gang: Gang | None, invalid: GangError | None, plan: PlannedGang | None
+) -> tuple[GangStage, str]:
+    """And what the gang waits for."""
+    if gang is None:
+        return GangStage.INVALID, str(invalid)
+    if any(pod.node_name for pod in pods):
+        return GangStage.PLACED, ""
+    outcome = GangWait.FOR_MEMBERS if plan is None else plan.outcome
+    match outcome:
+        case None:
+            return GangStage.PLACED, ""
+        case GangPlan():
+            return GangStage.HAS_PLACES, ""
+        case GangError():
+            return GangStage.INVALID, str(outcome)
+        case GangWait.FOR_ROOM:
+            return GangStage.DOES_NOT_FIT, str(plan.shortage) if plan is not None else ""
+        case GangWait.FOR_MEMBERS:
+            exist = 0 if plan is None else len(plan.members.waiting)
+            return GangStage.WAITS_FOR_MEMBERS, waits_for_members(exist, gang.minimum, _gated(pods), invalid)
+
+
+def waits_for_members(exist: int, minimum: int, gated: int, invalid: GangError | None) -> str:
+    """gated, invalid: members that exist and do not count."""
+    notes = [f"{exist} of {minimum} members exist"]
+    if gated:
+        notes.append(f"{gated} more are gated")
+    if invalid is not None:
+        notes.append(f"others are rejected: {invalid}")
+    return ", ".join(notes)
+
+
+def _gated(pods: Iterable[Pod]) -> int:
+    return sum(pod.spec.gated for pod in pods)

@@ -1,0 +1,66 @@
+"""GET /gangs: the gangs in the ledger's table and those that the node cache knows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import orjson
+
+from berth.configuration.store import Configurations
+from berth.dynamodb_errors import TableUnavailable
+from berth.gangs.item import Domain, GangItem
+from berth.gangs.table import GangTable
+from berth.runtime.http.answers import HTTPAnswer
+from berth.runtime.http.endpoint import EndpointSettings
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
+from berth_cli.embedded_store.gang_table import InMemoryGangTable
+from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
+from berth_cli.reservations.claims import Claimed
+from berth_cli.serve.gangs_endpoint import GangsEndpoint
+from tests.builders.events import http_event
+from tests.builders.gang_items import claim, gang, intent
+from tests.builders.gangs import member_object
+from tests.builders.nodes import node_with
+from tests.builders.planned import gang_configuration
+from tests.fakes.published import PublishedCluster
+
+NOW = 1_800_000_000.0
+
+
+def answer(table: GangTable | None, default: BerthConfiguration | None = None) -> HTTPAnswer:
+    cluster = PublishedCluster()
+    cluster.publish("nodes", [node_with("n0", None, allocatable={"cpu": "4", "pods": "110"})])
+    cluster.publish("pods", [member_object("other-0", "other", 2)])
+    configurations = Configurations(InMemoryConfigurationStore(cluster.item), lambda: default or gang_configuration())
+    published = Claimed(cluster.table, configurations)
+    endpoint = GangsEndpoint(EndpointSettings(), None if table is None else lambda: table, published, lambda: NOW)
+    return endpoint.handle(http_event(None, "GET /gangs"))
+
+
+def test_document_has_gangs_in_bind_and_gangs_that_wait() -> None:
+    table = InMemoryGangTable(InMemoryLedgerTable())
+    table.put_domain(Domain(claim(until=NOW + 9), 1), Domain())
+    table.put(gang([intent(until=NOW + 9)], at=NOW - 2), None)
+    found = answer(table)
+    assert found["statusCode"] == 200
+    content = orjson.loads(found["body"])
+    assert (content["open"], content["compared"]) == ("ml/train", True)
+    assert [(each["gang"], each["state"], each["waitsFor"]) for each in content["gangs"]] == [
+        ("ml/other", "waits-for-members", "1 of 2 members exist"),
+        ("ml/train", "open", "1 of 2 members are in bind"),
+    ]
+
+
+def test_says_that_nothing_is_compared_where_gangs_are_not_enabled() -> None:
+    content = orjson.loads(answer(None, BerthConfiguration())["body"])
+    assert content == {"gangs": [], "open": None, "compared": False}
+
+
+def test_answers_503_if_the_gangs_cannot_be_read() -> None:
+    class Away(InMemoryGangTable):
+        def gangs(self) -> Sequence[GangItem]:
+            raise TableUnavailable("the table is throttled")
+
+    found = answer(Away(InMemoryLedgerTable()))
+    assert (found["statusCode"], orjson.loads(found["body"])) == (503, {"reason": "the table is throttled"})

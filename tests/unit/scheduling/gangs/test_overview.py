@@ -1,0 +1,127 @@
+"""What people are told of a gang: how far it is, and what it waits for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from berth.scheduling.gangs.overview import GangStage
+from berth.scheduling.objects import NodeInfo, Pod, read_node
+from berth.scheduling.snapshot.snapshot import Snapshot
+from tests.builders.counted import LICENCE, LICENCES, counted_node
+from tests.builders.gangs import member, members
+from tests.builders.nodes import node_with
+from tests.builders.planned import CPU, gang_policy, room_for
+
+GPU = "example.com/gpu"
+GATED = {"schedulingGates": [{"name": "quota"}]}
+TRAIN = members("train", 4, requests=CPU)
+
+
+def gpu_node(name: str, gpus: int) -> NodeInfo:
+    found = read_node(node_with(name, None, allocatable={"cpu": "64", "pods": "100", GPU: str(gpus)}))
+    assert isinstance(found, NodeInfo)
+    return found
+
+
+def asking(**requests: str) -> list[Pod]:
+    names = {"gpu": GPU, "licence": LICENCE}
+    return members("train", 4, requests={names.get(name, name): amount for name, amount in requests.items()})
+
+
+def told(nodes: list[NodeInfo], pods: list[Pod], **document: Any) -> tuple[GangStage, str]:
+    [found] = gang_policy(**document).gangs_in(Snapshot.of(nodes, pods))
+    return found.stage, found.waits_for
+
+
+@pytest.mark.parametrize(
+    ("pods", "stage", "waits_for"),
+    [
+        pytest.param(TRAIN, GangStage.HAS_PLACES, "", id="all have places"),
+        pytest.param(TRAIN[:2], GangStage.WAITS_FOR_MEMBERS, "2 of 4 members exist", id="members are missing"),
+        pytest.param(
+            [*TRAIN[:3], member("train-3", "train", 4, spec=GATED)],
+            GangStage.WAITS_FOR_MEMBERS,
+            "3 of 4 members exist, 1 more are gated",
+            id="one is gated",
+        ),
+        pytest.param(
+            [*TRAIN[:3], member("train-3", "train", "x")],
+            GangStage.WAITS_FOR_MEMBERS,
+            "3 of 4 members exist, others are rejected: gang size is not a number",
+            id="one is rejected for itself",
+        ),
+        pytest.param(
+            [member("train-0", "train", 0)], GangStage.INVALID, "gang size is below 1", id="nothing can be planned"
+        ),
+        pytest.param([replace(TRAIN[0], node_name="n0"), *TRAIN[1:]], GangStage.PLACED, "", id="one is on a node"),
+    ],
+)
+def test_says_how_far_a_gang_is(pods: list[Pod], stage: GangStage, waits_for: str) -> None:
+    assert told([room_for("n0", 8)], pods) == (stage, waits_for)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "pods", "waits_for"),
+    [
+        pytest.param(
+            [gpu_node("a", 8), gpu_node("b", 8), gpu_node("c", 8), gpu_node("d", 4)],
+            asking(gpu="8"),
+            f"needs 4 x 8 {GPU}, there is room for 3 on 3 nodes",
+            id="a resource is short",
+        ),
+        pytest.param(
+            [gpu_node("a", 17)], asking(gpu="8"), f"needs 4 x 8 {GPU}, there is room for 2 on 1 node", id="one node"
+        ),
+        pytest.param([gpu_node("a", 4)], asking(gpu="8"), f"needs 4 x 8 {GPU}, no node has so much left", id="none"),
+        pytest.param(
+            [gpu_node("a", 99)], asking(cpu="32"), "needs 4 x 32 cpu, there is room for 2 on 1 node", id="native"
+        ),
+        pytest.param(
+            [gpu_node("a", 16), gpu_node("b", 8)],
+            asking(gpu="8", cpu="16"),
+            f"needs 4 x 8 {GPU}, there is room for 3 on 2 nodes",
+            id="of several the scarcest",
+        ),
+        pytest.param(
+            [gpu_node("a", 99)],
+            members("train", 4, requests={"pods-owner.example/word": "1"}),
+            "4 members request a resource that no node has",
+            id="no text of the pod's owner",
+        ),
+        pytest.param(
+            [gpu_node("a", 99), gpu_node("b", 99)],
+            members("train", 4, spec={"nodeSelector": {"disk": "ssd"}}),
+            "0 of 4 members have a node that takes them",
+            id="no resource is short",
+        ),
+    ],
+)
+def test_says_what_is_short(nodes: list[NodeInfo], pods: list[Pod], waits_for: str) -> None:
+    assert told(nodes, pods) == (GangStage.DOES_NOT_FIT, waits_for)
+
+
+def test_says_which_counted_resource_is_short() -> None:
+    nodes = [counted_node("a", licences="2"), counted_node("b", licences="1")]
+    assert told(nodes, asking(licence="1"), profile="managed-resources", managedResources=[LICENCES]) == (
+        GangStage.DOES_NOT_FIT,
+        f"needs 4 x 1 {LICENCE}, there is room for 3 on 2 nodes",
+    )
+
+
+def test_counts_in_one_domain_where_the_gang_asks_for_one() -> None:
+    nodes = [room_for("n0", 3, {"zone": "a"}), room_for("n1", 2, {"zone": "b"})]
+    pods = members("train", 4, requests=CPU, topology_key="zone")
+    assert told(nodes, pods) == (GangStage.DOES_NOT_FIT, "3 of 4 members have a node that takes them")
+
+
+def test_shows_members_with_their_places() -> None:
+    [found] = gang_policy().gangs_in(Snapshot.of([room_for("n0", 4)], TRAIN))
+    assert {each.name: each.place for each in found.members} == {pod.name: "n0" for pod in TRAIN}
+    assert (found.minimum, found.on_nodes, found.created_at) == (4, 0, 1767225600.0)
+
+
+def test_has_no_gangs_where_they_are_not_enabled() -> None:
+    assert gang_policy(gangs={}).gangs_in(Snapshot.of([room_for("n0", 4)], TRAIN)) == []
