@@ -154,6 +154,13 @@ def _with_counted_resource(installation: Installation) -> Iterator[Options]:
 
 
 @contextmanager
+def _gangs_without_bind(installation: Installation) -> Iterator[Options]:
+    config = installation.file("gangs.yaml", "gangs: {enabled: true}\n")
+    with _configured(installation, extender(bindVerb=None), (f"--config={config}",)) as options:
+        yield options
+
+
+@contextmanager
 def _server_on_dump(installation: Installation) -> Iterator[Options]:
     directory = installation.directory / "on-dump"
     directory.mkdir()
@@ -270,6 +277,14 @@ CONFIGURATIONS: tuple[Misconfiguration[Installation], ...] = (
             CheckName.CONFIGURATION: ExpectedFinding("differs in profile, managedResources", "berth serve --config"),
         },
         _resource_that_berth_does_not_count,
+    ),
+    Misconfiguration(
+        "gangs that Berth does not bind",
+        {
+            CheckName.GANGS: ExpectedFinding("members of a gang are bound one by one", "berth scheduler-config"),
+            CheckName.CONFIGURATION: ExpectedFinding("differs in gangs", "berth serve --config"),
+        },
+        _gangs_without_bind,
     ),
     Misconfiguration(
         "server on a dump",

@@ -47,6 +47,7 @@ class FakeEndpoint(Endpoint):
     verbs: Mapping[str, HttpResponse | NoResponse] = field(default_factory=dict)
     health: HttpResponse | NoResponse = field(default_factory=lambda: answered(HEALTHY))
     named_users: HttpResponse | NoResponse = field(default_factory=lambda: answered({"message": "Not Found"}, 404))
+    gangs: HttpResponse | NoResponse = field(default_factory=lambda: answered({"message": "Not Found"}, 404))
     shown: ServerCertificate | NoResponse | None = field(default_factory=lambda: ServerCertificate(NOW + 90 * 86400.0))
     calls: list[tuple[str, bytes]] = field(default_factory=list)
 
@@ -62,8 +63,7 @@ class FakeEndpoint(Endpoint):
         return self.health
 
     def get(self, name: str) -> HttpResponse | NoResponse:
-        assert name == "users"
-        return self.named_users
+        return {"users": self.named_users, "gangs": self.gangs}[name]
 
     def certificate(self) -> ServerCertificate | NoResponse | None:
         return self.shown

@@ -14,6 +14,7 @@ from berth_cli.doctor.checks import cluster as cluster_checks
 from berth_cli.doctor.checks.authentication import AccessProbe, probe_access
 from berth_cli.doctor.checks.cache import check_configuration, check_healthz
 from berth_cli.doctor.checks.certificates import check_client_certificate, check_server_certificate
+from berth_cli.doctor.checks.gangs import check_gang_scheduling, check_waiting_gangs
 from berth_cli.doctor.checks.kubernetes_version import CHECK as KUBERNETES_VERSION
 from berth_cli.doctor.checks.kubernetes_version import check_kubernetes_version
 from berth_cli.doctor.checks.latency import check_bind_time, check_latency
@@ -57,7 +58,7 @@ def checks(inputs: Inputs, wall: Callable[[], float]) -> list[Check]:
     running = Shared(lambda: UNKNOWN if endpoint is None else running_berth(endpoint))
     found = [Check(CheckName.CONFIGURATION, lambda: _configuration_findings(inputs, running))]
     found += _scheduler_checks(inputs, running)
-    found += _address_checks(inputs, wall)
+    found += _address_checks(inputs, running, wall)
     found += _cluster_checks(inputs, running, wall)
     found += _account_checks(inputs, wall)
     return found
@@ -74,6 +75,7 @@ def _scheduler_checks(inputs: Inputs, running: Running) -> Iterator[Check]:
     yield Check(CheckName.EXTENDER, lambda: list(check_extenders(side)))
     yield Check(CheckName.URL_PREFIX, lambda: list(check_transport(side)))
     yield Check(CheckName.MANAGED_RESOURCES, lambda: _managed_resources_findings(inputs, side, running))
+    yield Check(CheckName.GANGS, lambda: list(check_gang_scheduling(side, _configuration(inputs, running).gangs)))
     binder = side.binder
     if binder is not None:
         yield Check(CheckName.HTTP_TIMEOUT, lambda: list(check_bind_time(binder.timeout, inputs.stack_timeout)))
@@ -90,7 +92,7 @@ def _managed_resources_findings(inputs: Inputs, side: SchedulerSide, running: Ru
     return [each for each in found if each.result is not Result.OK] or list(found)
 
 
-def _address_checks(inputs: Inputs, wall: Callable[[], float]) -> Iterator[Check]:
+def _address_checks(inputs: Inputs, running: Running, wall: Callable[[], float]) -> Iterator[Check]:
     endpoint = inputs.endpoint
     if endpoint is None:
         yield _not_provided(CheckName.ADDRESS, inputs)
@@ -113,6 +115,7 @@ def _address_checks(inputs: Inputs, wall: Callable[[], float]) -> Iterator[Check
         exclusive=True,
     )
     yield Check(CheckName.CACHE, lambda: access.run_check(CheckName.CACHE, lambda: check_healthz(endpoint)))
+    yield Check(CheckName.GANGS, lambda: _waiting_gangs(inputs, running, access, wall))
     filter_verb = _filter_verb_of_all_pods(inputs)
     if filter_verb:
         yield Check(
@@ -121,6 +124,14 @@ def _address_checks(inputs: Inputs, wall: Callable[[], float]) -> Iterator[Check
                 CheckName.POLICY, lambda: check_policy(endpoint, filter_verb, _scheduler_names(inputs), nodes())
             ),
         )
+
+
+def _waiting_gangs(inputs: Inputs, running: Running, access: AccessProbe, wall: Callable[[], float]) -> list[Finding]:
+    """Nothing where gangs are not enabled."""
+    endpoint = inputs.endpoint
+    if endpoint is None or not _configuration(inputs, running).gangs.enabled:
+        return []
+    return access.run_check(CheckName.GANGS, lambda: check_waiting_gangs(endpoint, wall()))
 
 
 def _cluster_checks(inputs: Inputs, running: Running, wall: Callable[[], float]) -> Iterator[Check]:

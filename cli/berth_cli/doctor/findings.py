@@ -31,6 +31,7 @@ class CheckName(StrEnum):
     BIND_VERB = "bindVerb"
     IGNORABLE = "ignorable"
     MANAGED_RESOURCES = "managedResources"
+    GANGS = "gangs"
     URL_PREFIX = "urlPrefix"
     VERIFICATION = "verification"
     TLS_CONFIG = "tlsConfig"

@@ -193,6 +193,13 @@ def scheduler_config(
     stack = find_stack(stack_name, region)
     addressed = ExtenderAddress(resolve_address(url, stack), resolve_credentials(user, password_from, stack, region))
     configuration = resolve_configuration(config, stack)
+    if configuration.gangs.enabled:
+        if not selected >= {Verb.FILTER, Verb.BIND}:
+            raise click.UsageError(
+                f"{config or 'the configuration'} enables gangs: they need the verbs filter and bind"
+            )
+        # A gang that does not fit is retried without a pause otherwise (fact 44).
+        bounded_retries = True
     content = _content(files) if second or tls_data else tls.TLSContent()
     choices = ExtenderOptions(
         url_prefix=addressed.url,

@@ -23,18 +23,20 @@ class ManagedResources:
 
     `counts_only`: the policy has no rule for pods that request none of them. `by_annotation`: pods can request one with
     an annotation, which kube-scheduler does not see. `rules_about_pods`: a rule depends on other pods, and holds for
-    pods that are created at the same time if Berth binds all of them.
+    pods that are created at the same time if Berth binds all of them. `gangs`: they are enabled, and any pod may be a
+    member.
     """
 
     resources: tuple[ManagedResource, ...] = ()
     counts_only: bool = False
     by_annotation: bool = False
     rules_about_pods: bool = False
+    gangs: bool = False
 
     @property
     def bind_needs_every_pod(self) -> bool:
         """Whether bind must also get pods that request none of them by name."""
-        return self.by_annotation or self.rules_about_pods
+        return self.by_annotation or self.rules_about_pods or self.gangs
 
 
 NO_MANAGED_RESOURCES = ManagedResources()
@@ -52,7 +54,8 @@ def managed_resources_of(configuration: BerthConfiguration) -> ManagedResources:
             if each.requests is None
             for name in each.names
         ),
-        counts_only=plugins == {PLUGIN},
+        counts_only=plugins == {PLUGIN} and not configuration.gangs.enabled,
         by_annotation=any(each.requests is not None for each in counted),
         rules_about_pods=any(configuration.build_profile(name).for_bind().filters for name in names),
+        gangs=configuration.gangs.enabled,
     )

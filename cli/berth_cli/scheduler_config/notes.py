@@ -13,6 +13,10 @@ API_GATEWAY_TIMEOUT_SECONDS = 30
 """API Gateway ends a request after this time."""
 MIN_BIND_TIMEOUT_SECONDS = 2
 """bind responds one second before httpTimeout ends (fact 23)."""
+MIN_GANG_TIMEOUT_SECONDS = 5
+"""With less, members that the scheduler binds a second apart miss each other."""
+GANG_BIND_SECONDS = 2.5
+"""Of httpTimeout, what a member of a gang keeps: for the answer, for one call of the table, and for its Binding."""
 
 
 def option_notes(
@@ -48,6 +52,9 @@ def option_notes(
         )
     if choices.ignorable:
         yield "ignorable: while Berth is down, pods are placed without its rules (fact 39)"
+    if choices.managed.gangs:
+        waits = member_waits(parse_duration(choices.http_timeout) or 0.0)
+        yield f"gangs: a member waits {waits:.1f} s in bind for the others; large gangs need a longer httpTimeout"
     if bounded_retries:
         yield "bounded retries: a rejected pod that now fits is retried after up to 9 s instead of 0.1 s (fact 44)"
 
@@ -58,6 +65,11 @@ def _timeout_notes(choices: ExtenderOptions) -> Iterator[str]:
         yield f"httpTimeout {choices.http_timeout}: API Gateway ends requests after {API_GATEWAY_TIMEOUT_SECONDS} s"
     if Verb.BIND in choices.verbs and seconds < MIN_BIND_TIMEOUT_SECONDS:
         yield f"httpTimeout {choices.http_timeout}: bind needs at least {MIN_BIND_TIMEOUT_SECONDS} s (fact 23)"
+
+
+def member_waits(http_timeout: float) -> float:
+    """Seconds that a member of a gang waits in bind for the others."""
+    return max(0.0, http_timeout - GANG_BIND_SECONDS)
 
 
 def is_loopback(host: str) -> bool:

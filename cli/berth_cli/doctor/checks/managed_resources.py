@@ -119,8 +119,8 @@ def _gate_findings(side: SchedulerSide, managed: ManagedResources) -> Iterator[F
 
 
 def check_pod_groups(access: ClusterAccess, managed: ManagedResources) -> Iterator[Finding]:
-    """Nothing without counted resources, or if the cluster has no PodGroups of kube-scheduler's own."""
-    if not managed.resources and not managed.by_annotation:
+    """Nothing without counted resources, with gangs, or if the cluster has no PodGroups of kube-scheduler's own."""
+    if managed.gangs or not (managed.resources or managed.by_annotation):
         return
     try:
         if not access.serves("scheduling.k8s.io", "podgroups"):
@@ -131,5 +131,5 @@ def check_pod_groups(access: ClusterAccess, managed: ManagedResources) -> Iterat
         CHECK,
         "the cluster serves PodGroups: kube-scheduler binds all pods of a group or none, but Berth counts each pod "
         "when it is bound, so a part of a group may be bound without the others",
-        "do not let pods of a PodGroup request counted resources",
+        "enable gangs in Berth's configuration, or do not let pods of a PodGroup request counted resources",
     )

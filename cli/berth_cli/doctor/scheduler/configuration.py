@@ -147,6 +147,7 @@ class SchedulerConfiguration(BaseModel):
     kind: Literal["KubeSchedulerConfiguration"]
     leader_election: LeaderElection = Field(default=LeaderElection(), alias="leaderElection")
     percentage_of_nodes_to_score: int | None = Field(default=None, alias="percentageOfNodesToScore")
+    pod_max_backoff_seconds: int = Field(default=10, alias="podMaxBackoffSeconds")
     profiles: tuple[Profile, ...] = Field(default=(Profile(),), strict=False)
     extenders: tuple[Extender, ...] = Field(default=(), strict=False)
 

@@ -127,6 +127,25 @@ def test_prints_flags_or_adds_them_to_deployment(arguments: tuple[str, ...], sch
     assert container(second(*arguments))["args"] == ["--config=/etc/berth/config.yaml", *scheduler_flags.split()]
 
 
+@pytest.fixture
+def gangs(tmp_path: Path) -> Path:
+    """A configuration with gangs."""
+    file = tmp_path / "berth.yaml"
+    file.write_text("apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\ngangs: {enabled: true}\n")
+    return file
+
+
+def test_gangs_bound_the_retries_and_note_how_long_a_member_waits(gangs: Path) -> None:
+    done = run("--url", URL, "--config", str(gangs))
+    assert "--feature-gates=SchedulerPopFromBackoffQ=false" in done.stderr
+    assert "gangs: a member waits 2.5 s in bind for the others" in done.stderr
+
+
+def test_gangs_need_filter_and_bind(gangs: Path) -> None:
+    done = run("--url", URL, "--config", str(gangs), "--verbs", "filter,prioritize")
+    assert (done.exit_code, "gangs: they need the verbs filter and bind" in done.stderr) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

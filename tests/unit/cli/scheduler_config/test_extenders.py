@@ -92,6 +92,7 @@ def test_policy_for_all_pods_has_separate_bind_entry() -> None:
     [
         pytest.param(ManagedResources((LICENCE,), counts_only=True, by_annotation=True), id="requests by annotation"),
         pytest.param(ManagedResources((LICENCE,), rules_about_pods=True), id="rules about other pods"),
+        pytest.param(ManagedResources((LICENCE,), gangs=True), id="members of gangs"),
     ],
 )
 def test_bind_of_every_pod_needs_ungated_entry(managed: ManagedResources) -> None:

@@ -28,6 +28,7 @@ def configuration(counted: list[Any], *plugins: list[str]) -> BerthConfiguration
     named = {str(index): [SimpleNamespace(name=name) for name in each] for index, each in enumerate(plugins)}
     found = SimpleNamespace(
         managed_resources=tuple(counted),
+        gangs=SimpleNamespace(enabled=False),
         profile="0",
         profiles={f"scheduler-{name}": name for name in named},
         composition=lambda name: SimpleNamespace(plugins=named[name]),
@@ -73,3 +74,8 @@ def test_default_configuration_has_no_managed_resources() -> None:
 def test_says_whether_rules_are_about_other_pods(profile: str, rules_about_pods: bool) -> None:
     found = managed_resources_of(counted.configuration(counted.LICENCES, profile=profile))
     assert found.rules_about_pods is rules_about_pods
+
+
+def test_gangs_need_every_pod_even_where_the_policy_only_counts() -> None:
+    found = managed_resources_of(counted.configuration(counted.LICENCES, gangs={"enabled": True}))
+    assert (found.gangs, found.counts_only, found.bind_needs_every_pod) == (True, False, True)

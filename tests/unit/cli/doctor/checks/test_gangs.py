@@ -1,0 +1,85 @@
+"""The check of gangs: what kube-scheduler's configuration needs, and which gangs wait."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from berth.scheduling.gangs.configuration import GangsConfiguration
+from berth_cli.doctor.checks.gangs import MOST_SHOWN, check_gang_scheduling, check_waiting_gangs
+from berth_cli.doctor.findings import Result
+from berth_cli.scheduler_config.managed_resources import ManagedResource, ManagedResources
+from tests.builders.gangs import ENABLED
+from tests.fakes.doctor import NOW, FakeEndpoint, answered
+from tests.unit.cli.doctor.finding_assertions import expect
+from tests.unit.cli.doctor.scheduler_documents import document, side
+
+CHECK = "gangs"
+COUNTED = ManagedResources((ManagedResource("example.com/licence"),))
+
+
+def waiting(
+    name: str = "train", state: str = "does-not-fit", since: str = "2020-01-01T00:00:00+00:00"
+) -> dict[str, Any]:
+    return {"gang": f"ml/{name}", "state": state, "waitsFor": "needs 4 x 8 example.com/gpu", "since": since}
+
+
+def told(*gangs: dict[str, Any]) -> FakeEndpoint:
+    return FakeEndpoint(gangs=answered({"gangs": list(gangs), "open": None, "compared": True}))
+
+
+@pytest.mark.parametrize(
+    ("managed", "changes", "result", "message"),
+    [
+        pytest.param(ManagedResources(gangs=True), {}, Result.OK, "every pod", id="as scheduler-config prints it"),
+        pytest.param(
+            ManagedResources(COUNTED.resources, gangs=True), {}, Result.OK, "every pod", id="with counted resources"
+        ),
+        pytest.param(
+            COUNTED, {}, Result.FAILED, "only pods that request a managed resource", id="printed without gangs"
+        ),
+        pytest.param(ManagedResources(), {"bindVerb": None}, Result.FAILED, "does not bind", id="no bind"),
+        pytest.param(ManagedResources(), {"filterVerb": None}, Result.FAILED, "gangs have no plan", id="no filter"),
+        pytest.param(
+            ManagedResources(), {"httpTimeout": "3s"}, Result.WARNING, "lets a member wait 0.5 s", id="a short time"
+        ),
+        pytest.param(ManagedResources(), {}, Result.SKIPPED, "the flags of kube-scheduler", id="what it cannot see"),
+    ],
+)
+def test_says_what_the_schedulers_configuration_lacks(
+    managed: ManagedResources, changes: dict[str, Any], result: Result, message: str
+) -> None:
+    expect(check_gang_scheduling(side(document(managed, **changes)), ENABLED), CHECK, result, message)
+
+
+def test_warns_about_a_long_back_off() -> None:
+    found = {**document(), "podMaxBackoffSeconds": 60}
+    expect(check_gang_scheduling(side(found), ENABLED), CHECK, Result.WARNING, "after up to 60 s")
+
+
+def test_says_nothing_where_gangs_are_not_enabled() -> None:
+    assert list(check_gang_scheduling(side(document(bindVerb=None)), GangsConfiguration())) == []
+
+
+@pytest.mark.parametrize(
+    ("gang", "result", "message"),
+    [
+        pytest.param(waiting(), Result.WARNING, "needs 4 x 8 example.com/gpu", id="one that waits"),
+        pytest.param(waiting(state="degraded"), Result.WARNING, "ml/train has waited for", id="one that is degraded"),
+        pytest.param(waiting(state="committed"), Result.OK, "no gang of 1 waits", id="one that runs"),
+        pytest.param(waiting(since="2999-01-01T00:00:00+00:00"), Result.OK, "no gang of 1 waits", id="a young one"),
+    ],
+)
+def test_says_which_gang_waits_and_why(gang: dict[str, Any], result: Result, message: str) -> None:
+    expect(check_waiting_gangs(told(gang), NOW), CHECK, result, message)
+
+
+def test_shows_some_of_many() -> None:
+    found = list(check_waiting_gangs(told(*[waiting(f"g{number}") for number in range(MOST_SHOWN + 2)]), NOW))
+    assert len(found) == MOST_SHOWN + 1
+    assert found[-1].message == "2 more gangs wait"
+
+
+def test_says_nothing_about_a_stack_which_has_no_such_route() -> None:
+    assert list(check_waiting_gangs(FakeEndpoint(), NOW)) == []
