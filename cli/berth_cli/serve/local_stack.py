@@ -130,7 +130,7 @@ def start(
             USERS_ROUTE: UsersEndpoint(settings, _users(cluster, binder or cluster)),
             RESERVATIONS_ROUTE: ReservationsEndpoint(settings, tables.ledger, claimed),
             GANGS_ROUTE: GangsEndpoint(settings, tables.gangs, claimed),
-            METRICS_ROUTE: MetricsEndpoint(settings, calls, tables.cache, tables.ledger),
+            METRICS_ROUTE: MetricsEndpoint(settings, calls, tables.cache, tables.ledger, tables.gangs),
             DECISIONS_ROUTE: DecisionsEndpoint(settings, recent),
         }
     routes: dict[str, Handler] = {route: handlers[function] for route, function in api.routes.items()}

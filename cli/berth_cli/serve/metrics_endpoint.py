@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from enum import StrEnum
 
 from berth import __version__
 from berth.extender.deadline import Deadline
+from berth.gangs.item import GangState
+from berth.gangs.table import GangTable
 from berth.nodecache.feed.table import CacheTable, TableUnavailable
 from berth.reservations.ledger.table import LedgerTable
 from berth.runtime.http.answers import HTTPAnswer
 from berth.runtime.http.endpoint import Endpoint, EndpointSettings
 from berth.runtime.http.events import HTTPEvent
-from berth_cli.serve.prometheus import CONTENT_TYPE, CallDurations, gauge
+from berth_cli.serve.prometheus import CONTENT_TYPE, CallDurations, gauge, gauges
 
 ROUTE = "GET /metrics"
 
@@ -26,7 +29,7 @@ class MetricsOutcome(StrEnum):
 
 
 class MetricsEndpoint(Endpoint):
-    """Reads the head of the cache, and the open reservations where there is a ledger."""
+    """Reads the head of the cache, and the open reservations and the gangs where there is a ledger."""
 
     def __init__(
         self,
@@ -34,11 +37,12 @@ class MetricsEndpoint(Endpoint):
         calls: CallDurations,
         cache: CacheTable,
         ledger: LedgerTable | None,
+        gangs: Callable[[], GangTable] | None = None,
         wall: Callable[[], float] = time.time,
     ) -> None:
-        """`wall`: seconds since the epoch."""
+        """`gangs`: opens their table; None where there is none. `wall`: seconds since the epoch."""
         super().__init__("metrics", settings)
-        self._calls, self._cache, self._ledger, self._wall = calls, cache, ledger, wall
+        self._calls, self._cache, self._ledger, self._gangs, self._wall = calls, cache, ledger, gangs, wall
 
     def _respond(self, event: HTTPEvent, caller: str, started: float, deadline: Deadline) -> HTTPAnswer:
         lines = [*gauge("berth_build_info", "The release that runs.", 1, {"version": __version__})]
@@ -65,3 +69,7 @@ class MetricsEndpoint(Endpoint):
         if self._ledger is not None:
             reserved = len(self._ledger.open_reservations())
             yield from gauge("berth_open_reservations", "Reservations of pods that are being bound.", reserved)
+        if self._gangs is not None:
+            states = Counter(item.state for item in self._gangs().gangs())
+            by_state = {state.value: float(states[state]) for state in GangState}
+            yield from gauges("berth_gangs", "Gangs by the state of their last placement.", "state", by_state)

@@ -68,12 +68,19 @@ def gauge(name: str, description: str, value: float, labels: Mapping[str, str] |
     yield _sample(name, labels or {}, value)
 
 
+def gauges(name: str, description: str, label: str, values: Mapping[str, float]) -> Iterator[str]:
+    """The same, with a sample for each value of a label."""
+    yield from _header(name, "gauge", description)
+    for text, value in values.items():
+        yield _sample(name, {label: text}, value)
+
+
 def _header(name: str, kind: str, description: str) -> Iterator[str]:
     yield f"# HELP {name} {description}"
     yield f"# TYPE {name} {kind}"
 
 
 def _sample(name: str, labels: Mapping[str, str], value: float) -> str:
-    """Label values here are names of verbs, outcomes and versions, which need no escape."""
+    """Label values here are names of verbs, outcomes, states and versions, which need no escape."""
     shown = ",".join(f'{key}="{text}"' for key, text in labels.items())
     return f"{name}{{{shown}}} {value}" if shown else f"{name} {value}"

@@ -12,6 +12,7 @@ from berth.gangs.watch import EXPIRY_SECONDS, KEPT_SECONDS, LIVENESS_SECONDS, Ga
 from berth.reservations.ledger.entry import Entry, EntryState, OpenReservation
 from berth.reservations.ledger.ledger import new_ledger
 from berth.reservations.ledger.node_write import EntryChange, NodeWrite, PoolChange
+from berth.scheduling.gangs.gang import GangKey
 from berth.scheduling.managed_resources.demand import Demand
 from berth_cli.embedded_store.gang_table import InMemoryGangTable
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
@@ -25,6 +26,7 @@ MEMBERS = [
     intent(f"train-{number}", f"n{number}", until=AT + 5, demands=(Demand(GPU, 1),), shares={GPU: 1})
     for number in range(2)
 ]
+DEGRADED = GangEvent(GangEventType.DEGRADED, TRAIN, 1, minimum=2, pods=tuple(member.pod for member in MEMBERS))
 
 
 class World:
@@ -130,7 +132,7 @@ class TestCommitted:
         ("nodes", "events"),
         [
             pytest.param(("n0", "n1"), [], id="all members are on nodes"),
-            pytest.param(("n0", ""), [GangEvent(GangEventType.DEGRADED, TRAIN, 1)], id="one never came there"),
+            pytest.param(("n0", ""), [DEGRADED], id="one never came there"),
         ],
     )
     def test_says_once_that_members_are_missing(self, nodes: tuple[str, str], events: list[GangEvent]) -> None:
@@ -164,3 +166,26 @@ class TestCommitted:
         assert world.after(2.0) is GangState.COMMITTED
         assert world.events == [GangEvent(GangEventType.COMMITTED, TRAIN, 2, 1.5)]
         assert world.closed == 1
+
+    def test_reports_a_gang_that_was_committed_between_two_looks(self) -> None:
+        world = World(in_state(GangState.OPEN))
+        world.watch.work()
+        other = gang(MEMBERS, key=GangKey("ml", "other"), state=GangState.COMMITTED, at=AT)
+        world.gangs.put(other, None)
+        world.after(2.0)
+        assert world.events == [
+            GangEvent(GangEventType.OPENED, other.key),
+            GangEvent(GangEventType.COMMITTED, other.key, 2),
+        ]
+
+    def test_does_not_report_again_what_an_earlier_leadership_has_seen(self) -> None:
+        world = World(in_state(GangState.COMMITTED))
+        world.watch.work()
+        assert world.events == []
+
+
+def test_names_the_members_that_waited_when_a_round_ends() -> None:
+    world = World(in_state(GangState.OPEN))
+    world.after(EXPIRY_SECONDS)
+    [event] = world.events
+    assert (event.type, event.pods) == (GangEventType.TIMED_OUT, tuple(member.pod for member in MEMBERS))

@@ -17,7 +17,7 @@ from enum import StrEnum
 from berth.gangs.commit import GangCommit
 from berth.gangs.item import GangItem, GangState
 from berth.gangs.table import GangTable
-from berth.reservations.ledger.entry import OpenReservation
+from berth.reservations.ledger.entry import OpenReservation, PodKey
 from berth.reservations.reconciler.reserved_pods import PodFound, PodNotFound, PodUnknown, ReservedPods
 from berth.scheduling.gangs.gang import GangKey
 
@@ -34,11 +34,18 @@ LIVENESS_SECONDS = 60.0
 
 TIMED_OUT = "gang waits for members: its placement took too long"
 
+MAX_PODS = 50
+"""Of one gang that an event is about."""
+
 
 class GangEventType(StrEnum):
-    """COMMITTED: seconds after its round began. TIMED_OUT: the round ended without a commit. DEGRADED: committed, and
-    fewer members than the minimum are on nodes. FORGOTTEN: no member lives."""
+    """The values are stored as a metric dimension.
 
+    OPENED: a round began. COMMITTED: seconds after its round began. TIMED_OUT: the round ended without a commit.
+    DEGRADED: committed, and fewer members than the minimum are on nodes. FORGOTTEN: no member lives.
+    """
+
+    OPENED = "opened"
     COMMITTED = "committed"
     TIMED_OUT = "timed-out"
     DEGRADED = "degraded"
@@ -47,12 +54,15 @@ class GangEventType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GangEvent:
-    """members: those that are on nodes, of DEGRADED. seconds: of COMMITTED."""
+    """members: those that are on nodes, of DEGRADED, with the minimum. seconds: of COMMITTED. pods: members that it
+    concerns, of TIMED_OUT and DEGRADED; at most MAX_PODS."""
 
     type: GangEventType
     key: GangKey
     members: int = 0
     seconds: float = 0.0
+    minimum: int = 0
+    pods: tuple[PodKey, ...] = ()
 
     def __str__(self) -> str:
         match self.type:
@@ -87,6 +97,7 @@ class GangWatch:
         self._on_closed = on_closed
         self._commit = GangCommit(table, wall)
         self._seen: dict[GangKey, tuple[int, GangState]] = {}
+        self._has_looked = False
         self._checked: dict[GangKey, tuple[int, float]] = {}
 
     def work(self) -> float:
@@ -98,6 +109,7 @@ class GangWatch:
         keys = {item.key for item in found}
         self._seen = {key: state for key, state in self._seen.items() if key in keys}
         self._checked = {key: checked for key, checked in self._checked.items() if key in keys}
+        self._has_looked = True
         return POLL_SECONDS
 
     def may_expire(self, reservation: OpenReservation) -> bool:
@@ -116,9 +128,15 @@ class GangWatch:
     def _report_change(self, item: GangItem) -> None:
         before, now = self._seen.get(item.key), (item.round, item.state)
         self._seen[item.key] = now
-        if before == now or item.state not in (GangState.COMMITTED, GangState.ENDED):
+        if before == now:
             return
-        if item.state is GangState.COMMITTED and before is not None:
+        # A leadership before this one has reported what was there at the first look. A round may be over before it is
+        # seen for the first time.
+        if self._has_looked and (before is None or before[0] != item.round):
+            self._report(GangEvent(GangEventType.OPENED, item.key))
+        if item.state not in (GangState.COMMITTED, GangState.ENDED):
+            return
+        if item.state is GangState.COMMITTED and self._has_looked:
             seconds = item.changed_at - item.opened_at
             self._report(GangEvent(GangEventType.COMMITTED, item.key, len(item.intents), seconds))
         self._on_closed()
@@ -141,7 +159,8 @@ class GangWatch:
 
     def _end(self, item: GangItem) -> None:
         if self._commit.abort(item, TIMED_OUT):
-            self._report(GangEvent(GangEventType.TIMED_OUT, item.key))
+            pods = tuple(intent.pod for intent in item.intents.values())[:MAX_PODS]
+            self._report(GangEvent(GangEventType.TIMED_OUT, item.key, pods=pods))
             self._on_closed()
 
     def _follow(self, item: GangItem) -> None:
@@ -150,13 +169,13 @@ class GangWatch:
         is_first = round_ != item.round
         if not is_first and self._wall() - at < LIVENESS_SECONDS:
             return
-        living = placed = 0
+        living, placed = list[PodKey](), 0
         for intent in item.intents.values():
             match self._pods.find(intent.pod):
                 case PodUnknown():
                     return
                 case PodFound(uid=uid, node=node, finished=finished) if uid == intent.pod.uid:
-                    living += 1
+                    living.append(intent.pod)
                     placed += bool(node) or finished
                 case PodFound() | PodNotFound():
                     pass
@@ -167,4 +186,5 @@ class GangWatch:
             if self._table.delete(item):
                 self._report(GangEvent(GangEventType.FORGOTTEN, item.key))
         elif is_first and placed < item.minimum:
-            self._report(GangEvent(GangEventType.DEGRADED, item.key, placed))
+            pods = tuple(living[:MAX_PODS])
+            self._report(GangEvent(GangEventType.DEGRADED, item.key, placed, minimum=item.minimum, pods=pods))

@@ -6,10 +6,11 @@ An event contains names of counted resources, amounts, and constant texts. Nothi
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from berth.gangs.watch import GangEvent, GangEventType
 from berth.nodecache.feed.changes import Key, Object, OmissionReason
 from berth.reservations.reconciler.events import ReservationEvent, ReservationEventType
 
@@ -23,13 +24,19 @@ class PodEventReason(StrEnum):
     RESERVATION_DIVERGED: the annotations of a bound pod claim other amounts or devices than the ledger holds for it.
     REQUEST_BEYOND_LIMIT: a pod that others bound requests more than one pod is charged, or an amount that cannot be
     read. POD_REDUCED: the pod is too large for the node cache, and is published without some of its fields.
-    POD_OMITTED: it is not published at all.
+    POD_OMITTED: it is not published at all. GANG_WAITS_FOR_MEMBERS, GANG_DOES_NOT_FIT: why the pod's gang waits.
+    GANG_TIMED_OUT: the pod waited in bind for its gang, and the round ended without a commit. GANG_DEGRADED: fewer
+    members than the minimum are on nodes, although the gang was committed.
     """
 
     RESERVATION_DIVERGED = "ReservationDiverged"
     REQUEST_BEYOND_LIMIT = "RequestBeyondLimit"
     POD_REDUCED = "PodReduced"
     POD_OMITTED = "PodOmitted"
+    GANG_WAITS_FOR_MEMBERS = "GangWaitsForMembers"
+    GANG_DOES_NOT_FIT = "GangDoesNotFit"
+    GANG_TIMED_OUT = "GangTimedOut"
+    GANG_DEGRADED = "GangDegraded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +108,21 @@ def reservation_event(event: ReservationEvent) -> PodEvent | None:
             return None
     namespace, _, name = event.pod.partition("/")
     return PodEvent(namespace, name, event.uid, reason, bounded(note))
+
+
+def gang_events(event: GangEvent) -> Iterator[PodEvent]:
+    """The events on the pods of a gang; none for most changes."""
+    match event.type:
+        case GangEventType.TIMED_OUT:
+            reason = PodEventReason.GANG_TIMED_OUT
+            note = "the placement of the gang took too long: nobody of it was bound. The scheduler tries again"
+        case GangEventType.DEGRADED:
+            reason = PodEventReason.GANG_DEGRADED
+            note = f"the gang was placed, and only {event.members} of {event.minimum} members are on nodes"
+        case _:
+            return
+    for pod in event.pods:
+        yield PodEvent(pod.namespace, pod.name, pod.uid, reason, bounded(note))
 
 
 def omission_event(key: Key, pod: Object, reason: OmissionReason) -> PodEvent | None:

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+from berth.gangs.item import GangState
 from berth.nodecache.feed.table import CacheTable
 from berth.reservations.ledger.entry import OpenReservation, PodKey
 from berth.runtime.http.answers import HTTPAnswer
 from berth.runtime.http.endpoint import EndpointSettings
+from berth_cli.embedded_store.gang_table import InMemoryGangTable
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 from berth_cli.serve.metrics_endpoint import MetricsEndpoint
 from berth_cli.serve.prometheus import CONTENT_TYPE, CallDurations
 from tests.builders.events import http_event
+from tests.builders.gang_items import gang, intent
 from tests.builders.nodes import node
 from tests.fakes.cache_tables import InterruptedCacheTable, outage
 from tests.fakes.published import PublishedCluster
 from tests.unit.lease.clocks import EnvironmentClock
 
 
-def scrape(cache: CacheTable, clock: EnvironmentClock, ledger: InMemoryLedgerTable | None = None) -> HTTPAnswer:
-    endpoint = MetricsEndpoint(EndpointSettings(), CallDurations(), cache, ledger, clock.wall)
+def scrape(
+    cache: CacheTable,
+    clock: EnvironmentClock,
+    ledger: InMemoryLedgerTable | None = None,
+    gangs: InMemoryGangTable | None = None,
+) -> HTTPAnswer:
+    opened = None if gangs is None else lambda: gangs
+    endpoint = MetricsEndpoint(EndpointSettings(), CallDurations(), cache, ledger, opened, clock.wall)
     return endpoint.handle(http_event(None, "GET /metrics"))
 
 
@@ -48,6 +57,15 @@ def test_shows_open_reservations_where_there_is_a_ledger() -> None:
     ledger.put_open(OpenReservation(PodKey("ml", "p", "uid-p"), "a", "attempt", {"example.com/licence": 1}, 0.0))
     assert "berth_open_reservations 1" in scrape(cluster.table, cluster.clock, ledger)["body"].splitlines()
     assert "berth_open_reservations" not in scrape(cluster.table, cluster.clock)["body"]
+
+
+def test_shows_gangs_by_state_where_there_is_a_table() -> None:
+    cluster, gangs = published(), InMemoryGangTable(InMemoryLedgerTable())
+    gangs.put(gang([intent()], state=GangState.COMMITTED), None)
+    lines = scrape(cluster.table, cluster.clock, gangs=gangs)["body"].splitlines()
+    assert 'berth_gangs{state="committed"} 1.0' in lines
+    assert 'berth_gangs{state="open"} 0.0' in lines
+    assert "berth_gangs" not in scrape(cluster.table, cluster.clock)["body"]
 
 
 def test_unavailable_table_leaves_the_calls() -> None:

@@ -6,8 +6,10 @@ from collections import Counter
 
 import pytest
 
+from berth.gangs.watch import GangEvent, GangEventType
 from berth.reservations.reconciler.events import ReservationEvent, ReservationEventType
 from berth.runtime.telemetry.watcher_metrics import INTERVAL_SECONDS, WatcherMetrics
+from berth.scheduling.gangs.gang import GangKey
 from tests.unit.lease.clocks import EnvironmentClock
 from tests.unit.runtime.telemetry.metric_lines import described, printed
 
@@ -97,6 +99,23 @@ def test_counts_reservation_events_by_type_only(watcher: WatcherMetrics, metrics
     assert Counter({line["happening"]: line["Reservations"][0] for line in lines}) == {"confirmed": 2, "owed": 1}
     assert all(described(line) == {"Reservations": ("Count", [["stack", "happening"], ["stack"]])} for line in lines)
     assert not {"n1", "ml/train-0"} & {value for line in lines for value in line.values() if isinstance(value, str)}
+
+
+def test_counts_gang_events_and_the_time_to_commit(
+    watcher: WatcherMetrics, metrics: pytest.CaptureFixture[str]
+) -> None:
+    key = GangKey("ml", "train")
+    for event in (
+        GangEvent(GangEventType.OPENED, key),
+        GangEvent(GangEventType.COMMITTED, key, 4, 0.5),
+        GangEvent(GangEventType.COMMITTED, key, 4, 1.5),
+    ):
+        watcher.gang(event)
+    watcher.close()
+    *counts, times = printed(metrics)
+    assert Counter({line["happening"]: line["Gangs"][0] for line in counts}) == {"committed": 2, "opened": 1}
+    assert described(times) == {"GangCommitTime": ("Seconds", BY_STACK)}
+    assert times["GangCommitTime"] == [0.5, 1.5]
 
 
 def test_counts_lease_transition(watcher: WatcherMetrics, metrics: pytest.CaptureFixture[str]) -> None:

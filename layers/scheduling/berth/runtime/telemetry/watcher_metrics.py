@@ -1,4 +1,4 @@
-"""What the watcher does, as metrics: that it publishes, how old what it publishes is, and what becomes of reservations.
+"""What the watcher does, as metrics: that it publishes, how old that is, and what becomes of reservations and gangs.
 
 It publishes twice a second; what it did is summed up and printed now and then, and at its end.
 """
@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable
 from threading import Lock
 
+from berth.gangs.watch import GangEvent, GangEventType
 from berth.reservations.reconciler.events import ReservationEvent, ReservationEventType
 from berth.runtime.telemetry.metrics import COUNT, FAILURES, HAPPENING, SECONDS, Metrics, group
 
@@ -22,9 +23,14 @@ ALARMED_RESERVATIONS = group([[HAPPENING]], {"Reservations": COUNT})
 
 PUBLISHED_IN_DETAIL = group([[]], {"Publications": COUNT, "Changes": COUNT, "PublishedAge": SECONDS})
 RESERVATIONS_IN_DETAIL = group([[HAPPENING], []], {"Reservations": COUNT})
+GANGS_IN_DETAIL = group([[HAPPENING], []], {"Gangs": COUNT})
+COMMIT_TIME = group([[]], {"GangCommitTime": SECONDS})
 
 ALARMED_EVENTS = frozenset({ReservationEventType.OWED.value, ReservationEventType.OUTRANKED.value})
 """Alarms of every stack count them."""
+
+MAX_VALUES = 100
+"""CloudWatch takes so many values of a metric in one line."""
 
 
 class WatcherMetrics:
@@ -40,6 +46,8 @@ class WatcherMetrics:
         self._oldest = 0.0
         self._left_out = 0
         self._happened: Counter[str] = Counter()
+        self._gangs: Counter[str] = Counter()
+        self._commit_times: list[float] = []
 
     def became_leader(self) -> None:
         """A lease transition. No default alarm needs it."""
@@ -64,6 +72,15 @@ class WatcherMetrics:
         with self._lock:
             self._happened[event.type.value] += 1
 
+    def gang(self, event: GangEvent) -> None:
+        """To a gang. No default alarm needs it."""
+        if not self._metrics.detailed:
+            return
+        with self._lock:
+            self._gangs[event.type.value] += 1
+            if event.type is GangEventType.COMMITTED:
+                self._commit_times.append(event.seconds)
+
     def close(self) -> None:
         """What has not been printed yet."""
         self._print(self._wall())
@@ -75,6 +92,8 @@ class WatcherMetrics:
             oldest, self._oldest = self._oldest, 0.0
             left_out, self._left_out = self._left_out, 0
             happened, self._happened = self._happened, Counter()
+            gangs, self._gangs = self._gangs, Counter()
+            commit_times, self._commit_times = self._commit_times[:MAX_VALUES], []
             self._printed_at = now
         if changes:
             values = {"Publications": [float(len(changes))], "Changes": [float(sum(changes))], "PublishedAge": [oldest]}
@@ -87,3 +106,7 @@ class WatcherMetrics:
         for event_type, times in sorted(happened.items()):
             if detailed or event_type in ALARMED_EVENTS:
                 self._metrics.emit([reservations], {HAPPENING: event_type}, {"Reservations": [float(times)]}, now)
+        for gang_event, times in sorted(gangs.items()):
+            self._metrics.emit([GANGS_IN_DETAIL], {HAPPENING: gang_event}, {"Gangs": [float(times)]}, now)
+        if commit_times:
+            self._metrics.emit([COMMIT_TIME], {}, {"GangCommitTime": commit_times}, now)

@@ -13,13 +13,11 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import partial
 from uuid import uuid4
 
 from berth.cluster.field_projection import is_member, rejected_by_berth
 from berth.configuration.counting_loss import CountingLost
 from berth.configuration.store import Configured
-from berth.gangs.watch import GangEvent, GangEventType, GangWatch
 from berth.lease.clock import SystemClock
 from berth.lease.config import Handover, LeaderElectionConfig
 from berth.lease.elector import LeaderElector, new_identity
@@ -41,8 +39,9 @@ from berth.runtime.cluster import Connection
 from berth.runtime.settings import WatcherMode, WatcherSettings
 from berth.runtime.telemetry.metrics import Metrics
 from berth.runtime.telemetry.watcher_metrics import WatcherMetrics
-from berth.runtime.watcher.background_reconciler import PAUSE_SECONDS, BackgroundReconciler
+from berth.runtime.watcher.background_reconciler import BackgroundReconciler
 from berth.runtime.watcher.background_steps import BackgroundSteps
+from berth.runtime.watcher.gang_work import GangWork
 from berth.runtime.watcher.warm_up import LambdaClient, WarmUp
 from berth.scheduling_queue.queue import BackgroundQueue
 from berth.scheduling_queue.wake_up import WakeUp, no_member
@@ -136,13 +135,14 @@ class WatcherRun:
             omitted_pods = OmittedPods()
             joins_gang = is_member if configured.policy.gangs.enabled else no_member
             wake_up = WakeUp(queue, rejected_by_berth, self._clock.monotonic, joins_gang)
-            watch = self._gang_watch(wake_up.capacity_freed)
-            reconciler = self._background = self._reconciler(configured, wake_up.capacity_freed, pod_events, watch)
+            gangs = self._gang_work(configured, wake_up.capacity_freed, pod_events)
+            reconciler = self._background = self._reconciler(configured, wake_up.capacity_freed, pod_events, gangs)
             if reconciler is not None:
                 cleanup.callback(reconciler.close)
             steps = [] if reconciler is None else self._holder()
-            if watch is not None and configured.policy.gangs.enabled and self._mode is not WatcherMode.PERIODIC:
-                steps.append(BackgroundSteps(partial(look_at_gangs, watch), "gangs", "the gangs were not looked at"))
+            looks_at_gangs = configured.policy.gangs.enabled and self._mode is not WatcherMode.PERIODIC
+            if gangs is not None and looks_at_gangs:
+                steps += gangs.steps()
             for each in steps:
                 cleanup.callback(each.close)
 
@@ -155,6 +155,8 @@ class WatcherRun:
                     pod_events.record(event)
                 if reconciler is not None:
                     reconciler.published(publication)
+                if gangs is not None and looks_at_gangs:
+                    gangs.published(publication)
                 for each in steps:
                     each.published()
                 wake_up.published(publication.changes, publication.objects)
@@ -183,7 +185,7 @@ class WatcherRun:
         configured: Configured,
         capacity_freed: Callable[[], None],
         pod_events: Recorder,
-        watch: GangWatch | None,
+        gangs: GangWork | None,
     ) -> BackgroundReconciler | None:
         """None where nothing is counted, or where this run cannot reconcile; then it logs why."""
         counting = configured.policy.counting
@@ -219,7 +221,7 @@ class WatcherRun:
                 report=report,
                 on_capacity_released=capacity_freed,
                 table_since=self._tables.ledger_since,
-                may_expire=None if watch is None else watch.may_expire,
+                may_expire=None if gangs is None else gangs.watch.may_expire,
             )
 
         return BackgroundReconciler(begin)
@@ -228,12 +230,22 @@ class WatcherRun:
         log_reservation_event(event)
         self._metrics.happened(event)
 
-    def _gang_watch(self, on_closed: Callable[[], None]) -> GangWatch | None:
+    def _gang_work(
+        self, configured: Configured, on_closed: Callable[[], None], pod_events: Recorder
+    ) -> GangWork | None:
         """None where there is no table."""
         table = self._tables.gangs
         if table is None:
             return None
-        return GangWatch(table(), self._connection.reserved_pods, self._clock.wall, log_gang_event, on_closed)
+        return GangWork(
+            table(),
+            self._connection.reserved_pods,
+            configured.policy,
+            self._clock,
+            self._metrics,
+            pod_events.record,
+            on_closed,
+        )
 
     def _holder(self) -> list[BackgroundSteps]:
         """Empty where no other store can know of the cluster."""
@@ -325,21 +337,6 @@ def restore_configuration(adapters: CacheAdapters) -> None:
 def log_reservation_event(event: ReservationEvent) -> None:
     """Write the event to the log: as a warning where an operator should look at it, else at debug level."""
     log.log(logging.WARNING if event.type in WARNING_EVENTS else logging.DEBUG, "reservations: %s", event)
-
-
-def look_at_gangs(watch: GangWatch) -> float:
-    """One look. Returns the seconds until the next one."""
-    try:
-        return watch.work()
-    except TableUnavailable as error:
-        log.warning("gangs: %s", error)
-        return PAUSE_SECONDS
-
-
-def log_gang_event(event: GangEvent) -> None:
-    """Write the event to the log: as a warning where an operator should look at it."""
-    is_warning = event.type in (GangEventType.DEGRADED, GangEventType.TIMED_OUT)
-    log.log(logging.WARNING if is_warning else logging.INFO, "gangs: %s", event)
 
 
 def _lambda_client() -> LambdaClient:

@@ -1,0 +1,83 @@
+"""The leader's work for gangs: it ends rounds that nobody finishes, and says why gangs wait."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+
+from berth.cluster.field_projection import is_member
+from berth.dynamodb_errors import TableUnavailable
+from berth.gangs.open_gangs import shown
+from berth.gangs.table import GangTable
+from berth.gangs.watch import GangEvent, GangEventType, GangWatch
+from berth.lease.clock import SystemClock
+from berth.nodecache.feed.leader import Publication
+from berth.pod_events.pod_event import PodEvent, gang_events
+from berth.pod_events.waiting_gangs import LOOK_SECONDS, WaitingGangs
+from berth.reservations.reconciler.reserved_pods import ReservedPods
+from berth.runtime.adapters import log
+from berth.runtime.telemetry.watcher_metrics import WatcherMetrics
+from berth.runtime.watcher.background_reconciler import PAUSE_SECONDS
+from berth.runtime.watcher.background_steps import BackgroundSteps
+from berth.scheduling.gangs.gang import OpenGang
+from berth.scheduling.policy import Policy
+
+_WARNINGS = frozenset({GangEventType.DEGRADED, GangEventType.TIMED_OUT})
+
+
+class GangWork:
+    """For one leadership. `watch` also serves the expiry of reservations, where gangs are not enabled any more."""
+
+    def __init__(
+        self,
+        table: GangTable,
+        pods: ReservedPods,
+        policy: Policy,
+        clock: SystemClock,
+        metrics: WatcherMetrics,
+        record: Callable[[PodEvent], None],
+        on_closed: Callable[[], None],
+    ) -> None:
+        """record: writes an event on a pod soon. on_closed: another gang may be placed."""
+        self._table = table
+        self._clock = clock
+        self._metrics = metrics
+        self._record = record
+        self.watch = GangWatch(table, pods, clock.wall, self._report, on_closed)
+        self._waiting = WaitingGangs(policy, self._open_gangs, is_member, clock.monotonic)
+
+    def steps(self) -> list[BackgroundSteps]:
+        """Each in a thread: a plan of all gangs must not delay the end of a round."""
+        return [
+            BackgroundSteps(self._look, "gangs", "the gangs were not looked at"),
+            BackgroundSteps(self._say_why, "gang-events", "nobody was told why gangs wait"),
+        ]
+
+    def published(self, publication: Publication) -> None:
+        """Call it with every publication, where gangs are enabled."""
+        self._waiting.published(publication)
+
+    def _look(self) -> float:
+        try:
+            return self.watch.work()
+        except TableUnavailable as error:
+            log.warning("gangs: %s", error)
+            return PAUSE_SECONDS
+
+    def _say_why(self) -> float:
+        try:
+            for event in self._waiting.events():
+                self._record(event)
+        except TableUnavailable as error:
+            log.warning("gangs: %s", error)
+        return LOOK_SECONDS
+
+    def _open_gangs(self) -> Sequence[OpenGang]:
+        now = self._clock.wall()
+        return [each for item in self._table.gangs() if (each := shown(item, now)) is not None]
+
+    def _report(self, event: GangEvent) -> None:
+        log.log(logging.WARNING if event.type in _WARNINGS else logging.INFO, "gangs: %s", event)
+        self._metrics.gang(event)
+        for on_pod in gang_events(event):
+            self._record(on_pod)
