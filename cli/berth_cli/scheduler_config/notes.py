@@ -45,16 +45,9 @@ def option_notes(
             "full mode: the request limit of 6 MB allows about 300 to 600 nodes, and kube-scheduler's resource scores "
             "treat every node as empty (fact 13)"
         )
-    if choices.managed.rules_about_pods and Verb.BIND not in choices.verbs:
-        yield (
-            "Berth does not bind: rules that depend on other pods are best effort for pods that are created at the "
-            "same time; add bind to --verbs"
-        )
+    yield from _configuration_notes(choices)
     if choices.ignorable:
         yield "ignorable: while Berth is down, pods are placed without its rules (fact 39)"
-    if choices.managed.gangs:
-        waits = member_waits(parse_duration(choices.http_timeout) or 0.0)
-        yield f"gangs: a member waits {waits:.1f} s in bind for the others; large gangs need a longer httpTimeout"
     if bounded_retries:
         yield "bounded retries: a rejected pod that now fits is retried after up to 9 s instead of 0.1 s (fact 44)"
 
@@ -65,6 +58,17 @@ def _timeout_notes(choices: ExtenderOptions) -> Iterator[str]:
         yield f"httpTimeout {choices.http_timeout}: API Gateway ends requests after {API_GATEWAY_TIMEOUT_SECONDS} s"
     if Verb.BIND in choices.verbs and seconds < MIN_BIND_TIMEOUT_SECONDS:
         yield f"httpTimeout {choices.http_timeout}: bind needs at least {MIN_BIND_TIMEOUT_SECONDS} s (fact 23)"
+
+
+def _configuration_notes(choices: ExtenderOptions) -> Iterator[str]:
+    if choices.managed.rules_about_pods and Verb.BIND not in choices.verbs:
+        yield (
+            "Berth does not bind: rules that depend on other pods are best effort for pods that are created at the "
+            "same time; add bind to --verbs"
+        )
+    if choices.managed.gangs:
+        waits = member_waits(parse_duration(choices.http_timeout) or 0.0)
+        yield f"gangs: a member waits {waits:.1f} s in bind for the others; large gangs need a longer httpTimeout"
 
 
 def member_waits(http_timeout: float) -> float:

@@ -8,10 +8,7 @@ from berth.runtime.tables import tables_opened_by
 from berth_cli.embedded_store.store import EmbeddedStore
 
 SETTINGS = BindSettings(
-    BERTH_CACHE_TABLE="memory",
-    BERTH_LEDGER_TABLE="memory",
-    BERTH_IN_CLUSTER=True,
-    BERTH_CONFIGURATION='{"profile": "label-priority"}',
+    cache_table="memory", ledger_table="memory", in_cluster=True, configuration='{"profile": "label-priority"}'
 )
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from berth.gangs.item import REST_SECONDS, GangState
-from berth.scheduling.gangs.configuration import GangsConfiguration
+from berth.scheduling.gangs.gang import GangsConfiguration
 from berth.scheduling.gangs.overview import GangStage
 from berth_cli.doctor.access.endpoint import Endpoint, NoResponse
 from berth_cli.doctor.access.running import json_object

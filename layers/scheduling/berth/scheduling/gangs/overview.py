@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from math import isfinite
 
-from berth.scheduling.gangs.configuration import GangsConfiguration
-from berth.scheduling.gangs.gang import Gang, GangError, GangKey, GangWait, InvalidGang, gang_of
+from berth.scheduling.gangs.gang import Gang, GangError, GangKey, GangsConfiguration, GangWait, InvalidGang, gang_of
 from berth.scheduling.gangs.planner import PlannedGang
 from berth.scheduling.gangs.planning import GangPlan
 from berth.scheduling.objects.pod import Pod

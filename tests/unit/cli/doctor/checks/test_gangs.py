@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from berth.scheduling.gangs.configuration import GangsConfiguration
+from berth.scheduling.gangs.gang import GangsConfiguration
 from berth_cli.doctor.checks.gangs import MOST_SHOWN, check_gang_scheduling, check_waiting_gangs
 from berth_cli.doctor.findings import Result
 from berth_cli.scheduler_config.managed_resources import ManagedResource, ManagedResources
