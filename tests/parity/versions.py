@@ -90,6 +90,19 @@ def remove_pod_level_status(case: Case) -> None:
                 each.get("status", {}).pop(field, None)
 
 
+def remove_overlapping_budgets(case: Case) -> None:
+    """All PodDisruptionBudgets of a namespace but the first, so that no pod has two."""
+    seen: set[str] = set()
+    kept = []
+    for each in case["objects"]:
+        if each["kind"] == "PodDisruptionBudget":
+            if each["metadata"]["namespace"] in seen:
+                continue
+            seen.add(each["metadata"]["namespace"])
+        kept.append(each)
+    case["objects"] = kept
+
+
 def _own_terms(affinity: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for kind in AFFINITIES:
         rules = affinity.get(kind) or {}
@@ -119,6 +132,7 @@ DIFFERENCES = (
     ),
     VersionDifference("pod-level-status", frozenset({"1.34", "1.35"}), remove_pod_level_status),
     VersionDifference("resize", frozenset({"1.37"}), remove_resizes),
+    VersionDifference("overlapping-budgets", frozenset({"1.37"}), remove_overlapping_budgets),
 )
 
 
