@@ -101,7 +101,7 @@ def test_http_timeout_is_5_seconds_by_default(given: dict[str, str], seconds: fl
         pytest.param(
             PolicySettings,
             {"AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "1 GB", "BERTH_HTTP_TIMEOUT": "nan"},
-            "BERTH_CACHE_TABLE: Field required; BERTH_HTTP_TIMEOUT: Input should be greater than 1; "
+            "BERTH_HTTP_TIMEOUT: Input should be greater than 1; BERTH_CACHE_TABLE: Field required; "
             "AWS_LAMBDA_FUNCTION_MEMORY_SIZE: Input should be a valid integer",
             id="several at once",
         ),
