@@ -15,17 +15,13 @@ import urllib3
 from tests.e2e.child_process import ChildProcess
 from tests.e2e.loopback import HOST, free_port
 
-from .listening import listening_addresses
+from .listening import require_only_listener
 from .sam import PROJECT
 
 JARS = PROJECT / ".tools" / "dynamodb_local" / "lib"
 READY = JARS.with_name(".ready")
 LAUNCHER = PROJECT / "tools" / "dynamodb_local" / "Loopback.java"
 START_SECONDS = 120
-
-
-class UnexpectedListener(Exception):
-    """It listens on an address other than the loopback one."""
 
 
 def missing() -> str:
@@ -54,9 +50,7 @@ class DynamoDBLocal:
         )
         try:
             self._process.wait_until(self._is_ready, seconds=START_SECONDS)
-            others = listening_addresses(self._process.pid) - {HOST}
-            if others:
-                raise UnexpectedListener(f"DynamoDB Local listens on {', '.join(sorted(others))} too")
+            require_only_listener("DynamoDB Local", self._process.pid, HOST)
         except BaseException:
             self._process.stop()
             raise

@@ -15,7 +15,7 @@ import urllib3
 from tests.e2e.child_process import ChildProcess
 from tests.e2e.loopback import HOST, free_port
 
-from .listening import listening_addresses
+from .listening import require_only_listener
 from .sam import PROJECT
 
 PYTHON = PROJECT / ".tools" / "ministack" / "bin" / "python"
@@ -30,10 +30,6 @@ NO_OTHER_LISTENERS = {"IOT_MTLS_ENABLED": "0", "SFTP_ENABLED": "0"}
 # The account's concurrency. For each concurrent call the emulator unpacks the function's layers and starts a process on
 # this machine. With 160 concurrent calls none would answer before the caller's timeout, and retries add to them.
 CONCURRENT_EXECUTIONS = 16
-
-
-class UnexpectedListener(Exception):
-    """The emulator listens on an address other than the configured one."""
 
 
 class Emulator:
@@ -138,6 +134,4 @@ class Emulator:
 
     def _check_addresses(self) -> None:
         pid = int((self._directory / f"ministack-{self._port}.pid").read_text())
-        others = listening_addresses(pid) - {self._host}
-        if others:
-            raise UnexpectedListener(f"ministack listens on {', '.join(sorted(others))} too")
+        require_only_listener("ministack", pid, self._host)

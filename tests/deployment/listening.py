@@ -11,6 +11,17 @@ LISTEN = "0A"  # the state in /proc/net/tcp
 TABLES = {"tcp": socket.AF_INET, "tcp6": socket.AF_INET6}
 
 
+class UnexpectedListener(Exception):
+    """A process listens on an address other than the one it was given."""
+
+
+def require_only_listener(name: str, pid: int, host: str) -> None:
+    """Raises UnexpectedListener if process `pid` accepts connections on another address than `host`."""
+    others = listening_addresses(pid) - {host}
+    if others:
+        raise UnexpectedListener(f"{name} listens on {', '.join(sorted(others))} too")
+
+
 def listening_addresses(pid: int) -> set[str]:
     """The addresses on which process `pid` accepts TCP connections; empty without /proc."""
     process = Path("/proc") / str(pid)

@@ -8,6 +8,7 @@ from berth.extender.ports import Binding, Created
 from berth.reservations.ledger.entry import EntryState, OpenReservation, PodKey
 from berth.reservations.ledger.ledger import Ledger
 from berth.reservations.ledger.table import Marker, MarkerState
+from berth.reservations.reconciler.reconciler import Reconciler
 from berth.reservations.reconciler.reserved_pods import (
     PodChanged,
     PodFound,
@@ -115,6 +116,14 @@ def head_item_is_lost_at_a_high_epoch() -> None:
     assert not harness.states(), "amounts without a pod are reserved"
 
 
+def _is_deleted_before_the_visit(harness: ReconcilerHarness, leader: Reconciler) -> None:
+    harness.clock.advance(3)
+    leader.work()  # it looks at what is open
+    harness.cluster.delete("a")
+    harness.publish(leader)
+    harness.run(leader, EXPIRY + 10)
+
+
 def end_before_the_visit() -> None:
     """The pod is published on its node, and deleted before the watcher reconciles the node."""
     harness = _watching()
@@ -124,11 +133,7 @@ def end_before_the_visit() -> None:
     _arrives(harness, binding)
     harness.publish(leader)
     leader._changed_nodes.clear()  # it was held up
-    harness.clock.advance(3)
-    leader.work()  # it looks at what is open
-    harness.cluster.delete("a")
-    harness.publish(leader)
-    harness.run(leader, EXPIRY + 10)
+    _is_deleted_before_the_visit(harness, leader)
     assert not harness.states(), "amounts without a pod are reserved"
     assert harness.table.open_reservations() == []
 
@@ -141,11 +146,7 @@ def end_of_an_unbound_pod_before_the_visit() -> None:
     _reserved(harness)
     harness.cluster.finish("a")
     harness.publish(leader)
-    harness.clock.advance(3)
-    leader.work()  # it looks at what is open
-    harness.cluster.delete("a")
-    harness.publish(leader)
-    harness.run(leader, EXPIRY + 10)
+    _is_deleted_before_the_visit(harness, leader)
     assert not harness.states(), "what nobody has is held"
     assert harness.table.open_reservations() == []
 

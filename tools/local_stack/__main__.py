@@ -18,7 +18,8 @@ from rich.console import Console
 
 from berth_cli.main import INTERRUPTED_STATUS
 from tests.deployment import sam
-from tests.deployment.emulator import Emulator, UnexpectedListener
+from tests.deployment.emulator import Emulator
+from tests.deployment.listening import UnexpectedListener
 from tests.e2e.loopback import HOST
 from tools.local_stack import plugins as layer
 from tools.local_stack import running, stack

@@ -71,6 +71,17 @@ class Leading:
 
 
 # ---------------------------------------------------------------------------------------------------- when it publishes
+def with_refused_publication() -> Leading:
+    """n1 is published, and the publication of n2 was refused."""
+    leading = Leading().listed("n1")
+    leading.table.faults = {"publish": ["refused"]}
+    leading.cluster.add_node("n2")
+    leading.leader.work(STEP)
+    with pytest.raises(TableUnavailable):
+        leading.work(0.5)
+    return leading
+
+
 def test_publishes_nothing_before_every_resource_is_listed() -> None:
     leading = Leading()
     leading.cluster.add_node("n1")
@@ -148,12 +159,7 @@ def test_publication_contains_epoch_changes_objects_and_observation() -> None:
 
 def test_publication_is_incomplete_while_changes_are_pending() -> None:
     """A publication whose answer was lost is repeated first, and the changes since are in the next one."""
-    leading = Leading().listed("n1")
-    leading.table.faults = {"publish": ["refused"]}
-    leading.cluster.add_node("n2")
-    leading.leader.work(STEP)
-    with pytest.raises(TableUnavailable):
-        leading.work(0.5)
+    leading = with_refused_publication()
     leading.cluster.add_node("n3")
     leading.leader.work(STEP)
     assert leading.nodes() == [["n2"], ["n3"]]
@@ -224,12 +230,7 @@ def test_first_publication_with_lost_response_needs_no_second_snapshot() -> None
 
 
 def test_replaces_expiring_backlog_with_snapshot() -> None:
-    leading = Leading().listed("n1")
-    leading.table.faults = {"publish": ["refused"]}
-    leading.cluster.add_node("n2")
-    leading.leader.work(STEP)
-    with pytest.raises(TableUnavailable):
-        leading.work(0.5)
+    leading = with_refused_publication()
     leading.clock.advance(Retention().compaction_age + 1)
     leading.table.calls.clear()
     leading.leader.work(STEP)
