@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 
-from berth.announcements.announcement import Announcement, PodsSeen
+from berth.announcements.announcement import Announcement, PodCoverage
 from berth.announcements.bind import GRACE_SECONDS, LogAnnouncements
 from berth.announcements.log import AnnouncementLog
 from berth.announcements.reader import AnnouncementReader
@@ -81,7 +81,7 @@ class _Pod:
 @dataclass(frozen=True, slots=True)
 class _Published:
     snapshot: Snapshot
-    seen: PodsSeen
+    seen: PodCoverage
 
 
 class AnnouncementsHistory:
@@ -156,7 +156,7 @@ class AnnouncementsHistory:
 
     def _observed(self) -> _Published:
         pods, _ = read_pods(pod.content for pod in self.pods.values())
-        seen = PodsSeen(str(self._last_version), self.wall())
+        seen = PodCoverage(str(self._last_version), self.wall())
         return _Published(Snapshot.of([node(name) for name in NODES], pods), seen)
 
     def _publish(self) -> None:
@@ -235,7 +235,7 @@ class _Cache(NodeCache):
         self._under_way = BindsUnderWay(None, AnnouncementReader(_Log(history)))
 
     def current(self, deadline: Deadline = NO_DEADLINE, reads: Parts = NO_PARTS) -> DecisionContext:
-        wanted = self._under_way.wanted(self._policy)
+        wanted = self._under_way.needs(self._policy)
         read = self._under_way.read(wanted, NOTHING_READ, lambda: None, _fail)
         found = self._history.published()
         self._history.between()

@@ -25,7 +25,7 @@ from berth_cli.doctor.checks.transport import check_transport
 from berth_cli.doctor.checks.verbs import DEFAULT_VERBS, check_policy, check_verbs
 from berth_cli.doctor.findings import CheckName, Finding, Result, ok, skipped
 from berth_cli.doctor.inputs import Inputs
-from berth_cli.doctor.runner import Check, Shared
+from berth_cli.doctor.runner import Check, SharedValue
 from berth_cli.doctor.scheduler.scheduler_side import DEFAULT_SCHEDULER, SchedulerSide
 from berth_cli.scheduler_config.managed_resources import managed_resources_of
 
@@ -55,7 +55,7 @@ INPUT_ERRORS: Mapping[CheckName, frozenset[CheckName]] = {
 def checks(inputs: Inputs, wall: Callable[[], float]) -> list[Check]:
     """All checks. `wall`: clock, seconds since the epoch."""
     endpoint = inputs.endpoint
-    running = Shared(lambda: UNKNOWN if endpoint is None else running_berth(endpoint))
+    running = SharedValue(lambda: UNKNOWN if endpoint is None else running_berth(endpoint))
     found = [Check(CheckName.CONFIGURATION, lambda: _configuration_findings(inputs, running))]
     found += _scheduler_checks(inputs, running)
     found += _address_checks(inputs, running, wall)
@@ -101,7 +101,7 @@ def _address_checks(inputs: Inputs, running: Running, wall: Callable[[], float])
     access = AccessProbe(
         lambda: probe_access(endpoint, verbs_by_field, by_certificate=bool(inputs.material.certificate))
     )
-    nodes = Shared(lambda: _nodes(inputs.reader or inputs.watcher))
+    nodes = SharedValue(lambda: _nodes(inputs.reader or inputs.watcher))
     yield Check(CheckName.SERVER_CERTIFICATE, lambda: list(check_server_certificate(endpoint, wall())))
     yield Check(CheckName.CLIENT_CERTIFICATE, lambda: list(check_client_certificate(endpoint, inputs.material, wall())))
     yield Check(

@@ -14,7 +14,7 @@ from berth_cli.doctor.findings import CheckName, Finding, failed, skip_effects
 T = TypeVar("T")
 
 
-class Shared(Generic[T]):
+class SharedValue(Generic[T]):
     """A value that several checks need: computed by the first of them that asks."""
 
     def __init__(self, compute: Callable[[], T]) -> None:

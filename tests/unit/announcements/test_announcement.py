@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from berth.announcements.announcement import PodsSeen, has_ended, pod_on_node
+from berth.announcements.announcement import PodCoverage, has_ended, pod_on_node
 from berth.scheduling.objects import Pod, read_pod, read_pods
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.announcements import announcement
@@ -22,20 +22,20 @@ def on(name: str) -> list[Pod]:
 @pytest.mark.parametrize(
     ("pods", "seen", "withdrawn", "ends"),
     [
-        pytest.param([], PodsSeen("9", 50), False, False, id="the cache has not seen the pod"),
-        pytest.param([], PodsSeen("9", 500), False, False, id="nor has it later, for it is that far behind"),
-        pytest.param([], PodsSeen("10", 50), False, True, id="the cache has seen the pod, and it is gone"),
-        pytest.param(on(""), PodsSeen("10", 50), False, False, id="the pod is unbound, and its Binding may come"),
-        pytest.param(on(""), PodsSeen("10", 100), False, False, id="until the very end"),
-        pytest.param(on(""), PodsSeen("10", 101), False, True, id="no Binding can come any more"),
-        pytest.param(on("node-a"), PodsSeen("12", 50), False, True, id="the cache shows the pod on its node"),
-        pytest.param(on("node-b"), PodsSeen("12", 50), False, True, id="the pod is on another node"),
-        pytest.param([], PodsSeen(), False, False, id="nothing is known of the versions"),
-        pytest.param([], PodsSeen("", 101), False, True, id="nothing is known of the versions, and time is over"),
-        pytest.param([], PodsSeen("9", 50), True, True, id="it is withdrawn"),
+        pytest.param([], PodCoverage("9", 50), False, False, id="the cache has not seen the pod"),
+        pytest.param([], PodCoverage("9", 500), False, False, id="nor has it later, for it is that far behind"),
+        pytest.param([], PodCoverage("10", 50), False, True, id="the cache has seen the pod, and it is gone"),
+        pytest.param(on(""), PodCoverage("10", 50), False, False, id="the pod is unbound, and its Binding may come"),
+        pytest.param(on(""), PodCoverage("10", 100), False, False, id="until the very end"),
+        pytest.param(on(""), PodCoverage("10", 101), False, True, id="no Binding can come any more"),
+        pytest.param(on("node-a"), PodCoverage("12", 50), False, True, id="the cache shows the pod on its node"),
+        pytest.param(on("node-b"), PodCoverage("12", 50), False, True, id="the pod is on another node"),
+        pytest.param([], PodCoverage(), False, False, id="nothing is known of the versions"),
+        pytest.param([], PodCoverage("", 101), False, True, id="nothing is known of the versions, and time is over"),
+        pytest.param([], PodCoverage("9", 50), True, True, id="it is withdrawn"),
     ],
 )
-def test_ends(pods: list[Pod], seen: PodsSeen, withdrawn: bool, ends: bool) -> None:
+def test_ends(pods: list[Pod], seen: PodCoverage, withdrawn: bool, ends: bool) -> None:
     snapshot = Snapshot.of(NODES, pods)
     announced = announcement(resource_version="10", until=100, withdrawn=withdrawn)
     assert has_ended(announced, snapshot, seen) is ends

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from berth_cli.doctor.access.endpoint import Endpoint, HttpResponse, NoResponse, ServerCertificate
 from berth_cli.doctor.checks.verbs import CREDENTIALS_REMEDY, probe
 from berth_cli.doctor.findings import CheckName, Finding, failed, skipped
-from berth_cli.doctor.runner import Shared
+from berth_cli.doctor.runner import SharedValue
 
 UNAUTHORIZED_STATUSES = (401, 403)
 
@@ -49,7 +49,7 @@ class AccessProbe:
     """Calls once, on the first use."""
 
     def __init__(self, probe: Callable[[], AccessFailure | None]) -> None:
-        self.result = Shared(probe)
+        self.result = SharedValue(probe)
 
     def run_check(self, check: CheckName, run: Callable[[], Iterable[Finding]]) -> list[Finding]:
         """Run the check if calls reach Berth; else skip it and refer to the check that reports the failure."""

@@ -36,7 +36,7 @@ class Announcement:
 
 
 @dataclass(frozen=True, slots=True)
-class PodsSeen:
+class PodCoverage:
     """How far a snapshot follows the pods of the API server.
 
     resource_version: it contains all changes up to this one. observed_at: and all that were made before this time, in
@@ -62,14 +62,14 @@ def pod_on_node(obj: Mapping[str, object], node: str, annotations: Container[str
     return pod if isinstance(pod, Unreadable) else (pod, orjson.dumps(placed))
 
 
-def has_ended(announcement: Announcement, snapshot: Snapshot, seen: PodsSeen) -> bool:
+def has_ended(announcement: Announcement, snapshot: Snapshot, coverage: PodCoverage) -> bool:
     """Whether the announcement no longer stands for a pod: in this snapshot, and so in every later one."""
     pod = announcement.pod
     node = snapshot.nodes.get(pod.node_name)
     if announcement.withdrawn or (node is not None and any(each.uid == pod.uid for each in node.pods)):
         return True
-    covered = seen.covers(announcement.resource_version)
+    covered = coverage.covers(announcement.resource_version)
     if covered and pod.uid not in snapshot.unbound:
         # The cache had the pod, so the pod has ended or is on another node.
         return True
-    return covered is not False and seen.observed_at > announcement.until
+    return covered is not False and coverage.observed_at > announcement.until

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from berth.announcements.announcement import Announcement, PodsSeen, has_ended
+from berth.announcements.announcement import Announcement, PodCoverage, has_ended
 from berth.announcements.log import AnnouncementLog
 from berth.scheduling.objects import Pod
 from berth.scheduling.snapshot.snapshot import Snapshot
@@ -28,9 +28,11 @@ class AnnouncementReader:
             found = self._log.read(1)
         return found
 
-    def pods_to_add(self, announcements: Sequence[Announcement], snapshot: Snapshot, seen: PodsSeen) -> Sequence[Pod]:
+    def pods_to_add(
+        self, announcements: Sequence[Announcement], snapshot: Snapshot, coverage: PodCoverage
+    ) -> Sequence[Pod]:
         """The pods that the snapshot does not show and that are on their nodes, or may still come there."""
-        remaining = [each for each in announcements if not has_ended(each, snapshot, seen)]
+        remaining = [each for each in announcements if not has_ended(each, snapshot, coverage)]
         if announcements:
             self.first = (remaining or announcements[-1:])[0].position
         return [each.pod for each in remaining]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from berth.announcements.announcement import Announcement, PodsSeen
+from berth.announcements.announcement import Announcement, PodCoverage
 from berth.announcements.reader import AnnouncementReader
 from berth.dynamodb_errors import TableUnavailable
 from berth.extender.ports import EMPTY_LOG, LogRange
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class Needs:
     """What a policy needs to know of binds under way."""
 
     reservations: bool = False
@@ -33,20 +33,20 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class UnderWay:
+class OpenBinds:
     """One read of both. None where they were not read."""
 
     reservations: Sequence[OpenReservation] | None = None
     announcements: Sequence[Announcement] | None = None
 
-    def has(self, wanted: Wanted) -> bool:
-        """Whether everything that is wanted was read."""
-        return (self.reservations is not None or not wanted.reservations) and (
-            self.announcements is not None or not wanted.announcements
+    def has(self, needs: Needs) -> bool:
+        """Whether everything that is needed was read."""
+        return (self.reservations is not None or not needs.reservations) and (
+            self.announcements is not None or not needs.announcements
         )
 
 
-NOTHING_READ = UnderWay()
+NOTHING_READ = OpenBinds()
 
 
 class BindsUnderWay:
@@ -61,21 +61,21 @@ class BindsUnderWay:
         self._placed = PlacedPods() if placed is None else placed
         self._last: tuple[Snapshot, Sequence[OpenReservation], Sequence[Pod], Snapshot] | None = None
 
-    def wanted(self, policy: Policy) -> Wanted:
+    def needs(self, policy: Policy) -> Needs:
         """What decisions of this policy depend on."""
-        return Wanted(
+        return Needs(
             self._ledger is not None and policy.counting.counts,
             self._announcements is not None and policy.reads_other_pods,
         )
 
     def read(
         self,
-        wanted: Wanted,
-        last: UnderWay,
+        needs: Needs,
+        last: OpenBinds,
         require_time: Callable[[], None],
         survive: Callable[[TableUnavailable], None],
-    ) -> UnderWay:
-        """A consistent query for each that is wanted.
+    ) -> OpenBinds:
+        """A consistent query for each that is needed.
 
         last: used where a query fails. require_time: raises TableUnavailable where none may begin any more. survive:
         called with each failure; it may raise it.
@@ -91,17 +91,17 @@ class BindsUnderWay:
 
         reservations: Sequence[OpenReservation] | None = None
         announcements: Sequence[Announcement] | None = None
-        if wanted.reservations and self._ledger is not None:
+        if needs.reservations and self._ledger is not None:
             reservations = queried(self._ledger.open_reservations, last.reservations)
-        if wanted.announcements and self._announcements is not None:
+        if needs.announcements and self._announcements is not None:
             announcements = queried(self._announcements.read, last.announcements)
-        return UnderWay(reservations, announcements)
+        return OpenBinds(reservations, announcements)
 
-    def assume(self, snapshot: Snapshot, read: UnderWay, seen: PodsSeen) -> Snapshot:
-        """The snapshot with the pods that are being bound. seen: how far it follows the pods."""
+    def assume(self, snapshot: Snapshot, read: OpenBinds, coverage: PodCoverage) -> Snapshot:
+        """The snapshot with the pods that are being bound. coverage: how far it follows the pods."""
         announced: Sequence[Pod] = ()
         if self._announcements is not None and read.announcements is not None:
-            announced = self._announcements.pods_to_add(read.announcements, snapshot, seen)
+            announced = self._announcements.pods_to_add(read.announcements, snapshot, coverage)
         reservations = read.reservations or ()
         last = self._last
         if last is not None and last[0] is snapshot and last[1] == reservations and last[2] == announced:
@@ -112,7 +112,7 @@ class BindsUnderWay:
         self._last = snapshot, reservations, announced, found
         return found
 
-    def log(self, read: UnderWay) -> LogRange:
+    def log(self, read: OpenBinds) -> LogRange:
         """Where the announcements that were read begin and end."""
         if self._announcements is None or not read.announcements:
             return EMPTY_LOG

@@ -23,14 +23,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from berth.announcements.announcement import PodsSeen
+from berth.announcements.announcement import PodCoverage
 from berth.configuration.counting_loss import CountingLossCheck, CountingLost
 from berth.configuration.store import ConfigurationInvalid, Configurations, Configured
 from berth.extender.deadline import NO_DEADLINE, PASSED, Deadline
 from berth.extender.outcomes import FailureOutcome
 from berth.extender.ports import CacheState, CacheUnavailable, DecisionContext, NodeCache
 from berth.lease.clock import Clock, Instant
-from berth.nodecache.binds_under_way import NOTHING_READ, BindsUnderWay, UnderWay, Wanted
+from berth.nodecache.binds_under_way import NOTHING_READ, BindsUnderWay, Needs, OpenBinds
 from berth.nodecache.bounded_reads import BoundedReads, DeadlinePassed, Reads
 from berth.nodecache.feed.head import FUTURE_SCHEMA, Head
 from berth.nodecache.feed.reader import DEADLINE_PASSED, NodeCacheReader, NothingPublished
@@ -48,7 +48,7 @@ class HeadRead:
 
     at: Instant
     head: Head | None
-    under_way: UnderWay
+    under_way: OpenBinds
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,12 +131,12 @@ class WarmNodeCache(NodeCache):
 
     def _read(self, deadline: Deadline, reads: Parts) -> DecisionContext:
         try:
-            read = self._read_tables(deadline, self._under_way.wanted(self._configurations.last.policy))
+            read = self._read_tables(deadline, self._under_way.needs(self._configurations.last.policy))
             configured = self._configured(read)
-            wanted = self._under_way.wanted(configured.policy)
-            if not read.under_way.has(wanted):
+            needs = self._under_way.needs(configured.policy)
+            if not read.under_way.has(needs):
                 # A new configuration needs more, and it must be read before the head.
-                read = self._read_tables(deadline, wanted)
+                read = self._read_tables(deadline, needs)
                 configured = self._configured(read)
             found = self._decision_context(read, configured, deadline, reads)
             if isinstance(found.cluster, Snapshot) and not configured.policy.counting.counts:
@@ -150,7 +150,7 @@ class WarmNodeCache(NodeCache):
 
     def _read_policy(self, deadline: Deadline) -> Policy:
         try:
-            return self._configured(self._read_tables(deadline, Wanted())).policy
+            return self._configured(self._read_tables(deadline, Needs())).policy
         except (TableUnavailable, ConfigurationInvalid) as error:
             self._warn(str(error))
             return self._configurations.last.policy
@@ -196,7 +196,7 @@ class WarmNodeCache(NodeCache):
         self, read: HeadRead, configured: Configured, deadline: Deadline, reads: Parts
     ) -> DecisionContext:
         cluster = self._cluster(read, configured, deadline, reads | configured.policy.reads)
-        counts = self._under_way.wanted(configured.policy).reservations
+        counts = self._under_way.needs(configured.policy).reservations
         refusal = read.head.counting_refusal if read.head is not None and counts else ""
         state = _state(read.head, configured)
         return DecisionContext(configured.policy, cluster, refusal, self._under_way.log(read.under_way), state)
@@ -218,10 +218,10 @@ class WarmNodeCache(NodeCache):
         if read.under_way == NOTHING_READ:
             return snapshot
         pods = pointer.observation.positions.get(PODS) if pointer else None
-        seen = PodsSeen() if pods is None else PodsSeen(pods.resource_version, pods.observed_at)
+        seen = PodCoverage() if pods is None else PodCoverage(pods.resource_version, pods.observed_at)
         return self._under_way.assume(snapshot, read.under_way, seen)
 
-    def _read_tables(self, deadline: Deadline, wanted: Wanted) -> HeadRead:
+    def _read_tables(self, deadline: Deadline, needs: Needs) -> HeadRead:
         """The tables as of now or, where the configuration allows it, as last read."""
         last, rules = self._last_read, self._configurations.last.node_cache
         now = self._clock.now()
@@ -229,11 +229,11 @@ class WarmNodeCache(NodeCache):
             last is not None
             and not self._latest_only
             and now.longest_since(last.at) < rules.min_head_read_interval
-            and last.under_way.has(wanted)
+            and last.under_way.has(needs)
         ):
             return last
         earlier = NOTHING_READ if last is None else last.under_way
-        under_way = self._under_way.read(wanted, earlier, partial(_require_time, deadline), self._survive)
+        under_way = self._under_way.read(needs, earlier, partial(_require_time, deadline), self._survive)
         try:
             _require_time(deadline)
             eventually = rules.eventually_consistent and not self._latest_only

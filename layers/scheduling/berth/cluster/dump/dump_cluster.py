@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import Condition
 
 from berth.cluster.dump.dump_file import Contents, DumpFile, assignment_of
-from berth.cluster.dump.dump_watch import DumpWatch, Placed
+from berth.cluster.dump.dump_watch import DumpBinding, DumpWatch
 from berth.extender.ports import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
 from berth.nodecache.feed.cluster import Cluster, ClusterUnavailable, ClusterWatch, Position
 from berth.reservations.ledger.entry import PodKey
@@ -39,7 +39,7 @@ class DumpCluster(Cluster, PodBinder):
         self._clock = clock
         self._file = DumpFile(path)
         self._changed = Condition()
-        self._bound: dict[str, Placed] = {}
+        self._bound: dict[str, DumpBinding] = {}
 
     def uid(self) -> str:
         self.read()
@@ -49,7 +49,7 @@ class DumpCluster(Cluster, PodBinder):
         """A file has no history: everything is listed first, whatever the positions."""
         return DumpWatch(self, self._clock)
 
-    def read(self) -> tuple[Contents, Mapping[str, Placed]]:
+    def read(self) -> tuple[Contents, Mapping[str, DumpBinding]]:
         """What the file holds now, and all bindings so far by the pod's UID, in their order.
 
         Raises ClusterUnavailable.
@@ -77,7 +77,7 @@ class DumpCluster(Cluster, PodBinder):
             node = found.node or (bound.node if bound else "")
             if node:
                 return Refused(CONFLICT, f'pod {binding.pod_name} is already assigned to node "{node}"')
-            self._bound[binding.pod_uid] = Placed(binding.node, binding.annotations)
+            self._bound[binding.pod_uid] = DumpBinding(binding.node, binding.annotations)
             self._changed.notify_all()
         return Created()
 

@@ -59,7 +59,7 @@ _NAMES = [resource.key for resource in resources(ALL)]
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class DumpBinding:
     """The node and the annotations that a Binding gave to a pod."""
 
     node: str
@@ -69,7 +69,7 @@ class Placed:
 class Dump(Protocol):
     """The watched file and its bindings."""
 
-    def read(self) -> tuple[Contents, Mapping[str, Placed]]:
+    def read(self) -> tuple[Contents, Mapping[str, DumpBinding]]:
         """The contents of the file, and the bindings so far. Raises ClusterUnavailable."""
 
     def await_binding(self, known: int, seconds: float) -> None:
@@ -153,7 +153,9 @@ class DumpWatch(ClusterWatch):
         return events_at
 
 
-def _listed_objects(contents: Contents, bound: Mapping[str, Placed]) -> list[tuple[str, tuple[KubernetesObject, ...]]]:
+def _listed_objects(
+    contents: Contents, bound: Mapping[str, DumpBinding]
+) -> list[tuple[str, tuple[KubernetesObject, ...]]]:
     found: dict[str, list[KubernetesObject]] = {name: [] for name in _NAMES}
     for item in contents.objects:
         resource = _resource_of(item)
@@ -171,7 +173,7 @@ def _resource_of(item: KubernetesObject) -> Resource | None:
     return next((each for each in GANG_RESOURCES if each.group == group), None)
 
 
-def _bound_pods(contents: Contents, bound: Mapping[str, Placed]) -> list[KubernetesObject]:
+def _bound_pods(contents: Contents, bound: Mapping[str, DumpBinding]) -> list[KubernetesObject]:
     """The pods of these bindings, on their nodes."""
     if not bound:
         return []
@@ -179,7 +181,7 @@ def _bound_pods(contents: Contents, bound: Mapping[str, Placed]) -> list[Kuberne
     return [on_node for pod in pods if (on_node := on_its_node(pod, bound)) is not pod]
 
 
-def on_its_node(pod: KubernetesObject, bound: Mapping[str, Placed]) -> KubernetesObject:
+def on_its_node(pod: KubernetesObject, bound: Mapping[str, DumpBinding]) -> KubernetesObject:
     """The pod with node and annotations of its Binding; without one the same object."""
     metadata, spec = pod.get("metadata"), pod.get("spec")
     placed = bound.get(str(metadata.get("uid"))) if isinstance(metadata, dict) else None

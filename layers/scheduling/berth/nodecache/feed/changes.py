@@ -61,7 +61,7 @@ class OmissionReason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
+class PackedChanges:
     """`by_part`: the items of each part. `omissions`: objects that fit into no item. Pods are published without some
     of their fields (see reduced_pod). Others are published as deleted, because readers must not continue with an older
     state of them."""
@@ -105,7 +105,7 @@ class _PartItems:
         self._rows, self._size = [], 0
 
 
-def pack(changes: Iterable[Change]) -> Packed:
+def pack(changes: Iterable[Change]) -> PackedChanges:
     """Changes in as few items as they fit into, none above MAX_ITEM_BYTES; no item where there is no change.
 
     Changes of one object stay in their order.
@@ -117,7 +117,7 @@ def pack(changes: Iterable[Change]) -> Packed:
         if row is not None:
             parts[part_of(change.resource)].add(row)
     by_part = {part: part_items.finish() for part, part_items in parts.items()}
-    return Packed({part: items for part, items in by_part.items() if items}, omissions)
+    return PackedChanges({part: items for part, items in by_part.items() if items}, omissions)
 
 
 def _row(change: Change, omissions: dict[Key, OmissionReason]) -> _Row | None:

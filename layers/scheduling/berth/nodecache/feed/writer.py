@@ -21,7 +21,7 @@ from typing import Protocol
 from berth import __version__
 from berth.lease.clock import Clock, Instant
 from berth.lease.record import Fence
-from berth.nodecache.feed.changes import Change, Key, Object, OmissionReason, Packed, pack
+from berth.nodecache.feed.changes import Change, Key, Object, OmissionReason, PackedChanges, pack
 from berth.nodecache.feed.head import OLDEST_READER, SCHEMA_VERSION, Observation, Pointer, SnapshotPointer
 from berth.nodecache.feed.table import CacheTable, LogItem, LogWrite, StaleFence
 
@@ -232,7 +232,7 @@ class Writer:
                 previous = self._epoch
         self._packed_count = len(self._unpublished)
 
-    def _note_omissions(self, changes: Iterable[Change], packed: Packed) -> None:
+    def _note_omissions(self, changes: Iterable[Change], packed: PackedChanges) -> None:
         for resource, key, _ in changes:
             self.omissions.pop((resource, key), None)
         self.omissions |= packed.omissions

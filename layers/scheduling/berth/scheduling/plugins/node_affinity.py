@@ -61,7 +61,7 @@ class NodeAffinityArgs(Args):
 
 
 @dataclass(frozen=True, slots=True)
-class Required:
+class RequiredAffinity:
     """What a node must match."""
 
     node_selector: Labels | None
@@ -77,7 +77,7 @@ class Required:
 Preferred = Callable[[Labels, str], int]
 
 
-class NodeAffinity(FilterPlugin[Required], ScorePlugin[Preferred]):
+class NodeAffinity(FilterPlugin[RequiredAffinity], ScorePlugin[Preferred]):
     """As in kube-scheduler."""
 
     name = NAME
@@ -92,16 +92,16 @@ class NodeAffinity(FilterPlugin[Required], ScorePlugin[Preferred]):
         # Most pods have neither, and are alike in that.
         return None if required_of(pod) is None and pod.spec.node_affinity is NO_NODE_AFFINITY else pod.spec
 
-    def pre_filter(self, pod: Pod) -> PluginState[Required] | Status | None:
+    def pre_filter(self, pod: Pod) -> PluginState[RequiredAffinity] | Status | None:
         required = required_of(pod)
         if required is None:
-            return None if self._added_required is None else PluginState(Required(None, None))
+            return None if self._added_required is None else PluginState(RequiredAffinity(None, None))
         names = None if required.terms is None else required.terms.node_names
         if names is not None and not names:
             return _CONFLICT
         return PluginState(required, names)
 
-    def filter(self, state: Required, node: NodeInfo) -> Status:
+    def filter(self, state: RequiredAffinity, node: NodeInfo) -> Status:
         if self._added_required is not None and not self._added_required.matches(node.labels, node.name):
             return _NOT_ENFORCED
         return SUCCESS if state.matches(node) else _NO_MATCH
@@ -121,7 +121,7 @@ class NodeAffinity(FilterPlugin[Required], ScorePlugin[Preferred]):
         return default_normalize_score(scores)
 
 
-def required_of(pod: Pod) -> Required | None:
+def required_of(pod: Pod) -> RequiredAffinity | None:
     """What the pod itself requires of a node; None where it does not."""
     selector, terms = pod.spec.node_selector, pod.spec.node_affinity.required
-    return None if selector is None and terms is None else Required(selector, terms)
+    return None if selector is None and terms is None else RequiredAffinity(selector, terms)
