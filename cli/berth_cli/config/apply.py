@@ -11,12 +11,13 @@ from uuid import uuid4
 
 import click
 
-from berth_cli.config.document import display_name, load_document, located
+from berth_cli.config.document import load_document, located
 from berth_cli.config.stack import OpenStack, open_stack, stack_options
 from berth_cli.config.taking_effect import TakingEffect, taking_effect
 from berth_cli.config.warnings import configuration_warnings
+from berth_cli.input_files import display_name
 from berth_cli.output import Format, output_option, render
-from berth_cli.plugin.directory import plugins_option
+from berth_cli.plugin_options import plugins_option
 from berth_cli.stack_options import require_stack_or_table
 
 if TYPE_CHECKING:

@@ -10,11 +10,12 @@ from pathlib import Path
 import click
 
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth_cli.config.document import ValidDocument, display_name, located, parse_document, read_bytes
+from berth_cli.config.document import ValidDocument, located, parse_document
 from berth_cli.config.field_errors import FieldError, field_path
 from berth_cli.config.warnings import ConfigurationWarning, capacity_warnings, configuration_warnings
+from berth_cli.input_files import display_name, read_bytes
 from berth_cli.output import Format, output_option, render
-from berth_cli.plugin.directory import plugins_option
+from berth_cli.plugin_options import plugins_option
 
 EPILOG = """\b
 Examples:
@@ -74,8 +75,9 @@ def _warnings(configuration: BerthConfiguration, cluster: Path | None) -> list[C
     if cluster is None:
         return found
     # Imported here: only --cluster needs it.
-    from berth_cli.simulate.cluster import read_cluster, trim
-    from berth_cli.simulate.documents import parse_objects, read_input
+    from berth_cli.cluster_files.cluster import read_cluster, trim
+    from berth_cli.cluster_files.documents import parse_objects
+    from berth_cli.input_files import read_input
 
     objects = [trim(each, configuration.counting) for each in parse_objects(read_input(cluster), str(cluster))]
     return [*found, *capacity_warnings(configuration, read_cluster(objects, str(cluster)).snapshot.nodes.values())]

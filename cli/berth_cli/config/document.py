@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,8 +14,7 @@ from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.config import strict_yaml
 from berth_cli.config.field_errors import WHOLE_DOCUMENT, FieldError, field_errors, field_path
 from berth_cli.config.strict_yaml import YAMLDocument
-
-STDIN = "-"
+from berth_cli.input_files import display_name, read_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +45,6 @@ def load_document(file: Path) -> ValidDocument:
     except OSError as error:
         raise click.ClickException(f"{file}: {error.strerror}") from error
     return _require_valid(parse_document(text), display_name(file))
-
-
-def display_name(file: Path) -> str:
-    """The name of the file in messages."""
-    return "standard input" if str(file) == STDIN else str(file)
-
-
-def read_bytes(file: Path) -> bytes:
-    """The content of the file; `-` reads standard input. Raises OSError."""
-    return sys.stdin.buffer.read() if str(file) == STDIN else file.read_bytes()
 
 
 def parse_document(text: bytes) -> ValidDocument | list[FieldError]:

@@ -15,15 +15,16 @@ from berth.reservations.ledger.table import LedgerTable
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.fields.reading import Object, read_object
 from berth.scheduling.framework.shipped_profiles import LABEL_PRIORITY
+from berth_cli.cluster_files.admission import PriorityClasses
+from berth_cli.cluster_files.documents import parse_objects
+from berth_cli.cluster_files.manifests import read_manifests
 from berth_cli.config.document import load_configuration
 from berth_cli.demo.cluster_dump import write_dump
 from berth_cli.demo.extender_client import ExtenderClient, ExtenderFailed
 from berth_cli.demo.scheduler import PendingPod, Scheduler
 from berth_cli.demo.view import View
+from berth_cli.input_files import read_input
 from berth_cli.project_files import PROJECT
-from berth_cli.simulate.admission import PriorityClasses
-from berth_cli.simulate.documents import parse_objects, read_input
-from berth_cli.simulate.manifests import read_manifests
 
 EXAMPLE = PROJECT / "examples" / "counted-resources"
 RESOURCE = "example.com/gpu-memory"

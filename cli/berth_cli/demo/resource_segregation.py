@@ -15,14 +15,15 @@ from berth.scheduling.framework.shipped_profiles import FULL
 from berth.scheduling.framework.status import Status, unresolvable
 from berth.scheduling.objects import Pod, daemon_set_pod
 from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.cluster_files.admission import DEFAULT_SCHEDULER
+from berth_cli.cluster_files.cluster import read_cluster
+from berth_cli.cluster_files.documents import parse_objects
+from berth_cli.cluster_files.manifests import Manifests, read_manifests
 from berth_cli.demo.cluster_dump import write_dump
 from berth_cli.demo.extender_client import ExtenderClient, Manifest
 from berth_cli.demo.view import View
+from berth_cli.input_files import read_input
 from berth_cli.project_files import PROJECT
-from berth_cli.simulate.admission import DEFAULT_SCHEDULER
-from berth_cli.simulate.cluster import read_cluster
-from berth_cli.simulate.documents import parse_objects, read_input
-from berth_cli.simulate.manifests import Manifests, read_manifests
 from berth_cli.simulate.queue import build_queue
 from berth_cli.simulate.scheduler.control_loop import ControlLoop, Outcome
 from berth_cli.simulate.scheduler.extender import Extender

@@ -13,7 +13,7 @@ from berth_cli.explain.explanation import IS_PENDING, Verdict, explain_node, exp
 from berth_cli.explain.rules import Rules
 from berth_cli.explain.sources.inputs import Inputs
 from berth_cli.explain.target import Target, parse_name
-from berth_cli.simulate.documents import InvalidInput
+from berth_cli.input_files import InvalidInput
 
 SEARCH_SECONDS = 5.0
 """How long changes are looked for: on a large cluster the search ends before it has tried all."""

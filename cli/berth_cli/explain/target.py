@@ -12,10 +12,10 @@ from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import Unreadable, read_pod
 from berth.scheduling.objects.pod_group import names_gang
 from berth.scheduling.snapshot.changes import Changes
+from berth_cli.cluster_files.admission import DEFAULT_NAMESPACE, AdmissionDenied, admit
+from berth_cli.cluster_files.cluster import read_cluster, trim
 from berth_cli.explain.case import Case
-from berth_cli.simulate.admission import DEFAULT_NAMESPACE, AdmissionDenied, admit
-from berth_cli.simulate.cluster import read_cluster, trim
-from berth_cli.simulate.documents import InvalidInput
+from berth_cli.input_files import InvalidInput
 
 
 @dataclass(frozen=True, slots=True)

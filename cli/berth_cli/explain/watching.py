@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from berth_cli.explain.answer import Answer
-from berth_cli.simulate.documents import InvalidInput
+from berth_cli.input_files import InvalidInput
 
 SECONDS = 5.0
 """From one explanation to the next: a list of a large cluster takes seconds of the API server."""

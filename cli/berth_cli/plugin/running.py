@@ -15,9 +15,9 @@ from berth.scheduling.plugins.custom_plugins.loading import PATTERN
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth.testing.checks import CheckResult, check_plugin
 from berth.testing.sample import sample_cluster, sample_pods
-from berth_cli.config.document import display_name
-from berth_cli.simulate.cluster import read_cluster, trim
-from berth_cli.simulate.documents import parse_objects, read_input
+from berth_cli.cluster_files.cluster import read_cluster, trim
+from berth_cli.cluster_files.documents import parse_objects
+from berth_cli.input_files import display_name, read_input
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from berth_cli.plugin.directory import plugins_option
+from berth_cli.plugin_options import plugins_option
 from berth_cli.scheduler_config import tls_config as tls
 from berth_cli.scheduler_config.address import PASSWORD_PLACEHOLDER
 from berth_cli.scheduler_config.extenders import Entry, ExtenderOptions, Mode, Verb

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 import click
 
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth_cli.config.document import STDIN, load_configuration
+from berth_cli.config.document import load_configuration
 from berth_cli.config.warnings import configuration_warnings
-from berth_cli.plugin.directory import plugins_option
+from berth_cli.input_files import STDIN
+from berth_cli.plugin_options import plugins_option
 
 if TYPE_CHECKING:
     from berth.extender.decision import DecisionRecorder

@@ -14,13 +14,13 @@ import click
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.fields.reading import Object
 from berth.scheduling.managed_resources.counting import Counting
-from berth_cli.config.document import STDIN, display_name
+from berth_cli.cluster_files.admission import DEFAULT_SCHEDULER
+from berth_cli.cluster_files.cluster import Cluster, read_cluster, trim
+from berth_cli.cluster_files.documents import parse_objects
+from berth_cli.cluster_files.manifests import read_manifests
+from berth_cli.input_files import STDIN, display_name, read_input
 from berth_cli.output import Format, output_option, render, to_yaml
-from berth_cli.simulate.admission import DEFAULT_SCHEDULER
-from berth_cli.simulate.cluster import Cluster, read_cluster, trim
-from berth_cli.simulate.documents import parse_objects, read_input
 from berth_cli.simulate.expectations import NEED_A_CHANGE, Expectation, Figure
-from berth_cli.simulate.manifests import read_manifests
 from berth_cli.simulate.policy_options import policy_options, read_policy
 from berth_cli.simulate.queue import Queue, build_queue
 from berth_cli.simulate.report import Summary, document, explained, table

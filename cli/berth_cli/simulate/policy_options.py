@@ -11,8 +11,8 @@ import click
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.framework.shipped_profiles import FULL
 from berth_cli.config.document import load_configuration
-from berth_cli.plugin.directory import plugins_option
-from berth_cli.simulate.documents import InvalidInput
+from berth_cli.input_files import InvalidInput
+from berth_cli.plugin_options import plugins_option
 
 F = TypeVar("F", bound=Callable[..., Any])
 

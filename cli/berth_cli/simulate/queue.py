@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from berth.scheduling.objects import Pod
-from berth_cli.simulate.admission import DEFAULT_SCHEDULER
+from berth_cli.cluster_files.admission import DEFAULT_SCHEDULER
 
 
 class SkipReason(StrEnum):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from berth_cli.plugin.directory import plugins_option
+from berth_cli.plugin_options import plugins_option
 from berth_cli.stack_options import REGION_HELP
 
 EPILOG = """\b

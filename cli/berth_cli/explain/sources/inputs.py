@@ -12,12 +12,12 @@ import click
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.fields.reading import Object
 from berth.scheduling.managed_resources.counting import Counting
-from berth_cli.config.document import display_name
+from berth_cli.cluster_files.documents import parse_objects
 from berth_cli.explain import report
 from berth_cli.explain.attempts import Attempts, NoRecord
 from berth_cli.explain.target import GONE_FROM_DUMP, Target, parse_name, read_target
+from berth_cli.input_files import InvalidInput, display_name, read_input
 from berth_cli.scheduler_config.tls_config import TLSFiles
-from berth_cli.simulate.documents import InvalidInput, parse_objects, read_input
 from berth_cli.simulate.policy_options import read_policy
 
 NO_FILES = TLSFiles()

@@ -16,9 +16,9 @@ from berth.cluster.watch.resources import KINDS, NODES
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.scheduling.fields.reading import Object
 from berth.scheduling.managed_resources.counting import Counting
+from berth_cli.cluster_files.cluster import trim
 from berth_cli.explain.target import parse_name
-from berth_cli.simulate.cluster import trim
-from berth_cli.simulate.documents import InvalidInput
+from berth_cli.input_files import InvalidInput
 
 GONE_FROM_CLUSTER = "it is gone, or was never there; check the name"
 REMEDY = "give this user the verb list"

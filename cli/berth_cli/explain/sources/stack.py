@@ -31,7 +31,7 @@ from berth_cli.config.stack import TABLE_OUTPUT
 from berth_cli.deployed_stack import CLIENT_CONFIG, StackUnavailable, describe
 from berth_cli.explain.attempts import Attempts, NoRecord
 from berth_cli.explain.sources.records import DecisionRecord, attempts_of, later_version
-from berth_cli.simulate.documents import InvalidInput
+from berth_cli.input_files import InvalidInput
 
 MOST_RECORDS = 50
 

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import click
 
-from berth_cli.config.document import display_name
+from berth_cli.cluster_files.documents import parse_objects
+from berth_cli.input_files import display_name, read_input
 from berth_cli.output import Format, output_option, render
-from berth_cli.plugin.directory import plugins_option
+from berth_cli.plugin_options import plugins_option
 from berth_cli.policy.diff.from_dump import (
     DiffRequest,
     PodSelection,
@@ -20,7 +21,6 @@ from berth_cli.policy.diff.from_dump import (
 )
 from berth_cli.policy.diff.policy_diff import InvalidLimit, Limit, Limits, read_limit
 from berth_cli.policy.diff.report import document, markdown, table
-from berth_cli.simulate.documents import parse_objects, read_input
 from berth_cli.simulate.policy_options import read_policy, weight_option
 
 MARKDOWN = "markdown"

@@ -13,13 +13,13 @@ from enum import StrEnum
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.fields.reading import Object
+from berth_cli.cluster_files.admission import DEFAULT_SCHEDULER
+from berth_cli.cluster_files.cluster import Cluster, read_cluster, trim
+from berth_cli.cluster_files.manifests import as_new_pod
+from berth_cli.input_files import InvalidInput
 from berth_cli.policy.diff.policy_diff import PolicyDiff, pods_text
-from berth_cli.simulate.admission import DEFAULT_SCHEDULER
-from berth_cli.simulate.cluster import Cluster, read_cluster, trim
 from berth_cli.simulate.comparison.comparison import Cause, compare
 from berth_cli.simulate.comparison.run import PodName, RunRecorder
-from berth_cli.simulate.documents import InvalidInput
-from berth_cli.simulate.manifests import as_new_pod
 from berth_cli.simulate.queue import build_queue
 from berth_cli.simulate.scheduler.control_loop import control_loop_of
 from berth_cli.simulate.warnings import pod_warnings

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from berth_cli.cluster_files.documents import parse_objects
+from berth_cli.input_files import InvalidInput, read_input
 from berth_cli.policy.diff.from_dump import DiffRequest, PodSelection, diff_policies, objects_to_place, schedulers_of
 from berth_cli.policy.diff.policy_diff import MOVED, NEWLY_PENDING, PolicyDiff, headline
 from berth_cli.policy.diff.report import markdown
 from berth_cli.policy.pull_request.base_policy import KUBE_SCHEDULER_ALONE, Git, base_policy, run_git
 from berth_cli.policy.pull_request.comment import CommentRefused, GitHub
 from berth_cli.policy.pull_request.event import Inputs, PullRequest, read_inputs, read_pull_request
-from berth_cli.simulate.documents import InvalidInput, parse_objects, read_input
 from berth_cli.simulate.policy_options import read_policy
 
 

@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Callable, Sequence
 from os.path import normpath
 
-from berth_cli.simulate.documents import InvalidInput
+from berth_cli.input_files import InvalidInput
 
 KUBE_SCHEDULER_ALONE = b"profile: full\n"
 """What a first policy is compared with: Berth adds nothing to kube-scheduler's own plugins."""

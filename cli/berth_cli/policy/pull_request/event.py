@@ -8,8 +8,8 @@ from pathlib import Path
 
 import orjson
 
+from berth_cli.input_files import InvalidInput
 from berth_cli.policy.diff.policy_diff import InvalidLimit, Limits, read_limit
-from berth_cli.simulate.documents import InvalidInput
 
 
 @dataclass(frozen=True, slots=True)

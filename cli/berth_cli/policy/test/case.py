@@ -9,9 +9,10 @@ from pathlib import Path
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.fields.reading import Object
+from berth_cli.cluster_files.documents import parse_objects
+from berth_cli.cluster_files.manifests import Manifests, manifests_of, read_manifests
+from berth_cli.input_files import read_input
 from berth_cli.policy.test.document import CaseDocument, PodExpectation, PolicyTestFile, find_test_files, read_test_file
-from berth_cli.simulate.documents import parse_objects, read_input
-from berth_cli.simulate.manifests import Manifests, manifests_of, read_manifests
 from berth_cli.simulate.policy_options import read_policy
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from berth.scheduling.framework.status import Status
+from berth_cli.cluster_files.admission import DEFAULT_NAMESPACE, DEFAULT_SCHEDULER
+from berth_cli.cluster_files.cluster import read_cluster, trim
 from berth_cli.policy.test.case import Case
 from berth_cli.policy.test.document import PodExpectation
-from berth_cli.simulate.admission import DEFAULT_NAMESPACE, DEFAULT_SCHEDULER
-from berth_cli.simulate.cluster import read_cluster, trim
 from berth_cli.simulate.comparison.run import Place, PlaceKind, PodName, Run, RunRecorder
 from berth_cli.simulate.queue import build_queue
 from berth_cli.simulate.report import left_out

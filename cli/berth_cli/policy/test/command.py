@@ -7,13 +7,13 @@ from pathlib import Path
 
 import click
 
+from berth_cli.cluster_files.admission import DEFAULT_SCHEDULER
+from berth_cli.input_files import InvalidInput
 from berth_cli.output import Format, output_option, render
-from berth_cli.plugin.directory import plugins_option
+from berth_cli.plugin_options import plugins_option
 from berth_cli.policy.test.case import read_cases
 from berth_cli.policy.test.case_run import run_case
 from berth_cli.policy.test.report import document, junit, lines
-from berth_cli.simulate.admission import DEFAULT_SCHEDULER
-from berth_cli.simulate.documents import InvalidInput
 
 EPILOG = """\b
 Example of a case file:

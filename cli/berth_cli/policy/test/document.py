@@ -13,7 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from berth_cli.config import strict_yaml
 from berth_cli.config.document import located
 from berth_cli.config.field_errors import field_path
-from berth_cli.simulate.documents import InvalidInput, read_input
+from berth_cli.input_files import InvalidInput, read_input
 
 KIND = "PolicyTest"
 SUFFIXES = (".yaml", ".yml")

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from berth.scheduling.fields.reading import Object
-from berth_cli.simulate.documents import InvalidInput
-from berth_cli.simulate.manifests import as_new_pod
+from berth_cli.cluster_files.manifests import as_new_pod
+from berth_cli.input_files import InvalidInput
 from berth_cli.simulate.what_if.changes import AddNodes, Changes
 from berth_cli.simulate.what_if.workload_pods import (
     PodName,

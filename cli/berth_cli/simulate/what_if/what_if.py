@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.fields.reading import Object
 from berth.scheduling.preemption.disruption_budgets import DisruptionBudgets
-from berth_cli.simulate.cluster import Cluster, read_cluster, trim
+from berth_cli.cluster_files.cluster import Cluster, read_cluster, trim
+from berth_cli.cluster_files.manifests import Manifests
 from berth_cli.simulate.comparison.comparison import Comparison, Effect, compare
 from berth_cli.simulate.comparison.run import PlaceKind, Run, record
 from berth_cli.simulate.expectations import Figure
-from berth_cli.simulate.manifests import Manifests
 from berth_cli.simulate.queue import Queue, build_queue
 from berth_cli.simulate.scheduler.control_loop import control_loop_of
 from berth_cli.simulate.warnings import pod_warnings

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from berth.scheduling.fields.reading import Malformed, Object
 from berth.scheduling.objects import PriorityClass, read_priority_class
 from berth.scheduling.objects.projection import controller_of
-from berth_cli.simulate.admission import DEFAULT_NAMESPACE, PriorityClasses
-from berth_cli.simulate.documents import InvalidInput
-from berth_cli.simulate.manifests import Manifests, as_new_pod, pods_of
+from berth_cli.cluster_files.admission import DEFAULT_NAMESPACE, PriorityClasses
+from berth_cli.cluster_files.manifests import Manifests, as_new_pod, pods_of
+from berth_cli.input_files import InvalidInput
 from berth_cli.simulate.what_if.changes import Scale
 
 PodName = tuple[str, str]

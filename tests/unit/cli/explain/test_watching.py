@@ -9,7 +9,7 @@ import pytest
 
 from berth_cli.explain.answer import Answer
 from berth_cli.explain.watching import watch
-from berth_cli.simulate.documents import InvalidInput
+from berth_cli.input_files import InvalidInput
 
 
 def pending(reason: str = "cpu", attempts: Sequence[Mapping[str, Any]] = ()) -> Answer:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from berth_cli.input_files import InvalidInput
 from berth_cli.policy.pull_request.base_policy import base_policy, run_git
-from berth_cli.simulate.documents import InvalidInput
 
 
 def git(folder: Path, *arguments: str) -> str:

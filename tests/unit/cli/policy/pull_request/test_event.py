@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from berth_cli.input_files import InvalidInput
 from berth_cli.policy.diff.policy_diff import Limit, Limits
 from berth_cli.policy.pull_request.event import Inputs, PullRequest, read_inputs, read_pull_request
-from berth_cli.simulate.documents import InvalidInput
 
 NEEDED = {"BERTH_POLICY": "berth.yaml", "BERTH_DUMP": "dump.json"}
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth_cli.cluster_files.manifests import Manifests, manifests_of
 from berth_cli.policy.test.case import Case
 from berth_cli.policy.test.case_run import run_case
 from berth_cli.policy.test.document import PodExpectation
-from berth_cli.simulate.manifests import Manifests, manifests_of
 from tests.unit.cli.simulate.what_if.objects import Object, node, pod
 
 RANKED = BerthConfiguration.model_validate(

@@ -6,10 +6,10 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth_cli.cluster_files.manifests import Manifests
 from berth_cli.policy.test.case import Case
 from berth_cli.policy.test.case_run import CaseResult, Failure
 from berth_cli.policy.test.report import document, junit, lines
-from berth_cli.simulate.manifests import Manifests
 
 
 def result(name: str, *failures: Failure, file: str = "a.yaml", line: int = 3) -> CaseResult:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from berth_cli.simulate.documents import InvalidInput
+from berth_cli.input_files import InvalidInput
 from berth_cli.simulate.what_if.changed_objects import change_objects
 from berth_cli.simulate.what_if.changes import AddNodes, Changes
 from tests.unit.cli.simulate.what_if.objects import Object, deployed, node, pod, pods

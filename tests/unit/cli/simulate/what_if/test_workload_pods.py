@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from berth_cli.simulate.documents import InvalidInput
+from berth_cli.input_files import InvalidInput
 from berth_cli.simulate.what_if.changes import Scale
 from berth_cli.simulate.what_if.workload_pods import scale
 from tests.unit.cli.simulate.what_if.objects import Object, deployed, pod, pods

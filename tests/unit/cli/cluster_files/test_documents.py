@@ -10,7 +10,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from berth_cli.simulate.documents import InvalidInput, parse_objects, read_input
+from berth_cli.cluster_files.documents import parse_objects
+from berth_cli.input_files import InvalidInput, read_input
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a", "annotations": {"note": "- one\n- two\n"}}}
 POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [{"name": "c"}]}}

@@ -8,21 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
-import click
 import orjson
 import yaml
 
 from berth.scheduling.fields.reading import Object
-from berth_cli.config.document import read_bytes
-
-
-class InvalidInput(click.ClickException):
-    """An unusable file; the message names it. The exit status is that of a usage error."""
-
-    exit_code = 2
-
+from berth_cli.input_files import InvalidInput
 
 Advance = Callable[[int], None]
 """Called with the number of bytes read since the last call."""
@@ -36,14 +27,6 @@ _ALIAS = re.compile(rb"[:-] \*[\w-]+[ \t]*$", re.MULTILINE)
 _MANIFEST = 1_000_000
 # libyaml's parser if PyYAML has it.
 _LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-def read_input(path: Path) -> bytes:
-    """The content of a file or of standard input. Raises InvalidInput."""
-    try:
-        return read_bytes(path)
-    except OSError as error:
-        raise InvalidInput(f"{path}: {error.strerror}") from error
 
 
 def parse_objects(text: bytes, where: str, advance: Advance = lambda _: None) -> Iterator[Object]:

@@ -9,7 +9,7 @@ import pytest
 
 from berth.scheduling.fields.reading import Malformed
 from berth.scheduling.objects import PriorityClass
-from berth_cli.simulate.admission import AdmissionDenied, PriorityClasses, admit
+from berth_cli.cluster_files.admission import AdmissionDenied, PriorityClasses, admit
 
 GPU = "nvidia.com/gpu"
 CLASSES = PriorityClasses([PriorityClass("high", 1000, preemption_policy="Never"), PriorityClass("low", -5)])

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from berth.scheduling.fields.reading import Malformed, Object, read_integer, read_object
 from berth.scheduling.objects import Pod, Unreadable, read_pod
-from berth_cli.config.document import display_name
-from berth_cli.simulate.admission import DEFAULT_NAMESPACE, AdmissionDenied, PriorityClasses, admit
-from berth_cli.simulate.documents import InvalidInput, parse_objects, read_input
+from berth_cli.cluster_files.admission import DEFAULT_NAMESPACE, AdmissionDenied, PriorityClasses, admit
+from berth_cli.cluster_files.documents import parse_objects
+from berth_cli.input_files import InvalidInput, display_name, read_input
 
 # Workloads with a pod template and a number of pods. A DaemonSet is excluded: it places one pod on each node.
 _WORKLOADS = ("Deployment", "ReplicaSet", "StatefulSet", "ReplicationController", "Job")

@@ -9,9 +9,9 @@ import orjson
 import pytest
 
 from berth.scheduling.objects import PriorityClass
-from berth_cli.simulate.admission import PriorityClasses
-from berth_cli.simulate.documents import InvalidInput
-from berth_cli.simulate.manifests import Manifests, read_manifests
+from berth_cli.cluster_files.admission import PriorityClasses
+from berth_cli.cluster_files.manifests import Manifests, read_manifests
+from berth_cli.input_files import InvalidInput
 
 CLASSES = PriorityClasses([PriorityClass("high", 1000)])
 TEMPLATE = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "c"}]}}

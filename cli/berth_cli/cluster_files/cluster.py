@@ -22,8 +22,8 @@ from berth.scheduling.objects.cluster import read_objects
 from berth.scheduling.objects.projection import part, select_fields
 from berth.scheduling.objects.workloads import Workloads
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.simulate.admission import AdmissionDenied, PriorityClasses, set_identity
-from berth_cli.simulate.documents import InvalidInput
+from berth_cli.cluster_files.admission import AdmissionDenied, PriorityClasses, set_identity
+from berth_cli.input_files import InvalidInput
 
 
 @dataclass(frozen=True, slots=True)
