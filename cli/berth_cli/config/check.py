@@ -97,7 +97,7 @@ def _plugin_findings(document: ValidDocument, cluster: Path | None) -> _PluginFi
         return found
     # Imported here: most documents name no plugin of the user's own.
     from berth.testing.checks import Rule
-    from berth_cli.plugin.running import check_named, checked_cluster
+    from berth_cli.plugin_checks import check_named, checked_cluster
 
     for plugin in check_named(configuration, checked_cluster(cluster, configuration)):
         for each in plugin.result.findings:

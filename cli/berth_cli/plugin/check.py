@@ -46,7 +46,7 @@ def check(plugin: str, cluster: Path | None, config: Path | None, output: str) -
     """
     # Imported here: a usage error must not wait for it.
     from berth.testing.checks import check_plugin
-    from berth_cli.plugin.running import SAMPLE, checked_cluster
+    from berth_cli.plugin_checks import SAMPLE, checked_cluster
 
     configuration = load_configuration(config, None)
     try:
