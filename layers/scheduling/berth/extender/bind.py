@@ -36,7 +36,7 @@ from berth.extender.outcomes import BindOutcome, BindResult, Failure, bad_reques
 from berth.extender.ports import Binding, PodBinder, Unanswered
 from berth.extender.prepared_bind import NO_RULES, BindRules, PreparedBind, UnboundPods
 from berth.extender.reply import Reply, error_reply, reply
-from berth.extender.wire import decode_object
+from berth.extender.request.wire import decode_object
 
 ATTEMPTS = 2
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from berth.extender.arguments import Candidates, Passthrough, read_candidates
 from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.decision import Decision
 from berth.extender.outcomes import Failure, FilterOutcome, deadline_passed
 from berth.extender.ports import NodeCache, NoOpenGangs, OpenGangs
 from berth.extender.reply import Reply, error_reply, reasons, reply
+from berth.extender.request.arguments import Candidates, Passthrough, read_candidates
 from berth.scheduling.evaluation.time_limit import DeadlineExceeded
 from berth.scheduling.feasibility import Feasibility
 from berth.scheduling.gangs.gang import NO_OPEN_GANGS, OpenGang

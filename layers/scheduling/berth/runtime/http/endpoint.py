@@ -17,7 +17,7 @@ from berth.extender.decision import AnyDecision, DecisionRecorder, FailedCall
 from berth.extender.outcomes import Failure, FailureOutcome, Outcome, plugin_failed
 from berth.extender.ports import NodeCache
 from berth.extender.reply import Reply
-from berth.extender.wire import pod_named_in
+from berth.extender.request.wire import pod_named_in
 from berth.lease.clock import Clock, SystemClock
 from berth.runtime.decisions import decision_recorder
 from berth.runtime.environment import SchedulerSettings

@@ -9,8 +9,8 @@ from typing import TypeGuard
 from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.outcomes import Failure, FailureOutcome, bad_request
 from berth.extender.ports import UNREAD_CACHE, CacheState, NodeCache
-from berth.extender.scheduling_request import read_scheduling_request
-from berth.extender.wire import folded
+from berth.extender.request.scheduling_request import read_scheduling_request
+from berth.extender.request.wire import folded
 from berth.scheduling.configuration.node_cache import WhenStale
 from berth.scheduling.objects import NodeInfo, Pod, Unreadable, read_node
 from berth.scheduling.policy import Policy

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import orjson
 
 from berth.extender.outcomes import Failure, bad_request
-from berth.extender.wire import decode_object, folded, is_too_large
+from berth.extender.request.wire import decode_object, folded, is_too_large
 from berth.scheduling.objects import Pod, Unreadable, read_pod
 from berth.scheduling.objects.pod_texts import SMALL, PodTexts, read_pod_texts
 

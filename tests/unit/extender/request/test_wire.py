@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from berth.extender.outcomes import Failure, FailureOutcome
-from berth.extender.wire import MAX_BODY_BYTES, decode_object, folded, pod_named_in
+from berth.extender.request.wire import MAX_BODY_BYTES, decode_object, folded, pod_named_in
 
 
 @pytest.mark.parametrize("body", ['{"A": 1}', b'{"A": 1}', ' \n{"a":1}\n'])

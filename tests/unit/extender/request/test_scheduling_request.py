@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from berth.extender.outcomes import Failure
-from berth.extender.scheduling_request import SchedulingRequest, read_scheduling_request
+from berth.extender.request.scheduling_request import SchedulingRequest, read_scheduling_request
 from berth.scheduling.objects import Pod, pod_texts, read_pod
 from berth.scheduling.objects.large_texts import FieldsOf
 from tests.bench.cluster import plain_pod
@@ -48,7 +48,11 @@ def decoded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         dumps = staticmethod(orjson.dumps)
 
     Counting.loads = staticmethod(loads)  # type: ignore[attr-defined]
-    for module in ("berth.extender.scheduling_request", "berth.extender.wire", "berth.scheduling.objects.large_texts"):
+    for module in (
+        "berth.extender.request.scheduling_request",
+        "berth.extender.request.wire",
+        "berth.scheduling.objects.large_texts",
+    ):
         monkeypatch.setattr(f"{module}.orjson", Counting)
     decode = FieldsOf.decode
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from berth.extender.arguments import Candidates, read_candidates
 from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.outcomes import Failure, FailureOutcome
 from berth.extender.ports import CacheUnavailable, DecisionContext, NodeCache
+from berth.extender.request.arguments import Candidates, read_candidates
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.configuration.node_cache import WhenStale
 from berth.scheduling.policy import Policy

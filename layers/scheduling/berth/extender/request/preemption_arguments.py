@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from berth.extender.outcomes import Failure, bad_request
-from berth.extender.scheduling_request import read_scheduling_request
-from berth.extender.wire import folded
+from berth.extender.request.scheduling_request import read_scheduling_request
+from berth.extender.request.wire import folded
 from berth.scheduling.objects import Pod, Unreadable, read_pod
 from berth.scheduling.preemption.victim_review import Proposal
 

@@ -1,0 +1,1 @@
+"""The requests of kube-scheduler: JSON, the pod, the nodes or their names."""
