@@ -27,22 +27,22 @@ from berth.scheduling.configuration.decisions import Decisions
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.embedded_store.store import EmbeddedStore
 from berth_cli.reservations.claims import Claimed
-from berth_cli.serve.decisions_endpoint import ROUTE as DECISIONS_ROUTE
-from berth_cli.serve.decisions_endpoint import DecisionsEndpoint
+from berth_cli.serve.endpoints.decisions import ROUTE as DECISIONS_ROUTE
+from berth_cli.serve.endpoints.decisions import DecisionsEndpoint
+from berth_cli.serve.endpoints.gangs import ROUTE as GANGS_ROUTE
+from berth_cli.serve.endpoints.gangs import GangsEndpoint
+from berth_cli.serve.endpoints.metrics import ROUTE as METRICS_ROUTE
+from berth_cli.serve.endpoints.metrics import MetricsEndpoint
+from berth_cli.serve.endpoints.prometheus import CallDurations
+from berth_cli.serve.endpoints.reservations import ROUTE as RESERVATIONS_ROUTE
+from berth_cli.serve.endpoints.reservations import ReservationsEndpoint
+from berth_cli.serve.endpoints.users import ROUTE as USERS_ROUTE
+from berth_cli.serve.endpoints.users import User, UsersEndpoint
 from berth_cli.serve.functions import Handler, load_handler, set_environment
-from berth_cli.serve.gangs_endpoint import ROUTE as GANGS_ROUTE
-from berth_cli.serve.gangs_endpoint import GangsEndpoint
 from berth_cli.serve.gateway import Gateway
-from berth_cli.serve.metrics_endpoint import ROUTE as METRICS_ROUTE
-from berth_cli.serve.metrics_endpoint import MetricsEndpoint
-from berth_cli.serve.prometheus import CallDurations
 from berth_cli.serve.request_check import RequestCheck
-from berth_cli.serve.reservations_endpoint import ROUTE as RESERVATIONS_ROUTE
-from berth_cli.serve.reservations_endpoint import ReservationsEndpoint
 from berth_cli.serve.stores import Store
 from berth_cli.serve.template_api import read_template_api
-from berth_cli.serve.users_endpoint import ROUTE as USERS_ROUTE
-from berth_cli.serve.users_endpoint import User, UsersEndpoint
 from berth_cli.serve.watcher_thread import LocalLambdaContext
 
 WATCHER = "WatcherFunction"

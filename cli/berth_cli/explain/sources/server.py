@@ -17,7 +17,7 @@ from berth_cli.doctor.access.running import json_object, running_berth
 from berth_cli.explain.attempts import Attempts, NoRecord
 from berth_cli.explain.sources.records import DecisionRecord, attempts_of, later_version
 from berth_cli.scheduler_config.tls_config import TLSFiles
-from berth_cli.serve.decisions_endpoint import MOST_ANSWERED
+from berth_cli.serve.endpoints.decisions import MOST_ANSWERED
 
 CALL_SECONDS = 30.0
 

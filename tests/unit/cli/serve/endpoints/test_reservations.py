@@ -15,7 +15,7 @@ from berth_cli.embedded_store.configuration_store import InMemoryConfigurationSt
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 from berth_cli.reservations.claims import Claimed
 from berth_cli.reservations.report import node_warnings, rows_of, table_lines
-from berth_cli.serve.reservations_endpoint import ReservationsEndpoint
+from berth_cli.serve.endpoints.reservations import ReservationsEndpoint
 from tests.builders.events import http_event
 from tests.fakes.published import PublishedCluster
 

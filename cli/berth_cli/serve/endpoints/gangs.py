@@ -6,17 +6,13 @@ import time
 from collections.abc import Callable
 from enum import StrEnum
 
-import orjson
-
 from berth.dynamodb_errors import TableUnavailable
-from berth.extender.deadline import Deadline
 from berth.gangs.table import GangTable
-from berth.runtime.http.answers import HTTPAnswer, http_answer
-from berth.runtime.http.endpoint import Endpoint, EndpointSettings
-from berth.runtime.http.events import HTTPEvent
+from berth.runtime.http.endpoint import EndpointSettings
 from berth_cli.gangs.cluster import standings_in
 from berth_cli.gangs.report import Gangs, document
 from berth_cli.reservations.claims import Claimed
+from berth_cli.serve.endpoints.document import DocumentEndpoint
 
 ROUTE = "GET /gangs"
 
@@ -28,7 +24,7 @@ class GangsOutcome(StrEnum):
     UNAVAILABLE = "failure-ledger-unavailable"
 
 
-class GangsEndpoint(Endpoint):
+class GangsEndpoint(DocumentEndpoint):
     """Reads all gangs and the whole node cache: for an operator, not for a probe."""
 
     def __init__(
@@ -39,19 +35,8 @@ class GangsEndpoint(Endpoint):
         wall: Callable[[], float] = time.time,
     ) -> None:
         """table: opens it; None where there is none. wall: seconds since the epoch."""
-        super().__init__("gangs", settings)
+        super().__init__("gangs", settings, GangsOutcome.OK, GangsOutcome.UNAVAILABLE, TableUnavailable)
         self._table, self._published, self._wall = table, published, wall
-
-    def _respond(self, event: HTTPEvent, caller: str, started: float, deadline: Deadline) -> HTTPAnswer:
-        detail, content = "", {}
-        try:
-            content = self._content()
-        except TableUnavailable as error:
-            detail = str(error)
-        self._log_ended(
-            GangsOutcome.UNAVAILABLE if detail else GangsOutcome.OK, detail, caller, started, failed=bool(detail)
-        )
-        return http_answer(503, orjson.dumps({"reason": detail})) if detail else http_answer(200, orjson.dumps(content))
 
     def _content(self) -> dict[str, object]:
         now = self._wall()

@@ -8,7 +8,7 @@ import orjson
 
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.runtime.http.endpoint import EndpointSettings
-from berth_cli.serve.users_endpoint import User, UsersEndpoint
+from berth_cli.serve.endpoints.users import User, UsersEndpoint
 from tests.builders.events import http_event
 
 

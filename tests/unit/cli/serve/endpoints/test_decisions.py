@@ -9,7 +9,7 @@ import pytest
 
 from berth.decisions.recent import RecentDecisions
 from berth.runtime.http.endpoint import EndpointSettings
-from berth_cli.serve.decisions_endpoint import MOST_ANSWERED, DecisionsEndpoint
+from berth_cli.serve.endpoints.decisions import MOST_ANSWERED, DecisionsEndpoint
 from tests.builders.events import http_event
 from tests.builders.nodes import node
 from tests.builders.pods import pod_object

@@ -16,7 +16,7 @@ from berth.reservations.ledger.table import LedgerTable
 from berth.runtime.http.answers import HTTPAnswer
 from berth.runtime.http.endpoint import Endpoint, EndpointSettings
 from berth.runtime.http.events import HTTPEvent
-from berth_cli.serve.prometheus import CONTENT_TYPE, CallDurations, gauge, gauges
+from berth_cli.serve.endpoints.prometheus import CONTENT_TYPE, CallDurations, gauge, gauges
 
 ROUTE = "GET /metrics"
 

@@ -9,8 +9,8 @@ from berth.runtime.http.answers import HTTPAnswer
 from berth.runtime.http.endpoint import EndpointSettings
 from berth_cli.embedded_store.gang_table import InMemoryGangTable
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
-from berth_cli.serve.metrics_endpoint import MetricsEndpoint
-from berth_cli.serve.prometheus import CONTENT_TYPE, CallDurations
+from berth_cli.serve.endpoints.metrics import MetricsEndpoint
+from berth_cli.serve.endpoints.prometheus import CONTENT_TYPE, CallDurations
 from tests.builders.events import http_event
 from tests.builders.gang_items import gang, intent
 from tests.builders.nodes import node

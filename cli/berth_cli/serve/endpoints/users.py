@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 
-import orjson
-
-from berth.extender.deadline import Deadline
 from berth.nodecache.feed.cluster import ClusterUnavailable
-from berth.runtime.http.answers import HTTPAnswer, http_answer
-from berth.runtime.http.endpoint import Endpoint, EndpointSettings
-from berth.runtime.http.events import HTTPEvent
+from berth.runtime.http.endpoint import EndpointSettings
+from berth_cli.serve.endpoints.document import DocumentEndpoint
 
 ROUTE = "GET /users"
 
@@ -25,23 +21,16 @@ class UsersOutcome(StrEnum):
     UNAVAILABLE = "failure-cluster-unavailable"
 
 
-class UsersEndpoint(Endpoint):
+class UsersEndpoint(DocumentEndpoint):
     """200 with one member for each user, each with `username` and `groups`; 503 while the API server is away."""
 
     def __init__(self, settings: EndpointSettings, users: Mapping[str, User]) -> None:
         """`users`: each may raise ClusterUnavailable."""
-        super().__init__("users", settings)
+        super().__init__("users", settings, UsersOutcome.OK, UsersOutcome.UNAVAILABLE, ClusterUnavailable)
         self._users = users
 
-    def _respond(self, event: HTTPEvent, caller: str, started: float, deadline: Deadline) -> HTTPAnswer:
-        detail, content = "", {}
-        try:
-            content = {name: _shown(user()) for name, user in self._users.items()}
-        except ClusterUnavailable as error:
-            detail = str(error)
-        outcome = UsersOutcome.UNAVAILABLE if detail else UsersOutcome.OK
-        self._log_ended(outcome, detail, caller, started, failed=bool(detail))
-        return http_answer(503, orjson.dumps({"reason": detail})) if detail else http_answer(200, orjson.dumps(content))
+    def _content(self) -> dict[str, object]:
+        return {name: _shown(user()) for name, user in self._users.items()}
 
 
 def _shown(user: Mapping[str, object]) -> dict[str, object]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from berth_cli.serve.prometheus import BUCKETS, CALLS, NO_NODE_FITS, CallDurations, gauge
+from berth_cli.serve.endpoints.prometheus import BUCKETS, CALLS, NO_NODE_FITS, CallDurations, gauge
 
 
 def samples(calls: CallDurations) -> dict[str, str]:

@@ -17,7 +17,7 @@ from berth_cli.embedded_store.configuration_store import InMemoryConfigurationSt
 from berth_cli.embedded_store.gang_table import InMemoryGangTable
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 from berth_cli.reservations.claims import Claimed
-from berth_cli.serve.gangs_endpoint import GangsEndpoint
+from berth_cli.serve.endpoints.gangs import GangsEndpoint
 from tests.builders.events import http_event
 from tests.builders.gang_items import claim, gang, intent
 from tests.builders.gangs import member_object

@@ -6,15 +6,11 @@ import time
 from collections.abc import Callable
 from enum import StrEnum
 
-import orjson
-
-from berth.extender.deadline import Deadline
 from berth.reservations.ledger.table import LedgerTable, TableUnavailable
-from berth.runtime.http.answers import HTTPAnswer, http_answer
-from berth.runtime.http.endpoint import Endpoint, EndpointSettings
-from berth.runtime.http.events import HTTPEvent
+from berth.runtime.http.endpoint import EndpointSettings
 from berth_cli.reservations.claims import Claimed, diverging_claims
 from berth_cli.reservations.report import NO_CLAIMS, NotCompared, document, rows
+from berth_cli.serve.endpoints.document import DocumentEndpoint
 
 ROUTE = "GET /reservations"
 
@@ -26,7 +22,7 @@ class ReservationsOutcome(StrEnum):
     UNAVAILABLE = "failure-ledger-unavailable"
 
 
-class ReservationsEndpoint(Endpoint):
+class ReservationsEndpoint(DocumentEndpoint):
     """Reads the whole ledger and the whole node cache: for an operator, not for a probe."""
 
     def __init__(
@@ -37,23 +33,10 @@ class ReservationsEndpoint(Endpoint):
         wall: Callable[[], float] = time.time,
     ) -> None:
         """`ledger`: None where there is none. `wall`: seconds since the epoch."""
-        super().__init__("reservations", settings)
-        self._ledger, self._claimed, self._wall = ledger, claimed, wall
-
-    def _respond(self, event: HTTPEvent, caller: str, started: float, deadline: Deadline) -> HTTPAnswer:
-        detail, content = "", {}
-        try:
-            content = self._content()
-        except TableUnavailable as error:
-            detail = str(error)
-        self._log_ended(
-            ReservationsOutcome.UNAVAILABLE if detail else ReservationsOutcome.OK,
-            detail,
-            caller,
-            started,
-            failed=bool(detail),
+        super().__init__(
+            "reservations", settings, ReservationsOutcome.OK, ReservationsOutcome.UNAVAILABLE, TableUnavailable
         )
-        return http_answer(503, orjson.dumps({"reason": detail})) if detail else http_answer(200, orjson.dumps(content))
+        self._ledger, self._claimed, self._wall = ledger, claimed, wall
 
     def _content(self) -> dict[str, object]:
         ledgers = [] if self._ledger is None else self._ledger.nodes()

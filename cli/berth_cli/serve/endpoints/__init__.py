@@ -1,0 +1,1 @@
+"""The routes that only `berth serve` has: for operators and for Prometheus."""
