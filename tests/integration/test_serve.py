@@ -15,7 +15,8 @@ from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from tests.builders.event_fixtures import EVENTS
 from tests.builders.http_calls import Caller
 from tests.builders.kubeconfigs import kubeconfig, kubeconfig_for
-from tests.builders.nodes import labelled_object, node_object
+from tests.builders.nodes import labelled_object, node_object, node_with
+from tests.builders.pods import pod_with
 from tests.builders.requests import binding, body_of, cache_mode, victims_by_uid
 from tests.builders.tables import create_cache_table, create_ledger_table
 from tests.fakes.api_server import KubernetesOnLoopback, verified_kubernetes
@@ -131,6 +132,39 @@ def test_uses_configuration_and_stops_despite_idle_connections(dump: Path, tmp_p
     assert served.ctrl_c() == (0, "stopped\n", "")
     for caller in callers:
         caller.close()
+
+
+def test_every_verb_decides_by_an_edited_configuration_at_once(tmp_path: Path) -> None:
+    """bind has read the document before, and would not read the tables of a stack again for 10 s."""
+    apart = {"labelSelector": {"matchLabels": {"app": "db"}}, "topologyKey": "kubernetes.io/hostname"}
+    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}}
+    pods = [pod_with("web-0"), *(pod_with(name, {"app": "db"}, affinity=affinity) for name in ("db-0", "db-1"))]
+    nodes = [node_with("a", {"kubernetes.io/hostname": "a"})]
+    cluster, config = tmp_path / "cluster.yaml", tmp_path / "berth.yaml"
+    cluster.write_text(yaml.safe_dump({"kind": "List", "items": [*nodes, *pods]}))
+    config.write_text("profile: label-priority\n")
+    served = start("--cluster", str(cluster), "--port", "0", "--config", str(config))
+    caller = Caller(served.port)
+
+    def passes() -> bool:
+        found: list[str] = caller.post("/scheduler/filter", body_of(cache_mode(["a"], pods[1]))).json["NodeNames"]
+        return found == ["a"]
+
+    def bound(name: str) -> str:
+        request = binding(name, "default", f"uid-{name}", "a")
+        found: dict[str, str] = caller.post("/scheduler/bind", body_of(request)).json
+        return found["Error"]
+
+    try:
+        assert not passes()
+        assert bound("web-0") == ""
+        config.write_text("profile: full\n")
+        eventually(passes, PATIENCE)
+        assert [bound("db-0"), bound("db-1")] == ["", "node(s) didn't match pod anti-affinity rules"]
+    finally:
+        caller.close()
+        served.process.kill()
+        served.process.communicate()
 
 
 @pytest.fixture(scope="module")
