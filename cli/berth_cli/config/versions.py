@@ -86,10 +86,19 @@ Examples:
 @plugins_option
 @stack_options
 @click.option("--version", type=int, help="Compare with this version of berth config history, in place of FILE.")
+@output_option()
 def diff(
-    file: Path | None, stack: str | None, table: str | None, region: str | None, ledger_table: str, version: int | None
+    file: Path | None,
+    stack: str | None,
+    table: str | None,
+    region: str | None,
+    ledger_table: str,
+    version: int | None,
+    output: str,
 ) -> None:
     """Compare the configuration in force with FILE or with a version, as a unified diff.
+
+    -o json and yaml print both documents.
 
     Exit status: 0 equal, 1 different or unavailable, 2 usage error.
     """
@@ -105,8 +114,12 @@ def diff(
     lines = list(
         difflib.unified_diff(_yaml(now).splitlines(), _yaml(other).splitlines(), "in force", name, lineterm="")
     )
-    if lines:
+    if output != Format.TABLE:
+        documents = {"inForce": orjson.loads(now), "other": orjson.loads(other)}
+        click.echo(render({"with": name, "equal": not lines, **documents}, output))
+    elif lines:
         click.echo("\n".join(lines))
+    if lines:
         raise click.exceptions.Exit(1)
 
 

@@ -22,7 +22,6 @@ DIFFERENT = {
     "scheduler-config": {"yaml", "json"},  # nor have manifests
 }
 WITHOUT_RESULT = {
-    "config diff",  # it is a diff
     "config schema",  # it is JSON
     "demo",
     "serve",

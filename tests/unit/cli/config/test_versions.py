@@ -93,6 +93,24 @@ def test_diff_compares_with_file_or_version(tmp_path: Path) -> None:
     assert run("diff", "--table", TABLE).exit_code == 2
 
 
+@pytest.mark.usefixtures("store")
+@pytest.mark.parametrize(
+    ("document", "equal"), [pytest.param(FULL, True, id="equal"), pytest.param(SEGREGATION, False, id="different")]
+)
+def test_diff_prints_both_documents_as_json(document: str, equal: bool, tmp_path: Path) -> None:
+    apply(FULL)
+    file = tmp_path / "berth.yaml"
+    file.write_text(document)
+    done = run("diff", str(file), "--table", TABLE, "-o", "json")
+    assert done.exit_code == (0 if equal else 1)
+    assert json.loads(done.stdout) == {
+        "with": str(file),
+        "equal": equal,
+        "inForce": {"profile": "full"},
+        "other": {"profile": "full" if equal else "resource-segregation"},
+    }
+
+
 def test_rollback_applies_the_document_before_as_a_new_version(store: DynamoDBConfigurationStore) -> None:
     apply(FULL)
     apply(SEGREGATION)
