@@ -153,6 +153,12 @@ def apply_configuration(
     if trial is None and not options.skip_trial:
         click.echo(NOT_TRIED, err=True)
     waited = _wait(effect, options, pause)
+    if waited and opened.store.read() != document:
+        raise click.ClickException(
+            f"{name} was applied, but another document was applied meanwhile: see berth config history"
+        )
+    if waited:
+        options.say("every verb decides by it")
     return content | {"applied": True, "table": opened.cache_table, "waitedSeconds": waited}
 
 
@@ -164,7 +170,6 @@ def _wait(effect: TakingEffect, options: ApplyOptions, pause: Callable[[float], 
     # Programs that read the result may show this to their users, too.
     click.echo(f"waiting {effect.seconds:g} s {effect.cause}; --no-wait leaves this out", err=True)
     pause(effect.seconds)
-    options.say("every verb decides by it")
     return effect.seconds
 
 

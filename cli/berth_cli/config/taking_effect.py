@@ -15,6 +15,9 @@ import orjson
 from berth.configuration.counting import REFRESH_SECONDS
 from berth.runtime.http.deadline import LONGEST_WAIT_SECONDS
 
+LONGEST_INTERVAL = 60.0
+"""Of `minHeadReadInterval`."""
+
 
 @dataclass(frozen=True, slots=True)
 class TakingEffect:
@@ -46,7 +49,12 @@ def taking_effect(before: str | None, http_timeout: str) -> TakingEffect:
 
 def _head_interval(document: str | None) -> float:
     """`minHeadReadInterval` of this document. It decides until a verb has read the next one."""
-    match orjson.loads(document or "{}"):
+    try:
+        content = orjson.loads(document or "{}")
+    except orjson.JSONDecodeError:
+        # Written by hand, and about to be replaced: the verbs decide by an earlier one.
+        return LONGEST_INTERVAL
+    match content:
         case {"nodeCache": {"minHeadReadInterval": int() | float() as seconds}}:
             return float(seconds)
     return 0.0

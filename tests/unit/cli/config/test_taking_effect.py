@@ -38,6 +38,7 @@ NODES_ALONE, OTHER_PODS = "profile: label-priority\n", "profile: full\n"
         pytest.param(None, "", 10, 40, id="the longest httpTimeout of all, where it is unknown"),
         pytest.param('{"nodeCache":{"minHeadReadInterval":2.5}}', "5", 10, 15, id="an interval shorter than bind's"),
         pytest.param('{"nodeCache":{"minHeadReadInterval":60}}', "5", 60, 65, id="an interval longer than bind's"),
+        pytest.param("no JSON", "5", 60, 65, id="the longest interval of all, where it is unknown"),
     ],
 )
 def test_waits_for_the_longest_interval_and_the_longest_call(
@@ -118,6 +119,20 @@ def test_no_wait_says_how_long_it_takes(bind: Bind, command: tuple[str, ...]) ->
 def test_json_says_how_long_the_command_waited(options: tuple[str, ...], seconds: float) -> None:
     done = config("apply", "-", "-o", "json", *options, stdin=OTHER_PODS)
     assert orjson.loads(done.stdout)["waitedSeconds"] == seconds
+
+
+@pytest.mark.usefixtures("bind")
+def test_says_that_another_document_was_applied_while_it_waited(
+    dynamodb: DynamoDBClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    another = DynamoDBConfigurationStore(dynamodb, TABLE)
+    monkeypatch.setattr(time, "sleep", lambda seconds: another.apply('{"profile":"resource-segregation"}'))
+    done = CliRunner().invoke(
+        main, ["config", "apply", "-", "--stack", "berth", "--skip-trial", "-o", "json"], input=OTHER_PODS
+    )
+    assert done.exit_code == 1
+    assert "another document was applied meanwhile: see berth config history" in done.stderr
+    assert done.stdout == ""
 
 
 def test_dry_run_and_refusal_do_not_wait(pauses: list[float]) -> None:
