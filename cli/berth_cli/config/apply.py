@@ -78,7 +78,8 @@ def apply(
     needs --stop-counting once the ledger has counted.
 
     The command ends when every verb decides by the document: bind reads it up to 10 seconds late, and a call that has
-    begun takes up to the httpTimeout. --no-wait ends it before. The watcher reads the document within 15 seconds.
+    begun takes up to the httpTimeout, or, with --table, which does not say it, 30 seconds. --no-wait ends it before.
+    The watcher reads the document within 15 seconds.
 
     Exit status: 0 applied, or tried with --dry-run; 1 invalid or refused document, unavailable stack or table; 2 usage
     error.
