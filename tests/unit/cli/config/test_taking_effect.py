@@ -103,6 +103,27 @@ def test_bind_decides_by_the_document_when_the_command_ends(bind: Bind) -> None:
     assert not bind.announces()
 
 
+@pytest.mark.parametrize(
+    ("waited", "announce"),
+    [
+        pytest.param(9.9, 3, id="too short for the one that read the document last"),
+        pytest.param(10.0, 4, id="the interval is enough for all"),
+    ],
+)
+def test_every_warm_environment_has_the_document_after_the_interval(
+    bind: Bind, dynamodb: DynamoDBClient, waited: float, announce: int
+) -> None:
+    config("apply", "-", stdin=NODES_ALONE)
+    environments = [bind, *(Bind(dynamodb) for _ in range(3))]
+    for number, environment in enumerate(environments):
+        assert not environment.announces()
+        environment.clock.advance(number * 3.0)
+    config("apply", "-", "--no-wait", stdin=OTHER_PODS)
+    for environment in environments:
+        environment.clock.advance(waited)
+    assert sum(environment.announces() for environment in environments) == announce
+
+
 @pytest.mark.parametrize("command", [("apply", "-"), ("rollback",)], ids=["apply", "rollback"])
 def test_no_wait_says_how_long_it_takes(bind: Bind, command: tuple[str, ...]) -> None:
     config("apply", "-", stdin=OTHER_PODS)
