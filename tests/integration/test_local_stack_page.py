@@ -1,0 +1,98 @@
+"""The configuration commands of docs/how-to/local-stack.md, one after another as the page has them.
+
+The verbs judge the pods of the cluster that the page names, so a document that they refuse fails here.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner
+from mypy_boto3_dynamodb.client import DynamoDBClient
+
+from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
+from berth.configuration.plugin_version import installed_version
+from berth.runtime.http.configuration_trial import try_configuration
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth_cli import deployed_stack
+from berth_cli.config import trial
+from berth_cli.deployed_stack import DeployedStack
+from berth_cli.main import main
+from tests.builders.tables import create_cache_table
+from tests.conftest import PROJECT
+from tests.deployment.sam import STACK_NAME
+from tests.fakes.node_cache import FixedNodeCache
+
+PAGE = PROJECT / "docs" / "how-to" / "local-stack.md"
+CLUSTER = "events/cluster.yaml"
+"""That make local-stack has by default."""
+TABLE = "local-stack-page"
+
+
+def commands() -> list[str]:
+    """What a reader copies, in the order of the page."""
+    blocks = re.findall(r"^```console\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    lines = [line for block in blocks for line in block.replace("\\\n", " ").splitlines()]
+    return [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
+
+
+class LocalStack:
+    """What make local-stack has deployed, from one start to the next."""
+
+    def __init__(self, client: DynamoDBClient, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._client = client
+        self._cluster = CLUSTER
+        create_cache_table(client, TABLE)
+        stack = DeployedStack(STACK_NAME, None, {}, {"CacheTableName": TABLE, "HttpTimeoutSeconds": "10"})
+        monkeypatch.setattr(deployed_stack, "describe", lambda name, region=None: stack)
+        monkeypatch.setattr(trial, "deployed_functions", lambda stack: {"filter": self._invoke})
+
+    def start(self, cluster: str) -> None:
+        """Another account, so nothing was applied yet."""
+        self._client.delete_table(TableName=TABLE)
+        create_cache_table(self._client, TABLE)
+        self._cluster = cluster
+
+    def _invoke(self, event: Mapping[str, object]) -> object:
+        applied = DynamoDBConfigurationStore(self._client, TABLE).read()
+        objects = yaml.safe_load((PROJECT / self._cluster).read_text())["items"]
+        cache = FixedNodeCache.of(BerthConfiguration.model_validate_json(applied or "{}"), *objects)
+        return {"body": json.dumps(try_configuration(event["document"], cache))}
+
+
+@pytest.fixture
+def local_stack(dynamodb: DynamoDBClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalStack]:
+    (tmp_path / "examples").symlink_to(PROJECT / "examples")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    installed_version.cache_clear()
+    yield LocalStack(dynamodb, monkeypatch)
+    dynamodb.delete_table(TableName=TABLE)
+    installed_version.cache_clear()
+    for name in [each for each in sys.modules if each.startswith("berth_plugins")]:
+        del sys.modules[name]
+
+
+def test_every_configuration_command_of_the_page_succeeds(local_stack: LocalStack) -> None:
+    done = []
+    for line in commands():
+        words = shlex.split(line.replace("$BERTH_STACK", STACK_NAME), comments=True)
+        match words:
+            case ["make", "local-stack", *variables]:
+                local_stack.start(dict(each.split("=", 1) for each in variables).get("CLUSTER", CLUSTER))
+            case ["echo", document, ">", name]:
+                Path(name).write_text(document)
+            case ["berth", "config", *arguments]:
+                result = CliRunner().invoke(main, ["config", *arguments])
+                assert result.exit_code == 0, f"{line}\n{result.output}"
+                done.append(arguments[0])
+    assert {"apply", "history", "rollback"} <= set(done)
