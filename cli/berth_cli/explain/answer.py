@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from berth_cli.explain import attempt_report, report
 from berth_cli.explain.attempts import Attempts, NoRecord
 from berth_cli.explain.explanation import IS_PENDING, Verdict, explain_node, explain_pod
+from berth_cli.explain.gang import explain_gang, gang_document, gang_text
 from berth_cli.explain.rules import Rules
 from berth_cli.explain.sources.inputs import Inputs
 from berth_cli.explain.target import Target, parse_name
@@ -21,11 +22,13 @@ SEARCH_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked about a pod. weight: of the extender in kube-scheduler's configuration. node: only this one."""
+    """What is asked about a pod. weight: of the extender in kube-scheduler's configuration. node: only this one.
+    gang: the pod's gang instead of the pod."""
 
     pod: str
     weight: int = 1
     node: str | None = None
+    gang: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,10 @@ def answer_to(question: Question, inputs: Inputs) -> Answer:
     """Raises InvalidInput and PluginFailed."""
     if inputs.target is None:
         return _from_records(question, inputs.attempts)
+    if question.gang:
+        gang = explain_gang(inputs.target, inputs.configuration)
+        is_final = gang.verdict is Verdict.PLACED
+        return Answer(list(gang_text(gang)), gang_document(gang), int(gang.verdict in IS_PENDING), is_final)
     rules = Rules(inputs.configuration)
     if question.node is not None:
         return _of_node(question.node, inputs.target, rules)

@@ -56,6 +56,12 @@ class Case:
         copies = [replace(pod, uid=f"{pod.uid}.{new}", node_name=new) for pod in daemons]
         return self._with_node_object(new, changed, copies)
 
+    def with_new_node(self, name: str, node: Object) -> Case | None:
+        """With this node under the name; None where it cannot be read."""
+        changed = _copy(node)
+        changed["metadata"] = {**_part(changed, "metadata"), "name": name}
+        return self._with_node_object(name, changed, ())
+
     def without_pods(self, node: str, uids: Collection[str]) -> Case:
         """Without these pods of the node."""
         gone = [(node, uid) for uid in uids]

@@ -28,6 +28,7 @@ Examples:
   berth explain ml/train-0 --kubeconfig ~/.kube/config --config berth.yaml
   berth explain ml/train-0 --stack berth
   berth explain ml/train-0 --stack berth --watch
+  berth explain ml/train-0 --stack berth --gang
   berth explain ml/train-0 --url http://127.0.0.1:8080/scheduler
   berth explain ml/train-0 --url http://127.0.0.1:8080/scheduler --kubeconfig ~/.kube/config
   kubectl get nodes,pods -A -o json | berth explain train-0 --cluster - -o json
@@ -51,6 +52,12 @@ Exit status: 0 the pod is placed or can be placed, 1 it is pending, 2 usage erro
 @policy_options
 @click.option("--node", help="Show every plugin's verdict and score for this node.")
 @click.option(
+    "--node-templates",
+    type=_FILE,
+    help="Nodes as an autoscaler adds them (YAML or JSON: Node, or NodePool of Karpenter), to try the pod on.",
+)
+@click.option("--gang", is_flag=True, help="Explain the pod's gang as a whole: its members, and where they would go.")
+@click.option(
     "--watch", "watches", is_flag=True, help="Explain again when something changes, until the pod has a node."
 )
 @output_option()
@@ -69,6 +76,8 @@ def explain(
     config: Path | None,
     weight: int,
     node: str | None,
+    node_templates: Path | None,
+    gang: bool,
     watches: bool,
     output: str,
 ) -> None:
@@ -88,13 +97,15 @@ def explain(
     in the table (decisions: table). You need GetItem and Query on the cache table, and cloudformation:DescribeStacks.
     With --kubeconfig too, the cluster is the live one.
     """
-    sources = Sources(cluster, kubeconfig, url, TLSFiles(certificate, key, ca), stack, table, region)
+    sources = Sources(cluster, kubeconfig, url, TLSFiles(certificate, key, ca), stack, table, region, node_templates)
     sources.check()
-    if not sources.has_cluster and (node or profile or config):
-        raise click.UsageError("--node, --profile and --config need a cluster: give --cluster or --kubeconfig too")
+    if not sources.has_cluster and (node or gang or profile or config):
+        raise click.UsageError("--node, --gang, --profile and --config need a cluster: give --cluster or --kubeconfig")
+    if node is not None and gang:
+        raise click.UsageError("give --node or --gang, not both")
     if watches and cluster is not None:
         raise click.UsageError("--watch needs --kubeconfig, --stack or --url: a dump does not change")
-    question = Question(pod, weight, node)
+    question = Question(pod, weight, node, gang)
 
     def explain_once() -> Answer:
         try:

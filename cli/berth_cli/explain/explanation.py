@@ -10,6 +10,7 @@ from berth.scheduling.objects import Pod
 from berth.scheduling.preemption.evaluator import Preemption
 from berth.scheduling.reason_code import ReasonCode
 from berth_cli.doctor.checks.pending_pods import UNTRIED_SECONDS
+from berth_cli.explain.counterfactuals.new_nodes import NewNodes, new_nodes
 from berth_cli.explain.counterfactuals.search import Counterfactual, search
 from berth_cli.explain.rules import DecidedBy, PluginVerdict, Rejection, Rules
 from berth_cli.explain.target import Target
@@ -57,7 +58,8 @@ class RankedNode:
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """node: the pod's own, or where it would go. fitting: the nodes that pass every rule. ranking: the best of them.
-    searched: whether changes were looked for; then `counterfactuals` are all that were found in time."""
+    searched: whether changes were looked for; then `counterfactuals` are all that were found in time, and `new_nodes`
+    says what an autoscaler can do."""
 
     pod: Pod
     target: Target
@@ -70,6 +72,7 @@ class Explanation:
     preemption: Preemption | None
     counterfactuals: Sequence[Counterfactual] = ()
     searched: bool = False
+    new_nodes: NewNodes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +102,12 @@ def explain_pod(target: Target, rules: Rules, *, weight: int, now: float, is_ove
         target.state.node or outcome.node,
         len(names),
         fitting,
-        _groups(rejected),
+        reason_groups(rejected),
         _ranking(outcome) if fitting else (),
         None if fitting else outcome.preemption,
         search(case, rules, is_over) if wants_changes else (),
         wants_changes,
+        new_nodes(case, rules, rejected, target.node_templates) if wants_changes else None,
     )
 
 
@@ -131,8 +135,8 @@ def _verdict(target: Target, fits: bool, outcome: Outcome, now: float) -> Verdic
     return Verdict.PREEMPTING if outcome.node else Verdict.PENDING
 
 
-def _groups(rejected: Mapping[str, Rejection]) -> list[ReasonGroup]:
-    """The reason of most nodes first."""
+def reason_groups(rejected: Mapping[str, Rejection]) -> list[ReasonGroup]:
+    """By reason, that of most nodes first."""
     found: dict[tuple[DecidedBy, str, str, ReasonCode], list[str]] = {}
     for name, rejection in rejected.items():
         status = rejection.status

@@ -8,8 +8,9 @@ from berth.scheduling.framework.status import SUCCESS
 from berth.scheduling.objects import Pod
 from berth.scheduling.reason_code import REASON_CODES_VERSION
 from berth_cli.doctor.checks.pending_pods import untried_remedy
+from berth_cli.explain.counterfactuals.new_nodes import NewNodeOutcome, NewNodes
 from berth_cli.explain.counterfactuals.search import Counterfactual
-from berth_cli.explain.explanation import Explanation, NodeExplanation, RankedNode, Verdict
+from berth_cli.explain.explanation import Explanation, NodeExplanation, RankedNode, ReasonGroup, Verdict
 from berth_cli.simulate.report import eviction_document, eviction_text
 
 VERSION = 1
@@ -29,12 +30,7 @@ def text(found: Explanation, schedulers: Sequence[str], now: float, history: Ite
         yield f"  {evictions}"
     if found.groups:
         yield ""
-        rows = [("NODES", "RULE", "REASON", "FOR EXAMPLE")]
-        rows += [
-            (str(len(each.nodes)), f"{each.by} {each.plugin}".strip(), each.reason, examples(each.nodes))
-            for each in found.groups
-        ]
-        yield from table(rows)
+        yield from reasons_text(found.groups)
     if found.ranking:
         yield ""
         yield from table([("NODE", "TOTAL", "SCORES"), *(_ranked(each) for each in found.ranking)])
@@ -45,6 +41,30 @@ def text(found: Explanation, schedulers: Sequence[str], now: float, history: Ite
     if found.searched:
         yield ""
         yield from _changes(found.counterfactuals)
+    if found.new_nodes is not None:
+        yield ""
+        yield from _new_nodes_text(found.new_nodes)
+
+
+def reasons_text(groups: Iterable[ReasonGroup]) -> Iterator[str]:
+    """A table with a line for each reason."""
+    rows = [("NODES", "RULE", "REASON", "FOR EXAMPLE")]
+    rows += [
+        (str(len(each.nodes)), f"{each.by} {each.plugin}".strip(), each.reason, examples(each.nodes)) for each in groups
+    ]
+    yield from table(rows)
+
+
+def reason_document(group: ReasonGroup) -> dict[str, object]:
+    """A reason for programs."""
+    return {
+        "code": group.code,
+        "reason": group.reason,
+        "plugin": group.plugin,
+        "by": group.by,
+        "count": len(group.nodes),
+        "nodes": list(group.nodes),
+    }
 
 
 def headline(found: Explanation, now: float) -> str:
@@ -85,17 +105,7 @@ def document(found: Explanation) -> dict[str, object]:
         "node": found.node or None,
         "nodes": found.nodes,
         "fitting": list(found.fitting),
-        "reasons": [
-            {
-                "code": each.code,
-                "reason": each.reason,
-                "plugin": each.plugin,
-                "by": each.by,
-                "count": len(each.nodes),
-                "nodes": list(each.nodes),
-            }
-            for each in found.groups
-        ],
+        "reasons": [reason_document(each) for each in found.groups],
         "ranking": [{"node": each.node, "total": each.total, "scores": dict(each.scores)} for each in found.ranking],
         "preemption": eviction_document(found.preemption),
         "counterfactuals": [
@@ -108,6 +118,7 @@ def document(found: Explanation) -> dict[str, object]:
             }
             for each in found.counterfactuals
         ],
+        "newNodes": _new_nodes_document(found.new_nodes),
     }
 
 
@@ -174,6 +185,39 @@ def examples(nodes: Sequence[str], count: int | None = None) -> str:
     if not shown:
         return ""
     return f"{shown} and {more} more" if more > 0 else shown
+
+
+def _new_nodes_text(found: NewNodes) -> Iterator[str]:
+    """What Cluster Autoscaler and Karpenter do for the pod, and what comes of it."""
+    yield "New nodes (an autoscaler asks no extender):"
+    fits = found.fits_for_scheduler
+    if fits:
+        yield (
+            f"  - none comes: by kube-scheduler's own rules the pod fits on {len(fits)} nodes that are there "
+            f"({examples(fits)})"
+        )
+    elif not found.is_any_use:
+        yield "  - none of the kinds that are known would take the pod, of any size"
+    for each in found.kinds:
+        match each.outcome:
+            case NewNodeOutcome.TAKES:
+                text = "would take the pod"
+            case NewNodeOutcome.TOO_SMALL:
+                text = f"is too small ({each.reason}); a larger one would take the pod"
+            case NewNodeOutcome.REJECTED_BY_BERTH:
+                text = f"would come in vain: Berth rejects it: {each.reason}"
+            case NewNodeOutcome.REJECTED_BY_SCHEDULER:
+                text = f"does not help: kube-scheduler rejects it: {each.reason}"
+        yield f"  - one like {each.like} {text}"
+
+
+def _new_nodes_document(found: NewNodes | None) -> object:
+    if found is None:
+        return None
+    return {
+        "fitsForScheduler": list(found.fits_for_scheduler),
+        "kinds": [{"like": each.like, "outcome": each.outcome, "reason": each.reason or None} for each in found.kinds],
+    }
 
 
 def _ranked(node: RankedNode) -> tuple[str, ...]:

@@ -33,10 +33,12 @@ class PodState:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """case: the pod as if it had no node, in the cluster without it. Other members of gangs that wait are in it."""
+    """case: the pod as if it had no node, in the cluster without it. Other members of gangs that wait are in it.
+    node_templates: the NodePools of Karpenter that the dump has."""
 
     case: Case
     state: PodState
+    node_templates: tuple[Object, ...] = ()
 
 
 def parse_name(text: str) -> tuple[str, str]:
@@ -80,7 +82,8 @@ def read_target(
     snapshot = cluster.snapshot
     if members := tuple(pod for pod in cluster.pods if names_gang(pod) and not pod.nominated_node):
         snapshot = snapshot.with_changes(Changes(pods=members))
-    return Target(Case(read, stored, snapshot, nodes), state)
+    pools = tuple(obj for obj in trimmed if obj.get("kind") == "NodePool")
+    return Target(Case(read, stored, snapshot, nodes), state, pools)
 
 
 def _not_found(namespace: str, name: str, pods: Sequence[tuple[str, str]], where: str, gone: str) -> str:

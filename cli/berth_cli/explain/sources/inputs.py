@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
@@ -21,11 +21,13 @@ from berth_cli.scheduler_config.tls_config import TLSFiles
 from berth_cli.simulate.policy_options import read_policy
 
 NO_FILES = TLSFiles()
+TEMPLATE_KINDS = ("Node", "NodePool")
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Where the pod, its cluster and its attempts are read. stack, table: of a deployed stack, which has all of it."""
+    """Where the pod, its cluster and its attempts are read. stack, table: of a deployed stack, which has all of it.
+    node_templates: nodes as an autoscaler adds them."""
 
     cluster: Path | None = None
     kubeconfig: Path | None = None
@@ -34,6 +36,7 @@ class Sources:
     stack: str | None = None
     table: str | None = None
     region: str | None = None
+    node_templates: Path | None = None
 
     @property
     def has_stack(self) -> bool:
@@ -96,7 +99,18 @@ def read_inputs(sources: Sources, pod: str, config: Path | None, profile: str | 
         objects = parse_objects(read_input(sources.cluster), where)
     elif sources.kubeconfig is not None:
         where, (objects, gone) = "the cluster", _live(sources.kubeconfig, pod, configuration.counting, attempts)
-    return Inputs(configuration, attempts, read_target(objects, where, pod, configuration.counting, gone), notes)
+    target = read_target(objects, where, pod, configuration.counting, gone)
+    if sources.node_templates is not None:
+        target = replace(target, node_templates=(*target.node_templates, *_templates(sources.node_templates)))
+    return Inputs(configuration, attempts, target, notes)
+
+
+def _templates(path: Path) -> list[Object]:
+    """Raises InvalidInput."""
+    found = [each for each in parse_objects(read_input(path), str(path)) if each.get("kind") in TEMPLATE_KINDS]
+    if not found:
+        raise InvalidInput(f"{path} has no node template: objects of the kinds {' and '.join(TEMPLATE_KINDS)}")
+    return found
 
 
 def _ask(

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Container, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from threading import Lock
 
@@ -81,6 +81,26 @@ class PlannedGang:
     outcome: GangPlan | GangError | GangWait | None
     places: Mapping[str, str]
     shortage: Shortage | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GangOutlook:
+    """What becomes of one gang, for explanations.
+
+    outcome: None for a committed gang. places: by UID, of as many members as fit together. most: their number. placed:
+    all pods that are planned by then, on their nodes. before: the gangs with places that are planned before it.
+    """
+
+    members: GangMembers
+    outcome: GangPlan | GangError | GangWait | None
+    places: Mapping[str, str]
+    placed: Sequence[Pod]
+    before: tuple[GangKey, ...]
+
+    @property
+    def most(self) -> int:
+        """How many members fit together."""
+        return len(self.places)
 
 
 class _Requested(Container[str]):
@@ -199,6 +219,27 @@ class GangPlanner:
         placed = found.planning.most(members, found.room)
         return PlannedGang(members, outcome, {}, shortage_of(groups, placed, found.room, self._counting))
 
+    def outlook(
+        self, key: GangKey, snapshot: Snapshot, open_gangs: Sequence[OpenGang], deadline: DecisionDeadline
+    ) -> GangOutlook | None:
+        """What becomes of this gang; None where no member of it waits. Nothing is remembered.
+
+        Raises DeadlineExceeded.
+        """
+        gangs = gangs_in(snapshot, self._configuration, open_gangs)
+        found = _Round(room_of(snapshot, self._counting), self._planning_on(snapshot.base, deadline))
+        for members in gangs:
+            if members.is_committed:
+                _place(members, found.room)
+        for members in gangs:
+            if members.key != key:
+                found.outcomes[members.key] = _outcome(members, found)
+                continue
+            before = tuple(name for name, outcome in found.outcomes.items() if isinstance(outcome, GangPlan))
+            plan, room = _largest_plan(members, found)
+            return GangOutlook(members, _outcome(members, found), plan.places, room.placed, before)
+        return None
+
     def _round(
         self, pod: Pod, snapshot: Snapshot, open_gangs: Sequence[OpenGang], deadline: DecisionDeadline
     ) -> _Round:
@@ -298,6 +339,19 @@ def _outcome(members: GangMembers, found: _Round) -> GangPlan | GangError | Gang
         return plan
     allowed = sum(node.allowed_pods for node in found.room.snapshot.nodes.values())
     return GangError.LARGER_THAN_CLUSTER if members.gang.minimum > allowed else GangWait.FOR_ROOM
+
+
+def _largest_plan(members: GangMembers, found: _Round) -> tuple[GangPlan, Room]:
+    """Places for as many members as fit together: of a gang that fits, for all that it needs."""
+    best, fits, fails = (GangPlan({}), found.room), 0, min(len(members.waiting), members.gang.minimum) + 1
+    while fails - fits > 1:
+        number = (fits + fails) // 2
+        planned = found.planning.plan(replace(members, gang=replace(members.gang, minimum=number)), found.room)
+        if planned is None:
+            fails = number
+        else:
+            best, fits = planned, number
+    return best
 
 
 def _place(committed: GangMembers, room: Room) -> None:

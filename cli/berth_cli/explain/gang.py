@@ -1,0 +1,168 @@
+"""The gang of a pod as a whole: its members, where they would go together, and what keeps the next one out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.evaluation.evaluation_cache import EvaluationCache
+from berth.scheduling.evaluation.time_limit import NO_DECISION_DEADLINE
+from berth.scheduling.gangs.gang import (
+    NO_OPEN_GANGS,
+    Gang,
+    GangError,
+    GangKey,
+    GangsConfiguration,
+    GangWait,
+    InvalidGang,
+    gang_of,
+)
+from berth.scheduling.gangs.planner import STATUSES, GangOutlook, GangPlanner
+from berth.scheduling.objects import Pod
+from berth.scheduling.snapshot.changes import Changes
+from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.explain.explanation import ReasonGroup, Verdict, reason_groups
+from berth_cli.explain.report import VERSION, reason_document, reasons_text, table
+from berth_cli.explain.rules import Rules
+from berth_cli.explain.target import Target
+from berth_cli.simulate.documents import InvalidInput
+
+NOT_ENABLED = "the configuration does not enable gangs, so each pod is placed alone; give --config with gangs.enabled"
+
+
+class MemberState(StrEnum):
+    """The names are part of the JSON output. PLANNED: it would go to the node, together with the others."""
+
+    ON_NODE = "on-node"
+    PLANNED = "planned"
+    WAITING = "waiting"
+    GATED = "gated"
+    TERMINATING = "terminating"
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A pod of the gang. node: empty where it has none."""
+
+    name: str
+    state: MemberState
+    node: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GangExplanation:
+    """minimum: how many members are placed together. reason: why they wait; empty where they do not. groups: what keeps
+    the next member out, when the planned ones are on their nodes. before: gangs that get their places first."""
+
+    key: GangKey
+    minimum: int
+    verdict: Verdict
+    reason: str
+    code: str
+    members: Sequence[Member]
+    groups: Sequence[ReasonGroup]
+    before: Sequence[GangKey]
+
+    def count(self, *states: MemberState) -> int:
+        """How many members are in these states."""
+        return sum(each.state in states for each in self.members)
+
+
+def explain_gang(target: Target, configuration: BerthConfiguration) -> GangExplanation:
+    """The gang that the pod names. Raises InvalidInput."""
+    if not configuration.gangs.enabled:
+        raise InvalidInput(NOT_ENABLED)
+    pod = replace(target.case.pod, node_name=target.state.node) if target.state.node else target.case.pod
+    snapshot = target.case.snapshot.with_changes(Changes(pods=(pod,)))
+    gang = gang_of(pod, snapshot.pod_groups, configuration.gangs)
+    if gang is None:
+        raise InvalidInput(f"pod {pod.namespace}/{pod.name} is in no gang: explain it without --gang")
+    if isinstance(gang, InvalidGang):
+        key = gang.key or GangKey(pod.namespace, "")
+        return GangExplanation(key, 0, Verdict.PENDING, gang.error, STATUSES[gang.error].reason_codes[0], (), (), ())
+    policy = configuration.policy()
+    planner = GangPlanner(configuration.gangs, policy.counting, policy.planning_profile, EvaluationCache().of)
+    outlook = planner.outlook(gang.key, snapshot, NO_OPEN_GANGS, NO_DECISION_DEADLINE)
+    pods = snapshot.pods_by_gang[gang.key.namespace, gang.key.name].values()
+    members = [_member(each, outlook) for each in sorted(pods, key=lambda each: (len(each.name), each.name))]
+    return _explanation(gang, members, outlook, _groups(outlook, snapshot, configuration))
+
+
+def _explanation(
+    gang: Gang, members: Sequence[Member], outlook: GangOutlook | None, groups: Sequence[ReasonGroup]
+) -> GangExplanation:
+    outcome = None if outlook is None else outlook.outcome
+    if isinstance(outcome, GangError | GangWait):
+        verdict, reason, code = Verdict.PENDING, str(outcome), str(STATUSES[outcome].reason_codes[0])
+    else:
+        verdict, reason, code = Verdict.PLACED if outcome is None else Verdict.PLACEABLE, "", ""
+    before = () if outlook is None else outlook.before
+    return GangExplanation(gang.key, gang.minimum, verdict, reason, code, members, groups, before)
+
+
+def _member(pod: Pod, outlook: GangOutlook | None) -> Member:
+    name = f"{pod.namespace}/{pod.name}"
+    if pod.terminating:
+        return Member(name, MemberState.TERMINATING, pod.node_name)
+    if pod.node_name:
+        return Member(name, MemberState.ON_NODE, pod.node_name)
+    if pod.spec.gated:
+        return Member(name, MemberState.GATED)
+    place = "" if outlook is None else outlook.places.get(pod.uid, "")
+    return Member(name, MemberState.PLANNED if place else MemberState.WAITING, place)
+
+
+def _groups(outlook: GangOutlook | None, snapshot: Snapshot, configuration: BerthConfiguration) -> list[ReasonGroup]:
+    """What keeps the first member without a place out. It is judged alone, beside all pods that are planned."""
+    if outlook is None or outlook.outcome is not GangWait.FOR_ROOM:
+        return []
+    left = [pod for pod in outlook.members.waiting if pod.uid not in outlook.places]
+    alone = Rules(configuration.model_copy(update={"gangs": GangsConfiguration()}))
+    gone = [("", pod.uid) for pod in outlook.placed]
+    planned = snapshot.with_changes(Changes(pods_gone=gone)).with_changes(Changes(pods=tuple(outlook.placed)))
+    return reason_groups(alone.rejected(left[0], list(planned.nodes), planned))
+
+
+def gang_text(found: GangExplanation) -> Iterator[str]:
+    """The verdict first."""
+    waiting = found.count(MemberState.PLANNED, MemberState.WAITING)
+    needed = f"{waiting} members wait for a node, {found.minimum} are needed"
+    name = f"gang {found.key}"
+    if found.verdict is Verdict.PLACED:
+        others = f"; {waiting} more are placed one by one" if waiting else ""
+        yield f"{name}: placed: {found.count(MemberState.ON_NODE)} members are on nodes{others}"
+    elif found.verdict is Verdict.PLACEABLE:
+        yield f"{name}: can be placed: {needed}, and all of these have places"
+    elif found.reason == GangWait.FOR_ROOM:
+        yield f"{name}: pending: {needed}, and there is room for {found.count(MemberState.PLANNED)} of them together"
+    elif found.reason == GangWait.FOR_MEMBERS:
+        yield f"{name}: pending: {needed}"
+    else:
+        yield f"{name}: pending: {found.reason}"
+    if found.members:
+        yield ""
+        yield from table([("MEMBER", "STATE", "NODE"), *((each.name, each.state, each.node) for each in found.members)])
+    if found.groups:
+        yield ""
+        yield "With these on their nodes, the next member fits on no node:"
+        yield from reasons_text(found.groups)
+    if found.before:
+        yield ""
+        yield f"Gangs that get their places first, by priority and age: {', '.join(map(str, found.before))}"
+
+
+def gang_document(found: GangExplanation) -> Mapping[str, object]:
+    """For programs."""
+    return {
+        "version": VERSION,
+        "gang": str(found.key),
+        "verdict": found.verdict,
+        "minimum": found.minimum,
+        "reason": found.reason or None,
+        "code": found.code or None,
+        "members": [{"pod": each.name, "state": each.state, "node": each.node or None} for each in found.members],
+        "reasons": [reason_document(each) for each in found.groups],
+        "before": [str(each) for each in found.before],
+    }
