@@ -180,7 +180,7 @@ def test_exit_status_follows_the_limits(limits: tuple[str, ...], status: int) ->
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        pytest.param((*FILES,), "Missing option '--dump'", id="no dump"),
+        pytest.param((*FILES,), "give --dump FILE or --recording FILE", id="no dump"),
         pytest.param((FILES[0], "missing.yaml", *DUMP), "missing.yaml: No such file or directory", id="no such policy"),
         pytest.param((*FILES, "--dump", "missing.json"), "missing.json: No such file or directory", id="no such dump"),
         pytest.param((FILES[0], FILES[1], "--dump", FILES[0]), "has no nodes", id="not a dump"),

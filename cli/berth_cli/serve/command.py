@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from berth_cli.plugin_options import plugins_option
 
 if TYPE_CHECKING:
     from berth.extender.decision import DecisionRecorder
+    from berth_cli.recording.format import RecordingWriter
     from berth_cli.serve.local_stack import LocalStack
     from berth_cli.serve.stores import DynamoDBStore, Store
 
@@ -28,6 +30,7 @@ Examples:
   berth serve --kubeconfig ~/.kube/config --store dynamodb --endpoint-url http://127.0.0.1:8000
   berth serve --cluster dump.yaml --tls-cert server.crt --tls-key server.key \\
       --client-ca certificates/ca.crt --allow-list certificates/allow-list
+  berth serve --kubeconfig ~/.kube/config --config berth.yaml --record monday.rec
 """
 
 
@@ -141,6 +144,11 @@ class StoreOptions:
     type=click.Path(path_type=Path, dir_okay=False),
     help="With decisions: file in the configuration: where records of decisions go, a JSON object a line.",
 )
+@click.option(
+    "--record",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write every decision, with the state that it is made on, to a new file for berth replay.",
+)
 @click.option("-v", "--verbose", is_flag=True, help="Log every call.")
 def serve(
     cluster: Path | None,
@@ -161,6 +169,7 @@ def serve(
     allow_list: Path | None,
     allowed_hosts: tuple[str, ...],
     decisions_file: Path | None,
+    record: Path | None,
     verbose: bool,
 ) -> None:
     """Run the extender on http://HOST:PORT/scheduler.
@@ -192,6 +201,7 @@ def serve(
             listen_options=listen_options,
             store_options=store_options,
             decisions_file=decisions_file,
+            record=record,
             verbose=verbose,
         )
     click.echo("stopped")
@@ -207,6 +217,7 @@ def _serve(
     listen_options: ListenOptions,
     store_options: StoreOptions,
     decisions_file: Path | None,
+    record: Path | None,
     verbose: bool,
 ) -> None:
     """Serve until Ctrl-C: uvicorn shuts down cleanly and then raises the signal again."""
@@ -247,6 +258,7 @@ def _serve(
             check=RequestCheck(None if tls else listen_options.host_names),
             store=store,
             decisions_file=file,
+            recording=None if record is None else _recording_to(record),
         )
     except BotoCoreError as error:
         raise click.ClickException(f"{error}; are AWS credentials and region set?") from error
@@ -267,7 +279,22 @@ def _serve(
         with until_the_end, watcher_thread(stack.run_watcher), _followed(config, configuration, stack, store):
             uvicorn_server.run(sockets=[listener])
     finally:
+        stack.finish_recording()
         stack.release_ledger()
+
+
+def _recording_to(path: Path) -> RecordingWriter:
+    from berth import __version__
+    from berth_cli.recording.format import Header, RecordingWriter
+
+    try:
+        # A recording cannot be continued: it begins with the state of the cluster.
+        path.open("xb").close()
+        return RecordingWriter(path, Header(time.time(), __version__))
+    except FileExistsError as error:
+        raise click.ClickException(f"--record {path}: the file exists; name a new one") from error
+    except OSError as error:
+        raise click.ClickException(f"--record {path}: {error.strerror}") from error
 
 
 @contextmanager

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from berth.configuration.store import Configurations
 from berth.decisions.recent import RecentDecisions
 from berth.extender.decision import DecisionRecorder
 from berth.lease.clock import SystemClock
@@ -17,10 +20,10 @@ from berth.ledger_holder.holder import release_ledger
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.runtime.adapters import cache_adapters
 from berth.runtime.cluster import connect
-from berth.runtime.decisions import decisions_recorded_by
+from berth.runtime.decisions import decisions_also_recorded_by, decisions_recorded_by
 from berth.runtime.http.answers import HTTPAnswer
 from berth.runtime.http.endpoint import Endpoint, EndpointSettings
-from berth.runtime.settings import ClusterSettings, PolicySettings
+from berth.runtime.settings import ClusterSettings, PolicySettings, deployed
 from berth.runtime.tables import tables_opened_by
 from berth.runtime.telemetry.telemetry import calls_observed_by
 from berth.scheduling.configuration.decisions import Decisions
@@ -45,6 +48,12 @@ from berth_cli.serve.stores import Store
 from berth_cli.serve.template_api import read_template_api
 from berth_cli.serve.watcher_thread import LocalLambdaContext
 
+if TYPE_CHECKING:
+    from berth_cli.recording.format import RecordingWriter
+    from berth_cli.recording.recorder import DecisionRecording
+
+log = logging.getLogger("berth")
+
 WATCHER = "WatcherFunction"
 BINDER = "BindFunction"
 SCHEDULE_EVENT: Mapping[str, object] = {"source": "aws.scheduler"}
@@ -56,12 +65,13 @@ PERIODIC_RUN_SECONDS = 20.0
 class LocalStack:
     """`gateway` serves the routes; `watcher` is the handler of the watcher function.
 
-    ledger_identity: of an embedded ledger that counts; empty otherwise.
+    ledger_identity: of an embedded ledger that counts; empty otherwise. recording: of all decisions.
     """
 
     gateway: Gateway
     watcher: Handler
     ledger_identity: str = ""
+    recording: DecisionRecording | None = None
 
     def run_watcher_once(self) -> dict[str, str | int]:
         """Run the watcher once: list the cluster, publish a snapshot, end. Returns its run result."""
@@ -72,6 +82,11 @@ class LocalStack:
         """Run the watcher as the schedule does, until no time is left. Returns its run result."""
         result: dict[str, str | int] = self.watcher(SCHEDULE_EVENT, context)
         return result
+
+    def finish_recording(self) -> None:
+        """Write the decisions that wait to be written. Call it after the last call of a verb."""
+        if self.recording is not None:
+            self.recording.close()
 
     def release_ledger(self) -> None:
         """Give up the Lease of an embedded ledger: it ends with the process. Call it after the last watcher run."""
@@ -92,12 +107,13 @@ def start(
     check: RequestCheck | None = None,
     store: Store | None = None,
     decisions_file: DecisionRecorder | None = None,
+    recording: RecordingWriter | None = None,
 ) -> LocalStack:
     """Load all functions, on this store or, without one, on a new one in memory.
 
     `cluster`: BERTH_ variables that name the cluster; `binder`: other values for bind. `allow_list`: the functions
     check the client certificate; without it callers are not authenticated. `check`: the gateway's, with host names of
-    its own. `decisions_file`: where the configuration says so.
+    its own. `decisions_file`: where the configuration says so. `recording`: of all decisions.
     """
     store = store or memory_store(configuration, cluster)
     set_environment(
@@ -118,7 +134,12 @@ def start(
     recorders: dict[Decisions, DecisionRecorder] = {Decisions.MEMORY: recent}
     if decisions_file is not None:
         recorders[Decisions.FILE] = decisions_file
-    with tables_opened_by(store.open), calls_observed_by(calls.record), decisions_recorded_by(recorders):
+    with (
+        tables_opened_by(store.open),
+        calls_observed_by(calls.record),
+        decisions_recorded_by(recorders),
+        _recorded_by(recording) as recorder,
+    ):
         handlers = {
             function: load_handler(function, overrides.get(function.logical_id))
             for function in {*api.routes.values(), watcher}
@@ -138,7 +159,27 @@ def start(
         Gateway(routes | {route: partial(_handle, endpoint) for route, endpoint in own.items()}, check=check),
         handlers[watcher],
         store.identity if isinstance(store, EmbeddedStore) and configuration.policy().counting.counts else "",
+        recorder,
     )
+
+
+@contextmanager
+def _recorded_by(writer: RecordingWriter | None) -> Iterator[DecisionRecording | None]:
+    """All decisions of functions that are loaded until the block ends go to the writer as well."""
+    if writer is None:
+        yield None
+        return
+    # Imported here: few servers record.
+    from berth_cli.recording.recorder import DecisionRecording
+
+    settings = PolicySettings.from_environ(os.environ)
+    tables = cache_adapters(settings).tables
+    configurations = Configurations(tables.configuration, partial(deployed, settings.configuration))
+    recording = DecisionRecording(
+        writer, tables.cache, lambda applied: configurations.at(applied).document, time.time, log.warning
+    )
+    with decisions_also_recorded_by(recording):
+        yield recording
 
 
 def _handle(endpoint: Endpoint, event: Mapping[str, object], _: object) -> HTTPAnswer:

@@ -7,7 +7,7 @@ The user needs GetItem and Query on the cache table and, with --stack, cloudform
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import boto3
@@ -18,15 +18,14 @@ from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth.configuration.store import ConfigurationInvalid, Configurations
 from berth.decisions.dynamodb_table import DynamoDBDecisionTable
 from berth.dynamodb_errors import TableUnavailable
-from berth.nodecache.feed.changes import Change, Key
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.head import Head
-from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished, View
+from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished
 from berth.nodecache.feed.table import CacheTable
 from berth.scheduling.configuration.decisions import Decisions
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.fields.reading import Object
-from berth.scheduling.objects.projection import SHARED, decode_shared_fields, part
+from berth_cli.cached_objects import ObjectsView, as_dump
 from berth_cli.config.stack import TABLE_OUTPUT
 from berth_cli.deployed_stack import CLIENT_CONFIG, StackUnavailable, describe
 from berth_cli.explain.attempts import Attempts, NoRecord
@@ -34,19 +33,6 @@ from berth_cli.explain.sources.records import DecisionRecord, attempts_of, later
 from berth_cli.input_files import InvalidInput
 
 MOST_RECORDS = 50
-
-_KINDS = {
-    "nodes": "Node",
-    "pods": "Pod",
-    "namespaces": "Namespace",
-    "poddisruptionbudgets": "PodDisruptionBudget",
-    "priorityclasses": "PriorityClass",
-    "services": "Service",
-    "replicationcontrollers": "ReplicationController",
-    "replicasets": "ReplicaSet",
-    "statefulsets": "StatefulSet",
-}
-_POD_GROUPS = "podgroups."
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,22 +50,6 @@ class StackState:
     def is_stale(self) -> bool:
         """Whether the verbs refuse to decide by these objects."""
         return self.age > self.configuration.node_cache.max_staleness
-
-
-class ObjectsView(View[Mapping[Key, Object]]):
-    """The published objects as they are."""
-
-    def empty(self) -> Mapping[Key, Object]:
-        return {}
-
-    def applied(self, state: Mapping[Key, Object], changes: Iterable[Change]) -> Mapping[Key, Object]:
-        found = dict(state)
-        for resource, key, obj in changes:
-            if obj is None:
-                found.pop((resource, key), None)
-            else:
-                found[resource, key] = dict(obj)
-        return found
 
 
 def read_stack(
@@ -123,28 +93,6 @@ def read_tables(
         raise InvalidInput(f"{where}: {error}") from error
     attempts = _attempts(records(), configuration, where)
     return StackState(list(as_dump(found)), configuration, attempts, now - _observed_at(head), where)
-
-
-def as_dump(objects: Mapping[Key, Object]) -> Iterator[Object]:
-    """Each with its kind; pods with the fields that they share with others."""
-    for (resource, _), obj in objects.items():
-        if resource == "pods":
-            yield {"kind": "Pod", **_whole_pod(obj)}
-        elif resource in _KINDS:
-            yield {"kind": _KINDS[resource], **obj}
-        elif resource.startswith(_POD_GROUPS):
-            yield {"apiVersion": f"{resource.removeprefix(_POD_GROUPS)}/v1", "kind": "PodGroup", **obj}
-
-
-def _whole_pod(obj: Object) -> Object:
-    source = obj.get(SHARED)
-    if not isinstance(source, str):
-        return obj
-    shared = decode_shared_fields(source)
-    if not isinstance(shared, dict):
-        return obj
-    parts = dict.fromkeys([*(name for name in obj if name != SHARED), *shared])
-    return {name: {**part(shared, name), **part(obj, name)} for name in parts}
 
 
 def _observed_at(head: Head | None) -> float:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.cluster_files.documents import parse_objects
 from berth_cli.input_files import display_name, read_input
 from berth_cli.output import Format, output_option, render
@@ -19,7 +20,7 @@ from berth_cli.policy.diff.from_dump import (
     schedulers_of,
     warnings,
 )
-from berth_cli.policy.diff.policy_diff import InvalidLimit, Limit, Limits, read_limit
+from berth_cli.policy.diff.policy_diff import InvalidLimit, Limit, Limits, PolicyDiff, read_limit
 from berth_cli.policy.diff.report import document, markdown, table
 from berth_cli.simulate.policy_options import read_policy, weight_option
 
@@ -30,6 +31,7 @@ Examples:
   kubectl get nodes,pods,ns,pdb,pc,svc,rc,rs,sts -A -o json > dump.json
   berth policy diff berth.yaml proposed.yaml --dump dump.json
   berth policy diff berth.yaml proposed.yaml --dump dump.json --max-moved 5%
+  berth policy diff berth.yaml proposed.yaml --recording monday.rec
   git show main:berth.yaml | berth policy diff - berth.yaml --dump dump.json -o markdown
 
 \b
@@ -48,11 +50,11 @@ def _limit(_: click.Context, __: click.Parameter, text: str | None) -> Limit | N
 @click.argument("old", type=click.Path(path_type=Path))
 @click.argument("new", type=click.Path(path_type=Path))
 @plugins_option
+@click.option("--dump", type=click.Path(path_type=Path), help="Place the pods of this dump; - reads standard input.")
 @click.option(
-    "--dump",
-    type=click.Path(path_type=Path),
-    required=True,
-    help="Place the pods of this cluster dump; - reads standard input.",
+    "--recording",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Judge the pods of this recording of berth serve, on the recorded states.",
 )
 @click.option(
     "--pods",
@@ -83,7 +85,8 @@ def _limit(_: click.Context, __: click.Parameter, text: str | None) -> Limit | N
 def diff(
     old: Path,
     new: Path,
-    dump: Path,
+    dump: Path | None,
+    recording: Path | None,
     pods: str,
     max_pending: Limit | None,
     max_moved: Limit | None,
@@ -96,15 +99,24 @@ def diff(
     Both policies place the same pods, as kube-scheduler with Berth would: by priority, each on the result of the
     previous ones. The output has the pods that go elsewhere or become pending, the rule that is the cause, and how the
     load of the nodes moves. Pods of DaemonSets, static pods and pods of other schedulers stay where they are.
+
+    With --recording each recorded pod is judged on the state of its last attempt; --pods, --weight and
+    --scheduler-name have no effect.
     """
+    if (dump is None) == (recording is None):
+        raise click.UsageError("give --dump FILE or --recording FILE")
     if [str(path) for path in (old, new, dump)].count("-") > 1:
         raise click.UsageError("only one file can come from standard input")
     before, after = read_policy(old), read_policy(new)
-    request = DiffRequest(before, after, PodSelection(pods), schedulers or schedulers_of(before, after), weight)
-    objects = objects_to_place(parse_objects(read_input(dump), display_name(dump)), request)
-    for warning in warnings(objects):
-        click.echo(f"warning: {warning}", err=True)
-    found = diff_policies(objects, display_name(dump), request)
+    if dump is None:
+        assert recording is not None
+        found = _of_recording(recording, before, after)
+    else:
+        request = DiffRequest(before, after, PodSelection(pods), schedulers or schedulers_of(before, after), weight)
+        objects = objects_to_place(parse_objects(read_input(dump), display_name(dump)), request)
+        for warning in warnings(objects):
+            click.echo(f"warning: {warning}", err=True)
+        found = diff_policies(objects, display_name(dump), request)
     exceeded = list(Limits(max_pending, max_moved).exceeded(found))
     if output in (Format.TABLE, MARKDOWN):
         lines = table(found, exceeded) if output == Format.TABLE else markdown(found, exceeded)
@@ -112,3 +124,16 @@ def diff(
     else:
         click.echo(render(document(found, exceeded), output))
     sys.exit(1 if exceeded else 0)
+
+
+def _of_recording(recording: Path, before: BerthConfiguration, after: BerthConfiguration) -> PolicyDiff:
+    # Imported here: most comparisons are of a dump.
+    from berth_cli.recording.format import read_recording
+    from berth_cli.recording.judgement import diff_recording
+    from berth_cli.recording.replay import RecordedDecisions
+
+    recorded = RecordedDecisions(read_recording(recording))
+    found = diff_recording(recorded, before.policy(), after.policy(), str(recording))
+    for note in recorded.summary.notes:
+        click.echo(f"warning: {note}", err=True)
+    return found

@@ -57,6 +57,30 @@ def decisions_recorded_by(recorders: Mapping[Decisions, DecisionRecorder]) -> It
         _own.reset(token)
 
 
+_besides: ContextVar[DecisionRecorder | None] = ContextVar("recorder_besides", default=None)
+
+
+@contextmanager
+def decisions_also_recorded_by(recorder: DecisionRecorder) -> Iterator[None]:
+    """Functions that are loaded until the block ends hand it every decision, whatever the configuration says."""
+    token = _besides.set(recorder)
+    try:
+        yield
+    finally:
+        _besides.reset(token)
+
+
+class _Both(DecisionRecorder):
+    """Each decision goes to two recorders."""
+
+    def __init__(self, first: DecisionRecorder, second: DecisionRecorder) -> None:
+        self._first, self._second = first, second
+
+    def record(self, verb: str, outcome: Outcome, decision: AnyDecision, milliseconds: float) -> None:
+        self._first.record(verb, outcome, decision, milliseconds)
+        self._second.record(verb, outcome, decision, milliseconds)
+
+
 def decision_recorder() -> DecisionRecorder:
     """For one verb. Without a memory of the process decisions go to the log."""
     # Imported here: the authorizer has no tables.
@@ -68,7 +92,9 @@ def decision_recorder() -> DecisionRecorder:
         Decisions.TABLE: _OpenedRecorder(partial(_table_recorder, table_opener(), _variables())),
         **own,
     }
-    return RecorderByConfiguration(recorders, Decisions.MEMORY if Decisions.MEMORY in own else Decisions.LOG)
+    default = Decisions.MEMORY if Decisions.MEMORY in own else Decisions.LOG
+    configured, besides = RecorderByConfiguration(recorders, default), _besides.get()
+    return configured if besides is None else _Both(besides, configured)
 
 
 class _OpenedRecorder(DecisionRecorder):

@@ -1,0 +1,1 @@
+"""Record what the verbs decide on which state, and decide it again."""

@@ -1,0 +1,221 @@
+"""The format of a recording: gzip, and in it a JSON array a line. docs/reference/recording.md describes it.
+
+The cluster's state is a log: the published objects once, then the changes of each version. A decision names the version
+that it was made on. The names of nodes are numbered when they first appear, and a request has ranges of these numbers:
+kube-scheduler asks about long runs of nodes in one order.
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from berth.nodecache.feed.changes import Change
+from berth_cli.simulate.documents import InvalidInput
+
+FORMAT = "berth-recording"
+VERSION = 1
+"""It rises when a reader of before would misread a line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """time: when the recording began, in seconds since the epoch. release: of Berth."""
+
+    time: float
+    release: str
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The changes that lead to this version; is_whole: to all objects, from nothing."""
+
+    version: int
+    changes: Sequence[Change]
+    is_whole: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AppliedPolicy:
+    """The document of a configuration, by its hash; an empty hash is the deployed one."""
+
+    hash: str
+    document: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class AssumedPodLine:
+    """A pod that was being bound. pod: as an object, where the state does not have it."""
+
+    namespace: str
+    name: str
+    uid: str
+    node: str
+    shares: Mapping[str, int]
+    pod: Mapping[str, object] | None
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionLine:
+    """time: in seconds since the epoch. version: of the state that it was made on. digest: of the whole decision."""
+
+    time: float
+    verb: str
+    outcome: str
+    version: int
+    configuration_hash: str
+    pod: Mapping[str, object]
+    nodes: Sequence[str]
+    assumed: Sequence[AssumedPodLine]
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """So many decisions were not recorded: the disk was slower than the scheduler."""
+
+    decisions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Truncated:
+    """The recording ends in the middle: its process was killed."""
+
+
+Line = Header | State | AppliedPolicy | DecisionLine | Dropped | Truncated
+
+
+class RecordingWriter:
+    """Writes one recording. For one thread."""
+
+    def __init__(self, path: Path, header: Header) -> None:
+        """Raises OSError."""
+        self._file = gzip.open(path, "wb", compresslevel=6)  # noqa: SIM115  closed by close
+        self._numbers: dict[str, int] = {}
+        self._put(["header", {"format": FORMAT, "version": VERSION, "time": header.time, "release": header.release}])
+
+    def state(self, state: State) -> None:
+        """Objects or changes."""
+        self._put(["state" if state.is_whole else "changes", state.version, [tuple(each) for each in state.changes]])
+
+    def policy(self, policy: AppliedPolicy) -> None:
+        """Before the first decision by it."""
+        self._put(["policy", policy.hash, policy.document])
+
+    def decision(self, line: DecisionLine) -> None:
+        """After the state and the policy that it was made by."""
+        new = list(dict.fromkeys(name for name in line.nodes if name not in self._numbers))
+        if new:
+            self._numbers |= {name: number for number, name in enumerate(new, len(self._numbers))}
+            self._put(["names", new])
+        self._put(
+            [
+                "decision",
+                round(line.time, 3),
+                line.verb,
+                line.outcome,
+                line.version,
+                line.configuration_hash,
+                line.pod,
+                list(_ranges(self._numbers[name] for name in line.nodes)),
+                [[each.namespace, each.name, each.uid, each.node, each.shares, each.pod] for each in line.assumed],
+                line.digest,
+            ]
+        )
+
+    def dropped(self, decisions: int) -> None:
+        """Where they are missing."""
+        self._put(["dropped", decisions])
+
+    def flush(self) -> None:
+        """What is written until now can be read, whatever becomes of this process."""
+        self._file.flush()
+
+    def close(self) -> None:
+        """The end of the recording."""
+        self._file.close()
+
+    def _put(self, line: Sequence[object]) -> None:
+        self._file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+
+
+def read_recording(path: Path) -> Iterator[Line]:
+    """The lines in their order; of a truncated recording those that are there, then Truncated. Raises InvalidInput."""
+    names: list[str] = []
+    lines = _lines(path)
+    first = next(lines, None)
+    header = _header(path, first)
+    yield header
+    for line in lines:
+        if isinstance(line, Truncated):
+            yield line
+            return
+        try:
+            found = _read(line, names)
+        except (ValueError, TypeError, IndexError, KeyError) as error:
+            raise InvalidInput(f"{path}: a line of the recording cannot be read ({error})") from error
+        if found is not None:
+            yield found
+
+
+def _lines(path: Path) -> Iterator[list[Any] | Truncated]:
+    try:
+        with gzip.open(path, "rb") as file:
+            for line in file:
+                yield orjson.loads(line)
+    except (EOFError, zlib.error, orjson.JSONDecodeError):
+        yield Truncated()
+    except gzip.BadGzipFile as error:
+        raise InvalidInput(f"{path} is no recording: berth serve --record FILE writes one") from error
+    except OSError as error:
+        raise InvalidInput(f"{path}: {error.strerror}") from error
+
+
+def _header(path: Path, line: object) -> Header:
+    match line:
+        case ["header", {"format": "berth-recording", "version": int(version), "time": time, "release": str(release)}]:
+            if version > VERSION:
+                raise InvalidInput(
+                    f"{path} has format {version}, and this berth reads {VERSION}: install release {release} or later"
+                )
+            return Header(float(time), release)
+        case Truncated() | None:
+            raise InvalidInput(f"{path} is empty: the process that wrote it was killed at once; record again")
+    raise InvalidInput(f"{path} is no recording: berth serve --record FILE writes one")
+
+
+def _read(line: list[Any], names: list[str]) -> Line | None:
+    match line:
+        case ["state" | "changes" as kind, int(version), list(changes)]:
+            return State(version, [Change(*each) for each in changes], kind == "state")
+        case ["policy", str(applied), dict(document)]:
+            return AppliedPolicy(applied, document)
+        case ["names", list(new)]:
+            names += new
+            return None
+        case ["decision", at, str(verb), str(outcome), int(version), str(applied), dict(pod), ranges, assumed, digest]:
+            nodes = [name for first, count in ranges for name in names[first : first + count]]
+            pods = [AssumedPodLine(*each) for each in assumed]
+            return DecisionLine(float(at), verb, outcome, version, applied, pod, nodes, pods, str(digest))
+        case ["dropped", int(decisions)]:
+            return Dropped(decisions)
+    return None  # of a later release, which readers may pass over
+
+
+def _ranges(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """First number and count of each run."""
+    first = following = -1
+    for number in numbers:
+        if number != following:
+            if following > first:
+                yield first, following - first
+            first = number
+        following = number + 1
+    if following > first:
+        yield first, following - first

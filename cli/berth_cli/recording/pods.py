@@ -1,0 +1,53 @@
+"""A pod of a decision as an object, from which the same pod is read again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import orjson
+
+from berth.scheduling.objects import Pod, Unreadable, read_pod
+from berth.scheduling.snapshot.assumed_pods import AssumedPod
+from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.recording.format import AssumedPodLine
+
+
+def pod_object(pod: Pod) -> Mapping[str, object]:
+    """The fields that decisions read."""
+    shared = orjson.loads(pod.spec.source) if pod.spec.source else {}
+    metadata = {**shared.get("metadata", {}), "name": pod.name, "namespace": pod.namespace, "uid": pod.uid}
+    metadata |= {
+        name: dict(value) for name, value in (("labels", pod.labels), ("annotations", pod.annotations)) if value
+    }
+    status = {**shared.get("status", {})}
+    if pod.phase:
+        status["phase"] = pod.phase
+    if pod.nominated_node:
+        status["nominatedNodeName"] = pod.nominated_node
+    spec = {**shared.get("spec", {})}
+    if pod.node_name:
+        spec["nodeName"] = pod.node_name
+    return {"metadata": metadata, "spec": spec, "status": status}
+
+
+def pod_of_object(obj: Mapping[str, object]) -> Pod:
+    """Raises ValueError."""
+    found = read_pod(obj)
+    if isinstance(found, Unreadable):
+        raise ValueError(found.cause)
+    return found
+
+
+def assumed_lines(snapshot: Snapshot) -> Iterator[AssumedPodLine]:
+    """The pods that are being bound."""
+    for node, pods in snapshot.assumed.items():
+        for pod in pods:
+            known = pod.uid in snapshot.base.unbound
+            obj = None if known or not pod.spec.source else pod_object(pod)
+            yield AssumedPodLine(pod.namespace, pod.name, pod.uid, node, pod.assumed_shares or {}, obj)
+
+
+def assumed_pod(line: AssumedPodLine) -> AssumedPod:
+    """Raises ValueError."""
+    pod = None if line.pod is None else pod_of_object(line.pod)
+    return AssumedPod(line.namespace, line.name, line.uid, line.node, line.shares, pod)

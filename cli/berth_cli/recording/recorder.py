@@ -1,0 +1,188 @@
+"""Records the decisions of a `berth serve`, with the states that they are made on, into a file.
+
+A call hands on references and goes on. A thread follows the node cache version by version and writes. A decision whose
+state is gone by then is dropped, and so is one for which there is no room; the recording says how many.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from queue import Empty, Full, Queue
+from threading import Thread
+from typing import NamedTuple
+
+from berth.configuration.store import ConfigurationInvalid
+from berth.dynamodb_errors import TableUnavailable
+from berth.extender.decision import AnyDecision, Decision, DecisionRecorder
+from berth.extender.outcomes import FilterOutcome, Outcome
+from berth.nodecache.feed.changes import Change, unpack
+from berth.nodecache.feed.head import PublishedVersion
+from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished, is_unbroken_chain
+from berth.nodecache.feed.table import CacheTable
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth_cli.cached_objects import ObjectsView
+from berth_cli.recording.digest import digest_of_scores, digest_of_verdicts
+from berth_cli.recording.format import AppliedPolicy, DecisionLine, RecordingWriter, State
+from berth_cli.recording.pods import assumed_lines, pod_object
+
+MOST_WAITING = 2_000
+"""Decisions that wait to be written. Each refers to its request's names and to its snapshot."""
+
+SECONDS = 0.5
+"""How long the thread waits for a decision before it follows the node cache without one."""
+
+FLUSH_SECONDS = 5.0
+
+
+class _Waiting(NamedTuple):
+    at: float
+    verb: str
+    outcome: Outcome
+    decision: Decision
+
+
+class _Cursor(NamedTuple):
+    uid: str
+    published: PublishedVersion
+
+
+class DecisionRecording(DecisionRecorder):
+    """Starts its thread at once; close it to finish the file."""
+
+    def __init__(
+        self,
+        writer: RecordingWriter,
+        table: CacheTable,
+        document_of: Callable[[str], BerthConfiguration],
+        wall: Callable[[], float],
+        warn: Callable[[str], None],
+    ) -> None:
+        """document_of: the configuration by its hash; it raises ConfigurationInvalid and TableUnavailable. wall:
+        seconds since the epoch. warn: gets the first failure, which ends the recording."""
+        self._writer, self._table, self._document_of = writer, table, document_of
+        self._wall, self._warn = wall, warn
+        self._waiting: Queue[_Waiting | None] = Queue(MOST_WAITING)
+        self._cursor: _Cursor | None = None
+        self._first = 0
+        self._policies: set[str] = set()
+        self._dropped = 0
+        self._flushed_at = 0.0
+        self._thread = Thread(target=self._run, name="recording", daemon=True)
+        self._thread.start()
+
+    def record(self, verb: str, outcome: Outcome, decision: AnyDecision, milliseconds: float) -> None:
+        # In full mode the request is the state, and members of gangs depend on the gangs that are being bound.
+        if not isinstance(decision, Decision) or not decision.cache.version:
+            return
+        if decision.scores is None and decision.verdicts is None and outcome is not FilterOutcome.EXEMPT:
+            return
+        try:
+            self._waiting.put_nowait(_Waiting(self._wall(), verb, outcome, decision))
+        except Full:
+            self._dropped += 1
+
+    def close(self) -> None:
+        """Write what waits, and finish the file."""
+        if self._thread.is_alive():
+            self._waiting.put(None)
+            self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            self._follow_until_closed()
+            self._writer.close()
+        except Exception as error:
+            self._warn(f"the recording has ended: {type(error).__name__}: {error}")
+
+    def _follow_until_closed(self) -> None:
+        while True:
+            try:
+                found = self._waiting.get(timeout=SECONDS)
+            except Empty:
+                self._follow()
+            else:
+                if found is None:
+                    return
+                self._write(found)
+            if self._wall() - self._flushed_at >= FLUSH_SECONDS:
+                self._flushed_at = self._wall()
+                self._writer.flush()
+
+    def _write(self, found: _Waiting) -> None:
+        decision = found.decision
+        version = decision.cache.version
+        if self._cursor is None or self._cursor.published.version < version:
+            self._follow()
+        if self._cursor is None or not self._first <= version <= self._cursor.published.version:
+            self._dropped += 1
+        elif self._knows_policy(decision.cache.configuration_hash):
+            self._writer.decision(_line(found))
+        if self._dropped:
+            dropped, self._dropped = self._dropped, 0
+            self._writer.dropped(dropped)
+
+    def _knows_policy(self, applied: str) -> bool:
+        if applied not in self._policies:
+            try:
+                document = self._document_of(applied)
+            except (ConfigurationInvalid, TableUnavailable):
+                self._dropped += 1
+                return False
+            self._writer.policy(AppliedPolicy(applied, document.model_dump(mode="json", by_alias=True)))
+            self._policies.add(applied)
+        return True
+
+    def _follow(self) -> None:
+        """Write what was published since the last time."""
+        try:
+            head = self._table.head()
+            pointer = None if head is None else head.pointer
+            if head is None or pointer is None or not pointer.is_readable:
+                return
+            cursor = self._cursor
+            if cursor is not None and cursor.uid == head.uid and cursor.published.version >= pointer.compacted_version:
+                if cursor.published == pointer.published:
+                    return
+                items = self._table.log(head.uid, cursor.published.version, pointer.version)
+                if is_unbroken_chain(items, cursor.published, pointer.published):
+                    for item in items:
+                        self._writer.state(State(item.version, list(unpack([item.data])), is_whole=False))
+                    self._cursor = _Cursor(head.uid, pointer.published)
+                    return
+            self._begin()
+        except TableUnavailable:
+            return
+
+    def _begin(self) -> None:
+        """Write the whole state."""
+        reader = NodeCacheReader(self._table, ObjectsView(), time.sleep)
+        head = self._table.head()
+        try:
+            objects = reader.at(head)
+        except NothingPublished:
+            return
+        if head is None or head.pointer is None or reader.version != head.pointer.version:
+            return  # the next round finds a head that stands still
+        changes = [Change(resource, key, obj) for (resource, key), obj in objects.items()]
+        self._writer.state(State(reader.version, changes, is_whole=True))
+        self._cursor, self._first = _Cursor(head.uid, head.pointer.published), reader.version
+
+
+def _line(found: _Waiting) -> DecisionLine:
+    decision = found.decision
+    if decision.scores is None:
+        digest = digest_of_verdicts(decision.verdicts, decision.chosen)
+    else:
+        digest = digest_of_scores(decision.scores)
+    return DecisionLine(
+        found.at,
+        found.verb,
+        str(found.outcome),
+        decision.cache.version,
+        decision.cache.configuration_hash,
+        pod_object(decision.pod),
+        decision.nodes.names,
+        list(assumed_lines(decision.snapshot)),
+        digest,
+    )

@@ -1,0 +1,179 @@
+"""The decisions of a recording, made again on the recorded states.
+
+A call decides on the version that it read, or on a later one. So a decision that differs on its version is tried on the
+later ones that were published by then.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from pydantic import ValidationError
+
+from berth.nodecache.snapshot_view import CachedCluster, SnapshotView
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.objects import Pod
+from berth.scheduling.policy import Policy
+from berth.scheduling.snapshot.node_positions import NodeRefs
+from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.recording.digest import digest_of_scores, digest_of_verdicts
+from berth_cli.recording.format import AppliedPolicy, DecisionLine, Dropped, Header, Line, State, Truncated
+from berth_cli.recording.pods import assumed_pod, pod_of_object
+from berth_cli.simulate.documents import InvalidInput
+
+MOST_VERSIONS = 64
+"""The last states are kept: threads of one server decide on neighbouring ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedDecision:
+    """A decision with the state that it is made on. later: that of the versions after it, which may be the true one."""
+
+    line: DecisionLine
+    pod: Pod
+    policy: Policy
+    snapshot: Snapshot
+    later: Callable[[], Iterator[Snapshot]]
+
+
+@dataclass(slots=True)
+class RecordingSummary:
+    """What a recording lacks. is_truncated: its end. dropped: decisions that were not recorded."""
+
+    begins: float = 0.0
+    ends: float = 0.0
+    is_truncated: bool = False
+    dropped: int = 0
+
+    @property
+    def notes(self) -> list[str]:
+        """For the reader of a report."""
+        found = []
+        if self.is_truncated:
+            found.append("the recording ends in the middle: its process was killed; what is there was replayed")
+        if self.dropped:
+            found.append(f"{self.dropped} decisions were not recorded: their state was gone, or the disk too slow")
+        return found
+
+
+class RecordedDecisions:
+    """The decisions of a recording in their order. summary: complete when they have been read."""
+
+    def __init__(self, lines: Iterable[Line]) -> None:
+        self.summary = RecordingSummary()
+        self.last_snapshot = Snapshot.of(())
+        self._lines = lines
+        self._view = SnapshotView()
+        self._states: OrderedDict[int, CachedCluster] = OrderedDict()
+        self._policies: dict[str, Policy] = {}
+        self.configuration = BerthConfiguration()
+
+    def __iter__(self) -> Iterator[RecordedDecision]:
+        """Raises InvalidInput."""
+        for line in self._lines:
+            match line:
+                case Header():
+                    self.summary.begins = self.summary.ends = line.time
+                case State():
+                    self._apply(line)
+                case AppliedPolicy():
+                    self._policies[line.hash] = self._policy(line)
+                case Dropped():
+                    self.summary.dropped += line.decisions
+                case Truncated():
+                    self.summary.is_truncated = True
+                case DecisionLine():
+                    self.summary.ends = line.time
+                    yield self._decision(line)
+
+    def _apply(self, line: State) -> None:
+        before = next(reversed(self._states.values()), None)
+        state = self._view.empty() if before is None or line.is_whole else before
+        if line.is_whole:
+            self._states.clear()
+        self._states[line.version] = after = self._view.applied(state, line.changes)
+        self.last_snapshot = after.snapshot
+        while len(self._states) > MOST_VERSIONS:
+            self._states.popitem(last=False)
+
+    def _policy(self, line: AppliedPolicy) -> Policy:
+        try:
+            self.configuration = BerthConfiguration.model_validate(line.document)
+            return self.configuration.policy()
+        except (ValidationError, ImportError) as error:
+            raise InvalidInput(
+                f"the recorded configuration cannot be used here: {error}; give --plugins for plugins of your own"
+            ) from error
+
+    def _decision(self, line: DecisionLine) -> RecordedDecision:
+        state, policy = self._states.get(line.version), self._policies.get(line.configuration_hash)
+        if state is None or policy is None:
+            raise InvalidInput(
+                f"the recording lacks the state {line.version} or the policy of a decision: record again"
+            )
+        try:
+            pod, assumed = pod_of_object(line.pod), [assumed_pod(each) for each in line.assumed]
+        except ValueError as error:
+            raise InvalidInput(f"a pod of the recording cannot be read: {error}") from error
+
+        def later() -> Iterator[Snapshot]:
+            for version, found in [*self._states.items()]:
+                if version > line.version:
+                    yield found.snapshot.assuming(assumed)
+
+        return RecordedDecision(line, pod, policy, state.snapshot.assuming(assumed), later)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A decision that is not the recorded one."""
+
+    line: DecisionLine
+    pod: Pod
+
+
+@dataclass(slots=True)
+class Replayed:
+    """decisions: how many were made again. pods: of how many pods. differences: the first ones, and their number."""
+
+    decisions: int = 0
+    differing: int = 0
+    first: list[Difference] = field(default_factory=list)
+    pods: set[str] = field(default_factory=set)
+
+
+MOST_DIFFERENCES = 20
+
+
+def replay(decisions: Iterable[RecordedDecision]) -> Replayed:
+    """Make all decisions again by the recorded policies. Raises InvalidInput."""
+    found = Replayed()
+    for each in decisions:
+        found.decisions += 1
+        found.pods.add(each.pod.uid)
+        if not _is_same(each):
+            found.differing += 1
+            if len(found.first) < MOST_DIFFERENCES:
+                found.first.append(Difference(each.line, each.pod))
+    return found
+
+
+def _is_same(decision: RecordedDecision) -> bool:
+    if _digest(decision, decision.snapshot) == decision.line.digest:
+        return True
+    return any(_digest(decision, snapshot) == decision.line.digest for snapshot in decision.later())
+
+
+def _digest(decision: RecordedDecision, snapshot: Snapshot) -> str:
+    line, policy, pod = decision.line, decision.policy, decision.pod
+    nodes = NodeRefs.of(list(line.nodes), snapshot.nodes.positions)
+    match line.verb:
+        case "filter":
+            return digest_of_verdicts(policy.feasibility(pod, nodes, snapshot).verdicts)
+        case "filter_onlyone":
+            best = policy.best(pod, nodes, snapshot)
+            return digest_of_verdicts(best.verdicts, best.chosen)
+        case _:
+            return digest_of_scores(policy.scores(pod, nodes, snapshot))

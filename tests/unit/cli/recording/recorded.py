@@ -1,0 +1,42 @@
+"""Recordings of the real verbs on a node cache in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from berth.extender.decision import AnyDecision, DecisionRecorder
+from berth.extender.outcomes import Outcome
+from berth.reservations.ledger.table import LedgerTable
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth_cli.recording.format import Header, RecordingWriter
+from berth_cli.recording.recorder import DecisionRecording
+from tests.fakes.verbs import Verbs
+
+
+class _Later(DecisionRecorder):
+    """The verbs need a recorder before there is a table to follow."""
+
+    recorder: DecisionRecorder
+
+    def record(self, verb: str, outcome: Outcome, decision: AnyDecision, milliseconds: float) -> None:
+        self.recorder.record(verb, outcome, decision, milliseconds)
+
+
+def recording(
+    path: Path,
+    play: Callable[[Verbs], object],
+    document: Mapping[str, Any] | None = None,
+    ledger: LedgerTable | None = None,
+) -> list[str]:
+    """Record what happens while this is played; the warnings."""
+    configuration = BerthConfiguration.model_validate(document or {})
+    later, warnings = _Later(), list[str]()
+    verbs = Verbs([], configuration=configuration, ledger=ledger, recorder=later)
+    writer = RecordingWriter(path, Header(1_800_000_000.0, "1.2.3"))
+    recorder = DecisionRecording(writer, verbs.table, lambda _: configuration, lambda: 1_800_000_001.0, warnings.append)
+    later.recorder = recorder
+    play(verbs)
+    recorder.close()
+    return warnings

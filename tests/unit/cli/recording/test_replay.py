@@ -1,0 +1,243 @@
+"""Recorded decisions, made again: the same by the same policy, and compared by another one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from berth.reservations.ledger.entry import OpenReservation, PodKey
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.objects.projection import compact_pod
+from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
+from berth_cli.main import main
+from berth_cli.policy.diff.policy_diff import MOVED, NEWLY_PENDING
+from berth_cli.recording.format import DecisionLine, read_recording
+from berth_cli.recording.judgement import diff_recording
+from berth_cli.recording.replay import RecordedDecisions, Replayed, replay
+from berth_cli.simulate.documents import InvalidInput
+from tests.builders.nodes import PRIORITY, node_with
+from tests.builders.pods import pod_object, pod_with
+from tests.builders.requests import cache_mode, full_mode
+from tests.fakes.verbs import Verbs
+from tests.unit.cli.recording.recorded import recording
+
+VERBS = ("filter", "filter_onlyone", "prioritize")
+LABELLED: Mapping[str, Any] = {"profile": "label-priority"}
+FULL: Mapping[str, Any] = {"profile": "full"}
+
+
+def day(verbs: Verbs, seed: int = 7, decisions: int = 60) -> None:
+    """Nodes and pods come and go while pods are decided about, in requests as kube-scheduler makes them."""
+    random = Random(seed)
+    names = [f"n{number}" for number in range(12)]
+    for number in range(decisions):
+        if number % 5 == 0:
+            nodes = [
+                node_with(
+                    name,
+                    {PRIORITY: str(random.randrange(10))} if random.random() < 0.8 else {},
+                    allocatable={"cpu": "8"},
+                )
+                for name in random.sample(names, 10)
+            ]
+            verbs.cluster.publish("nodes", [{k: v for k, v in each.items() if k != "kind"} for each in nodes])
+            pods = [
+                compact_pod(pod_with(f"web-{index}", nodeName=random.choice(names), requests={"cpu": "2"}))
+                for index in range(8)
+            ]
+            verbs.cluster.publish("pods", pods)
+        start = random.randrange(len(names))
+        asked = [*names[start:], *names[:start], *(["unknown"] if number % 7 == 0 else [])]
+        pod = pod_object(f"p{number}", requests={"cpu": str(random.randrange(1, 9))})
+        verbs.ask(VERBS[number % 3], cache_mode(asked, pod))
+
+
+def replayed(path: Path) -> Replayed:
+    return replay(RecordedDecisions(read_recording(path)))
+
+
+@pytest.mark.parametrize("document", [LABELLED, FULL], ids=["label-priority", "full"])
+def test_the_same_policy_decides_the_same(tmp_path: Path, document: Mapping[str, Any]) -> None:
+    path = tmp_path / "r"
+    assert recording(path, day, document) == []
+    found = replayed(path)
+    assert (found.decisions, found.differing, len(found.pods)) == (60, 0, 60)
+
+
+def test_another_policy_would_be_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "r"
+    recording(path, day, LABELLED)
+    lines = [*read_recording(path)]
+    recorded = RecordedDecisions(lines)
+    recorded._policies[""] = BerthConfiguration.model_validate(FULL).policy()
+    recorded._policy = lambda line: recorded._policies[""]  # type: ignore[method-assign]
+    assert replay(recorded).differing > 30
+
+
+def test_an_exempt_pod_is_replayed(tmp_path: Path) -> None:
+    path = tmp_path / "r"
+
+    def play(verbs: Verbs) -> None:
+        verbs.cluster.publish("nodes", [{"metadata": {"name": "a"}}])
+        verbs.ask("filter", cache_mode(["a"]))
+
+    recording(path, play, {**LABELLED, "exempt": {"namespaces": ["ml"]}})
+    found = replayed(path)
+    assert (found.decisions, found.differing) == (1, 0)
+
+
+def test_full_mode_is_not_recorded(tmp_path: Path) -> None:
+    path = tmp_path / "r"
+    recording(path, lambda verbs: verbs.ask("filter", full_mode([{"metadata": {"name": "a"}}])), LABELLED)
+    assert not [each for each in read_recording(path) if isinstance(each, DecisionLine)]
+
+
+def two_nodes(verbs: Verbs) -> None:
+    """A pod that fits on both nodes, and one that the label alone keeps from `plain`."""
+    nodes = [node_with("a", {PRIORITY: "9"}), node_with("b", {PRIORITY: "1"}), node_with("plain")]
+    verbs.cluster.publish("nodes", [{k: v for k, v in each.items() if k != "kind"} for each in nodes])
+    verbs.ask("filter", cache_mode(["a", "b"], pod_object("both", requests={"cpu": "1"})))
+    verbs.ask("filter", cache_mode(["plain"], pod_object("plain", requests={"cpu": "1"})))
+
+
+ONLY_B: Mapping[str, Any] = {
+    "definitions": {
+        "by-hand": {
+            "plugins": {"enabled": [{"name": "NodeAffinity"}, {"name": "NodePriorityLabel"}]},
+            "pluginConfig": [
+                {
+                    "name": "NodeAffinity",
+                    "args": {
+                        "addedAffinity": {
+                            "requiredDuringSchedulingIgnoredDuringExecution": {
+                                "nodeSelectorTerms": [
+                                    {"matchExpressions": [{"key": PRIORITY, "operator": "In", "values": ["1"]}]}
+                                ]
+                            }
+                        }
+                    },
+                }
+            ],
+        }
+    },
+    "profile": "by-hand",
+}
+
+
+def test_another_policy_moves_pods_and_says_which_rule_is_the_cause(tmp_path: Path) -> None:
+    path = tmp_path / "r"
+    recording(path, two_nodes, LABELLED)
+    recorded = RecordedDecisions(read_recording(path))
+    found = diff_recording(recorded, None, BerthConfiguration.model_validate(ONLY_B).policy(), "r")
+    assert found.judged == 2
+    [moved] = found.pods(MOVED)
+    assert (moved.name, str(moved.before), str(moved.after)) == ("ml/both", "a", "b")
+    assert str(moved.cause) == "NodeAffinity rejects a: node(s) didn't match scheduler-enforced node affinity"
+    assert [(each.node, each.largest_move > 0) for each in _loads(found)] == [("a", True), ("b", True)]
+
+
+def _loads(found: Any) -> Any:
+    from berth_cli.simulate.comparison.load import moved_loads
+
+    return sorted(moved_loads(found.comparison.before.nodes, found.comparison.after.nodes), key=lambda each: each.node)
+
+
+def test_names_the_rule_that_leaves_a_pod_pending(tmp_path: Path) -> None:
+    path = tmp_path / "r"
+    recording(path, two_nodes, FULL)
+    recorded = RecordedDecisions(read_recording(path))
+    found = diff_recording(recorded, None, BerthConfiguration.model_validate(LABELLED).policy(), "r")
+    [pending] = found.pods(NEWLY_PENDING)
+    assert pending.name == "ml/plain"
+    assert [str(each) for each in found.rejecting_rules] == [
+        f"1 pod: NodePriorityLabel: node(s) didn't have the priority label {PRIORITY}"
+    ]
+
+
+def test_a_pod_stays_where_the_other_policy_finds_no_better_node(tmp_path: Path) -> None:
+    path = tmp_path / "r"
+
+    def play(verbs: Verbs) -> None:
+        verbs.cluster.publish("nodes", [{"metadata": {"name": name, "labels": {PRIORITY: "5"}}} for name in "abcdef"])
+        for number in range(20):
+            verbs.ask("filter", cache_mode(list("abcdef"), pod_object(f"p{number}")))
+
+    recording(path, play, LABELLED)
+    found = diff_recording(RecordedDecisions(read_recording(path)), None, BerthConfiguration().policy(), "r")
+    assert (found.judged, found.changed) == (20, [])
+    assert len({str(each.before) for each in found.comparison.pods}) > 2
+
+
+def test_a_recording_without_decisions_cannot_be_compared(tmp_path: Path) -> None:
+    path = tmp_path / "r"
+    recording(path, lambda verbs: None, LABELLED)
+    with pytest.raises(InvalidInput, match="no decisions of filter to compare"):
+        diff_recording(RecordedDecisions(read_recording(path)), None, BerthConfiguration().policy(), "r")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "output"),
+    [
+        pytest.param([], 0, "2 decisions about 2 pods", id="the same policy"),
+        pytest.param(["--config", "new.yaml"], 0, "0 newly pending, 1 moved, 0 newly placed", id="another policy"),
+        pytest.param(["-o", "json"], 0, '"differing": 0', id="json"),
+    ],
+)
+def test_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], status: int, output: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    recording(Path("r"), two_nodes, LABELLED)
+    Path("new.yaml").write_text(BerthConfiguration.model_validate(ONLY_B).model_dump_json(by_alias=True))
+    done = CliRunner().invoke(main, ["replay", "r", *arguments], prog_name="berth")
+    assert (done.exit_code, output in done.stdout) == (status, True), done.output
+
+
+def test_policy_diff_judges_a_recording_within_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    recording(Path("r"), two_nodes, FULL)
+    for name, document in (("old.yaml", "profile: full\n"), ("new.yaml", "profile: label-priority\n")):
+        Path(name).write_text(document)
+    done = CliRunner().invoke(main, ["policy", "diff", "old.yaml", "new.yaml", "--recording", "r"], prog_name="berth")
+    assert done.exit_code == 1
+    assert "limit exceeded: 1 of 2 pods newly pending, at most 0 allowed" in done.stdout
+
+
+COUNTED: Mapping[str, Any] = {
+    "profile": "managed-resources",
+    "managedResources": [
+        {"name": "example.com/licence", "ignoredByScheduler": True, "capacity": {"nodeLabel": "licences"}}
+    ],
+}
+
+
+def test_pods_that_were_being_bound_count_again(tmp_path: Path) -> None:
+    path, ledger = tmp_path / "r", InMemoryLedgerTable()
+    ledger.put_open(OpenReservation(PodKey("ml", "q", "uid-q"), "a", "attempt", {"example.com/licence": 1}, 0.0))
+
+    def play(verbs: Verbs) -> None:
+        verbs.cluster.publish("nodes", [{"metadata": {"name": "a", "labels": {"licences": "1"}}}])
+        answer = verbs.ask("filter", cache_mode(["a"], pod_object("p", requests={"example.com/licence": "1"})))
+        assert answer.json["NodeNames"] == []
+
+    recording(path, play, COUNTED, ledger)
+    assert (replayed(path).decisions, replayed(path).differing) == (1, 0)
+    without = [replace(each, assumed=()) if isinstance(each, DecisionLine) else each for each in read_recording(path)]
+    assert replay(RecordedDecisions(without)).differing == 1
+
+
+def test_a_decision_on_a_version_after_the_one_that_was_read_is_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "r"
+    recording(path, day, LABELLED)
+    earlier = [
+        replace(each, version=each.version - 1) if isinstance(each, DecisionLine) and each.version > 2 else each
+        for each in read_recording(path)
+    ]
+    lines = sorted(earlier, key=lambda each: 1 if isinstance(each, DecisionLine) else 0)
+    assert replay(RecordedDecisions(lines)).differing == 0
