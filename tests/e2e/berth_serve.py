@@ -65,8 +65,10 @@ class BerthServe:
         tls: MutualTLS | None = None,
         is_healthy: bool = True,
         is_dump: bool = False,
+        options: Sequence[str] = (),
     ) -> None:
-        """is_healthy: False waits for any answer of /healthz."""
+        """is_healthy: False waits for any answer of /healthz. options: more options of the command."""
+        self._options = options
         self._tls = tls
         self._statuses = (200,) if is_healthy else (200, 503)
         self._port = port or free_port()
@@ -90,6 +92,7 @@ class BerthServe:
                 *([f"--binder-kubeconfig={self._binder}"] if self._binder else []),
                 f"--config={self._configuration}",
                 *(self._tls.options if self._tls else ()),
+                *self._options,
             ],
             log=self._log,
         )

@@ -36,6 +36,8 @@ def history_text(found: Attempts | NoRecord | None, now: float) -> Iterator[str]
         for each in shown
     ]
     yield from table(rows)
+    if found.last.error:
+        yield f"The last attempt failed: {found.last.error}"
     if found.bind is not None:
         result = f"failed: {found.bind.error}" if found.bind.error else "succeeded"
         yield f"Bind to {found.bind.node or 'a node'}, {duration(now - found.bind.at)} ago: {result}"
