@@ -31,6 +31,8 @@ class StoredPod:
     annotations: Mapping[str, str] = field(default_factory=dict)
     deleting: bool = False
     priority: int | None = None
+    phase: str = "Pending"
+    labels: Mapping[str, str] = field(default_factory=dict)
 
     def content(self, namespace: str, name: str) -> dict[str, object]:
         """As JSON."""
@@ -40,6 +42,7 @@ class StoredPod:
             "uid": self.uid,
             "resourceVersion": str(self.resource_version),
             "annotations": dict(self.annotations),
+            **({"labels": dict(self.labels)} if self.labels else {}),
         }
         if self.deleting:
             metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
@@ -50,7 +53,7 @@ class StoredPod:
         }
         if self.priority is not None:
             spec["priority"] = self.priority
-        return {"kind": "Pod", "metadata": metadata, "spec": spec}
+        return {"kind": "Pod", "metadata": metadata, "spec": spec, "status": {"phase": self.phase}}
 
 
 class PodsInMemory(PodBinder, ReservedPods):

@@ -16,7 +16,7 @@ from berth.dynamodb_errors import TableUnavailable
 from berth.extender.bind import bind
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome
-from berth.extender.ports import Binding, Created, Refused, Unanswered
+from berth.extender.ports import Binding, Created, NodeCache, Refused, Unanswered
 from berth.extender.prepared_bind import BindRules, CountedResources
 from berth.gangs.barrier import GangTableBarrier
 from berth.gangs.item import Domain, GangItem, GangState, Intent
@@ -191,6 +191,8 @@ class GangWorld:
         self.gangs = InMemoryGangTable(self.ledger)
         self.wire = Turns(self.world, faults)
         self.outcomes: Counter[BindOutcome | None] = Counter()
+        self._bound_before_loss: set[str] = set()
+        self.cache: NodeCache = FixedNodeCache(CONFIGURATION, Snapshot.of([], []))
         self._clock = _WorldClock(self.world)
         self._ids = count(1)
         for node in sorted({member.node for member in members}):
@@ -213,7 +215,7 @@ class GangWorld:
         barrier = GangTableBarrier(
             gangs,
             ledger,
-            FixedNodeCache(CONFIGURATION, Snapshot.of([], [])),
+            self.cache,
             new_id=new_id,
             wall=self._clock,
             sleep=self._clock.sleep,
@@ -241,6 +243,17 @@ class GangWorld:
         self.end(member)
         again = self.members[member.name] = replace(member, generation=member.generation + 1)
         self._add(again)
+
+    def come(self, members: Sequence[Member]) -> None:
+        """More pods of the gang are created."""
+        for member in members:
+            self.members[member.name] = member
+            self._add(member)
+
+    def lose_table(self) -> None:
+        """The items of gangs and domain are gone, as after a restore from a backup."""
+        self.gangs = InMemoryGangTable(self.ledger)
+        self._bound_before_loss = self.bound()
 
     def occupy(self, node: str, shares: Mapping[str, int], *, before: str) -> None:
         """Another pod gets this of the node just before the first call of this name."""
@@ -286,6 +299,9 @@ class GangWorld:
     def _assert_committed(self, binding: Binding) -> None:
         member = self.members[binding.pod_name]
         item = self.gangs.gang(member.key)
+        if item is None and any(self.pods.stored(name) for name in self._bound_before_loss):
+            # The commit was lost, and the members that it bound are its proof.
+            return
         assert item is not None, f"{member.name} is bound, and its gang never waited"
         assert item.state is GangState.COMMITTED, f"{member.name} is bound while its gang is {item.state}"
         assert len(item.intents) >= member.minimum
@@ -295,10 +311,10 @@ class GangWorld:
             assert member.uid in ledger.entries, f"{member.name} is bound without its share"
 
 
-def gang_of(size: int, *, per_node: int = 1, name: str = "train", **fields: object) -> list[Member]:
-    """Members of one gang, so many on each node."""
+def gang_of(size: int, *, per_node: int = 1, name: str = "train", prefix: str = "", **fields: object) -> list[Member]:
+    """Members of one gang, so many on each node. prefix: of the pods' names; by default the gang's name."""
     fields = {"minimum": size, **fields}
     return [
-        Member(f"{name}-{number}", f"node-{number // per_node:04}", name, **fields)  # type: ignore[arg-type]
+        Member(f"{prefix or name}-{number}", f"node-{number // per_node:04}", name, **fields)  # type: ignore[arg-type]
         for number in range(size)
     ]

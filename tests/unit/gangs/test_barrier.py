@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from berth.extender.outcomes import BindOutcome
+from berth.extender.ports import CacheUnavailable
 from berth.gangs.item import GangState
+from berth.scheduling.configuration.node_cache import WhenStale
 from tests.builders.gang_items import TRAIN
+from tests.fakes.node_cache import FixedNodeCache
+from tests.fakes.pods import PodsInMemory
 from tests.simulation.binds import GPU_MEMORY, LICENCE
-from tests.simulation.gang_binds import GangWorld, gang_of
+from tests.simulation.gang_binds import CONFIGURATION, GangWorld, gang_of
+
+
+def cache_of(pods: PodsInMemory) -> FixedNodeCache:
+    """What the watcher has published of these pods."""
+    found = pods.all().items()
+    return FixedNodeCache.of(CONFIGURATION, *(pod.content(namespace, name) for (namespace, name), pod in found))
 
 
 @pytest.mark.parametrize(
@@ -115,6 +126,74 @@ def test_waits_for_all_members_when_the_gang_was_created_again() -> None:
     world.schedule(again[3])
     world.world.run(60.0)
     assert world.bound() == set(world.members)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param({"deleting": True}, id="the earlier members are being deleted"),
+        pytest.param({"phase": "Succeeded"}, id="the earlier members have ended"),
+    ],
+)
+def test_places_a_gang_of_the_same_name_as_a_whole_while_earlier_members_are_still_there(
+    change: dict[str, Any],
+) -> None:
+    world = GangWorld(gang_of(4))
+    world.run(10.0)
+    for member in gang_of(4):
+        world.pods.change(member.name, **change)
+    again = gang_of(4, prefix="again")
+    world.come(again)
+    for member in again[:3]:
+        world.schedule(member, tries=1)
+    world.world.run(20.0)
+    assert world.bound() == {member.name for member in gang_of(4)}
+    assert world.outcomes[BindOutcome.GANG_GAVE_UP] == 3
+
+
+def test_binds_the_others_alone_when_the_item_of_a_committed_gang_is_lost() -> None:
+    *first, last = gang_of(4)
+    world = GangWorld([*first, last])
+    world.pods.refuse_bindings = 1
+    world.run(5.0, tries=1)
+    [missing] = set(world.members) - world.bound()
+    world.lose_table()
+    world.cache = cache_of(world.pods)
+    world.schedule(world.members[missing], tries=1)
+    world.world.run(20.0)
+    assert world.bound() == set(world.members)
+
+
+def test_waits_for_all_members_when_the_cache_only_remembers_that_others_were_on_nodes() -> None:
+    world = GangWorld(gang_of(4))
+    world.run(5.0)
+    world.cache = cache_of(world.pods)
+    for member in gang_of(4):
+        world.replace(member)
+    world.lose_table()
+    again = [*world.members.values()][:3]
+    for member in again:
+        world.schedule(member, tries=1)
+    world.world.run(20.0)
+    assert world.bound() == set()
+
+
+@pytest.mark.parametrize(
+    ("annotated", "outcome"),
+    [
+        pytest.param(True, BindOutcome.GANG_GAVE_UP, id="its annotations say all"),
+        pytest.param(False, BindOutcome.GANG_WAITS, id="its PodGroup is not known"),
+    ],
+)
+@pytest.mark.parametrize("when_stale", [*WhenStale])
+def test_keeps_members_together_without_the_cache(annotated: bool, outcome: BindOutcome, when_stale: WhenStale) -> None:
+    world = GangWorld(gang_of(4))
+    world.cache = FixedNodeCache(CONFIGURATION, CacheUnavailable("the data is 300 s old", when_stale))
+    if not annotated:
+        world.pods.change("train-0", labels={"scheduling.x-k8s.io/pod-group": "train"}, annotations={})
+    world.schedule(world.members["train-0"], tries=1)
+    world.world.run(10.0)
+    assert world.outcomes == {outcome: 1}
 
 
 def test_says_that_the_gang_is_degraded_when_a_member_is_gone_after_the_commit() -> None:

@@ -261,10 +261,19 @@ class Announcements(ABC):
 
 
 @dataclass(frozen=True, slots=True)
+class GangOfPod:
+    """A pod's gang, with its priority. on_nodes: the name and the UID of its members that are on nodes, as far as the
+    node cache knows."""
+
+    gang: Gang
+    on_nodes: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class GangMember:
     """A pod of a gang that is being bound. binder: to see whether other members live."""
 
-    gang: Gang
+    of: GangOfPod
     binding: Binding
     demands: tuple[Demand, ...]
     counting: Counting
@@ -283,9 +292,8 @@ class GangBarrier(ABC):
     """Where bind waits for the other members of a gang. No method raises when the table cannot be reached."""
 
     @abstractmethod
-    def gang_of(self, pod: Pod, deadline: Deadline) -> Gang | BindResult | None:
-        """The gang that the pod belongs to, with its priority; None: none. BindResult: it names one that cannot be
-        placed."""
+    def gang_of(self, pod: Pod, deadline: Deadline) -> GangOfPod | BindResult | None:
+        """The gang that the pod belongs to; None: none. BindResult: it names one that cannot be placed."""
 
     @abstractmethod
     def wait(self, member: GangMember) -> GangPlace | BindResult | None:

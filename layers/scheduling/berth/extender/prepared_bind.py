@@ -30,6 +30,7 @@ from berth.extender.ports import (
     FoundPod,
     GangBarrier,
     GangMember,
+    GangOfPod,
     GangPlace,
     PodBinder,
     Reservation,
@@ -37,7 +38,6 @@ from berth.extender.ports import (
 )
 from berth.scheduling.configuration.bind import BindConfiguration
 from berth.scheduling.fields.reading import Unreadable
-from berth.scheduling.gangs.gang import Gang
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.managed_resources.demand import Demand
 from berth.scheduling.objects import read_pod
@@ -120,7 +120,7 @@ class _Needs:
     """What the pod asks of the ledger, and the gang that it waits for."""
 
     demands: tuple[Demand, ...] = ()
-    gang: Gang | None = None
+    gang: GangOfPod | None = None
 
 
 _NOTHING = _Needs()
@@ -250,7 +250,7 @@ class PreparedBind:
             return None
         return counted.reservations.reserve(self._binding, demands, counted.counting, self._deadline.remaining)
 
-    def _wait_for_gang(self, gang: Gang, demands: tuple[Demand, ...]) -> GangPlace | BindResult | None:
+    def _wait_for_gang(self, gang: GangOfPod, demands: tuple[Demand, ...]) -> GangPlace | BindResult | None:
         assert self._gangs is not None  # it knows the gang
         counting = NOTHING_COUNTED if self._counted is None else self._counted.counting
         return self._gangs.wait(GangMember(gang, self._binding, demands, counting, self._binder, self._deadline))

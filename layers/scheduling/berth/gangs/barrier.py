@@ -2,7 +2,8 @@
 
 Each call of bind, for a member of a gang:
 
-1. Read the gang's item. If the gang is committed and a member of it lives, the pod is bound like any other.
+1. Read the gang's item. If the gang is committed and a member of it lives, the pod is bound like any other. So it is
+   where the item was lost, and the node cache knows a member on a node: before a commit no member gets there.
 2. Open the domain for the gang, or find it open. If another gang is open, fail at once.
 3. Leave an open reservation, and write the intent into the gang's item.
 4. Wait. Who finds the minimum commits for all (`GangCommit`). The others see it when they read the item again.
@@ -21,7 +22,7 @@ Not guaranteed: that all members of a committed gang get onto their nodes. A pod
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -29,10 +30,11 @@ from berth.dynamodb_errors import TableUnavailable
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome, BindResult
 from berth.extender.ports import (
-    Assignment,
     CacheUnavailable,
+    FoundPod,
     GangBarrier,
     GangMember,
+    GangOfPod,
     GangPlace,
     NodeCache,
     Refused,
@@ -45,10 +47,12 @@ from berth.gangs.table import GangTable
 from berth.reservations.bind.device_choice import DeviceChoice
 from berth.reservations.ledger.entry import OpenReservation, PodKey, Shares
 from berth.reservations.ledger.table import LedgerTable
-from berth.scheduling.gangs.gang import Gang, InvalidGang, gang_of
+from berth.scheduling.gangs.gang import InvalidGang, gang_of
+from berth.scheduling.gangs.members import members_on_nodes
 from berth.scheduling.managed_resources.counting import Insufficient
 from berth.scheduling.objects import Pod
-from berth.scheduling.objects.pod_group import names_gang
+from berth.scheduling.objects.pod import FAILED, SUCCEEDED
+from berth.scheduling.objects.pod_group import names_gang, names_pod_group
 
 BINDING_SECONDS = 0.5
 """What a call keeps for its Binding after the commit."""
@@ -92,20 +96,24 @@ class GangTableBarrier(GangBarrier):
         self.call_seconds = call_seconds
         self._cache = cache
 
-    def gang_of(self, pod: Pod, deadline: Deadline) -> Gang | BindResult | None:
+    def gang_of(self, pod: Pod, deadline: Deadline) -> GangOfPod | BindResult | None:
         if not names_gang(pod):
             return None
         context = self._cache.current(deadline)
-        if isinstance(context.cluster, CacheUnavailable):
-            # Its PodGroup is not known.
+        cluster = None if isinstance(context.cluster, CacheUnavailable) else context.cluster
+        if cluster is None and names_pod_group(pod):
+            # How many members it has is not known, whatever `whenStale` says: filter decides without the cache, and
+            # bind keeps members together.
+            assert isinstance(context.cluster, CacheUnavailable)
             return BindResult(BindOutcome.GANG_WAITS, context.cluster.reason)
-        groups = context.cluster.pod_groups
-        found = gang_of(pod, groups, context.policy.gangs)
+        found = gang_of(pod, {} if cluster is None else cluster.pod_groups, context.policy.gangs)
+        if found is None:
+            return None
         if isinstance(found, InvalidGang):
             return BindResult(BindOutcome.GANG_INVALID, found.error)
-        if found is None or found.priority is not None:
-            return found
-        return replace(found, priority=pod.priority or 0)
+        if found.priority is None:
+            found = replace(found, priority=pod.priority or 0)
+        return GangOfPod(found, () if cluster is None else tuple(members_on_nodes(found.key, cluster)))
 
     def wait(self, member: GangMember) -> GangPlace | BindResult | None:
         try:
@@ -135,8 +143,8 @@ class _Call:
         self._kept_seconds = barrier.call_seconds + BINDING_SECONDS
         self._attempt = barrier.new_id()
         self._member = member
-        self._gang = member.gang
-        self._priority = member.gang.priority or 0
+        self._gang = member.of.gang
+        self._priority = member.of.gang.priority or 0
         binding = member.binding
         self._pod, self._node = PodKey(binding.namespace, binding.pod_name, binding.pod_uid), binding.node
 
@@ -145,13 +153,12 @@ class _Call:
         mine: _WaitingCall | None = None
         while self._has_time():
             item = self._table.gang(self._gang.key)
-            if item is not None and item.state is GangState.COMMITTED:
-                lives = self._has_living_member(item)
-                if lives is not False:
-                    return None if lives else MEMBERS_UNKNOWN
-            elif item is not None and item.state in (GangState.PREPARING, GangState.ROLLING_BACK):
+            if item is not None and item.state in (GangState.PREPARING, GangState.ROLLING_BACK):
                 self._finish(item)
                 continue
+            lives = self._has_living_member(self._committed_members(item))
+            if lives is not False:
+                return None if lives else MEMBERS_UNKNOWN
             domain = self._open_domain()
             if domain is None:
                 return self._leave(mine, ANOTHER_IS_OPEN)
@@ -170,15 +177,22 @@ class _Call:
 
     # ------------------------------------------------------------------------------------------------------- joining
 
-    def _has_living_member(self, item: GangItem) -> bool | None:
-        """Whether a member of the committed gang is there; None: unknown. If none is, another gang has its name."""
-        for intent in item.intents.values():
-            if intent.pod == self._pod:
+    def _committed_members(self, item: GangItem | None) -> Iterable[tuple[str, str]]:
+        """By the item; where that is lost, by the node cache."""
+        if item is not None and item.state is GangState.COMMITTED:
+            return ((intent.pod.name, intent.pod.uid) for intent in item.intents.values())
+        return self._member.of.on_nodes
+
+    def _has_living_member(self, members: Iterable[tuple[str, str]]) -> bool | None:
+        """Whether one of these members of a committed gang lives, by name and UID; None: unknown. If none does, another
+        gang has the name: as for filter, a pod that has ended or is being deleted is no member any more."""
+        for name, uid in members:
+            if uid == self._pod.uid:
                 return True
             timeout = self._member.deadline.remaining() / 2
-            match self._member.binder.assignment(intent.pod.namespace, intent.pod.name, timeout):
-                case Assignment(pod_uid=uid):
-                    if uid == intent.pod.uid:
+            match self._member.binder.pod(self._gang.key.namespace, name, timeout):
+                case FoundPod() as found:
+                    if found.assignment.pod_uid == uid and not found.is_deleting and not _has_ended(found):
                         return True
                 case Refused(status=status) if status == NOT_FOUND:
                     pass
@@ -332,3 +346,8 @@ class _Call:
             with suppress(TableUnavailable):
                 self._ledger.delete_open(self._pod.uid, self._node, self._attempt)
         return result
+
+
+def _has_ended(found: FoundPod) -> bool:
+    status = found.content.get("status")
+    return isinstance(status, Mapping) and status.get("phase") in (SUCCEEDED, FAILED)

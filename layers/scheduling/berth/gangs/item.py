@@ -1,4 +1,8 @@
-"""What the table keeps of gangs: the item of each gang, and the domain's item that names the open one. Pure."""
+"""What the table keeps of gangs: the item of each gang, and the domain's item that names the open one. Pure.
+
+The fence of a gang is the version of its item, and of the domain its count of openings. A leader's epoch is none: binds
+write these items, too, and a late watcher only repeats what any other may do to the version that it has seen.
+"""
 
 from __future__ import annotations
 

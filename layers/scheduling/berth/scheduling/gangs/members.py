@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
@@ -85,6 +85,13 @@ def is_on_nodes(key: GangKey, snapshot: Snapshot) -> bool:
     being_bound = {pod.uid for pods in snapshot.assumed.values() for pod in pods}
     others = snapshot.pods_by_gang.get((key.namespace, key.name), {}).values()
     return any(pod.uid in being_bound or (pod.node_name and not pod.terminating) for pod in others)
+
+
+def members_on_nodes(key: GangKey, snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+    """The name and the UID of each member on a node, without those that are being deleted."""
+    for pod in snapshot.pods_by_gang.get((key.namespace, key.name), {}).values():
+        if pod.node_name and not pod.terminating:
+            yield pod.name, pod.uid
 
 
 def _members(

@@ -44,11 +44,12 @@ GANG_ANNOTATION = "berth.dev/gang"
 
 def names_gang(pod: Pod) -> bool:
     """Whether the pod names a gang. What it names may not exist."""
-    return bool(
-        pod.spec.scheduling_group
-        or GANG_ANNOTATION in pod.annotations
-        or not pod.label_set.labels.keys().isdisjoint(POD_GROUP_LABELS)
-    )
+    return GANG_ANNOTATION in pod.annotations or names_pod_group(pod)
+
+
+def names_pod_group(pod: Pod) -> bool:
+    """Whether a PodGroup says what its gang is, and not the pod alone."""
+    return bool(pod.spec.scheduling_group) or not pod.label_set.labels.keys().isdisjoint(POD_GROUP_LABELS)
 
 
 def gang_names(pod: Pod) -> tuple[str, ...]:
