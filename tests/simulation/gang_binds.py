@@ -26,7 +26,6 @@ from berth.reservations.ledger.entry import Entry, EntryState, NodeLedger, PodKe
 from berth.reservations.ledger.ledger import Ledger, new_ledger
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.gangs.gang import GangKey
-from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.embedded_store.gang_table import InMemoryGangTable
 from tests.fakes.clock import HandDrivenClock
 from tests.fakes.node_cache import FixedNodeCache
@@ -192,7 +191,7 @@ class GangWorld:
         self.wire = Turns(self.world, faults)
         self.outcomes: Counter[BindOutcome | None] = Counter()
         self._bound_before_loss: set[str] = set()
-        self.cache: NodeCache = FixedNodeCache(CONFIGURATION, Snapshot.of([], []))
+        self.cache: NodeCache = FixedNodeCache.of(CONFIGURATION, *map(node_object, {member.node for member in members}))
         self._clock = _WorldClock(self.world)
         self._ids = count(1)
         for node in sorted({member.node for member in members}):
@@ -309,6 +308,11 @@ class GangWorld:
         assert ledger is not None
         if not {LICENCE, GPU_MEMORY}.isdisjoint(member.requests):
             assert member.uid in ledger.entries, f"{member.name} is bound without its share"
+
+
+def node_object(name: str) -> dict[str, object]:
+    """A v1.Node; what it has is in its ledger."""
+    return {"kind": "Node", "metadata": {"name": name}}
 
 
 def gang_of(size: int, *, per_node: int = 1, name: str = "train", prefix: str = "", **fields: object) -> list[Member]:

@@ -15,13 +15,13 @@ from tests.builders.gang_items import TRAIN
 from tests.fakes.node_cache import FixedNodeCache
 from tests.fakes.pods import PodsInMemory
 from tests.simulation.binds import GPU_MEMORY, LICENCE
-from tests.simulation.gang_binds import CONFIGURATION, GangWorld, gang_of
+from tests.simulation.gang_binds import CONFIGURATION, GangWorld, gang_of, node_object
 
 
-def cache_of(pods: PodsInMemory) -> FixedNodeCache:
-    """What the watcher has published of these pods."""
-    found = pods.all().items()
-    return FixedNodeCache.of(CONFIGURATION, *(pod.content(namespace, name) for (namespace, name), pod in found))
+def cluster_of(pods: PodsInMemory, *nodes: str) -> FixedNodeCache:
+    """What the watcher has published of these pods, and these nodes."""
+    found = [pod.content(namespace, name) for (namespace, name), pod in pods.all().items()]
+    return FixedNodeCache.of(CONFIGURATION, *map(node_object, nodes), *found)
 
 
 @pytest.mark.parametrize(
@@ -86,6 +86,21 @@ def test_lets_another_gang_come_when_the_round_ends_for_lack_of_room() -> None:
         world.schedule(member, tries=1)
     world.world.run(6.0)
     assert world.bound("other") == {member.name for member in second}
+
+
+def test_binds_none_where_a_node_was_removed_before_the_commit() -> None:
+    *first, last = gang_of(4, requests={"cpu": "1"})
+    world = GangWorld([*first, last])
+    for member in first:
+        world.schedule(member, tries=1)
+    world.schedule(last, after=1.0, tries=1)
+    world.world.run(0.9)
+    world.cache = cluster_of(world.pods, *{member.node for member in first})
+    world.world.run(9.0)
+    assert world.bound() == set()
+    item = world.gangs.gang(TRAIN)
+    assert item is not None
+    assert (item.state, item.reason) == (GangState.ENDED, "gang does not fit: a node is gone")
 
 
 def test_binds_each_further_member_alone() -> None:
@@ -158,7 +173,7 @@ def test_binds_the_others_alone_when_the_item_of_a_committed_gang_is_lost() -> N
     world.run(5.0, tries=1)
     [missing] = set(world.members) - world.bound()
     world.lose_table()
-    world.cache = cache_of(world.pods)
+    world.cache = cluster_of(world.pods, *{member.node for member in gang_of(4)})
     world.schedule(world.members[missing], tries=1)
     world.world.run(20.0)
     assert world.bound() == set(world.members)
@@ -167,7 +182,7 @@ def test_binds_the_others_alone_when_the_item_of_a_committed_gang_is_lost() -> N
 def test_waits_for_all_members_when_the_cache_only_remembers_that_others_were_on_nodes() -> None:
     world = GangWorld(gang_of(4))
     world.run(5.0)
-    world.cache = cache_of(world.pods)
+    world.cache = cluster_of(world.pods, *{member.node for member in gang_of(4)})
     for member in gang_of(4):
         world.replace(member)
     world.lose_table()

@@ -6,7 +6,8 @@ Each call of bind, for a member of a gang:
    where the item was lost, and the node cache knows a member on a node: before a commit no member gets there.
 2. Open the domain for the gang, or find it open. If another gang is open, fail at once.
 3. Leave an open reservation, and write the intent into the gang's item.
-4. Wait. Who finds the minimum commits for all (`GangCommit`). The others see it when they read the item again.
+4. Wait. Who finds the minimum, all of it on nodes that exist, commits for all (`GangCommit`). The others see it when
+   they read the item again.
 5. Send the Binding, which is bind's part.
 
 A call gives up before its deadline: it takes its intent back, on the condition that the gang is still open. If the
@@ -41,7 +42,7 @@ from berth.extender.ports import (
     Reservation,
     Unanswered,
 )
-from berth.gangs.commit import CommitOutcome, GangCommit
+from berth.gangs.commit import REASON_NODE_GONE, CommitOutcome, GangCommit
 from berth.gangs.item import Claim, Domain, GangItem, GangState, Intent
 from berth.gangs.table import GangTable
 from berth.reservations.bind.device_choice import DeviceChoice
@@ -115,6 +116,14 @@ class GangTableBarrier(GangBarrier):
             found = replace(found, priority=pod.priority or 0)
         return GangOfPod(found, () if cluster is None else tuple(members_on_nodes(found.key, cluster)))
 
+    def has_lost_node(self, item: GangItem, deadline: Deadline) -> bool:
+        """Whether a member waits for a node that is gone since filter chose it: the API server would let the member be
+        bound there. False without the node cache."""
+        cluster = self._cache.current(deadline).cluster
+        if isinstance(cluster, CacheUnavailable):
+            return False
+        return any(intent.node not in cluster.nodes for intent in item.waiting(self.wall()).values())
+
     def wait(self, member: GangMember) -> GangPlace | BindResult | None:
         try:
             return _Call(self, member).run()
@@ -135,6 +144,7 @@ class _Call:
     """One call."""
 
     def __init__(self, barrier: GangTableBarrier, member: GangMember) -> None:
+        self._barrier = barrier
         self._table = barrier.table
         self._ledger = barrier.ledger
         self._commit = GangCommit(barrier.table, barrier.wall)
@@ -276,9 +286,12 @@ class _Call:
             elif commits_at is None:
                 commits_at = self._wall() + TAKEOVER_SECONDS
             if commits_at is not None and commits_at <= self._wall():
-                outcome = self._commit.commit(item, domain, self._attempt, self._member.counting)
-                if outcome is CommitOutcome.DISPLACED:
-                    return self._give_up(domain, mine, ANOTHER_IS_OPEN)
+                if self._barrier.has_lost_node(item, self._member.deadline):
+                    self._commit.abort(item, REASON_NODE_GONE)
+                else:
+                    outcome = self._commit.commit(item, domain, self._attempt, self._member.counting)
+                    if outcome is CommitOutcome.DISPLACED:
+                        return self._give_up(domain, mine, ANOTHER_IS_OPEN)
                 commits_at = self._wall() + FIRST_POLL_SECONDS
             elif item.state is GangState.PREPARING and self._wall() - item.changed_at >= TAKEOVER_SECONDS:
                 self._commit.take_over(item, self._attempt, self._member.counting)

@@ -32,6 +32,7 @@ TRIES = 10
 """How often a transaction may lose against other writes on its nodes."""
 
 REASON_NO_LEDGER = "gang does not fit: a node's ledger of counted resources is not ready"
+REASON_NODE_GONE = "gang does not fit: a node is gone"
 REASON_INSUFFICIENT = "gang does not fit: Insufficient {}"
 REASON_RELEASED = "gang waits: an operator ended its placement"
 
