@@ -115,6 +115,9 @@ class WiredGangTable(GangTable):
     def gang(self, key: GangKey) -> GangItem | None:
         return self._wire.carry("GetItem gang", lambda: self._table.gang(key), unavailable)
 
+    def most_members(self, intent: Intent) -> int:
+        return self._table.most_members(intent)
+
     def put(self, item: GangItem, seen: GangItem | None) -> bool:
         return self._written(f"PutItem {item.state}", lambda: self._table.put(item, seen))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from threading import Lock
 
@@ -29,6 +30,9 @@ class InMemoryGangTable(GangTable):
     def gang(self, key: GangKey) -> GangItem | None:
         with self._lock:
             return self._gangs.get(key)
+
+    def most_members(self, intent: Intent) -> int:
+        return sys.maxsize
 
     def put(self, item: GangItem, seen: GangItem | None) -> bool:
         with self._lock:

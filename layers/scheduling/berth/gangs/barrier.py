@@ -70,6 +70,7 @@ ANOTHER_IS_OPEN = BindResult(BindOutcome.GANG_WAITS, "gang waits: another gang i
 ROUND_ENDED = BindResult(BindOutcome.GANG_WAITS, "gang waits: its placement was ended")
 CONTENDED = BindResult(BindOutcome.GANG_WAITS, "gang waits: too many members are being bound at once")
 MEMBERS_UNKNOWN = BindResult(BindOutcome.GANG_WAITS, "gang waits: the API server did not say whether a member lives")
+TOO_LARGE = BindResult(BindOutcome.GANG_INVALID, "gang is larger than an item of the ledger table")
 GAVE_UP = BindResult(BindOutcome.GANG_GAVE_UP, "gang waits for members: too few were bound in time")
 NO_LEDGER = BindResult(BindOutcome.NO_LEDGER, "the node's ledger of counted resources is not ready")
 
@@ -161,6 +162,8 @@ class _Call:
     def run(self) -> GangPlace | BindResult | None:
         """Every round of the loop goes on, or pauses because others were faster."""
         mine: _WaitingCall | None = None
+        if self._gang.minimum > self._table.most_members(self._intent()):
+            return TOO_LARGE
         while self._has_time():
             item = self._table.gang(self._gang.key)
             if item is not None and item.state in (GangState.PREPARING, GangState.ROLLING_BACK):
@@ -242,8 +245,11 @@ class _Call:
                 return BindResult(BindOutcome.INSUFFICIENT, chosen.text)
             shares, is_new = dict(chosen), self._pod.uid not in ledger.entries
             self._put_open(shares)
-        until = self._wall() + member.deadline.remaining() - self._kept_seconds
-        return _WaitingCall(Intent(self._pod, self._node, self._attempt, until, member.demands), shares, is_new)
+        return _WaitingCall(self._intent(), shares, is_new)
+
+    def _intent(self) -> Intent:
+        until = self._wall() + self._member.deadline.remaining() - self._kept_seconds
+        return Intent(self._pod, self._node, self._attempt, until, self._member.demands)
 
     def _put_open(self, shares: Shares) -> None:
         self._ledger.put_open(OpenReservation(self._pod, self._node, self._attempt, shares, self._wall()))

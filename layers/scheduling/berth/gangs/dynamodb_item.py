@@ -28,6 +28,9 @@ GANG_PREFIX = "gang#"
 DOMAIN_KEY: Attributes = {"pk": {"S": PARTITION}, "sk": {"S": "domain"}}
 SCHEMA_VERSION = 1
 
+MEMBERS_BYTES = 400_000
+"""An item has at most 409,600 bytes. The rest is for its other attributes: names, and a reason of resources' names."""
+
 
 def gang_key(key: GangKey) -> Attributes:
     """The key of a gang's item."""
@@ -72,6 +75,29 @@ def intent_value(intent: Intent) -> UniversalAttributeValueTypeDef:
     if intent.shares:
         value["shares"] = amounts(intent.shares)
     return {"M": value}
+
+
+def member_bytes(intent: Intent) -> int:
+    """What one member takes of the gang's item, its shares included: DynamoDB's rule for the size of an item, rounded
+    up."""
+    texts = (intent.pod.uid, intent.pod.name, intent.node, intent.attempt, "name", "node", "attempt", "until")
+    found = sum(len(text.encode()) for text in texts) + _MAP_BYTES + _NUMBER_BYTES
+    if intent.demands:
+        found += len("demands") + len("shares") + 2 * _MAP_BYTES
+    for demand in intent.demands:
+        amount = _NUMBER_BYTES if demand.percent else len(str(demand.amount)) // 2 + 2
+        found += 2 * (len(demand.resource) + amount + 1) + _INDEX_BYTES
+    return found
+
+
+_NUMBER_BYTES = 12
+"""Of up to 19 digits: a time, and an amount that is known as a percentage."""
+
+_MAP_BYTES = 8
+"""A map with up to five entries, without names and values."""
+
+_INDEX_BYTES = 4
+"""Of a device, in the name of its pool."""
 
 
 def domain_item(domain: Domain) -> Attributes:

@@ -17,11 +17,13 @@ from berth.dynamodb_errors import CONDITION_FAILED, TableUnavailable, ledger_tab
 from berth.gangs.dynamodb_item import (
     DOMAIN_KEY,
     GANG_PREFIX,
+    MEMBERS_BYTES,
     PARTITION,
     domain_item,
     gang_item,
     gang_key,
     intent_value,
+    member_bytes,
     read_domain,
     read_gang,
 )
@@ -72,6 +74,9 @@ class DynamoDBGangTable(GangTable):
         item = self._get(gang_key(key))
         with self._malformed_as_unavailable():
             return None if item is None else read_gang(item)
+
+    def most_members(self, intent: Intent) -> int:
+        return MEMBERS_BYTES // member_bytes(intent)
 
     def put(self, item: GangItem, seen: GangItem | None) -> bool:
         condition: dict[str, Any] = {"ConditionExpression": "attribute_not_exists(pk)"}

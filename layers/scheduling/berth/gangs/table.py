@@ -57,6 +57,10 @@ class GangTable(ABC):
         """One gang."""
 
     @abstractmethod
+    def most_members(self, intent: Intent) -> int:
+        """How many members like this one an item holds, with their shares. Reads nothing."""
+
+    @abstractmethod
     def put(self, item: GangItem, seen: GangItem | None) -> bool:
         """Replace the item that was seen, compared by its version. False: the table has another one by now."""
 

@@ -1,0 +1,64 @@
+"""How large the item of a gang is, by DynamoDB's own rules, and what happens to a gang that one item cannot hold."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from uuid import UUID
+
+import pytest
+
+from berth.extender.outcomes import BindOutcome
+from berth.gangs.dynamodb_item import MEMBERS_BYTES, gang_item, member_bytes
+from berth.gangs.item import GangItem, GangState, Intent
+from berth.reservations.ledger.entry import PodKey
+from berth.scheduling.managed_resources.demand import Demand
+from tests.builders.gang_items import gang
+from tests.capacity.item_size import item_size
+from tests.simulation.gang_binds import GangWorld, gang_of
+
+MAX_ITEM = 400 * 1024
+MEMORY, LICENCE = "nvidia.com/gpumem", "example.com/licence"
+AT = 1_800_000_000.125
+
+
+def member(number: int, *, pod: int, node: int, demands: tuple[Demand, ...]) -> Intent:
+    """pod, node: how long the names are."""
+    uid = str(UUID(int=number))
+    key = PodKey("ml", f"{number:05}".rjust(pod, "p"), uid)
+    shares = {f"{demand.resource}#12": demand.amount for demand in demands}
+    return Intent(key, f"{number:05}".rjust(node, "n"), UUID(int=number).hex, AT, demands, shares)
+
+
+def committed(count: int, *, pod: int, node: int, demands: tuple[Demand, ...]) -> GangItem:
+    members = [member(number, pod=pod, node=node, demands=demands) for number in range(count)]
+    return gang(members, state=GangState.COMMITTED, minimum=count, at=AT, reason="r" * 500)
+
+
+SHAPES = [
+    pytest.param(16, 44, (), id="nothing counted"),
+    pytest.param(16, 44, (Demand(MEMORY, 8_000),), id="a device"),
+    pytest.param(63, 63, (Demand(MEMORY, 8_000), Demand(LICENCE, 1)), id="long names and two resources"),
+]
+LONGEST = pytest.param(253, 253, (Demand(MEMORY, 10**15), Demand(LICENCE, 10**15)), id="the longest names")
+
+
+@pytest.mark.parametrize(("pod", "node", "demands"), SHAPES)
+def test_item_holds_1000_members(pod: int, node: int, demands: tuple[Demand, ...]) -> None:
+    assert MEMBERS_BYTES // member_bytes(member(0, pod=pod, node=node, demands=demands)) >= 1_000
+    assert item_size(gang_item(committed(1_000, pod=pod, node=node, demands=demands))) <= MAX_ITEM
+
+
+@pytest.mark.parametrize(("pod", "node", "demands"), [*SHAPES, LONGEST])
+def test_as_many_members_as_are_let_in_fit_into_an_item(pod: int, node: int, demands: tuple[Demand, ...]) -> None:
+    most = MEMBERS_BYTES // member_bytes(member(0, pod=pod, node=node, demands=demands))
+    size = item_size(gang_item(committed(most, pod=pod, node=node, demands=demands)))
+    assert 0.75 * MAX_ITEM <= size <= MAX_ITEM
+
+
+def test_rejects_a_gang_that_one_item_cannot_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    members = [replace(each, minimum=4) for each in gang_of(4)]
+    world = GangWorld(members)
+    monkeypatch.setattr(world.gangs, "most_members", lambda intent: 3)
+    world.run(5.0, tries=1)
+    assert world.outcomes == {BindOutcome.GANG_INVALID: 4}
+    assert world.gangs.gangs() == []
