@@ -70,9 +70,10 @@ test-long: setup ## Run what takes seconds a test: histories in virtual time, pr
 	$(PYTEST) tests/simulation tests/property tests/integration tests/unit -m long
 
 .PHONY: simulation
-simulation: setup ## Run histories of the node cache in virtual time (N=2000), and every bind cut short at every call
+simulation: setup ## Histories of the node cache in virtual time (N=2000), every bind cut short at every call, and gangs (GANGS=200, MEMBERS=120 in the gang whose commit is cut short)
 	$(BIN)/python -m tests.simulation --histories $(or $(N),2000)
 	$(BIN)/python -m tests.simulation.cut_short
+	$(BIN)/python -m tests.simulation.gangs --histories $(or $(GANGS),200) --members $(or $(MEMBERS),120)
 
 .PHONY: soak
 soak: tools simulation ## Run the simulation, and concurrent binds against an emulator (BINDS=60000, tried about twice each; ON=dynamodb-local)
@@ -177,6 +178,10 @@ e2e: tools $(CONTROLPLANE) ## A real kube-apiserver and kube-scheduler, against 
 .PHONY: e2e-core
 e2e-core: tools $(CONTROLPLANE) ## The end-to-end tests that every change runs: each verb once, and one flow on the deployed stack
 	$(BIN)/pytest tests/e2e -m "core and (not stack or core_on_stack)"
+
+.PHONY: e2e-gangs
+e2e-gangs: tools $(CONTROLPLANE) ## Two gangs on room for one, created interleaved, REPEAT=20 times, and the other tests of gangs
+	GANG_REPETITIONS=$(or $(REPEAT),20) $(BIN)/pytest tests/e2e/test_gangs.py
 
 # An extender in full mode, and a proxy that delays, to compare Berth with.
 $(BENCH_EXTENDER): $(wildcard tests/bench/scheduler/extender/*.go) tests/bench/scheduler/extender/go.mod tests/bench/scheduler/extender/go.sum

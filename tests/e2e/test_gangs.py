@@ -6,6 +6,7 @@ a node was never bound. How long a gang took is printed; the limits are for a ma
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -50,6 +51,9 @@ STABLE_SECONDS = 12
 # The watcher creates the ledger of a node when the API server has sent a later resource version of pods.
 NODE_LEDGER_SECONDS = 180
 LEDGER_SECONDS = 20
+
+# `make e2e-gangs REPEAT=20`
+REPETITIONS = int(os.environ.get("GANG_REPETITIONS", "1"))
 
 RunWithGangs = Callable[[str, str], AbstractContextManager[ChildProcess]]
 
@@ -133,8 +137,9 @@ def test_infeasible_gang_is_never_bound_in_part_and_runs_after_missing_node_is_a
     assert len(set(_bound(api, gang).values())) == len(gang)
 
 
+@pytest.mark.parametrize("repetition", range(REPETITIONS))
 def test_of_two_interleaved_gangs_one_runs_and_then_the_other(
-    scheduled: ExtenderCache, cluster: Cluster, api: KubernetesApi
+    repetition: int, scheduled: ExtenderCache, cluster: Cluster, api: KubernetesApi
 ) -> None:
     size = 6
     scheduled.wait_for_feasible(_create_nodes(cluster, size))

@@ -184,8 +184,10 @@ class GangWorld:
         seed: int = 0,
         licences: int = 2,
         faults: Mapping[int, Fault] | None = None,
+        http_timeout: float = HTTP_TIMEOUT,
     ) -> None:
         self.world = World(seed)
+        self._http_timeout = http_timeout
         self.members = {member.name: member for member in members}
         self.pods = GangPods(self._assert_committed)
         self.ledger = CheckedTable()
@@ -225,7 +227,7 @@ class GangWorld:
         )
         rules = BindRules(CountedResources(COUNTING, reservations), gangs=barrier)
         binding = Binding("ml", member.name, member.uid, member.node)
-        deadline = Deadline(HTTP_TIMEOUT - 1, self._clock)
+        deadline = Deadline(self._http_timeout - 1, self._clock)
         try:
             outcome = bind(binding, WiredBinder(self.pods, wire, self._clock), deadline, rules).outcome
         except Died:

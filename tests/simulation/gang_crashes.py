@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
 from berth.gangs.item import GangState
 from tests.builders.gang_items import TRAIN
-from tests.simulation.binds import GPU_MEMORY, LICENCE, Fault
+from tests.simulation.binds import GPU_MEMORY, HTTP_TIMEOUT, LICENCE, Fault
 from tests.simulation.gang_binds import GangWorld, Member, gang_of
 
 SECONDS = 120.0
 """Long enough for every retry. No watcher helps."""
+
+LARGE_GANG, LARGE_GANG_TIMEOUT = 250, 29.0
+"""From so many members on, the scheduler needs longer than a call with the default httpTimeout waits."""
 
 GANGS: dict[str, Sequence[Member]] = {
     "4 members": gang_of(4),
@@ -32,7 +35,7 @@ class Case:
 
     def run(self) -> GangWorld:
         """Raises AssertionError where something does not hold."""
-        world = GangWorld(self.members, faults={self.fault_at: self.fault})
+        world = world_of(self.members, {self.fault_at: self.fault})
         world.run(SECONDS if self.comes_again else 10.0, tries=100 if self.comes_again else 1)
         if self.comes_again:
             assert world.bound() == set(world.members), f"{self}: only {world.bound()} are bound"
@@ -43,9 +46,15 @@ class Case:
         return world
 
 
+def world_of(members: Sequence[Member], faults: Mapping[int, Fault] | None = None) -> GangWorld:
+    """With an httpTimeout for so many members."""
+    timeout = LARGE_GANG_TIMEOUT if len(members) >= LARGE_GANG else HTTP_TIMEOUT
+    return GangWorld(members, faults=faults, http_timeout=timeout)
+
+
 def calls_of(members: Sequence[Member]) -> list[str]:
     """The calls that the binds of such a gang make without a fault, in their order."""
-    world = GangWorld(members)
+    world = world_of(members)
     world.run(SECONDS)
     return world.wire.calls
 
@@ -63,6 +72,10 @@ def commit_cases(members: Sequence[Member]) -> Iterator[Case]:
     calls = calls_of(members)
     first = next(number for number, name in enumerate(calls) if name == "TransactWriteItems")
     last = calls.index("PutItem committed")
-    commit = [number for number in range(first - 1, last + 2) if calls[number] not in ("GetItem gang", "join")]
+    commit = [
+        number
+        for number in range(first - 1, last + 2)
+        if calls[number] not in ("GetItem gang", "GetItem domain", "join")
+    ]
     for fault_at, fault in product(commit, Fault):
         yield Case(members, fault, fault_at)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from random import Random
-
 import pytest
 
+from berth.extender.outcomes import BindOutcome
 from tests.simulation.gang_binds import GangWorld, gang_of
-from tests.simulation.gang_crashes import cases, commit_cases
+from tests.simulation.gang_crashes import LARGE_GANG_TIMEOUT, cases, commit_cases
+from tests.simulation.gang_histories import run_two_gangs
 
 pytestmark = pytest.mark.long
 
@@ -26,20 +26,13 @@ def test_recovers_when_a_commit_of_120_nodes_is_interrupted_at_any_call() -> Non
         case.run()
 
 
+def test_binds_a_gang_of_1000() -> None:
+    world = GangWorld(gang_of(1000), http_timeout=LARGE_GANG_TIMEOUT)
+    world.run(60.0)
+    assert world.bound() == set(world.members)
+    assert world.outcomes == {BindOutcome.BOUND: 1000}
+
+
 @pytest.mark.parametrize("seed", range(HISTORIES))
 def test_one_of_two_gangs_is_bound_on_room_for_one(seed: int) -> None:
-    random = Random(seed)
-    members = [*gang_of(6), *gang_of(6, name="other", priority=seed % 2)]
-    random.shuffle(members)
-    world = GangWorld(members, licences=1, seed=seed)
-    for member in members:
-        world.schedule(member, after=random.uniform(0.0, 3.0), tries=1000)
-    world.world.run(180.0)
-    first = "train" if world.bound("train") else "other"
-    assert sorted(len(world.bound(gang)) for gang in ("train", "other")) == [0, 6]
-    # The first ends, and the other one runs.
-    for member in members:
-        if member.gang == first:
-            world.end(member)
-    world.world.run(400.0)
-    assert len(world.bound("other" if first == "train" else "train")) == 6
+    run_two_gangs(seed)

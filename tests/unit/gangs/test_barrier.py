@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -225,6 +226,18 @@ def test_names_the_cause_where_the_gang_cannot_be_read() -> None:
     world = GangWorld([*gang_of(1, minimum=0)])
     world.run(1.0, tries=1)
     assert world.outcomes == {BindOutcome.GANG_INVALID: 1}
+
+
+def test_members_that_wait_read_the_small_item() -> None:
+    members = gang_of(4)
+    world = GangWorld(members)
+    for member in members[:3]:
+        world.schedule(member, tries=1)
+    world.world.run(10.0)
+    calls = Counter(world.wire.calls)
+    # Each waits for 2.5 s: it looks at the gang's item once a second, and at the domain several times.
+    assert calls["GetItem gang"] <= 3 * 5
+    assert calls["GetItem domain"] >= 3 * 8
 
 
 class TestTwoGangs:

@@ -64,6 +64,12 @@ TAKEOVER_SECONDS = 1.0
 FIRST_POLL_SECONDS = 0.05
 LAST_POLL_SECONDS = 0.25
 
+READS_A_SECOND = 1500.0
+"""Of one item, by all members that wait: half of what DynamoDB gives a partition, in read units."""
+
+MEMBER_READ_UNITS = 0.06
+"""What a member adds to a read of the gang's item: 230 bytes, as tests/unit/gangs/test_item_size.py measures."""
+
 NOT_FOUND = 404
 
 ANOTHER_IS_OPEN = BindResult(BindOutcome.GANG_WAITS, "gang waits: another gang is being placed")
@@ -146,6 +152,7 @@ class _Call:
 
     def __init__(self, barrier: GangTableBarrier, member: GangMember) -> None:
         self._barrier = barrier
+        self._pause = FIRST_POLL_SECONDS
         self._table = barrier.table
         self._ledger = barrier.ledger
         self._commit = GangCommit(barrier.table, barrier.wall)
@@ -277,7 +284,6 @@ class _Call:
     # ------------------------------------------------------------------------------------------------------- waiting
 
     def _until_committed(self, item: GangItem | None, domain: Domain, mine: _WaitingCall) -> GangPlace | BindResult:
-        pause = FIRST_POLL_SECONDS
         # Who comes last commits. The others do if it has died.
         commits_at = self._wall() if self._is_complete(item) else None
         while True:
@@ -302,9 +308,21 @@ class _Call:
             elif item.state is GangState.PREPARING and self._wall() - item.changed_at >= TAKEOVER_SECONDS:
                 self._commit.take_over(item, self._attempt, self._member.counting)
             else:
-                self._sleep(pause)
-                pause = min(LAST_POLL_SECONDS, 1.5 * pause)
+                self._pause_while_open(item, domain)
             item = self._table.gang(self._gang.key)
+
+    def _pause_while_open(self, item: GangItem, domain: Domain) -> None:
+        """Until the round may be over, or another member may have died. Every member reads while it waits, and the
+        gang's item grows with them: so it reads the domain's, which takes one read unit."""
+        members = len(item.intents)
+        longest = max(LAST_POLL_SECONDS, members / READS_A_SECOND)
+        look_at = self._wall() + max(TAKEOVER_SECONDS, members**2 * MEMBER_READ_UNITS / READS_A_SECOND)
+        while self._has_time() and self._wall() < look_at:
+            self._sleep(self._pause)
+            self._pause = min(longest, 1.5 * self._pause)
+            # The domain is closed before the shares are held one by one.
+            if item.state is not GangState.OPEN or not self._table.domain().holds(self._gang.key, domain.fence):
+                return
 
     def _is_complete(self, item: GangItem | None) -> bool:
         return item is not None and item.state is GangState.OPEN and len(item.waiting(self._wall())) >= item.minimum

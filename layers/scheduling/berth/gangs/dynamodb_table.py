@@ -1,7 +1,9 @@
 """The table of gangs in DynamoDB: a partition of the ledger's table. Timeouts and retries are those of the client.
 
-Cost: a member's intent is one UpdateItem on the gang's item, whose size grows by about 200 bytes a member. A commit
-writes each node's item and the two of the gang at double write units.
+Cost: a member's intent is one UpdateItem on the gang's item, whose size grows by about 230 bytes a member. So all
+members together write n²/9 kB, and a table gives one item 1,000 write units a second: 140 members take 2.5 s, 450 take
+25 s. A member that waits reads the domain's item, one read unit each time. A commit writes each node's item and the two
+of the gang at double write units.
 """
 
 from __future__ import annotations
