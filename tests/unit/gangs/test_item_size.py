@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -34,6 +35,12 @@ def committed(count: int, *, pod: int, node: int, demands: tuple[Demand, ...]) -
     return gang(members, state=GangState.COMMITTED, minimum=count, at=AT, reason="r" * 500)
 
 
+def size_of(item: GangItem) -> int:
+    """Bytes."""
+    found: Any = gang_item(item)
+    return item_size(found)
+
+
 SHAPES = [
     pytest.param(16, 44, (), id="nothing counted"),
     pytest.param(16, 44, (Demand(MEMORY, 8_000),), id="a device"),
@@ -45,13 +52,13 @@ LONGEST = pytest.param(253, 253, (Demand(MEMORY, 10**15), Demand(LICENCE, 10**15
 @pytest.mark.parametrize(("pod", "node", "demands"), SHAPES)
 def test_item_holds_1000_members(pod: int, node: int, demands: tuple[Demand, ...]) -> None:
     assert MEMBERS_BYTES // member_bytes(member(0, pod=pod, node=node, demands=demands)) >= 1_000
-    assert item_size(gang_item(committed(1_000, pod=pod, node=node, demands=demands))) <= MAX_ITEM
+    assert size_of(committed(1_000, pod=pod, node=node, demands=demands)) <= MAX_ITEM
 
 
 @pytest.mark.parametrize(("pod", "node", "demands"), [*SHAPES, LONGEST])
 def test_as_many_members_as_are_let_in_fit_into_an_item(pod: int, node: int, demands: tuple[Demand, ...]) -> None:
     most = MEMBERS_BYTES // member_bytes(member(0, pod=pod, node=node, demands=demands))
-    size = item_size(gang_item(committed(most, pod=pod, node=node, demands=demands)))
+    size = size_of(committed(most, pod=pod, node=node, demands=demands))
     assert 0.75 * MAX_ITEM <= size <= MAX_ITEM
 
 
