@@ -26,7 +26,7 @@ COMMANDS = {
         "berth_cli.certificates.command", "Create, rotate, revoke and publish client certificates."
     ),
     "config": _Command("berth_cli.config.command", "Check, apply and roll back configurations."),
-    "demo": _Command("berth_cli.demo.command", "Run three policies on small clusters and show where each pod goes."),
+    "demo": _Command("berth_cli.demo.command", "Run four policies on small clusters and show where each pod goes."),
     "doctor": _Command("berth_cli.doctor.command", "Check an installation, with a remedy for each problem."),
     "explain": _Command(
         "berth_cli.explain.command", "Explain where a pod is, why it is pending, and what would place it."

@@ -18,6 +18,10 @@ OUTCOMES = [
     "api-19 is Pending: 0/15 nodes are available: "
     "6 node(s) were reserved for pods that ask for their resources, 9 Insufficient cpu.",
     "log-agent-1 runs on gpu-1",
+    *[f"train-{number} is Pending: 0/3 nodes are available: 3 gang does not fit." for number in (1, 2, 3, 4)],
+    "berth gangs list: ml/train needs 4 x 8 nvidia.com/gpu, there is room for 3 on 3 nodes",
+    "notebook runs on gpu-node-1",
+    "all 4 pods of ml/train run: on gpu-node-1, gpu-node-2, gpu-node-3, gpu-node-4",
     "inference-10 is Pending: 0/3 nodes are available: 3 Insufficient example.com/gpu-memory.",
     "inference-11 is Pending: 0/3 nodes are available: 3 Insufficient example.com/gpu-memory.",
     "10 pods run; the ledger knows the reserved amounts before the node cache does",

@@ -1,1 +1,1 @@
-"""`berth demo`: three policies on small clusters, through the HTTP server of `berth serve`."""
+"""`berth demo`: four policies on small clusters, through the HTTP server of `berth serve`."""

@@ -1,35 +1,38 @@
-"""`berth demo`: run three scenarios against one local server. Each scenario writes the cluster dump it needs."""
+"""`berth demo`: run four scenarios against one local server. Each scenario writes the cluster dump it needs."""
 
 from __future__ import annotations
 
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 import click
 from rich.console import Console
 
-from berth_cli.demo import counted_resources, label_priority, resource_segregation
+from berth_cli.demo import counted_resources, gangs, label_priority, resource_segregation
 from berth_cli.demo.extender_client import ExtenderClient, ExtenderFailed
 from berth_cli.demo.view import View
+from berth_cli.running_server import running_document
+from berth_cli.scheduler_config.tls_config import TLSFiles
 from berth_cli.serve import local_stack, server
 from berth_cli.serve.watcher_thread import watcher_thread
 
 
 @click.command(epilog="Example: berth demo | less")
 def demo() -> None:
-    """Run three policies on small clusters and show where each pod goes.
+    """Run four policies on small clusters and show where each pod goes.
 
     label-priority: the value of a node label is the node's score. resource-segregation: nodes with GPUs accept only
-    pods that request GPUs. managed-resources: GPU memory is allocated without overcommit. The demo needs no AWS
-    account, no cluster and no Docker. Every step calls the extender's HTTP API as kube-scheduler does. Exit status: 0
-    finished, 1 the extender failed.
+    pods that request GPUs. gangs: the pods of a job are placed all or none. managed-resources: GPU memory is allocated
+    without overcommit. The demo needs no AWS account, no cluster and no Docker. Every step calls the extender's HTTP
+    API as kube-scheduler does. Exit status: 0 finished, 1 the extender failed.
     """
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         dump = Path(folder) / "cluster.json"
         cluster = label_priority.labelled_cluster(dump)
-        configuration = counted_resources.configuration(resource_segregation.PROFILES)
+        configuration = counted_resources.configuration({**resource_segregation.PROFILES, **gangs.PROFILES})
         source = local_stack.dump_environment(dump)
         store = local_stack.memory_store(configuration, source)
         stack = local_stack.start(configuration, source, store=store)
@@ -37,12 +40,19 @@ def demo() -> None:
         listener = server.listen("127.0.0.1", 0)
         with server.serve_in_thread(stack.gateway, listener):
             view = View(Console())
-            extender = ExtenderClient(f"http://127.0.0.1:{listener.getsockname()[1]}/scheduler")
+            url = f"http://127.0.0.1:{listener.getsockname()[1]}/scheduler"
+            extender = ExtenderClient(url)
             try:
                 label_priority.run(cluster, extender, stack.run_watcher_once, view)
                 resource_segregation.run(dump, extender, stack.run_watcher_once, view)
+                gangs.run(dump, extender, stack.run_watcher_once, partial(_why_gang_waits, url), view)
                 with watcher_thread(stack.run_watcher):
                     counted_resources.run(dump, extender, view, store.ledger)
             except ExtenderFailed as error:
                 raise click.ClickException(str(error)) from error
     view.footer(f"\nFinished in {time.monotonic() - started:.1f} s. To connect your own scheduler: berth serve --help")
+
+
+def _why_gang_waits(url: str, gang: str) -> str:
+    gangs_of_server = running_document(url, TLSFiles(None, None, None), "gangs")["gangs"]
+    return next(f"{gang} {each['waitsFor']}" for each in gangs_of_server if each["gang"] == gang)

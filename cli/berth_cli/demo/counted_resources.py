@@ -1,4 +1,4 @@
-"""Scenario 3, managed-resources: memory of three GPUs, which the scheduler ignores and Berth counts.
+"""Scenario 4, managed-resources: memory of three GPUs, which the scheduler ignores and Berth counts.
 
 Cluster and pods are those of examples/counted-resources. The pods are bound faster than the watcher publishes, so only
 the ledger knows which amounts are reserved.
@@ -15,6 +15,7 @@ from berth.reservations.ledger.table import LedgerTable
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.fields.reading import Object, read_object
 from berth.scheduling.framework.shipped_profiles import LABEL_PRIORITY
+from berth.scheduling.gangs.gang import GangsConfiguration
 from berth_cli.cluster_files.admission import PriorityClasses
 from berth_cli.cluster_files.documents import parse_objects
 from berth_cli.cluster_files.manifests import read_manifests
@@ -40,9 +41,10 @@ Occupants = Mapping[str, Sequence[str]]
 
 
 def configuration(others: Mapping[str, str]) -> BerthConfiguration:
-    """The example's counted resources, and the profiles of the other scenarios by scheduler name."""
+    """The example's counted resources, gangs, and the profiles of the other scenarios by scheduler name."""
     example = load_configuration(EXAMPLE / "configuration.yaml", None)
-    return example.model_copy(update={"profile": LABEL_PRIORITY, "profiles": {**PROFILES, **others}})
+    profiles = {"profile": LABEL_PRIORITY, "profiles": {**PROFILES, **others}}
+    return example.model_copy(update={**profiles, "gangs": GangsConfiguration(enabled=True)})
 
 
 def run(path: Path, client: ExtenderClient, view: View, table: LedgerTable) -> None:

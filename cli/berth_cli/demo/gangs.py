@@ -1,0 +1,83 @@
+"""Scenario 3, gangs: a training job of four pods, which needs four nodes, on three of them and then on four."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from berth.scheduling.framework.shipped_profiles import FULL
+from berth_cli.demo.cluster_dump import write_dump
+from berth_cli.demo.extender_client import ExtenderClient, ExtenderFailed
+from berth_cli.demo.scheduler import PendingPod, Placement, Scheduler
+from berth_cli.demo.view import View
+
+# The pods of this scenario name their own scheduler: one server has a profile for each scenario.
+SCHEDULER = "gang-scheduler"
+PROFILES = {SCHEDULER: FULL}
+
+NAMESPACE, GANG, SIZE = "ml", "train", 4
+GPU = "nvidia.com/gpu"
+
+WhyGangWaits = Callable[[str], str]
+"""What `berth gangs list` says of this gang."""
+
+
+def run(
+    path: Path, client: ExtenderClient, run_watcher: Callable[[], object], why_waits: WhyGangWaits, view: View
+) -> None:
+    """`path`: the dump that the watcher reads. `run_watcher`: publishes the changed cluster. Raises ExtenderFailed."""
+    members = [_pod(f"{GANG}-{number}", {GPU: "8"}, is_member=True) for number in range(1, SIZE + 1)]
+    notebook = _pod("notebook", {"cpu": "4"})
+
+    view.heading("A job of 4 pods with 8 GPUs each, and 3 nodes with 8 GPUs: no pod of it runs, others do")
+    names = _publish(path, 3, [*members, notebook], run_watcher)
+    for member in members:
+        filtered = client.filter(member.manifest, names)
+        view.pending(f"{member.name} is Pending: {Placement('', filtered.names, filtered.unresolvable).event()}")
+    view.pending(f"berth gangs list: {why_waits(f'{NAMESPACE}/{GANG}')}")
+    placement = Scheduler(client).schedule(notebook, names)
+    view.success(f"notebook runs on {placement.node}")
+
+    view.heading("A fourth node comes: each pod of the job gets a node, and bind lets all of them pass at once")
+    names = _publish(path, SIZE, members, run_watcher)
+    chosen = {member.name: client.filter(member.manifest, names).names for member in members}
+    with ThreadPoolExecutor(SIZE) as binds:
+        # As kube-scheduler's binds: each waits for the others.
+        list(binds.map(lambda member: _bind(client, member, chosen[member.name]), members))
+    nodes = sorted(found[0] for found in chosen.values())
+    view.success(f"all {SIZE} pods of {NAMESPACE}/{GANG} run: on {', '.join(nodes)}")
+
+
+def _bind(client: ExtenderClient, pod: PendingPod, nodes: list[str]) -> None:
+    if not nodes:
+        raise ExtenderFailed(f"{pod.name} has no place")
+    client.bind(pod.namespace, pod.name, pod.uid, nodes[0])
+
+
+def _publish(path: Path, nodes: int, pods: list[PendingPod], run_watcher: Callable[[], object]) -> list[str]:
+    """The names of the nodes."""
+    allocatable = {"cpu": "96", "memory": "1Ti", "pods": "110", GPU: "8"}
+    names = [f"gpu-node-{number}" for number in range(1, nodes + 1)]
+    found: list[Mapping[str, object]] = [
+        {"kind": "Node", "metadata": {"name": name, "labels": {}}, "status": {"allocatable": allocatable}}
+        for name in names
+    ]
+    write_dump(path, [*found, *(pod.manifest for pod in pods)])
+    run_watcher()
+    return names
+
+
+def _pod(name: str, requests: Mapping[str, str], *, is_member: bool = False) -> PendingPod:
+    annotations = {"berth.dev/gang": GANG, "berth.dev/gang-size": str(SIZE)} if is_member else {}
+    uid = f"uid-of-{name}"
+    manifest = {
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": NAMESPACE, "uid": uid, "annotations": annotations},
+        "spec": {
+            "schedulerName": SCHEDULER,
+            "containers": [{"name": "main", "image": "main", "resources": {"requests": dict(requests)}}],
+        },
+        "status": {},
+    }
+    return PendingPod(name, NAMESPACE, uid, manifest)
