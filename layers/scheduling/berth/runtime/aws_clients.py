@@ -5,18 +5,57 @@ boto3 would give the same clients, and would import its resources and S3 transfe
 
 from __future__ import annotations
 
+import gzip
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+import orjson
 from botocore.config import Config
+from botocore.loaders import JSONFileLoader, Loader
 from botocore.session import Session
 
 if TYPE_CHECKING:
+    from botocore.credentials import Credentials
     from mypy_boto3_dynamodb.client import DynamoDBClient
     from mypy_boto3_secretsmanager.client import SecretsManagerClient
     from mypy_boto3_ssm.client import SSMClient
 
-SESSION = Session()
+SERVICES = ["codedeploy", "dynamodb", "lambda", "secretsmanager", "ssm"]
+"""Those that a client may be asked for here."""
+
+
+class _Files(JSONFileLoader):
+    """Botocore's descriptions of services and endpoints, a megabyte of JSON for the first client. orjson decodes it in
+    a fifth of the time."""
+
+    def load_file(self, file_path: str) -> Any:
+        for name, open_file in ((f"{file_path}.json", open), (f"{file_path}.json.gz", gzip.open)):
+            with suppress(FileNotFoundError), open_file(name, "rb") as file:
+                return orjson.loads(file.read())
+        return None
+
+
+class _Descriptions(Loader):
+    """Botocore's loader looks into the folders of all its services, 400 of them, to find that one is there."""
+
+    def list_available_services(self, type_name: str) -> list[str]:
+        return SERVICES
+
+
+def new_session() -> Session:
+    """A session that creates its first client in half of the time."""
+    session = Session()
+    session.register_component("data_loader", _Descriptions(file_loader=_Files()))
+    return session
+
+
+SESSION = new_session()
 """Reads files, credentials and region when the first client is created."""
+
+
+def aws_credentials() -> Credentials | None:
+    """Those of the session; they renew themselves."""
+    return SESSION.get_credentials()
 
 
 @overload

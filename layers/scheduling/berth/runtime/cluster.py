@@ -14,8 +14,6 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from botocore.session import Session
-
 from berth.cluster.api_server.access import Access, Server
 from berth.cluster.api_server.client import ApiServer
 from berth.cluster.api_server.eks import EksSettings, from_eks
@@ -24,7 +22,7 @@ from berth.cluster.kubernetes_binder import KubernetesBinder
 from berth.cluster.kubernetes_ledger_lease import KubernetesLedgerLease
 from berth.nodecache.feed.cluster import Cluster, ClusterUnavailable
 from berth.runtime.adapters import CALLS
-from berth.runtime.aws_clients import aws_client
+from berth.runtime.aws_clients import aws_client, aws_credentials
 from berth.runtime.settings import ClusterSettings, WatcherMode
 from berth.scheduling.configuration.node_cache import WakeUp
 
@@ -186,7 +184,7 @@ def _server(settings: ClusterSettings) -> Callable[[], Server]:
         )
     except ValueError as error:
         raise ClusterUnavailable(f"{error}; see the output of aws eks describe-cluster") from error
-    return partial(from_eks, eks, Session().get_credentials, time.time)
+    return partial(from_eks, eks, aws_credentials, time.time)
 
 
 def _of_kubeconfig(file: Path | None, secret: str) -> Callable[[], Server]:
