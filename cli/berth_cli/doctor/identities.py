@@ -6,11 +6,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import boto3
 
 from berth.cluster.api_server import kubeconfig
+from berth.cluster.api_server.access import Server
 from berth.cluster.api_server.client import ApiServer
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth_cli.deployed_stack import CLIENT_CONFIG, DeployedStack
@@ -19,9 +19,6 @@ from berth_cli.doctor.access.cluster import ClusterAccess, Subject
 from berth_cli.doctor.access.kubernetes_cluster import KubernetesAccess, SubjectAccess, parse_subject
 from berth_cli.doctor.findings import CheckName, failed, skipped
 from berth_cli.doctor.options import InputErrors, Options
-
-if TYPE_CHECKING:
-    from kubernetes.client import Configuration
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +102,6 @@ def _secret_access(
         return None
 
 
-def _kubernetes(configuration: Configuration, timeout: float, subject: Subject | None = None) -> ClusterAccess:
-    api = ApiServer(configuration, time.monotonic)
+def _kubernetes(server: Server, timeout: float, subject: Subject | None = None) -> ClusterAccess:
+    api = ApiServer(server, time.monotonic)
     return KubernetesAccess(api, timeout) if subject is None else SubjectAccess(api, timeout, subject)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 
 from berth.scheduling.plugins.registry import REGISTRY
 from tests.builders.function_process import KEYS, run
+from tests.builders.kubeconfigs import kubeconfig_for
 from tests.conftest import PROJECT
 
 pytestmark = pytest.mark.long
@@ -101,9 +103,24 @@ def test_bind_on_eks_imports_neither_kubernetes_client_nor_parts_of_the_watcher(
     assert modules & PLUGINS == set()
 
 
-def test_bind_imports_kubernetes_client_for_kubeconfig_while_it_starts() -> None:
+CONNECT = """
+import os, sys
+from berth.runtime.cluster import connect
+from berth.runtime.settings import ClusterSettings
+assert connect(ClusterSettings.from_environ(os.environ)).binder
+print(*sys.modules.keys(), sep="\\n")
+"""
+
+
+def test_kubeconfig_with_a_token_needs_no_kubernetes_client(tmp_path: Path) -> None:
+    file = str(kubeconfig_for("https://127.0.0.1:9", tmp_path))
+    modules = set(run("-c", CONNECT, BERTH_KUBECONFIG_SECRET="", BERTH_KUBECONFIG=file))
+    assert packages(modules) - EVERY_FUNCTION <= {"yaml", "cython_runtime"}
+
+
+def test_bind_imports_what_reads_a_kubeconfig_while_it_starts() -> None:
     """SnapStart's snapshot has it then."""
-    assert "kubernetes" in packages(imported("bind"))
+    assert "berth.cluster.api_server.kubeconfig" in imported("bind")
 
 
 PLUGINS = {type(found.plugin(found.args())).__module__ for found in REGISTRY.values()}

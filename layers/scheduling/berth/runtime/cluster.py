@@ -1,7 +1,7 @@
 """The cluster that the settings name.
 
-Only for functions that have the layer with the Kubernetes client, which a kubeconfig needs. What only the watcher does,
-and what a dump needs, is imported where it is asked for: bind starts without it.
+Only for functions that have the layer with the Kubernetes client, which some kubeconfigs need. What only the watcher
+does, and what a dump needs, is imported where it is asked for: bind starts without it.
 """
 
 from __future__ import annotations
@@ -157,8 +157,8 @@ class DumpConnection(Connection):
         return None
 
 
-def import_kubernetes_client(settings: ClusterSettings) -> None:
-    """Import what a kubeconfig needs, if there is one. While a function starts: then SnapStart's snapshot has it."""
+def import_kubeconfig(settings: ClusterSettings) -> None:
+    """Import what reads a kubeconfig, if there is one. While a function starts: then SnapStart's snapshot has it."""
     if settings.kubeconfig is not None or settings.kubeconfig_secret:
         from berth.cluster.api_server import kubeconfig  # noqa: F401
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import orjson
 import pytest
+from berth_cli.simulate.documents import InvalidInput
 
 from berth.nodecache.feed.changes import Change
 from berth_cli.recording.format import (
@@ -22,7 +23,6 @@ from berth_cli.recording.format import (
     Truncated,
     read_recording,
 )
-from berth_cli.simulate.documents import InvalidInput
 
 HEADER = Header(1_800_000_000.0, "1.2.3")
 STATE = State(4, [Change("nodes", "a", {"metadata": {"name": "a"}}), Change("nodes", "b", None)], is_whole=True)

@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from berth_cli.simulate.documents import InvalidInput
 from click.testing import CliRunner
 
 from berth.reservations.ledger.entry import OpenReservation, PodKey
@@ -20,7 +21,6 @@ from berth_cli.policy.diff.policy_diff import MOVED, NEWLY_PENDING
 from berth_cli.recording.format import DecisionLine, read_recording
 from berth_cli.recording.judgement import diff_recording
 from berth_cli.recording.replay import RecordedDecisions, Replayed, replay
-from berth_cli.simulate.documents import InvalidInput
 from tests.builders.nodes import PRIORITY, node_with
 from tests.builders.pods import pod_object, pod_with
 from tests.builders.requests import cache_mode, full_mode

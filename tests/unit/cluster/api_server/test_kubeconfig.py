@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import base64
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import boto3
 import pytest
 import yaml
 from botocore.stub import Stubber
+from kubernetes.client import Configuration
+from kubernetes.config import load_kube_config_from_dict
 
 from berth.cluster.api_server import kubeconfig
+from berth.cluster.api_server.access import authorization
+from berth.cluster.api_server.bearer import BearerServer
+from berth.cluster.api_server.connections import Connections
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from tests.builders.certificates import self_signed
 from tests.builders.kubeconfigs import kubeconfig as a_kubeconfig
@@ -21,6 +26,8 @@ if TYPE_CHECKING:
     from mypy_boto3_secretsmanager.client import SecretsManagerClient
 
 SECRET = "s3cr3t-t0k3n"
+PEM = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
+CERTIFICATE = base64.b64encode(PEM.encode()).decode()
 
 
 def written(directory: Path, text: str) -> Path:
@@ -35,10 +42,55 @@ def _content(path: str | None) -> bytes:
 
 
 def test_reads_server_and_user_from_file(tmp_path: Path) -> None:
-    configuration = kubeconfig.from_file(kubeconfig_for("https://10.0.0.1:6443", tmp_path))
-    assert configuration.host == "https://10.0.0.1:6443"
-    assert configuration.get_api_key_with_prefix("BearerToken", "authorization") == "Bearer token-1"
-    assert configuration.verify_ssl is True
+    server = kubeconfig.from_file(kubeconfig_for("https://10.0.0.1:6443", tmp_path))
+    assert server.host == "https://10.0.0.1:6443"
+    assert authorization(server) == {"Authorization": "Bearer token-1"}
+
+
+def _document(**changed: object) -> dict[str, object]:
+    return a_kubeconfig("https://10.0.0.1:6443/", {"token": "token-1\n"}) | changed
+
+
+def _user(**fields: object) -> dict[str, object]:
+    return {"users": [{"name": "berth", "user": fields}]}
+
+
+def _cluster(**fields: object) -> dict[str, object]:
+    return {"clusters": [{"name": "here", "cluster": {"server": "https://10.0.0.1:6443", **fields}}]}
+
+
+@pytest.mark.parametrize(
+    ("changed", "needs_client"),
+    [
+        pytest.param({}, False, id="an address and a token"),
+        pytest.param(_cluster(**{"certificate-authority-data": CERTIFICATE}), False, id="and an authority"),
+        pytest.param(_cluster(**{"certificate-authority-data": ""}), True, id="an empty authority"),
+        pytest.param(_cluster(**{"tls-server-name": "api.example"}), True, id="another name of the server"),
+        pytest.param(_cluster(**{"proxy-url": "https://proxy.example"}), True, id="a proxy"),
+        pytest.param(_user(username="a", password="b"), True, id="a password"),
+        pytest.param(_user(token="t", username="a", password="b"), True, id="a password beside the token"),
+        pytest.param(
+            {"users": [{"name": name, "user": {"token": name}} for name in ("berth", "other")]}, True, id="two users"
+        ),
+    ],
+)
+def test_takes_what_the_client_takes_and_imports_it_for_more_than_a_token(
+    changed: dict[str, object], needs_client: bool, tmp_path: Path
+) -> None:
+    document = _document(**changed)
+    server = kubeconfig.from_file(written(tmp_path, yaml.safe_dump(document)))
+    known = Configuration()
+    load_kube_config_from_dict(document, client_configuration=known, persist_config=False)  # type: ignore[no-untyped-call]
+    assert isinstance(server, BearerServer) is not needs_client
+    assert server.host == known.host
+    assert authorization(server) == authorization(known)
+    given, wanted = Connections().pool(server).connection_pool_kw, Connections().pool(known).connection_pool_kw
+    assert given["cert_reqs"] == wanted["cert_reqs"]
+    assert _authority(given) == _authority(wanted)
+
+
+def _authority(pool: dict[str, Any]) -> str | None:
+    return Path(pool["ca_certs"]).read_text() if pool.get("ca_certs") else pool.get("ca_cert_data")
 
 
 def test_resolves_paths_relative_to_file(tmp_path: Path) -> None:
@@ -49,6 +101,7 @@ def test_resolves_paths_relative_to_file(tmp_path: Path) -> None:
         **{"certificate-authority": certificate.name},
     )
     configuration = kubeconfig.from_file(written(tmp_path, yaml.safe_dump(document)))
+    assert isinstance(configuration, Configuration)
     assert _content(configuration.ssl_ca_cert) == certificate.read_bytes()
     assert _content(configuration.cert_file) == certificate.read_bytes()
     assert _content(configuration.key_file) == key.read_bytes()
@@ -142,8 +195,8 @@ def _exec(*command: str) -> dict[str, object]:
 def test_gets_token_from_exec_plugin(tmp_path: Path) -> None:
     credential = '{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {"token": "t"}}'
     document = a_kubeconfig("https://h", _exec("echo", credential))
-    configuration = kubeconfig.from_file(written(tmp_path, yaml.safe_dump(document)))
-    assert configuration.get_api_key_with_prefix("BearerToken", "authorization") == "Bearer t"
+    server = kubeconfig.from_file(written(tmp_path, yaml.safe_dump(document)))
+    assert authorization(server) == {"Authorization": "Bearer t"}
 
 
 @pytest.mark.parametrize(
@@ -160,9 +213,6 @@ def test_reports_exec_plugin_without_credentials_instead_of_calling_anonymously(
     path = written(tmp_path, yaml.safe_dump(a_kubeconfig("https://h", _exec(*command))))
     with pytest.raises(ClusterUnavailable, match="its exec plugin gave no credentials"):
         kubeconfig.from_file(path)
-
-
-AUTHORITY = base64.b64encode(b"PEM").decode()
 
 
 def secret_with(document: dict[str, object]) -> SecretsManagerClient:
@@ -254,11 +304,12 @@ def test_rejects_secret_when_current_context_is_missing() -> None:
 
 def test_ignores_users_of_other_contexts_in_a_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    document = a_kubeconfig("https://h", {"token": SECRET}, **{"certificate-authority-data": AUTHORITY})
+    document = a_kubeconfig("https://h", {"token": SECRET}, **{"certificate-authority-data": CERTIFICATE})
     document["users"] = [*cast(list[object], document["users"]), {"name": "other", "user": _exec("touch", "RAN")}]
-    configuration = kubeconfig.from_secret(secret_with(document), "berth/cluster")
-    assert configuration.get_api_key_with_prefix("BearerToken", "authorization") == f"Bearer {SECRET}"
-    assert _content(configuration.ssl_ca_cert) == b"PEM"
+    server = kubeconfig.from_secret(secret_with(document), "berth/cluster")
+    assert authorization(server) == {"Authorization": f"Bearer {SECRET}"}
+    assert isinstance(server, BearerServer)
+    assert server.authority == PEM
     assert not (tmp_path / "RAN").exists()
 
 

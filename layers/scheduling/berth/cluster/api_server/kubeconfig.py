@@ -7,21 +7,24 @@ server is https and is verified. Messages name cause and remedy, and quote no pa
 
 from __future__ import annotations
 
+import base64
+import binascii
 import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 import yaml
 from botocore.exceptions import BotoCoreError, ClientError
-from kubernetes.client import Configuration
-from kubernetes.config import ConfigException, load_kube_config_from_dict
 
+from berth.cluster.api_server.access import Server
+from berth.cluster.api_server.bearer import BearerServer
 from berth.nodecache.feed.cluster import ClusterUnavailable
 
 if TYPE_CHECKING:
+    from kubernetes.client import Configuration
     from mypy_boto3_secretsmanager.client import SecretsManagerClient
 
 
@@ -32,7 +35,7 @@ USER_FIELDS = frozenset({"token", "client-certificate-data", "client-key-data"})
 """What a secret may say of the user."""
 
 
-def from_file(path: Path) -> Configuration:
+def from_file(path: Path) -> Server:
     """Exec plugins and files are used as kubectl uses them. Raises ClusterUnavailable."""
     try:
         text = path.read_text()
@@ -43,17 +46,17 @@ def from_file(path: Path) -> Configuration:
     where = f"kubeconfig {path}"
     document = _document(text, where)
     _resolve_paths(document, path.parent)
-    return _configuration(document, where)
+    return _server(document, where)
 
 
-def from_secret(client: SecretsManagerClient, secret_id: str) -> Configuration:
+def from_secret(client: SecretsManagerClient, secret_id: str) -> Server:
     """Only `CLUSTER_FIELDS` and `USER_FIELDS` of the current context are taken. Raises ClusterUnavailable."""
     where = "the kubeconfig secret"
     try:
         text = client.get_secret_value(SecretId=secret_id).get("SecretString", "")
     except (ClientError, BotoCoreError) as error:
         raise ClusterUnavailable(f"{where} cannot be read: {error}") from error
-    return _configuration(_data_only(_document(text, where), where), where)
+    return _server(_data_only(_document(text, where), where), where)
 
 
 def _document(text: str, where: str) -> dict[str, object]:
@@ -106,7 +109,63 @@ def _refuse_other_fields(fields: Mapping[str, object], allowed: frozenset[str], 
 _UNVERIFIED = "{where} has insecure-skip-tls-verify; Berth always verifies: set certificate-authority-data instead"
 
 
+def _server(document: dict[str, object], where: str) -> Server:
+    server = _token_server(document)
+    if server is None:
+        return _configuration(document, where)
+    _refuse_server(server.host, where)
+    return server
+
+
+def _token_server(document: dict[str, object]) -> BearerServer | None:
+    """For a kubeconfig of one context that has an address, a token and perhaps an authority, and nothing else. None for
+    all others, also for wrong ones: the Kubernetes client says what is wrong."""
+    context, cluster, user = (_only(document, f"{entry}s", entry) for entry in ("context", "cluster", "user"))
+    if document.get("current-context") != context.name:
+        return None
+    if (context.fields.get("cluster"), context.fields.get("user")) != (cluster.name, user.name):
+        return None
+    host, token = cluster.fields.get("server"), user.fields.get("token")
+    if cluster.fields.keys() - CLUSTER_FIELDS or user.fields.keys() != {"token"}:
+        return None
+    if not isinstance(host, str) or not host or not isinstance(token, str) or not token:
+        return None
+    authority = None
+    if "certificate-authority-data" in cluster.fields:
+        authority = _certificates(cluster.fields["certificate-authority-data"])
+        if authority is None:
+            return None
+    return BearerServer(host.rstrip("/"), authority, token.strip)
+
+
+def _certificates(data: object) -> str | None:
+    """As PEM; None for what is none."""
+    try:
+        text = base64.b64decode(data).decode("ascii") if isinstance(data, str) else ""
+    except (binascii.Error, UnicodeDecodeError):
+        return None
+    return text if "-----BEGIN CERTIFICATE-----" in text else None
+
+
+class _Entry(NamedTuple):
+    name: object
+    fields: dict[str, object]
+
+
+def _only(document: dict[str, object], section: str, entry: str) -> _Entry:
+    """The one entry of a section; one without fields where there are others, or none."""
+    listed = document.get(section)
+    found = _by_name(document, section, entry)
+    if not isinstance(listed, list) or len(listed) != 1 or not found:
+        return _Entry(None, {})
+    return _Entry(*next(iter(found.items())))
+
+
 def _configuration(document: dict[str, object], where: str) -> Configuration:
+    # Only here: most kubeconfigs of a function have a token.
+    from kubernetes.client import Configuration
+    from kubernetes.config import ConfigException, load_kube_config_from_dict
+
     configuration = Configuration()
     try:
         with _without_plugin_output():

@@ -19,7 +19,7 @@ from berth.nodecache.bounded_reads import BoundedReads, DeadlinePassed
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.nodecache.feed.table import TableUnavailable
 from berth.runtime.bind_adapters import BindAdapters, bind_adapters
-from berth.runtime.cluster import connect, import_kubernetes_client
+from berth.runtime.cluster import connect, import_kubeconfig
 from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
 from berth.runtime.settings import BindSettings
 
@@ -31,7 +31,7 @@ DEADLINE_PASSED = (
 
 def bind_endpoint(surroundings: EndpointSettings, settings: BindSettings) -> VerbEndpoint:
     """The endpoint that these settings describe. Building it reads nothing."""
-    import_kubernetes_client(settings)
+    import_kubeconfig(settings)
     handler = BindHandler(settings, bind_adapters(settings))
     return VerbEndpoint("bind", surroundings, handler.answer, failed, handler.warm_up)
 
