@@ -27,7 +27,7 @@ from berth_cli.explain.explanation import ReasonGroup, Verdict, reason_groups
 from berth_cli.explain.report import VERSION, reason_document, reasons_text, table
 from berth_cli.explain.rules import Rules
 from berth_cli.explain.target import Target
-from berth_cli.simulate.documents import InvalidInput
+from berth_cli.input_files import InvalidInput
 
 NOT_ENABLED = "the configuration does not enable gangs, so each pod is placed alone; give --config with gangs.enabled"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from berth_cli.output import Format, output_option, render
-from berth_cli.plugin.directory import plugins_option
+from berth_cli.plugin_options import plugins_option
 from berth_cli.policy.diff.report import document, markdown, table
 from berth_cli.recording import replay as replaying
 from berth_cli.recording.format import read_recording

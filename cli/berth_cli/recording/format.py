@@ -17,7 +17,7 @@ from typing import Any
 import orjson
 
 from berth.nodecache.feed.changes import Change
-from berth_cli.simulate.documents import InvalidInput
+from berth_cli.input_files import InvalidInput
 
 FORMAT = "berth-recording"
 VERSION = 1

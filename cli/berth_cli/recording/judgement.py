@@ -15,11 +15,11 @@ from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.input_files import InvalidInput
 from berth_cli.policy.diff.policy_diff import PolicyDiff, pods_text
 from berth_cli.recording.replay import RecordedDecision, RecordedDecisions
 from berth_cli.simulate.comparison.comparison import Cause, compare
 from berth_cli.simulate.comparison.run import Place, PlaceKind, PodName, Run, rules_of
-from berth_cli.simulate.documents import InvalidInput
 
 FILTERS = frozenset({"filter", "filter_onlyone"})
 

@@ -18,10 +18,10 @@ from berth.scheduling.objects import Pod
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.node_positions import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.input_files import InvalidInput
 from berth_cli.recording.digest import digest_of_scores, digest_of_verdicts
 from berth_cli.recording.format import AppliedPolicy, DecisionLine, Dropped, Header, Line, State, Truncated
 from berth_cli.recording.pods import assumed_pod, pod_of_object
-from berth_cli.simulate.documents import InvalidInput
 
 MOST_VERSIONS = 64
 """The last states are kept: threads of one server decide on neighbouring ones."""

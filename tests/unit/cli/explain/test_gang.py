@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
-from berth_cli.simulate.documents import InvalidInput
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.reason_code import ReasonCode
@@ -14,6 +13,7 @@ from berth_cli.explain.explanation import Verdict, explain_pod
 from berth_cli.explain.gang import explain_gang, gang_document, gang_text
 from berth_cli.explain.rules import Rules
 from berth_cli.explain.target import Target, read_target
+from berth_cli.input_files import InvalidInput
 from tests.builders.gangs import custom_group_object, member_object
 from tests.builders.nodes import node_with
 from tests.builders.planned import gang_configuration

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import orjson
 import pytest
-from berth_cli.simulate.documents import InvalidInput
 
 from berth.nodecache.feed.changes import Change
+from berth_cli.input_files import InvalidInput
 from berth_cli.recording.format import (
     AppliedPolicy,
     AssumedPodLine,

@@ -9,13 +9,13 @@ from random import Random
 from typing import Any
 
 import pytest
-from berth_cli.simulate.documents import InvalidInput
 from click.testing import CliRunner
 
 from berth.reservations.ledger.entry import OpenReservation, PodKey
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects.projection import compact_pod
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
+from berth_cli.input_files import InvalidInput
 from berth_cli.main import main
 from berth_cli.policy.diff.policy_diff import MOVED, NEWLY_PENDING
 from berth_cli.recording.format import DecisionLine, read_recording
