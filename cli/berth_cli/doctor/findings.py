@@ -123,17 +123,35 @@ def skipped(check: CheckName, message: str, remedy: str = "") -> Finding:
 
 def skip_effects(findings: Sequence[Finding]) -> list[Finding]:
     """Report each cause once: a finding that another one explains is skipped, and names the check of its cause."""
-    explained = {finding: _causes(finding, findings) for finding in findings}
-    roots = [finding for finding in findings if not explained[finding]]
+    causes = _reported_causes(findings)
     return [
-        skipped(finding.check, f"{finding.message}: see the check {(_causes(finding, roots) or causes)[0].check}")
-        if (causes := explained[finding])
+        skipped(finding.check, f"{finding.message}: see the check {causes[finding].check}")
+        if finding in causes
         else finding
         for finding in findings
     ]
 
 
-def _causes(effect: Finding, findings: Sequence[Finding]) -> list[Finding]:
-    if not effect.is_effect:
-        return []
-    return [each for each in findings if each.result is Result.FAILED and effect.check in each.explains]
+def _reported_causes(findings: Sequence[Finding]) -> dict[Finding, Finding]:
+    """By effect, a cause that is itself no effect. Of findings that explain each other, the first is the cause."""
+    causes: dict[Finding, Finding] = {}
+    roots = [finding for finding in findings if not any(_explains(each, finding) for each in findings)]
+    for root in [*roots, *findings]:
+        if root not in causes:
+            _collect_effects(root, root, findings, causes)
+    return causes
+
+
+def _collect_effects(
+    root: Finding, cause: Finding, findings: Sequence[Finding], causes: dict[Finding, Finding]
+) -> None:
+    for effect in findings:
+        if effect != root and effect not in causes and _explains(cause, effect):
+            causes[effect] = root
+            _collect_effects(root, effect, findings, causes)
+
+
+def _explains(cause: Finding, effect: Finding) -> bool:
+    """No check is its own cause."""
+    is_cause = cause.result is Result.FAILED and effect.check in cause.explains
+    return is_cause and effect.is_effect and effect.check != cause.check
