@@ -11,6 +11,7 @@ import click
 
 from berth_cli.output import Format, output_option, render
 from berth_cli.stack_options import REGION_HELP
+from berth_cli.tls_options import require_key_pair, tls_options
 
 if TYPE_CHECKING:
     from berth_cli.bench.measurement import Verb
@@ -60,9 +61,7 @@ _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 @click.option(
     "--pod", type=_FILE, help="Pod manifest (YAML or JSON) of the requests; default: a pod that requests nothing."
 )
-@click.option("--tls-client-cert", "certificate", type=_FILE, help="Client certificate (PEM).")
-@click.option("--tls-client-key", "key", type=_FILE, help="Private key of the client certificate (PEM).")
-@click.option("--ca", type=_FILE, help="CA of the server's certificate (PEM); default: the system's.")
+@tls_options()
 @click.option("--user", help="User of Basic credentials.")
 @click.option(
     "--password-from", metavar="SOURCE", help="Password source: a file, - for standard input, stack, or secret:NAME."
@@ -101,8 +100,7 @@ def bench(
     """
     if not (stack or url):
         raise click.UsageError("give --stack NAME or --url URL")
-    if (certificate is None) != (key is None):
-        raise click.UsageError("--tls-client-cert and --tls-client-key go together")
+    require_key_pair(certificate, key)
     # Imported here: the AWS and Kubernetes clients are slow to import, and a usage error must not wait for them.
     from berth_cli.bench import report as reports
     from berth_cli.bench.measurement import Plan, Verb, measure

@@ -12,6 +12,7 @@ import click
 from berth_cli.output import Format, output_option, render
 from berth_cli.plugin_options import plugins_option
 from berth_cli.stack_options import REGION_HELP
+from berth_cli.tls_options import require_key_pair
 
 INTERRUPTED = 130
 """Exit status of a shell for SIGINT: 128 + 2."""
@@ -119,8 +120,7 @@ def doctor(
         raise click.UsageError("--scheduler-configmap needs --kubeconfig FILE")
     if (watcher_user or binder_user) and not kubeconfig:
         raise click.UsageError("--watcher-user and --binder-user need --kubeconfig FILE of an administrator")
-    if (certificate is None) != (key is None):
-        raise click.UsageError("--tls-client-cert and --tls-client-key go together")
+    require_key_pair(certificate, key)
     # Imported here: the AWS and Kubernetes clients are slow to import, and a usage error must not wait for them.
     from berth_cli.doctor.checklist import checks
     from berth_cli.doctor.inputs import read_inputs

@@ -16,6 +16,7 @@ from berth_cli.output import Format, output_option, render
 from berth_cli.scheduler_config.tls_config import TLSFiles
 from berth_cli.simulate.policy_options import policy_options
 from berth_cli.stack_options import REGION_HELP
+from berth_cli.tls_options import tls_options
 
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
@@ -46,9 +47,7 @@ Exit status: 0 the pod is placed or can be placed, 1 it is pending, 2 usage erro
 @click.option("--table", help="Name of the cache table, instead of --stack.")
 @click.option("--region", help=REGION_HELP)
 @click.option("--url", help="urlPrefix of a berth serve, such as http://127.0.0.1:8080/scheduler: its last decisions.")
-@click.option("--tls-client-cert", "certificate", type=_FILE, help="With --url: client certificate (PEM).")
-@click.option("--tls-client-key", "key", type=_FILE, help="With --url: private key of the client certificate (PEM).")
-@click.option("--ca", type=_FILE, help="With --url: CA of the server's certificate (PEM); default: the system's.")
+@tls_options("--url")
 @policy_options
 @click.option("--node", help="Show every plugin's verdict and score for this node.")
 @click.option(

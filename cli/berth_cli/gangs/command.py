@@ -13,6 +13,7 @@ import click
 
 from berth_cli.output import Format, output_option, render
 from berth_cli.stack_options import require_stack_or_table, table_options
+from berth_cli.tls_options import require_key_pair, tls_options
 
 if TYPE_CHECKING:
     from berth.gangs.table import GangTable
@@ -63,9 +64,7 @@ class Source:
 def source_options(command: F) -> F:
     """The options that name a Source."""
     for decorate in (
-        click.option("--ca", type=_FILE, help="With --url: CA of the server's certificate (PEM); default: system's."),
-        click.option("--tls-client-key", "key", type=_FILE, help="With --url: key of the client certificate (PEM)."),
-        click.option("--tls-client-cert", "certificate", type=_FILE, help="With --url: client certificate (PEM)."),
+        tls_options("--url"),
         click.option("--url", help="urlPrefix of a berth serve, instead of --stack."),
         click.option("--config", type=_FILE, help="With --kubeconfig: the BerthConfiguration that enables gangs."),
         click.option("--kubeconfig", type=_FILE, help="Live cluster, instead of --stack: without gangs in bind."),
@@ -183,8 +182,7 @@ def _read(source: Source) -> Mapping[str, Any]:
         raise click.UsageError("--kubeconfig reads no table: give it without --stack and --table")
     if (source.kubeconfig is None) != (source.config is None):
         raise click.UsageError("--kubeconfig and --config go together: the document enables gangs")
-    if (source.certificate is None) != (source.key is None):
-        raise click.UsageError("--tls-client-cert and --tls-client-key go together")
+    require_key_pair(source.certificate, source.key)
     if source.url:
         return _of_server(source.url, source)
     if source.kubeconfig and source.config:

@@ -14,6 +14,7 @@ import click
 
 from berth_cli.output import Format, output_option, render
 from berth_cli.stack_options import require_stack_or_table, table_options
+from berth_cli.tls_options import require_key_pair, tls_options
 
 if TYPE_CHECKING:
     from berth.reservations.ledger.entry import NodeLedger
@@ -56,9 +57,7 @@ def reservations() -> None:
 @click.option("--kubeconfig", type=_FILE, help="Live cluster, instead of --stack: what its pods hold, with --config.")
 @click.option("--config", type=_FILE, help="With --kubeconfig: the BerthConfiguration that says what is counted.")
 @click.option("--url", help="urlPrefix of a berth serve, such as http://127.0.0.1:8080/scheduler, instead of --stack.")
-@click.option("--tls-client-cert", "certificate", type=_FILE, help="With --url: client certificate (PEM).")
-@click.option("--tls-client-key", "key", type=_FILE, help="With --url: private key of the client certificate (PEM).")
-@click.option("--ca", type=_FILE, help="With --url: CA of the server's certificate (PEM); default: the system's.")
+@tls_options("--url")
 @output_option()
 def list_(
     stack: str | None,
@@ -82,8 +81,7 @@ def list_(
     from berth_cli.reservations.report import node_warnings, rows_of, table_lines
 
     _require_one_source(has_table=bool(stack or table), kubeconfig=kubeconfig, config=config, url=url)
-    if (certificate is None) != (key is None):
-        raise click.UsageError("--tls-client-cert and --tls-client-key go together")
+    require_key_pair(certificate, key)
     if url:
         content = _of_server(url, certificate, key, ca)
     elif kubeconfig and config:

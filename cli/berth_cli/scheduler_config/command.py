@@ -31,6 +31,7 @@ from berth_cli.scheduler_config.notes import option_notes
 from berth_cli.scheduler_config.rendering import ExtenderAddress, render_configuration, second_scheduler
 from berth_cli.scheduler_config.second_scheduler import SecondScheduler
 from berth_cli.stack_options import REGION_HELP
+from berth_cli.tls_options import require_key_pair
 
 IMAGE = "registry.k8s.io/kube-scheduler:v1.36.3"
 # A Deployment name, short enough for the suffix in the names of its pods.
@@ -256,8 +257,7 @@ def scheduler_config(
 def _check_combinations(
     files: tls.TLSFiles, second: str | None, tls_data: bool, tls_secret: str | None, kubeconfig: str
 ) -> None:
-    if (files.certificate is None) != (files.key is None):
-        raise click.UsageError("--tls-client-cert and --tls-client-key go together")
+    require_key_pair(files.certificate, files.key)
     if tls_secret and files.certificate is not None:
         raise click.UsageError("--tls-secret and --tls-client-cert exclude each other")
     if second is None and tls_secret:

@@ -19,6 +19,7 @@ from berth_cli.explain.target import GONE_FROM_DUMP, Target, parse_name, read_ta
 from berth_cli.input_files import InvalidInput, display_name, read_input
 from berth_cli.scheduler_config.tls_config import TLSFiles
 from berth_cli.simulate.policy_options import read_policy
+from berth_cli.tls_options import require_key_pair
 
 NO_FILES = TLSFiles()
 TEMPLATE_KINDS = ("Node", "NodePool")
@@ -58,8 +59,7 @@ class Sources:
             raise click.UsageError("give --stack NAME or --url URL, not both: a stack has its records in its table")
         if not self.has_cluster and self.url is None:
             raise click.UsageError("give --cluster DUMP or --kubeconfig FILE, --stack NAME, or --url URL")
-        if (self.tls.certificate is None) != (self.tls.key is None):
-            raise click.UsageError("--tls-client-cert and --tls-client-key go together")
+        require_key_pair(self.tls.certificate, self.tls.key)
 
 
 @dataclass(frozen=True, slots=True)
