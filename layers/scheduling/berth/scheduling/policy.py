@@ -37,6 +37,7 @@ from berth.scheduling.preemption.victim_review import (
     Proposal,
     review_victims,
 )
+from berth.scheduling.profile_choice import ProfileChoice
 from berth.scheduling.snapshot.node_positions import NodeRefs
 from berth.scheduling.snapshot.parts import ALL_PARTS, NO_PARTS, NODES_AND_PODS, Parts
 from berth.scheduling.snapshot.snapshot import Snapshot
@@ -82,11 +83,8 @@ class Policy:
         self.profile = profile
         self.counting = counting
         self.gangs = gangs
-        self._planning_profiles = planning_profiles
         self._preemption, self._unresolvable = preemption, unresolvable
-        self._profiles = profiles
-        self._exemption = exemption
-        self._for_exempt_pods = {each.name: each.for_exempt_pods() for each in (profile, *profiles.values())}
+        self._profiles = ProfileChoice(profile, profiles, exemption, planning_profiles)
         self._evaluations = EvaluationCache(max_bytes=remembered_bytes)
         self._time_limited = TimeLimited(time_limit)
         self._reads_other_pods = any(each.reads_other_pods for each in self.all_profiles)
@@ -94,7 +92,7 @@ class Policy:
     @property
     def all_profiles(self) -> tuple[Profile, ...]:
         """Every profile that decides for some pod."""
-        return (self.profile, *self._profiles.values())
+        return self._profiles.all
 
     @property
     def reads(self) -> Parts:
@@ -107,8 +105,7 @@ class Policy:
 
     def profile_of(self, pod: Pod) -> Profile:
         """The profile that decides for this pod. For an exempt pod it has only the plugins that apply to such pods."""
-        profile = self._profile(pod)
-        return self._for_exempt_pods[profile.name] if self._exemption.covers(pod) else profile
+        return self._profiles.of(pod)
 
     def exempts(self, pod: Pod) -> bool:
         """Whether this pod passes every node, whatever the profile says.
@@ -116,7 +113,7 @@ class Policy:
         A plugin with `applies_to_exempt_pods` may still filter an exempt pod: bind refuses a pod whose counted
         resources are not there, exempt or not.
         """
-        return self._deciding_profile(pod) is None
+        return self._profiles.deciding(pod) is None
 
     def counts(self, pod: Pod) -> bool:
         """Whether the pod requests counted resources. Then the decision needs to know what is used."""
@@ -129,8 +126,7 @@ class Policy:
 
     def planning_profile(self, pod: Pod) -> Profile:
         """The profile by which members of gangs get their places."""
-        profile = self._profile(pod)
-        return self._planning_profiles.get(profile.name, profile)
+        return self._profiles.for_planning(pod)
 
     @cached_property
     def _gang_planner(self) -> GangPlanner:
@@ -141,7 +137,7 @@ class Policy:
 
     def plans(self, pod: Pod) -> bool:
         """Whether the pod names a gang. Then the decision needs to know which gangs are open."""
-        return self.gangs.enabled and names_gang(pod) and not self._exemption.covers(pod)
+        return self.gangs.enabled and names_gang(pod) and not self._profiles.is_exempt(pod)
 
     def gang_of(self, pod: Pod, snapshot: Snapshot) -> Gang | None:
         """The gang that the pod is placed with; None for a pod that is placed alone."""
@@ -185,7 +181,7 @@ class Policy:
             planned = self._planned(pod, nodes, snapshot, seconds_left, open_gangs)
             if planned is not None:
                 return planned
-        profile = self._deciding_profile(pod)
+        profile = self._profiles.deciding(pod)
         if profile is None:
             return Feasibility(nodes.names, exempt=True)
         snapshot = _seen_by(profile, pod, snapshot)
@@ -214,7 +210,7 @@ class Policy:
             planned = self._planned(pod, nodes, snapshot, seconds_left, open_gangs)
             if planned is not None:
                 return planned._replace(feasible=planned.feasible[:1])
-        profile = self._deciding_profile(pod)
+        profile = self._profiles.deciding(pod)
         if profile is None:
             return Feasibility(nodes.names, exempt=True)
         snapshot = _seen_by(profile, pod, snapshot)
@@ -242,10 +238,10 @@ class Policy:
         self, pod: Pod, names: Sequence[str], snapshot: Snapshot, seconds_left: float = inf
     ) -> list[int] | None:
         """The same; None where scoring takes too long."""
-        if self._exemption.covers(pod):
+        if self._profiles.is_exempt(pod):
             return [0] * len(names)
         nodes = NodeRefs.of(names, snapshot.nodes.positions)
-        profile = self._profile(pod)
+        profile = self._profiles.named_by(pod)
         snapshot = _seen_by(profile, pod, snapshot)
 
         def decide(deadline: DecisionDeadline) -> list[int]:
@@ -300,7 +296,7 @@ class Policy:
         """
         if self.plans(pod) and self._gang_planner.is_member(pod, snapshot):
             return PreemptResult({}, dict.fromkeys(proposals, NodeRejection.GANG))
-        profile = self._deciding_profile(pod)
+        profile = self._profiles.deciding(pod)
         with_assumed = snapshot.with_assumed
 
         def decide(deadline: DecisionDeadline) -> PreemptResult:
@@ -336,20 +332,9 @@ class Policy:
                 return (Feasibility([*found.names], unresolvable=rejected_for_one_reason(others, ELSEWHERE)),)
             return (Feasibility([], unresolvable=rejected_for_one_reason(nodes.names, STATUSES[found])),)
 
-        kind = f"gang {self._profile(pod).name}"
+        kind = f"gang {self._profiles.named_by(pod).name}"
         decided = self._time_limited.run(kind, pod, decide, seconds_left)
         return too_costly(nodes) if decided is None else decided[0]
-
-    def _profile(self, pod: Pod) -> Profile:
-        return self._profiles.get(pod.spec.scheduler_name, self.profile)
-
-    def _deciding_profile(self, pod: Pod) -> Profile | None:
-        """The profile that filters this pod; None for a pod that passes every node."""
-        profile = self._profile(pod)
-        if not self._exemption.covers(pod):
-            return profile
-        remaining = self._for_exempt_pods[profile.name]
-        return None if remaining.skips(pod) else remaining
 
     def _feasibility(
         self, feasible: list[str], result: FilterResult, pod: Pod, snapshot: Snapshot, chosen: str = ""
