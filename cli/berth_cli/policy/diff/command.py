@@ -128,8 +128,8 @@ def diff(
 
 def _of_recording(recording: Path, before: BerthConfiguration, after: BerthConfiguration) -> PolicyDiff:
     # Imported here: most comparisons are of a dump.
+    from berth_cli.policy.diff.from_recording import diff_recording
     from berth_cli.recording.format import read_recording
-    from berth_cli.recording.judgement import diff_recording
     from berth_cli.recording.replay import RecordedDecisions
 
     recorded = RecordedDecisions(read_recording(recording))

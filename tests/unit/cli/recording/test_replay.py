@@ -17,9 +17,9 @@ from berth.scheduling.objects.projection import compact_pod
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 from berth_cli.input_files import InvalidInput
 from berth_cli.main import main
+from berth_cli.policy.diff.from_recording import diff_recording
 from berth_cli.policy.diff.policy_diff import MOVED, NEWLY_PENDING
 from berth_cli.recording.format import DecisionLine, read_recording
-from berth_cli.recording.judgement import diff_recording
 from berth_cli.recording.replay import RecordedDecisions, Replayed, replay
 from tests.builders.nodes import PRIORITY, node_with
 from tests.builders.pods import pod_object, pod_with

@@ -11,10 +11,10 @@ import click
 
 from berth_cli.output import Format, output_option, render
 from berth_cli.plugin_options import plugins_option
+from berth_cli.policy.diff.from_recording import diff_recording
 from berth_cli.policy.diff.report import document, markdown, table
 from berth_cli.recording import replay as replaying
 from berth_cli.recording.format import read_recording
-from berth_cli.recording.judgement import diff_recording
 from berth_cli.recording.replay import RecordedDecisions, RecordingSummary, Replayed
 from berth_cli.simulate.policy_options import read_policy
 

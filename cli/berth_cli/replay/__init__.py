@@ -1,0 +1,1 @@
+"""`berth replay`: make recorded decisions again."""
