@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from berth_cli.stack_options import require_stack_or_table, table_options
+from berth_cli.stack_options import aws_errors, require_stack_or_table, table_options
 
 if TYPE_CHECKING:
     from berth.configuration.store import ConfigurationStore
@@ -44,14 +44,12 @@ def open_stack(stack: str | None, table: str | None, region: str | None, ledger_
     require_stack_or_table(stack, table)
     # Imported here: the AWS SDK takes longer to import than a document takes to validate.
     import boto3
-    from botocore.exceptions import BotoCoreError
 
     from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
-    from berth.dynamodb_errors import TableUnavailable
     from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
-    from berth_cli.deployed_stack import StackUnavailable, describe
+    from berth_cli.deployed_stack import describe
 
-    try:
+    with aws_errors():
         deployed = None if stack is None else describe(stack, region)
         name = table or ("" if deployed is None else deployed.output(TABLE_OUTPUT))
         ledger_name = ledger_table if deployed is None else deployed.outputs.get(LEDGER_OUTPUT, "")
@@ -62,7 +60,3 @@ def open_stack(stack: str | None, table: str | None, region: str | None, ledger_
             DynamoDBLedgerTable(client, ledger_name) if ledger_name else None,
             deployed,
         )
-    except (TableUnavailable, StackUnavailable) as error:
-        raise click.ClickException(str(error)) from error
-    except BotoCoreError as error:
-        raise click.ClickException(f"{error}; are AWS credentials and region set?") from error

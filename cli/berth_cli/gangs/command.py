@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from berth_cli.output import Format, output_option, render
-from berth_cli.stack_options import require_stack_or_table, table_options
+from berth_cli.stack_options import open_table, table_options
 from berth_cli.tls_options import require_key_pair, tls_options
 
 if TYPE_CHECKING:
@@ -243,19 +243,8 @@ def _of_table(source: Source) -> Mapping[str, Any]:
 
 @contextmanager
 def _open_table(stack: str | None, table: str | None, region: str | None) -> Iterator[GangTable]:
-    require_stack_or_table(stack, table)
-    # Imported here: the AWS SDK is slow to import, and a usage error must not wait for it.
-    import boto3
-    from botocore.exceptions import BotoCoreError
+    with open_table(stack, table, region, OUTPUT) as (client, name):
+        # Imported here: a usage error must not wait for it.
+        from berth.gangs.dynamodb_table import DynamoDBGangTable
 
-    from berth.dynamodb_errors import TableUnavailable
-    from berth.gangs.dynamodb_table import DynamoDBGangTable
-    from berth_cli.deployed_stack import StackUnavailable, describe
-
-    try:
-        name = table or describe(stack or "", region).output(OUTPUT)
-        yield DynamoDBGangTable(boto3.client("dynamodb", region_name=region), name)
-    except (TableUnavailable, StackUnavailable) as error:
-        raise click.ClickException(str(error)) from error
-    except BotoCoreError as error:
-        raise click.ClickException(f"{error}; are AWS credentials and region set?") from error
+        yield DynamoDBGangTable(client, name)

@@ -13,7 +13,7 @@ from uuid import uuid4
 import click
 
 from berth_cli.output import Format, output_option, render
-from berth_cli.stack_options import require_stack_or_table, table_options
+from berth_cli.stack_options import open_table, table_options
 from berth_cli.tls_options import require_key_pair, tls_options
 
 if TYPE_CHECKING:
@@ -281,19 +281,8 @@ def _read_claims(
 
 @contextmanager
 def _open_ledger(stack: str | None, table: str | None, region: str | None) -> Iterator[LedgerTable]:
-    require_stack_or_table(stack, table)
-    # Imported here: the AWS SDK is slow to import, and a usage error must not wait for it.
-    import boto3
-    from botocore.exceptions import BotoCoreError
+    with open_table(stack, table, region, OUTPUT) as (client, name):
+        # Imported here: a usage error must not wait for it.
+        from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
 
-    from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
-    from berth.reservations.ledger.table import TableUnavailable
-    from berth_cli.deployed_stack import StackUnavailable, describe
-
-    try:
-        name = table or describe(stack or "", region).output(OUTPUT)
-        yield DynamoDBLedgerTable(boto3.client("dynamodb", region_name=region), name)
-    except (TableUnavailable, StackUnavailable) as error:
-        raise click.ClickException(str(error)) from error
-    except BotoCoreError as error:
-        raise click.ClickException(f"{error}; are AWS credentials and region set?") from error
+        yield DynamoDBLedgerTable(client, name)
