@@ -27,7 +27,7 @@ class RecordsUnavailable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class ServerAnswer:
     """configuration: by which the server decides; None if it was not asked."""
 
     attempts: Attempts | NoRecord
@@ -40,14 +40,14 @@ class _Answer(BaseModel):
     decisions: list[DecisionRecord]
 
 
-def ask_server(url: str, files: TLSFiles, pod: tuple[str, str], *, wants_configuration: bool) -> Served:
+def ask_server(url: str, files: TLSFiles, pod: tuple[str, str], *, wants_configuration: bool) -> ServerAnswer:
     """Ask the server behind the urlPrefix about the pod (namespace, name). Raises RecordsUnavailable."""
     try:
         server = HTTPSEndpoint(url, load_tls_material(None, files), CALL_SECONDS)
     except CredentialsUnreadable as error:
         raise RecordsUnavailable(str(error)) from error
     attempts = read_attempts(server, *pod)
-    return Served(attempts, running_configuration(server) if wants_configuration else None)
+    return ServerAnswer(attempts, running_configuration(server) if wants_configuration else None)
 
 
 def running_configuration(server: Endpoint) -> BerthConfiguration:
