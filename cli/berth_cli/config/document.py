@@ -11,10 +11,10 @@ import click
 from pydantic import ValidationError
 
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth_cli.config import strict_yaml
+from berth_cli import strict_yaml
 from berth_cli.config.field_errors import WHOLE_DOCUMENT, FieldError, field_errors, field_path
-from berth_cli.config.strict_yaml import YAMLDocument
 from berth_cli.input_files import display_name, read_bytes
+from berth_cli.strict_yaml import YAMLDocument
 
 
 @dataclass(frozen=True, slots=True)

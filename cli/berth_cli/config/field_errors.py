@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from berth_cli.config.strict_yaml import YAMLDocument
+from berth_cli.strict_yaml import YAMLDocument
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from berth_cli.config import strict_yaml
+from berth_cli import strict_yaml
 from berth_cli.config.document import located
 from berth_cli.config.field_errors import field_path
 from berth_cli.input_files import InvalidInput, read_input
