@@ -8,9 +8,10 @@ from collections.abc import Mapping
 import orjson
 import pytest
 
-from berth.configuration.counting import REFRESH_SECONDS, CountingConfiguration
+from berth.configuration.counting import REFRESH_SECONDS, RETRY_SECONDS, CountingConfiguration
 from berth.configuration.counting_loss import CountingLossCheck, CountingLost
 from berth.configuration.store import Configurations
+from berth.dynamodb_errors import TableUnavailable
 from berth.reservations.bind.reservations import LedgerReservations
 from berth.reservations.ledger.table import Marker, MarkerState
 from berth.scheduling.configuration.document import BerthConfiguration
@@ -34,16 +35,25 @@ class Bind:
         self.store = InMemoryConfigurationStore(self.cluster.item)
         self.ledger = InMemoryLedgerTable()
         self.ledger.put_marker(Marker(MarkerState.READY, 1, 0.0, "nonce"), None)
+        self.outage = False
+        self.reads = 0
+        self.warnings: list[str] = []
         self.counting = CountingConfiguration(
-            self.cluster.table.configuration_hash,
+            self._hash,
             Configurations(self.store, BerthConfiguration),
             LedgerReservations(self.ledger, lambda: "id", time.time, call_seconds=1),
             self.clock,
-            pytest.fail,
+            self.warnings.append,
             CountingLossCheck(self.ledger.marker, self.store.counting_is_stopped, self.clock),
             NoAnnouncements(),
             refresh_seconds=refresh_seconds,
         )
+
+    def _hash(self) -> str:
+        self.reads += 1
+        if self.outage:
+            raise TableUnavailable("the table is throttled")
+        return self.cluster.table.configuration_hash()
 
     def apply(self, document: Mapping[str, object], *, stops_counting: bool = False) -> None:
         self.store.apply(orjson.dumps(document).decode(), stops_counting=stops_counting)
@@ -123,3 +133,45 @@ def test_counts_again_after_the_configuration_is_back() -> None:
         bind.counting.current()
     bind.apply(COUNTS)
     assert bind.counting.current().counted is not None
+
+
+def warm_with_other_document_applied() -> Bind:
+    """It has read a document that announces nothing, and will look for another one."""
+    bind = Bind()
+    bind.apply(COUNTS)
+    bind.counting.current()
+    bind.store.apply(orjson.dumps({**COUNTS, "profile": "full"}).decode())
+    bind.clock.advance(REFRESH_SECONDS)
+    return bind
+
+
+def test_decides_by_the_document_that_it_knows_while_the_table_is_unavailable() -> None:
+    bind = warm_with_other_document_applied()
+    bind.outage = True
+    assert bind.counting.current().announcements is None
+    assert bind.warnings == ["the table is throttled; what was counted before is counted"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "announces", "reads"),
+    [
+        pytest.param(RETRY_SECONDS - 0.1, False, 2, id="no read for each call of an outage"),
+        pytest.param(RETRY_SECONDS, True, 3, id="the applied document, soon after the outage"),
+    ],
+)
+def test_looks_again_soon_after_a_failure(seconds: float, announces: bool, reads: int) -> None:
+    """config apply waits for one interval only: a failure must not add another."""
+    bind = warm_with_other_document_applied()
+    bind.outage = True
+    bind.counting.current()
+    bind.outage = False
+    bind.clock.advance(seconds)
+    assert (bind.counting.current().announcements is not None) is announces
+    assert bind.reads == reads
+
+
+def test_cold_environment_refuses_while_the_table_is_unavailable() -> None:
+    bind = Bind()
+    bind.outage = True
+    with pytest.raises(TableUnavailable):
+        bind.counting.current()

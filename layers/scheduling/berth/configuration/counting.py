@@ -7,6 +7,7 @@ until none does (config/taking_effect.py of the command).
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from berth.configuration.counting_loss import CountingLossCheck
 from berth.configuration.store import ConfigurationInvalid, Configurations
@@ -17,6 +18,18 @@ from berth.lease.clock import Clock, Instant
 
 REFRESH_SECONDS = 10.0
 """The age at which the configuration is read again from tables on a network; a warm bind reads none before."""
+
+RETRY_SECONDS = 1.0
+"""The same after a failed read. Shorter, because `berth config apply` waits for one interval only."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """at: when it began. seconds: for how long it is used."""
+
+    rules: BindRules
+    at: Instant
+    seconds: float
 
 
 class CountingConfiguration:
@@ -47,7 +60,7 @@ class CountingConfiguration:
         self._warn = warn
         self._loss = loss
         self._refresh_seconds = refresh_seconds
-        self._last: tuple[BindRules, Instant] | None = None
+        self._last: _Read | None = None
 
     def current(self) -> BindRules:
         """The rules in force. While the table is unavailable, those of the last known configuration.
@@ -57,17 +70,17 @@ class CountingConfiguration:
         twice.
         """
         now, last = self._clock.now(), self._last
-        if last is not None and now.longest_since(last[1]) < self._refresh_seconds:
-            return last[0]
+        if last is not None and now.longest_since(last.at) < last.seconds:
+            return last.rules
         try:
-            rules = self._read()
+            last = _Read(self._read(), now, self._refresh_seconds)
         except (TableUnavailable, ConfigurationInvalid) as error:
             if last is None:
                 raise
             self._warn(f"{error}; what was counted before is counted")
-            rules = last[0]
-        self._last = rules, now
-        return rules
+            last = _Read(last.rules, now, min(RETRY_SECONDS, self._refresh_seconds))
+        self._last = last
+        return last.rules
 
     def _read(self) -> BindRules:
         applied = self._read_hash()
