@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -96,3 +97,15 @@ def test_every_configuration_command_of_the_page_succeeds(local_stack: LocalStac
                 assert result.exit_code == 0, f"{line}\n{result.output}"
                 done.append(arguments[0])
     assert {"apply", "history", "rollback"} <= set(done)
+
+
+def test_shell_reads_every_command_of_the_page() -> None:
+    done = subprocess.run(["bash", "-n"], input="\n".join(commands()), capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_every_file_of_the_clone_that_the_page_names_exists() -> None:
+    words = (word.partition("=")[2] or word.lstrip("@") for line in commands() for word in shlex.split(line))
+    named = {word for word in words if word.startswith(("events/", "examples/"))}
+    assert "events/filter/cache-mode.body.json" in named
+    assert [each for each in sorted(named) if not (PROJECT / each).exists()] == []
