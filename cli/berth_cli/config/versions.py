@@ -187,7 +187,7 @@ def _version(versions: Sequence[AppliedVersion], number: int) -> AppliedVersion:
         if each.version == number:
             return each
     kept = ", ".join(str(each.version) for each in versions) or "none"
-    raise click.ClickException(f"there is no version {number}; kept are: {kept}")
+    raise click.ClickException(f"there is no version {number}; kept are: {kept}; see berth config history")
 
 
 def _newest(versions: Sequence[AppliedVersion], document: str | None) -> int:

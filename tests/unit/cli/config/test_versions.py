@@ -53,7 +53,11 @@ def test_shows_document_in_force_and_earlier_ones() -> None:
     ("arguments", "message"),
     [
         pytest.param(["show"], "no configuration was applied", id="nothing to show"),
-        pytest.param(["show", "--version", "3"], "there is no version 3; kept are: none", id="no version"),
+        pytest.param(
+            ["show", "--version", "3"],
+            "there is no version 3; kept are: none; see berth config history",
+            id="no version",
+        ),
         pytest.param(["rollback"], "there is no earlier version; see berth config history", id="nothing before"),
     ],
 )
