@@ -12,6 +12,9 @@ import click
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+NAME_PARENT = "name the directory that the package is in: docs/how-to/custom-plugin.md"
+"""What to do where there is no package."""
+
 
 def use_plugins(_context: click.Context | None, _option: click.Parameter | None, directory: Path | None) -> Path | None:
     """Let Python find the plugins of this directory, before the configuration names them. Raises BadParameter."""
@@ -21,7 +24,7 @@ def use_plugins(_context: click.Context | None, _option: click.Parameter | None,
     from berth.scheduling.plugins.custom_plugins.loading import PACKAGE
 
     if not (directory / PACKAGE).is_dir():
-        raise click.BadParameter(f"{directory} has no folder {PACKAGE}")
+        raise click.BadParameter(f"{directory} has no folder {PACKAGE}; {NAME_PARENT}")
     path = str(directory.resolve())
     if path not in sys.path:
         sys.path.insert(0, path)

@@ -74,13 +74,15 @@ def test_reports_foreign_host_address(dump: Path) -> None:
 @pytest.mark.parametrize(
     ("option", "remedy"),
     [
-        pytest.param("--cluster", "; make a dump with: kubectl get nodes,pods -A -o yaml > FILE", id="a dump"),
-        pytest.param("--kubeconfig", "", id="a kubeconfig is no dump"),
+        pytest.param("--cluster", "make a dump with: kubectl get nodes,pods -A -o yaml > FILE", id="a dump"),
+        pytest.param(
+            "--kubeconfig", "make a kubeconfig with: kubectl config view --raw --minify > FILE", id="a kubeconfig"
+        ),
     ],
 )
 def test_reports_missing_file(tmp_path: Path, option: str, remedy: str) -> None:
     line = refused(option, str(tmp_path / "absent.yaml"))
-    assert line == f"Error: {tmp_path / 'absent.yaml'} is not a file{remedy}"
+    assert line == f"Error: {tmp_path / 'absent.yaml'} is not a file; {remedy}"
 
 
 def test_rejects_invalid_kubeconfig(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from berth_cli.output import Format, output_option, render
+from berth_cli.plugin.directory import NAME_PARENT
 from berth_cli.stack_options import REGION_HELP
 
 ARCHITECTURES = ("arm64", "x86_64")
@@ -56,7 +57,7 @@ def package(
     if stack is not None:
         platform = Platform(*_platform_of(stack, region))
     if not (directory / "berth_plugins").is_dir():
-        raise click.ClickException(f"{directory} has no folder berth_plugins")
+        raise click.ClickException(f"{directory} has no folder berth_plugins; {NAME_PARENT}")
     try:
         layer = build_layer(directory, file, platform)
     except InvalidPackage as error:

@@ -189,8 +189,9 @@ def serve(
     configuration = load_configuration(config, profile)
     source = cluster or kubeconfig
     if source is None or not source.is_file():
-        remedy = "" if kubeconfig else "; make a dump with: kubectl get nodes,pods -A -o yaml > FILE"
-        raise click.ClickException(f"{source} is not a file{remedy}")
+        made_with = "kubectl config view --raw --minify" if kubeconfig else "kubectl get nodes,pods -A -o yaml"
+        what = "kubeconfig" if kubeconfig else "dump"
+        raise click.ClickException(f"{source} is not a file; make a {what} with: {made_with} > FILE")
     with suppress(KeyboardInterrupt):
         _serve(
             configuration,

@@ -50,7 +50,9 @@ def watch(
     SIGTERM and Ctrl-C release the lease. The log is JSON on standard output. examples/watcher-pod has a Deployment.
     """
     if kubeconfig is not None and not kubeconfig.is_file():
-        raise click.ClickException(f"{kubeconfig} is not a file")
+        raise click.ClickException(
+            f"{kubeconfig} is not a file; make a kubeconfig with: kubectl config view --raw --minify > FILE"
+        )
     _watch(stack_name, region, kubeconfig, health_dir, has_metrics=not no_metrics)
     click.echo("stopped", err=True)
 

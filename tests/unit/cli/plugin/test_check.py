@@ -134,7 +134,7 @@ def test_sample_cluster_has_labels_that_arguments_name(plugins: Path) -> None:
 
 def test_rejects_directory_without_plugins(tmp_path: Path) -> None:
     done = run("plugin", "check", TEAM_NODES, "--plugins", tmp_path)
-    assert (done.exit_code, f"{tmp_path} has no folder berth_plugins" in done.stderr) == (2, True)
+    assert (done.exit_code, f"{tmp_path} has no folder berth_plugins; name the directory" in done.stderr) == (2, True)
 
 
 def test_config_check_names_line_and_field_of_plugin_that_breaks_a_rule(plugins: Path) -> None:

@@ -135,7 +135,7 @@ def test_refuses_package(plugins: Path, file: str, content: str, message: str) -
 
 def test_refuses_directory_without_package(tmp_path: Path) -> None:
     done = run(tmp_path)
-    assert (done.exit_code, "has no folder berth_plugins" in done.stderr) == (1, True)
+    assert (done.exit_code, "has no folder berth_plugins; name the directory" in done.stderr) == (1, True)
 
 
 def test_platforms_are_those_of_the_template() -> None:
