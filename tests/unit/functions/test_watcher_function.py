@@ -134,6 +134,18 @@ def test_reports_unreadable_cluster_as_outcome_and_warning(
     assert head.pointer is None
 
 
+def test_continuous_run_logs_why_nothing_is_published_before_it_ends(
+    load_function: Load, table: DynamoDBCacheTable, tmp_path: Path, log_lines: LogLines
+) -> None:
+    path = tmp_path / "absent.yaml"
+    handler = load_function("watcher", {"BERTH_CACHE_TABLE": TABLE, "BERTH_CLUSTER_DUMP": str(path)})
+    handler({"mode": "continuous"}, LocalLambdaContext(MARGIN_SECONDS + 1.0))
+    lines = [(line["level"], line["message"]) for line in log_lines.all()]
+    said = ("WARNING", f"the watcher cannot work, and tries again: dump {path}: No such file or directory")
+    assert lines.count(said) == 1
+    assert lines.index(said) < lines.index(("WARNING", "watcher"))
+
+
 def test_reports_unreadable_kubeconfig_as_outcome(
     load_function: Load, table: DynamoDBCacheTable, tmp_path: Path
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -31,9 +32,11 @@ class Running:
         self.cluster = ScriptedCluster(self.clock)
         self.table = InterruptedCacheTable(self.store, {})
         self.publications: list[Publication] = []
+        self.causes: list[tuple[float, str]] = []
         self.slept: list[float] = []
         self.stops = False
         self.may_wait = True
+        started = self.clock.monotonic()
         self._asked = 0
         self._at: list[tuple[float, Callable[[], object]]] = []
         self.watcher = Watcher(
@@ -52,6 +55,7 @@ class Running:
             stopped=self._stopped,
             new_id=new_id,
             on_published=self.publications.append,
+            on_trouble=lambda cause: self.causes.append((self.clock.monotonic() - started, cause)),
             may_wait=lambda: self.may_wait,
             once=once,
         )
@@ -209,12 +213,41 @@ def test_watch_without_success_is_unavailable_cluster() -> None:
     assert (result.outcome, result.reason) == (WatcherOutcome.CLUSTER_UNAVAILABLE, "nodes: forbidden")
 
 
+def test_says_at_once_why_nothing_is_published() -> None:
+    running = Running(run_seconds=900.0)
+    running.cluster.unavailable = "no route to host"
+    running.at(60.0, lambda: setattr(running.cluster, "unavailable", "not trusted"))
+    running.at(120.0, lambda: setattr(running.cluster, "unavailable", ""))
+    running.at(180.0, lambda: running.cluster.send("nodes", Interrupted("forbidden")))
+    running.at(240.0, lambda: running.cluster.send("nodes", Interrupted("forbidden")))
+    running.run()
+    assert [cause for _, cause in running.causes] == ["no route to host", "not trusted", "nodes: forbidden"]
+    assert all(said - since < 5.0 for (said, _), since in zip(running.causes, (0.0, 60.0, 180.0), strict=True))
+
+
+def test_says_no_more_than_ten_causes() -> None:
+    running = Running(run_seconds=900.0)
+    for number in range(20):
+        cause = Interrupted(f"event {number}")
+        running.at(10.0 * number, partial(running.cluster.send, "nodes", cause))
+    running.run()
+    assert len(running.causes) == 10
+
+
+def test_periodic_run_says_its_failure_in_the_result_only() -> None:
+    running = Running(once=True)
+    running.cluster.unavailable = "no route to host"
+    running.run()
+    assert running.causes == []
+
+
 def test_interrupted_watch_after_publication_is_no_failure() -> None:
     running = Running()
     running.cluster.list_all("n1")
     running.cluster.send("nodes", Interrupted("connection reset"))
     result = running.run()
     assert (result.outcome, result.reason) == (WatcherOutcome.HANDED_OVER, "nodes: connection reset")
+    assert running.causes == []
 
 
 def test_leader_without_list_and_without_failure_hands_over() -> None:

@@ -7,7 +7,8 @@ predecessor's positions, publishes changes, and releases the lease when its time
 Guarantees:
 - A deposed leader stops. It has published nothing that its successor does not know.
 - If the published state cannot be loaded, it is published again from a list.
-- The run continues while the table or the cluster is unavailable. The result names the last failure.
+- The run continues while the table or the cluster is unavailable. The result names the last failure, and `on_trouble`
+  hears of each at once: a run may have 15 minutes until its result.
 
 Not guaranteed:
 - That some process leads. After a crash the next candidate first waits until the lease has expired.
@@ -80,6 +81,7 @@ class RunResult:
 
 _TOLERANCE_SECONDS = 0.01
 _NAMED_OMISSIONS = 10
+_NAMED_CAUSES = 10
 
 
 class Watcher:
@@ -96,12 +98,15 @@ class Watcher:
         stopped: Callable[[], bool],
         new_id: Callable[[], str],
         on_published: Callable[[Publication], None],
+        on_trouble: Callable[[str], None] = lambda _: None,
         may_wait: Callable[[], bool] = lambda: True,
         once: bool = False,
         intervals: PublishIntervals | None = None,
         retention: Retention | None = None,
     ) -> None:
         """`on_published`: see Leader. `may_wait`: asked before each wait for the leader. False: another one waits.
+
+        `on_trouble`: called once for each cause why this run cannot work, or has published nothing yet.
 
         `once`: end after the first publication or the first trouble.
 
@@ -116,6 +121,8 @@ class Watcher:
         self._stopped = stopped
         self._new_id = new_id
         self._on_published = on_published
+        self._on_trouble = on_trouble
+        self._causes: set[str] = set()
         self._once = once
         self._intervals = intervals or PublishIntervals()
         self._retention = retention
@@ -140,6 +147,7 @@ class Watcher:
             self._work(seconds)
             if self._failure is not None:
                 self._survived_failure, self._failure = self._failure[1], None
+            self._say_cause()
         except StaleEpoch as error:
             # The elector may not know yet, or cannot know of another writer in this epoch.
             self._failure = WatcherOutcome.DEPOSED, str(error)
@@ -148,11 +156,23 @@ class Watcher:
             pass  # the elector's next step finds the cause
         except TableUnavailable as error:
             self._failure = WatcherOutcome.TABLE_UNAVAILABLE, str(error)
+            self._say_cause()
             self._sleep(min(seconds, self._intervals.flush))
         except ClusterUnavailable as error:
             self._failure = WatcherOutcome.CLUSTER_UNAVAILABLE, str(error)
+            self._say_cause()
             self._sleep(seconds)
         return self._is_over()
+
+    def _say_cause(self) -> None:
+        """A run that ends with its first failure says so in its result."""
+        leader = self._leader
+        cause = self._failure[1] if self._failure is not None else ""
+        if leader is not None and not leader.publications:
+            cause = cause or leader.interrupted
+        if cause and not self._once and cause not in self._causes and len(self._causes) < _NAMED_CAUSES:
+            self._causes.add(cause)
+            self._on_trouble(cause)
 
     def _is_over(self) -> bool:
         return self._is_redundant or (self._once and self._has_published_or_failed()) or self._stopped()

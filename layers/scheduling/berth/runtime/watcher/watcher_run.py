@@ -176,6 +176,7 @@ class WatcherRun:
                 stopped=lambda: self._limit.is_over() or is_outdated() or self.has_stale_epoch,
                 new_id=lambda: uuid4().hex,
                 on_published=on_published,
+                on_trouble=lambda cause: log.warning("the watcher cannot work, and tries again: %s", cause),
                 may_wait=self._standby.may_wait,
                 once=self._mode is WatcherMode.PERIODIC,
             ).run()
