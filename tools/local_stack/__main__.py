@@ -142,7 +142,7 @@ def _serve(options: Options) -> None:
         called = stack.address(emulator)
         stack.start_watcher(emulator)
         with _step("watcher: first publication, up to a minute"):
-            stack.wait_until_healthy(called)
+            stack.wait_until_healthy(called, account)
         with _step("verbs: first calls"):
             stack.start_verbs(called)
         cleanup.callback(stack.remove_files, directory)

@@ -61,6 +61,7 @@ def check_tools(port: int) -> None:
     for name, path in {"sam": sam.COMMAND, "ministack, the emulator of AWS,": ministack.COMMAND}.items():
         if not path.exists():
             raise CannotStart(f"{name} is not installed: {path} is missing; run: make local-stack")
+    _check_python()
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -69,6 +70,22 @@ def check_tools(port: int) -> None:
             raise CannotStart(
                 f"port {port} cannot be used: {error.strerror}; choose another one: PORT=14566"
             ) from error
+
+
+def _check_python() -> None:
+    """The emulator runs the functions with its own Python, and the layers are built for that of .venv."""
+    printed = subprocess.run(
+        [ministack.PYTHON, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    theirs, ours = printed.stdout.strip(), sam.Machine.this().python_version
+    if theirs != ours:
+        raise CannotStart(
+            f"the emulator has Python {theirs or 'that does not start'}, and .venv has {ours}; the functions would not "
+            "start. Make the emulator again: rm -r .tools/ministack && make local-stack"
+        )
 
 
 def read_kubeconfig(path: Path) -> Mapping[str, object]:
@@ -128,8 +145,11 @@ def start_watcher(emulator: Emulator) -> None:
     )
 
 
-def wait_until_healthy(called: Address) -> None:
-    """Until the verbs have a state to decide on. Raises CannotStart with what /healthz answers."""
+def wait_until_healthy(called: Address, account: Path) -> None:
+    """Until the verbs have a state to decide on. Raises CannotStart with what /healthz answers.
+
+    `account`: the directory of the emulator, with its log.
+    """
     headers = urllib3.make_headers(basic_auth=f"{called.username}:{called.password}")
     deadline = time.monotonic() + FIRST_PUBLICATION_SECONDS
     with urllib3.PoolManager() as pool:
@@ -142,7 +162,8 @@ def wait_until_healthy(called: Address) -> None:
             if time.monotonic() > deadline:
                 raise CannotStart(
                     f"the watcher published nothing within {FIRST_PUBLICATION_SECONDS} s; /healthz answers "
-                    f"{answer.status} {answer.data.decode(errors='replace')}"
+                    f"{answer.status} {answer.data.decode(errors='replace').strip()}; the emulator's log in {account} "
+                    "has the cause"
                 )
             time.sleep(POLL_SECONDS)
 

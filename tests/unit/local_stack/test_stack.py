@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import socket
 import subprocess
+import sys
 from collections.abc import Mapping
 from contextlib import nullcontext
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -27,6 +30,7 @@ from tools.local_stack.stack import (
     leave_accounts,
     read_kubeconfig,
     remove_files,
+    wait_until_healthy,
     write_files,
 )
 
@@ -37,6 +41,7 @@ def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     present.touch()
     monkeypatch.setattr(sam, "COMMAND", present)
     monkeypatch.setattr(emulator, "COMMAND", present)
+    monkeypatch.setattr(emulator, "PYTHON", sys.executable)
 
 
 @pytest.mark.usefixtures("tools")
@@ -70,6 +75,33 @@ def test_leaves_the_accounts_of_the_shell() -> None:
     environment = {"AWS_PROFILE": "production", "AWS_ENDPOINT_URL": "https://x", "PATH": "/bin"}
     leave_accounts(environment)
     assert environment == {"PATH": "/bin"}
+
+
+@pytest.mark.usefixtures("tools")
+def test_names_emulator_of_another_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It runs the functions with its own: compiled packages of the layers would not load."""
+    other = tmp_path / "python"
+    other.write_text("#!/bin/sh\necho 3.7\n")
+    other.chmod(0o700)
+    monkeypatch.setattr(emulator, "PYTHON", other)
+    with pytest.raises(CannotStart, match=r"has Python 3\.7, and \.venv has 3\.\d+; .*rm -r \.tools/ministack"):
+        check_tools(free_port())
+
+
+def test_says_where_the_cause_of_a_missing_publication_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(500)
+            self.end_headers()
+
+    monkeypatch.setattr(stack, "FIRST_PUBLICATION_SECONDS", 0)
+    with HTTPServer((HOST, 0), Handler) as server:
+        Thread(target=server.handle_request, daemon=True).start()
+        called = Address(f"http://{HOST}:{server.server_port}/scheduler", "berth", "secret")
+        with pytest.raises(
+            CannotStart, match=rf"/healthz answers 500 .*; the emulator's log in {tmp_path} has the cause"
+        ):
+            wait_until_healthy(called, tmp_path)
 
 
 @pytest.mark.parametrize("text", ["", "[1]", "a: [", "\x00"])
