@@ -280,7 +280,10 @@ def test_resumes_from_last_version_after_server_restart(
     assert resumed.query["resourceVersion"] == "11"
     resumed.stream().tell("ADDED", node("b", "12"))
     while isinstance(event := consumer.events(1)[0], Interrupted):
-        assert event.cause == f"{server.host} cannot be reached; check the kubeconfig's server and the network to it"
+        assert (
+            event.cause
+            == f"{server.host} cannot be reached; check the kubeconfig's server or EksEndpoint, and the network to it"
+        )
     assert event == Added(node("b", "12"), "12")
 
 

@@ -39,7 +39,7 @@ def test_error_names_remedy_when_api_server_is_unreachable(load_function: Load, 
     handler = load_function("bind", {"BERTH_KUBECONFIG": str(kubeconfig)})
     assert call(handler, body_of(binding()), "bind").error == (
         f"the API server did not confirm the binding: {gone.host} cannot be reached; "
-        "check the kubeconfig's server and the network to it"
+        "check the kubeconfig's server or EksEndpoint, and the network to it"
     )
 
 

@@ -147,7 +147,10 @@ def test_names_remedy_when_server_is_absent() -> None:
         host = gone.host
     with pytest.raises(ApiServerUnreachable) as caught:
         get(api_of(host))
-    assert str(caught.value) == f"{host} cannot be reached; check the kubeconfig's server and the network to it"
+    assert (
+        str(caught.value)
+        == f"{host} cannot be reached; check the kubeconfig's server or EksEndpoint, and the network to it"
+    )
 
 
 def test_names_remedy_when_host_name_is_unknown() -> None:

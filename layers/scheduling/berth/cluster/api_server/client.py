@@ -55,7 +55,7 @@ def _cause(error: urllib3.exceptions.HTTPError, host: str) -> str:
             f"or the EKS settings ({error})"
         )
     if isinstance(error, urllib3.exceptions.NewConnectionError | urllib3.exceptions.ConnectTimeoutError):
-        return f"{host} cannot be reached; check the kubeconfig's server and the network to it"
+        return f"{host} cannot be reached; check the kubeconfig's server or EksEndpoint, and the network to it"
     if isinstance(error, urllib3.exceptions.TimeoutError):
         return f"{host} did not answer in time"
     return f"the connection to {host} broke ({type(error).__name__})"
