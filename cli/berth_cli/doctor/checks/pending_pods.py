@@ -15,6 +15,9 @@ CHECK = CheckName.SCHEDULER_NAME
 UNTRIED_SECONDS = 60.0
 """A running scheduler tries a new pod within this time, unless very many are created at once."""
 
+MISSPELLED = 0.8
+"""How alike a name and its misspelling are. Two names that only both end with -scheduler are less."""
+
 
 def check_pending_pods(access: ClusterAccess, side: SchedulerSide | None, now: float) -> Iterator[Finding]:
     """One finding for each schedulerName whose pods wait. `now`: seconds since the epoch."""
@@ -44,7 +47,7 @@ def untried_remedy(name: str, own: Sequence[str]) -> str:
     if name in own or name == DEFAULT_SCHEDULER:
         return f"check whether the scheduler of {name} runs with this configuration and holds its lease"
     served = sorted({*own, DEFAULT_SCHEDULER})
-    close = get_close_matches(name, served, 1)
+    close = get_close_matches(name, served, 1, MISSPELLED)
     if close:
         return f"did you mean {close[0]}? A pod's schedulerName cannot be changed: create the pod again"
     return f"set schedulerName to one of {', '.join(served)}, or run a scheduler with a profile of this name"

@@ -33,6 +33,14 @@ def test_reports_scheduler_name_that_nobody_serves(scheduler_name: str, remedy: 
     assert remedy in found[0].remedy
 
 
+def test_name_of_a_second_scheduler_is_not_taken_for_a_misspelled_default() -> None:
+    """Before the second scheduler runs, its configuration is not given."""
+    [finding] = check_pending_pods(FakeAccess(untried=[untried("berth-scheduler")]), None, NOW)
+    assert finding.remedy == (
+        "set schedulerName to one of default-scheduler, or run a scheduler with a profile of this name"
+    )
+
+
 def test_reports_pods_of_one_scheduler_name_once() -> None:
     pods = [untried("berth-schedular", name) for name in ("a", "b", "c")]
     [finding] = check_pending_pods(FakeAccess(untried=pods), OWN, NOW)
