@@ -12,20 +12,18 @@ import click
 from berth_cli.output import Format, output_option, render
 from berth_cli.plugin_options import plugins_option
 from berth_cli.policy.diff.from_recording import diff_recording
-from berth_cli.policy.diff.report import document, markdown, table
+from berth_cli.policy.diff.report import HTML, MARKDOWN, rendered
 from berth_cli.recording import replay as replaying
 from berth_cli.recording.format import read_recording
 from berth_cli.recording.replay import RecordedDecisions, RecordingSummary, Replayed
 from berth_cli.simulate.policy_options import read_policy
-
-MARKDOWN = "markdown"
 
 EPILOG = """\b
 Examples:
   berth serve --kubeconfig ~/.kube/config --record monday.rec
   berth replay monday.rec
   berth replay monday.rec --config proposed.yaml
-  berth replay monday.rec --config proposed.yaml -o markdown
+  berth replay monday.rec --config proposed.yaml -o html > monday.html
 
 \b
 Exit status: 0 no decision differs, 1 some do, 2 usage error or unreadable input. With --config: 0, or 2.
@@ -36,7 +34,7 @@ Exit status: 0 no decision differs, 1 some do, 2 usage error or unreadable input
 @click.argument("recording", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option("--config", type=click.Path(path_type=Path), help="Decide by this BerthConfiguration (YAML) instead.")
 @plugins_option
-@output_option(MARKDOWN)
+@output_option(MARKDOWN, HTML)
 def replay(recording: Path, config: Path | None, output: str) -> None:
     """Make the decisions of a recording again.
 
@@ -48,7 +46,7 @@ def replay(recording: Path, config: Path | None, output: str) -> None:
         found = replaying.replay(recorded)
         for note in recorded.summary.notes:
             click.echo(f"warning: {note}", err=True)
-        if output in (Format.TABLE, MARKDOWN):
+        if output not in (Format.JSON, Format.YAML):
             click.echo("\n".join(_text(recording, found, recorded.summary)))
         else:
             click.echo(render(_document(found, recorded.summary), output))
@@ -56,10 +54,7 @@ def replay(recording: Path, config: Path | None, output: str) -> None:
     diff = diff_recording(recorded, None, read_policy(config).policy(), str(recording))
     for note in recorded.summary.notes:
         click.echo(f"warning: {note}", err=True)
-    if output in (Format.TABLE, MARKDOWN):
-        click.echo("\n".join(table(diff, ()) if output == Format.TABLE else markdown(diff, ())))
-    else:
-        click.echo(render(document(diff, ()), output))
+    click.echo(rendered(diff, (), output))
 
 
 def _text(recording: Path, found: Replayed, summary: RecordingSummary) -> Iterator[str]:

@@ -10,7 +10,7 @@ import click
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.cluster_files.documents import parse_objects
 from berth_cli.input_files import display_name, read_input
-from berth_cli.output import Format, output_option, render
+from berth_cli.output import output_option
 from berth_cli.plugin_options import plugins_option
 from berth_cli.policy.diff.from_dump import (
     DiffRequest,
@@ -21,10 +21,8 @@ from berth_cli.policy.diff.from_dump import (
     warnings,
 )
 from berth_cli.policy.diff.policy_diff import InvalidLimit, Limit, Limits, PolicyDiff, read_limit
-from berth_cli.policy.diff.report import document, markdown, table
+from berth_cli.policy.diff.report import HTML, MARKDOWN, rendered
 from berth_cli.simulate.policy_options import read_policy, weight_option
-
-MARKDOWN = "markdown"
 
 EPILOG = """\b
 Examples:
@@ -81,7 +79,7 @@ def _limit(_: click.Context, __: click.Parameter, text: str | None) -> Limit | N
     multiple=True,
     help="Place the pods of this scheduler; default: default-scheduler and the documents' `profiles`.",
 )
-@output_option(MARKDOWN)
+@output_option(MARKDOWN, HTML)
 def diff(
     old: Path,
     new: Path,
@@ -118,11 +116,7 @@ def diff(
             click.echo(f"warning: {warning}", err=True)
         found = diff_policies(objects, display_name(dump), request)
     exceeded = list(Limits(max_pending, max_moved).exceeded(found))
-    if output in (Format.TABLE, MARKDOWN):
-        lines = table(found, exceeded) if output == Format.TABLE else markdown(found, exceeded)
-        click.echo("\n".join(lines))
-    else:
-        click.echo(render(document(found, exceeded), output))
+    click.echo(rendered(found, exceeded, output))
     sys.exit(1 if exceeded else 0)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from berth_cli.output import Format, render
 from berth_cli.policy.diff.policy_diff import MOVED, NEWLY_PENDING, PolicyDiff, RuleCount, headline
 from berth_cli.simulate.comparison.load import moved_loads
 from berth_cli.simulate.comparison.report import (
@@ -15,6 +16,9 @@ from berth_cli.simulate.comparison.report import (
     message_of,
     pod_rows,
 )
+
+MARKDOWN, HTML = "markdown", "html"
+"""The values of -o that only a comparison has."""
 
 ROWS_OF_A_COMMENT = 50
 """GitHub takes comments of 65,536 characters."""
@@ -69,6 +73,21 @@ def markdown(diff: PolicyDiff, exceeded: Iterable[str]) -> Iterator[str]:
         yield from _markdown_table(header, rows)
     yield ""
     yield "</details>"
+
+
+def rendered(diff: PolicyDiff, exceeded: Sequence[str], output: str) -> str:
+    """The comparison as `-o` says."""
+    # Imported here: few want a page.
+    from berth_cli.policy.diff.page import html
+
+    match output:
+        case Format.TABLE:
+            return "\n".join(table(diff, exceeded))
+        case "markdown":
+            return "\n".join(markdown(diff, exceeded))
+        case "html":
+            return "\n".join(html(diff, exceeded))
+    return render(document(diff, exceeded), output)
 
 
 def document(diff: PolicyDiff, exceeded: Iterable[str]) -> dict[str, object]:
