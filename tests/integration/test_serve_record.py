@@ -1,7 +1,9 @@
-"""`berth serve --record` and `--decisions-file` in a process of its own, and `berth replay` of what it wrote."""
+"""`berth serve` with --record, --decisions-file and --shadow, in a process of its own, and `berth replay` of what it
+wrote."""
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import orjson
@@ -13,7 +15,7 @@ from tests.builders.http_calls import Caller
 from tests.builders.pods import pod_object
 from tests.builders.requests import binding, body_of, cache_mode
 from tests.conftest import CLUSTER
-from tests.integration.serving import start
+from tests.integration.serving import PATIENCE, start
 
 NAMES = ["n10", "n20", "plain", "worded", "unknown"]
 
@@ -75,3 +77,29 @@ def test_a_recording_is_not_overwritten(tmp_path: Path) -> None:
     done = CliRunner().invoke(main, ["serve", "--cluster", str(CLUSTER), "--port", "0", "--record", str(path)])
     assert (done.exit_code, path.read_text()) == (1, "mine")
     assert "the file exists; name a new one" in done.stderr
+
+
+def test_a_shadow_policy_judges_and_answers_nothing(tmp_path: Path) -> None:
+    dump, shadow = tmp_path / "cluster.yaml", tmp_path / "shadow.yaml"
+    dump.write_bytes(CLUSTER.read_bytes())
+    shadow.write_text("profile: full\n")
+    served = start("--cluster", str(dump), "--port", "0", "--shadow", str(shadow))
+    try:
+        caller = Caller(served.port)
+        answers = [caller.post("/scheduler/filter", body_of(cache_mode(["n10"]))).json["NodeNames"] for _ in range(31)]
+        # The nodes of events/cluster.yaml have no room for a pod, which only the shadow policy asks for.
+        until = time.monotonic() + PATIENCE
+        while not (found := caller.request("GET", "/shadow").json["decisions"]).get("newly-pending"):
+            assert time.monotonic() < until, found
+        assert b'berth_shadow_decisions_total{result="newly-pending"}' in caller.request("GET", "/metrics").content
+        caller.close()
+    finally:
+        served.process.kill()
+        served.process.communicate()
+    assert answers == [["n10"]] * 31
+
+
+def test_a_shadow_policy_needs_a_store_in_memory(tmp_path: Path) -> None:
+    options = ["--kubeconfig", str(CLUSTER), "--store", "dynamodb", "--shadow", str(CLUSTER)]
+    done = CliRunner().invoke(main, ["serve", *options])
+    assert (done.exit_code, "--shadow needs a store in memory" in done.stderr) == (2, True)

@@ -145,6 +145,11 @@ class StoreOptions:
     help="With decisions: file in the configuration: where records of decisions go, a JSON object a line.",
 )
 @click.option(
+    "--shadow",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Judge one decision of ten by this BerthConfiguration, too, and answer none by it; see GET /shadow.",
+)
+@click.option(
     "--record",
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write every decision, with the state that it is made on, to a new file for berth replay.",
@@ -169,6 +174,7 @@ def serve(
     allow_list: Path | None,
     allowed_hosts: tuple[str, ...],
     decisions_file: Path | None,
+    shadow: Path | None,
     record: Path | None,
     verbose: bool,
 ) -> None:
@@ -186,6 +192,8 @@ def serve(
     listen_options.check()
     store_options = StoreOptions(store_kind == "dynamodb", cache_table, ledger_table, region, endpoint_url)
     store_options.check(live=kubeconfig is not None)
+    if shadow is not None and store_options.is_dynamodb:
+        raise click.UsageError("--shadow needs a store in memory: --store dynamodb gives each verb a state of its own")
     configuration = load_configuration(config, profile)
     source = cluster or kubeconfig
     if source is None or not source.is_file():
@@ -203,6 +211,7 @@ def serve(
             store_options=store_options,
             decisions_file=decisions_file,
             record=record,
+            shadow=None if shadow is None else load_configuration(shadow, None),
             verbose=verbose,
         )
     click.echo("stopped")
@@ -219,6 +228,7 @@ def _serve(
     store_options: StoreOptions,
     decisions_file: Path | None,
     record: Path | None,
+    shadow: BerthConfiguration | None,
     verbose: bool,
 ) -> None:
     """Serve until Ctrl-C: uvicorn shuts down cleanly and then raises the signal again."""
@@ -260,6 +270,7 @@ def _serve(
             store=store,
             decisions_file=file,
             recording=None if record is None else _recording_to(record),
+            shadow=None if shadow is None else shadow.policy(),
         )
     except BotoCoreError as error:
         raise click.ClickException(f"{error}; are AWS credentials and region set?") from error

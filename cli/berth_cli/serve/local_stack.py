@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING
 
 from berth.configuration.store import Configurations
 from berth.decisions.recent import RecentDecisions
+from berth.dynamodb_errors import TableUnavailable
 from berth.extender.decision import DecisionRecorder
 from berth.lease.clock import SystemClock
 from berth.ledger_holder.holder import release_ledger
 from berth.nodecache.feed.cluster import ClusterUnavailable
+from berth.nodecache.feed.reader import NothingPublished
 from berth.runtime.adapters import cache_adapters
 from berth.runtime.cluster import connect
 from berth.runtime.decisions import decisions_also_recorded_by, decisions_recorded_by
@@ -28,6 +30,7 @@ from berth.runtime.tables import tables_opened_by
 from berth.runtime.telemetry.telemetry import calls_observed_by
 from berth.scheduling.configuration.decisions import Decisions
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.policy import Policy
 from berth_cli.embedded_store.store import EmbeddedStore
 from berth_cli.reservations.claims import Claimed
 from berth_cli.serve.endpoints.decisions import ROUTE as DECISIONS_ROUTE
@@ -44,6 +47,8 @@ from berth_cli.serve.endpoints.users import User, UsersEndpoint
 from berth_cli.serve.functions import Handler, load_handler, set_environment
 from berth_cli.serve.gateway import Gateway
 from berth_cli.serve.request_check import RequestCheck
+from berth_cli.serve.shadow import ROUTE as SHADOW_ROUTE
+from berth_cli.serve.shadow import ShadowEndpoint, ShadowPolicy
 from berth_cli.serve.stores import Store
 from berth_cli.serve.template_api import read_template_api
 from berth_cli.serve.watcher_thread import LocalLambdaContext
@@ -108,12 +113,14 @@ def start(
     store: Store | None = None,
     decisions_file: DecisionRecorder | None = None,
     recording: RecordingWriter | None = None,
+    shadow: Policy | None = None,
 ) -> LocalStack:
     """Load all functions, on this store or, without one, on a new one in memory.
 
     `cluster`: BERTH_ variables that name the cluster; `binder`: other values for bind. `allow_list`: the functions
     check the client certificate; without it callers are not authenticated. `check`: the gateway's, with host names of
     its own. `decisions_file`: where the configuration says so. `recording`: of all decisions.
+    `shadow`: judges a sample of the decisions besides.
     """
     store = store or memory_store(configuration, cluster)
     set_environment(
@@ -139,6 +146,7 @@ def start(
         calls_observed_by(calls.record),
         decisions_recorded_by(recorders),
         _recorded_by(recording) as recorder,
+        _shadowed_by(shadow) as shadowing,
     ):
         handlers = {
             function: load_handler(function, overrides.get(function.logical_id))
@@ -151,9 +159,18 @@ def start(
             USERS_ROUTE: UsersEndpoint(settings, _users(cluster, binder or cluster)),
             RESERVATIONS_ROUTE: ReservationsEndpoint(settings, tables.ledger, claimed),
             GANGS_ROUTE: GangsEndpoint(settings, tables.gangs, claimed),
-            METRICS_ROUTE: MetricsEndpoint(settings, calls, tables.cache, tables.ledger, tables.gangs),
+            METRICS_ROUTE: MetricsEndpoint(
+                settings,
+                calls,
+                tables.cache,
+                tables.ledger,
+                tables.gangs,
+                more=tuple if shadowing is None else shadowing.lines,
+            ),
             DECISIONS_ROUTE: DecisionsEndpoint(settings, recent),
         }
+        if shadowing is not None:
+            own[SHADOW_ROUTE] = ShadowEndpoint(settings, shadowing)
     routes: dict[str, Handler] = {route: handlers[function] for route, function in api.routes.items()}
     return LocalStack(
         Gateway(routes | {route: partial(_handle, endpoint) for route, endpoint in own.items()}, check=check),
@@ -161,6 +178,23 @@ def start(
         store.identity if isinstance(store, EmbeddedStore) and configuration.policy().counting.counts else "",
         recorder,
     )
+
+
+@contextmanager
+def _shadowed_by(policy: Policy | None) -> Iterator[ShadowPolicy | None]:
+    """A sample of the decisions of functions that are loaded until the block ends is judged by this policy, too."""
+    if policy is None:
+        yield None
+        return
+    adapters = cache_adapters(PolicySettings.from_environ(os.environ))
+
+    def load_all_parts() -> None:
+        with suppress(NothingPublished, TableUnavailable):
+            adapters.reader.at(adapters.tables.cache.head())
+
+    shadow = ShadowPolicy(policy, load_all_parts)
+    with decisions_also_recorded_by(shadow):
+        yield shadow
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 
 from berth import __version__
@@ -39,14 +39,18 @@ class MetricsEndpoint(Endpoint):
         ledger: LedgerTable | None,
         gangs: Callable[[], GangTable] | None = None,
         wall: Callable[[], float] = time.time,
+        more: Callable[[], Iterable[str]] = tuple,
     ) -> None:
-        """`gangs`: opens their table; None where there is none. `wall`: seconds since the epoch."""
+        """`gangs`: opens their table; None where there is none. `wall`: seconds since the epoch.
+        `more`: lines of other metrics."""
         super().__init__("metrics", settings)
         self._calls, self._cache, self._ledger, self._gangs, self._wall = calls, cache, ledger, gangs, wall
+        self._more = more
 
     def _respond(self, event: HTTPEvent, caller: str, started: float, deadline: Deadline) -> HTTPAnswer:
         lines = [*gauge("berth_build_info", "The release that runs.", 1, {"version": __version__})]
         lines += self._calls.lines()
+        lines += self._more()
         detail = ""
         try:
             lines += self._state()

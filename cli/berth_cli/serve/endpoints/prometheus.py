@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from threading import Lock
 
@@ -57,9 +57,15 @@ class CallDurations:
                 yield _sample(f"{CALLS}_bucket", {**labels, "le": bound}, total)
             yield _sample(f"{CALLS}_sum", labels, round(seconds, 6))
             yield _sample(f"{CALLS}_count", labels, total)
-        yield from _header(NO_NODE_FITS, "counter", "Calls that no node fits, by the code of the main reason.")
-        for (verb, code), count in no_node_fits:
-            yield _sample(NO_NODE_FITS, {"verb": verb, "reason_code": code}, count)
+        found_by_reason = [({"verb": verb, "reason_code": code}, number) for (verb, code), number in no_node_fits]
+        yield from counter(NO_NODE_FITS, "Calls that no node fits, by the code of the main reason.", found_by_reason)
+
+
+def counter(name: str, description: str, values: Iterable[tuple[Mapping[str, str], int]]) -> Iterator[str]:
+    """A metric that only grows, with a sample for each set of labels."""
+    yield from _header(name, "counter", description)
+    for labels, value in values:
+        yield _sample(name, labels, value)
 
 
 def gauge(name: str, description: str, value: float, labels: Mapping[str, str] | None = None) -> Iterator[str]:

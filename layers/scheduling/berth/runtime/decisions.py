@@ -57,28 +57,28 @@ def decisions_recorded_by(recorders: Mapping[Decisions, DecisionRecorder]) -> It
         _own.reset(token)
 
 
-_besides: ContextVar[DecisionRecorder | None] = ContextVar("recorder_besides", default=None)
+_besides: ContextVar[tuple[DecisionRecorder, ...]] = ContextVar("recorders_besides", default=())
 
 
 @contextmanager
 def decisions_also_recorded_by(recorder: DecisionRecorder) -> Iterator[None]:
     """Functions that are loaded until the block ends hand it every decision, whatever the configuration says."""
-    token = _besides.set(recorder)
+    token = _besides.set((*_besides.get(), recorder))
     try:
         yield
     finally:
         _besides.reset(token)
 
 
-class _Both(DecisionRecorder):
-    """Each decision goes to two recorders."""
+class _EachOf(DecisionRecorder):
+    """Each decision goes to all of these recorders."""
 
-    def __init__(self, first: DecisionRecorder, second: DecisionRecorder) -> None:
-        self._first, self._second = first, second
+    def __init__(self, *recorders: DecisionRecorder) -> None:
+        self._recorders = recorders
 
     def record(self, verb: str, outcome: Outcome, decision: AnyDecision, milliseconds: float) -> None:
-        self._first.record(verb, outcome, decision, milliseconds)
-        self._second.record(verb, outcome, decision, milliseconds)
+        for recorder in self._recorders:
+            recorder.record(verb, outcome, decision, milliseconds)
 
 
 def decision_recorder() -> DecisionRecorder:
@@ -94,7 +94,7 @@ def decision_recorder() -> DecisionRecorder:
     }
     default = Decisions.MEMORY if Decisions.MEMORY in own else Decisions.LOG
     configured, besides = RecorderByConfiguration(recorders, default), _besides.get()
-    return configured if besides is None else _Both(besides, configured)
+    return _EachOf(*besides, configured) if besides else configured
 
 
 class _OpenedRecorder(DecisionRecorder):
