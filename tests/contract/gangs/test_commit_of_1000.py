@@ -1,0 +1,141 @@
+"""A gang of 1,000 members on 1,000 nodes, committed on DynamoDB Local and interrupted: it is committed in the end.
+
+tests/simulation interrupts every call of the commit in virtual time. Here the requests are real, with the sizes and the
+limits of DynamoDB: an item of 230 kB, 98 nodes in a transaction, 100 items in a read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import TypeVar
+from uuid import NAMESPACE_OID, UUID, uuid5
+
+import pytest
+
+from berth.dynamodb_errors import TableUnavailable
+from berth.gangs.commit import CommitOutcome, GangCommit
+from berth.gangs.dynamodb_table import DynamoDBGangTable
+from berth.gangs.item import Claim, Domain, GangItem, GangState, Intent
+from berth.gangs.table import NotTransacted, Transaction
+from berth.reservations.ledger.dynamodb_item import node_item
+from berth.reservations.ledger.entry import NodeLedger, PodKey
+from berth.reservations.ledger.ledger import new_ledger
+from berth.scheduling.gangs.gang import GangKey
+from berth.scheduling.managed_resources.configuration import ManagedResource
+from berth.scheduling.managed_resources.counting import Counting
+from berth.scheduling.managed_resources.demand import Demand
+from tests.unit.reservations.ledger.ledger_tables import DYNAMODB_LOCAL, dynamodb_client, new_table
+
+pytestmark = pytest.mark.external
+
+T = TypeVar("T")
+
+SIZE, CAPACITY = 1_000, 100
+GPU = "example.com/gpu"
+COUNTING = Counting([ManagedResource.model_validate({"name": GPU})])
+AT = 1_800_000_000.0
+
+CALLS = 24
+"""Prepare; eleven groups of nodes, each read and held; mark."""
+
+INTERRUPTED = (0, 12, 23)
+"""The first, the last, and a transaction on nodes between. All of them take minutes."""
+
+
+class InterruptedTable(DynamoDBGangTable):
+    """One of its calls is not answered: not carried out, or carried out all the same."""
+
+    call, interrupted_at, is_carried_out = 0, -1, False
+
+    def interrupt(self, at: int, *, is_carried_out: bool) -> None:
+        self.call, self.interrupted_at, self.is_carried_out = 0, at, is_carried_out
+
+    def put(self, item: GangItem, seen: GangItem | None) -> bool:
+        return self._carry(lambda: super(InterruptedTable, self).put(item, seen))
+
+    def ledgers(self, nodes: Collection[str]) -> Mapping[str, NodeLedger]:
+        return self._carry(lambda: super(InterruptedTable, self).ledgers(nodes))
+
+    def transact(self, transaction: Transaction) -> NotTransacted | None:
+        return self._carry(lambda: super(InterruptedTable, self).transact(transaction))
+
+    def _carry(self, request: Callable[[], T]) -> T:
+        number, self.call = self.call, self.call + 1
+        if number != self.interrupted_at:
+            return request()
+        if self.is_carried_out:
+            request()
+        raise TableUnavailable("no answer")
+
+
+@pytest.fixture(scope="module")
+def table(request: pytest.FixtureRequest) -> Iterator[InterruptedTable]:
+    """With the ledgers of all nodes; each test takes one unit of each node for a gang of its own."""
+    client = dynamodb_client(DYNAMODB_LOCAL, request)
+    name = new_table(client)
+    for first in range(0, SIZE, 25):
+        puts = [
+            {"PutRequest": {"Item": node_item(new_ledger(node_of(number), {GPU: CAPACITY}, {}, 1))}}
+            for number in range(first, first + 25)
+        ]
+        client.batch_write_item(RequestItems={name: puts})  # type: ignore[dict-item]
+    yield InterruptedTable(client, name)
+    client.delete_table(TableName=name)
+
+
+def node_of(number: int) -> str:
+    return f"ip-10-0-{number // 250}-{number % 250}.eu-central-1.compute.internal"
+
+
+def opened(table: InterruptedTable, name: str) -> tuple[GangItem, Domain]:
+    """All members of the gang wait."""
+    key = GangKey("ml", name)
+    domain = table.domain().opened_by(Claim(key, 0, AT + 60), AT)
+    assert domain is not None
+    assert table.put_domain(domain, table.domain())
+    intents = {}
+    for number in range(SIZE):
+        uid = str(uuid5(NAMESPACE_OID, f"{name}-{number}"))
+        pod = PodKey("ml", f"{name}-{number}", uid)
+        intents[uid] = Intent(pod, node_of(number), UUID(int=number).hex, AT + 30, (Demand(GPU, 1),))
+    item = GangItem(key, GangState.OPEN, domain.fence, SIZE, 0, 1, AT, AT, intents)
+    assert table.put(item, None)
+    return item, domain
+
+
+@pytest.mark.parametrize("is_carried_out", [pytest.param(True, id="carried out"), pytest.param(False, id="never sent")])
+@pytest.mark.parametrize("at", INTERRUPTED)
+def test_another_member_finishes_what_was_interrupted(
+    table: InterruptedTable, at: int, *, is_carried_out: bool
+) -> None:
+    table.interrupt(-1, is_carried_out=False)
+    item, domain = opened(table, f"gang-{at}-{is_carried_out}".lower())
+    commit = GangCommit(table, lambda: AT)
+
+    table.interrupt(at, is_carried_out=is_carried_out)
+    with pytest.raises(TableUnavailable):
+        commit.commit(item, domain, "first", COUNTING)
+    table.interrupt(-1, is_carried_out=False)
+    found = table.gang(item.key)
+    assert found is not None
+    if found.state is GangState.OPEN:
+        assert commit.commit(found, table.domain(), "second", COUNTING) is CommitOutcome.COMMITTED
+    elif found.state is GangState.PREPARING:
+        assert commit.take_over(found, "second", COUNTING) is CommitOutcome.COMMITTED
+
+    committed = table.gang(item.key)
+    assert committed is not None
+    assert (committed.state, len(committed.intents)) == (GangState.COMMITTED, SIZE)
+    ledgers = {ledger.node: ledger for ledger in table.ledgers([node_of(number) for number in range(SIZE)]).values()}
+    for uid, intent in committed.intents.items():
+        assert intent.shares == {GPU: 1}
+        assert ledgers[intent.node].entries[uid].shares == {GPU: 1}
+    assert {(ledger.avail or {})[GPU] for ledger in ledgers.values()} == {CAPACITY - len(ledgers[node_of(0)].entries)}
+
+
+def test_commit_has_so_many_calls(table: InterruptedTable) -> None:
+    table.interrupt(-1, is_carried_out=False)
+    item, domain = opened(table, "uninterrupted")
+    table.interrupt(-1, is_carried_out=False)
+    assert GangCommit(table, lambda: AT).commit(item, domain, "first", COUNTING) is CommitOutcome.COMMITTED
+    assert table.call == CALLS
