@@ -315,13 +315,18 @@ class _Call:
         """Until the round may be over, or another member may have died. Every member reads while it waits, and the
         gang's item grows with them: so it reads the domain's, which takes one read unit."""
         members = len(item.intents)
+        between_looks = members**2 * MEMBER_READ_UNITS / READS_A_SECOND
+        if item.state is not GangState.OPEN:
+            # The domain was closed before the shares are held one by one, so only the gang's item tells the end.
+            left = self._member.deadline.remaining() - self._kept_seconds
+            self._sleep(max(FIRST_POLL_SECONDS, min(left / 3, max(LAST_POLL_SECONDS, between_looks))))
+            return
         longest = max(LAST_POLL_SECONDS, members / READS_A_SECOND)
-        look_at = self._wall() + max(TAKEOVER_SECONDS, members**2 * MEMBER_READ_UNITS / READS_A_SECOND)
+        look_at = self._wall() + max(TAKEOVER_SECONDS, between_looks)
         while self._has_time() and self._wall() < look_at:
             self._sleep(self._pause)
             self._pause = min(longest, 1.5 * self._pause)
-            # The domain is closed before the shares are held one by one.
-            if item.state is not GangState.OPEN or not self._table.domain().holds(self._gang.key, domain.fence):
+            if not self._table.domain().holds(self._gang.key, domain.fence):
                 return
 
     def _is_complete(self, item: GangItem | None) -> bool:
