@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import orjson
 
@@ -142,7 +141,6 @@ class FakeAccount(Account):
     forbidden: Callable[[str, Action], bool] = lambda function, action: False
     error: AccountUnavailable | None = None
     epoch: int | None = None
-    listed_gangs: Sequence[Mapping[str, Any]] = ()
 
     def _check(self) -> None:
         if self.error is not None:
@@ -155,10 +153,6 @@ class FakeAccount(Account):
     def ledger_epoch(self) -> int | None:
         self._check()
         return self.epoch
-
-    def gangs(self, now: float) -> Sequence[Mapping[str, Any]]:
-        self._check()
-        return self.listed_gangs
 
     def schedules(self) -> list[Schedule]:
         self._check()

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from berth.lease.record import Lease
 from berth.nodecache.feed.head import Head
@@ -65,10 +64,6 @@ class Account(ABC):
     @abstractmethod
     def ledger_epoch(self) -> int | None:
         """The epoch in the ledger's marker: the latest leadership's that wrote there. None without a marker."""
-
-    @abstractmethod
-    def gangs(self, now: float) -> Sequence[Mapping[str, Any]]:
-        """The gangs as `berth gangs list -o json` has them. Reads the whole node cache. now: seconds since epoch."""
 
     @abstractmethod
     def schedules(self) -> list[Schedule]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
 from berth.dynamodb_errors import cache_table_errors
-from berth.gangs.dynamodb_table import DynamoDBGangTable
 from berth.lease.dynamodb_item import HEAD_KEY, read_item
 from berth.lease.record import MalformedLease
 from berth.nodecache.feed.dynamodb_head import MalformedHead, read_head
@@ -27,9 +25,6 @@ from berth_cli.doctor.access.account import (
     InspectionDenied,
     Schedule,
 )
-from berth_cli.gangs.cluster import standings_in
-from berth_cli.gangs.report import Gangs, document
-from berth_cli.reservations.claims import claimed_in
 
 FUNCTION, SCHEDULE, ROLE = "AWS::Lambda::Function", "AWS::Scheduler::Schedule", "AWS::IAM::Role"
 _DENIED_CODES = (
@@ -78,18 +73,6 @@ class AWSAccount(Account):
         except TableUnavailable as error:
             raise AccountUnavailable(str(error)) from error
         return None if marker is None else marker.epoch
-
-    def gangs(self, now: float) -> Sequence[Mapping[str, Any]]:
-        client = boto3.client("dynamodb", region_name=self._stack.region, config=CLIENT_CONFIG)
-        table = DynamoDBGangTable(client, self._output(LEDGER_TABLE_NAME))
-        try:
-            items, domain = list(table.gangs()), table.domain()
-        except TableUnavailable as error:
-            raise AccountUnavailable(str(error)) from error
-        standings = standings_in(claimed_in(client, self._output(CACHE_TABLE_NAME)), items, now)
-        found: Any = document(Gangs(items, domain, standings), now)
-        gangs: Sequence[Mapping[str, Any]] = found["gangs"]
-        return gangs
 
     def schedules(self) -> list[Schedule]:
         with _account_errors("the schedule"):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
 from berth.gangs.item import REST_SECONDS, GangState
 from berth.scheduling.gangs.gang import GangsConfiguration
 from berth.scheduling.gangs.overview import GangStage
-from berth_cli.doctor.access.account import Account, AccountUnavailable
 from berth_cli.doctor.access.endpoint import Endpoint, NoResponse
 from berth_cli.doctor.access.running import json_object
 from berth_cli.doctor.findings import CheckName, Finding, failed, ok, skipped, warning
@@ -94,22 +93,8 @@ def check_waiting_gangs(endpoint: Endpoint, now: float) -> Iterator[Finding]:
     if isinstance(answer, NoResponse) or answer.status != 200 or content is None:
         return
     gangs: Any = content.get("gangs") or []
-    yield from _waiting(gangs, now)
-
-
-def check_gangs_of_stack(account: Account, now: float) -> Iterator[Finding]:
-    """The same of a stack, by its tables."""
-    try:
-        gangs = account.gangs(now)
-    except AccountUnavailable as error:
-        yield skipped(CHECK, f"the gangs cannot be read: {error}")
-        return
-    yield from _waiting(gangs, now)
-
-
-def _waiting(gangs: Sequence[Mapping[str, Any]], now: float) -> Iterator[Finding]:
     waiting = [each for each in gangs if each["state"] not in _FINISHED and _age(each, now) >= WAITING_SECONDS]
-    waiting.sort(key=lambda each: str(each["since"]))
+    waiting.sort(key=lambda each: each["since"])
     for each in waiting[:MOST_SHOWN]:
         why = each["waitsFor"] or each["state"]
         message = f"{each['gang']} has waited for {shown_age(_age(each, now))}: {why}"

@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 
 from berth.scheduling.gangs.gang import GangsConfiguration
-from berth_cli.doctor.access.account import AccountUnavailable
-from berth_cli.doctor.checks.gangs import MOST_SHOWN, check_gang_scheduling, check_gangs_of_stack, check_waiting_gangs
+from berth_cli.doctor.checks.gangs import MOST_SHOWN, check_gang_scheduling, check_waiting_gangs
 from berth_cli.doctor.findings import Result
 from berth_cli.scheduler_config.managed_resources import ManagedResource, ManagedResources
 from tests.builders.gangs import ENABLED
-from tests.fakes.doctor import NOW, FakeAccount, FakeEndpoint, answered
+from tests.fakes.doctor import NOW, FakeEndpoint, answered
 from tests.unit.cli.doctor.finding_assertions import expect
 from tests.unit.cli.doctor.scheduler_documents import document, side
 
@@ -80,15 +79,6 @@ def test_shows_some_of_many() -> None:
     found = list(check_waiting_gangs(told(*[waiting(f"g{number}") for number in range(MOST_SHOWN + 2)]), NOW))
     assert len(found) == MOST_SHOWN + 1
     assert found[-1].message == "2 more gangs wait"
-
-
-def test_reads_the_gangs_of_a_stack_from_its_tables() -> None:
-    expect(check_gangs_of_stack(FakeAccount(listed_gangs=[waiting()]), NOW), CHECK, Result.WARNING, "needs 4 x 8")
-
-
-def test_skips_gangs_of_a_stack_that_cannot_be_read() -> None:
-    account = FakeAccount(error=AccountUnavailable("no right"))
-    expect(check_gangs_of_stack(account, NOW), CHECK, Result.SKIPPED, "the gangs cannot be read: no right")
 
 
 def test_says_nothing_about_a_stack_which_has_no_such_route() -> None:
