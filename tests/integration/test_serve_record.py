@@ -15,9 +15,10 @@ from tests.builders.http_calls import Caller
 from tests.builders.pods import pod_object
 from tests.builders.requests import binding, body_of, cache_mode
 from tests.conftest import CLUSTER
-from tests.integration.serving import PATIENCE, start
+from tests.integration.serving import start
 
 NAMES = ["n10", "n20", "plain", "worded", "unknown"]
+PATIENCE = 60
 
 
 def play(folder: Path, *arguments: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from berth_cli.output import Format, output_option, render
-from berth_cli.plugin.directory import NAME_PARENT
+from berth_cli.plugin_options import NAME_PARENT
 from berth_cli.stack_options import REGION_HELP
 
 ARCHITECTURES = ("arm64", "x86_64")

@@ -24,8 +24,8 @@ from berth.runtime.http.answers import HTTPAnswer, http_answer
 from berth.runtime.http.endpoint import Endpoint, EndpointSettings
 from berth.runtime.http.events import HTTPEvent
 from berth.scheduling.policy import Policy
-from berth_cli.recording.judgement import FILTERS, judge
-from berth_cli.serve.prometheus import counter
+from berth_cli.policy.diff.from_recording import FILTERS, judge
+from berth_cli.serve.endpoints.prometheus import counter
 from berth_cli.simulate.comparison.run import Rule, rules_of
 
 ROUTE = "GET /shadow"
