@@ -7,17 +7,22 @@ server is a fake one in this process. Exit status 1 if resident memory grows by 
 from __future__ import annotations
 
 import argparse
+import base64
 import re
+import ssl
 import subprocess
 import sys
 import tempfile
 import time
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import yaml
 
 from berth.ledger_holder.lease import NAME as LEASE
+from tests.builders.certificates import self_signed
 from tests.builders.http_calls import Caller
 from tests.builders.kubeconfigs import kubeconfig_for
 from tests.builders.nodes import node_with
@@ -28,7 +33,8 @@ from tests.fakes.api_server import KubernetesOnLoopback, kubernetes_on_loopback
 SLOT = "example.com/slot"
 NODES = 20
 POD_SECONDS = 10.0
-BIND_ATTEMPTS = 10
+BIND_ATTEMPTS = 60
+"""A second apart. The first pod waits for the ledger, which begins with what another server may have counted."""
 SETTLING_SECONDS = 120.0
 SAMPLE_SECONDS = 15.0
 MOST_GROWTH = 0.05
@@ -62,7 +68,7 @@ class Pods:
             del self._kubernetes.pods["default", self._running.popleft()[1]]
 
     def _bind(self, binding: str) -> bool:
-        """Repeat it, as the scheduler does: at the beginning the ledger has no nodes."""
+        """Repeat it, as the scheduler does."""
         error = ""
         for _ in range(BIND_ATTEMPTS):
             error = self._caller.post("/scheduler/bind", binding).json["Error"]
@@ -85,12 +91,11 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=8.0)
     parser.add_argument("--rate", type=float, default=5.0, help="pods a second")
     chosen = parser.parse_args()
-    with tempfile.TemporaryDirectory() as directory, kubernetes_on_loopback() as kubernetes:
+    with tempfile.TemporaryDirectory() as directory, _kubernetes(Path(directory)) as (kubernetes, kubeconfig):
         kubernetes.leases[LEASE] = {"metadata": {"name": LEASE, "uid": "lease-1", "resourceVersion": "1"}}
         kubernetes.nodes = [node_with(f"node-{n}", allocatable={SLOT: "1000"}) for n in range(NODES)]
         configuration = Path(directory) / "berth.yaml"
         configuration.write_text(yaml.safe_dump(CONFIGURATION))
-        kubeconfig = kubeconfig_for(kubernetes.host, Path(directory))
         process = subprocess.Popen(
             [*BERTH, f"--kubeconfig={kubeconfig}", f"--config={configuration}", "--port=0"],
             stdout=subprocess.PIPE,
@@ -103,6 +108,17 @@ def main() -> int:
         finally:
             process.kill()
             process.wait()
+
+
+@contextmanager
+def _kubernetes(directory: Path) -> Iterator[tuple[KubernetesOnLoopback, Path]]:
+    """The server, and its kubeconfig: Berth refuses plain HTTP."""
+    certificate, key = self_signed(directory, "api-server")
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificate, key)
+    with kubernetes_on_loopback(tls) as kubernetes:
+        authority = base64.b64encode(certificate.read_bytes()).decode()
+        yield kubernetes, kubeconfig_for(kubernetes.host, directory, authority)
 
 
 def _run(process: int, pods: Pods, seconds: float, rate: float) -> int:

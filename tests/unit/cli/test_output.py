@@ -17,7 +17,8 @@ from tests.conftest import CLUSTER
 VOCABULARY = {"table", "json", "yaml"}
 DIFFERENT = {
     "bench": VOCABULARY | {"markdown"},
-    "policy diff": VOCABULARY | {"markdown"},  # for a pull request
+    "policy diff": VOCABULARY | {"markdown", "html"},  # for a pull request, and for people
+    "replay": VOCABULARY | {"markdown", "html"},  # with --config it compares, too
     "config show": {"yaml", "json"},  # a document has no table
     "scheduler-config": {"yaml", "json"},  # nor have manifests
 }

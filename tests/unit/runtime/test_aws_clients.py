@@ -60,4 +60,4 @@ def test_first_client_looks_into_the_folder_of_its_service_only(monkeypatch: pyt
 
 def test_knows_no_service_that_is_not_listed() -> None:
     with pytest.raises(UnknownServiceError):
-        aws_clients.SESSION.create_client("s3", region_name=REGION)
+        aws_clients.new_session().create_client("s3", **KEYS)
