@@ -69,6 +69,20 @@ test-external: tools ## Run the tests on DynamoDB Local, ministack and a policy 
 test-long: setup ## Run what takes seconds a test: histories in virtual time, properties with large cases, real limits, imports
 	$(PYTEST) tests/simulation tests/property tests/integration tests/unit -m long
 
+.PHONY: console-check
+console-check: .tools/console/.ready ## Types of the console's page (tsc --checkJs) and the tests of its modules (Node.js 20.19 or later, npm)
+	@[[ -e $< ]] || { echo "console-check: SKIPPED, it needs Node.js and npm" >&2; exit 0; }; \
+	.tools/console/node_modules/.bin/tsc --project tools/console/tsconfig.json && \
+	node --test tests/console/page/
+
+.PHONY: console-test
+console-test: setup .tools/console/.ready ## The console's page in Chromium, with axe-core (BROWSER=command; apt-get install chromium)
+	$(BIN)/pytest tests/console $(if $(BROWSER),--browser '$(BROWSER)')
+
+.PHONY: bench-console
+bench-console: setup ## The console with 5,000 nodes and 150,000 pods in Chromium: first paint and times of frames (NODES=5000 PODS=150000)
+	@$(BIN)/python -m tests.console.bench --nodes $(or $(NODES),5000) --pods $(or $(PODS),150000) $(if $(BROWSER),--browser '$(BROWSER)')
+
 .PHONY: simulation
 simulation: setup ## Histories of the node cache in virtual time (N=2000), every bind cut short at every call, and gangs (GANGS=200, MEMBERS=120 in the gang whose commit is cut short)
 	$(BIN)/python -m tests.simulation --histories $(or $(N),2000)
@@ -137,8 +151,13 @@ $(HELM): tools/helm/go.mod tools/helm/go.sum
 	@command -v go >/dev/null || { echo "no Go: tests of the chart are skipped" >&2; exit 0; }; \
 	go build -C tools/helm -trimpath -ldflags "-s -w" -o $(CURDIR)/$@ helm.sh/helm/v3/cmd/helm
 
+# Checks of the console's page: TypeScript for its types, axe-core for its accessibility; no user needs them.
+.tools/console/.ready: tools/console/package.json tools/console/package-lock.json
+	@command -v npm >/dev/null || { echo "no npm: types and accessibility of the console's page are not checked" >&2; exit 0; }; \
+	mkdir -p $(@D) && cp $^ $(@D) && cd $(@D) && npm ci --silent --ignore-scripts --no-audit --no-fund && touch .ready
+
 .PHONY: tools
-tools: setup $(HELM) .tools/sam/.ready .tools/ministack/.ready .tools/checkov/.ready .tools/supply_chain/.ready .tools/dynamodb_local/.ready .tools/iam_simulate/.ready ## Set up sam, the AWS emulators and what looks for weaknesses under .tools
+tools: setup $(HELM) .tools/sam/.ready .tools/ministack/.ready .tools/checkov/.ready .tools/supply_chain/.ready .tools/dynamodb_local/.ready .tools/iam_simulate/.ready .tools/console/.ready ## Set up sam, the AWS emulators and what looks for weaknesses under .tools
 
 .PHONY: validate
 validate: tools ## sam validate --lint

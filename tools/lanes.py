@@ -76,6 +76,8 @@ STEPS = (
     Step("tools"),
     Step("lint", figure=r"no issues found in \d+ source files"),
     Step("test", figure=PYTEST),
+    Step("console-check", figure=r"# (?:pass|fail) \d+|.*SKIPPED.*"),
+    Step("console-test", figure=PYTEST),
     Step("test-external", figure=PYTEST),
     Step("test-long", figure=PYTEST),
     Step("demo"),
@@ -117,6 +119,7 @@ STEPS = (
     Step("image", change=None, figure=r"built .*|image .* passed"),
     Step("bench-guard", figure=r"guard: .*", measures=True),
     Step("bench", change=None, measures=True),
+    Step("bench-console", change=None, figure=r".*(?:paint|frames).*", measures=True),
     Step("bench-scheduler", change=None, nightly="SMALL=1", figure=r"\d+ +\S+ +[\d.]+", measures=True),
 )
 

@@ -26,6 +26,7 @@ COMMANDS = {
         "berth_cli.certificates.command", "Create, rotate, revoke and publish client certificates."
     ),
     "config": _Command("berth_cli.config.command", "Check, apply and roll back configurations."),
+    "console": _Command("berth_cli.console.command", "Show the cluster as Berth sees it, on a page of this machine."),
     "demo": _Command("berth_cli.demo.command", "Run four policies on small clusters and show where each pod goes."),
     "doctor": _Command("berth_cli.doctor.command", "Check an installation, with a remedy for each problem."),
     "explain": _Command(

@@ -15,6 +15,7 @@ import click
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.config.document import load_configuration
 from berth_cli.config.warnings import configuration_warnings
+from berth_cli.console.command import CONSOLE_PORT
 from berth_cli.input_files import STDIN
 from berth_cli.plugin_options import plugins_option
 
@@ -28,6 +29,7 @@ EPILOG = """\b
 Examples:
   berth serve --kubeconfig ~/.kube/config --port 8080
   berth serve --kubeconfig ~/.kube/config --store dynamodb --endpoint-url http://127.0.0.1:8000
+  berth serve --kubeconfig ~/.kube/config --console
   berth serve --cluster dump.yaml --tls-cert server.crt --tls-key server.key \\
       --client-ca certificates/ca.crt --allow-list certificates/allow-list
   berth serve --kubeconfig ~/.kube/config --config berth.yaml --record monday.rec
@@ -154,6 +156,10 @@ class StoreOptions:
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write every decision, with the state that it is made on, to a new file for berth replay.",
 )
+@click.option("--console", "console", is_flag=True, help="Also show the cluster on a page, see berth console.")
+@click.option(
+    "--console-port", default=CONSOLE_PORT, show_default=True, help="Port of the page; 0 selects a free port."
+)
 @click.option("-v", "--verbose", is_flag=True, help="Log every call.")
 def serve(
     cluster: Path | None,
@@ -176,6 +182,8 @@ def serve(
     decisions_file: Path | None,
     shadow: Path | None,
     record: Path | None,
+    console: bool,
+    console_port: int,
     verbose: bool,
 ) -> None:
     """Run the extender on http://HOST:PORT/scheduler.
@@ -212,6 +220,7 @@ def serve(
             decisions_file=decisions_file,
             record=record,
             shadow=None if shadow is None else load_configuration(shadow, None),
+            console_port=console_port if console else None,
             verbose=verbose,
         )
     click.echo("stopped")
@@ -229,6 +238,7 @@ def _serve(
     decisions_file: Path | None,
     record: Path | None,
     shadow: BerthConfiguration | None,
+    console_port: int | None,
     verbose: bool,
 ) -> None:
     """Serve until Ctrl-C: uvicorn shuts down cleanly and then raises the signal again."""
@@ -288,7 +298,12 @@ def _serve(
     click.echo(f"cluster: {source}, {_state(first_run, live=live)}; health: {address}/healthz; Ctrl-C stops")
     click.echo(f"store: {store.description}")
     try:
-        with until_the_end, watcher_thread(stack.run_watcher), _followed(config, configuration, stack, store):
+        with (
+            until_the_end,
+            watcher_thread(stack.run_watcher),
+            _followed(config, configuration, stack, store),
+            _console(stack, address, console_port),
+        ):
             uvicorn_server.run(sockets=[listener])
     finally:
         stack.finish_recording()
@@ -318,6 +333,23 @@ def _recorder_of(path: Path) -> Iterator[DecisionRecorder]:
             yield recorder
     except OSError as error:
         raise click.ClickException(f"--decisions-file {path}: {error.strerror}") from error
+
+
+@contextmanager
+def _console(stack: LocalStack, address: str, port: int | None) -> Iterator[None]:
+    """The page beside the verbs, on a port and with a token of its own. port: None without one."""
+    if port is None:
+        yield
+        return
+    from berth_cli.console.running import console_in_thread, show_address
+    from berth_cli.console.sources import served_source
+    from berth_cli.serve.server import ListenError
+
+    try:
+        with console_in_thread(served_source(stack.cache, address), port, show_address):
+            yield
+    except ListenError as error:
+        raise click.ClickException(f"--console-port: {error}") from error
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from berth.lease.clock import SystemClock
 from berth.ledger_holder.holder import release_ledger
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.nodecache.feed.reader import NothingPublished
-from berth.runtime.adapters import cache_adapters
+from berth.runtime.adapters import CacheAdapters, cache_adapters
 from berth.runtime.cluster import connect
 from berth.runtime.decisions import decisions_also_recorded_by, decisions_recorded_by
 from berth.runtime.http.answers import HTTPAnswer
@@ -70,11 +70,13 @@ PERIODIC_RUN_SECONDS = 20.0
 class LocalStack:
     """`gateway` serves the routes; `watcher` is the handler of the watcher function.
 
-    ledger_identity: of an embedded ledger that counts; empty otherwise. recording: of all decisions.
+    cache: what the verbs decide on. ledger_identity: of an embedded ledger that counts; empty otherwise. recording: of
+    all decisions.
     """
 
     gateway: Gateway
     watcher: Handler
+    cache: CacheAdapters
     ledger_identity: str = ""
     recording: DecisionRecording | None = None
 
@@ -175,6 +177,7 @@ def start(
     return LocalStack(
         Gateway(routes | {route: partial(_handle, endpoint) for route, endpoint in own.items()}, check=check),
         handlers[watcher],
+        adapters,
         store.identity if isinstance(store, EmbeddedStore) and configuration.policy().counting.counts else "",
         recorder,
     )

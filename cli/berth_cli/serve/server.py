@@ -1,4 +1,4 @@
-"""The HTTP server of `berth serve`: a listening socket, and uvicorn with the gateway on it."""
+"""The HTTP server of `berth serve` and `berth console`: a listening socket, and uvicorn with an application on it."""
 
 from __future__ import annotations
 
@@ -7,19 +7,28 @@ import errno
 import logging
 import socket
 import ssl
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator
 from contextlib import contextmanager
 from threading import Thread
+from typing import Protocol
 
 import uvicorn
 
 from berth_cli.serve.connection import Connection
-from berth_cli.serve.gateway import Gateway
+from berth_cli.serve.gateway import Receive, Scope, Send
 from berth_cli.serve.limits import Limits
 
 log = logging.getLogger("berth.server")
 
 BACKLOG = 256
+
+
+class Application(Protocol):
+    """An ASGI application, and the limits of its connections: the gateway, or the console."""
+
+    @property
+    def limits(self) -> Limits: ...
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]: ...
 
 
 class ListenError(Exception):
@@ -60,7 +69,7 @@ def _open_socket(host: str, port: int) -> socket.socket:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server with the gateway's limits, and with a deadline for the TLS handshake."""
+    """uvicorn's server with limits of its own, and with a deadline for the TLS handshake."""
 
     def __init__(self, config: uvicorn.Config, limits: Limits) -> None:
         super().__init__(config)
@@ -84,10 +93,10 @@ class _Server(uvicorn.Server):
         self.started = True
 
 
-def create_server(gateway: Gateway, tls: ssl.SSLContext | None = None) -> uvicorn.Server:
+def create_server(application: Application, tls: ssl.SSLContext | None = None) -> uvicorn.Server:
     """A uvicorn server on asyncio; HTTPS if `tls` is given."""
     config = uvicorn.Config(
-        gateway,
+        application,
         http=Connection,
         ws="none",
         ssl_context_factory=None if tls is None else lambda _config, _default: tls,
@@ -97,17 +106,25 @@ def create_server(gateway: Gateway, tls: ssl.SSLContext | None = None) -> uvicor
         server_header=False,
         # No proxy stands in front: an X-Forwarded-For is the caller's own word, and the middleware runs with each call.
         proxy_headers=False,
-        timeout_keep_alive=gateway.limits.keep_alive_seconds,
+        timeout_keep_alive=application.limits.keep_alive_seconds,
         timeout_graceful_shutdown=2,
     )
-    return _Server(config, gateway.limits)
+    return _Server(config, application.limits)
 
 
 @contextmanager
-def serve_in_thread(gateway: Gateway, listener: socket.socket, tls: ssl.SSLContext | None = None) -> Iterator[None]:
-    """Run the gateway in a thread until the block ends, for a program that calls it itself."""
-    server = create_server(gateway, tls)
-    thread = Thread(target=lambda: asyncio.run(server.serve(sockets=[listener])), name="gateway", daemon=True)
+def serve_in_thread(
+    application: Application, listener: socket.socket, tls: ssl.SSLContext | None = None
+) -> Iterator[None]:
+    """Serve it in a thread until the block ends, for a program that calls it itself."""
+    with running_in_thread(create_server(application, tls), listener):
+        yield
+
+
+@contextmanager
+def running_in_thread(server: uvicorn.Server, listener: socket.socket) -> Iterator[None]:
+    """Run the server in a thread until the block ends."""
+    thread = Thread(target=lambda: asyncio.run(server.serve(sockets=[listener])), name="server", daemon=True)
     thread.start()
     try:
         yield

@@ -1,0 +1,1 @@
+"""Where the console gets the cluster from."""

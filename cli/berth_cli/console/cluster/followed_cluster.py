@@ -1,0 +1,100 @@
+"""A dump that is read again when it changes, or a cluster whose API server is watched.
+
+The watches are those of the watcher, without what it writes: no lease, no table, no wake-up.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from berth.cluster.api_server.access import Access
+from berth.cluster.api_server.client import ApiServer
+from berth.cluster.api_server.kubeconfig import from_file
+from berth.cluster.dump.dump_cluster import DumpCluster
+from berth.cluster.field_projection import RequiredFields
+from berth.cluster.kubernetes_cluster import KubernetesCluster
+from berth.nodecache.feed.cluster import (
+    Added,
+    Cluster,
+    Deleted,
+    Failed,
+    Interrupted,
+    Listed,
+    Modified,
+    ResourceEvent,
+)
+from berth.nodecache.feed.observed_state import ObservedState
+from berth.nodecache.snapshot_view import SnapshotView
+from berth.scheduling.policy import Policy
+from berth_cli.console.cluster.source import ClusterSource, NotObserved, Observed, SourceKind
+
+LISTING = "the cluster is being listed"
+
+
+class FollowedCluster(ClusterSource):
+    """It watches from the beginning until it is closed."""
+
+    def __init__(self, cluster: Cluster, kind: SourceKind, name: str, policy: Policy) -> None:
+        self._cluster, self._kind, self._name, self._policy = cluster, kind, name, policy
+        self._watch = cluster.watch({})
+        self._objects = ObservedState({})
+        self._view = SnapshotView()
+        self._state = self._view.empty()
+        self._problems: dict[str, str] = {}
+
+    @property
+    def kind(self) -> SourceKind:
+        return self._kind
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def observe(self, timeout: float) -> Observed | NotObserved:
+        for received in self._watch.take(timeout):
+            self._apply(received)
+        observed_at = self._watch.observed_at
+        problem = next(iter(self._problems.values()), "")
+        if observed_at is None:
+            return NotObserved(problem or LISTING)
+        changes = self._objects.take_changes()
+        if changes:
+            self._state = self._view.applied(self._state, changes)
+        return Observed(self._state.snapshot, observed_at, self._policy.counting, problem)
+
+    def close(self) -> None:
+        self._watch.stop()
+
+    def _apply(self, received: ResourceEvent) -> None:
+        resource = received.resource
+        match received.event:
+            case Interrupted(cause=cause):
+                self._problems[resource] = cause
+                return
+            case Failed(cause=error):
+                self._problems[resource] = f"the watch of {resource} ended: {error}; start the console again"
+                return
+            case Listed(objects=objects):
+                self._objects.relist(resource, objects)
+            case Added(object=found) | Modified(object=found):
+                self._objects.put(resource, found)
+            case Deleted(object=found):
+                self._objects.remove(resource, found)
+            case _:
+                pass
+        self._problems.pop(resource, None)
+
+
+def followed_dump(path: Path, policy: Policy) -> ClusterSource:
+    """The dump of this path. Reads nothing yet."""
+    return FollowedCluster(DumpCluster(path), SourceKind.DUMP, str(path), policy)
+
+
+def followed_kubeconfig(path: Path, policy: Policy, clock: Callable[[], float]) -> ClusterSource:
+    """The cluster of this kubeconfig. clock: seconds since the epoch. Raises ClusterUnavailable."""
+    api = ApiServer(Access(partial(from_file, path)), clock)
+    cluster = KubernetesCluster(api, RequiredFields.of(policy), clock, random.random)
+    return FollowedCluster(cluster, SourceKind.CLUSTER, str(path), policy)

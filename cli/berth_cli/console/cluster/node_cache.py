@@ -1,0 +1,61 @@
+"""The node cache of a stack, or that of `berth serve` in this process: what the verbs decide on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from berth.configuration.store import ConfigurationInvalid, Configurations
+from berth.nodecache.feed.head import FUTURE_SCHEMA
+from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished
+from berth.nodecache.feed.table import CacheTable, TableUnavailable
+from berth.nodecache.snapshot_view import CachedCluster
+from berth_cli.console.cluster.source import ClusterSource, NotObserved, Observed, SourceKind
+
+
+class NodeCacheSource(ClusterSource):
+    """Each look reads the head consistently, one read unit, and what was published since the last one."""
+
+    def __init__(
+        self,
+        name: str,
+        table: CacheTable,
+        reader: NodeCacheReader[CachedCluster],
+        configurations: Configurations,
+        wait: Callable[[float], object],
+    ) -> None:
+        """`wait`: for so many seconds, or until the console ends."""
+        self._name, self._table, self._reader, self._configurations = name, table, reader, configurations
+        self._wait = wait
+        self._last: Observed | None = None
+
+    @property
+    def kind(self) -> SourceKind:
+        return SourceKind.NODE_CACHE
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def observe(self, timeout: float) -> Observed | NotObserved:
+        if self._last is not None:
+            self._wait(timeout)
+        try:
+            self._last = self._read()
+        except (TableUnavailable, ConfigurationInvalid, NothingPublished) as error:
+            if self._last is None:
+                self._wait(timeout)
+                return NotObserved(str(error))
+            return Observed(self._last.snapshot, self._last.observed_at, self._last.counting, str(error))
+        return self._last
+
+    def close(self) -> None:
+        """Nothing runs in the background."""
+
+    def _read(self) -> Observed:
+        head = self._table.head()
+        if head is not None and not head.is_readable:
+            raise TableUnavailable(FUTURE_SCHEMA)
+        snapshot = self._reader.at(head).snapshot
+        configured = self._configurations.at("" if head is None else head.configuration_hash)
+        observed_at = 0.0 if head is None or head.pointer is None else head.pointer.observation.observed_at
+        return Observed(snapshot, observed_at, configured.policy.counting, configured.fallback)

@@ -1,0 +1,61 @@
+"""The port to a cluster that the console shows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from enum import StrEnum
+
+from berth.scheduling.managed_resources.counting import Counting
+from berth.scheduling.snapshot.snapshot import Snapshot
+
+
+class SourceKind(StrEnum):
+    """What is read. The names are part of the page's documents."""
+
+    DUMP = "dump"
+    CLUSTER = "cluster"
+    NODE_CACHE = "node-cache"
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """The cluster at one moment.
+
+    observed_at: all changes until then are in it; seconds since the epoch. counting: of the configuration that decides.
+    problem: why it cannot be brought up to date; empty if it can.
+    """
+
+    snapshot: Snapshot
+    observed_at: float
+    counting: Counting
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NotObserved:
+    """Nothing was read yet. reason: why, and what to do."""
+
+    reason: str
+
+
+class ClusterSource(ABC):
+    """For one thread. Nothing is written to the cluster or to a table."""
+
+    @property
+    @abstractmethod
+    def kind(self) -> SourceKind:
+        """What is read."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The file, the stack or the server, for people."""
+
+    @abstractmethod
+    def observe(self, timeout: float) -> Observed | NotObserved:
+        """The cluster as of now. Waits up to `timeout` seconds for a change, and returns at the first one."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """End what runs in the background."""

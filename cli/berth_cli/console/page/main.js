@@ -1,0 +1,78 @@
+// The page: its session, its data, and the address that says what is shown.
+
+import { follow } from './connection.js';
+import { Cluster } from './model/cluster.js';
+import { formatState, parseState, tokenOf } from './model/url_state.js';
+import { NoSession, Session } from './session.js';
+import { Overview } from './views/overview.js';
+import { Status } from './views/status.js';
+
+const REDRAW_MS = 250;
+const RELOADED = 'berth-console-reloaded';
+
+const cluster = new Cluster();
+const session = new Session(localStorage, (input, init) => fetch(input, init));
+const status = new Status(/** @type {HTMLElement} */ (document.getElementById('status')), () => performance.now());
+const overview = new Overview(document, cluster, go);
+
+let isPending = false;
+
+/** Another place: a step back returns. What is typed changes the place that is there. @param {Partial<import('./model/url_state.js').State>} change */
+function go(change) {
+  const next = formatState({ ...parseState(location.hash), ...change });
+  if (next === location.hash) return;
+  const isTyped = Object.keys(change).join() === 'filter';
+  history[isTyped ? 'replaceState' : 'pushState'](null, '', next);
+  show();
+}
+
+function show() {
+  overview.show(parseState(location.hash));
+}
+
+/** Many changes in a row are shown together. */
+function showSoon() {
+  if (isPending) return;
+  isPending = true;
+  setTimeout(() => {
+    isPending = false;
+    show();
+  }, REDRAW_MS);
+}
+
+async function start() {
+  window.addEventListener('popstate', show);
+  window.addEventListener('hashchange', () => (tokenOf(location.hash) ? location.reload() : show()));
+  setInterval(() => status.show(), 1000);
+  show();
+  try {
+    if (await session.open(location.hash)) history.replaceState(null, '', formatState(parseState('')));
+  } catch (error) {
+    if (error instanceof NoSession) return status.set('closed', error.message);
+    status.set('disconnected');
+  }
+  await follow(cluster, session, {
+    onLoaded: (source) => {
+      status.name = source.name;
+      sessionStorage.removeItem(RELOADED);
+      show();
+      performance.mark('berth-nodes-shown');
+    },
+    onPods: () => {
+      show();
+      performance.mark('berth-pods-shown');
+    },
+    onChanged: showSoon,
+    onCondition: ({ ageSeconds, problem }) => status.setCondition(ageSeconds, problem),
+    onWaiting: (reason) => status.set('loading', reason),
+    onDisconnected: () => status.set('disconnected'),
+    onNoSession: (reason) => status.set('closed', reason),
+    onOtherRelease: () => {
+      if (sessionStorage.getItem(RELOADED)) return status.set('closed', 'The console is of another release than this page.');
+      sessionStorage.setItem(RELOADED, 'yes');
+      location.reload();
+    },
+  });
+}
+
+start();

@@ -1,0 +1,72 @@
+// What is shown, as the fragment of the address: a link shows the same. The server never sees it.
+
+/**
+ * @typedef {object} State
+ * @property {string} view
+ * @property {string | null} label that groups; null: the first that fits; empty: no groups
+ * @property {string} resource
+ * @property {string | null} group whose nodes are shown; null: all groups
+ * @property {string} node whose pods are shown; empty: none
+ * @property {'groups' | 'nodes'} rows of the table while no group is chosen
+ * @property {string} sort column of the table
+ * @property {boolean} descending
+ * @property {string} filter
+ */
+
+/** A group of nodes without the label. It is no value that a label can have. */
+export const WITHOUT_LABEL = '-without-';
+
+/** @type {Readonly<State>} */
+export const DEFAULTS = Object.freeze({
+  view: 'overview',
+  label: null,
+  resource: 'cpu',
+  group: null,
+  node: '',
+  rows: 'groups',
+  sort: 'name',
+  descending: false,
+  filter: '',
+});
+
+const VIEWS = ['overview'];
+const MOST_CHARACTERS = 300;
+
+/** Whatever the fragment has: what is not understood is left out.
+ * @param {string} fragment @returns {State} */
+export function parseState(fragment) {
+  const [path, query = ''] = fragment.replace(/^#\/?/, '').split('?', 2);
+  const given = new URLSearchParams(query);
+  const text = (/** @type {string} */ name) => (given.get(name) ?? '').slice(0, MOST_CHARACTERS);
+  return {
+    view: VIEWS.includes(path) ? path : DEFAULTS.view,
+    label: given.has('label') ? text('label') : DEFAULTS.label,
+    resource: text('resource') || DEFAULTS.resource,
+    group: given.has('group') ? text('group') : DEFAULTS.group,
+    node: text('node'),
+    rows: given.get('rows') === 'nodes' ? 'nodes' : 'groups',
+    sort: text('sort') || DEFAULTS.sort,
+    descending: given.get('order') === 'descending',
+    filter: text('filter'),
+  };
+}
+
+/** @param {State} state @returns {string} */
+export function formatState(state) {
+  const query = new URLSearchParams();
+  if (state.label !== null) query.set('label', state.label);
+  if (state.resource !== DEFAULTS.resource) query.set('resource', state.resource);
+  if (state.group !== null) query.set('group', state.group);
+  if (state.node) query.set('node', state.node);
+  if (state.rows !== DEFAULTS.rows) query.set('rows', state.rows);
+  if (state.sort !== DEFAULTS.sort) query.set('sort', state.sort);
+  if (state.descending) query.set('order', 'descending');
+  if (state.filter) query.set('filter', state.filter);
+  const text = query.toString();
+  return `#/${state.view}${text ? `?${text}` : ''}`;
+}
+
+/** The one-time token of a new address; null without one. @param {string} fragment @returns {string | null} */
+export function tokenOf(fragment) {
+  return /^#token=([A-Za-z0-9_-]+)$/.exec(fragment)?.[1] ?? null;
+}

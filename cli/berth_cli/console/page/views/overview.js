@@ -1,0 +1,308 @@
+// The overview: the map, and the table that mirrors it. Both show what the address says.
+
+import { NOT_READY, DEFECT, UNSCHEDULABLE } from '../model/cluster.js';
+import { stepOf } from '../model/colours.js';
+import { groupNodes, groupingLabels, NO_GROUPS, resourcesOf, totalUse, useOf } from '../model/grouping.js';
+import { formatAmount, formatShare } from '../model/quantities.js';
+import { arranged, groupName, groupTable, nodeTable, podTable } from '../model/rows.js';
+import { WITHOUT_LABEL } from '../model/url_state.js';
+import { element, setText } from './dom.js';
+import { Grid } from './grid.js';
+import { showLegend } from './legend.js';
+import { showNode } from './node_details.js';
+import { NodeMap, NOT_READY_MARK, UNSCHEDULABLE_MARK } from './node_map.js';
+
+/**
+ * @typedef {import('../model/cluster.js').Cluster} Cluster
+ * @typedef {import('../model/cluster.js').Node} Node
+ * @typedef {import('../model/grouping.js').Group} Group
+ * @typedef {import('../model/rows.js').Table} Table
+ * @typedef {import('../model/url_state.js').State} State
+ * @typedef {import('./node_map.js').Place} Place
+ */
+
+const NO_VALUE = '\u0000';
+
+export class Overview {
+  /** @param {Document} page @param {Cluster} cluster @param {(change: Partial<State>) => void} go */
+  constructor(page, cluster, go) {
+    this.cluster = cluster;
+    this.go = go;
+    /** @param {string} id */
+    const place = (id) => {
+      const found = page.getElementById(id);
+      if (!found) throw new Error(`the page has no ${id}`);
+      return found;
+    };
+    this.labelSelect = /** @type {HTMLSelectElement} */ (place('label'));
+    this.resourceSelect = /** @type {HTMLSelectElement} */ (place('resource'));
+    this.filterInput = /** @type {HTMLInputElement} */ (place('filter'));
+    this.rowsSelect = /** @type {HTMLSelectElement} */ (place('rows'));
+    this.rowsField = place('rows-field');
+    this.crumbs = place('crumbs');
+    this.summary = place('summary');
+    this.caption = place('caption');
+    this.tip = place('tip');
+    this.details = place('details');
+    this.empty = place('empty');
+    /** @type {State | null} */
+    this.state = null;
+    /** @type {Group[]} */
+    this.groups = [];
+    this.label = NO_GROUPS;
+    this.at = '';
+    this.podScale = { resource: '', most: 1 };
+    this.map = new NodeMap(/** @type {HTMLCanvasElement} */ (place('map')), {
+      onOpen: (found) => this.openPlace(found),
+      onPoint: (found, x, y) => this.showTip(found, x, y),
+    });
+    this.grid = new Grid(place('grid'), {
+      onOpen: (key) => this.openRow(key),
+      onSort: (key) => this.sortBy(key),
+      onPoint: (key) => this.map.mark(this.placeOfRow(key)),
+    });
+    showLegend(place('legend'));
+    this.labelSelect.addEventListener('change', () => go({ label: this.labelSelect.value, group: null, node: '' }));
+    this.resourceSelect.addEventListener('change', () => go({ resource: this.resourceSelect.value }));
+    this.rowsSelect.addEventListener('change', () => go({ rows: this.rowsSelect.value === 'nodes' ? 'nodes' : 'groups' }));
+    this.filterInput.addEventListener('input', () => go({ filter: this.filterInput.value }));
+    place('skip').addEventListener('click', () => this.grid.focus());
+    place('zoom-in').addEventListener('click', () => this.map.zoomBy(1.6));
+    place('zoom-out').addEventListener('click', () => this.map.zoomBy(1 / 1.6));
+    place('zoom-all').addEventListener('click', () => this.map.fitAll());
+  }
+
+  /** Show this state of the page, or the same with other data. @param {State} state */
+  show(state) {
+    this.state = state;
+    const { cluster } = this;
+    const nodes = [...cluster.nodes.values()];
+    const labels = groupingLabels(nodes);
+    this.label = state.label ?? labels[0] ?? NO_GROUPS;
+    this.groups = groupNodes(nodes, this.label);
+    const resources = resourcesOf(nodes, cluster.counted);
+    fillSelect(this.labelSelect, [NO_GROUPS, ...withChosen(labels, this.label)], this.label, (label) => label || 'no groups');
+    fillSelect(this.resourceSelect, withChosen(resources, state.resource), state.resource, (name) =>
+      cluster.counted.includes(name) ? `${name} (counted)` : name,
+    );
+    if (this.rowsSelect.value !== state.rows) this.rowsSelect.value = state.rows;
+    if (this.filterInput.value !== state.filter) this.filterInput.value = state.filter;
+    this.empty.hidden = nodes.length > 0;
+    const group = this.chosenGroup();
+    const node = state.node ? cluster.nodeNamed(state.node) : undefined;
+    this.rowsField.hidden = group !== undefined || state.node !== '';
+    this.podScale = { resource: state.resource, most: this.mostRequested(state.resource) };
+    this.showScene(state.resource);
+    this.showCrumbs(state, group);
+    this.showTable(state, group, node);
+    this.showSummary(nodes, state.resource);
+    showNode(this.details, node, resources, cluster.counted);
+    this.moveMap(state, group, node);
+  }
+
+  /** @returns {Group | undefined} */
+  chosenGroup() {
+    const wanted = this.state?.group ?? null;
+    if (wanted === null) return undefined;
+    return this.groups.find((group) => keyOf(group) === wanted);
+  }
+
+  /** @param {string} resource */
+  showScene(resource) {
+    const { cluster } = this;
+    this.map.setScene({
+      groups: this.groups.map(({ value, nodes }) => ({
+        title: groupName(value, this.label),
+        ids: nodes.map((node) => node.id),
+        names: nodes.map((node) => node.name),
+        steps: Int8Array.from(nodes, (node) => {
+          const { share } = useOf(node, resource);
+          return share === null ? -1 : stepOf(share);
+        }),
+        marks: Uint8Array.from(nodes, marksOf),
+      })),
+      podsOf: (id) => cluster.podsOf(id),
+      podStep: (pod) => stepOf(Math.min(1, this.asked(pod, resource) / this.podScale.most)),
+    });
+  }
+
+  /** @param {import('../model/cluster.js').Pod} pod @param {string} resource */
+  asked(pod, resource) {
+    return resource === 'pods' ? 1 : (pod.requests.get(resource) ?? 0);
+  }
+
+  /** Pods are coloured beside the pod that requests most. @param {string} resource */
+  mostRequested(resource) {
+    let most = 1;
+    if (resource === 'pods') return most;
+    for (const pod of this.cluster.pods.values()) most = Math.max(most, pod.requests.get(resource) ?? 0);
+    return most;
+  }
+
+  /** Only when the address names another place: data must not move what somebody looks at.
+   * @param {State} state @param {Group | undefined} group @param {Node | undefined} node */
+  moveMap(state, group, node) {
+    const at = JSON.stringify([this.label, state.group, state.node, node !== undefined || group !== undefined]);
+    const place = this.placeOfNode(node) ?? (group ? { group: this.groups.indexOf(group), cell: null } : null);
+    this.map.mark(place);
+    if (at === this.at) return;
+    this.at = at;
+    if (!place) this.map.fitAll();
+    else if (place.cell === null) this.map.fitGroup(place.group);
+    else this.map.fitNode(place.group, place.cell);
+  }
+
+  /** @param {State} state @param {Group | undefined} group */
+  showCrumbs(state, group) {
+    /** @type {[string, Partial<State>][]} */
+    const steps = [[this.label ? `All groups by ${this.label}` : 'All nodes', { group: null, node: '', filter: '' }]];
+    if (state.group !== null) {
+      steps.push([group ? groupName(group.value, this.label) : `${state.group} (gone)`, { node: '', filter: '' }]);
+    }
+    if (state.node) steps.push([state.node, {}]);
+    const key = JSON.stringify(steps);
+    if (this.crumbs.dataset.key === key) return;
+    this.crumbs.dataset.key = key;
+    this.crumbs.replaceChildren(
+      ...steps.map(([text, change], at) =>
+        element(
+          'li',
+          {},
+          at === steps.length - 1
+            ? element('span', { 'aria-current': 'location' }, text)
+            : element('button', { type: 'button', click: () => this.go(change) }, text),
+        ),
+      ),
+    );
+  }
+
+  /** @param {State} state @param {Group | undefined} group @param {Node | undefined} node */
+  showTable(state, group, node) {
+    const table = this.table(state, group, node);
+    const rows = arranged(table, state.sort, state.descending, state.filter);
+    const more = state.filter ? `, ${rows.length} of ${table.rows.length} with “${state.filter}”` : `, ${rows.length}`;
+    setText(this.caption, table.caption + more);
+    this.grid.set({ ...table, rows, sort: state.sort, descending: state.descending, opens: !state.node });
+  }
+
+  /** @param {State} state @param {Group | undefined} group @param {Node | undefined} node @returns {Table} */
+  table(state, group, node) {
+    if (state.node) {
+      const where = `on ${state.node}${node ? '' : ' (gone)'}${this.cluster.hasPods ? '' : ' (loading)'}`;
+      return podTable(node ? this.cluster.podsOf(node.id) : [], state.resource, where);
+    }
+    if (state.group !== null) {
+      const where = `of ${group ? groupName(group.value, this.label) : `${state.group} (gone)`}`;
+      return nodeTable(group?.nodes ?? [], state.resource, where);
+    }
+    if (state.rows === 'nodes') {
+      return nodeTable(this.groups.flatMap((each) => each.nodes), state.resource, 'of all groups');
+    }
+    return groupTable(this.groups, this.label, state.resource);
+  }
+
+  /** @param {Node[]} nodes @param {string} resource */
+  showSummary(nodes, resource) {
+    const use = totalUse(nodes, resource);
+    const pods = this.cluster.hasPods ? `, ${this.cluster.pods.size} pods` : '';
+    const amounts = `${formatAmount(resource, use.used)} of ${formatAmount(resource, use.allocatable)}`;
+    const used = use.share === null ? `no node has ${resource}` : `${resource}: ${formatShare(use.share)} (${amounts})`;
+    setText(this.summary, `${nodes.length} ${nodes.length === 1 ? 'node' : 'nodes'}${pods}; ${used}`);
+    this.map.canvas.setAttribute(
+      'aria-label',
+      `Map of ${nodes.length} nodes in ${this.groups.length} groups, coloured by the use of ${resource}. The table below has the same.`,
+    );
+  }
+
+  // What is opened
+
+  /** @param {Place} place */
+  openPlace(place) {
+    const group = this.groups[place.group];
+    if (!group) return;
+    if (place.cell === null) this.go({ group: keyOf(group), node: '', filter: '' });
+    else this.go({ group: keyOf(group), node: group.nodes[place.cell].name, filter: '' });
+  }
+
+  /** @param {string} key */
+  openRow(key) {
+    if (this.state?.group !== null || this.state?.rows === 'nodes') {
+      const node = this.cluster.nodeNamed(key);
+      const group = this.groups.find((each) => node && each.nodes.includes(node));
+      if (group) this.go({ group: keyOf(group), node: key, filter: '', sort: 'name', descending: false });
+      return;
+    }
+    this.go({ group: key === NO_VALUE ? WITHOUT_LABEL : key, filter: '', sort: 'name', descending: false });
+  }
+
+  /** @param {string} key */
+  sortBy(key) {
+    const descending = this.state?.sort === key ? !this.state.descending : false;
+    this.go({ sort: key, descending });
+  }
+
+  /** @param {string | null} key of a row of the table */
+  placeOfRow(key) {
+    if (key === null || !this.state || this.state.node) return this.state?.node ? this.placeOfNode(this.cluster.nodeNamed(this.state.node)) : null;
+    if (this.state.group !== null || this.state.rows === 'nodes') return this.placeOfNode(this.cluster.nodeNamed(key));
+    const at = this.groups.findIndex((group) => (group.value ?? NO_VALUE) === key);
+    return at < 0 ? null : { group: at, cell: null };
+  }
+
+  /** @param {Node | undefined} node */
+  placeOfNode(node) {
+    if (!node) return null;
+    for (const [at, group] of this.groups.entries()) {
+      const cell = group.nodes.indexOf(node);
+      if (cell >= 0) return { group: at, cell };
+    }
+    return null;
+  }
+
+  /** Beside the pointer. The table has the same for those who have none.
+   * @param {Place | null} place @param {number} x @param {number} y */
+  showTip(place, x, y) {
+    const group = place ? this.groups[place.group] : undefined;
+    this.tip.hidden = !group;
+    if (!place || !group || !this.state) return;
+    const { resource } = this.state;
+    const node = place.cell === null ? undefined : group.nodes[place.cell];
+    const use = node ? useOf(node, resource) : totalUse(group.nodes, resource);
+    const name = node ? node.name : `${groupName(group.value, this.label)}, ${group.nodes.length} nodes`;
+    const lines = [name];
+    if (place.pod) {
+      lines.push(`${place.pod.namespace}/${place.pod.name} requests ${formatAmount(resource, this.asked(place.pod, resource))}`);
+    }
+    lines.push(use.share === null ? `has no ${resource}` : `${resource}: ${formatShare(use.share)}, ${formatAmount(resource, use.used)} of ${formatAmount(resource, use.allocatable)}`);
+    this.tip.replaceChildren(...lines.map((line) => element('div', {}, line)));
+    const room = this.map.width - this.tip.offsetWidth - 4;
+    this.tip.style.transform = `translate(${Math.max(0, Math.min(room, x + 14))}px, ${y + 14}px)`;
+  }
+}
+
+/** As the address names it. @param {Group} group */
+function keyOf(group) {
+  return group.value ?? WITHOUT_LABEL;
+}
+
+/** @param {Node} node */
+function marksOf(node) {
+  const unschedulable = node.flags & UNSCHEDULABLE ? UNSCHEDULABLE_MARK : 0;
+  return unschedulable | (node.flags & (NOT_READY | DEFECT) ? NOT_READY_MARK : 0);
+}
+
+/** @param {string[]} values @param {string} chosen */
+function withChosen(values, chosen) {
+  return chosen === '' || values.includes(chosen) ? values : [...values, chosen];
+}
+
+/** @param {HTMLSelectElement} select @param {string[]} values @param {string} chosen
+ * @param {(value: string) => string} text */
+function fillSelect(select, values, chosen, text) {
+  const key = JSON.stringify(values.map(text));
+  if (select.dataset.key !== key) {
+    select.dataset.key = key;
+    select.replaceChildren(...values.map((value) => element('option', { value }, text(value))));
+  }
+  if (select.value !== chosen) select.value = chosen;
+}

@@ -1,0 +1,64 @@
+"""A console that runs: the source is followed, and the page is served on the loopback address."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import click
+import uvicorn
+
+from berth_cli.console.cluster.source import ClusterSource
+from berth_cli.console.documents.feed import Feed
+from berth_cli.console.http.access import Access
+from berth_cli.console.http.application import ConsoleApplication
+from berth_cli.serve import server
+
+HOST = "127.0.0.1"
+"""Never another one: whoever reaches the page sees the cluster."""
+
+
+@dataclass(frozen=True, slots=True)
+class Console:
+    """Served by `uvicorn_server` on `listener`."""
+
+    uvicorn_server: uvicorn.Server
+    listener: socket.socket
+    feed: Feed
+
+    def run(self) -> None:
+        """Serve in this thread, until Ctrl-C."""
+        with self.feed.followed():
+            self.uvicorn_server.run(sockets=[self.listener])
+
+
+def open_console(source: ClusterSource, port: int, show: Callable[[str], None]) -> Console:
+    """Listen, and give out the first address. show: called with each address that opens the page once. Raises
+    ListenError."""
+    listener = server.listen(HOST, port)
+    authority = f":{listener.getsockname()[1]}"
+    access = Access(
+        frozenset((f"{HOST}{authority}", f"localhost{authority}")),
+        lambda token: show(f"http://{HOST}{authority}/#token={token}"),
+    )
+    feed = Feed(source, time.time)
+    application = ConsoleApplication(access, feed, time.time)
+    uvicorn_server = server.create_server(application)
+    application.is_stopping = lambda: uvicorn_server.should_exit
+    return Console(uvicorn_server, listener, feed)
+
+
+@contextmanager
+def console_in_thread(source: ClusterSource, port: int, show: Callable[[str], None]) -> Iterator[None]:
+    """Serve until the block ends, beside what the program does itself. Raises ListenError."""
+    console = open_console(source, port, show)
+    with console.feed.followed(), server.running_in_thread(console.uvicorn_server, console.listener):
+        yield
+
+
+def show_address(address: str) -> None:
+    """On standard output, for a person to open."""
+    click.echo(f"console: {address} (opens once, in one browser)")

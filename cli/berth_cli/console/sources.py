@@ -1,0 +1,75 @@
+"""The source that the options name. Imported when the console starts: AWS SDK and Kubernetes client are slow to
+import."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from threading import Event
+
+import boto3
+from botocore.exceptions import BotoCoreError
+from click import ClickException
+
+from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
+from berth.configuration.store import Configurations
+from berth.nodecache.feed.cluster import ClusterUnavailable
+from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
+from berth.nodecache.feed.reader import NodeCacheReader
+from berth.nodecache.snapshot_view import SnapshotView
+from berth.runtime.adapters import CacheAdapters
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.policy import Policy
+from berth_cli.console.cluster.followed_cluster import followed_dump, followed_kubeconfig
+from berth_cli.console.cluster.node_cache import NodeCacheSource
+from berth_cli.console.cluster.source import ClusterSource
+from berth_cli.deployed_stack import (
+    CACHE_TABLE_NAME,
+    CLIENT_CONFIG,
+    LEDGER_TABLE_NAME,
+    StackUnavailable,
+    describe,
+)
+from berth_cli.input_files import InvalidInput
+
+
+def dump_source(path: Path, policy: Policy) -> ClusterSource:
+    """A dump. Raises InvalidInput."""
+    if not path.is_file():
+        raise InvalidInput(f"{path} is not a file; make a dump with: kubectl get nodes,pods -A -o json > FILE")
+    return followed_dump(path, policy)
+
+
+def kubeconfig_source(path: Path, policy: Policy) -> ClusterSource:
+    """A live cluster. Raises ClickException for a kubeconfig that cannot be read."""
+    try:
+        return followed_kubeconfig(path, policy, time.time)
+    except ClusterUnavailable as error:
+        raise ClickException(str(error)) from error
+
+
+def stack_source(stack: str, region: str | None) -> ClusterSource:
+    """The node cache of a deployed stack. Raises ClickException."""
+    try:
+        deployed = describe(stack, region)
+        client = boto3.client("dynamodb", region_name=region, config=CLIENT_CONFIG)
+        table = deployed.output(CACHE_TABLE_NAME)
+    except StackUnavailable as error:
+        raise ClickException(str(error)) from error
+    except BotoCoreError as error:
+        raise ClickException(f"{error}; are AWS credentials and region set?") from error
+    store = DynamoDBConfigurationStore(client, table, deployed.outputs.get(LEDGER_TABLE_NAME, ""))
+    cache = DynamoDBCacheTable(client, table)
+    return NodeCacheSource(
+        stack,
+        cache,
+        NodeCacheReader(cache, SnapshotView(), time.sleep),
+        Configurations(store, BerthConfiguration),
+        Event().wait,
+    )
+
+
+def served_source(adapters: CacheAdapters, address: str) -> ClusterSource:
+    """The node cache of `berth serve` in this process. address: of the server."""
+    cache = adapters.tables.cache
+    return NodeCacheSource(address, cache, adapters.reader, adapters.configurations, Event().wait)

@@ -1,0 +1,206 @@
+"""Chromium without a screen, driven by its DevTools protocol: one browser, and a tab with storage of its own a test."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+import websocket
+
+COMMANDS = ("chromium", "chromium-browser", "google-chrome")
+START_SECONDS = 60
+WAIT_SECONDS = 20
+
+# Runs before any script of a page. Nothing of it is in the page itself.
+WATCH_FOR_VIOLATIONS = """
+window.violations = [];
+document.addEventListener('securitypolicyviolation', (event) =>
+  window.violations.push(`${event.violatedDirective}: ${event.blockedURI} ${event.sample}`));
+window.alert = () => window.violations.push('alert');
+"""
+
+
+class NoBrowser(Exception):
+    """There is no Chromium. The message says how to get one."""
+
+
+def find_browser(command: str = "") -> str:
+    """Its path. Raises NoBrowser."""
+    for name in (command,) if command else COMMANDS:
+        found = shutil.which(name)
+        if found:
+            return found
+    raise NoBrowser("no Chromium; install one with: apt-get install chromium, or name it with BROWSER=command")
+
+
+class Browser:
+    """Started in a directory of its own, and stopped by its process id."""
+
+    def __init__(self, command: str, directory: Path) -> None:
+        port_file = directory / "DevToolsActivePort"
+        self._process = subprocess.Popen(
+            [
+                command,
+                "--headless=new",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-dev-shm-usage",
+                "--no-first-run",
+                "--disable-background-networking",
+                "--disable-component-update",
+                "--force-color-profile=srgb",
+                "--remote-debugging-port=0",
+                "--remote-allow-origins=*",
+                f"--user-data-dir={directory}",
+                "about:blank",
+            ],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        end = time.monotonic() + START_SECONDS
+        while not (port_file.exists() and port_file.read_text().count("\n")):
+            if self._process.poll() is not None or time.monotonic() > end:
+                self.stop()
+                raise NoBrowser(f"{command} did not start")
+            time.sleep(0.05)
+        port, path = port_file.read_text().split("\n")[:2]
+        self._socket = websocket.create_connection(f"ws://127.0.0.1:{port}{path}", timeout=WAIT_SECONDS)
+        self._numbers = itertools.count(1)
+        self._events: list[dict[str, Any]] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.close()
+        self.stop()
+
+    def stop(self) -> None:
+        """End the process."""
+        self._process.terminate()
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def call(self, method: str, session: str | None = None, **parameters: object) -> dict[str, Any]:
+        """One call of the protocol. Events that come meanwhile are kept."""
+        number = next(self._numbers)
+        message = {"id": number, "method": method, "params": parameters}
+        self._socket.send(json.dumps(message if session is None else message | {"sessionId": session}))
+        while True:
+            received = json.loads(self._socket.recv())
+            if received.get("id") == number:
+                assert "error" not in received, f"{method}: {received['error']}"
+                result: dict[str, Any] = received["result"]
+                return result
+            if "method" in received:
+                self._events.append(received)
+
+    def events(self, session: str, method: str) -> list[dict[str, Any]]:
+        """The events of a tab so far."""
+        self.call("Runtime.evaluate", session, expression="0")
+        return [each["params"] for each in self._events if (each.get("sessionId"), each["method"]) == (session, method)]
+
+    @contextmanager
+    def tab(self, width: int = 1280, height: int = 900, scheme: str = "light") -> Iterator[Tab]:
+        """A tab, closed at the end of the block."""
+        context = self.call("Target.createBrowserContext")["browserContextId"]
+        target = self.call("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
+        session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        tab = Tab(self, session)
+        for domain in ("Page", "Runtime", "Log"):
+            tab.call(f"{domain}.enable")
+        tab.call("Page.addScriptToEvaluateOnNewDocument", source=WATCH_FOR_VIOLATIONS)
+        tab.resize(width, height)
+        tab.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        try:
+            yield tab
+        finally:
+            self.call("Target.disposeBrowserContext", browserContextId=context)
+
+
+class Tab:
+    """One page."""
+
+    def __init__(self, browser: Browser, session: str) -> None:
+        self._browser, self._session = browser, session
+
+    def call(self, method: str, **parameters: object) -> dict[str, Any]:
+        """One call of the protocol for this tab."""
+        return self._browser.call(method, self._session, **parameters)
+
+    def open(self, address: str) -> None:
+        """Go to an address. Only the fragment may differ: then the page stays."""
+        self.call("Page.navigate", url=address)
+
+    def resize(self, width: int, height: int) -> None:
+        """In pixels."""
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+
+    def evaluate(self, expression: str) -> Any:
+        """The value of an expression or of its promise."""
+        found = self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
+        assert "exceptionDetails" not in found, found["exceptionDetails"]
+        return found["result"].get("value")
+
+    def wait_for(self, condition: str, seconds: float = WAIT_SECONDS) -> None:
+        """Until the expression is true: looked at with each frame."""
+        look = f"""new Promise((resolve) => {{
+            const end = performance.now() + {seconds * 1000 - 2000};
+            const look = () => {{
+                let found = false;
+                try {{ found = {condition}; }} catch {{ /* not there yet */ }}
+                if (found || performance.now() > end) resolve(Boolean(found)); else requestAnimationFrame(look);
+            }};
+            look();
+        }})"""
+        for _ in range(3):
+            try:
+                found = self.evaluate(look)
+            except AssertionError as error:
+                # The page was loaded anew meanwhile.
+                if "navigated" not in str(error) and "context" not in str(error):
+                    raise
+                continue
+            assert found, f"{condition} did not become true; the page says: {self.text('#status')}"
+            return
+
+    def text(self, selector: str) -> str:
+        """What an element shows."""
+        found: str = self.evaluate(f"document.querySelector({json.dumps(selector)})?.innerText ?? ''")
+        return found
+
+    def press(self, key: str, modifiers: int = 0) -> None:
+        """A key, with its default action. modifiers: 2 for Ctrl."""
+        text = {"Enter": "\r", " ": " "}.get(key, key if len(key) == 1 else "")
+        code = {"Enter": 13, "Tab": 9, "ArrowDown": 40, "ArrowUp": 38, "End": 35, "Home": 36}.get(key, 0)
+        common = {"key": key, "code": key, "windowsVirtualKeyCode": code, "modifiers": modifiers}
+        self.call("Input.dispatchKeyEvent", type="keyDown", text=text, **common)
+        self.call("Input.dispatchKeyEvent", type="keyUp", **common)
+
+    def click(self, x: float, y: float) -> None:
+        """The left button at a place of the window."""
+        for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
+            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
+    @property
+    def violations(self) -> list[str]:
+        """What the page's policy has blocked, and calls of alert."""
+        found: list[str] = self.evaluate("window.violations")
+        return found
+
+    @property
+    def errors(self) -> list[str]:
+        """Exceptions that nobody caught."""
+        return [
+            str(each["exceptionDetails"]) for each in self._browser.events(self._session, "Runtime.exceptionThrown")
+        ]

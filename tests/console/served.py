@@ -1,0 +1,82 @@
+"""A console in this process, on a cluster that the test changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from threading import Condition
+from time import time
+
+from berth.scheduling.managed_resources.counting import Counting
+from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.console.cluster.source import ClusterSource, Observed, SourceKind
+from berth_cli.console.running import console_in_thread
+from tests.unit.cli.console.cases import NO_COUNTING
+
+
+class LiveSource(ClusterSource):
+    """What it shows, it shows at once."""
+
+    def __init__(
+        self, nodes: Iterable[NodeInfo] = (), pods: Iterable[Pod] = (), counting: Counting = NO_COUNTING
+    ) -> None:
+        self._changed = Condition()
+        self._is_news = False
+        self._counting = counting
+        self._found = Observed(Snapshot.of(nodes, pods), time(), counting)
+
+    @property
+    def kind(self) -> SourceKind:
+        return SourceKind.CLUSTER
+
+    @property
+    def name(self) -> str:
+        return "a cluster"
+
+    def shows(
+        self, nodes: Iterable[NodeInfo], pods: Iterable[Pod] = (), *, problem: str = "", age: float = 0.0
+    ) -> None:
+        """From now on."""
+        self._show(Observed(Snapshot.of(nodes, pods), time() - age, self._counting, problem))
+
+    def _show(self, found: Observed) -> None:
+        with self._changed:
+            self._found, self._is_news = found, True
+            self._changed.notify_all()
+
+    def observe(self, timeout: float) -> Observed:
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_news, timeout)
+            self._is_news = False
+            return self._found
+
+    def close(self) -> None:
+        with self._changed:
+            self._is_news = True
+            self._changed.notify_all()
+
+
+class Served:
+    """addresses: those that were printed, the newest last."""
+
+    def __init__(self) -> None:
+        self.addresses: list[str] = []
+
+    @property
+    def origin(self) -> str:
+        """The page's."""
+        return self.addresses[-1].partition("/#")[0]
+
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        return int(self.origin.rpartition(":")[2])
+
+
+@contextmanager
+def served(source: ClusterSource, port: int = 0) -> Iterator[Served]:
+    """Until the block ends."""
+    found = Served()
+    with console_in_thread(source, port, found.addresses.append):
+        yield found

@@ -1,0 +1,126 @@
+"""A source that tests drive, and a request to the console without a server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from berth.scheduling.managed_resources.counting import Counting
+from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
+from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.console.cluster.source import ClusterSource, NotObserved, Observed, SourceKind
+from berth_cli.console.documents.feed import Feed
+from berth_cli.console.http.access import Access
+from berth_cli.console.http.application import ConsoleApplication, Document
+from tests.builders.nodes import node_with
+from tests.builders.pods import pod_with
+
+HOST = "127.0.0.1:8090"
+ORIGIN = f"http://{HOST}"
+NOW = 1000.0
+NO_COUNTING = Counting()
+
+
+def node(name: str, **fields: Any) -> NodeInfo:
+    found = read_node(node_with(name, **fields))
+    assert isinstance(found, NodeInfo)
+    return found
+
+
+def pod(name: str, on: str = "", **fields: Any) -> Pod:
+    if on:
+        fields["nodeName"] = on
+    found = read_pod(pod_with(name, **fields))
+    assert isinstance(found, Pod)
+    return found
+
+
+def snapshot(nodes: Iterable[NodeInfo], pods: Iterable[Pod] = ()) -> Snapshot:
+    return Snapshot.of(nodes, pods)
+
+
+class HandDrivenSource(ClusterSource):
+    """`found`: what the next look sees."""
+
+    def __init__(self, found: Observed | NotObserved) -> None:
+        self.found: Observed | NotObserved | Exception = found
+        self.is_closed = False
+
+    @property
+    def kind(self) -> SourceKind:
+        return SourceKind.DUMP
+
+    @property
+    def name(self) -> str:
+        return "dump.json"
+
+    def observe(self, timeout: float) -> Observed | NotObserved:
+        if isinstance(self.found, Exception):
+            raise self.found
+        return self.found
+
+    def close(self) -> None:
+        self.is_closed = True
+
+    def shows(self, seen: Snapshot, observed_at: float = NOW, counting: Counting = NO_COUNTING) -> None:
+        self.found = Observed(seen, observed_at, counting)
+
+
+@dataclass
+class Running:
+    """A console without a server. tokens: those that were given out."""
+
+    source: HandDrivenSource
+    feed: Feed
+    application: ConsoleApplication
+    tokens: list[str]
+
+    def ask(
+        self, path: str, method: str = "GET", query: str = "", **headers: str | None
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        """Status, header and body. headers: with _ for -, beside a Host that fits; None leaves one out."""
+        given = {"host": HOST, **{name.replace("_", "-"): value for name, value in headers.items()}}
+        sent: list[dict[str, Any]] = []
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        async def receive() -> Any:
+            await asyncio.Event().wait()
+
+        scope = {
+            "method": method,
+            "path": path,
+            "query_string": query.encode(),
+            "headers": [(name.encode(), value.encode("latin-1")) for name, value in given.items() if value is not None],
+        }
+        asyncio.run(self.application(scope, receive, send))
+        found = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+        return sent[0]["status"], found, b"".join(message["body"] for message in sent[1:])
+
+    def session(self) -> str:
+        """The key of a new session."""
+        status, _, body = self.ask("/session", "POST", origin=ORIGIN, authorization=f"Bearer {self.tokens[-1]}")
+        assert status == 200
+        key: str = orjson.loads(body)["session"]
+        return key
+
+    def data(self, path: str, query: str = "") -> tuple[int, Any]:
+        """With a session."""
+        status, _, body = self.ask(path, query=query, authorization=f"Bearer {self.session()}")
+        return status, orjson.loads(body)
+
+
+def running(found: Observed | NotObserved | None = None, documents: Mapping[str, Document] | None = None) -> Running:
+    """A console that has looked once."""
+    source = HandDrivenSource(found or Observed(snapshot([node("n1")]), NOW, NO_COUNTING))
+    feed = Feed(source, lambda: NOW)
+    feed.observe(0)
+    tokens: list[str] = []
+    secrets = (f"secret-{number}" for number in range(1000))
+    access = Access(frozenset({HOST, "localhost:8090"}), tokens.append, lambda: next(secrets))
+    return Running(source, feed, ConsoleApplication(access, feed, lambda: NOW, documents), tokens)

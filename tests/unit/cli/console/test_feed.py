@@ -1,0 +1,109 @@
+"""What pages are told, and what they are told after they were away."""
+
+from __future__ import annotations
+
+import orjson
+import pytest
+
+from berth_cli.console.cluster.source import NotObserved, Observed
+from berth_cli.console.documents.feed import MOST_CHANGES, Feed
+from tests.unit.cli.console.cases import NO_COUNTING, NOW, HandDrivenSource, node, pod, snapshot
+
+
+def feed_of(*names: str) -> tuple[Feed, HandDrivenSource]:
+    source = HandDrivenSource(Observed(snapshot([node(name) for name in names]), NOW, NO_COUNTING))
+    feed = Feed(source, lambda: NOW + 7)
+    feed.observe(0)
+    return feed, source
+
+
+def test_has_no_document_before_the_first_look() -> None:
+    source = HandDrivenSource(NotObserved("the cluster is being listed"))
+    feed = Feed(source, lambda: NOW)
+    feed.observe(0)
+    assert (feed.nodes(), feed.pods()) == (None, None)
+    assert feed.condition.problem == "the cluster is being listed"
+
+
+def test_document_says_its_state_and_its_age() -> None:
+    feed, _ = feed_of("n1")
+    assert orjson.loads(feed.nodes() or b"") | {"nodes": None} == {
+        "version": 1,
+        "sequence": 1,
+        "ageSeconds": 7.0,
+        "problem": "",
+        "source": {"kind": "dump", "name": "dump.json"},
+        "counted": [],
+        "nodes": None,
+    }
+
+
+def test_each_change_is_numbered_and_found_by_the_state_before_it() -> None:
+    feed, source = feed_of("n1")
+    source.shows(snapshot([node("n1"), node("n2")]))
+    feed.observe(0)
+    source.shows(snapshot([node("n2")]))
+    feed.observe(0)
+    assert [each.sequence for each in feed.changes_after(1) or ()] == [2, 3]
+    assert [each.sequence for each in feed.changes_after(2) or ()] == [3]
+    assert feed.changes_after(3) == []
+
+
+def test_nothing_new_is_no_change_but_makes_the_data_younger() -> None:
+    feed, source = feed_of("n1")
+    source.shows(snapshot([node("n1")]), observed_at=NOW + 5)
+    feed.observe(0)
+    assert feed.condition.document(NOW + 7) == {"sequence": 1, "ageSeconds": 2.0, "problem": ""}
+    assert feed.changes_after(1) == []
+
+
+@pytest.mark.parametrize("since", [0, 1, 9999], ids=["before the first state", "too far behind", "of another process"])
+def test_page_that_cannot_follow_reads_everything(since: int) -> None:
+    feed, source = feed_of("n1")
+    for step in range(MOST_CHANGES + 2):
+        source.shows(snapshot([node("n1", labels={"step": str(step)})]))
+        feed.observe(0)
+    assert feed.changes_after(since) is None
+
+
+def test_kept_changes_are_limited_in_bytes() -> None:
+    source = HandDrivenSource(Observed(snapshot([node("n1")]), NOW, NO_COUNTING))
+    feed = Feed(source, lambda: NOW, most_change_bytes=2000)
+    feed.observe(0)
+    for step in range(20):
+        source.shows(snapshot([node("n1", labels={"step": str(step)})]))
+        feed.observe(0)
+    kept = feed.changes_after(18)
+    assert feed.changes_after(2) is None
+    assert kept is not None
+    assert sum(len(each.document) for each in kept) <= 2000
+
+
+def test_source_that_fails_leaves_the_last_state_and_says_why() -> None:
+    feed, source = feed_of("n1")
+    source.found = Observed(snapshot([node("n1")]), NOW, NO_COUNTING, "the API server cannot be reached")
+    feed.observe(0)
+    assert feed.condition.problem == "the API server cannot be reached"
+    assert orjson.loads(feed.nodes() or b"")["nodes"]["name"] == ["n1"]
+
+
+def test_listeners_are_woken_by_changes_only() -> None:
+    feed, source = feed_of("n1")
+    woken: list[str] = []
+    with feed.listening(lambda: woken.append("changed")):
+        feed.observe(0)
+        assert woken == []
+        source.shows(snapshot([node("n1")], [pod("p", "n1")]))
+        feed.observe(0)
+    source.shows(snapshot([node("n1")]))
+    feed.observe(0)
+    assert woken == ["changed"]
+
+
+def test_defect_in_reading_is_told_to_pages() -> None:
+    feed, source = feed_of("n1")
+    source.found = RuntimeError("a defect")
+    with feed.followed():
+        while "RuntimeError" not in feed.condition.problem:
+            feed._stop.wait(0.01)
+    assert source.is_closed

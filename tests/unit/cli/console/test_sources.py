@@ -1,0 +1,149 @@
+"""Where the console reads: a dump, a live cluster, a node cache. None of them is written to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from berth.configuration.store import Configurations
+from berth.nodecache.feed.reader import NodeCacheReader
+from berth.nodecache.feed.table import TableUnavailable
+from berth.nodecache.snapshot_view import SnapshotView
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.policy import Policy
+from berth_cli.console.cluster.followed_cluster import LISTING, followed_dump, followed_kubeconfig
+from berth_cli.console.cluster.node_cache import NodeCacheSource
+from berth_cli.console.cluster.source import ClusterSource, NotObserved, Observed, SourceKind
+from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
+from tests.builders.counted import LICENCE, LICENCES, configuration, counted_node_object
+from tests.builders.kubeconfigs import kubeconfig_for
+from tests.builders.nodes import node_object, node_with
+from tests.builders.pods import pod_with
+from tests.fakes.api_server import Fault, verified_kubernetes
+from tests.fakes.published import PublishedCluster
+
+NOW = 5000.0
+
+
+def policy() -> Policy:
+    return BerthConfiguration().policy()
+
+
+def observed(source: ClusterSource, until: Callable[[Observed], bool] = lambda _: True) -> Observed:
+    """The first state for which it holds."""
+    for _ in range(200):
+        found = source.observe(0.5)
+        if isinstance(found, Observed) and until(found):
+            return found
+    raise AssertionError("it was not observed")
+
+
+def dump_at(folder: Path, *objects: object) -> Path:
+    path = folder / "dump.json"
+    path.write_text(json.dumps({"kind": "List", "items": objects}))
+    return path
+
+
+def test_dump_shows_nodes_and_all_pods(tmp_path: Path) -> None:
+    path = dump_at(tmp_path, node_with("n1"), pod_with("placed", nodeName="n1"), pod_with("waiting"))
+    source = followed_dump(path, policy())
+    found = observed(source)
+    assert source.kind is SourceKind.DUMP
+    assert [pod.name for pod in found.snapshot.nodes["n1"].pods] == ["placed"]
+    assert [pod.name for pod in found.snapshot.unbound.values()] == ["waiting"]
+
+
+def test_changed_dump_is_read_again_and_an_unreadable_one_leaves_the_last_state(tmp_path: Path) -> None:
+    path = dump_at(tmp_path, node_with("n1"))
+    source = followed_dump(path, policy())
+    observed(source)
+    dump_at(tmp_path, node_with("n1"), node_with("n2"), node_with("n3"))
+    observed(source, lambda found: "n2" in found.snapshot.nodes)
+    path.write_text("{")
+    found = observed(source, lambda found: found.problem != "")
+    assert str(path) in found.problem
+    assert len(found.snapshot.nodes) == 3
+    dump_at(tmp_path, node_with("n4"))
+    assert observed(source, lambda found: "n4" in found.snapshot.nodes).problem == ""
+
+
+def test_dump_shows_what_the_configuration_counts(tmp_path: Path) -> None:
+    source = followed_dump(dump_at(tmp_path, counted_node_object("n", "5")), configuration(LICENCES).policy())
+    found = observed(source)
+    assert found.counting.capacity(found.snapshot.nodes["n"]) == {LICENCE: 5}
+
+
+def test_live_cluster_is_followed_and_nothing_but_read(tmp_path: Path) -> None:
+    with verified_kubernetes() as kubernetes:
+        kubernetes.nodes.append(node_object("n1"))
+        kubernetes.add_pod("web", "u1", node="n1")
+        path = kubeconfig_for(kubernetes.host, tmp_path, kubernetes.authority)
+        source = followed_kubeconfig(path, policy(), lambda: NOW)
+        try:
+            found = observed(source)
+            assert (list(found.snapshot.nodes), len(found.snapshot.nodes["n1"].pods)) == (["n1"], 1)
+            kubernetes.nodes.append(node_object("n2"))
+            observed(source, lambda found: "n2" in found.snapshot.nodes)
+        finally:
+            source.close()
+        assert {request.method for request in kubernetes.requests} == {"GET"}
+
+
+def test_live_cluster_that_cannot_be_listed_says_why(tmp_path: Path) -> None:
+    with verified_kubernetes() as kubernetes:
+        kubernetes.faults.extend(Fault("GET", 403, "nodes is forbidden", where="/nodes") for _ in range(50))
+        path = kubeconfig_for(kubernetes.host, tmp_path, kubernetes.authority)
+        source = followed_kubeconfig(path, policy(), lambda: NOW)
+        try:
+            for _ in range(100):
+                found = source.observe(0.2)
+                if isinstance(found, NotObserved) and found.reason != LISTING:
+                    break
+        finally:
+            source.close()
+        assert isinstance(found, NotObserved)
+        assert "nodes is forbidden" in found.reason
+
+
+def node_cache(cluster: PublishedCluster) -> NodeCacheSource:
+    return NodeCacheSource(
+        "berth-production",
+        cluster.table,
+        NodeCacheReader(cluster.table, SnapshotView(), lambda _: None),
+        Configurations(InMemoryConfigurationStore(cluster.item), lambda: configuration(LICENCES)),
+        lambda _: None,
+    )
+
+
+def test_node_cache_is_read_with_its_age_and_its_configuration() -> None:
+    cluster = PublishedCluster()
+    cluster.publish("nodes", [counted_node_object("n1", "5")])
+    source = node_cache(cluster)
+    found = observed(source)
+    assert found.observed_at == cluster.clock.wall()
+    assert found.counting.resources == (LICENCE,)
+    cluster.publish("nodes", [counted_node_object("n1", "5"), node_with("n2")])
+    assert list(observed(source).snapshot.nodes) == ["n1", "n2"]
+
+
+def test_node_cache_that_is_empty_says_so() -> None:
+    found = node_cache(PublishedCluster()).observe(0)
+    assert isinstance(found, NotObserved)
+    assert found.reason
+
+
+def test_node_cache_that_cannot_be_read_leaves_the_last_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = PublishedCluster()
+    cluster.publish("nodes", [node_with("n1")])
+    source = node_cache(cluster)
+    observed(source)
+
+    def throttled() -> None:
+        raise TableUnavailable("the cache table throttles")
+
+    monkeypatch.setattr(cluster.table, "head", throttled)
+    found = observed(source)
+    assert (list(found.snapshot.nodes), found.problem) == (["n1"], "the cache table throttles")
