@@ -7,24 +7,25 @@ from contextlib import contextmanager
 from threading import Condition
 from time import time
 
-from berth.scheduling.managed_resources.counting import Counting
+from berth.configuration.store import Configured
+from berth.decisions.recent import RecentDecisions
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.console.cluster.source import ClusterSource, Observed, SourceKind
 from berth_cli.console.running import console_in_thread
-from tests.unit.cli.console.cases import NO_COUNTING
+from tests.unit.cli.console.cases import DEFAULT
 
 
 class LiveSource(ClusterSource):
     """What it shows, it shows at once."""
 
     def __init__(
-        self, nodes: Iterable[NodeInfo] = (), pods: Iterable[Pod] = (), counting: Counting = NO_COUNTING
+        self, nodes: Iterable[NodeInfo] = (), pods: Iterable[Pod] = (), configured: Configured = DEFAULT
     ) -> None:
         self._changed = Condition()
         self._is_news = False
-        self._counting = counting
-        self._found = Observed(Snapshot.of(nodes, pods), time(), counting)
+        self._configured = configured
+        self._found = Observed(Snapshot.of(nodes, pods), time(), configured)
 
     @property
     def kind(self) -> SourceKind:
@@ -38,7 +39,7 @@ class LiveSource(ClusterSource):
         self, nodes: Iterable[NodeInfo], pods: Iterable[Pod] = (), *, problem: str = "", age: float = 0.0
     ) -> None:
         """From now on."""
-        self._show(Observed(Snapshot.of(nodes, pods), time() - age, self._counting, problem))
+        self._show(Observed(Snapshot.of(nodes, pods), time() - age, self._configured, problem))
 
     def _show(self, found: Observed) -> None:
         with self._changed:
@@ -75,8 +76,8 @@ class Served:
 
 
 @contextmanager
-def served(source: ClusterSource, port: int = 0) -> Iterator[Served]:
-    """Until the block ends."""
+def served(source: ClusterSource, port: int = 0, recent: RecentDecisions | None = None) -> Iterator[Served]:
+    """Until the block ends. recent: of verbs in this process."""
     found = Served()
-    with console_in_thread(source, port, found.addresses.append):
+    with console_in_thread(source, port, found.addresses.append, recent):
         yield found

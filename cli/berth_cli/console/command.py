@@ -88,13 +88,14 @@ def _source(
     config: Path | None,
 ) -> ClusterSource:
     """Raises ClickException."""
+    from berth.configuration.store import Configured
     from berth_cli.console import sources
     from berth_cli.simulate.policy_options import read_policy
 
     if stack is not None:
         return sources.stack_source(stack, region)
-    policy = read_policy(config, profile).policy()
+    configured = Configured.of(read_policy(config, profile))
     if kubeconfig is not None:
-        return sources.kubeconfig_source(kubeconfig, policy)
+        return sources.kubeconfig_source(kubeconfig, configured)
     assert cluster is not None
-    return sources.dump_source(cluster, policy)
+    return sources.dump_source(cluster, configured)

@@ -7,14 +7,18 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 import click
 import uvicorn
 
+from berth.decisions.recent import RecentDecisions
 from berth_cli.console.cluster.source import ClusterSource
+from berth_cli.console.decisions import DETAILS, STREAM, NumberedDecisions, decision_events
 from berth_cli.console.documents.feed import Feed
 from berth_cli.console.http.access import Access
 from berth_cli.console.http.application import ConsoleApplication
+from berth_cli.console.pending.documents import PendingDocuments
 from berth_cli.serve import server
 
 HOST = "127.0.0.1"
@@ -35,9 +39,11 @@ class Console:
             self.uvicorn_server.run(sockets=[self.listener])
 
 
-def open_console(source: ClusterSource, port: int, show: Callable[[str], None]) -> Console:
-    """Listen, and give out the first address. show: called with each address that opens the page once. Raises
-    ListenError."""
+def open_console(
+    source: ClusterSource, port: int, show: Callable[[str], None], recent: RecentDecisions | None = None
+) -> Console:
+    """Listen, and give out the first address. show: called with each address that opens the page once. recent: the
+    decisions of this process; None where no verb runs in it. Raises ListenError."""
     listener = server.listen(HOST, port)
     authority = f":{listener.getsockname()[1]}"
     access = Access(
@@ -45,16 +51,24 @@ def open_console(source: ClusterSource, port: int, show: Callable[[str], None]) 
         lambda token: show(f"http://{HOST}{authority}/#token={token}"),
     )
     feed = Feed(source, time.time)
-    application = ConsoleApplication(access, feed, time.time)
+    pending = PendingDocuments(feed, time.monotonic, time.time)
+    documents, streams = dict(pending.by_path), {}
+    if recent is not None:
+        decisions = NumberedDecisions(recent)
+        documents[DETAILS] = decisions.details
+        streams[STREAM] = partial(decision_events, decisions)
+    application = ConsoleApplication(access, feed, time.time, documents, streams)
     uvicorn_server = server.create_server(application)
     application.is_stopping = lambda: uvicorn_server.should_exit
     return Console(uvicorn_server, listener, feed)
 
 
 @contextmanager
-def console_in_thread(source: ClusterSource, port: int, show: Callable[[str], None]) -> Iterator[None]:
+def console_in_thread(
+    source: ClusterSource, port: int, show: Callable[[str], None], recent: RecentDecisions | None = None
+) -> Iterator[None]:
     """Serve until the block ends, beside what the program does itself. Raises ListenError."""
-    console = open_console(source, port, show)
+    console = open_console(source, port, show, recent)
     with console.feed.followed(), server.running_in_thread(console.uvicorn_server, console.listener):
         yield
 

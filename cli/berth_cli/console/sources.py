@@ -12,14 +12,13 @@ from botocore.exceptions import BotoCoreError
 from click import ClickException
 
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
-from berth.configuration.store import Configurations
+from berth.configuration.store import Configurations, Configured
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import SnapshotView
 from berth.runtime.adapters import CacheAdapters
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.policy import Policy
 from berth_cli.console.cluster.followed_cluster import followed_dump, followed_kubeconfig
 from berth_cli.console.cluster.node_cache import NodeCacheSource
 from berth_cli.console.cluster.source import ClusterSource
@@ -33,17 +32,17 @@ from berth_cli.deployed_stack import (
 from berth_cli.input_files import InvalidInput
 
 
-def dump_source(path: Path, policy: Policy) -> ClusterSource:
+def dump_source(path: Path, configured: Configured) -> ClusterSource:
     """A dump. Raises InvalidInput."""
     if not path.is_file():
         raise InvalidInput(f"{path} is not a file; make a dump with: kubectl get nodes,pods -A -o json > FILE")
-    return followed_dump(path, policy)
+    return followed_dump(path, configured)
 
 
-def kubeconfig_source(path: Path, policy: Policy) -> ClusterSource:
+def kubeconfig_source(path: Path, configured: Configured) -> ClusterSource:
     """A live cluster. Raises ClickException for a kubeconfig that cannot be read."""
     try:
-        return followed_kubeconfig(path, policy, time.time)
+        return followed_kubeconfig(path, configured, time.time)
     except ClusterUnavailable as error:
         raise ClickException(str(error)) from error
 

@@ -70,13 +70,14 @@ PERIODIC_RUN_SECONDS = 20.0
 class LocalStack:
     """`gateway` serves the routes; `watcher` is the handler of the watcher function.
 
-    cache: what the verbs decide on. ledger_identity: of an embedded ledger that counts; empty otherwise. recording: of
-    all decisions.
+    cache: what the verbs decide on. decisions: the last ones. ledger_identity: of an embedded ledger that counts; empty
+    otherwise. recording: of all decisions.
     """
 
     gateway: Gateway
     watcher: Handler
     cache: CacheAdapters
+    decisions: RecentDecisions
     ledger_identity: str = ""
     recording: DecisionRecording | None = None
 
@@ -178,6 +179,7 @@ def start(
         Gateway(routes | {route: partial(_handle, endpoint) for route, endpoint in own.items()}, check=check),
         handlers[watcher],
         adapters,
+        recent,
         store.identity if isinstance(store, EmbeddedStore) and configuration.policy().counting.counts else "",
         recorder,
     )

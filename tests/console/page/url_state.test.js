@@ -23,6 +23,11 @@ test('every state comes back from its link', () => {
     sort: ['use'],
     descending: [true],
     filter: ['web', HOSTILE],
+    view: ['pending', 'decisions'],
+    category: ['unschedulable'],
+    reason: ['Berth NodeReady: node is not ready', HOSTILE],
+    pod: ['default/p', HOSTILE],
+    decision: ['17'],
   })) {
     for (const value of values) {
       const state = { ...DEFAULTS, [name]: value };

@@ -16,6 +16,7 @@ from berth.cluster.api_server.kubeconfig import from_file
 from berth.cluster.dump.dump_cluster import DumpCluster
 from berth.cluster.field_projection import RequiredFields
 from berth.cluster.kubernetes_cluster import KubernetesCluster
+from berth.configuration.store import Configured
 from berth.nodecache.feed.cluster import (
     Added,
     Cluster,
@@ -28,7 +29,6 @@ from berth.nodecache.feed.cluster import (
 )
 from berth.nodecache.feed.observed_state import ObservedState
 from berth.nodecache.snapshot_view import SnapshotView
-from berth.scheduling.policy import Policy
 from berth_cli.console.cluster.source import ClusterSource, NotObserved, Observed, SourceKind
 
 LISTING = "the cluster is being listed"
@@ -37,8 +37,8 @@ LISTING = "the cluster is being listed"
 class FollowedCluster(ClusterSource):
     """It watches from the beginning until it is closed."""
 
-    def __init__(self, cluster: Cluster, kind: SourceKind, name: str, policy: Policy) -> None:
-        self._cluster, self._kind, self._name, self._policy = cluster, kind, name, policy
+    def __init__(self, cluster: Cluster, kind: SourceKind, name: str, configured: Configured) -> None:
+        self._cluster, self._kind, self._name, self._configured = cluster, kind, name, configured
         self._watch = cluster.watch({})
         self._objects = ObservedState({})
         self._view = SnapshotView()
@@ -63,7 +63,7 @@ class FollowedCluster(ClusterSource):
         changes = self._objects.take_changes()
         if changes:
             self._state = self._view.applied(self._state, changes)
-        return Observed(self._state.snapshot, observed_at, self._policy.counting, problem)
+        return Observed(self._state.snapshot, observed_at, self._configured, problem)
 
     def close(self) -> None:
         self._watch.stop()
@@ -88,13 +88,13 @@ class FollowedCluster(ClusterSource):
         self._problems.pop(resource, None)
 
 
-def followed_dump(path: Path, policy: Policy) -> ClusterSource:
+def followed_dump(path: Path, configured: Configured) -> ClusterSource:
     """The dump of this path. Reads nothing yet."""
-    return FollowedCluster(DumpCluster(path), SourceKind.DUMP, str(path), policy)
+    return FollowedCluster(DumpCluster(path), SourceKind.DUMP, str(path), configured)
 
 
-def followed_kubeconfig(path: Path, policy: Policy, clock: Callable[[], float]) -> ClusterSource:
+def followed_kubeconfig(path: Path, configured: Configured, clock: Callable[[], float]) -> ClusterSource:
     """The cluster of this kubeconfig. clock: seconds since the epoch. Raises ClusterUnavailable."""
     api = ApiServer(Access(partial(from_file, path)), clock)
-    cluster = KubernetesCluster(api, RequiredFields.of(policy), clock, random.random)
-    return FollowedCluster(cluster, SourceKind.CLUSTER, str(path), policy)
+    cluster = KubernetesCluster(api, RequiredFields.of(configured.policy), clock, random.random)
+    return FollowedCluster(cluster, SourceKind.CLUSTER, str(path), configured)

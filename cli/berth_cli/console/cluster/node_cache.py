@@ -45,7 +45,7 @@ class NodeCacheSource(ClusterSource):
             if self._last is None:
                 self._wait(timeout)
                 return NotObserved(str(error))
-            return Observed(self._last.snapshot, self._last.observed_at, self._last.counting, str(error))
+            return Observed(self._last.snapshot, self._last.observed_at, self._last.configured, str(error))
         return self._last
 
     def close(self) -> None:
@@ -58,4 +58,4 @@ class NodeCacheSource(ClusterSource):
         snapshot = self._reader.at(head).snapshot
         configured = self._configurations.at("" if head is None else head.configuration_hash)
         observed_at = 0.0 if head is None or head.pointer is None else head.pointer.observation.observed_at
-        return Observed(snapshot, observed_at, configured.policy.counting, configured.fallback)
+        return Observed(snapshot, observed_at, configured, configured.fallback)

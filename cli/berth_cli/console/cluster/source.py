@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import StrEnum
 
-from berth.scheduling.managed_resources.counting import Counting
+from berth.configuration.store import Configured
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 
@@ -22,13 +22,13 @@ class SourceKind(StrEnum):
 class Observed:
     """The cluster at one moment.
 
-    observed_at: all changes until then are in it; seconds since the epoch. counting: of the configuration that decides.
-    problem: why it cannot be brought up to date; empty if it can.
+    observed_at: all changes until then are in it; seconds since the epoch. configured: what decides. problem: why it
+    cannot be brought up to date; empty if it can.
     """
 
     snapshot: Snapshot
     observed_at: float
-    counting: Counting
+    configured: Configured
     problem: str = ""
 
 

@@ -14,7 +14,7 @@ from threading import Event, Lock, Thread
 
 import orjson
 
-from berth_cli.console.cluster.source import ClusterSource, NotObserved
+from berth_cli.console.cluster.source import ClusterSource, NotObserved, Observed
 from berth_cli.console.documents.cluster_state import ClusterState
 
 VERSION = 1
@@ -67,6 +67,7 @@ class Feed:
         self._changes: deque[Change] = deque(maxlen=MOST_CHANGES)
         self._documents: dict[str, tuple[int, bytes]] = {}
         self._counted: tuple[str, ...] = ()
+        self._observed: Observed | None = None
         self._listeners: list[Callable[[], None]] = []
         self._stop = Event()
 
@@ -80,8 +81,10 @@ class Feed:
             self._publish(Condition(before.sequence, before.observed_at, found.reason), None)
             return
         with self._state_lock:
-            changes = self._state.update(found.snapshot, found.counting)
-            counted, self._counted = self._counted, found.counting.resources
+            counting = found.configured.policy.counting
+            changes = self._state.update(found.snapshot, counting)
+            counted, self._counted = self._counted, counting.resources
+            self._observed = found
             if changes.are_empty and counted == self._counted and before.sequence:
                 self._publish(Condition(before.sequence, found.observed_at, found.problem), None)
                 return
@@ -137,6 +140,11 @@ class Feed:
     def condition(self) -> Condition:
         """How current the state is."""
         return self._condition
+
+    @property
+    def observed(self) -> Observed | None:
+        """What was read last; None before the first state."""
+        return self._observed
 
     def nodes(self) -> bytes | None:
         """All nodes as JSON; None before the first state."""

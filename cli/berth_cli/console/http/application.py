@@ -6,13 +6,14 @@
 | `POST /session` | a session for the token |
 | `/api/…` | data as JSON; needs the session |
 | `/api/changes?since=N` | the changes after state N, as server-sent events; needs the session |
+| other streams | likewise |
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -31,6 +32,10 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 Query = Mapping[str, str]
+IsOver = Callable[[], bool]
+Stream = Callable[[int, IsOver], AsyncIterator[bytes]]
+"""Server-sent events after a number, until it is over."""
+
 Document = Callable[[Query], "bytes | Refusal"]
 """Answers a GET of data: JSON, or why not. Called in a thread of the console's own."""
 
@@ -65,17 +70,22 @@ class ConsoleApplication:
         feed: Feed,
         wall: Callable[[], float],
         documents: Mapping[str, Document] | None = None,
+        streams: Mapping[str, Stream] | None = None,
         is_stopping: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`wall`: seconds since the epoch. `documents`: by path, beside those of the feed. `is_stopping`: whether
-        streams have to end."""
-        self._access, self._feed, self._wall = access, feed, wall
+        """`wall`: seconds since the epoch. `documents`, `streams`: by path, beside those of the feed. `is_stopping`:
+        whether streams have to end."""
+        self._access, self._feed = access, feed
         self.is_stopping = is_stopping
         self._assets = read_assets()
         self._documents: Mapping[str, Document] = {
             "/api/nodes": lambda _: self._state(feed.nodes()),
             "/api/pods": lambda _: self._state(feed.pods()),
             **(documents or {}),
+        }
+        self._stream_by_path: Mapping[str, Stream] = {
+            CHANGES: lambda since, is_over: events(feed, since, wall, is_over),
+            **(streams or {}),
         }
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="console")
         self._streams = 0
@@ -84,8 +94,8 @@ class ConsoleApplication:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         method, path = scope["method"], scope["path"]
         refusal = self._refusal(method, path, headers)
-        if refusal is None and path == CHANGES:
-            refusal = await self._stream(scope, receive, send)
+        if refusal is None and path in self._stream_by_path:
+            refusal = await self._stream(self._stream_by_path[path], scope, receive, send)
             if refusal is None:
                 return
         answer = _refused(refusal) if refusal else await self._answer(method, path, scope, headers)
@@ -97,7 +107,7 @@ class ConsoleApplication:
         refusal = self._access.refusal(headers)
         if refusal is not None:
             return refusal
-        is_data = path in self._documents or path == CHANGES
+        is_data = path in self._documents or path in self._stream_by_path
         if path != SESSION and path not in self._assets and not is_data:
             return Refusal(404, Outcome.UNKNOWN_PATH, "there is no such path")
         if method != ("POST" if path == SESSION else "GET"):
@@ -120,7 +130,7 @@ class ConsoleApplication:
     def _state(self, document: bytes | None) -> bytes | Refusal:
         return document or Refusal(503, Outcome.NOT_READY, self._feed.condition.problem)
 
-    async def _stream(self, scope: Scope, receive: Receive, send: Send) -> Refusal | None:
+    async def _stream(self, stream: Stream, scope: Scope, receive: Receive, send: Send) -> Refusal | None:
         query = _query(scope)
         if isinstance(query, Refusal):
             return query
@@ -133,7 +143,7 @@ class ConsoleApplication:
         gone = asyncio.ensure_future(_reader_gone(receive))
         try:
             await send(_start(200, "text/event-stream", {}))
-            async for event in events(self._feed, int(since), self._wall, lambda: gone.done() or self.is_stopping()):
+            async for event in stream(int(since), lambda: gone.done() or self.is_stopping()):
                 await send({"type": "http.response.body", "body": event, "more_body": True})
             await send({"type": "http.response.body", "body": b""})
         finally:

@@ -74,20 +74,29 @@ async function loadPods(cluster, session, listener, signal) {
 
 /** @param {Cluster} cluster @param {Session} session @param {Listener} listener @param {AbortController} ending */
 async function stream(cluster, session, listener, ending) {
-  const answer = await session.get(`/api/changes?since=${cluster.sequence}`, ending.signal);
+  await readEvents(session, `/api/changes?since=${cluster.sequence}`, ending, (name, content) => {
+    if (name === 'condition') listener.onCondition(content);
+    // Both begin again: what is missing is not kept by the console.
+    else if (name === 'reset' || !cluster.apply(content)) ending.abort();
+    else listener.onChanged();
+  });
+}
+
+/** Until it is aborted. Throws when the stream ends or is silent for too long.
+ * @param {Session} session @param {string} path @param {AbortController} ending
+ * @param {(name: string, content: any) => void} onEvent @param {number} [silenceMs] */
+export async function readEvents(session, path, ending, onEvent, silenceMs = SILENCE_MS) {
+  const answer = await session.get(path, ending.signal);
   if (!answer.body) return;
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
   const parser = new EventParser();
-  for (;;) {
-    const silence = setTimeout(() => ending.abort(), SILENCE_MS);
+  while (!ending.signal.aborted) {
+    const silence = setTimeout(() => ending.abort(), silenceMs);
     const { done, value } = await reader.read().finally(() => clearTimeout(silence));
     if (done) throw new Error('the stream ended');
     for (const event of parser.push(value)) {
-      const content = JSON.parse(event.data);
-      if (event.name === 'condition') listener.onCondition(content);
-      // Both begin again: what is missing is not kept by the console.
-      else if (event.name === 'reset' || !cluster.apply(content)) return ending.abort();
-      else listener.onChanged();
+      onEvent(event.name, JSON.parse(event.data));
+      if (ending.signal.aborted) return;
     }
   }
 }

@@ -4,7 +4,9 @@ import { follow } from './connection.js';
 import { Cluster } from './model/cluster.js';
 import { formatState, parseState, tokenOf } from './model/url_state.js';
 import { NoSession, Session } from './session.js';
+import { Decisions } from './views/decisions.js';
 import { Overview } from './views/overview.js';
+import { Pending } from './views/pending.js';
 import { Status } from './views/status.js';
 
 const REDRAW_MS = 250;
@@ -14,6 +16,9 @@ const cluster = new Cluster();
 const session = new Session(localStorage, (input, init) => fetch(input, init));
 const status = new Status(/** @type {HTMLElement} */ (document.getElementById('status')), () => performance.now());
 const overview = new Overview(document, cluster, go);
+const pending = new Pending(document, session, go, (nodes) => overview.map.light(nodes && new Set(nodes)));
+
+const decisions = new Decisions(document, session, go, (nodes) => overview.map.light(nodes && new Set(nodes)));
 
 let isPending = false;
 
@@ -27,7 +32,19 @@ function go(change) {
 }
 
 function show() {
-  overview.show(parseState(location.hash));
+  const state = parseState(location.hash);
+  for (const link of document.querySelectorAll('#views a')) {
+    const isCurrent = link instanceof HTMLElement && link.dataset.view === state.view;
+    if (isCurrent) link.setAttribute('aria-current', 'page');
+    else link.removeAttribute('aria-current');
+  }
+  overview.show(state);
+  for (const view of ['pending', 'decisions']) {
+    /** @type {HTMLElement} */ (document.getElementById(view)).hidden = state.view !== view;
+  }
+  if (state.view !== 'pending') overview.map.light(null);
+  else if (cluster.sequence) pending.show(state);
+  if (cluster.sequence) decisions.show(state);
 }
 
 /** Many changes in a row are shown together. */
@@ -53,6 +70,7 @@ async function start() {
   }
   await follow(cluster, session, {
     onLoaded: (source) => {
+      pending.outdate();
       status.name = source.name;
       sessionStorage.removeItem(RELOADED);
       show();
@@ -62,7 +80,10 @@ async function start() {
       show();
       performance.mark('berth-pods-shown');
     },
-    onChanged: showSoon,
+    onChanged: () => {
+      pending.outdate();
+      showSoon();
+    },
     onCondition: ({ ageSeconds, problem }) => status.setCondition(ageSeconds, problem),
     onWaiting: (reason) => status.set('loading', reason),
     onDisconnected: () => status.set('disconnected'),

@@ -9,7 +9,8 @@ from typing import Any
 
 import orjson
 
-from berth.scheduling.managed_resources.counting import Counting
+from berth.configuration.store import Configured
+from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.console.cluster.source import ClusterSource, NotObserved, Observed, SourceKind
@@ -22,7 +23,8 @@ from tests.builders.pods import pod_with
 HOST = "127.0.0.1:8090"
 ORIGIN = f"http://{HOST}"
 NOW = 1000.0
-NO_COUNTING = Counting()
+DEFAULT = Configured.of(BerthConfiguration())
+NO_COUNTING = DEFAULT.policy.counting
 
 
 def node(name: str, **fields: Any) -> NodeInfo:
@@ -66,8 +68,8 @@ class HandDrivenSource(ClusterSource):
     def close(self) -> None:
         self.is_closed = True
 
-    def shows(self, seen: Snapshot, observed_at: float = NOW, counting: Counting = NO_COUNTING) -> None:
-        self.found = Observed(seen, observed_at, counting)
+    def shows(self, seen: Snapshot, observed_at: float = NOW, configured: Configured = DEFAULT) -> None:
+        self.found = Observed(seen, observed_at, configured)
 
 
 @dataclass
@@ -117,7 +119,7 @@ class Running:
 
 def running(found: Observed | NotObserved | None = None, documents: Mapping[str, Document] | None = None) -> Running:
     """A console that has looked once."""
-    source = HandDrivenSource(found or Observed(snapshot([node("n1")]), NOW, NO_COUNTING))
+    source = HandDrivenSource(found or Observed(snapshot([node("n1")]), NOW, DEFAULT))
     feed = Feed(source, lambda: NOW)
     feed.observe(0)
     tokens: list[str] = []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import orjson
 import pytest
 
@@ -182,7 +184,7 @@ def test_page_has_nothing_inline_and_nothing_from_elsewhere() -> None:
     assert " style=" not in page
     assert "http:" not in page.replace("http://www.w3.org", "")
     assert "https:" not in page
-    assert " on" not in page.replace(" one", "").replace(" only", "")
+    assert not re.search(r"\son\w+=", page)
     assert page.count("<script") == page.count('<script type="module" src="/main.js"></script>') == 1
 
 

@@ -7,11 +7,11 @@ import pytest
 
 from berth_cli.console.cluster.source import NotObserved, Observed
 from berth_cli.console.documents.feed import MOST_CHANGES, Feed
-from tests.unit.cli.console.cases import NO_COUNTING, NOW, HandDrivenSource, node, pod, snapshot
+from tests.unit.cli.console.cases import DEFAULT, NOW, HandDrivenSource, node, pod, snapshot
 
 
 def feed_of(*names: str) -> tuple[Feed, HandDrivenSource]:
-    source = HandDrivenSource(Observed(snapshot([node(name) for name in names]), NOW, NO_COUNTING))
+    source = HandDrivenSource(Observed(snapshot([node(name) for name in names]), NOW, DEFAULT))
     feed = Feed(source, lambda: NOW + 7)
     feed.observe(0)
     return feed, source
@@ -67,7 +67,7 @@ def test_page_that_cannot_follow_reads_everything(since: int) -> None:
 
 
 def test_kept_changes_are_limited_in_bytes() -> None:
-    source = HandDrivenSource(Observed(snapshot([node("n1")]), NOW, NO_COUNTING))
+    source = HandDrivenSource(Observed(snapshot([node("n1")]), NOW, DEFAULT))
     feed = Feed(source, lambda: NOW, most_change_bytes=2000)
     feed.observe(0)
     for step in range(20):
@@ -81,7 +81,7 @@ def test_kept_changes_are_limited_in_bytes() -> None:
 
 def test_source_that_fails_leaves_the_last_state_and_says_why() -> None:
     feed, source = feed_of("n1")
-    source.found = Observed(snapshot([node("n1")]), NOW, NO_COUNTING, "the API server cannot be reached")
+    source.found = Observed(snapshot([node("n1")]), NOW, DEFAULT, "the API server cannot be reached")
     feed.observe(0)
     assert feed.condition.problem == "the API server cannot be reached"
     assert orjson.loads(feed.nodes() or b"")["nodes"]["name"] == ["n1"]

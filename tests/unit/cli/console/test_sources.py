@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from berth.configuration.store import Configurations
+from berth.configuration.store import Configurations, Configured
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.feed.table import TableUnavailable
 from berth.nodecache.snapshot_view import SnapshotView
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.policy import Policy
 from berth_cli.console.cluster.followed_cluster import LISTING, followed_dump, followed_kubeconfig
 from berth_cli.console.cluster.node_cache import NodeCacheSource
 from berth_cli.console.cluster.source import ClusterSource, NotObserved, Observed, SourceKind
@@ -28,8 +27,8 @@ from tests.fakes.published import PublishedCluster
 NOW = 5000.0
 
 
-def policy() -> Policy:
-    return BerthConfiguration().policy()
+def default() -> Configured:
+    return Configured.of(BerthConfiguration())
 
 
 def observed(source: ClusterSource, until: Callable[[Observed], bool] = lambda _: True) -> Observed:
@@ -49,7 +48,7 @@ def dump_at(folder: Path, *objects: object) -> Path:
 
 def test_dump_shows_nodes_and_all_pods(tmp_path: Path) -> None:
     path = dump_at(tmp_path, node_with("n1"), pod_with("placed", nodeName="n1"), pod_with("waiting"))
-    source = followed_dump(path, policy())
+    source = followed_dump(path, default())
     found = observed(source)
     assert source.kind is SourceKind.DUMP
     assert [pod.name for pod in found.snapshot.nodes["n1"].pods] == ["placed"]
@@ -58,7 +57,7 @@ def test_dump_shows_nodes_and_all_pods(tmp_path: Path) -> None:
 
 def test_changed_dump_is_read_again_and_an_unreadable_one_leaves_the_last_state(tmp_path: Path) -> None:
     path = dump_at(tmp_path, node_with("n1"))
-    source = followed_dump(path, policy())
+    source = followed_dump(path, default())
     observed(source)
     dump_at(tmp_path, node_with("n1"), node_with("n2"), node_with("n3"))
     observed(source, lambda found: "n2" in found.snapshot.nodes)
@@ -71,9 +70,9 @@ def test_changed_dump_is_read_again_and_an_unreadable_one_leaves_the_last_state(
 
 
 def test_dump_shows_what_the_configuration_counts(tmp_path: Path) -> None:
-    source = followed_dump(dump_at(tmp_path, counted_node_object("n", "5")), configuration(LICENCES).policy())
+    source = followed_dump(dump_at(tmp_path, counted_node_object("n", "5")), Configured.of(configuration(LICENCES)))
     found = observed(source)
-    assert found.counting.capacity(found.snapshot.nodes["n"]) == {LICENCE: 5}
+    assert found.configured.policy.counting.capacity(found.snapshot.nodes["n"]) == {LICENCE: 5}
 
 
 def test_live_cluster_is_followed_and_nothing_but_read(tmp_path: Path) -> None:
@@ -81,7 +80,7 @@ def test_live_cluster_is_followed_and_nothing_but_read(tmp_path: Path) -> None:
         kubernetes.nodes.append(node_object("n1"))
         kubernetes.add_pod("web", "u1", node="n1")
         path = kubeconfig_for(kubernetes.host, tmp_path, kubernetes.authority)
-        source = followed_kubeconfig(path, policy(), lambda: NOW)
+        source = followed_kubeconfig(path, default(), lambda: NOW)
         try:
             found = observed(source)
             assert (list(found.snapshot.nodes), len(found.snapshot.nodes["n1"].pods)) == (["n1"], 1)
@@ -96,7 +95,7 @@ def test_live_cluster_that_cannot_be_listed_says_why(tmp_path: Path) -> None:
     with verified_kubernetes() as kubernetes:
         kubernetes.faults.extend(Fault("GET", 403, "nodes is forbidden", where="/nodes") for _ in range(50))
         path = kubeconfig_for(kubernetes.host, tmp_path, kubernetes.authority)
-        source = followed_kubeconfig(path, policy(), lambda: NOW)
+        source = followed_kubeconfig(path, default(), lambda: NOW)
         try:
             for _ in range(100):
                 found = source.observe(0.2)
@@ -124,7 +123,7 @@ def test_node_cache_is_read_with_its_age_and_its_configuration() -> None:
     source = node_cache(cluster)
     found = observed(source)
     assert found.observed_at == cluster.clock.wall()
-    assert found.counting.resources == (LICENCE,)
+    assert found.configured.policy.counting.resources == (LICENCE,)
     cluster.publish("nodes", [counted_node_object("n1", "5"), node_with("n2")])
     assert list(observed(source).snapshot.nodes) == ["n1", "n2"]
 

@@ -11,6 +11,10 @@
  * @property {string} sort column of the table
  * @property {boolean} descending
  * @property {string} filter
+ * @property {string} category of pending pods; empty: all
+ * @property {string} reason why pods are pending; empty: any
+ * @property {string} pod that is explained, with its namespace; empty: none
+ * @property {string} decision number of the decision whose nodes are shown; empty: none
  */
 
 /** A group of nodes without the label. It is no value that a label can have. */
@@ -27,9 +31,13 @@ export const DEFAULTS = Object.freeze({
   sort: 'name',
   descending: false,
   filter: '',
+  category: '',
+  reason: '',
+  pod: '',
+  decision: '',
 });
 
-const VIEWS = ['overview'];
+export const VIEWS = ['overview', 'pending', 'decisions'];
 const MOST_CHARACTERS = 300;
 
 /** Whatever the fragment has: what is not understood is left out.
@@ -48,6 +56,10 @@ export function parseState(fragment) {
     sort: text('sort') || DEFAULTS.sort,
     descending: given.get('order') === 'descending',
     filter: text('filter'),
+    category: text('category'),
+    reason: text('reason'),
+    pod: text('pod'),
+    decision: text('decision'),
   };
 }
 
@@ -61,7 +73,9 @@ export function formatState(state) {
   if (state.rows !== DEFAULTS.rows) query.set('rows', state.rows);
   if (state.sort !== DEFAULTS.sort) query.set('sort', state.sort);
   if (state.descending) query.set('order', 'descending');
-  if (state.filter) query.set('filter', state.filter);
+  for (const name of /** @type {const} */ (['filter', 'category', 'reason', 'pod', 'decision'])) {
+    if (state[name]) query.set(name, state[name]);
+  }
   const text = query.toString();
   return `#/${state.view}${text ? `?${text}` : ''}`;
 }

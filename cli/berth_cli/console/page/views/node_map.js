@@ -60,6 +60,8 @@ export class NodeMap {
     this.frames = 0;
     /** @type {{group: number, cell: number | null} | null} */
     this.marked = null;
+    /** @type {ReadonlySet<string> | null} */
+    this.lit = null;
     /** @type {Map<number, {x: number, y: number}>} */
     this.pointers = new Map();
     this.moved = 0;
@@ -125,6 +127,12 @@ export class NodeMap {
   /** @param {{group: number, cell: number | null} | null} place */
   mark(place) {
     this.marked = place;
+    this.request();
+  }
+
+  /** These nodes stand out from all others; null: none does. @param {ReadonlySet<string> | null} names */
+  light(names) {
+    this.lit = names;
     this.request();
   }
 
@@ -258,6 +266,7 @@ export class NodeMap {
     const gap = view.scale >= 4 ? Math.min(2, view.scale * 0.12) : 0;
     this.drawNodes(parts, gap, ink);
     if (view.scale >= PODS_SCALE) this.drawPods(parts, style);
+    if (this.lit) this.drawShade(parts, this.lit, style.backgroundColor);
     this.drawTitles(parts, ink);
     this.drawMarked(ink);
   }
@@ -312,6 +321,26 @@ export class NodeMap {
     context.lineWidth /= 2;
     context.strokeStyle = '#000000';
     context.stroke(marks);
+  }
+
+  /** Over the nodes that are not lit. @param {ReturnType<typeof visible>} parts @param {ReadonlySet<string>} lit
+   * @param {string} shade */
+  drawShade(parts, lit, shade) {
+    const { context, view } = this;
+    const path = new Path2D();
+    for (const { block, first, last } of parts) {
+      const { names } = this.scene.groups[block.index];
+      const end = Math.min(block.count, (last + 1) * block.columns);
+      for (let cell = first * block.columns; cell < end; cell += 1) {
+        if (lit.has(names[cell])) continue;
+        const { x, y } = cellAt(block, cell);
+        path.rect((x - view.x) * view.scale, (y - view.y) * view.scale, view.scale, view.scale);
+      }
+    }
+    context.globalAlpha = 0.82;
+    context.fillStyle = shade;
+    context.fill(path);
+    context.globalAlpha = 1;
   }
 
   /** @param {ReturnType<typeof visible>} parts @param {CSSStyleDeclaration} style */

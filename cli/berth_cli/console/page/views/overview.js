@@ -44,6 +44,7 @@ export class Overview {
     this.caption = place('caption');
     this.tip = place('tip');
     this.details = place('details');
+    this.tableArea = place('table-area');
     this.empty = place('empty');
     /** @type {State | null} */
     this.state = null;
@@ -88,6 +89,7 @@ export class Overview {
     if (this.rowsSelect.value !== state.rows) this.rowsSelect.value = state.rows;
     if (this.filterInput.value !== state.filter) this.filterInput.value = state.filter;
     this.empty.hidden = nodes.length > 0;
+    this.tableArea.hidden = state.view !== 'overview';
     const group = this.chosenGroup();
     const node = state.node ? cluster.nodeNamed(state.node) : undefined;
     this.rowsField.hidden = group !== undefined || state.node !== '';
@@ -96,7 +98,7 @@ export class Overview {
     this.showCrumbs(state, group);
     this.showTable(state, group, node);
     this.showSummary(nodes, state.resource);
-    showNode(this.details, node, resources, cluster.counted);
+    showNode(this.details, state.view === 'overview' ? node : undefined, resources, cluster.counted);
     this.moveMap(state, group, node);
   }
 

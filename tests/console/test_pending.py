@@ -1,0 +1,72 @@
+"""The view of pending pods: by reason, beside the map, with explanations."""
+
+from __future__ import annotations
+
+from berth.configuration.store import Configured
+from berth.scheduling.configuration.document import BerthConfiguration
+from tests.console.chromium import Tab
+from tests.console.served import LiveSource, served
+from tests.console.test_overview import IS_CURRENT
+from tests.unit.cli.console.cases import node, pod
+
+FULL = Configured.of(BerthConfiguration.model_validate({"profile": "full"}))
+TAINT = {"key": "dedicated", "value": "ml", "effect": "NoSchedule"}
+NODES = [node("n1"), node("n2", taints=[TAINT])]
+PODS = [pod("fits"), pod("large", requests={"cpu": "9"}), pod("gated", schedulingGates=[{"name": "quota"}])]
+ROWS = "[...document.querySelectorAll('#pending-grid .grid-body [role=row]')].map((row) => row.children[0].innerText)"
+PICTURE = (
+    "new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => "
+    "resolve(document.getElementById('map').toDataURL()))))"
+)
+
+
+def test_pods_are_shown_by_reason_and_one_is_explained(tab: Tab) -> None:
+    with served(LiveSource(NODES, PODS, FULL)) as console:
+        tab.open(console.addresses[-1])
+        tab.wait_for(IS_CURRENT)
+        tab.evaluate("document.querySelector('[data-view=pending]').click()")
+        tab.wait_for(f"({ROWS}).length === 3")
+        assert tab.text("#pending-caption") == ("3 pending pods: 1 unschedulable, 1 schedulable now, 1 undetermined")
+        tab.evaluate("document.querySelector('[data-category=unschedulable]').click()")
+        tab.wait_for(f"({ROWS}).length === 1")
+        assert tab.evaluate("location.hash") == "#/pending?category=unschedulable"
+        reasons = "[...document.querySelectorAll('.reason-text')].map((each) => each.innerText)"
+        assert tab.evaluate(reasons) == ["Insufficient cpu", "node(s) had untolerated taint(s)"]
+        tab.evaluate("document.querySelector('#pending-grid [role=gridcell]').click()")
+        tab.wait_for("document.getElementById('explanation').innerText.includes('What would place it')")
+        shown = tab.text("#explanation")
+        assert "default/large: pending: 0 of 2 nodes fit" in shown
+        assert "lower the pod's request of cpu from 9 to 4" in shown
+
+
+def test_a_reason_lights_up_its_nodes(tab: Tab) -> None:
+    with served(LiveSource(NODES, PODS, FULL)) as console:
+        tab.open(console.addresses[-1])
+        tab.wait_for(IS_CURRENT)
+        tab.open(f"{console.origin}/#/pending")
+        tab.wait_for("document.querySelectorAll('#reasons button').length === 2")
+        before = tab.evaluate(PICTURE)
+        tab.evaluate("document.querySelector('#reasons button').focus()")
+        lit = tab.evaluate(PICTURE)
+        tab.evaluate("document.activeElement.blur()")
+        assert lit != before
+        assert tab.evaluate(PICTURE) == before
+
+
+def test_a_pod_that_gets_a_node_leaves_the_list(tab: Tab) -> None:
+    source = LiveSource(NODES, PODS, FULL)
+    with served(source) as console:
+        tab.open(console.addresses[-1])
+        tab.wait_for(IS_CURRENT)
+        tab.open(f"{console.origin}/#/pending")
+        tab.wait_for(f"({ROWS}).length === 3")
+        source.shows(NODES, PODS[1:])
+        tab.wait_for(f"({ROWS}).length === 2")
+
+
+def test_says_that_no_pod_is_pending(tab: Tab) -> None:
+    with served(LiveSource(NODES)) as console:
+        tab.open(console.addresses[-1])
+        tab.wait_for(IS_CURRENT)
+        tab.open(f"{console.origin}/#/pending")
+        tab.wait_for("document.getElementById('pending-caption').innerText === 'No pod is pending'")

@@ -1,0 +1,187 @@
+"""Pending pods by reason, and one of them explained."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import orjson
+import pytest
+
+from berth.configuration.store import Configured
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
+from berth_cli.console.cluster.source import NotObserved, Observed
+from berth_cli.console.documents.feed import Feed
+from berth_cli.console.http.access import Refusal
+from berth_cli.console.pending.documents import JUDGE_SECONDS, PendingDocuments
+from berth_cli.console.pending.target import object_of_node, object_of_pod
+from tests.builders.counted import LICENCE, LICENCES, configuration, counted_node
+from tests.builders.nodes import PRIORITY
+from tests.unit.cli.console.cases import DEFAULT, NOW, HandDrivenSource, node, pod, snapshot
+
+TAINT = {"key": "dedicated", "value": "ml", "effect": "NoSchedule"}
+FULL = Configured.of(BerthConfiguration.model_validate({"profile": "full"}))
+
+
+def documents(
+    nodes: Sequence[NodeInfo],
+    pods: Sequence[Pod],
+    configured: Configured = FULL,
+    clock: Callable[[], float] = lambda: 0.0,
+) -> PendingDocuments:
+    feed = Feed(HandDrivenSource(Observed(snapshot(nodes, pods), NOW, configured)), lambda: NOW)
+    feed.observe(0)
+    return PendingDocuments(feed, clock, lambda: NOW)
+
+
+def pending(found: PendingDocuments) -> dict[str, Any]:
+    answer = found.pending({})
+    assert isinstance(answer, bytes)
+    content: dict[str, Any] = orjson.loads(answer)
+    return content
+
+
+def explained(found: PendingDocuments, name: str) -> dict[str, Any]:
+    answer = found.explain({"pod": f"default/{name}"})
+    assert isinstance(answer, bytes)
+    content: dict[str, Any] = orjson.loads(answer)
+    return content
+
+
+def test_pods_are_divided_by_what_becomes_of_them() -> None:
+    pods = [
+        pod("fits"),
+        pod("too-large", requests={"cpu": "9"}),
+        pod("gated", schedulingGates=[{"name": "quota"}]),
+        pod("on-node", "n1"),
+    ]
+    found = pending(documents([node("n1")], pods))
+    assert found["count"] == 3
+    assert dict(zip(found["pods"]["name"], found["pods"]["category"], strict=True)) == {
+        "fits": "schedulable-now",
+        "too-large": "unschedulable",
+        "gated": "undetermined",
+    }
+
+
+def test_reason_has_its_nodes_and_the_number_of_its_pods() -> None:
+    nodes = [node("n1"), node("n2", taints=[TAINT]), node("n3")]
+    found = pending(documents(nodes, [pod(f"p{number}", requests={"cpu": "9"}) for number in range(3)]))
+    assert [
+        (each["reason"], [found["nodes"][at] for at in each["nodes"]], each["pods"]) for each in found["reasons"]
+    ] == [
+        ("Insufficient cpu", ["n1", "n3"], 3),
+        ("node(s) had untolerated taint(s)", ["n2"], 3),
+    ]
+    assert found["pods"]["reasons"] == [[0, 1]] * 3
+
+
+def test_reasons_are_kube_schedulers_or_berths() -> None:
+    nodes = [node("n1", labels={PRIORITY: "1"}, taints=[TAINT]), node("n2")]
+    found = pending(documents(nodes, [pod("p")], DEFAULT))
+    assert sorted((each["by"], each["plugin"]) for each in found["reasons"]) == [
+        ("Berth", "NodePriorityLabel"),
+        ("kube-scheduler", "TaintToleration"),
+    ]
+
+
+def test_counted_resources_decide_too() -> None:
+    configured = Configured.of(configuration(LICENCES))
+    found = pending(documents([counted_node("n", "5")], [pod("p", requests={LICENCE: "9"})], configured))
+    assert [each["reason"] for each in found["reasons"]] == [f"Insufficient {LICENCE}"]
+
+
+def test_pods_of_one_kind_are_judged_once_and_the_others_while_there_is_time() -> None:
+    now = 0.0
+
+    def clock() -> float:
+        nonlocal now
+        now += JUDGE_SECONDS / 3
+        return now
+
+    kinds = [pod(f"p{cpu}-{number}", requests={"cpu": str(cpu)}) for cpu in range(1, 8) for number in range(5)]
+    found = pending(documents([node("n1")], kinds, clock=clock))
+    judged = [
+        name
+        for name, each in zip(found["pods"]["name"], found["pods"]["category"], strict=True)
+        if each != "undetermined"
+    ]
+    assert judged == [f"p{cpu}-{number}" for cpu in (1, 2) for number in range(5)]
+
+
+def test_nothing_is_judged_again_while_nothing_changes() -> None:
+    found = documents([node("n1")], [pod("p")])
+    assert found.pending({}) is found.pending({})
+
+
+def test_explanation_has_verdict_reasons_and_changes_that_place_the_pod() -> None:
+    found = explained(documents([node("n1"), node("n2", taints=[TAINT])], [pod("p", requests={"cpu": "9"})]), "p")
+    assert found["headline"] == "default/p: pending: 0 of 2 nodes fit"
+    assert [each["reason"] for each in found["reasons"]] == ["Insufficient cpu", "node(s) had untolerated taint(s)"]
+    texts = [change["text"] for each in found["counterfactuals"] for change in each["changes"]]
+    assert "lower the pod's request of cpu from 9 to 4" in texts
+
+
+def test_change_of_a_node_is_tried_on_what_the_snapshot_has_of_it() -> None:
+    found = explained(documents([node("n1", taints=[TAINT])], [pod("p")]), "p")
+    texts = [change["text"] for each in found["counterfactuals"] for change in each["changes"]]
+    assert "remove the taint dedicated=ml:NoSchedule from node n1" in texts
+
+
+def test_pod_is_judged_without_itself() -> None:
+    """Its own spread constraint would count it twice."""
+    found = explained(documents([node("n1")], [pod("p")]), "p")
+    assert (found["verdict"], found["node"]) == ("placeable", "n1")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "status"),
+    [
+        pytest.param("default/on-node", 404, id="a pod with a node"),
+        pytest.param("default/nobody", 404, id="no pod"),
+        pytest.param("nobody", 400, id="no namespace"),
+        pytest.param("", 400, id="nothing"),
+    ],
+)
+def test_pod_that_is_not_pending_is_refused(wanted: str, status: int) -> None:
+    answer = documents([node("n1")], [pod("on-node", "n1")]).explain({"pod": wanted})
+    assert isinstance(answer, Refusal)
+    assert answer.status == status
+
+
+def test_nothing_is_judged_before_the_cluster_was_read() -> None:
+    feed = Feed(HandDrivenSource(NotObserved("the cluster is being listed")), lambda: NOW)
+    feed.observe(0)
+    found = PendingDocuments(feed, lambda: 0.0, lambda: NOW)
+    for answer in (found.pending({}), found.explain({"pod": "default/p"})):
+        assert isinstance(answer, Refusal)
+        assert (answer.status, answer.reason) == (503, "the cluster is being listed")
+
+
+@pytest.mark.parametrize(
+    "info",
+    [
+        pytest.param(node("n", labels={"a": "b"}, taints=[TAINT], unschedulable=True), id="labels and taints"),
+        pytest.param(node("n", allocatable={"cpu": "1500m", "example.com/x": "3"}), id="amounts"),
+        pytest.param(counted_node("n", "5", "10,20"), id="annotations"),
+    ],
+)
+def test_node_is_read_again_as_it_was(info: NodeInfo) -> None:
+    assert read_node(object_of_node(info)) == info
+
+
+def test_pod_is_read_again_as_it_was() -> None:
+    before = pod(
+        "p",
+        labels={"app": "web"},
+        requests={"cpu": "250m"},
+        nodeSelector={"disk": "ssd"},
+        tolerations=[{"key": "dedicated", "operator": "Exists"}],
+        topologySpreadConstraints=[
+            {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {}}
+        ],
+    )
+    again = read_pod(object_of_pod(before))
+    assert isinstance(again, Pod)
+    assert (again.name, again.uid, again.labels, again.spec) == (before.name, before.uid, before.labels, before.spec)
