@@ -62,6 +62,8 @@ def main(nodes: int, pods: int, browser: str) -> None:
         served(LiveSource(all_nodes, all_pods)) as console,
         chromium.tab() as tab,
     ):
+        while not console.feed.condition.sequence:
+            time.sleep(0.1)
         began = time.monotonic()
         tab.open(console.addresses[-1])
         tab.wait_for("performance.getEntriesByName('berth-pods-shown').length > 0", seconds=60)

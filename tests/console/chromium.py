@@ -17,6 +17,7 @@ import websocket
 COMMANDS = ("chromium", "chromium-browser", "google-chrome")
 START_SECONDS = 60
 WAIT_SECONDS = 20
+CALL_SECONDS = 120
 
 # Runs before any script of a page. Nothing of it is in the page itself.
 WATCH_FOR_VIOLATIONS = """
@@ -71,7 +72,7 @@ class Browser:
                 raise NoBrowser(f"{command} did not start")
             time.sleep(0.05)
         port, path = port_file.read_text().split("\n")[:2]
-        self._socket = websocket.create_connection(f"ws://127.0.0.1:{port}{path}", timeout=WAIT_SECONDS)
+        self._socket = websocket.create_connection(f"ws://127.0.0.1:{port}{path}", timeout=CALL_SECONDS)
         self._numbers = itertools.count(1)
         self._events: list[dict[str, Any]] = []
 

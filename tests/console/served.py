@@ -12,7 +12,10 @@ from berth.decisions.recent import RecentDecisions
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.console.cluster.source import ClusterSource, Observed, SourceKind
-from berth_cli.console.running import console_in_thread
+from berth_cli.console.documents.feed import Feed
+from berth_cli.console.health.tables import ConsoleTables
+from berth_cli.console.policy.documents import SecondPolicy
+from berth_cli.console.running import Shown, console_in_thread
 from tests.unit.cli.console.cases import DEFAULT
 
 
@@ -59,7 +62,9 @@ class LiveSource(ClusterSource):
 
 
 class Served:
-    """addresses: those that were printed, the newest last."""
+    """addresses: those that were printed, the newest last. feed: of the console."""
+
+    feed: Feed
 
     def __init__(self) -> None:
         self.addresses: list[str] = []
@@ -76,8 +81,15 @@ class Served:
 
 
 @contextmanager
-def served(source: ClusterSource, port: int = 0, recent: RecentDecisions | None = None) -> Iterator[Served]:
+def served(
+    source: ClusterSource,
+    port: int = 0,
+    recent: RecentDecisions | None = None,
+    tables: ConsoleTables | None = None,
+    second: SecondPolicy | None = None,
+) -> Iterator[Served]:
     """Until the block ends. recent: of verbs in this process."""
     found = Served()
-    with console_in_thread(source, port, found.addresses.append, recent):
+    with console_in_thread(Shown(source, tables, recent, second), port, found.addresses.append) as console:
+        found.feed = console.feed
         yield found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,8 @@ from berth_cli.plugin_options import plugins_option
 from berth_cli.stack_options import REGION_HELP
 
 if TYPE_CHECKING:
-    from berth_cli.console.cluster.source import ClusterSource
+    from berth_cli.console.policy.documents import SecondPolicy
+    from berth_cli.console.running import Shown
 
 CONSOLE_PORT = 8090
 
@@ -23,6 +25,7 @@ Examples:
   kubectl get nodes,pods,ns,pdb,pc,svc,rc,rs,sts -A -o json > dump.json
   berth console --cluster dump.json
   berth console --kubeconfig ~/.kube/config --config berth.yaml
+  berth console --kubeconfig ~/.kube/config --config berth.yaml --compare proposed.yaml
   berth console --stack berth-production --region eu-west-1
   berth serve --kubeconfig ~/.kube/config --console
 
@@ -38,6 +41,7 @@ Exit status: 0 stopped, 1 cannot start, 2 usage error.
 @click.option("--region", help=REGION_HELP)
 @click.option("--profile", help="Name of a built-in profile; default: full, kube-scheduler's own plugins.")
 @click.option("--config", type=click.Path(path_type=Path), help="BerthConfiguration document (YAML).")
+@click.option("--compare", type=_FILE, help="A second BerthConfiguration document: what it would place elsewhere now.")
 @plugins_option
 @click.option("--port", default=CONSOLE_PORT, show_default=True, help="Port on 127.0.0.1; 0 selects a free port.")
 def console(
@@ -47,6 +51,7 @@ def console(
     region: str | None,
     profile: str | None,
     config: Path | None,
+    compare: Path | None,
     port: int,
 ) -> None:
     """Show nodes and pods of a cluster on a page of this machine.
@@ -64,29 +69,39 @@ def console(
         raise click.UsageError("--profile and --config have no effect with --stack: the configuration in force counts")
     if stack is None and region:
         raise click.UsageError("--region needs --stack")
-    source = _source(cluster, kubeconfig, stack, region, profile, config)
+    shown = replace(_shown(cluster, kubeconfig, stack, region, profile, config), second=_second(compare))
     # Imported here: a usage error must not wait for the server's modules.
     from berth_cli.console.running import open_console, show_address
     from berth_cli.serve.server import ListenError
 
     try:
-        opened = open_console(source, port, show_address)
+        opened = open_console(shown, port, show_address)
     except ListenError as error:
         raise click.ClickException(str(error)) from error
-    click.echo(f"shows {source.name}; only reads; Ctrl-C stops")
+    click.echo(f"shows {shown.source.name}; only reads; Ctrl-C stops")
     with suppress(KeyboardInterrupt):
         opened.run()
     click.echo("stopped")
 
 
-def _source(
+def _second(path: Path | None) -> SecondPolicy | None:
+    """Raises InvalidInput."""
+    if path is None:
+        return None
+    from berth_cli.console.policy.documents import SecondPolicy
+    from berth_cli.simulate.policy_options import read_policy
+
+    return SecondPolicy(str(path), read_policy(path))
+
+
+def _shown(
     cluster: Path | None,
     kubeconfig: Path | None,
     stack: str | None,
     region: str | None,
     profile: str | None,
     config: Path | None,
-) -> ClusterSource:
+) -> Shown:
     """Raises ClickException."""
     from berth.configuration.store import Configured
     from berth_cli.console import sources

@@ -13,16 +13,31 @@ import click
 import uvicorn
 
 from berth.decisions.recent import RecentDecisions
+from berth.lease.clock import SystemClock
 from berth_cli.console.cluster.source import ClusterSource
 from berth_cli.console.decisions import DETAILS, STREAM, NumberedDecisions, decision_events
 from berth_cli.console.documents.feed import Feed
+from berth_cli.console.health.documents import HealthDocuments
+from berth_cli.console.health.tables import ConsoleTables
 from berth_cli.console.http.access import Access
-from berth_cli.console.http.application import ConsoleApplication
+from berth_cli.console.http.application import ConsoleApplication, Document, Stream
 from berth_cli.console.pending.documents import PendingDocuments
+from berth_cli.console.policy.documents import PolicyDocuments, SecondPolicy
 from berth_cli.serve import server
 
 HOST = "127.0.0.1"
 """Never another one: whoever reaches the page sees the cluster."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a console shows. tables: None where the cluster does not come from any. decisions: of this process; None
+    where no verb runs in it. second: None without a policy beside the one in force."""
+
+    source: ClusterSource
+    tables: ConsoleTables | None = None
+    decisions: RecentDecisions | None = None
+    second: SecondPolicy | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,22 +54,23 @@ class Console:
             self.uvicorn_server.run(sockets=[self.listener])
 
 
-def open_console(
-    source: ClusterSource, port: int, show: Callable[[str], None], recent: RecentDecisions | None = None
-) -> Console:
-    """Listen, and give out the first address. show: called with each address that opens the page once. recent: the
-    decisions of this process; None where no verb runs in it. Raises ListenError."""
+def open_console(shown: Shown, port: int, show: Callable[[str], None]) -> Console:
+    """Listen, and give out the first address. show: called with each address that opens the page once. Raises
+    ListenError."""
     listener = server.listen(HOST, port)
     authority = f":{listener.getsockname()[1]}"
     access = Access(
         frozenset((f"{HOST}{authority}", f"localhost{authority}")),
         lambda token: show(f"http://{HOST}{authority}/#token={token}"),
     )
-    feed = Feed(source, time.time)
+    feed = Feed(shown.source, time.time)
     pending = PendingDocuments(feed, time.monotonic, time.time)
-    documents, streams = dict(pending.by_path), {}
-    if recent is not None:
-        decisions = NumberedDecisions(recent)
+    health = HealthDocuments(feed, shown.tables, SystemClock(), time.monotonic)
+    policy = PolicyDocuments(feed, shown.second, time.monotonic)
+    documents: dict[str, Document] = {**pending.by_path, **health.by_path, **policy.by_path}
+    streams: dict[str, Stream] = {}
+    if shown.decisions is not None:
+        decisions = NumberedDecisions(shown.decisions)
         documents[DETAILS] = decisions.details
         streams[STREAM] = partial(decision_events, decisions)
     application = ConsoleApplication(access, feed, time.time, documents, streams)
@@ -64,13 +80,11 @@ def open_console(
 
 
 @contextmanager
-def console_in_thread(
-    source: ClusterSource, port: int, show: Callable[[str], None], recent: RecentDecisions | None = None
-) -> Iterator[None]:
+def console_in_thread(shown: Shown, port: int, show: Callable[[str], None]) -> Iterator[Console]:
     """Serve until the block ends, beside what the program does itself. Raises ListenError."""
-    console = open_console(source, port, show, recent)
+    console = open_console(shown, port, show)
     with console.feed.followed(), server.running_in_thread(console.uvicorn_server, console.listener):
-        yield
+        yield console
 
 
 def show_address(address: str) -> None:

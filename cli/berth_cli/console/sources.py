@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 from threading import Event
+from typing import TYPE_CHECKING
 
 import boto3
 from botocore.exceptions import BotoCoreError
@@ -13,15 +14,18 @@ from click import ClickException
 
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth.configuration.store import Configurations, Configured
+from berth.lease.dynamodb_lock import DynamoDBLeaseLock
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import SnapshotView
-from berth.runtime.adapters import CacheAdapters
+from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
+from berth.runtime.adapters import counting_loss_check
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.console.cluster.followed_cluster import followed_dump, followed_kubeconfig
 from berth_cli.console.cluster.node_cache import NodeCacheSource
-from berth_cli.console.cluster.source import ClusterSource
+from berth_cli.console.health.tables import ConsoleTables
+from berth_cli.console.running import Shown
 from berth_cli.deployed_stack import (
     CACHE_TABLE_NAME,
     CLIENT_CONFIG,
@@ -31,23 +35,26 @@ from berth_cli.deployed_stack import (
 )
 from berth_cli.input_files import InvalidInput
 
+if TYPE_CHECKING:
+    from berth_cli.serve.local_stack import LocalStack
 
-def dump_source(path: Path, configured: Configured) -> ClusterSource:
+
+def dump_source(path: Path, configured: Configured) -> Shown:
     """A dump. Raises InvalidInput."""
     if not path.is_file():
         raise InvalidInput(f"{path} is not a file; make a dump with: kubectl get nodes,pods -A -o json > FILE")
-    return followed_dump(path, configured)
+    return Shown(followed_dump(path, configured))
 
 
-def kubeconfig_source(path: Path, configured: Configured) -> ClusterSource:
+def kubeconfig_source(path: Path, configured: Configured) -> Shown:
     """A live cluster. Raises ClickException for a kubeconfig that cannot be read."""
     try:
-        return followed_kubeconfig(path, configured, time.time)
+        return Shown(followed_kubeconfig(path, configured, time.time))
     except ClusterUnavailable as error:
         raise ClickException(str(error)) from error
 
 
-def stack_source(stack: str, region: str | None) -> ClusterSource:
+def stack_source(stack: str, region: str | None) -> Shown:
     """The node cache of a deployed stack. Raises ClickException."""
     try:
         deployed = describe(stack, region)
@@ -57,18 +64,21 @@ def stack_source(stack: str, region: str | None) -> ClusterSource:
         raise ClickException(str(error)) from error
     except BotoCoreError as error:
         raise ClickException(f"{error}; are AWS credentials and region set?") from error
-    store = DynamoDBConfigurationStore(client, table, deployed.outputs.get(LEDGER_TABLE_NAME, ""))
-    cache = DynamoDBCacheTable(client, table)
-    return NodeCacheSource(
-        stack,
-        cache,
-        NodeCacheReader(cache, SnapshotView(), time.sleep),
-        Configurations(store, BerthConfiguration),
-        Event().wait,
+    ledger_name = deployed.outputs.get(LEDGER_TABLE_NAME, "")
+    store = DynamoDBConfigurationStore(client, table, ledger_name)
+    cache, configurations = DynamoDBCacheTable(client, table), Configurations(store, BerthConfiguration)
+    reader = NodeCacheReader(cache, SnapshotView(), time.sleep)
+    ledger = DynamoDBLedgerTable(client, ledger_name) if ledger_name else None
+    loss = None if ledger is None else counting_loss_check(ledger, store)
+    return Shown(
+        NodeCacheSource(stack, cache, reader, configurations, Event().wait),
+        ConsoleTables(cache, DynamoDBLeaseLock(client, table), configurations, ledger, loss),
     )
 
 
-def served_source(adapters: CacheAdapters, address: str) -> ClusterSource:
-    """The node cache of `berth serve` in this process. address: of the server."""
+def served_source(stack: LocalStack, address: str) -> Shown:
+    """The node cache and the decisions of `berth serve` in this process. address: of the server."""
+    adapters = stack.cache
     cache = adapters.tables.cache
-    return NodeCacheSource(address, cache, adapters.reader, adapters.configurations, Event().wait)
+    source = NodeCacheSource(address, cache, adapters.reader, adapters.configurations, Event().wait)
+    return Shown(source, ConsoleTables.of(adapters), stack.decisions)

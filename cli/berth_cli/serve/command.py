@@ -346,7 +346,7 @@ def _console(stack: LocalStack, address: str, port: int | None) -> Iterator[None
     from berth_cli.serve.server import ListenError
 
     try:
-        with console_in_thread(served_source(stack.cache, address), port, show_address, stack.decisions):
+        with console_in_thread(served_source(stack, address), port, show_address):
             yield
     except ListenError as error:
         raise click.ClickException(f"--console-port: {error}") from error

@@ -23,7 +23,7 @@ test('every state comes back from its link', () => {
     sort: ['use'],
     descending: [true],
     filter: ['web', HOSTILE],
-    view: ['pending', 'decisions'],
+    view: ['pending', 'decisions', 'health', 'policy'],
     category: ['unschedulable'],
     reason: ['Berth NodeReady: node is not ready', HOSTILE],
     pod: ['default/p', HOSTILE],

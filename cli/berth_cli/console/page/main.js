@@ -5,8 +5,10 @@ import { Cluster } from './model/cluster.js';
 import { formatState, parseState, tokenOf } from './model/url_state.js';
 import { NoSession, Session } from './session.js';
 import { Decisions } from './views/decisions.js';
+import { Health } from './views/health.js';
 import { Overview } from './views/overview.js';
 import { Pending } from './views/pending.js';
+import { Policy } from './views/policy.js';
 import { Status } from './views/status.js';
 
 const REDRAW_MS = 250;
@@ -19,6 +21,8 @@ const overview = new Overview(document, cluster, go);
 const pending = new Pending(document, session, go, (nodes) => overview.map.light(nodes && new Set(nodes)));
 
 const decisions = new Decisions(document, session, go, (nodes) => overview.map.light(nodes && new Set(nodes)));
+const health = new Health(document, session);
+const policy = new Policy(document, session, go);
 
 let isPending = false;
 
@@ -39,12 +43,19 @@ function show() {
     else link.removeAttribute('aria-current');
   }
   overview.show(state);
-  for (const view of ['pending', 'decisions']) {
+  for (const view of ['pending', 'decisions', 'health', 'policy']) {
     /** @type {HTMLElement} */ (document.getElementById(view)).hidden = state.view !== view;
   }
   if (state.view !== 'pending') overview.map.light(null);
   else if (cluster.sequence) pending.show(state);
-  if (cluster.sequence) decisions.show(state);
+  // These are of no node: the map would only take room.
+  const isAway = state.view === 'health' || state.view === 'policy';
+  for (const part of document.querySelectorAll('.on-map')) part.classList.toggle('away', isAway);
+  if (cluster.sequence) {
+    decisions.show(state);
+    health.show(state.view === 'health');
+    policy.show(state);
+  }
 }
 
 /** Many changes in a row are shown together. */

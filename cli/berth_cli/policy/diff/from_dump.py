@@ -13,15 +13,16 @@ from enum import StrEnum
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.fields.reading import Object
+from berth.scheduling.objects import Pod
 from berth_cli.cluster_files.admission import DEFAULT_SCHEDULER
 from berth_cli.cluster_files.cluster import Cluster, read_cluster, trim
 from berth_cli.cluster_files.manifests import as_new_pod
 from berth_cli.input_files import InvalidInput
 from berth_cli.policy.diff.policy_diff import PolicyDiff, pods_text
-from berth_cli.simulate.comparison.comparison import Cause, compare
+from berth_cli.simulate.comparison.comparison import Cause, Comparison, compare
 from berth_cli.simulate.comparison.run import PodName, RunRecorder
 from berth_cli.simulate.queue import build_queue
-from berth_cli.simulate.scheduler.control_loop import control_loop_of
+from berth_cli.simulate.scheduler.control_loop import ControlLoop, control_loop_of
 from berth_cli.simulate.warnings import pod_warnings
 from berth_cli.simulate.what_if.changed_objects import runs_on_every_node
 from berth_cli.simulate.what_if.workload_pods import has_finished, mapping, node_of
@@ -75,10 +76,18 @@ def diff_policies(objects: Sequence[Object], where: str, request: DiffRequest) -
     before = control_loop_of(request.old, old.snapshot, weight=request.weight)
     after = control_loop_of(request.new, new.snapshot, weight=request.weight)
     queues = (build_queue(each.pods, request.schedulers).pods for each in (old, new))
+    comparison, judged = place_by_both(before, after, zip(*queues, strict=True))
+    if not judged:
+        raise InvalidInput(f"{where}: no pods to compare: {_why_none(objects, request)}")
+    return PolicyDiff(comparison, judged, f"{where}: {_source(request.pods, judged)}")
+
+
+def place_by_both(before: ControlLoop, after: ControlLoop, pods: Iterable[tuple[Pod, Pod]]) -> tuple[Comparison, int]:
+    """Place each pod by both control loops, and count the pods. pods: each as the two policies read it."""
     recorded, recorded_after = RunRecorder(), RunRecorder()
     reasons: dict[PodName, Cause] = {}
     judged = 0
-    for pod, same_pod in zip(*queues, strict=True):
+    for pod, same_pod in pods:
         judged += 1
         outcome = before.schedule(pod)
         rejection = after.rejection(same_pod, outcome.node) if outcome.node else None
@@ -87,10 +96,7 @@ def diff_policies(objects: Sequence[Object], where: str, request: DiffRequest) -
         recorded_after.add(outcome_after)
         if outcome.node and outcome_after.node != outcome.node:
             reasons[pod.namespace, pod.name] = Cause.of(outcome.node, rejection)
-    if not judged:
-        raise InvalidInput(f"{where}: no pods to compare: {_why_none(objects, request)}")
-    comparison = compare(recorded.finish(before.snapshot), recorded_after.finish(after.snapshot), reasons=reasons)
-    return PolicyDiff(comparison, judged, f"{where}: {_source(request.pods, judged)}")
+    return compare(recorded.finish(before.snapshot), recorded_after.finish(after.snapshot), reasons=reasons), judged
 
 
 def _why_none(objects: Iterable[Object], request: DiffRequest) -> str:

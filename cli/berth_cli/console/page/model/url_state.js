@@ -37,7 +37,7 @@ export const DEFAULTS = Object.freeze({
   decision: '',
 });
 
-export const VIEWS = ['overview', 'pending', 'decisions'];
+export const VIEWS = ['overview', 'pending', 'decisions', 'health', 'policy'];
 const MOST_CHARACTERS = 300;
 
 /** Whatever the fragment has: what is not understood is left out.

@@ -1,0 +1,1 @@
+"""The configuration in force, and a second one beside it."""

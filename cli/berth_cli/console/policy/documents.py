@@ -1,0 +1,105 @@
+"""`/api/policy` and `/api/policy/diff`: the configuration in force, and where a second one would place pending pods.
+
+Pods on nodes stay where they are: a node cache does not keep what only their own placement needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from threading import Lock
+
+import orjson
+
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.framework.plugin import PluginFailed
+from berth.scheduling.objects import Pod
+from berth_cli.console.cluster.source import Observed
+from berth_cli.console.documents.feed import Feed
+from berth_cli.console.http.access import Outcome, Refusal
+from berth_cli.console.http.application import Document, Query
+from berth_cli.output import to_yaml
+from berth_cli.policy.diff.from_dump import place_by_both, schedulers_of
+from berth_cli.policy.diff.policy_diff import PolicyDiff, headline, pods_text
+from berth_cli.policy.diff.report import document
+from berth_cli.simulate.comparison.report import message_of
+from berth_cli.simulate.queue import build_queue
+from berth_cli.simulate.scheduler.control_loop import control_loop_of
+
+POLICY = "/api/policy"
+DIFF = "/api/policy/diff"
+PLACE_SECONDS = 8.0
+MOST_PODS = 500
+"""That are placed. The headline names how many are left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class SecondPolicy:
+    """name: of its file, for people."""
+
+    name: str
+    configuration: BerthConfiguration
+
+
+class PolicyDocuments:
+    """One comparison at a time: it takes some seconds of a processor."""
+
+    def __init__(self, feed: Feed, second: SecondPolicy | None, monotonic: Callable[[], float]) -> None:
+        """`second`: None where none was given. `monotonic`: seconds."""
+        self._feed, self._second, self._monotonic = feed, second, monotonic
+        self._lock = Lock()
+
+    @property
+    def by_path(self) -> Mapping[str, Document]:
+        """For the application."""
+        return {POLICY: self.policy, DIFF: self.diff}
+
+    def policy(self, _: Query) -> bytes | Refusal:
+        """Both configurations as YAML, without their defaults."""
+        observed = self._feed.observed
+        if observed is None:
+            return Refusal(503, Outcome.NOT_READY, self._feed.condition.problem)
+        second = self._second
+        return orjson.dumps(
+            {
+                "inForce": _yaml(observed.configured.document),
+                "fallback": observed.configured.fallback,
+                "second": None if second is None else {"name": second.name, "text": _yaml(second.configuration)},
+            }
+        )
+
+    def diff(self, _: Query) -> bytes | Refusal:
+        """What `berth policy diff --pods pending -o json` prints, its headline, and why each pod goes elsewhere."""
+        observed = self._feed.observed
+        if observed is None:
+            return Refusal(503, Outcome.NOT_READY, self._feed.condition.problem)
+        if self._second is None:
+            return Refusal(404, Outcome.UNKNOWN_PATH, "there is no second policy; give --compare FILE")
+        with self._lock:
+            try:
+                found, left = self._compared(observed, self._second)
+            except PluginFailed as error:
+                return Refusal(503, Outcome.NOT_READY, str(error))
+        messages = [message_of(each) for each in found.changed]
+        return orjson.dumps({**document(found, ()), "headline": headline(found), "left": left, "messages": messages})
+
+    def _compared(self, observed: Observed, second: SecondPolicy) -> tuple[PolicyDiff, int]:
+        """left: how many pending pods were not placed."""
+        old, new, snapshot = observed.configured.document, second.configuration, observed.snapshot
+        queue = build_queue(snapshot.unbound.values(), schedulers_of(old, new)).pods
+        end = self._monotonic() + PLACE_SECONDS
+        pods = self._in_time(queue[:MOST_PODS], end)
+        comparison, judged = place_by_both(
+            control_loop_of(old, snapshot), control_loop_of(new, snapshot), ((pod, pod) for pod in pods)
+        )
+        return PolicyDiff(comparison, judged, f"{pods_text(judged)} pending"), len(queue) - judged
+
+    def _in_time(self, pods: Sequence[Pod], end: float) -> Iterator[Pod]:
+        for pod in pods:
+            if self._monotonic() >= end:
+                return
+            yield pod
+
+
+def _yaml(configuration: BerthConfiguration) -> str:
+    return to_yaml(configuration.model_dump_json(by_alias=True, exclude_defaults=True))
