@@ -7,9 +7,11 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from berth_cli.serve.limits import Limits
 from tests.builders.http_calls import Caller
@@ -79,3 +81,12 @@ def serving(*arguments: str) -> Iterator[Served]:
 def calling(served: Served) -> closing[Caller]:
     """One connection, until the block ends."""
     return closing(Caller(served.port))
+
+
+def eventually(condition: Callable[[], Any], seconds: float) -> float:
+    """Asks until it holds and returns after how many seconds it did."""
+    started = time.monotonic()
+    while not condition():
+        assert time.monotonic() - started < seconds
+        time.sleep(0.02)
+    return time.monotonic() - started

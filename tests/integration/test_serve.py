@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -20,20 +18,11 @@ from tests.builders.pods import pod_with
 from tests.builders.requests import binding, body_of, cache_mode, victims_by_uid
 from tests.builders.tables import create_cache_table, create_ledger_table
 from tests.fakes.api_server import KubernetesOnLoopback, verified_kubernetes
-from tests.integration.serving import Served, calling, serving, start
+from tests.integration.serving import Served, calling, eventually, serving, start
 from tests.unit.reservations.ledger.ledger_tables import emulator_client
 
 PATIENCE = 60
 """Timeout in seconds of expected events; reached only by failing tests and on stalled machines."""
-
-
-def eventually(condition: Callable[[], Any], seconds: float) -> float:
-    """Asks until it holds and returns after how many seconds it did."""
-    started = time.monotonic()
-    while not condition():
-        assert time.monotonic() - started < seconds
-        time.sleep(0.02)
-    return time.monotonic() - started
 
 
 @pytest.fixture(scope="module")
