@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from pydantic import BaseModel, ValidationError
 
-from berth.decisions.document import VERSION
+from berth.decisions.document import MOST_ANSWERED, VERSION
 from berth.scheduling.configuration.decisions import Decisions
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.doctor.access.credentials import CredentialsUnreadable, load_tls_material
@@ -17,7 +17,6 @@ from berth_cli.doctor.access.running import json_object, running_berth
 from berth_cli.explain.attempts import Attempts, NoRecord
 from berth_cli.explain.sources.records import DecisionRecord, attempts_of, later_version
 from berth_cli.scheduler_config.tls_config import TLSFiles
-from berth_cli.serve.endpoints.decisions import MOST_ANSWERED
 
 CALL_SECONDS = 30.0
 

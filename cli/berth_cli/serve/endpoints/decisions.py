@@ -8,7 +8,7 @@ from urllib.parse import parse_qs
 import orjson
 
 from berth.decisions.call_record import CallRecord
-from berth.decisions.document import call_document, document
+from berth.decisions.document import MOST_ANSWERED, call_document, document
 from berth.decisions.recent import RecentDecisions
 from berth.decisions.record import Record
 from berth.extender.deadline import Deadline
@@ -17,8 +17,6 @@ from berth.runtime.http.endpoint import Endpoint, EndpointSettings
 from berth.runtime.http.events import HTTPEvent
 
 ROUTE = "GET /decisions"
-MOST_ANSWERED = 50
-"""The newest of those that are asked for. A document takes a few kilobytes."""
 
 
 class DecisionsOutcome(StrEnum):

@@ -15,6 +15,9 @@ VERSION = 1
 MOST_EXAMPLES = 3
 
 
+MOST_ANSWERED = 50
+"""Documents in one answer, the newest of those that are asked for. One takes a few kilobytes."""
+
 MOST_REASONS = 50
 """A plugin of a user's own may have a reason for each node."""
 

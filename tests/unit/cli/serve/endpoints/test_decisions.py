@@ -7,9 +7,10 @@ from typing import Any
 import orjson
 import pytest
 
+from berth.decisions.document import MOST_ANSWERED
 from berth.decisions.recent import RecentDecisions
 from berth.runtime.http.endpoint import EndpointSettings
-from berth_cli.serve.endpoints.decisions import MOST_ANSWERED, DecisionsEndpoint
+from berth_cli.serve.endpoints.decisions import DecisionsEndpoint
 from tests.builders.events import http_event
 from tests.builders.nodes import node
 from tests.builders.pods import pod_object
