@@ -24,6 +24,7 @@ DIFFERENT = {
 }
 WITHOUT_RESULT = {
     "config schema",  # it is JSON
+    "console",
     "demo",
     "serve",
     "watch",
