@@ -13,6 +13,7 @@ VERSIONS := $(patsubst tests/kubernetes/%.mod,%,$(wildcard tests/kubernetes/*.mo
 CONTROLPLANE := .build/controlplane-$(KUBERNETES)
 ACTIONLINT := .tools/actionlint/actionlint
 HELM := .tools/helm/helm
+KUBECTL := .tools/kubectl/kubectl
 ORACLE := .build/parity-oracle-$(KUBERNETES)
 BENCH_EXTENDER := .build/bench-extender
 
@@ -156,6 +157,12 @@ $(HELM): tools/helm/go.mod tools/helm/go.sum
 	@command -v npm >/dev/null || { echo "no npm: types and accessibility of the console's page are not checked" >&2; exit 0; }; \
 	mkdir -p $(@D) && cp $^ $(@D) && cd $(@D) && npm ci --silent --ignore-scripts --no-audit --no-fund && touch .ready
 
+# Upstream's command with a main package of our own: that of k8s.io/kubernetes needs a replacement for each of its parts.
+$(KUBECTL): tools/kubectl/go.mod tools/kubectl/go.sum tools/kubectl/main.go
+	@command -v go >/dev/null || { echo "kubectl is built with Go 1.26 or later; install it" >&2; exit 1; }
+	go build -C tools/kubectl -trimpath -o $(CURDIR)/$@ -ldflags "-s -w \
+	  -X k8s.io/component-base/version.gitVersion=$$(sed -n 's|^\tk8s.io/kubectl v0|v1|p' $<)" .
+
 .PHONY: tools
 tools: setup $(HELM) .tools/sam/.ready .tools/ministack/.ready .tools/checkov/.ready .tools/supply_chain/.ready .tools/dynamodb_local/.ready .tools/iam_simulate/.ready .tools/console/.ready ## Set up sam, the AWS emulators and what looks for weaknesses under .tools
 
@@ -191,7 +198,7 @@ parity: setup $(ORACLE) ## Berth beside kube-scheduler's own plugins: N=20000 ca
 	$(BIN)/python -m tests.parity.compare --kubernetes $(KUBERNETES) --cases $(or $(N),20000) --least $(or $(LEAST),5000)
 
 .PHONY: e2e
-e2e: tools $(CONTROLPLANE) ## A real kube-apiserver and kube-scheduler, against berth serve and the deployed stack
+e2e: tools $(KUBECTL) $(CONTROLPLANE) ## A real kube-apiserver and kube-scheduler, against berth serve and the deployed stack
 	$(BIN)/pytest tests/e2e
 
 .PHONY: e2e-core

@@ -19,16 +19,18 @@ from .label_priority import priority
 from .manifests import apply_manifests, read_manifests
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+KUBECTL = Path(__file__).parents[2] / ".tools" / "kubectl" / "kubectl"
 
 
 @pytest.fixture
 def environment(control_plane: ControlPlane, tmp_path: Path) -> dict[str, str]:
     """The environment of kubectl as cluster administrator."""
-    if shutil.which("kubectl") is None:
-        pytest.skip("kubectl is not installed: see https://kubernetes.io/docs/tasks/tools/")
+    path = os.pathsep.join([str(KUBECTL.parent), os.environ["PATH"]])
+    if shutil.which("kubectl", path=path) is None:
+        pytest.fail("kubectl is not built: run make e2e")
     apply_manifests(KubernetesApi(control_plane.credentials()), read_manifests(EXAMPLES / "rbac.yaml"))
     # kubectl caches the API discovery in the home directory.
-    return {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "KUBECONFIG": str(control_plane.kubeconfig())}
+    return {"PATH": path, "HOME": str(tmp_path), "KUBECONFIG": str(control_plane.kubeconfig())}
 
 
 def _kubeconfig(environment: dict[str, str], account: str) -> str:
