@@ -33,8 +33,10 @@ from tests.fakes.api_server import KubernetesOnLoopback, kubernetes_on_loopback
 SLOT = "example.com/slot"
 NODES = 20
 POD_SECONDS = 10.0
-BIND_ATTEMPTS = 60
-"""A second apart. The first pod waits for the ledger, which begins with what another server may have counted."""
+BIND_ATTEMPTS = 10
+READY_SECONDS = 120.0
+"""A ledger begins with what another server may have counted: half a minute."""
+
 SETTLING_SECONDS = 120.0
 SAMPLE_SECONDS = 15.0
 MOST_GROWTH = 0.05
@@ -104,7 +106,9 @@ def main() -> int:
         try:
             assert process.stdout is not None
             [port] = [found[1] for found in [ADDRESS.match(process.stdout.readline())] if found]
-            return _run(process.pid, Pods(kubernetes, Caller(int(port))), chosen.minutes * 60, chosen.rate)
+            caller = Caller(int(port))
+            _wait_for_ledger(caller)
+            return _run(process.pid, Pods(kubernetes, caller), chosen.minutes * 60, chosen.rate)
         finally:
             process.kill()
             process.wait()
@@ -119,6 +123,13 @@ def _kubernetes(directory: Path) -> Iterator[tuple[KubernetesOnLoopback, Path]]:
     with kubernetes_on_loopback(tls) as kubernetes:
         authority = base64.b64encode(certificate.read_bytes()).decode()
         yield kubernetes, kubeconfig_for(kubernetes.host, directory, authority)
+
+
+def _wait_for_ledger(caller: Caller) -> None:
+    until = time.monotonic() + READY_SECONDS
+    while len(caller.request("GET", "/reservations").json["nodes"]) < NODES:
+        assert time.monotonic() < until, f"the ledger has no nodes after {READY_SECONDS:g} s"
+        time.sleep(1)
 
 
 def _run(process: int, pods: Pods, seconds: float, rate: float) -> int:
