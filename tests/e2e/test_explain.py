@@ -15,7 +15,7 @@ from .berth_serve import COMMAND, CONFIGURATION
 from .cluster import Cluster, Pod, Taint
 from .control_plane import ControlPlane, RunScheduler
 from .extender import ExtenderCache
-from .identities import serve
+from .identities import counted_resources, serve
 from .kubernetes_api import KubernetesApi
 from .label_priority import NO_LABEL, none_available, priority
 from .loopback import HOST, free_port
@@ -155,7 +155,7 @@ def test_names_the_rule_and_a_change_that_places_the_pod(
 def test_names_a_counted_resource_that_is_used_up(
     control_plane: ControlPlane, cluster: Cluster, run_scheduler: RunScheduler, tmp_path: Path
 ) -> None:
-    with serve(control_plane, tmp_path, document=COUNTED) as berth:
+    with counted_resources(control_plane), serve(control_plane, tmp_path, document=COUNTED) as berth:
         scheduler = replace(filter_prioritize_bind(berth.url_prefix), managed_resources=[SLOT])
         run_scheduler(scheduler)
         node = cluster.create_node("slots", extended={SLOT: "1"})

@@ -59,7 +59,7 @@ class Rules:
         """The rejected nodes of these."""
         first = self._scheduler.feasibility(pod, names, snapshot)
         found = {name: Rejection(DecidedBy.SCHEDULER, status) for name, status in first.rejected.items()}
-        if first.feasible and self._berth_profile(pod) is not None:
+        if first.feasible and (self.berth.plans(pod) or self._berth_profile(pod) is not None):
             second = self.berth.feasibility(pod, first.feasible, snapshot)
             found |= {name: Rejection(DecidedBy.BERTH, status) for name, status in second.rejected.items()}
         return found

@@ -72,10 +72,10 @@ class DecisionRecording(DecisionRecorder):
         self._thread.start()
 
     def record(self, verb: str, outcome: Outcome, decision: AnyDecision, milliseconds: float) -> None:
-        # In full mode the request is the state, and members of gangs depend on the gangs that are being bound.
+        # In full mode the request is the state.
         if not isinstance(decision, Decision) or not decision.cache.version:
             return
-        if decision.scores is None and decision.verdicts is None and outcome is not FilterOutcome.EXEMPT:
+        if decision.scores is None and not _is_of_its_state(decision, outcome):
             return
         try:
             self._waiting.put_nowait(_Waiting(self._wall(), verb, outcome, decision))
@@ -87,6 +87,10 @@ class DecisionRecording(DecisionRecorder):
         if self._thread.is_alive():
             self._waiting.put(None)
             self._thread.join()
+
+    def wait_until_written(self) -> None:
+        """Until every decision so far is in the file, or dropped."""
+        self._waiting.join()
 
     def _run(self) -> None:
         try:
@@ -105,6 +109,7 @@ class DecisionRecording(DecisionRecorder):
                 if found is None:
                     return
                 self._write(found)
+                self._waiting.task_done()
             if self._wall() - self._flushed_at >= FLUSH_SECONDS:
                 self._flushed_at = self._wall()
                 self._writer.flush()
@@ -167,6 +172,14 @@ class DecisionRecording(DecisionRecorder):
         changes = [Change(resource, key, obj) for (resource, key), obj in objects.items()]
         self._writer.state(State(reader.version, changes, is_whole=True))
         self._cursor, self._first = _Cursor(head.uid, head.pointer.published), reader.version
+
+
+def _is_of_its_state(decision: Decision, outcome: Outcome) -> bool:
+    """Whether filter decides the same again on the same state: members of gangs depend on the gangs that are being
+    bound, and what takes too long depends on the machine."""
+    if outcome is FilterOutcome.TOO_COSTLY or decision.policy.plans(decision.pod):
+        return False
+    return decision.verdicts is not None or outcome is FilterOutcome.EXEMPT
 
 
 def _line(found: _Waiting) -> DecisionLine:

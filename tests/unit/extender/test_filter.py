@@ -8,6 +8,7 @@ import orjson
 import pytest
 
 from berth.extender.deadline import NO_DEADLINE, Deadline
+from berth.extender.decision import Decision
 from berth.extender.filter import answer_filter, answer_filter_onlyone
 from berth.extender.ports import OpenGangs
 from berth.extender.reply import Reply
@@ -78,6 +79,20 @@ def test_members_of_a_gang_get_the_places_of_the_plan(answer: Callable[..., Repl
     assert found["NodeNames"][0] == "b"
     assert found["FailedNodes"] == {}
     assert not found["Error"]
+
+
+@pytest.mark.parametrize("answer", [answer_filter, answer_filter_onlyone])
+@pytest.mark.parametrize(("size", "mask", "codes"), [(2, b"\1\1", []), (3, b"\0\0", ["GangWaitsForMembers"] * 2)])
+def test_a_decision_about_a_member_has_a_verdict_on_each_node(
+    answer: Callable[..., Reply], size: int, mask: bytes, codes: Sequence[str]
+) -> None:
+    cache = FixedNodeCache(GANGS, Snapshot.of(ROOMS, members("train", size, count=2, requests={"cpu": "1"})))
+    body = body_of(cache_mode(["a", "b"], member_object("train-0", "train", size, requests={"cpu": "1"})))
+    decision = answer(body, cache).decision
+    assert isinstance(decision, Decision)
+    assert decision.verdicts is not None
+    assert decision.verdicts.mask == mask
+    assert [code for each in decision.verdicts.rejected.values() for code in each.reason_codes] == codes
 
 
 def test_open_gangs_are_read_for_members_alone() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from types import MappingProxyType
 from typing import NamedTuple
@@ -65,11 +65,25 @@ class Feasibility(NamedTuple):
         return next(iter(statuses[most].reason_codes), None)
 
 
-def rejected_for_one_reason(names: list[str], status: Status) -> Rejected:
-    """All of them, for one reason."""
+def none_feasible(nodes: NodeRefs, status: Status, *, too_costly: bool = False) -> Feasibility:
+    """All of them are rejected, for one reason."""
+    rejected = _for_one_reason(nodes.names, status)
+    verdicts = FilterResult(nodes, rejected, bytes(len(nodes.names)))
+    return Feasibility([], unresolvable=rejected, too_costly=too_costly, verdicts=verdicts)
+
+
+def only_feasible(nodes: NodeRefs, feasible: Sequence[str], status: Status) -> Feasibility:
+    """These of them pass, in this order. The others are rejected, for one reason."""
+    others = [name for name in nodes.names if name not in feasible]
+    rejected = _for_one_reason(others, status)
+    verdicts = FilterResult(nodes, rejected, bytes(name in feasible for name in nodes.names))
+    return Feasibility([*feasible], unresolvable=rejected, verdicts=verdicts)
+
+
+def _for_one_reason(names: list[str], status: Status) -> Rejected:
     return Rejected(names, bytes(len(names)), (status,))
 
 
 def too_costly(nodes: NodeRefs) -> Feasibility:
     """No node passes: the decision took too long."""
-    return Feasibility([], unresolvable=rejected_for_one_reason(nodes.names, TOO_COSTLY), too_costly=True)
+    return none_feasible(nodes, TOO_COSTLY, too_costly=True)

@@ -20,7 +20,7 @@ from berth.scheduling.evaluation.time_limit import (
 )
 from berth.scheduling.evaluation.verdicts import FilterResult, Rejected
 from berth.scheduling.exemption import Exemption
-from berth.scheduling.feasibility import Feasibility, Unresolvable, rejected_for_one_reason, too_costly
+from berth.scheduling.feasibility import Feasibility, Unresolvable, none_feasible, only_feasible, too_costly
 from berth.scheduling.framework.profile import Profile, Scale
 from berth.scheduling.framework.score_scaling import extender_scale
 from berth.scheduling.framework.status import SUCCESS, Code, Status
@@ -328,9 +328,8 @@ class Policy:
             if found is None:
                 return (None,)
             if isinstance(found, Places):
-                others = [name for name in nodes.names if name not in found.names]
-                return (Feasibility([*found.names], unresolvable=rejected_for_one_reason(others, ELSEWHERE)),)
-            return (Feasibility([], unresolvable=rejected_for_one_reason(nodes.names, STATUSES[found])),)
+                return (only_feasible(nodes, found.names, ELSEWHERE),)
+            return (none_feasible(nodes, STATUSES[found]),)
 
         kind = f"gang {self._profiles.named_by(pod).name}"
         decided = self._time_limited.run(kind, pod, decide, seconds_left)

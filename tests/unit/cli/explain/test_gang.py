@@ -15,7 +15,7 @@ from berth_cli.explain.rules import Rules
 from berth_cli.explain.target import Target, read_target
 from berth_cli.input_files import InvalidInput
 from tests.builders.gangs import custom_group_object, member_object
-from tests.builders.nodes import node_with
+from tests.builders.nodes import PRIORITY, node_with
 from tests.builders.planned import gang_configuration
 from tests.unit.cli.explain.cases import Object
 
@@ -138,6 +138,7 @@ def test_refuses_what_is_no_gang(pod: Object, document: Mapping[str, Any], messa
         explain_gang(target(*ROOM_FOR_TWO, pod), BerthConfiguration.model_validate(document))
 
 
+@pytest.mark.parametrize("profile", ["label-priority", "full"])
 @pytest.mark.parametrize(
     ("count", "verdict", "code"),
     [
@@ -146,11 +147,11 @@ def test_refuses_what_is_no_gang(pod: Object, document: Mapping[str, Any], messa
     ],
 )
 def test_a_member_alone_is_judged_with_the_members_that_wait(
-    count: int, verdict: Verdict, code: ReasonCode | None
+    count: int, verdict: Verdict, code: ReasonCode | None, profile: str
 ) -> None:
-    found = explain_pod(
-        target(*ROOM_FOR_FOUR, *members(count)), Rules(CONFIGURATION), weight=1, now=0.0, is_over=lambda: True
-    )
+    nodes = [node_with(name, {PRIORITY: "1"}) for name in ("a", "b")]
+    rules = Rules(BerthConfiguration.model_validate({"profile": profile, "gangs": {"enabled": True}}))
+    found = explain_pod(target(*nodes, *members(count)), rules, weight=1, now=0.0, is_over=lambda: True)
     assert found.verdict is verdict
     assert [each.code for each in found.groups if each.code is not ReasonCode.GANG_PLACED_ELSEWHERE] == (
         [code] if code else []

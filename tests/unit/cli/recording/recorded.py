@@ -16,12 +16,16 @@ from tests.fakes.verbs import Verbs
 
 
 class _Later(DecisionRecorder):
-    """The verbs need a recorder before there is a table to follow."""
+    """The verbs need a recorder before there is a table to follow.
 
-    recorder: DecisionRecorder
+    Each decision is written before the next call, so that its state cannot be gone by then.
+    """
+
+    recorder: DecisionRecording
 
     def record(self, verb: str, outcome: Outcome, decision: AnyDecision, milliseconds: float) -> None:
         self.recorder.record(verb, outcome, decision, milliseconds)
+        self.recorder.wait_until_written()
 
 
 def recording(

@@ -21,6 +21,7 @@ from berth_cli.policy.diff.from_recording import diff_recording
 from berth_cli.policy.diff.policy_diff import MOVED, NEWLY_PENDING
 from berth_cli.recording.format import DecisionLine, read_recording
 from berth_cli.recording.replay import RecordedDecisions, Replayed, replay
+from tests.builders.gangs import member_object
 from tests.builders.nodes import PRIORITY, node_with
 from tests.builders.pods import pod_object, pod_with
 from tests.builders.requests import cache_mode, full_mode
@@ -90,6 +91,18 @@ def test_an_exempt_pod_is_replayed(tmp_path: Path) -> None:
     recording(path, play, {**LABELLED, "exempt": {"namespaces": ["ml"]}})
     found = replayed(path)
     assert (found.decisions, found.differing) == (1, 0)
+
+
+def test_what_depends_on_more_than_the_state_is_not_recorded(tmp_path: Path) -> None:
+    """A member of a gang depends on the gangs that are being bound."""
+    path = tmp_path / "r"
+
+    def play(verbs: Verbs) -> None:
+        verbs.cluster.publish("nodes", [{"metadata": {"name": "a"}}])
+        verbs.ask("filter", cache_mode(["a"], member_object("train-0", "train", 2)))
+
+    recording(path, play, {**FULL, "gangs": {"enabled": True}})
+    assert not [each for each in read_recording(path) if isinstance(each, DecisionLine)]
 
 
 def test_full_mode_is_not_recorded(tmp_path: Path) -> None:
