@@ -6,17 +6,23 @@ import base64
 import json
 import os
 import ssl
+import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import urllib3
 
+from berth.cluster.api_server import kubeconfig
+from berth.cluster.api_server.access import Access
+from berth.cluster.api_server.client import AnswerStream, ApiServer
 from berth.cluster.kubernetes_ledger_lease import COLLECTION
 from tests.e2e.loopback import HOST
 from tools.local_stack.api_server import DumpApiServer
 
+SECONDS = 20
 TRAIN = "/api/v1/namespaces/ml/pods/train-0"
 
 
@@ -67,15 +73,30 @@ def test_watch_ends_with_410_once_a_pod_is_bound(client: Client) -> None:
     known = client.version()
     uid = client.call("GET", TRAIN)[1]["metadata"]["uid"]
     assert client.call("POST", f"{TRAIN}/binding", binding(uid))[0] == 201
-    status, content = client.call("GET", f"/api/v1/pods?watch=true&resourceVersion={known}")
-    assert (status, content["reason"]) == (410, "Expired")
+    status, event = client.call("GET", f"/api/v1/pods?watch=true&resourceVersion={known}")
+    assert (status, event["type"], event["object"]["code"], event["object"]["reason"]) == (200, "ERROR", 410, "Expired")
     assert client.version() != known
 
 
 def test_watch_ends_with_410_once_the_file_has_changed(client: Client, tmp_path: Path) -> None:
     known = client.version()
     os.utime(tmp_path / "cluster.yaml", ns=(0, 0))
-    assert client.call("GET", f"/api/v1/nodes?watch=true&resourceVersion={known}")[0] == 410
+    assert client.call("GET", f"/api/v1/nodes?watch=true&resourceVersion={known}")[1]["object"]["code"] == 410
+
+
+def test_watch_of_a_quiet_dump_ends_on_purpose(
+    cluster_dump: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The end tells the watcher that its data is current. A broken watch would leave the cache to grow stale."""
+    monkeypatch.setattr("tools.local_stack.api_server.WATCH_SECONDS", 0.1)
+    with DumpApiServer(Path(cluster_dump), HOST) as server:
+        file = tmp_path / "kubeconfig"
+        file.write_text(json.dumps(server.kubeconfig()))
+        api = ApiServer(Access(partial(kubeconfig.from_file, file)), time.time)
+        answer = api.stream("/api/v1/nodes", query={"watch": "1", "resourceVersion": "1"}, silence=SECONDS)
+        assert isinstance(answer, AnswerStream)
+        with answer:
+            assert list(answer) == []
 
 
 def test_unreadable_file_is_a_server_error(client: Client, tmp_path: Path) -> None:

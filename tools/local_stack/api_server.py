@@ -158,8 +158,13 @@ class _Server(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     server: _Server
+    protocol_version = "HTTP/1.1"
 
     def _answer(self) -> None:
+        url = urlsplit(self.path)
+        if url.path in KINDS and "watch=" in url.query:
+            self._watch(parse_qs(url.query))
+            return
         try:
             status, content = self._routed()
         except ClusterUnavailable as error:  # the file is being edited
@@ -171,8 +176,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _routed(self) -> tuple[int, object]:
         url = urlsplit(self.path)
         if url.path in KINDS and self.command == "GET":
-            query = parse_qs(url.query)
-            return self._watch(query) if "watch" in query else self._list(KINDS[url.path])
+            return self._list(KINDS[url.path])
         if url.path.startswith(LEASES):
             body = None if self.command == "GET" else self._body()
             return self.server.leases.answer(self.command, url.path.removeprefix(LEASES).strip("/"), body)
@@ -195,14 +199,28 @@ class _Handler(BaseHTTPRequestHandler):
             "items": self.server.objects(kind),
         }
 
-    def _watch(self, query: Mapping[str, list[str]]) -> tuple[int, object]:
-        """Has no events: it ends after its time, or with 410 as soon as something has changed."""
-        known = query.get("resourceVersion", [""])[0]
+    def _watch(self, query: Mapping[str, list[str]]) -> None:
+        """Has no events: it ends after its time, or with an error as soon as something has changed."""
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        # In chunks, as the API server: without them a client cannot tell this end from a broken connection.
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        if (error := self._end_of_watch(query.get("resourceVersion", [""])[0])) is not None:
+            event = json.dumps({"type": "ERROR", "object": error}).encode() + b"\n"
+            self.wfile.write(b"%x\r\n%b\r\n" % (len(event), event))
+        self.wfile.write(b"0\r\n\r\n")
+
+    def _end_of_watch(self, known: str) -> object | None:
+        """Wait for it: None after the time of a watch, or the error that ends it."""
         deadline = time.monotonic() + WATCH_SECONDS
-        while self.server.version() == known:
-            if time.monotonic() >= deadline or self.server.stopped.wait(POLL_SECONDS):
-                return 200, None
-        return _status(410, f"too old resource version: {known}")
+        try:
+            while self.server.version() == known:
+                if time.monotonic() >= deadline or self.server.stopped.wait(POLL_SECONDS):
+                    return None
+        except ClusterUnavailable as error:  # the file is being edited
+            return _status(500, str(error))[1]
+        return _status(410, f"too old resource version: {known}")[1]
 
     def _pod(self, namespace: str, name: str) -> tuple[int, object]:
         found = self.server.cluster.pod(namespace, name, 0)
