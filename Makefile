@@ -172,7 +172,7 @@ validate: tools ## sam validate --lint
 
 .PHONY: scan
 scan: tools ## A policy scanner, tested, on the template as CloudFormation gets it; its exceptions are in tools/checkov/policy.yaml
-	$(BIN)/pytest tests/integration/test_policy_scan.py -m scan
+	$(BIN)/pytest tests/integration/template/test_policy_scan.py -m scan
 	$(BIN)/python -m tests.policy_scan
 
 .PHONY: build

@@ -27,9 +27,9 @@ import orjson
 
 from tests.bench import cluster
 from tests.bench.figures import Family, Figure
-from tests.e2e.berth_serve import COMMAND
-from tests.e2e.child_process import ChildProcess
-from tests.e2e.loopback import HOST, free_port
+from tests.e2e.berth.berth_serve import COMMAND
+from tests.e2e.kubernetes.child_process import ChildProcess
+from tests.e2e.kubernetes.loopback import HOST, free_port
 
 TARGETS = {1_000: 0.7, 5_000: 1.2}
 """Milliseconds of one filter call, by nodes."""

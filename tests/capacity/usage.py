@@ -2,8 +2,8 @@
 
 The handlers of the template's functions run on the embedded DynamoDB, with a cluster dump. Counted are the units of
 their requests (by the sizes of items), the bytes of their log lines, and the bytes of their compressed answers. The
-share of time in which the watcher runs comes from a simulated day (tests/simulation/day.py), the units of publications
-from the model that tests/unit/capacity compares with real requests.
+share of time in which the watcher runs comes from a simulated day (tests/simulation/nodecache/day.py), the units of
+publications from the model that tests/unit/capacity compares with real requests.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def cluster_usage(nodes: int) -> ClusterUsage:
 def watcher_usage(running_share: float | None = None) -> WatcherUsage:
     """Of an idle cluster."""
     if running_share is None:
-        from tests.simulation.day import DAY, Day, quiet
+        from tests.simulation.nodecache.day import DAY, Day, quiet
 
         running_share = Day(quiet(seed=1)).run().running / DAY
     return WatcherUsage(

@@ -21,7 +21,7 @@ from tests.chaos.faults.every_fault import FAULTS, Fault
 from tests.chaos.rounds import GIVEN_UP, Round, deck, given_up, play
 from tests.chaos.set_up import SetUp
 from tests.deployment.emulator import COMMAND
-from tests.e2e.control_plane import BINARY
+from tests.e2e.kubernetes.control_plane import BINARY
 
 INTERRUPTED = 130
 

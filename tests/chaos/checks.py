@@ -26,7 +26,7 @@ from berth_cli.doctor.findings import CheckName
 from berth_cli.serve.stores import CACHE_TABLE
 from tests.chaos.cluster_model import CAPACITY, NODES, PodOnAccount, held, overcommitted, pod_on_account
 from tests.chaos.set_up import SetUp
-from tests.e2e.doctor import Diagnosis, doctor_in_process
+from tests.e2e.misconfigured.doctor import Diagnosis, doctor_in_process
 
 MOST_SHOWN = 3
 

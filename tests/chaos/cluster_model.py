@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from random import Random
 
-from tests.e2e.kubernetes_api import JsonObject
-from tests.e2e.label_priority import priority
+from tests.e2e.berth.label_priority import priority
+from tests.e2e.kubernetes.kubernetes_api import JsonObject
 
 SLOT = "example.com/slot"
 MEMORY = "example.com/gpu-memory"

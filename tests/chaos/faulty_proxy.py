@@ -16,7 +16,7 @@ from random import Random
 from typing import Self
 from urllib.parse import urlsplit
 
-from tests.e2e.loopback import HOST
+from tests.e2e.kubernetes.loopback import HOST
 
 HOP_BY_HOP = frozenset({"connection", "keep-alive", "transfer-encoding", "content-length", "upgrade", "te", "trailer"})
 ANSWER_SECONDS = 120

@@ -14,7 +14,7 @@ from berth_cli.doctor.findings import CheckName
 from tests.chaos.checks import CheckKind, Checks, Finding, names, shortened
 from tests.chaos.faults.every_fault import Fault
 from tests.chaos.set_up import SetUp
-from tests.e2e.kubernetes_api import ApiError
+from tests.e2e.kubernetes.kubernetes_api import ApiError
 
 LOADED_SECONDS = 2.0
 """Before a fault and after it."""

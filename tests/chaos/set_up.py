@@ -27,14 +27,14 @@ from tests.chaos.faulty_proxy import FaultyProxy
 from tests.chaos.witness import Witness
 from tests.chaos.workload import Workload
 from tests.deployment.emulator import Emulator
-from tests.e2e.berth_serve import COMMAND, BerthServe
-from tests.e2e.child_process import ChildProcess
-from tests.e2e.control_plane import ControlPlane
-from tests.e2e.endpoint import Endpoint
-from tests.e2e.identities import Identities, counted_resources, identities
-from tests.e2e.kubernetes_api import Credentials, KubernetesApi
-from tests.e2e.loopback import HOST, free_port
-from tests.e2e.scheduler_configuration import (
+from tests.e2e.berth.berth_serve import COMMAND, BerthServe
+from tests.e2e.berth.endpoint import Endpoint
+from tests.e2e.berth.identities import Identities, counted_resources, identities
+from tests.e2e.kubernetes.child_process import ChildProcess
+from tests.e2e.kubernetes.control_plane import ControlPlane
+from tests.e2e.kubernetes.kubernetes_api import Credentials, KubernetesApi
+from tests.e2e.kubernetes.loopback import HOST, free_port
+from tests.e2e.kubernetes.scheduler_configuration import (
     SchedulerConfiguration,
     filter_prioritize_bind,
     scheduler_configuration,

@@ -11,7 +11,7 @@ from typing import Self
 import urllib3
 
 from tests.chaos.cluster_model import PodOnAccount, held, overcommitted, pod_on_account
-from tests.e2e.kubernetes_api import ApiError, Credentials, JsonObject, KubernetesApi
+from tests.e2e.kubernetes.kubernetes_api import ApiError, Credentials, JsonObject, KubernetesApi
 
 WATCH_SECONDS = 5
 PATH = "/api/v1/pods"

@@ -14,7 +14,7 @@ from typing import Self
 import urllib3
 
 from tests.chaos.cluster_model import NODES, SCHEDULERS, drawn_request, node, pod
-from tests.e2e.kubernetes_api import ApiError, Credentials, KubernetesApi
+from tests.e2e.kubernetes.kubernetes_api import ApiError, Credentials, KubernetesApi
 
 NAMESPACE = "default"
 MOST_PODS = 60

@@ -12,8 +12,8 @@ from typing import Any, Self
 import boto3
 import urllib3
 
-from tests.e2e.child_process import ChildProcess
-from tests.e2e.loopback import HOST, free_port
+from tests.e2e.kubernetes.child_process import ChildProcess
+from tests.e2e.kubernetes.loopback import HOST, free_port
 
 from .listening import require_only_listener
 from .sam import PROJECT

@@ -6,7 +6,7 @@ from typing import Self
 
 import urllib3
 
-from tests.e2e.loopback import LoopbackServer, Request, Response
+from tests.e2e.kubernetes.loopback import LoopbackServer, Request, Response
 from tests.fakes.throttled_dynamodb import NewTable
 
 JSON = "application/x-amz-json-1.0"

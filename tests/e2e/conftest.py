@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from .cluster import Cluster
-from .control_plane import BINARY, KUBERNETES, ControlPlane, RunScheduler
-from .extender import SERVE_AND_STACK, Extender, ExtenderCache
-from .identities import identities, serve
-from .kubernetes_api import KubernetesApi
-from .recording_proxy import RecordingProxy
-from .scheduler_configuration import ExtenderConfiguration, scheduler_configuration
-from .stack import DeployedStack
+from .berth.extender import SERVE_AND_STACK, Extender, ExtenderCache
+from .berth.identities import identities, serve
+from .berth.recording_proxy import RecordingProxy
+from .berth.stack import DeployedStack
+from .kubernetes.cluster import Cluster
+from .kubernetes.control_plane import BINARY, KUBERNETES, ControlPlane, RunScheduler
+from .kubernetes.kubernetes_api import KubernetesApi
+from .kubernetes.scheduler_configuration import ExtenderConfiguration, scheduler_configuration
 
 StartExtender = Callable[[ControlPlane, Path], AbstractContextManager[Extender]]
 

@@ -11,10 +11,10 @@ import pytest
 from tests.deployment import sam
 from tests.deployment.emulator import REGION, Emulator
 
-from .cluster import Cluster
-from .control_plane import BINARY, ControlPlane
-from .identities import identities
-from .label_priority import priority
+from .berth.identities import identities
+from .berth.label_priority import priority
+from .kubernetes.cluster import Cluster
+from .kubernetes.control_plane import BINARY, ControlPlane
 
 STACK = "berth-acceptance"
 
@@ -39,7 +39,7 @@ def test_passes_every_step_and_deletes_the_stack(control_plane: ControlPlane, cl
                     "--kubeconfig",
                     control_plane.kubeconfig(),
                     "--scheduler",
-                    f"{sys.executable} -m tests.e2e.emulator_scheduler {BINARY} kube-scheduler",
+                    f"{sys.executable} -m tests.e2e.kubernetes.emulator_scheduler {BINARY} kube-scheduler",
                 ),
                 *("--pods", "3", "--calls", "5", "--burst", "2", "--metrics-wait", "0", "--report", report),
                 *(argument for name, value in parameters.items() for argument in ("--parameter", f"{name}={value}")),

@@ -25,14 +25,14 @@ from berth.reservations.reconciler.reserved_pods import PodFound, PodTouched
 from berth.scheduling.managed_resources.configuration import ManagedResource
 from berth.scheduling.managed_resources.device_annotation import annotation_of
 
-from .cluster import Cluster
-from .control_plane import ControlPlane, RunScheduler
-from .endpoint import Endpoint
-from .identities import counted_resources, identities, serve
-from .kubernetes_api import ApiError, Impersonated, JsonObject, KubernetesApi
-from .manifests import apply_manifests, read_manifests
-from .scheduler_configuration import filter_prioritize_bind
-from .serve_with_ledger import ledger_in
+from .berth.endpoint import Endpoint
+from .berth.identities import counted_resources, identities, serve
+from .berth.serve_with_ledger import ledger_in
+from .kubernetes.cluster import Cluster
+from .kubernetes.control_plane import ControlPlane, RunScheduler
+from .kubernetes.kubernetes_api import ApiError, Impersonated, JsonObject, KubernetesApi
+from .kubernetes.manifests import apply_manifests, read_manifests
+from .kubernetes.scheduler_configuration import filter_prioritize_bind
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 CONFIGURATION = EXAMPLES / "counted-resources" / "configuration.yaml"
@@ -305,7 +305,7 @@ def test_berth_counts_binds_and_confirms_its_pods_with_all_policies_in_force(
     control_plane: ControlPlane, cluster: Cluster, run_scheduler: RunScheduler, tmp_path: Path
 ) -> None:
     file = tmp_path / "ledger.json"
-    command = (sys.executable, "-m", "tests.e2e.serve_with_ledger", file)
+    command = (sys.executable, "-m", "tests.e2e.berth.serve_with_ledger", file)
     document = f"{CONFIGURATION.read_text()}\nbind: {{schedulerNames: [default-scheduler], namespaces: [default]}}\n"
     with serve(control_plane, tmp_path, document=document, command=command) as berth:
         node = cluster.create_node("gpu", {"nvidia.com/gpu.count": "1", "nvidia.com/gpu.memory": "8000"})

@@ -9,13 +9,13 @@ import time
 
 import pytest
 
-from .cluster import Cluster
-from .control_plane import RunScheduler
-from .endpoint import Endpoint
-from .extender import Extender, ExtenderCache
-from .label_priority import priority
-from .scheduler_configuration import filter_prioritize_bind
-from .stack import DeployedStack
+from .berth.endpoint import Endpoint
+from .berth.extender import Extender, ExtenderCache
+from .berth.label_priority import priority
+from .berth.stack import DeployedStack
+from .kubernetes.cluster import Cluster
+from .kubernetes.control_plane import RunScheduler
+from .kubernetes.scheduler_configuration import filter_prioritize_bind
 
 pytestmark = pytest.mark.parametrize("extender", ["stack"], indirect=True)
 

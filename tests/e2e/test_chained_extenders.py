@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from .cluster import Cluster
-from .control_plane import RunScheduler
-from .extender import ExtenderCache
-from .label_priority import NO_LABEL, none_available, priority
-from .recording_proxy import RecordingProxy
-from .scheduler_configuration import Mode, filter_onlyone_bind, filter_prioritize_bind
-from .second_extender import REASON, SecondExtender
+from .berth.extender import ExtenderCache
+from .berth.label_priority import NO_LABEL, none_available, priority
+from .berth.recording_proxy import RecordingProxy
+from .berth.second_extender import REASON, SecondExtender
+from .kubernetes.cluster import Cluster
+from .kubernetes.control_plane import RunScheduler
+from .kubernetes.scheduler_configuration import Mode, filter_onlyone_bind, filter_prioritize_bind
 
 both_modes = pytest.mark.parametrize("mode", list(Mode))
 

@@ -10,14 +10,14 @@ import pytest
 
 from tests.builders.chart import CHART, NAMESPACE, helm, rendered
 
-from .cluster import Cluster
-from .control_plane import ControlPlane
-from .extender import ExtenderCache
-from .identities import RBAC, serve
-from .kubernetes_api import ApiError, JsonObject, KubernetesApi
-from .label_priority import priority
-from .manifests import apply_manifests, delete_manifests, read_back, read_manifests
-from .scheduler_config import mount_volumes
+from .berth.extender import ExtenderCache
+from .berth.identities import RBAC, serve
+from .berth.label_priority import priority
+from .berth.scheduler_config import mount_volumes
+from .kubernetes.cluster import Cluster
+from .kubernetes.control_plane import ControlPlane
+from .kubernetes.kubernetes_api import ApiError, JsonObject, KubernetesApi
+from .kubernetes.manifests import apply_manifests, delete_manifests, read_back, read_manifests
 
 NAME = "berth-of-the-chart"
 IMAGE = "registry.example.com/berth:0.1.0"

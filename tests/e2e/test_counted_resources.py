@@ -16,16 +16,16 @@ import pytest
 
 from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
 
-from .cluster import Cluster, Pod
-from .control_plane import ControlPlane, RunScheduler
-from .endpoint import Endpoint
-from .extender import SERVE_AND_STACK
-from .identities import counted_resources, identities, serve
-from .kubernetes_api import JsonObject, KubernetesApi
-from .label_priority import none_available
-from .scheduler_configuration import filter_prioritize_bind
-from .serve_with_ledger import ledger_document, ledger_in
-from .stack import DeployedStack
+from .berth.endpoint import Endpoint
+from .berth.extender import SERVE_AND_STACK
+from .berth.identities import counted_resources, identities, serve
+from .berth.label_priority import none_available
+from .berth.serve_with_ledger import ledger_document, ledger_in
+from .berth.stack import DeployedStack
+from .kubernetes.cluster import Cluster, Pod
+from .kubernetes.control_plane import ControlPlane, RunScheduler
+from .kubernetes.kubernetes_api import JsonObject, KubernetesApi
+from .kubernetes.scheduler_configuration import filter_prioritize_bind
 
 RESOURCE = "example.com/slot"
 INSUFFICIENT = f"Insufficient {RESOURCE}"
@@ -70,7 +70,7 @@ class Serve:
             control_plane,
             directory,
             document=CONFIGURATION,
-            command=(sys.executable, "-m", "tests.e2e.serve_with_ledger", self._file),
+            command=(sys.executable, "-m", "tests.e2e.berth.serve_with_ledger", self._file),
         )
 
     def __enter__(self) -> Serve:

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from .control_plane import ControlPlane
-from .doctor import Diagnosis, berth_doctor, doctor_in_process
-from .misconfiguration import Misconfiguration, parametrize_misconfigurations
-from .misconfigured_serve import CONFIGURATIONS, NAMESPACE, RIGHTS, Installation, installation
+from .kubernetes.control_plane import ControlPlane
+from .misconfigured.doctor import Diagnosis, berth_doctor, doctor_in_process
+from .misconfigured.misconfiguration import Misconfiguration, parametrize_misconfigurations
+from .misconfigured.serve import CONFIGURATIONS, NAMESPACE, RIGHTS, Installation, installation
 
 REVIEW_SECONDS = 20
 POLL_SECONDS = 0.1

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from .control_plane import ControlPlane
-from .doctor import berth_doctor, doctor_in_process
-from .misconfiguration import Misconfiguration, parametrize_misconfigurations
-from .misconfigured_mutual_tls import CASES, MutualTLSSetUp, issue_clients, mutual_tls_set_up
-from .mutual_tls_serve import serve_with_mutual_tls
+from .berth.mutual_tls_serve import serve_with_mutual_tls
+from .kubernetes.control_plane import ControlPlane
+from .misconfigured.doctor import berth_doctor, doctor_in_process
+from .misconfigured.misconfiguration import Misconfiguration, parametrize_misconfigurations
+from .misconfigured.mutual_tls import CASES, MutualTLSSetUp, issue_clients, mutual_tls_set_up
 
 
 @pytest.fixture(scope="module")

@@ -13,14 +13,14 @@ from berth_cli.doctor.scheduler.scheduler_side import without_credentials
 from tests.deployment import sam
 from tests.deployment.emulator import REGION
 
-from .doctor import berth_doctor, doctor_in_process
-from .endpoint import Endpoint
-from .extender import Extender
-from .loopback import HOST, free_port
-from .misconfiguration import Misconfiguration, parametrize_misconfigurations
-from .misconfigured_stack import CASES, StackSetUp
-from .scheduler_config import berth_scheduler_config
-from .stack import DeployedStack
+from .berth.endpoint import Endpoint
+from .berth.extender import Extender
+from .berth.scheduler_config import berth_scheduler_config
+from .berth.stack import DeployedStack
+from .kubernetes.loopback import HOST, free_port
+from .misconfigured.doctor import berth_doctor, doctor_in_process
+from .misconfigured.misconfiguration import Misconfiguration, parametrize_misconfigurations
+from .misconfigured.stack import CASES, StackSetUp
 
 # Doctor always warns about the password in the URL (fact 37).
 ALWAYS = frozenset({CheckName.CREDENTIALS})

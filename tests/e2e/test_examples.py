@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 import yaml
 
-from .berth_serve import BerthServe
-from .cluster import Cluster
-from .control_plane import ControlPlane, RunScheduler
-from .extender import ExtenderCache
-from .identities import serve
-from .kubernetes_api import JsonObject, KubernetesApi
-from .label_priority import NO_LABEL, none_available, priority
-from .manifests import apply_manifests, read_manifests
-from .scheduler_configuration import filter_prioritize_bind
+from .berth.berth_serve import BerthServe
+from .berth.extender import ExtenderCache
+from .berth.identities import serve
+from .berth.label_priority import NO_LABEL, none_available, priority
+from .kubernetes.cluster import Cluster
+from .kubernetes.control_plane import ControlPlane, RunScheduler
+from .kubernetes.kubernetes_api import JsonObject, KubernetesApi
+from .kubernetes.manifests import apply_manifests, read_manifests
+from .kubernetes.scheduler_configuration import filter_prioritize_bind
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SECOND_SCHEDULER = EXAMPLES / "scheduler" / "second-scheduler.yaml"

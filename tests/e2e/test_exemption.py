@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import pytest
 
-from .cluster import Cluster
-from .control_plane import RunScheduler
-from .extender import ExtenderCache
-from .label_priority import NO_LABEL
-from .recording_proxy import RecordingProxy
-from .scheduler_configuration import Mode, filter_prioritize_bind
+from .berth.extender import ExtenderCache
+from .berth.label_priority import NO_LABEL
+from .berth.recording_proxy import RecordingProxy
+from .kubernetes.cluster import Cluster
+from .kubernetes.control_plane import RunScheduler
+from .kubernetes.scheduler_configuration import Mode, filter_prioritize_bind
 
 
 @dataclass(frozen=True, kw_only=True)

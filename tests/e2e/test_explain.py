@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from .berth_serve import COMMAND, CONFIGURATION
-from .cluster import Cluster, Pod, Taint
-from .control_plane import ControlPlane, RunScheduler
-from .extender import ExtenderCache
-from .identities import counted_resources, serve
-from .kubernetes_api import KubernetesApi
-from .label_priority import NO_LABEL, none_available, priority
-from .loopback import HOST, free_port
-from .scheduler_configuration import filter_prioritize_bind
+from .berth.berth_serve import COMMAND, CONFIGURATION
+from .berth.extender import ExtenderCache
+from .berth.identities import counted_resources, serve
+from .berth.label_priority import NO_LABEL, none_available, priority
+from .kubernetes.cluster import Cluster, Pod, Taint
+from .kubernetes.control_plane import ControlPlane, RunScheduler
+from .kubernetes.kubernetes_api import KubernetesApi
+from .kubernetes.loopback import HOST, free_port
+from .kubernetes.scheduler_configuration import filter_prioritize_bind
 
 SECONDS = 60
 PENDING, UNREADABLE = 1, 2

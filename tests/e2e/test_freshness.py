@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 
-from .cluster import Cluster
-from .extender import ExtenderCache
-from .label_priority import NO_LABEL, priority
+from .berth.extender import ExtenderCache
+from .berth.label_priority import NO_LABEL, priority
+from .kubernetes.cluster import Cluster
 
 EFFECT_SECONDS = 2.0
 

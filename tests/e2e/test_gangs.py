@@ -16,15 +16,15 @@ from pathlib import Path
 import pytest
 import yaml
 
-from .child_process import ChildProcess
-from .cluster import Cluster, Pod
-from .control_plane import ControlPlane
-from .extender import ExtenderCache
-from .identities import counted_resources, serve
-from .kubernetes_api import KubernetesApi
-from .label_priority import none_available
-from .scheduler_config import berth_scheduler_config
-from .serve_with_ledger import ledger_in
+from .berth.extender import ExtenderCache
+from .berth.identities import counted_resources, serve
+from .berth.label_priority import none_available
+from .berth.scheduler_config import berth_scheduler_config
+from .berth.serve_with_ledger import ledger_in
+from .kubernetes.child_process import ChildProcess
+from .kubernetes.cluster import Cluster, Pod
+from .kubernetes.control_plane import ControlPlane
+from .kubernetes.kubernetes_api import KubernetesApi
 
 PLAIN = """\
 apiVersion: berth.dev/v1alpha1
@@ -180,7 +180,7 @@ def test_counted_resources_of_gang_are_reserved_for_all_members_or_none(
             control_plane,
             tmp_path,
             document=COUNTED,
-            command=(sys.executable, "-m", "tests.e2e.serve_with_ledger", file),
+            command=(sys.executable, "-m", "tests.e2e.berth.serve_with_ledger", file),
         ) as berth,
         run_with_gangs(berth.url_prefix, COUNTED),
     ):

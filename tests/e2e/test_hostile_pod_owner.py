@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from .cluster import Cluster, Pod
-from .control_plane import ControlPlane, RunScheduler
-from .identities import counted_resources, serve
-from .kubernetes_api import KubernetesApi
-from .scheduler_configuration import filter_prioritize_bind
-from .serve_with_ledger import ledger_in
+from .berth.identities import counted_resources, serve
+from .berth.serve_with_ledger import ledger_in
+from .kubernetes.cluster import Cluster, Pod
+from .kubernetes.control_plane import ControlPlane, RunScheduler
+from .kubernetes.kubernetes_api import KubernetesApi
+from .kubernetes.scheduler_configuration import filter_prioritize_bind
 
 MEMORY = "example.com/gpumem"
 SEAT, LICENCE = "example.com/seat", "example.com/licence"
@@ -55,7 +55,7 @@ def test_changed_device_annotation_of_running_pod_frees_no_device(
 ) -> None:
     api = KubernetesApi(control_plane.credentials())
     file = tmp_path / "ledger.json"
-    command = (sys.executable, "-m", "tests.e2e.serve_with_ledger", file)
+    command = (sys.executable, "-m", "tests.e2e.berth.serve_with_ledger", file)
     with serve(control_plane, tmp_path, document=CONFIGURATION, command=command) as berth:
         node = cluster.create_node("gpus", labels={SIZES: "8000_8000"})
 
@@ -96,7 +96,7 @@ def test_oversized_pod_bound_by_its_creator_is_charged_the_limit_of_one_pod(
 ) -> None:
     api = KubernetesApi(control_plane.credentials())
     file = tmp_path / "ledger.json"
-    command = (sys.executable, "-m", "tests.e2e.serve_with_ledger", file)
+    command = (sys.executable, "-m", "tests.e2e.berth.serve_with_ledger", file)
     with serve(control_plane, tmp_path, document=CONFIGURATION, command=command) as berth:
         node = cluster.create_node("licences", labels={SEAT: "8", LICENCE: "8"})
 

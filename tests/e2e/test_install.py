@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from .berth_serve import BerthServe
-from .cluster import Cluster
-from .control_plane import ControlPlane
-from .extender import ExtenderCache
-from .kubernetes_api import KubernetesApi
-from .label_priority import priority
-from .manifests import apply_manifests, read_manifests
+from .berth.berth_serve import BerthServe
+from .berth.extender import ExtenderCache
+from .berth.label_priority import priority
+from .kubernetes.cluster import Cluster
+from .kubernetes.control_plane import ControlPlane
+from .kubernetes.kubernetes_api import KubernetesApi
+from .kubernetes.manifests import apply_manifests, read_manifests
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 KUBECTL = Path(__file__).parents[2] / ".tools" / "kubectl" / "kubectl"

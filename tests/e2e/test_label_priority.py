@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from .cluster import Cluster
-from .control_plane import RunScheduler
-from .extender import ExtenderCache
-from .label_priority import NO_LABEL, none_available, priority
-from .recording_proxy import RecordingProxy
-from .scheduler_configuration import filter_onlyone_bind, filter_prioritize_bind
+from .berth.extender import ExtenderCache
+from .berth.label_priority import NO_LABEL, none_available, priority
+from .berth.recording_proxy import RecordingProxy
+from .kubernetes.cluster import Cluster
+from .kubernetes.control_plane import RunScheduler
+from .kubernetes.scheduler_configuration import filter_onlyone_bind, filter_prioritize_bind
 
 
 def test_pods_follow_highest_label_as_labels_change(

@@ -12,12 +12,12 @@ import pytest
 
 from berth.ledger_holder.lease import counted_elsewhere
 
-from .berth_serve import BerthServe
-from .cluster import Cluster, Pod
-from .control_plane import ControlPlane
-from .endpoint import Endpoint
-from .identities import counted_resources, serve
-from .kubernetes_api import KubernetesApi
+from .berth.berth_serve import BerthServe
+from .berth.endpoint import Endpoint
+from .berth.identities import counted_resources, serve
+from .kubernetes.cluster import Cluster, Pod
+from .kubernetes.control_plane import ControlPlane
+from .kubernetes.kubernetes_api import KubernetesApi
 
 RESOURCE = "example.com/seat"
 DOCUMENT = f"""\

@@ -20,14 +20,14 @@ import yaml
 from tests.builders.event_fixtures import EVENTS
 from tests.deployment import sam
 
-from .berth_serve import COMMAND
-from .child_process import ChildProcess
-from .cluster import Cluster
-from .control_plane import ControlPlane
-from .doctor import berth_doctor
-from .identities import identities
-from .label_priority import priority
-from .loopback import free_port
+from .berth.berth_serve import COMMAND
+from .berth.identities import identities
+from .berth.label_priority import priority
+from .kubernetes.child_process import ChildProcess
+from .kubernetes.cluster import Cluster
+from .kubernetes.control_plane import ControlPlane
+from .kubernetes.loopback import free_port
+from .misconfigured.doctor import berth_doctor
 
 EXAMPLES = sam.PROJECT / "examples"
 START_SECONDS = 600

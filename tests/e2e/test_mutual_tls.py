@@ -11,10 +11,10 @@ import pytest
 from berth_cli.certificates.directory import CertificateDirectory
 from berth_cli.certificates.record import IssuedCertificate
 
-from .cluster import Cluster
-from .control_plane import ControlPlane, RunScheduler
-from .label_priority import priority
-from .mutual_tls_serve import DAY, MutualTLSServe, serve_with_mutual_tls
+from .berth.label_priority import priority
+from .berth.mutual_tls_serve import DAY, MutualTLSServe, serve_with_mutual_tls
+from .kubernetes.cluster import Cluster
+from .kubernetes.control_plane import ControlPlane, RunScheduler
 
 
 @pytest.fixture(scope="module")

@@ -12,14 +12,14 @@ import yaml
 
 from berth.authentication.authorizer import MAX_AGE_SECONDS
 
-from .cluster import Cluster
-from .control_plane import ControlPlane
-from .doctor import berth_doctor
-from .kubernetes_api import KubernetesApi
-from .label_priority import priority
-from .manifests import apply_manifests
-from .mutual_tls_serve import DAY, MutualTLSServe, serve_with_mutual_tls
-from .scheduler_config import berth_scheduler_config, mount_volumes
+from .berth.label_priority import priority
+from .berth.mutual_tls_serve import DAY, MutualTLSServe, serve_with_mutual_tls
+from .berth.scheduler_config import berth_scheduler_config, mount_volumes
+from .kubernetes.cluster import Cluster
+from .kubernetes.control_plane import ControlPlane
+from .kubernetes.kubernetes_api import KubernetesApi
+from .kubernetes.manifests import apply_manifests
+from .misconfigured.doctor import berth_doctor
 
 NAME = "berth-mutual-tls"
 NAMESPACE = "kube-system"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from .cluster import Cluster, Taint
-from .control_plane import RunScheduler
-from .extender import Extender, ExtenderCache
-from .label_priority import priority
-from .recording_proxy import RecordingProxy
-from .scheduler_configuration import Mode, filter_onlyone_bind, filter_prioritize_bind
+from .berth.extender import Extender, ExtenderCache
+from .berth.label_priority import priority
+from .berth.recording_proxy import RecordingProxy
+from .kubernetes.cluster import Cluster, Taint
+from .kubernetes.control_plane import RunScheduler
+from .kubernetes.scheduler_configuration import Mode, filter_onlyone_bind, filter_prioritize_bind
 
 both_modes = pytest.mark.parametrize("mode", list(Mode))
 

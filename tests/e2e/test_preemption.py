@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 import pytest
 
-from .cluster import Cluster, Pod
-from .control_plane import RunScheduler
-from .extender import ExtenderCache
-from .label_priority import NO_LABEL, none_available, priority
-from .recording_proxy import RecordingProxy
-from .scheduler_configuration import Mode, filter_prioritize_bind
-from .simulation import SimulationResult, simulate
+from .berth.extender import ExtenderCache
+from .berth.label_priority import NO_LABEL, none_available, priority
+from .berth.recording_proxy import RecordingProxy
+from .berth.simulation import SimulationResult, simulate
+from .kubernetes.cluster import Cluster, Pod
+from .kubernetes.control_plane import RunScheduler
+from .kubernetes.scheduler_configuration import Mode, filter_prioritize_bind
 
 INSUFFICIENT_CPU = "Insufficient cpu"
 QUIET_SECONDS = 20

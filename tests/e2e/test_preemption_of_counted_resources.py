@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 import pytest
 
-from .berth_serve import BerthServe
-from .cluster import Cluster, Pod
-from .control_plane import ControlPlane, RunScheduler
-from .extender import PROBE, ExtenderCache
-from .identities import counted_resources, serve
-from .label_priority import none_available
-from .recording_proxy import RecordingProxy
-from .scheduler_configuration import ExtenderConfiguration, Mode
-from .simulation import SimulationResult, simulate
+from .berth.berth_serve import BerthServe
+from .berth.extender import PROBE, ExtenderCache
+from .berth.identities import counted_resources, serve
+from .berth.label_priority import none_available
+from .berth.recording_proxy import RecordingProxy
+from .berth.simulation import SimulationResult, simulate
+from .kubernetes.cluster import Cluster, Pod
+from .kubernetes.control_plane import ControlPlane, RunScheduler
+from .kubernetes.scheduler_configuration import ExtenderConfiguration, Mode
 
 LICENCE = "example.com/licence"
 NO_LICENCE = f"Insufficient {LICENCE}"

@@ -17,9 +17,7 @@ from berth.pod_events.pod_event import PodEvent, PodEventReason, Series, WriteOu
 from berth.reservations.ledger.entry import PodKey
 from berth.reservations.reconciler.reserved_pods import PodFound, PodTouched
 
-from .cluster import Cluster
-from .control_plane import EKS_BINDER, EKS_WATCHER, ControlPlane, RunScheduler
-from .identities import (
+from .berth.identities import (
     BINDER,
     COUNTED_RESOURCES,
     NAMESPACE,
@@ -30,10 +28,12 @@ from .identities import (
     identities,
     serve,
 )
-from .kubernetes_api import ApiError, JsonObject, KubernetesApi
-from .label_priority import NO_LABEL, none_available, priority
-from .manifests import read_manifests
-from .scheduler_configuration import filter_prioritize_bind
+from .berth.label_priority import NO_LABEL, none_available, priority
+from .kubernetes.cluster import Cluster
+from .kubernetes.control_plane import EKS_BINDER, EKS_WATCHER, ControlPlane, RunScheduler
+from .kubernetes.kubernetes_api import ApiError, JsonObject, KubernetesApi
+from .kubernetes.manifests import read_manifests
+from .kubernetes.scheduler_configuration import filter_prioritize_bind
 
 LICENCE = "example.com/licence"
 ALL_FEATURES = f"""\

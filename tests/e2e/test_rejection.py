@@ -6,12 +6,12 @@ import time
 
 import pytest
 
-from .cluster import Cluster
-from .control_plane import RunScheduler
-from .extender import ExtenderCache
-from .label_priority import NO_LABEL, NOT_AN_INTEGER, none_available, priority
-from .recording_proxy import RecordingProxy
-from .scheduler_configuration import Mode, filter_onlyone_bind, filter_prioritize_bind
+from .berth.extender import ExtenderCache
+from .berth.label_priority import NO_LABEL, NOT_AN_INTEGER, none_available, priority
+from .berth.recording_proxy import RecordingProxy
+from .kubernetes.cluster import Cluster
+from .kubernetes.control_plane import RunScheduler
+from .kubernetes.scheduler_configuration import Mode, filter_onlyone_bind, filter_prioritize_bind
 
 QUIET_SECONDS = 20
 MAX_CALLS_WHILE_QUIET = 3

@@ -7,14 +7,14 @@ import subprocess
 import time
 from pathlib import Path
 
-from .berth_serve import COMMAND
-from .cluster import Cluster
-from .control_plane import ControlPlane, RunScheduler
-from .extender import ExtenderCache
-from .identities import serve
-from .kubernetes_api import KubernetesApi
-from .label_priority import priority
-from .scheduler_configuration import filter_prioritize_bind
+from .berth.berth_serve import COMMAND
+from .berth.extender import ExtenderCache
+from .berth.identities import serve
+from .berth.label_priority import priority
+from .kubernetes.cluster import Cluster
+from .kubernetes.control_plane import ControlPlane, RunScheduler
+from .kubernetes.kubernetes_api import KubernetesApi
+from .kubernetes.scheduler_configuration import filter_prioritize_bind
 
 NODES, PODS = 30, 1000
 DECISIONS = 2000

@@ -15,8 +15,8 @@ from berth.extender.ports import Binding, Created, Refused
 from berth.reservations.ledger.entry import PodKey
 from berth.reservations.reconciler.reserved_pods import PodChanged, PodFound, PodNotFound, PodTouched
 
-from .cluster import Cluster
-from .control_plane import ControlPlane
+from .kubernetes.cluster import Cluster
+from .kubernetes.control_plane import ControlPlane
 
 
 @pytest.fixture

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from .berth_serve import BerthServe
-from .cluster import Cluster
-from .control_plane import ControlPlane, RunScheduler
-from .extender import ExtenderCache
-from .identities import serve
-from .label_priority import none_available
-from .recording_proxy import RecordingProxy
-from .scheduler_configuration import Mode, filter_prioritize_bind
+from .berth.berth_serve import BerthServe
+from .berth.extender import ExtenderCache
+from .berth.identities import serve
+from .berth.label_priority import none_available
+from .berth.recording_proxy import RecordingProxy
+from .kubernetes.cluster import Cluster
+from .kubernetes.control_plane import ControlPlane, RunScheduler
+from .kubernetes.scheduler_configuration import Mode, filter_prioritize_bind
 
 GPU = "nvidia.com/gpu"
 RESERVED = "node(s) were reserved for pods that ask for their resources"

@@ -31,7 +31,7 @@ from tests.deployment.permissions import (
     Grant,
 )
 
-from .stack import DeployedStack
+from .berth.stack import DeployedStack
 
 NEVER_TRUE = "attribute_exists(pk) AND attribute_not_exists(pk)"
 """A condition that always fails: the stack is in use, so an allowed write must change nothing."""

@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
-from .control_plane import ControlPlane
-from .extender import SERVE_AND_STACK, Extender
-from .identities import EXAMPLES, identities, serve
-from .kubernetes_api import JsonObject, KubernetesApi
-from .scheduler_configuration import filter_prioritize_bind, scheduler_configuration
-from .stack import DeployedStack
+from .berth.extender import SERVE_AND_STACK, Extender
+from .berth.identities import EXAMPLES, identities, serve
+from .berth.stack import DeployedStack
+from .kubernetes.control_plane import ControlPlane
+from .kubernetes.kubernetes_api import JsonObject, KubernetesApi
+from .kubernetes.scheduler_configuration import filter_prioritize_bind, scheduler_configuration
 
 HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
 ZONES = 4

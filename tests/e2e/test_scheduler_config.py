@@ -14,16 +14,16 @@ from berth_cli.scheduler_config.kube_scheduler_configuration import scheduler_co
 from berth_cli.scheduler_config.managed_resources import ManagedResource, ManagedResources
 from tests.builders.certificates import self_signed
 
-from .berth_serve import BerthServe
-from .cluster import Cluster
-from .control_plane import ControlPlane
-from .extender import ExtenderCache
-from .identities import serve
-from .kubernetes_api import KubernetesApi
-from .label_priority import priority
-from .manifests import apply_manifests
-from .recording_proxy import RecordingProxy
-from .scheduler_config import berth_scheduler_config, mount_volumes
+from .berth.berth_serve import BerthServe
+from .berth.extender import ExtenderCache
+from .berth.identities import serve
+from .berth.label_priority import priority
+from .berth.recording_proxy import RecordingProxy
+from .berth.scheduler_config import berth_scheduler_config, mount_volumes
+from .kubernetes.cluster import Cluster
+from .kubernetes.control_plane import ControlPlane
+from .kubernetes.kubernetes_api import KubernetesApi
+from .kubernetes.manifests import apply_manifests
 
 NAME = "berth-second"
 NAMESPACE = "kube-system"

@@ -12,14 +12,14 @@ import pytest
 import urllib3
 import yaml
 
-from .berth_serve import COMMAND, START_SECONDS
-from .child_process import ChildProcess
-from .cluster import Cluster
-from .control_plane import ControlPlane
-from .kubernetes_api import Credentials, JsonObject, KubernetesApi
-from .label_priority import priority
-from .loopback import HOST, free_port
-from .manifests import apply_manifests, read_manifests
+from .berth.berth_serve import COMMAND, START_SECONDS
+from .berth.label_priority import priority
+from .kubernetes.child_process import ChildProcess
+from .kubernetes.cluster import Cluster
+from .kubernetes.control_plane import ControlPlane
+from .kubernetes.kubernetes_api import Credentials, JsonObject, KubernetesApi
+from .kubernetes.loopback import HOST, free_port
+from .kubernetes.manifests import apply_manifests, read_manifests
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NAME, NAMESPACE = "berth-sidecar", "kube-system"

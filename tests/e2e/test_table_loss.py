@@ -16,15 +16,15 @@ import pytest
 from berth.configuration.counting_loss import COUNTING_LOST
 from berth.lease.dynamodb_item import HEAD_KEY
 
-from .berth_serve import COMMAND
-from .cluster import Cluster, Pod
-from .control_plane import ControlPlane, RunScheduler
-from .endpoint import Endpoint
-from .extender import ExtenderCache
-from .identities import counted_resources, identities
-from .label_priority import priority
-from .scheduler_configuration import filter_prioritize_bind
-from .stack import DeployedStack
+from .berth.berth_serve import COMMAND
+from .berth.endpoint import Endpoint
+from .berth.extender import ExtenderCache
+from .berth.identities import counted_resources, identities
+from .berth.label_priority import priority
+from .berth.stack import DeployedStack
+from .kubernetes.cluster import Cluster, Pod
+from .kubernetes.control_plane import ControlPlane, RunScheduler
+from .kubernetes.scheduler_configuration import filter_prioritize_bind
 
 SLOT = "example.com/slot"
 COUNTED = f"""\

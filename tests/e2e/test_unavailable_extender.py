@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from .cluster import Cluster
-from .control_plane import ControlPlane, RunScheduler
-from .identities import serve
-from .label_priority import priority
-from .loopback import HOST, free_port
-from .scheduler_configuration import Mode, filter_onlyone_bind, filter_prioritize_bind
+from .berth.identities import serve
+from .berth.label_priority import priority
+from .kubernetes.cluster import Cluster
+from .kubernetes.control_plane import ControlPlane, RunScheduler
+from .kubernetes.loopback import HOST, free_port
+from .kubernetes.scheduler_configuration import Mode, filter_onlyone_bind, filter_prioritize_bind
 
 both_modes = pytest.mark.parametrize("mode", list(Mode))
 

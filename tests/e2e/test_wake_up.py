@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from .cluster import Cluster, Pod
-from .control_plane import ControlPlane, RunScheduler
-from .extender import Extender, ExtenderCache
-from .identities import serve
-from .kubernetes_api import KubernetesApi
-from .label_priority import NO_LABEL, none_available, priority
-from .scheduler_configuration import filter_prioritize_bind
-from .wake_object import WakeObject
+from .berth.extender import Extender, ExtenderCache
+from .berth.identities import serve
+from .berth.label_priority import NO_LABEL, none_available, priority
+from .kubernetes.cluster import Cluster, Pod
+from .kubernetes.control_plane import ControlPlane, RunScheduler
+from .kubernetes.kubernetes_api import KubernetesApi
+from .kubernetes.scheduler_configuration import filter_prioritize_bind
+from .kubernetes.wake_object import WakeObject
 
 PLACED_SECONDS = 5.0
 LOOP_SECONDS = 60

@@ -19,15 +19,15 @@ from berth.lease.dynamodb_item import HEAD_KEY
 from berth.nodecache.feed.dynamodb_head import read_head
 from tests.deployment import sam
 
-from .berth_serve import COMMAND
-from .child_process import ChildProcess
-from .cluster import Cluster
-from .control_plane import ControlPlane
-from .identities import EXAMPLES, NAMESPACE, WATCHER, identities
-from .kubernetes_api import JsonObject, KubernetesApi
-from .label_priority import priority
-from .manifests import apply_manifests, delete_manifests, read_back, read_manifests
-from .stack import DeployedStack
+from .berth.berth_serve import COMMAND
+from .berth.identities import EXAMPLES, NAMESPACE, WATCHER, identities
+from .berth.label_priority import priority
+from .berth.stack import DeployedStack
+from .kubernetes.child_process import ChildProcess
+from .kubernetes.cluster import Cluster
+from .kubernetes.control_plane import ControlPlane
+from .kubernetes.kubernetes_api import JsonObject, KubernetesApi
+from .kubernetes.manifests import apply_manifests, delete_manifests, read_back, read_manifests
 
 pytestmark = pytest.mark.stack
 

@@ -7,8 +7,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.e2e.control_plane import BINARY, KUBERNETES, ControlPlane
-from tests.e2e.kubernetes_api import KubernetesApi
+from tests.e2e.kubernetes.control_plane import BINARY, KUBERNETES, ControlPlane
+from tests.e2e.kubernetes.kubernetes_api import KubernetesApi
 from tests.scheduler_facts.facts import MEASURED, Facts
 from tests.scheduler_facts.measurements import measure
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tests.e2e.loopback import LoopbackService, Request, Response
-from tests.e2e.scheduler_configuration import ExtenderConfiguration, Mode
+from tests.e2e.kubernetes.loopback import LoopbackService, Request, Response
+from tests.e2e.kubernetes.scheduler_configuration import ExtenderConfiguration, Mode
 
 REASON = "node(s) were rejected"
 ANSWER_SECONDS = 30

@@ -12,10 +12,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import count
 
-from tests.e2e.cluster import Cluster, Pod
-from tests.e2e.control_plane import ControlPlane
-from tests.e2e.kubernetes_api import KubernetesApi
-from tests.e2e.scheduler_configuration import Mode, scheduler_configuration
+from tests.e2e.kubernetes.cluster import Cluster, Pod
+from tests.e2e.kubernetes.control_plane import ControlPlane
+from tests.e2e.kubernetes.kubernetes_api import KubernetesApi
+from tests.e2e.kubernetes.scheduler_configuration import Mode, scheduler_configuration
 from tests.scheduler_facts.extender import (
     Answers,
     ScriptedExtender,

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 
-from tests.simulation.history import History, Plan
+from .nodecache.history import History, Plan
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from itertools import islice
 
-from tests.simulation.bind_crashes import cases
+from .reservations.bind_crashes import cases
 
 MOST_SHOWN = 10
 

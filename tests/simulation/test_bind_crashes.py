@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.simulation.bind_crashes import Case, cases
-from tests.simulation.broken_binds import BROKEN, Break
+from .reservations.bind_crashes import Case, cases
+from .reservations.broken_binds import BROKEN, Break
 
 pytestmark = pytest.mark.long
 

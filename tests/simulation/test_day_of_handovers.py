@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.simulation.day import (
+from .nodecache.day import (
     DAY,
     LONGEST_RECOVERY,
     LONGEST_RECOVERY_WITH_STANDBY,

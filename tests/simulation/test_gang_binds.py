@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from berth.extender.outcomes import BindOutcome
-from tests.simulation.gang_binds import GangWorld, gang_of
-from tests.simulation.gang_crashes import LARGE_GANG_TIMEOUT, cases, commit_cases
-from tests.simulation.gang_histories import run_two_gangs
+
+from .gangs.binds import GangWorld, gang_of
+from .gangs.crashes import LARGE_GANG_TIMEOUT, cases, commit_cases
+from .gangs.histories import run_two_gangs
 
 pytestmark = pytest.mark.long
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.simulation.broken_owners import BROKEN
-from tests.simulation.broken_reservations import Break
-from tests.simulation.hostile_reservations import HostileHistory
+from .reservations.broken_owners import BROKEN
+from .reservations.broken_reservations import Break
+from .reservations.hostile_reservations import HostileHistory
 
 pytestmark = pytest.mark.long
 

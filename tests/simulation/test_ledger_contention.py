@@ -17,9 +17,10 @@ from berth.reservations.ledger.node_write import NodeWrite
 from berth.reservations.ledger.table import NotWritten, Written
 from berth.scheduling.managed_resources.demand import Demand
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
-from tests.simulation.binds import COUNTING, GPU_MEMORY, assert_adds_up
-from tests.simulation.interrupted import InterruptedTable
 from tests.simulation.world import EPOCH, World
+
+from .reservations.binds import COUNTING, GPU_MEMORY, assert_adds_up
+from .reservations.interrupted import InterruptedTable
 
 pytestmark = pytest.mark.long
 

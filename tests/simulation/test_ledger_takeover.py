@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from berth.extender.outcomes import BindOutcome
-from tests.simulation.ledger_takeover import BOUND, Case, Variant, cases
+
+from .reservations.ledger_takeover import BOUND, Case, Variant, cases
 
 pytestmark = pytest.mark.long
 

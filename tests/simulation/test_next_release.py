@@ -12,8 +12,9 @@ from berth.nodecache.feed.head import SCHEMA_VERSION, Head, Observation, Pointer
 from berth.nodecache.feed.reader import NothingPublished
 from berth.nodecache.feed.table import CacheTable
 from berth.nodecache.feed.writer import Writer
-from tests.simulation.history import History, Plan
-from tests.simulation.next_release import NextReleasesTable, PreviousReleasesTable
+
+from .nodecache.history import History, Plan
+from .nodecache.next_release import NextReleasesTable, PreviousReleasesTable
 
 Release = Callable[[CacheTable], CacheTable]
 

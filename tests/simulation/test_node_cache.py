@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from berth.nodecache.feed.reader import NothingPublished
-from tests.simulation.broken_variants import BROKEN, Break
-from tests.simulation.history import History, Plan
+
+from .nodecache.broken_variants import BROKEN, Break
+from .nodecache.history import History, Plan
 
 pytestmark = pytest.mark.long
 

@@ -17,8 +17,9 @@ from berth.reservations.ledger.table import Marker, MarkerState
 from berth.reservations.reconciler.reconciler import Reconciler
 from berth.scheduling.managed_resources.counting import Counting
 from tests.fakes.counted_cluster import BY_ANNOTATION, BY_DEVICE, COUNTING, DEVICE, REQUEST, SLOT
-from tests.simulation.interrupted import InterruptedPods, InterruptedTable
 from tests.unit.reservations.reconciler.reconciler_harness import HTTP_TIMEOUT, NODE, ReconcilerHarness, check
+
+from .reservations.interrupted import InterruptedPods, InterruptedTable
 
 pytestmark = pytest.mark.long
 

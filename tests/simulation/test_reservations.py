@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.simulation.broken_reservations import BROKEN, Break
-from tests.simulation.ledger_scenarios import SCENARIOS
-from tests.simulation.reservations import ReservationsHistory
+from .reservations.broken_reservations import BROKEN, Break
+from .reservations.ledger_histories import ReservationsHistory
+from .reservations.ledger_scenarios import SCENARIOS
 
 pytestmark = pytest.mark.long
 

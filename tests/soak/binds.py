@@ -31,7 +31,7 @@ from berth.scheduling.managed_resources.counting import left
 from berth.scheduling.objects import NodeInfo, Pod, read_pod
 from tests.fakes.clock import HandDrivenClock
 from tests.fakes.pods import StoredPod
-from tests.simulation.binds import LICENCE, Died, Wire, WiredBinder
+from tests.simulation.reservations.binds import LICENCE, Died, Wire, WiredBinder
 from tests.soak.checked import CheckedLedgerTable, CheckedPods, FaultyTable, assert_gives_no_more
 from tests.soak.resources import (
     ASKED,
@@ -248,7 +248,7 @@ class Soak:
         return result.outcome.value
 
     def _binder(self, random: Random) -> PodBinder:
-        from tests.simulation.binds import Fault
+        from tests.simulation.reservations.binds import Fault
 
         faults = {index: random.choice(list(Fault)) for index in range(8) if random.random() < self._faults}
         return WiredBinder(self.pods, Wire(faults), HandDrivenClock())

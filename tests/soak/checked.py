@@ -16,7 +16,7 @@ from berth.reservations.ledger.entry import NodeLedger, OpenReservation
 from berth.reservations.ledger.node_write import NodeWrite
 from berth.reservations.ledger.table import NotWritten, TableUnavailable, Written
 from tests.fakes.pods import PodsInMemory
-from tests.simulation.binds import Died
+from tests.simulation.reservations.binds import Died
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from berth.extender.ports import Binding
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.managed_resources.device_annotation import annotation_of, pool_of
-from tests.simulation.binds import GPU_MEMORY, LICENCE
+from tests.simulation.reservations.binds import GPU_MEMORY, LICENCE
 
 SEAT, SEATS = "example.com/seat", "example.com/seats"
 """A resource, and the annotation that requests it."""

@@ -13,8 +13,8 @@ import urllib3
 
 from berth import __version__
 from tests.deployment.sam import PROJECT
-from tests.e2e.child_process import ChildProcess
-from tests.integration.test_demo import OUTCOMES
+from tests.e2e.kubernetes.child_process import ChildProcess
+from tests.integration.commands.test_demo import OUTCOMES
 
 from .installation import Installation, build, install
 

@@ -20,7 +20,7 @@ from berth_cli.main import INTERRUPTED_STATUS
 from tests.deployment import sam
 from tests.deployment.emulator import Emulator
 from tests.deployment.listening import UnexpectedListener
-from tests.e2e.loopback import HOST
+from tests.e2e.kubernetes.loopback import HOST
 from tools.local_stack import plugins as layer
 from tools.local_stack import running, stack
 from tools.local_stack.api_server import DumpApiServer

@@ -22,7 +22,7 @@ from berth_cli.doctor.checks.verbs import DEFAULT_VERBS
 from tests.deployment import emulator as ministack
 from tests.deployment import sam
 from tests.deployment.emulator import Emulator
-from tests.e2e.loopback import HOST
+from tests.e2e.kubernetes.loopback import HOST
 
 HTTP_TIMEOUT_SECONDS = 10
 """A first call starts a process and unpacks the layers; the emulator does both on this machine."""

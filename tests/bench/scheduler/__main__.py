@@ -16,7 +16,7 @@ from tests.bench.scheduler import documents
 from tests.bench.scheduler.cases import CASES, SMALL, Case, selected
 from tests.bench.scheduler.extenders import BINARY as EXTENDER
 from tests.bench.scheduler.results import Results, Run, machine
-from tests.e2e.control_plane import BINARY as CONTROL_PLANE
+from tests.e2e.kubernetes.control_plane import BINARY as CONTROL_PLANE
 
 NODES, RUNS, PODS = (500, 1000, 5000), 3, 500
 SMALL_NODES, SMALL_RUNS, SMALL_PODS = (500,), 1, 200

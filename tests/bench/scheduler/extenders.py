@@ -15,14 +15,14 @@ from typing import Any
 
 from tests.bench.scheduler.cases import Case, Extender
 from tests.bench.scheduler.workload import COUNTED, COUNTED_NODES, Workload, node_manifest
-from tests.e2e.berth_serve import BerthServe
-from tests.e2e.child_process import ChildProcess
-from tests.e2e.control_plane import ControlPlane
-from tests.e2e.endpoint import Endpoint
-from tests.e2e.identities import serve
-from tests.e2e.label_priority import LABEL
-from tests.e2e.loopback import HOST, free_port
-from tests.e2e.scheduler_configuration import ExtenderConfiguration, Mode
+from tests.e2e.berth.berth_serve import BerthServe
+from tests.e2e.berth.endpoint import Endpoint
+from tests.e2e.berth.identities import serve
+from tests.e2e.berth.label_priority import LABEL
+from tests.e2e.kubernetes.child_process import ChildProcess
+from tests.e2e.kubernetes.control_plane import ControlPlane
+from tests.e2e.kubernetes.loopback import HOST, free_port
+from tests.e2e.kubernetes.scheduler_configuration import ExtenderConfiguration, Mode
 
 BINARY = Path(__file__).parents[3] / ".build" / "bench-extender"
 DOCUMENTS = {

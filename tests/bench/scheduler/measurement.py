@@ -22,10 +22,14 @@ from tests.bench.scheduler.workload import (
     pending_manifest,
     pod_manifest,
 )
-from tests.e2e.cluster import DEFAULT_SCHEDULER
-from tests.e2e.control_plane import ControlPlane
-from tests.e2e.identities import counted_resources
-from tests.e2e.scheduler_configuration import ExtenderConfiguration, SchedulerConfiguration, scheduler_configuration
+from tests.e2e.berth.identities import counted_resources
+from tests.e2e.kubernetes.cluster import DEFAULT_SCHEDULER
+from tests.e2e.kubernetes.control_plane import ControlPlane
+from tests.e2e.kubernetes.scheduler_configuration import (
+    ExtenderConfiguration,
+    SchedulerConfiguration,
+    scheduler_configuration,
+)
 
 FIRST_SECONDS, BIND_SECONDS = 120.0, 30.0
 """How long the first pod may take, and how long is measured at most: a slow case binds fewer pods."""

@@ -14,8 +14,8 @@ import urllib3
 from tests.bench import cluster
 from tests.bench.cluster import Manifest
 from tests.bench.scheduler.cases import Pods
-from tests.e2e.kubernetes_api import ApiError, Credentials, JsonObject, KubernetesApi
-from tests.e2e.label_priority import LABEL
+from tests.e2e.berth.label_priority import LABEL
+from tests.e2e.kubernetes.kubernetes_api import ApiError, Credentials, JsonObject, KubernetesApi
 
 COUNTED = "example.com/slot"
 COUNTED_NODES, SLOTS = 100, 8

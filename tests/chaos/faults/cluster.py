@@ -8,9 +8,9 @@ from contextlib import contextmanager, suppress
 from tests.chaos.cluster_model import NODES, SCHEDULERS, drawn_request, node, pod
 from tests.chaos.set_up import SetUp
 from tests.chaos.workload import NOW
-from tests.e2e.identities import COUNTED_RESOURCES
-from tests.e2e.kubernetes_api import ApiError
-from tests.e2e.manifests import apply_manifests, delete_manifests, read_manifests
+from tests.e2e.berth.identities import COUNTED_RESOURCES
+from tests.e2e.kubernetes.kubernetes_api import ApiError
+from tests.e2e.kubernetes.manifests import apply_manifests, delete_manifests, read_manifests
 
 
 @contextmanager

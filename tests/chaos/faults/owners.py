@@ -11,7 +11,7 @@ from threading import Event, Thread
 
 from tests.chaos.cluster_model import DEVICE_ANNOTATION, pod_on_account
 from tests.chaos.set_up import SetUp
-from tests.e2e.kubernetes_api import ApiError, JsonObject, KubernetesApi
+from tests.e2e.kubernetes.kubernetes_api import ApiError, JsonObject, KubernetesApi
 
 EDIT_SECONDS = 0.3
 

@@ -9,7 +9,7 @@ import pytest
 import urllib3
 
 from tests.chaos.faulty_proxy import Answer, Cut, FaultyProxy
-from tests.e2e.loopback import LoopbackServer, Request, Response
+from tests.e2e.kubernetes.loopback import LoopbackServer, Request, Response
 
 REFUSED = Answer(500, b"no")
 

@@ -9,7 +9,7 @@ import pytest
 from berth.extender.outcomes import BindOutcome
 from berth.reservations.ledger.entry import EntryState
 from berth.scheduling.configuration.bind import BindConfiguration
-from tests.simulation.binds import CAPACITY, GPU_MEMORY, LICENCE, BindWorld, Fault, Wire
+from tests.simulation.reservations.binds import CAPACITY, GPU_MEMORY, LICENCE, BindWorld, Fault, Wire
 
 POD, UID = "train-0", "uid-1"
 ANNOTATION = "berth.dev/example.com.gpumem"

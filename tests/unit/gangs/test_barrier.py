@@ -15,8 +15,8 @@ from berth.scheduling.configuration.node_cache import WhenStale
 from tests.builders.gang_items import TRAIN
 from tests.fakes.node_cache import FixedNodeCache
 from tests.fakes.pods import PodsInMemory
-from tests.simulation.binds import GPU_MEMORY, LICENCE
-from tests.simulation.gang_binds import CONFIGURATION, GangWorld, gang_of, node_object
+from tests.simulation.gangs.binds import CONFIGURATION, GangWorld, gang_of, node_object
+from tests.simulation.reservations.binds import GPU_MEMORY, LICENCE
 
 
 def cluster_of(pods: PodsInMemory, *nodes: str) -> FixedNodeCache:

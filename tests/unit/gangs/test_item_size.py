@@ -15,7 +15,7 @@ from berth.reservations.ledger.entry import PodKey
 from berth.scheduling.managed_resources.demand import Demand
 from tests.builders.gang_items import gang
 from tests.capacity.item_size import item_size
-from tests.simulation.gang_binds import GangWorld, gang_of
+from tests.simulation.gangs.binds import GangWorld, gang_of
 
 MAX_ITEM = 400 * 1024
 MEMORY, LICENCE = "nvidia.com/gpumem", "example.com/licence"

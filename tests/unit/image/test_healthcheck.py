@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.loopback import HOST, free_port
+from tests.e2e.kubernetes.loopback import HOST, free_port
 from tools.image.context import IMAGE
 
 SCRIPT = (IMAGE / "berth-healthcheck").read_text()

@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.deployment import emulator, sam
-from tests.e2e.loopback import HOST, free_port
+from tests.e2e.kubernetes.loopback import HOST, free_port
 from tools.local_stack import stack
 from tools.local_stack.__main__ import main
 from tools.local_stack.stack import (

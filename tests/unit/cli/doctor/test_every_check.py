@@ -8,14 +8,14 @@ import pytest
 
 from berth_cli.doctor.checklist import HOW_TO_PROVIDE
 from berth_cli.doctor.findings import CheckName, Result
-from tests.e2e import misconfigured_mutual_tls, misconfigured_serve, misconfigured_stack
-from tests.e2e.misconfiguration import Misconfiguration
+from tests.e2e.misconfigured import mutual_tls, serve, stack
+from tests.e2e.misconfigured.misconfiguration import Misconfiguration
 
 CASES: tuple[Misconfiguration[Any], ...] = (
-    *misconfigured_serve.CONFIGURATIONS,
-    *misconfigured_serve.RIGHTS,
-    *misconfigured_mutual_tls.CASES,
-    *misconfigured_stack.CASES,
+    *serve.CONFIGURATIONS,
+    *serve.RIGHTS,
+    *mutual_tls.CASES,
+    *stack.CASES,
 )
 
 CANNOT_FAIL = {

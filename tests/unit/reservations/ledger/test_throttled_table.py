@@ -15,7 +15,7 @@ from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
 from berth.reservations.ledger.ledger import new_ledger
 from berth.scheduling.managed_resources.demand import Demand
 from tests.fakes.throttled_dynamodb import NewTable, send_throttled
-from tests.simulation.binds import COUNTING, LICENCE, assert_adds_up
+from tests.simulation.reservations.binds import COUNTING, LICENCE, assert_adds_up
 from tests.unit.lease.clocks import EnvironmentClock
 from tests.unit.lease.dynamodb_stores import client_of
 from tests.unit.nodecache.feed.feeds import new_id

@@ -8,7 +8,7 @@ from berth_cli.doctor.checks.kubernetes_version import CHECK, TESTED, check_kube
 from berth_cli.doctor.findings import Result
 from berth_cli.scheduler_config.command import IMAGE
 from tests.conftest import PROJECT
-from tests.e2e.control_plane import KUBERNETES
+from tests.e2e.kubernetes.control_plane import KUBERNETES
 from tests.fakes.doctor import FakeAccess
 from tests.unit.cli.doctor.finding_assertions import expect
 

@@ -1,0 +1,146 @@
+"""`berth serve` as a user runs it: a command, a kubeconfig and a configuration file."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import urllib3
+
+from tests.e2e.kubernetes.child_process import ChildProcess
+from tests.e2e.kubernetes.loopback import HOST, free_port
+
+COMMAND = Path(__file__).parents[3] / ".venv" / "bin" / "berth"
+
+CONFIGURATION = """\
+apiVersion: berth.dev/v1alpha1
+kind: BerthConfiguration
+profile: label-priority
+"""
+
+START_SECONDS = 60
+# Exit codes after Ctrl-C: a clean stop, or an end by the signal.
+ENDED_BY_CTRL_C = (0, 128 + signal.SIGINT)
+
+
+@dataclass(frozen=True)
+class MutualTLS:
+    """Files in PEM. `client_certificate` and `client_key` are for the readiness check."""
+
+    server_certificate: Path
+    server_key: Path
+    client_ca: Path
+    allow_list: Path
+    client_certificate: Path
+    client_key: Path
+
+    @property
+    def options(self) -> list[str]:
+        return [
+            f"--tls-cert={self.server_certificate}",
+            f"--tls-key={self.server_key}",
+            f"--client-ca={self.client_ca}",
+            f"--allow-list={self.allow_list}",
+        ]
+
+
+class BerthServe:
+    """Starts the command in `directory`, with this document, and stops it by Ctrl-C.
+
+    `cluster`: the watcher's kubeconfig, and bind's where `binder` is not given; or a dump, if `is_dump`.
+    """
+
+    def __init__(
+        self,
+        cluster: Path,
+        directory: Path,
+        *,
+        binder: Path | None = None,
+        port: int | None = None,
+        document: str = CONFIGURATION,
+        command: Sequence[str | Path] = (COMMAND,),
+        tls: MutualTLS | None = None,
+        is_healthy: bool = True,
+        is_dump: bool = False,
+        options: Sequence[str] = (),
+    ) -> None:
+        """is_healthy: False waits for any answer of /healthz. options: more options of the command."""
+        self._options = options
+        self._tls = tls
+        self._statuses = (200,) if is_healthy else (200, 503)
+        self._port = port or free_port()
+        self._cluster = f"--{'cluster' if is_dump else 'kubeconfig'}={cluster}"
+        self._binder = binder
+        self._configuration = directory / "berth.yaml"
+        self._document = document
+        self._command = command
+        self._log = directory / f"berth-serve-{self._port}.log"
+        self._process: ChildProcess | None = None
+
+    def __enter__(self) -> Self:
+        self._configuration.write_text(self._document)
+        self._process = ChildProcess(
+            [
+                *self._command,
+                "serve",
+                f"--host={HOST}",
+                f"--port={self._port}",
+                self._cluster,
+                *([f"--binder-kubeconfig={self._binder}"] if self._binder else []),
+                f"--config={self._configuration}",
+                *(self._tls.options if self._tls else ()),
+                *self._options,
+            ],
+            log=self._log,
+        )
+        try:
+            self._process.wait_until(self._is_healthy, seconds=START_SECONDS)
+        except BaseException:
+            self._process.stop()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    @property
+    def url_prefix(self) -> str:
+        return f"{self._address}/scheduler"
+
+    @property
+    def _address(self) -> str:
+        return f"{'https' if self._tls else 'http'}://{HOST}:{self._port}"
+
+    def stop(self) -> None:
+        """Stop the command by Ctrl-C; a second stop does nothing."""
+        if self._process is None:
+            return
+        exit_code = self._process.stop(by=signal.SIGINT)
+        self._process = None
+        assert exit_code in ENDED_BY_CTRL_C, f"berth serve ended with {exit_code}, see {self._log}"
+
+    def kill(self) -> None:
+        """End the command by SIGKILL: it hands nothing over."""
+        if self._process is not None:
+            self._process.stop(by=signal.SIGKILL)
+            self._process = None
+
+    def _is_healthy(self) -> bool:
+        try:
+            with self._pool() as pool:
+                answer = pool.request("GET", f"{self._address}/healthz", retries=False)
+        except urllib3.exceptions.HTTPError:
+            return False
+        return answer.status in self._statuses
+
+    def _pool(self) -> urllib3.PoolManager:
+        if self._tls is None:
+            return urllib3.PoolManager()
+        return urllib3.PoolManager(
+            ca_certs=str(self._tls.server_certificate),
+            cert_file=str(self._tls.client_certificate),
+            key_file=str(self._tls.client_key),
+        )

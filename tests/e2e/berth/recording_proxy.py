@@ -1,0 +1,123 @@
+"""A proxy between kube-scheduler and an extender that records requests and responses."""
+
+from __future__ import annotations
+
+import json
+import ssl
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tests.e2e.kubernetes.cluster import Pod
+from tests.e2e.kubernetes.loopback import LoopbackService, Request, Response
+
+from .endpoint import Endpoint
+
+ANSWER_SECONDS = 10
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of a verb with its response."""
+
+    verb: str
+    request: dict[str, Any]
+    status: int
+    headers: Mapping[str, str]
+    answer: Any
+
+    @property
+    def pod_uid(self) -> str:
+        """The pod of the call. bind has its name, the other verbs the whole object."""
+        uid: str = self.request["PodUID"] if self.verb == "bind" else self.request["Pod"]["metadata"]["uid"]
+        return uid
+
+    @property
+    def offered(self) -> set[str]:
+        """The nodes in the request."""
+        if self.verb == "preempt":
+            return set(self.request["NodeNameToVictims"] or self.request["NodeNameToMetaVictims"])
+        return _node_names(self.request)
+
+    @property
+    def passed(self) -> set[str]:
+        """The nodes that a filter passed."""
+        return _node_names(self.answer)
+
+    @property
+    def scores(self) -> dict[str, int]:
+        """The score of each node from prioritize."""
+        return {entry["Host"]: entry["Score"] for entry in self.answer}
+
+    @property
+    def proposed(self) -> dict[str, list[str]]:
+        """The UIDs of the victims that the scheduler proposed to preempt, by node."""
+        full = self.request["NodeNameToVictims"]
+        if full is not None:
+            return {node: [pod["metadata"]["uid"] for pod in found["Pods"]] for node, found in full.items()}
+        meta = self.request["NodeNameToMetaVictims"]
+        return {node: [pod["UID"] for pod in found["Pods"]] for node, found in meta.items()}
+
+    @property
+    def victims(self) -> dict[str, list[str]]:
+        """The UIDs of the victims in the response of preempt, by node."""
+        return {
+            node: [pod["UID"] for pod in victims["Pods"]]
+            for node, victims in self.answer["NodeNameToMetaVictims"].items()
+        }
+
+
+class RecordingProxy(LoopbackService):
+    """Forwards each call unchanged. The scheduler's configuration has its `url_prefix`."""
+
+    def __init__(self, url_prefix: str, tls: ssl.SSLContext | None = None) -> None:
+        super().__init__(self._pass_on, tls)
+        self._endpoint = Endpoint(url_prefix)
+        self._calls: list[Call] = []
+        self._in_flight = 0
+        self._changed = threading.Condition()
+
+    @property
+    def url_prefix(self) -> str:
+        return self._server.url
+
+    def calls(self, pod: Pod | None = None) -> list[Call]:
+        """All calls so far, or those of `pod`, in the order of their responses.
+
+        Waits for the answers to calls that have begun: what a call did may be seen before it has answered.
+        """
+        with self._changed:
+            assert self._changed.wait_for(lambda: self._in_flight == 0, ANSWER_SECONDS), "a call has no answer"
+            return [call for call in self._calls if pod is None or call.pod_uid == pod.uid]
+
+    def verbs(self, pod: Pod) -> list[str]:
+        return [call.verb for call in self.calls(pod)]
+
+    def _pass_on(self, request: Request) -> Response:
+        verb = request.path.strip("/")
+        with self._changed:
+            self._in_flight += 1
+        try:
+            answer = self._endpoint.post(verb, request.body)
+            call = Call(verb, json.loads(request.body), answer.status, answer.headers, _json(answer.data))
+            self._calls.append(call)
+        finally:
+            with self._changed:
+                self._in_flight -= 1
+                self._changed.notify_all()
+        return Response(answer.status, answer.data, {"Content-Type": answer.headers.get("Content-Type", "")})
+
+
+def _node_names(message: dict[str, Any]) -> set[str]:
+    """The node names in a request or response of either mode."""
+    if message["NodeNames"] is not None:
+        return set(message["NodeNames"])
+    return {node["metadata"]["name"] for node in message["Nodes"]["items"]}
+
+
+def _json(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except ValueError:
+        return None  # not a response of a verb, as its status shows

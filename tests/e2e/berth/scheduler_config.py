@@ -1,0 +1,61 @@
+"""`berth scheduler-config` as a user runs it, and the volumes that a kubelet makes from the printed manifests."""
+
+from __future__ import annotations
+
+import subprocess
+from base64 import b64decode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.e2e.kubernetes.kubernetes_api import JsonObject
+from tests.e2e.kubernetes.scheduler_configuration import SchedulerConfiguration
+
+from .berth_serve import COMMAND
+
+
+def berth_scheduler_config(*arguments: str | Path, environment: Mapping[str, str] | None = None) -> str:
+    """The output of the command."""
+    command = [str(word) for word in (COMMAND, "scheduler-config", *arguments)]
+    return subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True, env=environment
+    ).stdout
+
+
+@dataclass(frozen=True)
+class Container:
+    """The configuration of kube-scheduler, with paths on this machine, and its flags."""
+
+    configuration: SchedulerConfiguration
+    flags: list[str]
+
+
+def mount_volumes(documents: list[JsonObject], directory: Path) -> Container:
+    """Write the volumes of the Deployment below `directory`."""
+    named = {f"{each['kind']}/{each['metadata']['name']}": each for each in documents}
+    [deployment] = [each for each in documents if each["kind"] == "Deployment"]
+    spec = deployment["spec"]["template"]["spec"]
+    [container] = spec["containers"]
+    paths = {each["name"]: each["mountPath"] for each in container["volumeMounts"]}
+    for volume in spec["volumes"]:
+        folder = directory / paths[volume["name"]].lstrip("/")
+        folder.mkdir(parents=True)
+        for name, data in _files(volume, named).items():
+            (folder / name).write_bytes(data)
+    path, *flags = container["args"]
+    text = (directory / path.removeprefix("--config=/")).read_text()
+    for mount in paths.values():
+        text = text.replace(f": {mount}/", f": {directory}{mount}/")
+    return Container(yaml.safe_load(text), flags)
+
+
+def _files(volume: dict[str, Any], named: dict[str, JsonObject]) -> dict[str, bytes]:
+    if "configMap" in volume:
+        source = named[f"ConfigMap/{volume['configMap']['name']}"]
+        return {name: text.encode() for name, text in source["data"].items()}
+    source = named[f"Secret/{volume['secret']['secretName']}"]
+    plain = {name: text.encode() for name, text in source.get("stringData", {}).items()}
+    return plain | {name: b64decode(text) for name, text in source.get("data", {}).items()}

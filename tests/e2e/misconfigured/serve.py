@@ -1,0 +1,385 @@
+"""Misconfigurations of `berth serve` on a real API server with a second scheduler, configured by a ConfigMap."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import yaml
+
+from berth_cli.doctor.checks import kubernetes_version, pending_pods
+from berth_cli.doctor.findings import CheckName, Result
+from tests.e2e.berth.berth_serve import BerthServe
+from tests.e2e.berth.identities import RBAC, counted_resources, identities, serve
+from tests.e2e.berth.scheduler_config import berth_scheduler_config
+from tests.e2e.kubernetes.control_plane import ControlPlane
+from tests.e2e.kubernetes.document_changes import Change, add_extender, document_fields, extender
+from tests.e2e.kubernetes.kubernetes_api import KubernetesApi
+from tests.e2e.kubernetes.loopback import HOST, free_port
+from tests.e2e.kubernetes.manifests import apply_manifests, read_manifests
+
+from .misconfiguration import ExpectedFinding, Misconfiguration, Options
+from .time_shift import ahead
+
+NAMESPACE, NAME = "kube-system", "berth-examined"
+CONFIG_MAP = f"/api/v1/namespaces/{NAMESPACE}/configmaps/{NAME}"
+WAKE = f"/apis/storage.k8s.io/v1/namespaces/{NAMESPACE}/csistoragecapacities/berth-wake"
+ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
+EXAMPLE_CLUSTER = Path(__file__).parents[3] / "examples" / "cluster.yaml"
+UNLABELLED = "unlabelled"
+MISSPELLED = "berth-examind"
+OTHER_ADDRESS = "http://127.0.0.2:1/elsewhere"
+COUNTED_CONFIGURATION = "profile: managed-resources\nmanagedResources:\n  - {name: example.com/licence}\n"
+
+
+@dataclass(frozen=True)
+class Installation:
+    """Addresses and files of an installation."""
+
+    api: KubernetesApi
+    administrator: Path
+    watcher: Path
+    binder: Path
+    url_prefix: str
+    directory: Path
+
+    @property
+    def options(self) -> Options:
+        """Every option that describes the installation."""
+        return (
+            f"--kubeconfig={self.administrator}",
+            f"--scheduler-configmap={NAMESPACE}/{NAME}",
+            f"--watcher-kubeconfig={self.watcher}",
+            f"--binder-kubeconfig={self.binder}",
+            f"--config={self.directory / 'berth.yaml'}",
+            "--timeout=30",
+        )
+
+    def file(self, name: str, text: str) -> Path:
+        path = self.directory / name
+        path.write_text(text)
+        return path
+
+
+@contextmanager
+def installation(control_plane: ControlPlane, directory: Path) -> Iterator[Installation]:
+    """`berth serve` with the documented rights and the manifests manifests; it runs until the context exits."""
+    api, found = KubernetesApi(control_plane.credentials()), identities(control_plane)
+    watcher, binder = (control_plane.kubeconfig(each) for each in (found.watcher, found.binder))
+    with counted_resources(control_plane), serve(control_plane, directory) as berth:
+        manifests = berth_scheduler_config(
+            f"--url={berth.url_prefix}", f"--second-scheduler={NAME}", "--http-timeout=29s"
+        )
+        apply_manifests(api, list(yaml.safe_load_all(manifests)))
+        yield Installation(api, control_plane.kubeconfig(), watcher, binder, berth.url_prefix, directory)
+
+
+def with_configuration(change: Change, *options: str) -> Callable[[Installation], AbstractContextManager[Options]]:
+    """Change the configuration in the cluster."""
+    return lambda installation: _configured(installation, change, options)
+
+
+@contextmanager
+def _configured(installation: Installation, change: Change, options: Options) -> Iterator[Options]:
+    text = installation.api.get(CONFIG_MAP)["data"]["config.yaml"]
+    document: dict[str, Any] = yaml.safe_load(text)
+    change(document)
+    installation.api.patch(CONFIG_MAP, {"data": {"config.yaml": yaml.safe_dump(document)}})
+    try:
+        yield options
+    finally:
+        installation.api.patch(CONFIG_MAP, {"data": {"config.yaml": text}})
+
+
+@contextmanager
+def _other_address(installation: Installation) -> Iterator[Options]:
+    with _configured(installation, extender(urlPrefix=OTHER_ADDRESS), (f"--url={installation.url_prefix}",)) as options:
+        yield options
+
+
+@contextmanager
+def _closed_port(installation: Installation) -> Iterator[Options]:
+    with _configured(installation, extender(urlPrefix=f"http://{HOST}:{free_port()}/scheduler"), ()) as options:
+        yield options
+
+
+@contextmanager
+def _untested_version(_: Installation) -> Iterator[Options]:
+    with patch.object(kubernetes_version, "TESTED", ("1.20", "1.21")):
+        yield ()
+
+
+@contextmanager
+def _wrong_clock(installation: Installation) -> Iterator[Options]:
+    with (
+        ahead(installation.url_prefix, 3600) as address,
+        _configured(installation, extender(urlPrefix=address), ()) as options,
+    ):
+        yield options
+
+
+@contextmanager
+def _without_right(installation: Installation, role: str, verb: str, resource: str) -> Iterator[Options]:
+    path = f"{ROLES}/{role}"
+    rules = installation.api.get(path)["rules"]
+    reduced = [
+        {**rule, "verbs": [each for each in rule["verbs"] if each != verb]} if resource in rule["resources"] else rule
+        for rule in rules
+    ]
+    installation.api.patch(path, {"rules": [rule for rule in reduced if rule["verbs"]]})
+    try:
+        yield ()
+    finally:
+        installation.api.patch(path, {"rules": rules})
+
+
+@contextmanager
+def _without_wake_object(installation: Installation) -> Iterator[Options]:
+    installation.api.delete(WAKE)
+    try:
+        yield ()
+    finally:
+        apply_manifests(
+            installation.api, [each for each in read_manifests(RBAC) if each["kind"] == "CSIStorageCapacity"]
+        )
+
+
+@contextmanager
+def _with_counted_resource(installation: Installation) -> Iterator[Options]:
+    yield (f"--config={installation.file('counting.yaml', COUNTED_CONFIGURATION)}",)
+
+
+@contextmanager
+def _gangs_without_bind(installation: Installation) -> Iterator[Options]:
+    config = installation.file("gangs.yaml", "gangs: {enabled: true}\n")
+    with _configured(installation, extender(bindVerb=None), (f"--config={config}",)) as options:
+        yield options
+
+
+@contextmanager
+def _server_on_dump(installation: Installation) -> Iterator[Options]:
+    directory = installation.directory / "on-dump"
+    directory.mkdir()
+    with (
+        BerthServe(EXAMPLE_CLUSTER, directory, is_dump=True) as other,
+        _configured(installation, extender(urlPrefix=other.url_prefix), ()) as options,
+    ):
+        yield options
+
+
+@contextmanager
+def _node_without_label(installation: Installation) -> Iterator[Options]:
+    installation.api.create("/api/v1/nodes", {"metadata": {"name": UNLABELLED}})
+    try:
+        yield ()
+    finally:
+        installation.api.delete(f"/api/v1/nodes/{UNLABELLED}")
+
+
+@contextmanager
+def _pod_of_misspelled_scheduler(installation: Installation) -> Iterator[Options]:
+    pods = "/api/v1/namespaces/default/pods"
+    spec = {"schedulerName": MISSPELLED, "containers": [{"name": "app", "image": "app"}]}
+    installation.api.create(pods, {"metadata": {"name": "waiting"}, "spec": spec})
+    try:
+        # Creation times are whole seconds.
+        with patch.object(pending_pods, "UNTRIED_SECONDS", -1.0):
+            yield ()
+    finally:
+        installation.api.delete(f"{pods}/waiting", {"gracePeriodSeconds": "0"})
+
+
+@contextmanager
+def _resource_that_berth_does_not_count(installation: Installation) -> Iterator[Options]:
+    """The scheduler and the document agree, but another document runs."""
+    resources = [{"name": "example.com/licence", "ignoredByScheduler": True}]
+    with (
+        _configured(installation, extender(managedResources=resources), ()),
+        _with_counted_resource(installation) as options,
+    ):
+        yield options
+
+
+@contextmanager
+def _invalid_kubeconfig(installation: Installation) -> Iterator[Options]:
+    yield (f"--watcher-kubeconfig={installation.file('not-a-kubeconfig', 'apiVersion: v1')}",)
+
+
+WARNING = Result.WARNING
+CONFIGURATIONS: tuple[Misconfiguration[Installation], ...] = (
+    Misconfiguration(
+        "unknown field",
+        {CheckName.SCHEDULER: ExpectedFinding("nodeCachCapable", "berth scheduler-config")},
+        with_configuration(extender(nodeCachCapable=True)),
+    ),
+    Misconfiguration(
+        "extender with another address",
+        {CheckName.EXTENDER: ExpectedFinding("has no extender that calls", "berth scheduler-config")},
+        _other_address,
+    ),
+    Misconfiguration(
+        "sample of the nodes",
+        {CheckName.PERCENTAGE_OF_NODES_TO_SCORE: ExpectedFinding("called for some of them", "100")},
+        with_configuration(document_fields(percentageOfNodesToScore=5)),
+    ),
+    Misconfiguration(
+        "lease of the default scheduler",
+        {CheckName.LEADER_ELECTION: ExpectedFinding("waits for it forever", "resourceName")},
+        with_configuration(document_fields(leaderElection={"leaderElect": True, "resourceName": "kube-scheduler"})),
+    ),
+    Misconfiguration(
+        "full mode",
+        {
+            CheckName.NODE_CACHE_CAPABLE: ExpectedFinding(
+                "whole Node objects are sent", "nodeCacheCapable: true", WARNING
+            )
+        },
+        with_configuration(extender(nodeCacheCapable=False)),
+    ),
+    Misconfiguration(
+        "weight 0",
+        {CheckName.WEIGHT: ExpectedFinding("does not start", "weight: 1")},
+        with_configuration(extender(weight=0)),
+    ),
+    Misconfiguration(
+        "prioritizeVerb with filter_onlyone",
+        {CheckName.FILTER_ONLYONE: ExpectedFinding("never called", "remove prioritizeVerb", WARNING)},
+        with_configuration(extender(filterVerb="filter_onlyone")),
+    ),
+    Misconfiguration(
+        "two extenders with bindVerb",
+        {CheckName.BIND_VERB: ExpectedFinding("2 extenders bind", "in one of them")},
+        with_configuration(add_extender(urlPrefix=OTHER_ADDRESS, bindVerb="bind")),
+    ),
+    Misconfiguration(
+        "ignorable extender",
+        {CheckName.IGNORABLE: ExpectedFinding("without its rules", "ignorable: false", WARNING)},
+        with_configuration(extender(ignorable=True, bindVerb=None)),
+    ),
+    Misconfiguration(
+        "counted resource that the scheduler does not ignore",
+        {
+            CheckName.MANAGED_RESOURCES: ExpectedFinding(
+                "not ignored by the scheduler", "berth scheduler-config", WARNING
+            ),
+            CheckName.CONFIGURATION: ExpectedFinding("differs in profile, managedResources", "berth serve --config"),
+        },
+        _with_counted_resource,
+    ),
+    Misconfiguration(
+        "resource that the scheduler ignores and the running Berth does not count",
+        {
+            CheckName.MANAGED_RESOURCES: ExpectedFinding("but not counted by Berth", "berth scheduler-config"),
+            CheckName.CONFIGURATION: ExpectedFinding("differs in profile, managedResources", "berth serve --config"),
+        },
+        _resource_that_berth_does_not_count,
+    ),
+    Misconfiguration(
+        "gangs that Berth does not bind",
+        {
+            CheckName.GANGS: ExpectedFinding("members of a gang are bound one by one", "berth scheduler-config"),
+            CheckName.CONFIGURATION: ExpectedFinding("differs in gangs", "berth serve --config"),
+        },
+        _gangs_without_bind,
+    ),
+    Misconfiguration(
+        "server on a dump",
+        {CheckName.SAME_CLUSTER: ExpectedFinding("Berth reads a dump", "--kubeconfig")},
+        _server_on_dump,
+    ),
+    Misconfiguration(
+        "no node passes the policy",
+        {CheckName.POLICY: ExpectedFinding("none of the 1 nodes passes", "label the nodes")},
+        _node_without_label,
+    ),
+    Misconfiguration(
+        "pending pod of a misspelled scheduler",
+        {CheckName.SCHEDULER_NAME: ExpectedFinding(f"no scheduler named {MISSPELLED}", f"did you mean {NAME}?")},
+        _pod_of_misspelled_scheduler,
+    ),
+    Misconfiguration(
+        "profile with a misspelled default name",
+        {CheckName.SCHEDULER_NAME: ExpectedFinding("looks like default-scheduler", "set schedulerName")},
+        with_configuration(
+            document_fields(
+                profiles=[{"schedulerName": "defualt-scheduler"}],
+                leaderElection={"leaderElect": True, "resourceName": "kube-scheduler"},
+            )
+        ),
+        effects=frozenset({CheckName.LEADER_ELECTION}),
+    ),
+    Misconfiguration(
+        "enableHTTPS with http URL",
+        {CheckName.URL_PREFIX: ExpectedFinding("nothing is encrypted", "https://")},
+        with_configuration(extender(enableHTTPS=True)),
+    ),
+    Misconfiguration(
+        "wrong prioritizeVerb",
+        {CheckName.PRIORITIZE_VERB: ExpectedFinding("kube-scheduler ignores this error", "prioritizeVerb: prioritize")},
+        with_configuration(extender(prioritizeVerb="priority")),
+    ),
+    Misconfiguration(
+        "wrong filterVerb",
+        {CheckName.FILTER_VERB: ExpectedFinding("404", "filterVerb: filter")},
+        with_configuration(extender(filterVerb="predicates")),
+    ),
+    Misconfiguration(
+        "wrong bindVerb",
+        {CheckName.BIND_VERB: ExpectedFinding("404", "bindVerb: bind")},
+        with_configuration(extender(bindVerb="binding")),
+    ),
+    Misconfiguration(
+        "wrong preemptVerb",
+        {CheckName.PREEMPT_VERB: ExpectedFinding("404", "preemptVerb: preempt")},
+        with_configuration(extender(preemptVerb="preemption")),
+    ),
+    Misconfiguration(
+        "closed port",
+        {CheckName.VERBS: ExpectedFinding("connection refused", "check whether")},
+        _closed_port,
+    ),
+    Misconfiguration(
+        "httpTimeout too short",
+        {CheckName.HTTP_TIMEOUT: ExpectedFinding("calls time out", "raise httpTimeout")},
+        with_configuration(extender(httpTimeout="1ms")),
+    ),
+    Misconfiguration(
+        "clock one hour ahead",
+        {CheckName.CLOCK: ExpectedFinding("ahead of this machine's", "time server")},
+        _wrong_clock,
+    ),
+    Misconfiguration(
+        "untested version of Kubernetes",
+        {CheckName.KUBERNETES_VERSION: ExpectedFinding("tested with 1.20, 1.21", "upgrade", Result.WARNING)},
+        _untested_version,
+    ),
+    Misconfiguration(
+        "invalid kubeconfig",
+        {CheckName.KUBECONFIG: ExpectedFinding("not-a-kubeconfig", "kubectl")},
+        _invalid_kubeconfig,
+    ),
+)
+"""Misconfigurations that doctor reports immediately."""
+
+RIGHTS: tuple[Misconfiguration[Installation], ...] = (
+    Misconfiguration(
+        "watcher lacks watch pods",
+        {CheckName.WATCHER_RIGHTS: ExpectedFinding("may not watch pods", "examples/rbac.yaml")},
+        lambda installation: _without_right(installation, "berth-watcher", "watch", "pods"),
+    ),
+    Misconfiguration(
+        "binder lacks create pods/binding",
+        {CheckName.BIND_RIGHTS: ExpectedFinding("may not create pods/binding", "examples/rbac.yaml")},
+        lambda installation: _without_right(installation, "berth-binder", "create", "pods/binding"),
+    ),
+    Misconfiguration(
+        "wake-up object is missing",
+        {CheckName.WAKE_UP: ExpectedFinding("only after minutes", "examples/rbac.yaml")},
+        _without_wake_object,
+    ),
+)
+"""Misconfigurations of RBAC, which the authorizer of the API server applies after a moment."""

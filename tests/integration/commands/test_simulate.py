@@ -1,0 +1,355 @@
+"""`berth simulate` from the command line."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from berth_cli.simulate.report import NO_PODS
+from tests.builders.nodes import PRIORITY
+
+from .simulating import places, run
+
+# The entry point of the `berth` command, in this interpreter.
+BERTH = [sys.executable, "-c", "from berth_cli.main import main; main(prog_name='berth')", "simulate"]
+
+RESERVED = "node(s) were reserved for pods that ask for their resources"
+
+
+def node(name: str, cpu: str = "2", labels: Mapping[str, str] | None = None) -> dict[str, object]:
+    return {
+        "kind": "Node",
+        "metadata": {"name": name, "labels": labels or {}},
+        "status": {"allocatable": {"cpu": cpu, "memory": "8Gi", "pods": "110"}},
+    }
+
+
+def pod(name: str, cpu: str = "1", **spec: object) -> dict[str, object]:
+    containers = [{"name": "c", "resources": {"requests": {"cpu": cpu}}}]
+    metadata = {"name": name, "namespace": "default", "uid": name}
+    return {"kind": "Pod", "metadata": metadata, "spec": {"containers": containers, **spec}}
+
+
+Write = Callable[..., str]
+
+
+@pytest.fixture
+def dump(tmp_path: Path) -> Write:
+    def write(*items: object, name: str = "dump.json") -> str:
+        path = tmp_path / name
+        path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+        return str(path)
+
+    return write
+
+
+# --------------------------------------------------------------------------------------------------------- what it says
+def test_table_prints_one_line_per_pod_and_summary(dump: Write) -> None:
+    done = run("--cluster", dump(node("a"), pod("small"), pod("large", "3", priority=5)))
+    assert done.exit_code == 1
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == [
+        "NAMESPACE  POD    PRIORITY  NODE    MESSAGE",
+        "default    large  5         <none>  0/1 nodes are available: 1 Insufficient cpu.",
+        "default    small  0         a",
+        "",
+        "1 of 2 pods placed",
+    ]
+
+
+def test_exits_with_0_if_no_pod_is_pending(dump: Write) -> None:
+    assert run("--cluster", dump(node("a"), pod("small"))).exit_code == 0
+    done = run("--cluster", dump(node("a"), pod("there", nodeName="a")))
+    assert (done.exit_code, done.stdout) == (0, f"{NO_PODS}\n")
+
+
+@pytest.mark.parametrize(
+    ("waiting", "lines"),
+    [
+        pytest.param(
+            {"schedulerName": "berth"},
+            [
+                "no pods to place: give --scheduler-name berth",
+                "left out: 1 of another scheduler",
+                "other schedulers: berth (see --scheduler-name)",
+            ],
+            id="of another scheduler",
+        ),
+        pytest.param(
+            {"schedulingGates": [{"name": "quota"}]},
+            ["no pods to place: every pod without a node is left out", "left out: 1 gated"],
+            id="gated",
+        ),
+    ],
+)
+def test_says_why_no_pod_is_placed(dump: Write, waiting: dict[str, object], lines: list[str]) -> None:
+    assert run("--cluster", dump(node("a"), pod("small", "1", **waiting))).stdout.splitlines() == lines
+
+
+def test_json_has_pods_and_nodes_of_pending_pods(dump: Write) -> None:
+    done = run("--cluster", dump(node("a"), pod("small"), pod("large", "3")), "-o", "json")
+    assert done.exit_code == 1
+    rejected = {
+        "status": "UnschedulableAndUnresolvable",
+        "plugin": "NodeResourcesFit",
+        "reasons": ["Insufficient cpu"],
+        "reasonCodes": ["InsufficientResource"],
+    }
+    assert json.loads(done.stdout) == {
+        "pods": [
+            {
+                "namespace": "default",
+                "name": "large",
+                "priority": 0,
+                "node": None,
+                "message": "0/1 nodes are available: 1 Insufficient cpu.",
+                "nodes": {"a": rejected},
+            },
+            {"namespace": "default", "name": "small", "priority": 0, "node": "a", "message": None},
+        ],
+        "summary": {"placed": 1, "pending": 1, "evicted": 0, "skipped": {}, "otherSchedulers": [], "unreadable": {}},
+    }
+
+
+def test_explain_prints_total_or_reason_of_each_node(dump: Write) -> None:
+    done = run("--cluster", dump(node("a", "1"), node("b"), node("c", "4"), pod("p", "2"), pod("q", "9")), "--explain")
+    lines = done.stdout.splitlines()
+    assert lines[0] == "default/p: c"
+    assert [line.split()[:2] for line in lines[1:3]] == [["c", "total"], ["b", "total"]]
+    assert " = TaintToleration 300 + " in lines[1]
+    assert lines[1].endswith(" + Berth 0")
+    assert lines[3].split(maxsplit=2) == ["a", "NodeResourcesFit", "Insufficient cpu"]
+    assert lines[5] == "default/q: 0/3 nodes are available: 3 Insufficient cpu."
+
+
+def test_explain_adds_totals_to_json(dump: Write) -> None:
+    done = run("--cluster", dump(node("a", "1"), node("b"), node("c"), pod("p", "2")), "--explain", "-o", "json")
+    [found] = json.loads(done.stdout)["pods"]
+    assert found["nodes"]["b"]["status"] == "Success"
+    assert found["nodes"]["b"]["total"] == found["nodes"]["c"]["total"]
+    assert sum(found["nodes"]["b"]["scores"].values()) == found["nodes"]["b"]["total"]
+    assert found["nodes"]["a"]["plugin"] == "NodeResourcesFit"
+
+
+def test_prints_no_progress_bar_in_pipe(dump: Write) -> None:
+    done = subprocess.run([*BERTH, "--cluster", dump(node("a"), pod("p"))], capture_output=True, check=True)
+    assert done.stderr == b""
+
+
+# -------------------------------------------------------------------------------------------------------- what it reads
+
+
+def preempting(dump: Write) -> str:
+    """Two full nodes, and on the one with the less important pod a budget."""
+    db = pod("db", "2", nodeName="a", priority=1)
+    budget = {
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "db", "namespace": "default"},
+        "spec": {"selector": {"matchLabels": {"app": "db"}}},
+        "status": {"disruptionsAllowed": 0},
+    }
+    return dump(
+        *(node("a"), {**db, "metadata": {**db["metadata"], "labels": {"app": "db"}}}, budget),  # type: ignore[dict-item]
+        *(node("b"), pod("batch", "2", nodeName="b", priority=5)),
+        *(pod("first", "2", priority=100), pod("second", "2", priority=90)),
+    )
+
+
+def test_table_prints_evictions(dump: Write) -> None:
+    done = run("--cluster", preempting(dump))
+    assert (done.exit_code, done.stdout.splitlines()[1:]) == (
+        0,
+        [
+            "default    first   100       b     evicts default/batch; other nodes: "
+            "1 more victims there violate a PodDisruptionBudget",
+            "default    second  90        a     evicts default/db (violates default/db); other nodes: "
+            "1 too little room even without all pods of lower priority",
+            "",
+            "2 of 2 pods placed",
+            "evicted: 2",
+        ],
+    )
+
+
+def test_explain_prints_each_victim_and_other_node(dump: Write) -> None:
+    lines = run("--cluster", preempting(dump), "--explain").stdout.splitlines()
+    assert lines[:6] == [
+        "default/first: b",
+        "  b                    only candidate",
+        "  a  NodeResourcesFit  Insufficient cpu",
+        "  evicted  default/batch  priority 5",
+        "  not on   a              more victims there violate a PodDisruptionBudget (default/db)",
+        "",
+    ]
+    assert "  evicted  default/db  priority 1, violates default/db" in lines
+
+
+def test_json_has_evictions(dump: Write) -> None:
+    done = json.loads(run("--cluster", preempting(dump), "-o", "json").stdout)
+    assert done["summary"]["evicted"] == 2
+    first, second = (each["preemption"] for each in done["pods"])
+    batch = {"namespace": "default", "name": "batch", "uid": "batch", "priority": 5, "violates": []}
+    assert first == {
+        "node": "b",
+        "victims": [batch],
+        "numPDBViolations": 0,
+        "otherNodes": {
+            "a": {
+                "reason": "more victims there violate a PodDisruptionBudget",
+                "victims": ["default/db"],
+                "numPDBViolations": 1,
+            }
+        },
+    }
+    assert [victim["violates"] for victim in second["victims"]] == [["default/db"]]
+    assert second["otherNodes"] == {"b": {"reason": "too little room even without all pods of lower priority"}}
+
+
+def test_json_has_reason_against_preemption(dump: Write) -> None:
+    never = pod("p", "2", priority=1, preemptionPolicy="Never")
+    [found] = json.loads(run("--cluster", dump(node("a"), pod("q", nodeName="a"), never), "-o", "json").stdout)["pods"]
+    assert found["preemption"] == {"reason": "not eligible due to preemptionPolicy=Never."}
+
+
+@pytest.mark.parametrize("explain", [False, True])
+def test_counts_capacity_and_requests_in_annotations(dump: Write, tmp_path: Path, explain: bool) -> None:
+    config = tmp_path / "berth.yaml"
+    config.write_text(
+        "profile: managed-resources\n"
+        "managedResources:\n"
+        "  - {name: example.com/seat, capacity: {nodeAnnotation: seats}, requests: {podAnnotation: seats}}\n"
+    )
+    nodes = [node("n1"), node("n2")]
+    nodes[0]["metadata"] = {"name": "n1", "annotations": {"seats": "3"}}
+    waiting = [pod(name) for name in ("p1", "p2")]
+    for each in waiting:
+        each["metadata"] = {"name": each["metadata"]["name"], "annotations": {"seats": "2"}}  # type: ignore[index]
+    options = ["--explain"] if explain else []
+    assert places("--cluster", dump(*nodes, *waiting), "--config", str(config), *options) == {"p1": "n1", "p2": None}
+
+
+def test_reads_dump_from_standard_input() -> None:
+    text = yaml.dump({"apiVersion": "v1", "kind": "List", "items": [node("a"), pod("p")]})
+    done = subprocess.run([*BERTH, "--cluster", "-"], input=text, capture_output=True, text=True, check=True)
+    assert "default    p    0         a" in done.stdout
+
+
+def test_manifest_gets_api_server_defaults(dump: Write) -> None:
+    high = {"kind": "PriorityClass", "metadata": {"name": "high"}, "value": 1000}
+    there = pod("there", "1", nodeName="a", priority=1000)
+    cluster = dump(node("a"), there, pod("pending"), high)
+    limits = [{"name": "c", "resources": {"limits": {"cpu": "2"}}}]
+    asked = {"kind": "Pod", "metadata": {"name": "p"}, "spec": {"priorityClassName": "high", "containers": limits}}
+    done = run("--cluster", cluster, "--pod", dump(asked, name="pod.json"), "-o", "json")
+    [found] = json.loads(done.stdout)["pods"]
+    assert (found["name"], found["priority"], found["node"]) == ("p", 1000, None)
+
+
+def test_running_pod_given_as_manifest_is_placed_again(dump: Write) -> None:
+    there = pod("p", "2", nodeName="a")
+    assert places("--cluster", dump(node("a"), there), "--pod", dump(there, name="pod.json")) == {"p": "a"}
+
+
+def test_places_pods_of_selected_schedulers(dump: Write) -> None:
+    cluster = dump(node("a"), pod("ours"), pod("theirs", schedulerName="volcano"), pod("berths", schedulerName="berth"))
+    assert places("--cluster", cluster) == {"ours": "a"}
+    assert places("--cluster", cluster, "--scheduler-name", "berth") == {"berths": "a"}
+    done = run("--cluster", cluster)
+    assert done.stdout.splitlines()[-2:] == [
+        "left out: 2 of another scheduler",
+        "other schedulers: berth, volcano (see --scheduler-name)",
+    ]
+
+
+def test_places_pods_of_schedulers_in_document(dump: Write, tmp_path: Path) -> None:
+    config = tmp_path / "berth.yaml"
+    config.write_text("profile: full\nprofiles: {berth: label-priority}\n")
+    cluster = dump(node("a", labels={PRIORITY: "10"}), node("b"), pod("ours"), pod("berths", schedulerName="berth"))
+    assert places("--cluster", cluster, "--config", str(config)) == {"berths": "a", "ours": "b"}
+
+
+def test_profile_and_weight_apply_as_extender(dump: Write) -> None:
+    cluster = dump(
+        node("a", "2", {PRIORITY: "3"}), node("b", "64", {PRIORITY: "1"}), node("c", "64"), pod("p", "1900m")
+    )
+    assert places("--cluster", cluster, "--profile", "label-priority") == {"p": "b"}
+    assert places("--cluster", cluster, "--profile", "label-priority", "--weight", "50") == {"p": "a"}
+
+
+def test_skips_and_reports_unreadable_objects(dump: Write) -> None:
+    odd: dict[str, Any] = pod("odd")
+    odd["spec"]["containers"] = "none"
+    done = run("--cluster", dump(node("a"), pod("p"), odd))
+    assert done.stdout.splitlines()[-1] == "left out: 1 unreadable (Pod.spec.containers is not a list)"
+
+
+# --------------------------------------------------------------------------------------------- what it cannot work with
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        pytest.param([], "give --cluster FILE", id="no cluster"),
+        pytest.param(["--cluster", "absent.yaml"], "absent.yaml: No such file or directory", id="no file"),
+        pytest.param(["--cluster", "-", "--pod", "-"], "only one file can come from standard input", id="two pipes"),
+        pytest.param(["--cluster", "-", "--pod", "x", "--all-pending"], "exclude each other", id="both kinds of pods"),
+        pytest.param(["--cluster", "-", "--profile", "x"], "profile: Input should be 'label-priority'", id="a profile"),
+        pytest.param(["--cluster", "-", "--config", "absent.yaml"], "absent.yaml: No such file", id="no document"),
+        pytest.param(["--cluster", "-", "--weight", "0"], "0 is not in the range", id="a weight that counts nothing"),
+        pytest.param(["--cluster", "-", "-o", "xml"], "'xml' is not one of", id="a form that there is not"),
+        pytest.param(["--cluster", "-"], "standard input is neither JSON nor YAML as kubectl prints it", id="no dump"),
+    ],
+)
+def test_bad_input_is_one_line_with_status_2(arguments: list[str], message: str) -> None:
+    done = run(*arguments, stdin="items: [")
+    lines = [line for line in done.stderr.splitlines() if line and not line.startswith(("Usage:", "Try "))]
+    assert (done.exit_code, done.stdout, len(lines)) == (2, "", 1)
+    assert message in lines[0]
+
+
+def test_dump_without_nodes_error_names_kubectl_command(dump: Write) -> None:
+    done = run("--cluster", dump(pod("p")))
+    assert done.exit_code == 2
+    assert "has no nodes; make a dump with: kubectl get nodes,pods -A -o json > FILE" in done.stderr
+
+
+def test_jsonl_answers_each_line() -> None:
+    case = {"objects": [node("a"), node("b", "1")], "pod": pod("p", "2")}
+    done = run("--jsonl", stdin=f"{json.dumps(case)}\nno case\n")
+    assert done.exit_code == 0
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert {name: verdict["code"] for name, verdict in answers[0]["verdicts"].items()} == {
+        "a": "Success",
+        "b": "UnschedulableAndUnresolvable",
+    }
+    assert answers[1]["error"].startswith("the line is not JSON")
+
+
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """It works in children, too, where a shell that runs the tests in the background has switched it off for all."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c")
+def test_ctrl_c_prints_stopped_only(dump: Write) -> None:
+    many = {"kind": "Deployment", "metadata": {"name": "web"}, "spec": {"replicas": 20_000, "template": {"spec": {}}}}
+    process = subprocess.Popen(
+        [*BERTH, "--cluster", dump(node("a")), "--pod", dump(many, name="pods.json"), "-o", "json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == '{"pods": [\n'
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (130, "stopped\n")

@@ -1,0 +1,160 @@
+"""`berth simulate` with changes and expectations, from the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.unit.cli.simulate.what_if.objects import Object, deployed, node, pod
+
+from .simulating import run
+
+Write = Callable[..., str]
+
+
+@pytest.fixture
+def dump(tmp_path: Path) -> Write:
+    def write(*items: Object) -> str:
+        path = tmp_path / "dump.json"
+        path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+        return str(path)
+
+    return write
+
+
+def two_nodes() -> list[Object]:
+    """Both with a pod of a Deployment that takes half; the second with one that fills it."""
+    return [
+        node("a"),
+        node("b"),
+        *(deployed("web-5d-1", "a", cpu="2"), deployed("web-5d-2", "b", cpu="2")),
+        deployed("api-5d-1", "b", of="api", cpu="2"),
+    ]
+
+
+def test_shows_each_pod_and_the_figures_before_and_after(dump: Write) -> None:
+    done = run("--cluster", dump(*two_nodes()), "--drain", "b")
+    assert done.stdout.splitlines() == [
+        "NAMESPACE  POD       PRIORITY  BEFORE  AFTER   MESSAGE",
+        "default    api-5d-1  0         b       a",
+        "default    web-5d-2  0         b       <none>  0/2 nodes are available: 1 Insufficient cpu, "
+        "1 node(s) were unschedulable.",
+        "",
+        "                   BEFORE  AFTER",
+        "schedulable nodes  2       1",
+        "of these unused    0       0",
+        "pods on nodes      3       2",
+        "pods pending       0       1",
+        "pods evicted       0       0",
+        "cpu requested      75 %    100 %",
+        "memory requested   0 %     0 %",
+    ]
+    assert done.exit_code == 1
+
+
+def test_several_changes_together_give_room_again(dump: Write) -> None:
+    cluster = dump(*two_nodes())
+    changes = ("--drain", "b", "--add-nodes", "1", "--like", "b", "--scale", "deploy/api=2", "-o", "json")
+    done = run("--cluster", cluster, *changes)
+    assert done.exit_code == 0
+    assert {each["name"]: (each["effect"], each["after"]["node"]) for each in json.loads(done.stdout)["pods"]} == {
+        "api-5d-1": ("moved", "b-new-1"),
+        "api-new-1": ("created", "a"),
+        "web-5d-2": ("moved", "b-new-1"),
+    }
+
+
+def test_json_has_effects_places_rules_and_loads(dump: Write) -> None:
+    done = run("--cluster", dump(*two_nodes()), "--drain", "b", "-o", "json")
+    found = json.loads(done.stdout)
+    assert [(each["name"], each["effect"]) for each in found["pods"]] == [
+        ("api-5d-1", "moved"),
+        ("web-5d-2", "newly-pending"),
+    ]
+    assert found["pods"][1]["before"] == {"state": "node", "node": "b"}
+    assert found["pods"][1]["after"]["rules"] == [
+        {"plugin": "NodeResourcesFit", "reason": "Insufficient cpu", "nodes": 1},
+        {"plugin": "NodeUnschedulable", "reason": "node(s) were unschedulable", "nodes": 1},
+    ]
+    assert found["nodes"][0] == {
+        "node": "b",
+        "before": {"cpu": 100, "memory": 0},
+        "after": {"cpu": 0, "memory": 0},
+    }
+    assert found["summary"]["after"]["podsPending"] == 1
+    assert found["summary"]["effects"]["moved"] == 1
+    assert yaml.safe_load(run("--cluster", dump(*two_nodes()), "--drain", "b", "-o", "yaml").stdout) == found
+
+
+def test_places_evicted_pods_beside_those_of_a_manifest(dump: Write, tmp_path: Path) -> None:
+    manifest = tmp_path / "pod.yaml"
+    manifest.write_text(yaml.safe_dump(pod("given")))
+    cluster = dump(*two_nodes(), pod("waiting"))
+    done = run("--cluster", cluster, "--pod", str(manifest), "--drain", "a", "-o", "json")
+    assert {each["name"] for each in json.loads(done.stdout)["pods"]} == {"given", "web-5d-1"}
+
+
+def test_places_an_evicted_pod_of_another_scheduler(dump: Write) -> None:
+    batch = deployed("web-5d-1", "a", schedulerName="batch")
+    done = run("--cluster", dump(node("a"), node("b"), batch), "--drain", "a", "-o", "json")
+    assert [each["after"]["node"] for each in json.loads(done.stdout)["pods"]] == ["b"]
+
+
+def test_names_budgets_that_a_drain_waits_for(dump: Write) -> None:
+    budget = {
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"selector": {"matchLabels": {"app": "web"}}},
+        "status": {"disruptionsAllowed": 0},
+    }
+    done = run("--cluster", dump(*two_nodes(), budget), "--drain", "a")
+    note = "kubectl drain waits: PodDisruptionBudget default/web does not allow 1 of the evictions now"
+    assert done.stdout.splitlines()[-1] == note
+
+
+# --------------------------------------------------------------------------------------------------------- exit status
+@pytest.mark.parametrize(
+    ("options", "status", "says"),
+    [
+        pytest.param(("--expect", "pending<=1"), 0, "", id="holds although a pod is pending"),
+        pytest.param(("--expect", "pending=0"), 1, "expected pending=0, found 1", id="does not hold"),
+        pytest.param(("--expect", "newly-pending=1", "--expect", "moved=1"), 0, "", id="all hold"),
+        pytest.param(
+            ("--expect", "moved=1", "--expect", "evicted>0"), 1, "expected evicted>0, found 0", id="one fails"
+        ),
+    ],
+)
+def test_exit_status_follows_expectations(dump: Write, options: tuple[str, ...], status: int, says: str) -> None:
+    done = run("--cluster", dump(*two_nodes()), "--drain", "b", *options)
+    assert (done.exit_code, "expected" in done.stderr) == (status, bool(says))
+    assert says in done.stderr
+
+
+def test_expectations_work_without_a_change(dump: Write) -> None:
+    cluster = dump(node("a"), pod("large", cpu="9"))
+    assert run("--cluster", cluster).exit_code == 1
+    assert run("--cluster", cluster, "--expect", "pending<=1").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        pytest.param(("--drain", "c"), "the dump has no node c", id="unknown node"),
+        pytest.param(("--add-nodes", "3"), "--add-nodes N and --like NODE belong together", id="a count alone"),
+        pytest.param(("--scale", "web=3"), "such as deployment/web=50", id="no kind"),
+        pytest.param(
+            ("--scale", "sts/web=3"), "neither pods nor the pod template of statefulset/web", id="no such one"
+        ),
+        pytest.param(("--expect", "moved=0"), "moved needs a change to compare with", id="nothing to compare with"),
+        pytest.param(("--expect", "pods=0"), "FIGURE is one of placed, pending, evicted", id="unknown figure"),
+        pytest.param(("--drain", "a", "--explain"), "--explain shows one run", id="explain with a change"),
+    ],
+)
+def test_bad_input_is_one_line_and_status_2(dump: Write, options: tuple[str, ...], message: str) -> None:
+    done = run("--cluster", dump(*two_nodes()), *options)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert message in done.stderr

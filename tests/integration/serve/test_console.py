@@ -1,0 +1,144 @@
+"""`berth console` and `berth serve --console` in processes of their own, asked as a browser asks."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.client import HTTPConnection
+from pathlib import Path
+
+import orjson
+import pytest
+
+from tests.builders.event_fixtures import EVENTS
+from tests.builders.http_calls import Caller, Response
+
+from .serving import environment, eventually
+
+BERTH = [sys.executable, "-c", "from berth_cli.main import main; main(prog_name='berth')"]
+ADDRESS = re.compile(r"console: http://127\.0\.0\.1:(\d+)/#token=(\S+) \(opens once, in one browser\)")
+
+
+@dataclass
+class Console:
+    """A process, and what it printed."""
+
+    process: subprocess.Popen[str]
+    port: int
+    token: str
+
+    def ask(self, path: str, method: str = "GET", headers: Mapping[str, str] | None = None) -> Response:
+        caller = Caller(self.port)
+        try:
+            return caller.request(method, path, None, headers)
+        finally:
+            caller.close()
+
+    def session(self) -> Mapping[str, str]:
+        """The header of a session."""
+        headers = {"Authorization": f"Bearer {self.token}", "Origin": f"http://127.0.0.1:{self.port}"}
+        return {"Authorization": f"Bearer {self.ask('/session', 'POST', headers).json['session']}"}
+
+
+@contextmanager
+def running(*arguments: str) -> Iterator[Console]:
+    process = subprocess.Popen([*BERTH, *arguments], env=environment(), stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    try:
+        found = None
+        while found is None:
+            line = process.stdout.readline()
+            assert line, "it ended"
+            found = ADDRESS.match(line)
+        yield Console(process, int(found[1]), found[2])
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture(scope="module")
+def dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("console") / "cluster.yaml"
+    path.write_bytes((EVENTS / "cluster.yaml").read_bytes())
+    return path
+
+
+@pytest.fixture(scope="module")
+def console(dump: Path) -> Iterator[Console]:
+    with running("console", "--cluster", str(dump), "--port", "0") as found:
+        yield found
+
+
+def test_page_and_data_of_a_dump(console: Console, dump: Path) -> None:
+    assert b"<title>Berth console</title>" in console.ask("/").content
+    assert console.ask("/api/nodes").status == 401
+    session = console.session()
+    eventually(lambda: console.ask("/api/nodes", headers=session).status == 200, 20)
+    content = console.ask("/api/nodes", headers=session).json
+    assert content["source"] == {"kind": "dump", "name": str(dump)}
+    assert sorted(content["nodes"]["name"]) == ["n10", "n20", "plain", "worded"]
+    assert console.process.stdout is not None
+    assert ADDRESS.match(next(line for line in console.process.stdout if "console:" in line))
+
+
+def test_every_module_of_the_page_is_served(console: Console) -> None:
+    """From the page's first file on, whatever is imported."""
+    seen, waiting = set(), ["/main.js"]
+    while waiting:
+        path = waiting.pop()
+        if path in seen:
+            continue
+        seen.add(path)
+        found = console.ask(path)
+        assert (path, found.status, found.headers["content-type"]) == (path, 200, "text/javascript; charset=utf-8")
+        folder = Path(path).parent
+        for name in re.findall(r"from '(\.[^']+)'", found.content.decode()):
+            waiting.append("/" + str((folder / name).resolve().relative_to("/")))
+    assert len(seen) > 10
+
+
+def test_request_with_a_body_ends_its_connection(console: Console) -> None:
+    connection = HTTPConnection("127.0.0.1", console.port, timeout=10)
+    connection.request("POST", "/session", b"x" * 100, {"Origin": f"http://127.0.0.1:{console.port}"})
+    answer = connection.getresponse()
+    assert (answer.status, answer.getheader("Connection")) == (413, "close")
+    connection.close()
+
+
+def test_changed_dump_comes_as_an_event_and_ctrl_c_ends_the_stream(tmp_path: Path) -> None:
+    dump = tmp_path / "cluster.yaml"
+    text = (EVENTS / "cluster.yaml").read_text()
+    dump.write_text(text)
+    with running("console", "--cluster", str(dump), "--port", "0") as console:
+        session = console.session()
+        eventually(lambda: console.ask("/api/nodes", headers=session).status == 200, 20)
+        connection = HTTPConnection("127.0.0.1", console.port, timeout=20)
+        connection.request("GET", "/api/changes?since=1", headers=dict(session))
+        stream = connection.getresponse()
+        assert stream.getheader("Content-Type") == "text/event-stream"
+        assert stream.readline() == b"event: condition\n"
+        dump.write_text(text.replace("hostname: plain", "hostname: changed"))
+        while stream.readline() != b"event: change\n":
+            pass
+        change = orjson.loads(stream.readline().removeprefix(b"data: "))
+        assert (change["sequence"], change["nodes"]["changed"]["name"]) == (2, ["plain"])
+        console.process.send_signal(signal.SIGINT)
+        stream.read()
+        assert console.process.wait(10) == 0
+
+
+def test_serve_shows_what_its_verbs_decide_on(dump: Path) -> None:
+    arguments = ("serve", "--cluster", str(dump), "--port", "0", "--console", "--console-port", "0")
+    with running(*arguments) as console:
+        session = console.session()
+        eventually(lambda: console.ask("/api/nodes", headers=session).status == 200, 20)
+        content = console.ask("/api/nodes", headers=session).json
+        assert content["source"]["kind"] == "node-cache"
+        assert len(content["nodes"]["name"]) == 4
+        console.process.send_signal(signal.SIGINT)
+        assert console.process.wait(20) == 0

@@ -1,0 +1,291 @@
+"""Mutual TLS on this machine, with certificates of `berth certificates`: who gets through, and who does not."""
+
+from __future__ import annotations
+
+import os
+import ssl
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from http.client import HTTPSConnection
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from berth.authentication.authorizer import MAX_AGE_SECONDS
+from berth.extender.filter import answer_filter, failed
+from berth.lease.clock import SystemClock
+from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth_cli.certificates.directory import CertificateDirectory
+from berth_cli.certificates.record import IssuedCertificate
+from berth_cli.main import main
+from berth_cli.serve import local_stack, server
+from berth_cli.serve.gateway import Gateway
+from berth_cli.serve.tls import TLS, InvalidTLSFiles
+from tests.builders.certificates import self_signed
+from tests.builders.http_calls import Response
+from tests.builders.nodes import labelled
+from tests.builders.requests import body_of, cache_mode
+from tests.fakes.log_lines import LogLines
+from tests.fakes.verbs import Verbs
+
+DAY = timedelta(days=1)
+DUMP = Path(__file__).resolve().parents[3] / "events" / "cluster.yaml"
+REQUEST = body_of(cache_mode(["n10"]))
+# A client may get to hear of it, or find the connection closed while it is still sending.
+REFUSED = (ssl.SSLError, ConnectionError)
+
+
+class AheadClock(SystemClock):
+    """The clock of gateway and function."""
+
+    def __init__(self) -> None:
+        self.ahead = 0.0
+
+    def wall(self) -> float:
+        return super().wall() + self.ahead
+
+
+@dataclass(frozen=True)
+class Client:
+    """Certificate and key, in PEM."""
+
+    certificate: Path
+    key: Path
+
+
+@dataclass(frozen=True)
+class Served:
+    """A server on loopback, and the directory of its clients' certificates."""
+
+    port: int
+    server_certificate: Path
+    directory: CertificateDirectory
+    clock: AheadClock
+
+    def issue(
+        self, name: str, *, at: datetime | None = None, lifetime: timedelta = DAY
+    ) -> tuple[IssuedCertificate, Client]:
+        issued = self.directory.issue(name, at or datetime.now(UTC), lifetime)
+        return issued, self.client(issued)
+
+    def client(self, issued: IssuedCertificate) -> Client:
+        return Client(*self.directory.files(issued))
+
+    def connect(self, client: Client | None) -> HTTPSConnection:
+        context = ssl.create_default_context(cafile=str(self.server_certificate))
+        context.verify_flags &= ~ssl.VERIFY_X509_STRICT  # the server of the test is no strict authority
+        if client is not None:
+            context.load_cert_chain(client.certificate, client.key)
+        return HTTPSConnection("127.0.0.1", self.port, timeout=10, context=context)
+
+    def post(self, client: Client | None) -> Response:
+        connection = self.connect(client)
+        try:
+            return ask(connection)
+        finally:
+            connection.close()
+
+    def forget(self) -> None:
+        """What the function remembers of the allow-list is old."""
+        self.clock.ahead += MAX_AGE_SECONDS
+
+
+def ask(connection: HTTPSConnection) -> Response:
+    connection.request("POST", "/scheduler/filter", REQUEST, {"Content-Type": "application/json"})
+    response = connection.getresponse()
+    return Response(response.status, dict(response.getheaders()), response.read())
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Served]:
+    certificate, key = self_signed(tmp_path, "server")
+    directory, clock = CertificateDirectory(tmp_path / "certificates"), AheadClock()
+    directory.create("my-cluster", datetime.now(UTC) - 30 * DAY, 365 * DAY)
+    settings = EndpointSettings.from_environ(
+        {"BERTH_AUTHENTICATION": "mtls", "BERTH_ALLOW_LIST": str(directory.allow_list_file)}
+    )
+    answer = partial(answer_filter, cache=Verbs([labelled("n10", "10")]).cache)
+    endpoint = VerbEndpoint("filter", settings, answer, failed, clock=clock)
+    gateway = Gateway({"POST /scheduler/filter": lambda event, _: endpoint.handle(event)}, wall=clock.wall)
+    listener = server.listen("127.0.0.1", 0)
+    with server.serve_in_thread(gateway, listener, TLS(certificate, key, directory.authority_file).context()):
+        yield Served(listener.getsockname()[1], certificate, directory, clock)
+
+
+def test_accepts_certificate_on_allow_list(served: Served) -> None:
+    _, client = served.issue("scheduler")
+    response = served.post(client)
+    assert (response.status, response.json["NodeNames"]) == (200, ["n10"])
+
+
+def test_rejects_connection_without_certificate(served: Served, log_lines: LogLines) -> None:
+    with pytest.raises(REFUSED):
+        served.post(None)
+    assert log_lines.all() == []
+
+
+def test_rejects_certificate_of_other_authority(served: Served, tmp_path: Path, log_lines: LogLines) -> None:
+    """Whatever its name, and though its serial may be anything."""
+    other = CertificateDirectory(tmp_path / "other")
+    other.create("my-cluster", datetime.now(UTC), 365 * DAY)
+    issued = other.issue("scheduler", datetime.now(UTC), DAY)
+    with pytest.raises(REFUSED):
+        served.post(Client(*other.files(issued)))
+    assert log_lines.all() == []
+
+
+def test_rejects_self_signed_certificate(served: Served, tmp_path: Path) -> None:
+    with pytest.raises(REFUSED):
+        served.post(Client(*self_signed(tmp_path, "scheduler")))
+
+
+def test_rejects_expired_certificate(served: Served, log_lines: LogLines) -> None:
+    _, client = served.issue("scheduler", at=datetime.now(UTC) - 2 * DAY)
+    with pytest.raises(REFUSED):
+        served.post(client)
+    assert log_lines.all() == []
+
+
+def test_rejects_certificate_before_validity(served: Served) -> None:
+    _, client = served.issue("scheduler", at=datetime.now(UTC) + DAY)
+    with pytest.raises(REFUSED):
+        served.post(client)
+
+
+def test_rejects_certificate_of_authority_itself(served: Served) -> None:
+    """It is trusted, and it is not for clients."""
+    with pytest.raises(REFUSED):
+        served.post(Client(served.directory.authority_file, served.directory.authority_key_file))
+
+
+def test_revoked_certificate_is_403(served: Served, log_lines: LogLines) -> None:
+    issued, client = served.issue("scheduler")
+    assert served.post(client).status == 200
+    served.directory.revoke("scheduler", datetime.now(UTC))
+    served.forget()
+    response = served.post(client)
+    assert (response.status, response.json) == (403, {"message": "Forbidden"})
+    assert [(line["verb"], line["outcome"]) for line in log_lines.all()] == [
+        ("filter", "feasible"),
+        ("authorizer", "denied-not-listed"),
+    ]
+    allowed, denied = log_lines.all()
+    assert issued.serial in allowed["caller"]
+    assert issued.serial in denied["detail"]
+
+
+def test_revocation_applies_to_open_connections(served: Served) -> None:
+    _, client = served.issue("scheduler")
+    connection = served.connect(client)
+    assert ask(connection).status == 200
+    served.directory.revoke("scheduler", datetime.now(UTC))
+    served.forget()
+    assert ask(connection).status == 403
+    connection.close()
+
+
+def test_expiry_applies_to_open_connections(served: Served) -> None:
+    _, client = served.issue("scheduler")
+    connection = served.connect(client)
+    assert ask(connection).status == 200
+    served.clock.ahead += DAY.total_seconds()
+    assert ask(connection).status == 403
+    connection.close()
+
+
+def test_rotation_accepts_both_certificates_during_overlap(served: Served) -> None:
+    _, before = served.issue("scheduler", lifetime=30 * DAY)
+    after = served.client(served.directory.rotate("scheduler", datetime.now(UTC), 30 * DAY, 7 * DAY))
+    assert (served.post(before).status, served.post(after).status) == (200, 200)
+    served.clock.ahead += (7 * DAY).total_seconds() + 1
+    assert (served.post(before).status, served.post(after).status) == (403, 200)
+
+
+def test_accepts_new_certificate_at_once(served: Served) -> None:
+    _, first = served.issue("scheduler")
+    assert served.post(first).status == 200
+    served.clock.ahead += MAX_AGE_SECONDS / 2
+    _, second = served.issue("second-scheduler")
+    assert served.post(second).status == 200
+
+
+def test_rejects_all_without_allow_list(served: Served, log_lines: LogLines) -> None:
+    _, client = served.issue("scheduler")
+    served.directory.allow_list_file.unlink()
+    assert served.post(client).status == 403
+    [line] = log_lines.all()
+    assert line["outcome"] == "failure-record-unavailable"
+
+
+def test_connection_survives_denial(served: Served) -> None:
+    _, client = served.issue("scheduler")
+    served.directory.revoke("scheduler", datetime.now(UTC))
+    connection = served.connect(client)
+    assert [ask(connection).status for _ in range(3)] == [403, 403, 403]
+    connection.close()
+
+
+def test_every_route_checks_the_certificate(served: Served, stack: object) -> None:
+    before = os.environ.copy()
+    try:
+        own = local_stack.start(
+            BerthConfiguration(), local_stack.dump_environment(DUMP), allow_list=served.directory.allow_list_file
+        )
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+    _, client = served.issue("scheduler")
+    served.directory.revoke("scheduler", datetime.now(UTC))
+    listener = server.listen("127.0.0.1", 0)
+    tls = TLS(served.server_certificate, served.server_certificate.with_suffix(".key"), served.directory.authority_file)
+    with server.serve_in_thread(own.gateway, listener, tls.context()):
+        connection = Served(
+            listener.getsockname()[1], served.server_certificate, served.directory, AheadClock()
+        ).connect(client)
+        for method, path in [
+            *(("POST", f"/scheduler/{verb}") for verb in ("filter", "filter_onlyone", "prioritize", "bind", "preempt")),
+            ("GET", "/healthz"),
+        ]:
+            connection.request(method, path, REQUEST, {"Content-Type": "application/json"})
+            response = connection.getresponse()
+            assert (response.status, response.read()) == (403, b'{"message":"Forbidden"}')
+        connection.close()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--tls-cert", "a"], "give both --tls-cert and --tls-key, or neither"),
+        (["--tls-key", "a"], "give both --tls-cert and --tls-key, or neither"),
+        (["--client-ca", "a"], "give both --client-ca and --allow-list, or neither"),
+        (["--allow-list", "a"], "give both --client-ca and --allow-list, or neither"),
+        (["--client-ca", "a", "--allow-list", "b"], "--client-ca needs --tls-cert and --tls-key"),
+        (["--tls-cert", "absent", "--tls-key", "absent"], "--tls-cert absent, --tls-key absent: No such file"),
+    ],
+)
+def test_rejects_incomplete_tls_options(arguments: list[str], message: str) -> None:
+    done = CliRunner().invoke(main, ["serve", "--cluster", str(DUMP), *arguments], prog_name="berth")
+    assert done.exit_code != 0
+    assert message in done.stderr
+
+
+@pytest.mark.parametrize("which", ["certificate", "key", "client_ca"])
+def test_invalid_file_error_does_not_quote_content(tmp_path: Path, which: str) -> None:
+    certificate, key = self_signed(tmp_path, "server")
+    files = {"certificate": certificate, "key": key, "client_ca": certificate}
+    files[which] = tmp_path / "other"
+    files[which].write_text("hunter2")
+    with pytest.raises(InvalidTLSFiles, match="other") as refused:
+        TLS(**files).context()
+    assert "hunter2" not in str(refused.value)
+
+
+def test_reports_key_of_other_certificate(tmp_path: Path) -> None:
+    certificate, _ = self_signed(tmp_path, "server")
+    _, key = self_signed(tmp_path, "other")
+    with pytest.raises(InvalidTLSFiles, match="not a certificate and its key"):
+        TLS(certificate, key).context()

@@ -1,0 +1,273 @@
+"""`berth serve` in a process of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+import yaml
+
+from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
+from tests.builders.event_fixtures import EVENTS
+from tests.builders.http_calls import Caller
+from tests.builders.kubeconfigs import kubeconfig, kubeconfig_for
+from tests.builders.nodes import labelled_object, node_object, node_with
+from tests.builders.pods import pod_with
+from tests.builders.requests import binding, body_of, cache_mode, victims_by_uid
+from tests.builders.tables import create_cache_table, create_ledger_table
+from tests.fakes.api_server import KubernetesOnLoopback, verified_kubernetes
+from tests.unit.reservations.ledger.ledger_tables import emulator_client
+
+from .serving import Served, calling, eventually, serving, start
+
+PATIENCE = 60
+"""Timeout in seconds of expected events; reached only by failing tests and on stalled machines."""
+
+
+@pytest.fixture(scope="module")
+def dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("serve") / "cluster.yaml"
+    path.write_bytes((EVENTS / "cluster.yaml").read_bytes())
+    return path
+
+
+@pytest.fixture(scope="module")
+def served(dump: Path) -> Iterator[Served]:
+    with serving("--cluster", str(dump), "--port", "0") as served:
+        yield served
+
+
+@pytest.fixture
+def caller(served: Served) -> Iterator[Caller]:
+    with calling(served) as caller:
+        yield caller
+
+
+def test_prints_profile_cluster_and_addresses(served: Served, dump: Path) -> None:
+    assert served.profile == "label-priority"
+    assert served.second_line == (
+        f"cluster: {dump}, 4 nodes, read again when it changes; "
+        f"health: http://127.0.0.1:{served.port}/healthz; Ctrl-C stops\n"
+    )
+
+
+def test_says_which_store_it_has_and_what_that_means_for_a_second_server(served: Served) -> None:
+    assert served.third_line.startswith("store: in memory, ends with this process. A second server has a store of its")
+
+
+def test_healthz_reports_fresh_cache(caller: Caller) -> None:
+    response = caller.request("GET", "/healthz")
+    assert response.status == 200
+    assert response.json["status"] == "ok"
+    assert response.json["observedAgeSeconds"] < 30
+
+
+@pytest.mark.parametrize(
+    ("verb", "request_body", "wanted"),
+    [
+        ("filter", cache_mode(["n10", "n20"]), '"NodeNames":["n10","n20"]'),
+        ("filter_onlyone", cache_mode(["n10", "n20"]), '"NodeNames":["n20"]'),
+        ("prioritize", cache_mode(["n10", "n20"]), '[{"Host":"n10","Score":10},{"Host":"n20","Score":20}]'),
+        ("bind", binding(), '{"Error":""}'),
+        ("preempt", victims_by_uid({"n10": ["v1"]}), '"UID":"v1"'),
+    ],
+)
+def test_every_verb_responds(caller: Caller, verb: str, request_body: object, wanted: str) -> None:
+    response = caller.post(f"/scheduler/{verb}", body_of(request_body))
+    assert response.status == 200
+    assert wanted in response.content.decode()
+
+
+def test_twenty_calls_share_one_connection(caller: Caller) -> None:
+    for _ in range(20):
+        assert caller.post("/scheduler/filter", body_of(cache_mode(["n10"]))).status == 200
+    assert len(caller.local_ports) == 1
+
+
+def test_survives_bad_input(caller: Caller) -> None:
+    assert caller.post("/scheduler/filter", "{").json["Error"] == "the request body is not JSON"
+    assert caller.request("GET", "/nothing").status == 404
+    assert caller.post("/scheduler/filter", body_of(cache_mode(["n10"]))).json["NodeNames"] == ["n10"]
+
+
+def test_edited_dump_takes_effect_within_two_seconds(caller: Caller, dump: Path) -> None:
+    """Twice: the second edit comes right after a list, and has to wait for the next."""
+    before = dump.read_text()
+
+    def score(value: int) -> bool:
+        found: list[dict[str, object]] = caller.post("/scheduler/prioritize", body_of(cache_mode(["plain"]))).json
+        return found == [{"Host": "plain", "Score": value}]
+
+    assert score(0)
+    for value in (5, 6):
+        label = f'hostname: plain\n        priority.lixueduan.com: "{value}"'
+        dump.write_text(before.replace("hostname: plain", label))
+        assert eventually(partial(score, value), 10) < 2
+
+
+def test_uses_configuration_and_stops_despite_idle_connections(dump: Path, tmp_path: Path) -> None:
+    config = tmp_path / "berth.yaml"
+    config.write_text(
+        "kind: BerthConfiguration\npluginConfig:\n- name: NodePriorityLabel\n  args: {label: example.com/rank}\n"
+    )
+    served = start("--cluster", str(dump), "--port", "0", "--config", str(config))
+    callers = [Caller(served.port) for _ in range(3)]
+    for caller in callers:
+        answer = caller.post("/scheduler/filter", body_of(cache_mode(["n10"]))).json
+        assert answer["FailedAndUnresolvableNodes"] == {
+            "n10": "node(s) didn't have the priority label example.com/rank"
+        }
+    assert served.ctrl_c() == (0, "stopped\n", "")
+    for caller in callers:
+        caller.close()
+
+
+def test_every_verb_decides_by_an_edited_configuration_at_once(tmp_path: Path) -> None:
+    """bind has read the document before, and would not read the tables of a stack again for 10 s."""
+    apart = {"labelSelector": {"matchLabels": {"app": "db"}}, "topologyKey": "kubernetes.io/hostname"}
+    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}}
+    pods = [pod_with("web-0"), *(pod_with(name, {"app": "db"}, affinity=affinity) for name in ("db-0", "db-1"))]
+    nodes = [node_with("a", {"kubernetes.io/hostname": "a"})]
+    cluster, config = tmp_path / "cluster.yaml", tmp_path / "berth.yaml"
+    cluster.write_text(yaml.safe_dump({"kind": "List", "items": [*nodes, *pods]}))
+    config.write_text("profile: label-priority\n")
+    served = start("--cluster", str(cluster), "--port", "0", "--config", str(config))
+    caller = Caller(served.port)
+
+    def passes() -> bool:
+        found: list[str] = caller.post("/scheduler/filter", body_of(cache_mode(["a"], pods[1]))).json["NodeNames"]
+        return found == ["a"]
+
+    def bound(name: str) -> str:
+        request = binding(name, "default", f"uid-{name}", "a")
+        found: dict[str, str] = caller.post("/scheduler/bind", body_of(request)).json
+        return found["Error"]
+
+    try:
+        assert not passes()
+        assert bound("web-0") == ""
+        config.write_text("profile: full\n")
+        eventually(passes, PATIENCE)
+        assert [bound("db-0"), bound("db-1")] == ["", "node(s) didn't match pod anti-affinity rules"]
+    finally:
+        caller.close()
+        served.process.kill()
+        served.process.communicate()
+
+
+@pytest.fixture(scope="module")
+def stopped(dump: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[int, list[str], list[str]]:
+    """Exit status, warnings and other lines of one whose profile does not check what its configuration counts.
+
+    After two calls that failed and one that did not.
+    """
+    config = tmp_path_factory.mktemp("stopped") / "berth.yaml"
+    config.write_text("kind: BerthConfiguration\nmanagedResources: [{name: example.com/licence}]\n")
+    served = start("--cluster", str(dump), "--port", "0", "--config", str(config))
+    caller = Caller(served.port)
+    caller.post("/scheduler/filter", "{")
+    caller.request("GET", "/nothing")
+    assert caller.post("/scheduler/filter", body_of(cache_mode(["n10"]))).json["NodeNames"] == ["n10"]
+    caller.close()
+    code, out, err = served.ctrl_c()
+    warnings = [line for line in err.splitlines() if line.startswith("warning: ")]
+    return code, warnings, [line for line in (out + err).splitlines() if line not in ("stopped", *warnings)]
+
+
+def test_warns_of_counted_resources_that_the_profile_does_not_check(
+    stopped: tuple[int, list[str], list[str]],
+) -> None:
+    _, [warning], _ = stopped
+    assert "profile label-priority has no plugin ManagedResources" in warning
+
+
+def test_logs_one_line_per_failure(stopped: tuple[int, list[str], list[str]]) -> None:
+    code, _, lines = stopped
+    assert code == 0
+    assert len(lines) == 2, lines
+    assert "the request body is not JSON" in lines[0]
+    assert "no route GET /nothing" in lines[1]
+
+
+@pytest.fixture
+def kubernetes() -> Iterator[KubernetesOnLoopback]:
+    with verified_kubernetes() as kubernetes:
+        kubernetes.nodes = [labelled_object("n10", "10"), node_object("plain")]
+        kubernetes.add_pod("train-0", "uid-train-0")
+        yield kubernetes
+
+
+def test_live_cluster_is_listed_bound_and_woken(kubernetes: KubernetesOnLoopback, tmp_path: Path) -> None:
+    served = start("--kubeconfig", str(kubeconfig_for(kubernetes.host, tmp_path, kubernetes.authority)), "--port", "0")
+    caller = Caller(served.port)
+    request = body_of(cache_mode(["n10", "plain"]))
+    assert caller.post("/scheduler/filter", request).json["NodeNames"] == ["n10"]
+    assert caller.post("/scheduler/bind", body_of(binding())).json == {"Error": ""}
+    assert kubernetes.node_of("train-0") == "n10"
+
+    def woken() -> int:
+        return len([received for received in kubernetes.requests if received.method == "PATCH"])
+
+    kubernetes.add_rejected_pod("waiting", "node(s) didn't have the priority label priority.lixueduan.com")
+    before = woken()
+    kubernetes.nodes = [labelled_object("n10", "10"), labelled_object("plain", "5")]
+    eventually(lambda: caller.post("/scheduler/filter", request).json["NodeNames"] == ["n10", "plain"], PATIENCE)
+    eventually(lambda: woken() > before, PATIENCE)
+    caller.close()
+    assert served.ctrl_c() == (0, "stopped\n", "")
+
+
+def test_bind_uses_binder_kubeconfig(kubernetes: KubernetesOnLoopback, tmp_path: Path) -> None:
+    binder = tmp_path / "binder"
+    authority = {"certificate-authority-data": kubernetes.authority}
+    binder.write_text(yaml.safe_dump(kubeconfig(kubernetes.host, {"token": "of-bind"}, **authority)))
+    watcher = kubeconfig_for(kubernetes.host, tmp_path, kubernetes.authority)
+    served = start("--kubeconfig", str(watcher), f"--binder-kubeconfig={binder}", "--port=0")
+    caller = Caller(served.port)
+    assert caller.post("/scheduler/bind", body_of(binding())).json == {"Error": ""}
+    eventually(lambda: any(request.query.get("watch") for request in kubernetes.requests), PATIENCE)
+    caller.close()
+    assert served.ctrl_c()[0] == 0
+    calls = {(request.path.endswith("/binding"), request.headers["Authorization"]) for request in kubernetes.requests}
+    assert calls == {(True, "Bearer of-bind"), (False, "Bearer token-1")}
+
+
+@pytest.mark.external
+def test_servers_with_the_same_tables_share_a_node_cache(tmp_path: Path, endpoint_url: str) -> None:
+    client = emulator_client(endpoint_url)
+    create_cache_table(client, "serve-cache")
+    create_ledger_table(client, "serve-ledger")
+    account = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
+    store = ["--store=dynamodb", "--cache-table=serve-cache", "--ledger-table=serve-ledger", "--region=eu-central-1"]
+    with verified_kubernetes() as kubernetes:
+        kubernetes.nodes = [labelled_object("n10", "10")]
+        file = kubeconfig_for(kubernetes.host, tmp_path, kubernetes.authority)
+        arguments = [f"--kubeconfig={file}", "--port=0", *store, f"--endpoint-url={endpoint_url}"]
+        first = start(*arguments, variables=account)
+        found = DynamoDBCacheTable(client, "serve-cache").head()
+        second = start(*arguments, variables=account)
+        caller = Caller(second.port)
+        assert caller.post("/scheduler/filter", body_of(cache_mode(["n10"]))).json["NodeNames"] == ["n10"]
+        caller.close()
+    now = DynamoDBCacheTable(client, "serve-cache").head()
+    assert found is not None
+    assert now is not None
+    assert found.uid == now.uid, "one head is shared"
+    for served in (second, first):
+        assert served.third_line.startswith("store: the DynamoDB tables serve-cache and serve-ledger at http://")
+        served.process.kill()
+        served.process.communicate()
+
+
+def test_starts_while_live_cluster_is_unreachable(tmp_path: Path) -> None:
+    with verified_kubernetes() as gone:
+        host = gone.host
+    served = start("--kubeconfig", str(kubeconfig_for(host, tmp_path)), "--port", "0")
+    caller = Caller(served.port)
+    assert caller.request("GET", "/healthz").status == 503
+    assert caller.post("/scheduler/filter", body_of(cache_mode(["n10"]))).json["Error"] != ""
+    caller.close()
+    served.process.kill()
+    served.process.communicate()

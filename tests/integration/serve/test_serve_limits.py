@@ -1,0 +1,235 @@
+"""`berth serve` in a process of its own, attacked over loopback: its memory and its connections stay available."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+
+import pytest
+
+from berth_cli.serve.limits import Limits
+from tests.builders.event_fixtures import EVENTS
+from tests.builders.http_calls import Caller
+from tests.builders.requests import body_of, cache_mode
+from tests.soak.serve_memory import resident_megabytes
+
+from .serving import Served, calling, serving, start
+
+LIMITS = Limits()
+HEAD = b"POST /scheduler/filter HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+CALL = body_of(cache_mode(["n10"]))
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[Served]:
+    with serving("--cluster", str(EVENTS / "cluster.yaml"), "--port", "0") as served:
+        yield served
+
+
+@pytest.fixture
+def caller(served: Served) -> Iterator[Caller]:
+    with calling(served) as caller:
+        yield caller
+
+
+def connect(served: Served) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", served.port), timeout=LIMITS.body_seconds + 20)
+
+
+def all_of(connection: socket.socket) -> bytes:
+    """Everything until the server closes the connection."""
+    received = b""
+    with suppress(ConnectionError):
+        while part := connection.recv(65536):
+            received += part
+    return received
+
+
+def test_unfinished_bodies_are_bounded(served: Served, caller: Caller) -> None:
+    """40 bodies of 10 MB without their last byte. A call meanwhile succeeds."""
+    before = resident_megabytes(served.process.pid)
+    with ExitStack() as stack:
+        connections = [stack.enter_context(connect(served)) for _ in range(40)]
+
+        def send(connection: socket.socket) -> None:
+            connection.sendall(HEAD + b"Content-Length: 10000000\r\n\r\n")
+            try:
+                connection.sendall(b"x" * 9_999_999)
+            except ConnectionError:
+                return
+
+        threads = [threading.Thread(target=send, args=(connection,)) for connection in connections]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert caller.post("/scheduler/filter", CALL).status == 200
+        assert resident_megabytes(served.process.pid) - before < 200
+    assert caller.post("/scheduler/filter", CALL).status == 200
+
+
+def test_unread_answers_are_bounded(served: Served, caller: Caller) -> None:
+    """30 clients that send 4 MB of names and read nothing."""
+    before = resident_megabytes(served.process.pid)
+    body = body_of(cache_mode([f"node-{number:0200d}" for number in range(19_000)])).encode()
+    with ExitStack() as stack:
+        for _ in range(30):
+            connection = stack.enter_context(connect(served))
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            connection.sendall(HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        assert caller.post("/scheduler/filter", CALL).status == 200
+        assert resident_megabytes(served.process.pid) - before < 300
+
+
+def test_millions_of_names_get_a_short_answer(caller: Caller) -> None:
+    body = body_of(cache_mode([f"{number:x}" for number in range(640_000)]))
+    assert len(body) > 5_000_000
+    response = caller.post("/scheduler/filter", body)
+    assert response.json["Error"] == "the request has more than 50000 nodes"
+    assert len(response.content) < 1000
+
+
+def test_silent_connections_do_not_lock_out_callers(served: Served) -> None:
+    with ExitStack() as stack:
+        for _ in range(LIMITS.connections + 50):
+            stack.enter_context(connect(served))
+        caller = Caller(served.port)
+        assert caller.post("/scheduler/filter", CALL).status == 200
+        caller.close()
+
+
+def test_connection_beyond_limit_of_busy_ones_is_refused(served: Served) -> None:
+    with ExitStack() as stack:
+        for _ in range(LIMITS.connections):
+            stack.enter_context(connect(served)).sendall(HEAD)
+        time.sleep(0.5)
+        refused = stack.enter_context(connect(served))
+        answer = all_of(refused)
+    assert answer.startswith(b"HTTP/1.1 503 ")
+    assert f"{LIMITS.connections} connections are open".encode() in answer
+
+
+SLOW = {
+    "header": (b"POST /scheduler/filter HTTP/1.1\r\nX: ", b"x", b"408"),
+    "body": (HEAD + b"Content-Length: 1000\r\n\r\n", b" ", b"408"),
+    "chunked body": (HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\n \r\n", b"408"),
+    "body of a refused request": (HEAD.replace(b"json", b"x") + b"Content-Length: 1000\r\n\r\n", b" ", b"415"),
+    "nothing at all": (b"", b"", b""),
+    "empty lines": (b"\r\n", b"\r\n", b""),
+}
+
+
+def drip(served: Served, sent: bytes, dripped: bytes) -> tuple[float, bytes]:
+    """Send a part and then a little every second. Seconds until the server closes the connection, and its answer."""
+    started = time.monotonic()
+    received = b""
+    with connect(served) as connection:
+        connection.sendall(sent)
+        connection.settimeout(1.0)
+        while (elapsed := time.monotonic() - started) < LIMITS.body_seconds + 10:
+            try:
+                part = connection.recv(65536)
+                received += part
+                if not part:
+                    return elapsed, received
+            except TimeoutError:
+                connection.sendall(dripped)
+            except ConnectionError:
+                return elapsed, received
+    raise AssertionError("the connection stays open")
+
+
+@pytest.fixture(scope="module")
+def slow_requests(served: Served) -> dict[str, tuple[float, bytes]]:
+    """All at once, because each takes long."""
+    with ThreadPoolExecutor(len(SLOW)) as pool:
+        futures = {name: pool.submit(drip, served, sent, dripped) for name, (sent, dripped, _) in SLOW.items()}
+        return {name: future.result() for name, future in futures.items()}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", SLOW)
+def test_slow_request_ends(slow_requests: dict[str, tuple[float, bytes]], name: str) -> None:
+    seconds, received = slow_requests[name]
+    assert received[9:12] == SLOW[name][2]
+    assert LIMITS.head_seconds - 1 <= seconds <= LIMITS.body_seconds + 5
+
+
+def test_endless_header_is_refused(served: Served) -> None:
+    with connect(served) as connection:
+        connection.sendall(b"POST /scheduler/filter HTTP/1.1\r\nX: " + b"x" * (LIMITS.head_bytes + 1))
+        assert all_of(connection).startswith(b"HTTP/1.1 431 ")
+
+
+def test_endless_body_is_cut_off(served: Served) -> None:
+    sent = 0
+    with connect(served) as connection:
+        connection.sendall(HEAD + b"Transfer-Encoding: chunked\r\n\r\n")
+        with suppress(ConnectionError):
+            for _ in range(100):
+                connection.sendall(b"f4240\r\n" + b"x" * 1_000_000 + b"\r\n")
+                sent += 1_000_000
+    assert sent < LIMITS.request_bytes + 20_000_000
+
+
+def test_pipelined_requests_are_bounded(served: Served, caller: Caller) -> None:
+    with connect(served) as connection:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n" * 2000)
+        assert all_of(connection).count(b"HTTP/1.1 200 ") <= LIMITS.pipelined_requests
+    assert caller.request("GET", "/healthz").status == 200
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        pytest.param("127.0.0.1:8080", 200, id="loopback"),
+        pytest.param("LOCALHOST", 200, id="localhost"),
+        pytest.param("[::1]:8080", 200, id="IPv6"),
+        pytest.param("10.0.0.7:8080", 200, id="another address of the machine"),
+        pytest.param("attacker.example:8080", 421, id="a page whose name resolves to 127.0.0.1"),
+        pytest.param("localhost.attacker.example", 421, id="a name that begins like localhost"),
+        pytest.param("127.0.0.1.attacker.example", 421, id="a name that begins like an address"),
+    ],
+)
+@pytest.mark.parametrize("method_path", [("POST", "/scheduler/filter"), ("GET", "/healthz")])
+def test_checks_host(caller: Caller, host: str, status: int, method_path: tuple[str, str]) -> None:
+    headers = {"Host": host, "Content-Type": "application/json"}
+    assert caller.request(*method_path, CALL, headers).status == status
+
+
+def test_allowed_host_is_accepted() -> None:
+    served = start("--cluster", str(EVENTS / "cluster.yaml"), "--port", "0", "--allowed-host", "Berth.kube-system.svc")
+    caller = Caller(served.port)
+    for host, status in [("berth.kube-system.svc:8080", 200), ("other.svc", 421)]:
+        assert caller.request("GET", "/healthz", headers={"Host": host}).status == status
+    caller.close()
+    served.ctrl_c()
+
+
+@pytest.mark.parametrize(
+    ("content_type", "status"),
+    [
+        pytest.param("application/json", 200, id="JSON"),
+        pytest.param("application/json; charset=utf-8", 200, id="JSON with a character set"),
+        pytest.param("text/plain", 415, id="text, as a page may send"),
+        pytest.param("text/plain; application/json", 415, id="JSON as a parameter only"),
+        pytest.param("application/x-www-form-urlencoded", 415, id="a form, and curl -d"),
+        pytest.param("multipart/form-data; boundary=x", 415, id="a form with files"),
+        pytest.param("", 415, id="nothing"),
+    ],
+)
+def test_checks_content_type(caller: Caller, content_type: str, status: int) -> None:
+    response = caller.post("/scheduler/filter", CALL, {"Content-Type": content_type} if content_type else {})
+    assert response.status == status
+    assert ("Content-Type: application/json" in response.content.decode()) is (status == 415)
+
+
+def test_browser_gets_no_permission_for_another_origin(caller: Caller) -> None:
+    headers = {"Origin": "http://attacker.example", "Access-Control-Request-Method": "POST"}
+    response = caller.request("OPTIONS", "/scheduler/bind", headers=headers)
+    assert response.status == 404
+    assert not [name for name in response.headers if name.startswith("access-control-")]

@@ -1,0 +1,154 @@
+"""`berth serve` with options, files and ports that it cannot use: it says in one line what is wrong, and ends."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.builders.event_fixtures import EVENTS
+from tests.builders.kubeconfigs import kubeconfig_for
+
+from .serving import BERTH, environment
+
+
+@pytest.fixture
+def dump() -> Path:
+    """Nothing here writes beside it."""
+    return EVENTS / "cluster.yaml"
+
+
+def refused(*arguments: str) -> str:
+    """What a `berth serve` that cannot start says on stderr: one line, besides how it is used."""
+    from berth_cli.main import main
+
+    return _only_line(CliRunner().invoke(main, ["serve", *arguments], prog_name="berth"))
+
+
+def _only_line(done: Result) -> str:
+    assert done.exit_code != 0
+    assert isinstance(done.exception, SystemExit), done.exception
+    assert done.stdout == ""
+    lines = [line for line in done.stderr.splitlines() if line and not line.startswith(("Usage:", "Try "))]
+    assert len(lines) == 1, done.stderr
+    return lines[0]
+
+
+def test_rejects_binder_kubeconfig_without_live_cluster(dump: Path) -> None:
+    assert "needs an existing file and --kubeconfig" in refused(
+        "--cluster", str(dump), "--binder-kubeconfig", str(dump)
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        pytest.param(["--cluster=DUMP", "--store=dynamodb"], "--store dynamodb needs --kubeconfig", id="a dump"),
+        pytest.param(["--cluster=DUMP", "--endpoint-url=http://127.0.0.1:8000"], "need --store dynamodb", id="memory"),
+    ],
+)
+def test_rejects_store_options_without_effect(dump: Path, arguments: list[str], complaint: str) -> None:
+    assert complaint in refused(*(each.replace("DUMP", str(dump)) for each in arguments))
+
+
+def test_reports_port_in_use(dump: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        line = refused("--cluster", str(dump), "--port", str(port))
+    assert line.startswith(f"Error: 127.0.0.1:{port} cannot be listened on (Address already in use")
+    assert line.endswith("choose another with --port")
+
+
+def test_reports_invalid_port(dump: Path) -> None:
+    assert "70000" in refused("--cluster", str(dump), "--port", "70000")
+
+
+def test_reports_foreign_host_address(dump: Path) -> None:
+    line = refused("--cluster", str(dump), "--host", "192.0.2.1")  # reserved for documentation
+    assert line.startswith("Error: 192.0.2.1:8080 cannot be listened on (")
+    assert line.endswith("choose another with --host")
+
+
+@pytest.mark.parametrize(
+    ("option", "remedy"),
+    [
+        pytest.param("--cluster", "make a dump with: kubectl get nodes,pods -A -o yaml > FILE", id="a dump"),
+        pytest.param(
+            "--kubeconfig", "make a kubeconfig with: kubectl config view --raw --minify > FILE", id="a kubeconfig"
+        ),
+    ],
+)
+def test_reports_missing_file(tmp_path: Path, option: str, remedy: str) -> None:
+    line = refused(option, str(tmp_path / "absent.yaml"))
+    assert line == f"Error: {tmp_path / 'absent.yaml'} is not a file; {remedy}"
+
+
+def test_rejects_invalid_kubeconfig(tmp_path: Path) -> None:
+    path = tmp_path / "kubeconfig"
+    path.write_text("kind: ConfigMap")
+    assert refused("--kubeconfig", str(path), "--port", "0").startswith(f"Error: kubeconfig {path}: ")
+
+
+def test_rejects_invalid_binder_kubeconfig(tmp_path: Path) -> None:
+    watchers, binders = kubeconfig_for("https://127.0.0.1:1", tmp_path), tmp_path / "binder"
+    binders.write_text("kind: ConfigMap")
+    line = refused("--kubeconfig", str(watchers), "--binder-kubeconfig", str(binders), "--port", "0")
+    assert line.startswith(f"Error: kubeconfig {binders}: ")
+
+
+def ended(path: Path) -> str:
+    """The one line on stderr of a `berth serve` that cannot go on with this dump."""
+    done = subprocess.run(
+        [*BERTH, "--cluster", str(path), "--port", "0"],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+        env=environment(),
+    )
+    assert done.returncode == 1
+    [line] = done.stderr.splitlines()
+    return line
+
+
+def test_reports_invalid_dump(tmp_path: Path) -> None:
+    path = tmp_path / "cluster.yaml"
+    path.write_text("items: [\nkind: List")
+    assert ended(path).startswith(f"Error: dump {path} is neither JSON nor YAML")
+
+
+def test_reports_dump_without_nodes(tmp_path: Path) -> None:
+    path = tmp_path / "cluster.yaml"
+    path.write_text("kind: ConfigMap\napiVersion: v1\nmetadata: {name: a}")
+    assert ended(path) == f"Error: {path} has no nodes; make a dump with: kubectl get nodes,pods -A -o yaml > FILE"
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        pytest.param("profile: fastest", "profile: Input should be 'label-priority'", id="an unknown profile"),
+        pytest.param("profil: label-priority", "profil: unknown field; did you mean `profile`?", id="an unknown field"),
+        pytest.param("a: [", "is not YAML", id="no YAML"),
+        pytest.param("", "document: ", id="empty"),
+    ],
+)
+def test_reports_field_of_invalid_configuration(dump: Path, tmp_path: Path, text: str, wanted: str) -> None:
+    config = tmp_path / "berth.yaml"
+    config.write_text(text)
+    line = refused("--cluster", str(dump), "--config", str(config))
+    assert line.startswith(f"Error: {config}")
+    assert wanted in line
+
+
+def test_reports_missing_configuration(dump: Path, tmp_path: Path) -> None:
+    line = refused("--cluster", str(dump), "--config", str(tmp_path / "absent.yaml"))
+    assert line == f"Error: {tmp_path / 'absent.yaml'}: No such file or directory"
+
+
+def test_requires_exactly_one_cluster_source(dump: Path, tmp_path: Path) -> None:
+    wanted = "Error: give either --cluster FILE (a dump) or --kubeconfig FILE (a live cluster)"
+    assert refused() == wanted
+    assert refused("--cluster", str(dump), "--kubeconfig", str(tmp_path / "kubeconfig")) == wanted

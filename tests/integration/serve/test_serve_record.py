@@ -1,0 +1,107 @@
+"""`berth serve` with --record, --decisions-file and --shadow, in a process of its own, and `berth replay` of what it
+wrote."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import orjson
+import pytest
+from click.testing import CliRunner, Result
+
+from berth_cli.main import main
+from tests.builders.http_calls import Caller
+from tests.builders.pods import pod_object
+from tests.builders.requests import binding, body_of, cache_mode
+from tests.conftest import CLUSTER
+
+from .serving import start
+
+NAMES = ["n10", "n20", "plain", "worded", "unknown"]
+PATIENCE = 60
+
+
+def play(folder: Path, *arguments: str) -> str:
+    """A server on a copy of events/cluster.yaml, some calls, and Ctrl-C. Returns what it printed as errors."""
+    dump = folder / "cluster.yaml"
+    dump.write_bytes(CLUSTER.read_bytes())
+    served = start("--cluster", str(dump), "--port", "0", *arguments)
+    try:
+        caller = Caller(served.port)
+        for number in range(20):
+            verb = ("filter", "prioritize", "filter_onlyone")[number % 3]
+            names = [*NAMES[number % 5 :], *NAMES[: number % 5]]
+            caller.post(f"/scheduler/{verb}", body_of(cache_mode(names, pod_object(f"p{number}"))))
+        caller.post("/scheduler/bind", body_of(binding()))
+        caller.close()
+        status, _, errors = served.ctrl_c()
+    finally:
+        served.process.kill()
+    assert status == 0, errors
+    return errors
+
+
+def replay(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["replay", *arguments], prog_name="berth")
+
+
+def test_every_decision_of_a_server_is_the_same_again(tmp_path: Path) -> None:
+    path = tmp_path / "r"
+    play(tmp_path, "--record", str(path))
+    done = replay(str(path))
+    assert done.exit_code == 0, done.output
+    assert f"{path}: 20 decisions about 20 pods" in done.stdout
+    assert done.stdout.endswith(": 0 differ\n")
+
+
+def test_decisions_go_to_the_file_where_the_configuration_says_so(tmp_path: Path) -> None:
+    configuration, file = tmp_path / "berth.yaml", tmp_path / "decisions"
+    configuration.write_text("decisions: file\n")
+    play(tmp_path, "--config", str(configuration), "--decisions-file", str(file))
+    found = [orjson.loads(line) for line in file.read_text().splitlines()]
+    assert [each["verb"] for each in found][:3] == ["filter", "prioritize", "filter_onlyone"]
+    assert len(found) == 21
+    assert found[0]["reasons"][0]["nodes"]
+
+
+@pytest.mark.parametrize("option", ["--record", "--decisions-file"])
+def test_a_file_that_cannot_be_written_is_one_line(tmp_path: Path, option: str) -> None:
+    path = tmp_path / "no" / "file"
+    done = CliRunner().invoke(main, ["serve", "--cluster", str(CLUSTER), "--port", "0", option, str(path)])
+    assert done.exit_code == 1
+    assert f"Error: {option} {path}: No such file or directory\n" in done.stderr
+
+
+def test_a_recording_is_not_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "r"
+    path.write_text("mine")
+    done = CliRunner().invoke(main, ["serve", "--cluster", str(CLUSTER), "--port", "0", "--record", str(path)])
+    assert (done.exit_code, path.read_text()) == (1, "mine")
+    assert "the file exists; name a new one" in done.stderr
+
+
+def test_a_shadow_policy_judges_and_answers_nothing(tmp_path: Path) -> None:
+    dump, shadow = tmp_path / "cluster.yaml", tmp_path / "shadow.yaml"
+    dump.write_bytes(CLUSTER.read_bytes())
+    shadow.write_text("profile: full\n")
+    served = start("--cluster", str(dump), "--port", "0", "--shadow", str(shadow))
+    try:
+        caller = Caller(served.port)
+        answers = [caller.post("/scheduler/filter", body_of(cache_mode(["n10"]))).json["NodeNames"] for _ in range(31)]
+        # The nodes of events/cluster.yaml have no room for a pod, which only the shadow policy asks for.
+        until = time.monotonic() + PATIENCE
+        while not (found := caller.request("GET", "/shadow").json["decisions"]).get("newly-pending"):
+            assert time.monotonic() < until, found
+        assert b'berth_shadow_decisions_total{result="newly-pending"}' in caller.request("GET", "/metrics").content
+        caller.close()
+    finally:
+        served.process.kill()
+        served.process.communicate()
+    assert answers == [["n10"]] * 31
+
+
+def test_a_shadow_policy_needs_a_store_in_memory(tmp_path: Path) -> None:
+    options = ["--kubeconfig", str(CLUSTER), "--store", "dynamodb", "--shadow", str(CLUSTER)]
+    done = CliRunner().invoke(main, ["serve", *options])
+    assert (done.exit_code, "--shadow needs a store in memory" in done.stderr) == (2, True)

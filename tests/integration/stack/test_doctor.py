@@ -1,0 +1,162 @@
+"""`berth doctor` against the functions behind a loopback gateway, with one error at a time."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from berth_cli.main import main
+from tests.builders.kubeconfigs import kubeconfig_for
+from tests.e2e.kubernetes.loopback import LoopbackServer, Response
+
+# Shared machines pause at any moment: how long calls take is for tests/unit/cli/doctor to judge.
+PATIENT = ("--http-timeout", "30s")
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, ["doctor", "--timeout", "30", *map(str, arguments)], prog_name="berth")
+
+
+def bad(done: Result) -> dict[str, str]:
+    """Check to result, of all that is neither ok nor skipped."""
+    found = json.loads(done.stdout)["findings"]
+    return {each["check"]: each["result"] for each in found if each["result"] not in ("ok", "skipped")}
+
+
+@pytest.fixture
+def url(gateway_port: int) -> str:
+    return f"http://127.0.0.1:{gateway_port}/scheduler"
+
+
+@pytest.fixture
+def scheduler(url: str, tmp_path: Path) -> tuple[Path, dict[str, Any]]:
+    """The file, and what `berth scheduler-config` prints for it."""
+    printed = CliRunner().invoke(main, ["scheduler-config", "--url", url, *PATIENT], prog_name="berth").stdout
+    return tmp_path / "scheduler.yaml", yaml.safe_load(printed)
+
+
+def test_printed_configuration_has_only_the_finding_of_a_dump(scheduler: tuple[Path, dict[str, Any]]) -> None:
+    path, document = scheduler
+    path.write_text(yaml.safe_dump(document))
+    done = run("--scheduler-config", path, "-o", "json", "--strict")
+    # The session's snapshot grows old, which its configuration allows.
+    assert set(bad(done)) - {"watcher"} == {"same-cluster"}, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("entry", "check"),
+    [
+        pytest.param({"prioritizeVerb": "priority"}, "prioritizeVerb", id="the path of a verb"),
+        pytest.param({"filterVerb": "predicates"}, "filterVerb", id="of another"),
+        pytest.param({"httpTimeout": "1ms"}, "httpTimeout", id="no time"),
+        pytest.param({"nodeCacheCapable": False}, "nodeCacheCapable", id="full mode"),
+        pytest.param({"weight": 0}, "weight", id="no weight"),
+        pytest.param({"ignorable": True}, "bindVerb", id="ignorable, and binds"),
+        pytest.param({"enableHTTPS": True}, "urlPrefix", id="HTTPS in name only"),
+        pytest.param({"nodeCachCapable": True}, "scheduler", id="a field that is none"),
+    ],
+)
+def test_names_wrong_field(entry: dict[str, Any], check: str, scheduler: tuple[Path, dict[str, Any]]) -> None:
+    path, document = scheduler
+    document["extenders"][0] |= entry
+    path.write_text(yaml.safe_dump(document))
+    done = run("--scheduler-config", path, "-o", "json", "--strict")
+    assert check in bad(done), done.stdout
+    assert done.exit_code == 1
+
+
+def test_wrong_path_fails_every_verb(url: str) -> None:
+    done = run("--url", url.replace("/scheduler", "/sched"), "-o", "json")
+    assert set(bad(done)) >= {"filterVerb", "prioritizeVerb", "bindVerb", "preemptVerb"}
+
+
+def test_fails_for_scores_that_go_rejects() -> None:
+    """Swallowed by kube-scheduler without a word: only here it shows."""
+    with LoopbackServer(lambda _: Response(200, b'[{"Host":"a","Score":1.5}]')) as server:
+        done = run("--url", f"{server.url}/scheduler", "-o", "json")
+    assert bad(done)["prioritizeVerb"] == "failed"
+
+
+def test_unreachable_cluster_is_one_finding_and_does_not_stop_other_checks(url: str, tmp_path: Path) -> None:
+    done = run("--url", url, "--kubeconfig", kubeconfig_for("https://127.0.0.1:1", tmp_path), "-o", "json")
+    # The server is on a dump.
+    assert set(bad(done)) == {"kubernetes-version", "same-cluster"}, done.stdout
+
+
+def test_asks_for_files_of_schedulers_machine(scheduler: tuple[Path, dict[str, Any]]) -> None:
+    path, document = scheduler
+    document["extenders"][0] |= {"urlPrefix": "https://127.0.0.1/scheduler", "tlsConfig": {"caFile": "/there/ca.crt"}}
+    path.write_text(yaml.safe_dump(document))
+    done = run("--scheduler-config", path)
+    assert "skipped  credentials: /there/ca.crt: No such file" in done.stdout
+    assert "give a copy with --ca" in done.stdout
+    assert done.exit_code == 0
+
+
+def test_unusable_tls_data_fails(scheduler: tuple[Path, dict[str, Any]]) -> None:
+    path, document = scheduler
+    tls = {"certData": "aGlkZGVu", "keyData": "aGlkZGVu"}
+    document["extenders"][0] |= {"urlPrefix": "https://127.0.0.1/scheduler", "tlsConfig": tls}
+    path.write_text(yaml.safe_dump(document))
+    done = run("--scheduler-config", path, "-o", "json")
+    assert bad(done) == {"credentials": "failed"}
+    assert "hidden" not in done.stdout
+
+
+def test_text_output_has_no_colours_in_pipe(url: str) -> None:
+    done = run("--url", url)
+    assert "ok       filterVerb: filter responds\n" in done.stdout
+    assert "\x1b" not in done.stdout  # colours are for terminals
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        pytest.param((), "give --stack NAME", id="no input"),
+        pytest.param(("--url", "berth"), "is not an address", id="no address"),
+        pytest.param(("--url", "https://a:b@berth/scheduler"), "--password-from", id="credentials in URL"),
+        pytest.param(("--scheduler-config", "absent"), "does not exist", id="no file"),
+        pytest.param(("--scheduler-configmap", "a/b"), "needs --kubeconfig", id="no cluster"),
+        pytest.param(("--url", "http://x/scheduler", "--scheduler-configmap", "a"), "NAMESPACE/NAME", id="no name"),
+    ],
+)
+def test_rejects_wrong_options(arguments: tuple[str, ...], message: str) -> None:
+    done = run(*arguments)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert message in " ".join(done.stderr.split())
+
+
+def test_invalid_configuration_is_finding(url: str, tmp_path: Path) -> None:
+    document = tmp_path / "berth.yaml"
+    document.write_text("profile: none-such\n")
+    done = run("--url", url, "--config", document, "-o", "json")
+    assert bad(done)["configuration"] == "failed"
+    assert done.exit_code == 1
+
+
+def test_ctrl_c_exits_with_130(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("berth_cli.doctor.runner.run_checks", interrupted)
+    done = run("--url", url)
+    assert (done.exit_code, done.stdout) == (130, "")
+    assert "before all checks were finished" in done.stderr
+
+
+def test_a_document_whose_plugins_only_the_stack_has_is_no_invalid_document(tmp_path: Path) -> None:
+    document = tmp_path / "berth.yaml"
+    document.write_text("pluginConfig: [{name: 'berth_plugins.absent:Absent'}]")
+    [found] = [
+        each
+        for each in json.loads(run("--url", "http://127.0.0.1:9/scheduler", "--config", document, "-o", "json").stdout)[
+            "findings"
+        ]
+        if each["check"] == "configuration"
+    ]
+    assert found["remedy"] == "give the directory of your plugins: berth doctor --plugins DIR"

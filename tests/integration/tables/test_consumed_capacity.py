@@ -1,0 +1,155 @@
+"""The units that DynamoDB Local reports (ReturnConsumedCapacity), beside the figures of docs/reference/capacity.md."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+from mypy_boto3_dynamodb.client import DynamoDBClient
+
+from berth.extender.ports import Binding, Reservation
+from berth.nodecache.feed.observed_state import ObjectsView
+from berth.nodecache.feed.reader import NodeCacheReader
+from berth.reservations.bind.reservations import LedgerReservations
+from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
+from berth.reservations.ledger.ledger import new_ledger
+from berth.scheduling.managed_resources.demand import Demand
+from tests.builders.tables import create_cache_table
+from tests.capacity.item_size import read_units, write_units
+from tests.capacity.metered_feed import TABLE, Feed, sample
+from tests.simulation.reservations.binds import CAPACITY, COUNTING, GPU_MEMORY, LICENCE
+from tests.unit.lease.clocks import AT, EnvironmentClock
+from tests.unit.nodecache.feed.feeds import new_id
+from tests.unit.reservations.ledger.ledger_tables import emulator_client, new_table
+
+pytestmark = pytest.mark.external
+
+
+class ReportedUnits:
+    """What the table says that each request has used, by the kind of key and of request."""
+
+    def __init__(self, client: DynamoDBClient) -> None:
+        self.reads: Counter[str] = Counter()
+        self.writes: Counter[str] = Counter()
+        self._key = ""
+        self._events: Any = client.meta.events
+        ask: Any = self._ask  # the stubs know no handler that answers
+        self._events.register("provide-client-params.dynamodb.*", ask)
+        self._events.register("after-call.dynamodb.*", self._count)
+
+    def close(self) -> None:
+        self._events.unregister("provide-client-params.dynamodb.*", self._ask)
+        self._events.unregister("after-call.dynamodb.*", self._count)
+
+    def clear(self) -> None:
+        self.reads.clear()
+        self.writes.clear()
+
+    def _ask(self, params: Mapping[str, Any], model: Any, **_: object) -> Mapping[str, Any]:
+        if model.name in ("CreateTable", "DeleteTable"):
+            return params
+        [(key, queried)] = re.findall(r"'pk': \{'S': '(\w+)|:(?:log|open)': \{'S': '(\w+)", str(params))
+        self._key = key or queried
+        return {**params, "ReturnConsumedCapacity": "TOTAL"}
+
+    def _count(self, model: Any, parsed: Mapping[str, Any], **_: object) -> None:
+        if "ConsumedCapacity" in parsed:
+            units = self.reads if model.name in ("GetItem", "Query") else self.writes
+            units[self._key] += parsed["ConsumedCapacity"]["CapacityUnits"]
+
+
+@pytest.fixture
+def client(dynamodb_local_url: str) -> DynamoDBClient:
+    return emulator_client(dynamodb_local_url)
+
+
+@pytest.fixture
+def feed(client: DynamoDBClient) -> Iterator[Feed]:
+    create_cache_table(client, TABLE)
+    yield Feed(client)
+    client.delete_table(TableName=TABLE)
+
+
+@pytest.fixture
+def reported(client: DynamoDBClient) -> Iterator[ReportedUnits]:
+    reported = ReportedUnits(client)
+    yield reported
+    reported.close()
+
+
+def test_warm_call_costs_one_read_unit(feed: Feed, reported: ReportedUnits) -> None:
+    feed.flush(*sample(13))
+    feed.catch_up()
+    reported.clear()
+    feed.catch_up()
+    assert reported.reads == {"head": 1.0}
+    assert not reported.writes
+
+
+@pytest.mark.parametrize("changes", [1, 50, 250])
+def test_flush_costs_one_unit_for_the_head_and_one_per_kilobyte(
+    feed: Feed, reported: ReportedUnits, changes: int
+) -> None:
+    feed.flush()
+    reported.clear()
+    feed.flush(*sample(changes))
+    used = dict(reported.writes)
+    head = feed.table.head()
+    assert head is not None
+    assert head.pointer is not None
+    assert used == {"head": 1.0, "log": pytest.approx(write_units(head.pointer.log_bytes + 160), abs=1)}
+
+
+def test_call_after_changes_costs_one_unit_more_per_four_kilobytes(feed: Feed, reported: ReportedUnits) -> None:
+    feed.flush(*sample(10))
+    feed.catch_up()
+    before = feed.table.head()
+    feed.flush(*sample(250))
+    reported.clear()
+    feed.catch_up()
+    used = dict(reported.reads)
+    after = feed.table.head()
+    assert before is not None
+    assert after is not None
+    assert before.pointer is not None
+    assert after.pointer is not None
+    packed = after.pointer.log_bytes - before.pointer.log_bytes
+    assert used == {"head": 1.0, "log": pytest.approx(read_units(packed + 160), abs=1)}
+
+
+def test_cold_start_costs_half_a_unit_per_four_kilobytes_of_the_snapshot(feed: Feed, reported: ReportedUnits) -> None:
+    feed.flush(*sample(250))
+    feed.compact()
+    head = feed.table.head()
+    assert head is not None
+    assert head.pointer is not None
+    assert head.pointer.snapshot is not None
+    reported.clear()
+    NodeCacheReader(feed.table, ObjectsView(), EnvironmentClock().advance).at(head)
+    size, chunks = head.pointer.snapshot.size, head.pointer.snapshot.chunks
+    assert reported.reads["snapshot"] == pytest.approx(read_units(size) / 2, abs=0.5 * chunks)
+
+
+@pytest.mark.parametrize(
+    ("demand", "reads"),
+    [
+        pytest.param(Demand(LICENCE, 1), {}, id="without devices"),
+        pytest.param(Demand(GPU_MEMORY, 1000), {"node": 1.0}, id="with devices"),
+    ],
+)
+def test_counted_bind_costs_two_writes_and_a_read_for_devices(
+    client: DynamoDBClient, reported: ReportedUnits, demand: Demand, reads: Mapping[str, float]
+) -> None:
+    name = new_table(client)
+    table = DynamoDBLedgerTable(client, name)
+    table.create(new_ledger("n1", CAPACITY, {}, 1))
+    reported.clear()
+    reservations = LedgerReservations(table, new_id, lambda: AT, call_seconds=0.0)
+    held = reservations.reserve(Binding("ml", "p", "uid-p", "n1"), [demand], COUNTING, lambda: 60.0)
+    assert isinstance(held, Reservation)
+    assert reported.reads == reads
+    assert reported.writes == {"open": 1.0, "node": 1.0}
+    client.delete_table(TableName=name)

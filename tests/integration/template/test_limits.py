@@ -1,0 +1,142 @@
+"""Values as AWS issues them fit: into the parameters, and into everything that is composed from them."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from tests.deployment.composed import ComposedDeployment
+from tests.deployment.resource_schemas import violations
+from tests.deployment.template import read_template
+from tests.deployment.transform import transformed
+
+from .issued_values import (
+    CERTIFICATE_AUTHORITY,
+    DOMAINS,
+    PARAMETERS_AT_THEIR_LONGEST,
+    STACK_NAME,
+    endpoints,
+)
+
+PARAMETERS = read_template()["Parameters"]
+LONGEST_PARAMETER = 4096
+LARGEST_ENVIRONMENT = 4096
+LARGEST_INLINE_POLICIES = 10_240
+LONGEST_OUTPUT = 4096
+LONGEST_DESCRIPTION_OF_A_TEMPLATE = 1024
+MOST_PARAMETERS, MOST_OUTPUTS, MOST_MAPPINGS, MOST_RESOURCES = 200, 200, 200, 500
+
+CLUSTERS = {
+    "kubeconfig": ("WatcherKubeconfigSecretArn", "BinderKubeconfigSecretArn", "KubeconfigKeyArn"),
+    "eks": ("EksClusterName", "EksEndpoint", "EksCertificateAuthority"),
+}
+CALLERS = {"basic": (), "mtls": ("DomainName", "DomainCertificateArn", "TruststoreUri", "TruststoreVersion")}
+ALWAYS = (
+    "RolePath",
+    "PermissionsBoundaryArn",
+    "TableKeyArn",
+    "VpcSubnetIds",
+    "VpcSecurityGroupIds",
+    "AlarmTopicArn",
+    "PluginLayerArn",
+)
+CANARY = "Linear10PercentEvery10Minutes"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        pytest.param(name, value, id=f"{name}-{index}")
+        for name, values in PARAMETERS_AT_THEIR_LONGEST.items()
+        for index, value in enumerate(values)
+    ],
+)
+def test_parameter_takes_what_aws_issues(name: str, value: str) -> None:
+    parameter = PARAMETERS[name]
+    assert len(value) <= parameter.get("MaxLength", LONGEST_PARAMETER)
+    assert re.fullmatch(parameter.get("AllowedPattern", ".*"), value)
+
+
+def test_every_parameter_without_a_list_of_values_has_an_issued_value() -> None:
+    free = {name for name, each in PARAMETERS.items() if not each.keys() & {"AllowedValues", "MinValue"}}
+    assert free == PARAMETERS_AT_THEIR_LONGEST.keys()
+
+
+def test_endpoints_are_as_long_as_those_of_real_clusters() -> None:
+    lengths = {endpoint.split(".")[2]: len(endpoint) for endpoint in endpoints()}
+    known = {"us-east-1": 72, "eu-central-1": 75, "ap-northeast-1": 77, "cn-northwest-1": 80}
+    assert {region: lengths[region] for region in known} == known
+    assert 1400 < len(CERTIFICATE_AUTHORITY) < 1600
+
+
+def issued(name: str, partition: str) -> str:
+    """The longest value of this partition."""
+    values = PARAMETERS_AT_THEIR_LONGEST[name]
+    return max((value for value in values if not value.startswith("arn:") or f"arn:{partition}:" in value), key=len)
+
+
+@pytest.fixture(params=["aws", "aws-cn", "aws-us-gov"], scope="module")
+def partition(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(params=[(cluster, caller) for cluster in CLUSTERS for caller in CALLERS], ids="-".join, scope="module")
+def composed(request: pytest.FixtureRequest, partition: str) -> ComposedDeployment:
+    cluster, caller = request.param
+    parameters = {name: issued(name, partition) for name in (*CLUSTERS[cluster], *CALLERS[caller], *ALWAYS)}
+    parameters |= {"Authentication": caller, "DeploymentPreference": CANARY, "DetailedMetrics": "true"}
+    if cluster == "eks":
+        parameters["EksCertificateAuthority"] = CERTIFICATE_AUTHORITY
+    return ComposedDeployment(
+        transformed(DeploymentPreference=CANARY),
+        stack=STACK_NAME,
+        partition=partition,
+        region=max((each[1] for each in _regions(partition)), key=len),
+        domain=DOMAINS[partition],
+        **parameters,
+    )
+
+
+def _regions(partition: str) -> list[tuple[str, str]]:
+    from .issued_values import regions
+
+    return [each for each in regions() if each[0] == partition]
+
+
+def created(composed: ComposedDeployment) -> list[tuple[str, str, dict[str, Any]]]:
+    types = sorted({each["Type"] for each in transformed(DeploymentPreference=CANARY)["Resources"].values()})
+    return [(kind, name, found) for kind in types for name, found in composed.resources(kind).items()]
+
+
+def test_every_resource_is_within_the_limits_of_its_schema(composed: ComposedDeployment) -> None:
+    found = {f"{name} {each}" for kind, name, properties in created(composed) for each in violations(kind, properties)}
+    assert found == set()
+
+
+def test_environment_fits_into_four_kilobytes(composed: ComposedDeployment) -> None:
+    for name, function in composed.resources("AWS::Lambda::Function").items():
+        variables = function["Environment"]["Variables"]
+        assert sum(len(key) + len(str(value)) for key, value in variables.items()) <= LARGEST_ENVIRONMENT, name
+
+
+def test_inline_policies_fit_into_a_role(composed: ComposedDeployment) -> None:
+    for name, role in composed.resources("AWS::IAM::Role").items():
+        policies = [json.dumps(each["PolicyDocument"], separators=(",", ":")) for each in role.get("Policies", [])]
+        assert sum(map(len, policies)) <= LARGEST_INLINE_POLICIES, name
+
+
+def test_outputs_fit(composed: ComposedDeployment) -> None:
+    assert all(len(str(value)) <= LONGEST_OUTPUT for value in composed.outputs().values())
+
+
+def test_template_is_within_the_quotas_of_cloudformation() -> None:
+    processed = transformed(DeploymentPreference=CANARY)
+    assert len(processed["Parameters"]) <= MOST_PARAMETERS
+    assert len(processed["Outputs"]) <= MOST_OUTPUTS
+    assert len(processed["Mappings"]) <= MOST_MAPPINGS
+    assert len(processed["Resources"]) <= MOST_RESOURCES
+    assert len(processed["Description"]) <= LONGEST_DESCRIPTION_OF_A_TEMPLATE
+    assert len(json.dumps(processed)) < 1_000_000

@@ -1,0 +1,160 @@
+"""Each function's role, judged by an independent simulator: it allows what the code really asks, and nothing else.
+
+The requests to DynamoDB are recorded while a counted pod is bound, confirmed and released by the template's own code.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import boto3
+import orjson
+import pytest
+
+from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
+from berth.reservations.ledger.table import Marker, MarkerState
+from berth.runtime import aws_clients
+from berth_cli.serve.stores import DynamoDBStore
+from tests.builders.event_fixtures import EVENTS
+from tests.builders.events import http_event
+from tests.deployment.permissions import GRANTS, WARM_UP_TARGETS
+from tests.deployment.policy_simulator import (
+    ACCOUNT,
+    ALLOWED,
+    STACK,
+    Request,
+    arn,
+    documents,
+    refused,
+    resolved,
+    simulate,
+    table,
+)
+from tests.deployment.recorded_requests import RecordedRequests, as_function
+from tests.deployment.template import KUBECONFIGS, Deployment
+from tests.deployment.transform import transformed
+from tests.fakes.moto_dynamodb import MotoDynamoDB
+from tests.integration.stack.test_counted_pod_lifecycle import LocalStack, running
+
+pytestmark = pytest.mark.external
+
+CACHE_TABLE, LEDGER_TABLE = "policies-cache", "policies-ledger"
+TABLES = {CACHE_TABLE: table("CacheTable"), LEDGER_TABLE: table("LedgerTable")}
+VERBS = {
+    "filter": "FilterFunction",
+    "filter_onlyone": "FilterOnlyOneFunction",
+    "prioritize": "PrioritizeFunction",
+    "preempt": "PreemptFunction",
+}
+KEYED = ("GetItem", "PutItem", "UpdateItem", "DeleteItem", "Query")
+
+
+@pytest.fixture
+def recorded() -> Iterator[RecordedRequests]:
+    """The requests of the stack's clients, without those of this test."""
+    with as_function(""):
+        yield RecordedRequests(TABLES)
+
+
+@pytest.fixture
+def stack(tmp_path: Path, recorded: RecordedRequests) -> Iterator[LocalStack]:
+    store = MotoDynamoDB().install(DynamoDBStore(CACHE_TABLE, LEDGER_TABLE))
+    recorded.listen(aws_clients.SESSION)
+    client = boto3.client("dynamodb")
+    ledger = DynamoDBLedgerTable(client, LEDGER_TABLE)
+    ledger.put_marker(Marker(MarkerState.READY, 0, time.time(), "test"), None)
+    with running(tmp_path / "cluster.yaml", (store, ledger)) as stack:
+        yield stack
+
+
+@pytest.fixture(scope="module")
+def policies() -> dict[str, list[Any]]:
+    """The documents of each role, by function."""
+    roles = Deployment(transformed(), Authentication="basic").resources("AWS::IAM::Role")
+    return {name: documents(roles[f"{name}Role"]) for name in GRANTS}
+
+
+def test_roles_allow_every_recorded_request(
+    recorded: RecordedRequests, stack: LocalStack, policies: dict[str, list[Any]]
+) -> None:
+    stack.wait("the node has a ledger", lambda: stack.ledger.node("node-a") is not None)
+    with as_function("BindFunction"):
+        assert (stack.bind("a"), stack.bind("b")) == ("", "")
+        assert stack.bind("c") == "Insufficient example.com/slot"
+    for verb, function in VERBS.items():
+        event = orjson.loads((EVENTS / verb / "cache-mode.json").read_bytes())
+        with as_function(function):
+            assert stack.call(f"POST /scheduler/{verb}", event)["statusCode"] == 200
+    with as_function("HealthzFunction"):
+        stack.call("GET /healthz", http_event("", "GET /healthz"))
+    stack.wait("no reservation is open", lambda: not stack.ledger.open_reservations())
+    stack.write("b")
+    stack.wait("the reservation of a is released", lambda: "a" not in stack.states())
+    stack.stop()
+    requests = recorded.sorted()
+    assert refused(requests, policies) == []
+    watchers = [replace(each, role="WatcherPolicy") for each in requests if each.role == "WatcherFunction"]
+    external = Deployment(transformed(), Authentication="basic", WatcherMode="external")
+    [policy] = external.resources("AWS::IAM::ManagedPolicy").values()
+    assert refused(watchers, {"WatcherPolicy": [resolved(policy["PolicyDocument"])]}) == [], "berth watch"
+    asking = {each.role for each in requests}
+    assert asking == GRANTS.keys() - {"AuthorizerFunction"}
+    assert len(requests) > 20
+
+
+FORBIDDEN = [
+    *(
+        (f"dynamodb:{action}", resource, None)
+        for action in ("Scan", "DeleteTable", "UpdateTable", "BatchGetItem", "BatchWriteItem", "PartiQLSelect")
+        for resource in TABLES.values()
+    ),
+    *((f"dynamodb:{action}", resource, "other") for action in KEYED for resource in TABLES.values()),
+    *((f"dynamodb:{action}", resource, None) for action in KEYED for resource in TABLES.values()),
+    *((f"dynamodb:{action}", arn("dynamodb", "table/two-CacheTable"), "head") for action in KEYED),
+    ("secretsmanager:GetSecretValue", arn("secretsmanager", "secret:two-PasswordSecret-AbCdEf"), None),
+    ("secretsmanager:PutSecretValue", KUBECONFIGS["WatcherKubeconfigSecretArn"], None),
+    ("ssm:PutParameter", arn("ssm", f"parameter/berth/{STACK}/allow-list"), None),
+    ("iam:PassRole", f"arn:aws:iam::{ACCOUNT}:role/any", None),
+    ("iam:PutRolePolicy", f"arn:aws:iam::{ACCOUNT}:role/any", None),
+    ("sts:AssumeRole", f"arn:aws:iam::{ACCOUNT}:role/any", None),
+    ("lambda:UpdateFunctionCode", arn("lambda", f"function:{STACK}-FilterFunction"), None),
+    ("lambda:InvokeFunction", arn("lambda", f"function:{STACK}-HealthzFunction:live"), None),
+    ("lambda:InvokeFunction", arn("lambda", "function:two-FilterFunction:live"), None),
+]
+"""Action, resource and leading key of what no role may do."""
+
+
+@pytest.mark.parametrize("function", GRANTS)
+def test_role_denies_what_no_function_needs(policies: dict[str, list[Any]], function: str) -> None:
+    requests = [Request(function, action, resource, key) for action, resource, key in FORBIDDEN]
+    decisions = simulate(requests, policies)
+    denied = ("ImplicitlyDenied", "ExplicitlyDenied")
+    wrong = [
+        f"{decision}: {each}" for each, decision in zip(requests, decisions, strict=True) if decision not in denied
+    ]
+    assert wrong == []
+
+
+def test_only_the_owner_of_a_secret_or_function_may_use_it(policies: dict[str, list[Any]]) -> None:
+    owners: dict[tuple[str, str], set[str]] = {
+        ("secretsmanager:GetSecretValue", KUBECONFIGS["WatcherKubeconfigSecretArn"]): {"WatcherFunction"},
+        ("secretsmanager:GetSecretValue", KUBECONFIGS["BinderKubeconfigSecretArn"]): {"BindFunction"},
+        ("secretsmanager:GetSecretValue", arn("secretsmanager", f"secret:{STACK}-PasswordSecret-AbCdEf")): {
+            "AuthorizerFunction"
+        },
+        **{
+            ("lambda:InvokeFunction", arn("lambda", f"function:{STACK}-{name}:live")): {"WatcherFunction"}
+            for name in WARM_UP_TARGETS
+        },
+    }
+    requests = [Request(role, action, resource) for action, resource in owners for role in policies]
+    allowed = {
+        (each.action, each.resource, each.role)
+        for each, decision in zip(requests, simulate(requests, policies), strict=True)
+        if decision == ALLOWED
+    }
+    assert allowed == {(*call, role) for call, roles in owners.items() for role in roles}

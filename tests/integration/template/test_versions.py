@@ -1,0 +1,134 @@
+"""A changed parameter reaches the alias: it publishes a layer, so the functions change, so they get new versions.
+
+On AWS a version that is to be published of an unchanged function fails the deployment, so the function itself has to
+change, too. SAM puts a hash of a layer's description, parameters replaced, into the layer's logical id.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.deployment.template import Deployment, of_type, read_template
+from tests.deployment.transform import transformed
+
+from .issued_values import PARAMETERS_AT_THEIR_LONGEST
+
+TEMPLATE = read_template()
+FUNCTIONS = of_type(TEMPLATE, "AWS::Serverless::Function")
+LAYERS = of_type(TEMPLATE, "AWS::Serverless::LayerVersion")
+PLUGIN_LAYER = {"Fn::If": ["HasPluginLayer", {"Ref": "PluginLayerArn"}, {"Ref": "AWS::NoValue"}]}
+"""Not the template's: its ARN contains its version."""
+
+NOT_OF_A_VERSION = {
+    "AutoPublishAliasAllProperties",
+    "CodeUri",
+    "DeploymentPreference",
+    "Description",
+    "EventInvokeConfig",
+    "Events",
+    "PermissionsBoundary",  # changes the role, which stays the same
+    "Policies",
+    "ProvisionedConcurrencyConfig",
+    "ReservedConcurrentExecutions",
+    "VersionDescription",
+}
+"""Properties that are no part of a version, or whose changes SAM sees."""
+
+
+def parameters_in(value: object) -> set[str]:
+    """The parameters that a value depends on, through conditions and substitutions, too."""
+    if isinstance(value, list):
+        return set().union(*map(parameters_in, value))
+    if not isinstance(value, dict):
+        return set()
+    found = {value["Ref"]} & TEMPLATE["Parameters"].keys() if isinstance(value.get("Ref"), str) else set()
+    if "Fn::If" in value:
+        found |= parameters_in(TEMPLATE["Conditions"][value["Fn::If"][0]])
+    if isinstance(value.get("Condition"), str):
+        found |= parameters_in(TEMPLATE["Conditions"][value["Condition"]])
+    text = value.get("Fn::Sub")
+    if isinstance(text, str):
+        found |= {name for name in TEMPLATE["Parameters"] if f"${{{name}}}" in text}
+    return found.union(*map(parameters_in, value.values()))
+
+
+def layers_of(function: str) -> set[str]:
+    used = [*TEMPLATE["Globals"]["Function"]["Layers"], *FUNCTIONS[function].get("Layers", [])]
+    return {layer["Ref"] for layer in used if layer != PLUGIN_LAYER}
+
+
+def versioned(function: str) -> dict[str, Any]:
+    everywhere = TEMPLATE["Globals"]["Function"]
+    merged = {**everywhere, **FUNCTIONS[function], "GlobalEnvironment": everywhere["Environment"]}
+    return {name: value for name, value in merged.items() if name not in NOT_OF_A_VERSION}
+
+
+def published_by(layer: str) -> set[str]:
+    return parameters_in(LAYERS[layer]["Description"])
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_every_parameter_of_a_function_publishes_one_of_its_layers(function: str) -> None:
+    missing = parameters_in(versioned(function)) - set().union(*map(published_by, layers_of(function)))
+    assert missing == set()
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_a_layer_names_no_parameter_that_no_function_of_it_uses(layer: str) -> None:
+    users = [function for function in FUNCTIONS if layer in layers_of(function)]
+    assert published_by(layer) <= set().union(*(parameters_in(versioned(function)) for function in users))
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_version_description_has_the_number_of_every_layer(function: str) -> None:
+    text, variables = FUNCTIONS[function]["VersionDescription"]["Fn::Sub"]
+    numbers = [{"Fn::Select": [7, {"Fn::Split": [":", {"Ref": layer}]}]} for layer in sorted(layers_of(function))]
+    assert sorted(map(str, variables.values())) == sorted(map(str, numbers))
+    assert all(f"${{{name}}}" in text for name in variables)
+    assert FUNCTIONS[function]["AutoPublishAliasAllProperties"] is True
+
+
+def test_each_parameter_changes_the_logical_id_of_its_layer() -> None:
+    names = sorted(set().union(*map(published_by, LAYERS)))
+    before = layer_ids(transformed())
+    for name in names:
+        ids = layer_ids(transformed(**{name: another(name)}))
+        moved = {layer for layer in LAYERS if ids[layer] != before[layer]}
+        assert moved == {layer for layer in LAYERS if name in published_by(layer)}, name
+
+
+def another(name: str) -> str:
+    parameter = TEMPLATE["Parameters"][name]
+    default = "basic" if name == "Authentication" else str(parameter["Default"])
+    allowed = parameter.get("AllowedValues", PARAMETERS_AT_THEIR_LONGEST.get(name, []))
+    return next(str(value) for value in allowed if str(value) != default)
+
+
+def layer_ids(processed: dict[str, Any]) -> dict[str, str]:
+    found = [name for name, each in processed["Resources"].items() if each["Type"] == "AWS::Lambda::LayerVersion"]
+    return {layer: name for layer in LAYERS for name in found if name.startswith(layer)}
+
+
+@pytest.mark.parametrize("kind", ["AWS::Lambda::Function", "AWS::Lambda::Version"])
+def test_functions_and_versions_refer_to_the_hashed_layer(kind: str) -> None:
+    processed = transformed()
+    scheduling = layer_ids(processed)["SchedulingLayer"]
+    for properties in Deployment(processed, Authentication="basic").resources(kind).values():
+        assert f"'{scheduling}'" in str(properties)
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_description_of_a_layer_is_its_first_member(layer: str) -> None:
+    index, members = LAYERS[layer]["Description"]["Fn::Select"]
+    assert index == 0
+    assert isinstance(members[0], str)
+    assert len(members[0]) <= 256
+
+
+def test_old_versions_are_deleted() -> None:
+    """With SnapStart the image of each version costs money until then."""
+    versions = [each for each in transformed()["Resources"].values() if each["Type"] == "AWS::Lambda::Version"]
+    assert versions
+    assert {each["DeletionPolicy"] for each in versions} == {"Delete"}

@@ -1,0 +1,203 @@
+"""A day of the deployed watcher in a quiet cluster: started by the schedule, bounded runs, one hand-over after another.
+
+Nothing is faulty here but the schedule, and what a plan of crashes takes away. What is measured is how old the head's
+signs of life become.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import count, takewhile
+from random import Random
+
+from berth.lease.config import LeaderElectionConfig
+from berth.lease.elector import LeaderElector
+from berth.lease.outcomes import LeaderCallbacks
+from berth.lease.record import Fence
+from berth.lease.standby import Standby
+from berth.nodecache.feed.head import Head
+from berth.nodecache.feed.table import LogItem, LogWrite
+from berth.nodecache.feed.watcher import Watcher, WatcherOutcome
+from berth.nodecache.feed.writer import Retention
+from berth.runtime.watcher.watcher_run import HORIZON_SECONDS, TimeLimit
+from berth_cli.embedded_store.lease_lock import InMemoryItem, InMemoryLeaseLock
+from tests.simulation.world import EPOCH, Actor, World
+
+from .ambush import Ambush
+from .cluster import ApiServer, SimulatedCluster
+from .schedule import Schedule, Starts
+from .storage import RecordedItem, RecordedTable, Witness
+from .table import Faults, Network, SimulatedLock, SimulatedTable
+
+DAY = 24 * 3600.0
+BUDGET = 14.5 * 60.0
+"""A function may run for 15 minutes; what is left is for a cold start, a slow last call, and the release."""
+
+COLD_START = (0.3, 2.5)
+
+OLDEST_HEARTBEAT = 5.0
+OLDEST_OBSERVATION = 75.0
+LONGEST_RECOVERY = 150.0
+LONGEST_RECOVERY_WITH_STANDBY = 30.0
+"""What a day must keep to, in seconds."""
+
+
+@dataclass(slots=True)
+class Arrangement:
+    """How the watcher is deployed, and what happens to it. Seconds.
+
+    `standby`: one candidate more waits for as long as it may. `crashes`: when the leader is killed. `clock_error`: how
+    far a function's clock may be off.
+    """
+
+    seed: int
+    duration: float = DAY
+    starts: Starts = field(default_factory=Starts)
+    standby: bool = False
+    crashes: Iterable[float] = ()
+    clock_error: float = 0.05
+
+
+def quiet(seed: int) -> Arrangement:
+    """A day without crashes; of the starts some are left out, though never two in a row, and some come twice."""
+    return Arrangement(seed, starts=Starts(dropped=0.02, doubled=0.05, in_a_row=1))
+
+
+def crashing(seed: int, duration: float = DAY, *, standby: bool = False) -> Arrangement:
+    """The leader is killed every 20 minutes or so."""
+    random = Random(seed)
+    crashes = (at + random.uniform(0.0, 600.0) for at in count(900, 1200))
+    within = tuple(takewhile(lambda at: at < duration - 2 * LONGEST_RECOVERY, crashes))
+    return Arrangement(seed, duration, Starts(doubled=0.05), standby, within)
+
+
+@dataclass(slots=True)
+class Ages:
+    """The worst that a reader could have seen, in seconds.
+
+    `recoveries`: from a crash to the next publication; `with_standby`: the same where a standby was waiting.
+    """
+
+    heartbeat: float = 0.0
+    observed_at: float = 0.0
+    recoveries: list[float] = field(default_factory=list)
+    with_standby: list[float] = field(default_factory=list)
+    hand_overs: int = 0
+    publications: int = 0
+    running: float = 0.0
+    """Seconds of all runs: what is paid for."""
+
+
+class Day(Witness):
+    """Runs an arrangement."""
+
+    def __init__(self, arrangement: Arrangement) -> None:
+        self.ages = Ages()
+        self._plan = arrangement
+        self._world = World(arrangement.seed)
+        self._server = ApiServer(self._world)
+        self._item = RecordedItem()
+        self._item.witness = self
+        self._table = RecordedTable(self._world, self._item, self, Retention().lifetime)
+        self._place = InMemoryItem()
+        self._ids = count(1)
+        self._runs: dict[str, Actor] = {}
+        self._crashed_at: float | None = None
+        self._had_standby = False
+        self._schedule = Schedule(self._world, arrangement.starts, self._start)
+
+    def run(self) -> Ages:
+        """The worst ages from the first publication on; those after a crash count as recoveries only."""
+        for number in range(3):
+            self._server.put("nodes", f"node-{number}")
+        self._schedule.begin()
+        for at in self._plan.crashes:
+            self._world.after(at, self._crash_the_leader)
+        self._world.run(self._plan.duration)
+        assert self._crashed_at is None, "nothing was published since the last crash"
+        self._look(self._table.head())
+        return self.ages
+
+    # ----------------------------------------------------------------------------------------------------- what is seen
+    def head_written(self) -> None:
+        return None
+
+    def log_written(self, uid: str, before: LogItem | None, item: LogItem, outcome: LogWrite) -> None:
+        return None
+
+    def published(self, before: Head, fence: Fence) -> None:
+        self.ages.publications += 1
+        if self._crashed_at is not None:
+            recovery, self._crashed_at = self._world.now - self._crashed_at, None
+            (self.ages.with_standby if self._had_standby else self.ages.recoveries).append(recovery)
+            return
+        self._look(before)
+
+    def _look(self, head: Head | None) -> None:
+        """At the moment before it is replaced, a head is as old as it ever becomes."""
+        if head is not None and head.pointer is not None:
+            now = EPOCH + self._world.now
+            self.ages.heartbeat = max(self.ages.heartbeat, now - head.pointer.heartbeat)
+            self.ages.observed_at = max(self.ages.observed_at, now - head.pointer.observation.observed_at)
+
+    # ----------------------------------------------------------------------------------------------------- what happens
+    def _start(self) -> None:
+        self._runs = {name: actor for name, actor in self._runs.items() if not actor.ended}
+        name = f"watcher-{self._new_id()}"
+        self._runs[name] = self._world.start(name, lambda: self._watch(name))
+
+    def _watch(self, name: str) -> None:
+        """As runtime/watcher/watcher_run does it, in virtual time."""
+        world, actor = self._world, self._world.current()
+        started = world.now
+        actor.wall_error = world.random.uniform(-self._plan.clock_error, self._plan.clock_error)
+        world.pause(world.random.uniform(*COLD_START))
+        clock, network = world.clock(actor), Network(world, Faults())
+        ends_at = clock.wall() + BUDGET
+        limit = TimeLimit(lambda: ends_at - clock.wall(), clock.wall, world.pause)
+
+        def elector(item: InMemoryItem, horizon: float, callbacks: LeaderCallbacks | None = None) -> LeaderElector:
+            lock = SimulatedLock(InMemoryLeaseLock(item, self._new_id), network)
+            handover = limit.handover(horizon)
+            return LeaderElector(lock, LeaderElectionConfig(), name, clock, world.random.random, callbacks, handover)
+
+        standby = Standby(elector(self._place, HORIZON_SECONDS))
+        is_standby = self._plan.standby and standby.acquire(limit.sleep, limit.is_over)
+        leading = LeaderCallbacks(started_leading=lambda became: _do_nothing(standby.release()))
+        ended = Watcher(
+            elector(self._item, math.inf if is_standby else HORIZON_SECONDS, leading),
+            SimulatedCluster(world, self._server),
+            SimulatedTable(self._table, network, Retention().lifetime, Ambush(world, lambda: None)),
+            clock=clock,
+            sleep=limit.sleep,
+            stopped=limit.is_over,
+            new_id=self._new_id,
+            on_published=lambda publication: None,
+            may_wait=standby.may_wait,
+        ).run()
+        standby.release()
+        self.ages.hand_overs += ended.outcome is WatcherOutcome.HANDED_OVER
+        self.ages.running += world.now - started
+
+    def _crash_the_leader(self) -> None:
+        actor = self._holder(self._item)
+        if actor is not None and self._crashed_at is None:
+            self._world.crash(actor)
+            self._crashed_at = self._world.now
+            standby = self._holder(self._place)
+            self._had_standby = standby is not None and standby is not actor
+
+    def _holder(self, item: InMemoryItem) -> Actor | None:
+        """The run that holds a lease; None if there is none any more."""
+        found = item.get()
+        actor = self._runs.get(str(found["holderIdentity"])) if found else None
+        return None if actor is None or actor.ended else actor
+
+    def _new_id(self) -> str:
+        return f"id-{next(self._ids)}"
+
+
+def _do_nothing(_: object) -> None:
+    return None

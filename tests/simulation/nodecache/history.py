@@ -1,0 +1,346 @@
+"""One history: watchers that come and go, readers, a cluster that changes, and faults, all drawn from a seed.
+
+Every write is held against the invariants when it is carried out, every answer when a reader gets it; at the end there
+is quiet, and all readers must have the same state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from itertools import count
+from random import Random
+
+from berth.lease.config import Handover, LeaderElectionConfig
+from berth.lease.elector import LeaderElector
+from berth.nodecache.feed import changes
+from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished
+from berth.nodecache.feed.table import CacheTable, TableUnavailable
+from berth.nodecache.feed.watcher import Watcher
+from berth.nodecache.feed.writer import Retention
+from berth.scheduling.snapshot.parts import ALL_PARTS, NODES_AND_PODS, NODES_ONLY, Parts
+from berth_cli.embedded_store.lease_lock import InMemoryLeaseLock
+from tests.simulation.world import Actor, Mutex, World
+
+from .ambush import Ambush
+from .cluster import RESOURCES, ApiServer, SimulatedCluster
+from .next_release import ThisReleasesTable, decoded
+from .schedule import MINUTE, Schedule, Starts
+from .table import Faults, Network, SimulatedLock, SimulatedTable
+from .truth import ObjectsOnlyView, State, Truth, in_parts
+
+CONFIG = LeaderElectionConfig()
+_NEEDED = (NODES_ONLY, NODES_ONLY, NODES_ONLY, NODES_AND_PODS)
+RAW_BYTES = 200
+"""A few objects an item: a flush may have several log items, a snapshot has several chunks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disturbances:
+    """How many a minute."""
+
+    change: float = 100.0
+    crash: float = 0.0
+    freeze: float = 0.0
+    freeze_reader: float = 0.0
+    jump: float = 0.0
+    expiry: float = 0.0
+    restart: float = 0.0
+    outage: float = 0.0
+    deletion: float = 0.0
+    spoil: float = 0.0
+    ambush: float = 0.0
+
+
+@dataclass(slots=True)
+class Plan:
+    """What a history is made of. Times are seconds. `readers`: environments; `threads`: of each; `cold`: how
+    likely one is replaced by a new one after a call.
+
+    `other_release`: for the middle third of the troubled time another release is tried: more and more of watchers and
+    environments are its, then it is rolled back. `lifetime`: of an item. A day in a hundred seconds: all that a day
+    brings then comes within a history.
+    """
+
+    seed: int
+    lifetime: float = 100.0
+    troubled: float = 240.0
+    quiet: float = 160.0
+    budget: float = 100.0
+    horizon: float = 150.0
+    readers: int = 2
+    threads: int = 1
+    cold: float = 0.02
+    faults: Faults = field(default_factory=Faults)
+    disturbances: Disturbances = Disturbances()
+    other_release: Callable[[CacheTable], CacheTable] | None = None
+
+    @classmethod
+    def drawn(cls, seed: int) -> Plan:
+        """Histories of many kinds: in each another few faults are frequent, and the others do not hide what they do."""
+        random = Random(seed)
+
+        def often(most: float) -> float:
+            return random.choice((0.0, 0.1, 0.3, 1.0)) * most
+
+        if random.random() < 0.15:
+            return cls.ambushed(seed)
+        lifetime = random.choice((40.0, 100.0, 100.0, 200.0))
+        return cls(
+            seed,
+            lifetime=lifetime,
+            troubled=max(240.0, 3.0 * lifetime),
+            threads=random.choice((1, 1, 2)),
+            cold=often(0.1),
+            faults=Faults(
+                throttled=often(0.08),
+                lost=often(0.08),
+                late=often(0.25),
+                latest=random.choice((10.0, 60.0, 250.0)),
+                late_log=often(0.5),
+                no_chunks=often(0.9),
+                stale=often(0.2),
+            ),
+            disturbances=Disturbances(
+                change=random.choice((20.0, 100.0, 200.0)),
+                crash=often(3.0),
+                freeze=often(6.0),
+                freeze_reader=often(6.0),
+                jump=often(4.0),
+                expiry=often(3.0),
+                restart=often(3.0),
+                outage=often(0.5),
+                deletion=often(1.0),
+                spoil=often(2.0),
+            ),
+        )
+
+    @classmethod
+    def ambushed(cls, seed: int) -> Plan:
+        """Nothing but orphans in the places of what was published, and cold readers that come upon them."""
+        return cls(
+            seed,
+            troubled=600.0,
+            lifetime=200.0,
+            cold=0.3,
+            faults=Faults(no_chunks=0.5),
+            disturbances=Disturbances(change=20.0, ambush=3.0),
+        )
+
+
+class History:
+    """Runs a plan. Raises AssertionError where an invariant does not hold."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.world = World(plan.seed)
+        self.server = ApiServer(self.world)
+        self.truth = Truth(self.world, self.server, plan.lifetime)
+        if plan.other_release is not None:
+            self.truth.decoded = decoded
+        self._retention = Retention(plan.lifetime, least_log_bytes=400, retry=plan.lifetime / 20)
+        self._ambush = Ambush(self.world, lambda: self._stop_all_watchers(2.2 * plan.lifetime))
+        self.truth.on_publication = self._ambush.published
+        self.truth.table.cleaned, self.truth.table.is_first = self._ambush.cleaned, self._ambush.awaits
+        # Of its own: what readers need does not change what else happens in a history.
+        self._parts_random = Random(f"parts {plan.seed}")
+        self._ids = count(1)
+        self._watchers: list[Actor] = []
+        self._threads: list[Actor] = []
+        self._faults = plan.faults
+        self._starts = Starts(dropped=0.1, doubled=0.1)
+        self._schedule = Schedule(self.world, self._starts, self._start_watcher)
+
+    def run(self) -> None:
+        """The troubled time, then the quiet one."""
+        raw_bytes, changes._RAW_BYTES = changes._RAW_BYTES, RAW_BYTES
+        try:
+            self._run()
+        finally:
+            changes._RAW_BYTES = raw_bytes
+
+    def _run(self) -> None:
+        for number in range(self.plan.readers):
+            self._start_reader(number)
+        self._schedule.begin()
+        self._disturb()
+        self.world.run(self.plan.troubled)
+        self._calm_down()
+        self.world.run(self.plan.troubled + self.plan.quiet)
+        self._converged()
+
+    def new_id(self) -> str:
+        return f"id-{next(self._ids)}"
+
+    def _table(self, network: Network) -> CacheTable:
+        table = SimulatedTable(self.truth.table, network, self.plan.lifetime, self._ambush)
+        if self.plan.other_release is None:
+            return table
+        tried = 3.0 * self.world.now / self.plan.troubled - 1.0
+        if 0.0 <= tried < 1.0 and self.world.random.random() < 0.3 + tried:
+            return self.plan.other_release(table)
+        return ThisReleasesTable(table)
+
+    # ------------------------------------------------------------------------------------------------------ watchers
+    def _start_watcher(self) -> None:
+        name = f"watcher-{self.new_id()}"
+        self._watchers = [actor for actor in self._watchers if not actor.ended]
+        self._watchers.append(self.world.start(name, lambda: self._watch(name)))
+
+    def _watch(self, name: str) -> None:
+        clock = self.world.clock(self.world.current())
+        network = Network(self.world, self._faults)
+        elector = LeaderElector(
+            SimulatedLock(InMemoryLeaseLock(self.truth.item, self.new_id), network),
+            CONFIG,
+            name,
+            clock,
+            self.world.random.random,
+            handover=Handover(at=clock.wall() + self.plan.budget, horizon=self.plan.horizon),
+        )
+        Watcher(
+            elector,
+            SimulatedCluster(self.world, self.server),
+            self._table(network),
+            clock=clock,
+            sleep=self.world.pause,
+            stopped=lambda: False,
+            new_id=self.new_id,
+            on_published=lambda publication: None,
+            retention=self._retention,
+        ).run()
+
+    # ------------------------------------------------------------------------------------------------------- readers
+    def _start_reader(self, number: int) -> None:
+        """A warm environment: it asks when a pod comes, and may be frozen at any moment."""
+        environment = self._new_reader()
+
+        def body() -> None:
+            nonlocal environment
+            while True:
+                table, reader = environment
+                parts = self._parts_random.choice(_NEEDED)
+                try:
+                    state = reader.at(table.head(), parts=parts)
+                except (TableUnavailable, NothingPublished):
+                    pass
+                else:
+                    self._saw(number, reader, state, parts)
+                is_quiet = self.world.now >= self.plan.troubled
+                if not is_quiet and self.plan.threads == 1 and self.world.random.random() < self.plan.cold:
+                    environment = self._new_reader()
+                    self.truth.forgot(number)
+                # Some are asked every second, and others seldom.
+                seldom = not is_quiet and self.world.random.random() < 0.1
+                self.world.wait(self.world.random.expovariate(1 / 30 if seldom else 0.5))
+
+        for thread in range(self.plan.threads):
+            self._threads.append(self.world.start(f"reader-{number}-{thread}", body))
+
+    def _new_reader(self) -> tuple[CacheTable, NodeCacheReader[State]]:
+        table = self._table(Network(self.world, self._faults))
+        reader: NodeCacheReader[State] = NodeCacheReader(table, ObjectsOnlyView(), self.world.pause)  # type: ignore[arg-type]
+        reader._catching_up = Mutex(self.world)  # type: ignore[assignment]
+        return table, reader
+
+    def _saw(self, number: int, reader: NodeCacheReader[State], state: State, needed: Parts = ALL_PARTS) -> None:
+        cursor = reader._cursor
+        assert cursor is not None
+        assert needed <= cursor.parts, "a reader lacks a part that its caller needs"
+        self.truth.observe(number, cursor.version, cursor.uid, state, cursor.parts)
+
+    # ------------------------------------------------------------------------------------------------------- trouble
+    def _disturb(self) -> None:
+        disturbances = self.plan.disturbances
+        for a_minute, disturb in (
+            (disturbances.change, self._change_cluster),
+            (disturbances.crash, self._crash_a_watcher),
+            (disturbances.freeze, lambda: self._freeze_one_of(self._watchers, min(MINUTE, self.plan.lifetime / 2))),
+            (disturbances.freeze_reader, lambda: self._freeze_one_of(self._threads, 200.0)),
+            (disturbances.jump, self._jump_a_clock),
+            (disturbances.expiry, self.server.compact),
+            (disturbances.restart, self._restart_the_server),
+            (disturbances.outage, self._outage),
+            (disturbances.deletion, self.truth.item.delete),
+            (disturbances.ambush, self._ambush.lay),
+            (disturbances.spoil, lambda: self.truth.table.spoil(self.world.random)),
+        ):
+            if a_minute:
+                self._again_and_again(a_minute / 60.0, disturb)
+
+    def _again_and_again(self, a_second: float, disturb: Callable[[], None]) -> None:
+        def once() -> None:
+            if self.world.now < self.plan.troubled:
+                disturb()
+                self.world.after(self.world.random.expovariate(a_second), once)
+
+        self.world.after(self.world.random.expovariate(a_second), once)
+
+    def _change_cluster(self) -> None:
+        random = self.world.random
+        resource, name = random.choice(RESOURCES), f"object-{random.randint(0, 5)}"
+        if random.random() < 0.3:
+            self.server.remove(resource, name)
+        else:
+            self.server.put(resource, name)
+
+    def _crash_a_watcher(self) -> None:
+        alive = [actor for actor in self._watchers if not actor.ended]
+        if alive:
+            self.world.crash(self.world.random.choice(alive))
+
+    def _freeze_one_of(self, actors: list[Actor], longest: float) -> None:
+        alive = [actor for actor in actors if not actor.ended]
+        if alive:
+            random = self.world.random
+            actor, seconds = random.choice(alive), random.uniform(1, longest)
+            # Where its wall clock is set back too, a process may believe in its lease for so long; and the days of an
+            # item's lifetime have shrunk.
+            stalls = random.random() < 0.5 and actor.monotonic_lost + seconds <= MINUTE
+            self.world.freeze(actor, seconds, monotonic_stalls=stalls, calls=random.randint(0, 8))
+
+    def _jump_a_clock(self) -> None:
+        alive = [actor for actor in self._watchers if not actor.ended]
+        if alive:
+            self.world.random.choice(alive).wall_error += self.world.random.uniform(-100, 100)
+
+    def _restart_the_server(self) -> None:
+        self.server.stop()
+        forgets = self.world.random.random() < 0.5
+        self.world.after(self.world.random.uniform(1, 20), lambda: self.server.start(forgets=forgets))
+
+    def _outage(self) -> None:
+        self._stop_all_watchers(self.world.random.uniform(60.0, 2.5 * self.plan.lifetime))
+
+    def _stop_all_watchers(self, seconds: float) -> None:
+        for actor in self._watchers:
+            self.world.crash(actor)
+        self._schedule.pause(seconds)
+
+    def _calm_down(self) -> None:
+        """From now on nothing goes wrong, and nothing changes in the cluster."""
+        for fault in fields(self._faults):
+            setattr(self._faults, fault.name, 0.0)
+        self._starts.dropped = self._starts.doubled = 0.0
+        self._schedule.pause(0.0)
+        self.server.start(forgets=False)
+        self._ambush.lift()
+        for actor in (*self._watchers, *self._threads):
+            self.world.thaw(actor)
+            self.world.wake(actor)
+
+    # ------------------------------------------------------------------------------------------------------- the end
+    def _converged(self) -> None:
+        for number in range(self.plan.readers):
+            state, parts = self.truth.last_seen(number)
+            expected = in_parts(self.server.objects, parts)
+            assert state == expected, f"reader {number} does not have the state of the cluster"
+        self.world.start("cold-reader", self._read_from_nothing)
+        self.world.run(self.world.now + 10.0)
+        assert self.truth.last_seen(-1)[0] == self.server.objects, (
+            "a cold reader does not find the state of the cluster"
+        )
+
+    def _read_from_nothing(self) -> None:
+        table, reader = self._new_reader()
+        self._saw(-1, reader, reader.at(table.head()))

@@ -1,0 +1,151 @@
+"""What really happened to the table: kept beside it, so that what actors do and see can be held against it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from berth.lease.record import Fence, Lease, read_lease
+from berth.nodecache.feed.changes import Change, Key, Object, part_of, unpack
+from berth.nodecache.feed.head import Head, Pointer, PublishedVersion
+from berth.nodecache.feed.reader import is_unbroken_chain
+from berth.nodecache.feed.table import LogItem, LogWrite
+from berth.scheduling.snapshot.parts import NO_PARTS, Parts
+from tests.simulation.world import World
+
+from .cluster import RESOURCES, ApiServer
+from .storage import RecordedItem, RecordedTable, Witness
+
+State = Mapping[Key, Object]
+
+
+class ObjectsOnlyView:
+    """A reader's state: the objects, never changed in place."""
+
+    def empty(self) -> dict[Key, Object]:
+        return {}
+
+    def applied(self, state: dict[Key, Object], changes: Iterable[Change]) -> dict[Key, Object]:
+        following = dict(state)
+        for resource, key, kept in changes:
+            if kept is None:
+                following.pop((resource, key), None)
+            else:
+                following[resource, key] = kept
+        return following
+
+
+def in_parts(state: State, parts: Parts) -> State:
+    """The objects of these parts."""
+    return {key: kept for key, kept in state.items() if part_of(key[0]) in parts}
+
+
+class Truth(Witness):
+    """The table that all actors share, and the state that each published version stands for, by the head's uid."""
+
+    def __init__(self, world: World, server: ApiServer, lifetime: float) -> None:
+        self.item = RecordedItem()
+        self.item.witness = self
+        self.table = RecordedTable(world, self.item, self, lifetime)
+        self._server = server
+        self._states: dict[tuple[str, int], State] = {}
+        self._items: dict[int, list[LogItem]] = {}
+        self.on_publication: Callable[[str, int], None] = lambda uid, version: None
+        self.decoded: Callable[[bytes], bytes] = lambda data: data
+        self._lease: Lease | None = None
+        self._pointer: Pointer | None = None
+        self._seen: dict[int, tuple[str, int, State, Parts]] = {}
+
+    # ------------------------------------------------------------------------------------------------- what is written
+    def head_written(self) -> None:
+        item = self.item.get()
+        if item is None:
+            self._lease = self._pointer = None
+            return
+        lease, before = read_lease(item), self._lease
+        head = self.table.head()
+        pointer, pointed = head.pointer if head else None, self._pointer
+        self._lease, self._pointer = lease, pointer
+        if before is None or before.uid != lease.uid:
+            return
+        assert lease.spec.lease_transitions >= before.spec.lease_transitions, "the epoch went back"
+        assert lease.resource_version > before.resource_version, "the head was written without a look at its version"
+        if pointed is not None and pointer is not pointed:
+            assert pointer is not None, "the pointer is gone"
+            assert pointer.version >= pointed.version, "the head's version went back"
+            assert pointer.compacted_version >= pointed.compacted_version, "compactedVersion went back"
+            assert _snapshot_version(pointer) >= _snapshot_version(pointed), "the snapshot's version went back"
+
+    def published(self, before: Head, fence: Fence) -> None:
+        item, pointer = self.item.get(), self._pointer
+        assert item is not None
+        assert pointer is not None
+        held = read_lease(item).spec.lease_transitions
+        assert fence.lease_transitions == held, "a deposed leader published"
+        known = before.pointer.published if before.pointer else PublishedVersion(0, 0)
+        if pointer.published == known:
+            state = self._states.get((fence.uid, known.version), {})
+        elif pointer.compacted_version == pointer.version:
+            state = self._snapshot_state(pointer)
+        else:
+            state = self._state_after(fence.uid, known, pointer)
+        if pointer.snapshot is not None and pointer.snapshot.version == pointer.version and pointer != before.pointer:
+            is_new = before.pointer is None or before.pointer.snapshot != pointer.snapshot
+            assert not is_new or self._snapshot_state(pointer) == state, "the snapshot is not the state of its version"
+        self._states[fence.uid, pointer.version] = state
+        self._check_positions(pointer, state)
+        self.on_publication(fence.uid, pointer.version)
+
+    def log_written(self, uid: str, before: LogItem | None, item: LogItem, outcome: LogWrite) -> None:
+        if before is not None and before in self._items.get(item.version, ()):
+            assert self.table.log_item(uid, item.version) is before, "a published log item was overwritten"
+        if self._lease is not None and self._lease.uid == uid and self._lease.spec.holder_identity:
+            is_the_leaders = item.epoch == self._lease.spec.lease_transitions
+            assert outcome is LogWrite.WRITTEN or not is_the_leaders, "the leader cannot write its log"
+
+    def _state_after(self, uid: str, known: PublishedVersion, pointer: Pointer) -> State:
+        items = self.table.log(uid, known.version, pointer.version)
+        versions = [each.version for each in items]
+        assert versions == list(range(known.version + 1, pointer.version + 1)), (
+            "a log item of the publication is missing"
+        )
+        assert is_unbroken_chain(items, known, pointer.published), "a log item of the publication is another's"
+        for each in items:
+            self._items.setdefault(each.version, []).append(each)
+        state = self._states.get((uid, known.version), {})
+        return ObjectsOnlyView().applied(dict(state), unpack(self.decoded(each.data) for each in items))
+
+    def _snapshot_state(self, pointer: Pointer) -> State:
+        assert pointer.snapshot is not None
+        chunks = self.table.chunks(pointer.snapshot)
+        assert None not in chunks, "a chunk of the publication is missing"
+        return ObjectsOnlyView().applied({}, unpack(self.decoded(chunk) for chunk in chunks if chunk is not None))
+
+    def _check_positions(self, pointer: Pointer, state: State) -> None:
+        """A successor resumes there: all until then must be published, and nothing after it."""
+        for resource in RESOURCES:
+            position = pointer.observation.positions[resource]
+            published = {name: kept for (kind, name), kept in state.items() if kind == resource}
+            expected = self._server.as_of(resource, int(position.resource_version))
+            assert published == expected, f"what is published of {resource} is not what its position says"
+
+    # ---------------------------------------------------------------------------------------------------- what is read
+    def observe(self, reader: int, version: int, uid: str, state: State, parts: Parts) -> None:
+        """A reader was given these parts of the state, at this version of that head item."""
+        before_uid, before, *_ = self._seen.get(reader, (uid, 0, {}, NO_PARTS))
+        assert version >= before or uid != before_uid, f"reader {reader} went back in time"
+        assert (uid, version) in self._states, f"reader {reader} has seen what is not published"
+        published = in_parts(self._states[uid, version], parts)
+        assert state == published, f"reader {reader} has another state at version {version}"
+        self._seen[reader] = (uid, version, state, parts)
+
+    def forgot(self, reader: int) -> None:
+        """An environment is gone; another takes its place."""
+        self._seen.pop(reader, None)
+
+    def last_seen(self, reader: int) -> tuple[State, Parts]:
+        """The state that a reader was given last, and the parts that it has."""
+        return self._seen[reader][2:] if reader in self._seen else ({}, NO_PARTS)
+
+
+def _snapshot_version(pointer: Pointer) -> int:
+    return pointer.snapshot.version if pointer.snapshot else 0

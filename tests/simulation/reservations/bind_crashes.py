@@ -1,0 +1,192 @@
+"""Every way in which one bind can be cut short, crossed with everything that others may do at any of its calls.
+
+A case is the state that an earlier attempt left behind, a fault at one call, an event just before one call, what
+happens afterwards, and when a late call arrives. After each the watcher does its part once, and the world is in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+
+from .binds import GPU_MEMORY, LICENCE, BindWorld, Fault, Wire
+
+POD, UID, NODE, ELSEWHERE = "train-0", "uid-1", "n1", "n2"
+
+ASKED: Mapping[str, Mapping[str, str]] = {
+    "without devices": {LICENCE: "2"},
+    "with devices": {GPU_MEMORY: "5000", LICENCE: "1"},
+}
+
+BINDING = "Binding"
+
+
+def _again(world: BindWorld) -> None:
+    world.bind(POD, UID, NODE)
+
+
+def _again_elsewhere(world: BindWorld) -> None:
+    world.bind(POD, UID, ELSEWHERE)
+
+
+def _deleted(world: BindWorld) -> None:
+    world.pods.delete(POD)
+    # Its end is published at some time, which is the watcher's business.
+
+
+def _recreated(world: BindWorld) -> None:
+    world.pods.add(POD, "uid-2", {LICENCE: "1"})
+
+
+def _being_deleted(world: BindWorld) -> None:
+    world.pods.change(POD, deleting=True)
+
+
+def _exhausted(world: BindWorld) -> None:
+    for number in range(4):
+        world.pods.add(f"other-{number}", f"uid-other-{number}", {LICENCE: "1", GPU_MEMORY: "4000"})
+        world.bind(f"other-{number}", f"uid-other-{number}", NODE)
+
+
+def _expired(world: BindWorld) -> None:
+    world.expire(least_age=0.0)
+
+
+def _published(world: BindWorld) -> None:
+    world.publish()
+
+
+def _changed(world: BindWorld) -> None:
+    found = world.pods.stored(POD)
+    if found is not None:
+        world.pods.change(POD, annotations={**found.annotations, "example.com/note": "other"})
+
+
+def _asks_more(world: BindWorld) -> None:
+    # What a pod on a node asks for never changes.
+    found = world.pods.stored(POD)
+    if found is not None and not found.node:
+        world.pods.change(POD, requests={LICENCE: "3", GPU_MEMORY: "6000"})
+
+
+def _asks_less(world: BindWorld) -> None:
+    found = world.pods.stored(POD)
+    if found is not None and not found.node:
+        world.pods.change(POD, requests={LICENCE: "1", GPU_MEMORY: "3000"})
+
+
+def _forbidden(world: BindWorld) -> None:
+    world.pods.refuse_bindings = 1
+
+
+def _forbidden_to_another(world: BindWorld) -> None:
+    world.pods.refuse_bindings = 1
+    world.bind(POD, UID, NODE)
+
+
+Event = Callable[[BindWorld], None]
+
+EVENTS: Mapping[str, Event | None] = {
+    "nothing": None,
+    "another scheduler binds it there": _again,
+    "another scheduler binds it elsewhere": _again_elsewhere,
+    "it is deleted": _deleted,
+    "it is recreated with another UID": _recreated,
+    "it is being deleted": _being_deleted,
+    "others take all that is left": _exhausted,
+    "the watcher expires": _expired,
+    "the watcher publishes": _published,
+    "it is changed": _changed,
+    "it asks for more": _asks_more,
+    "it asks for less": _asks_less,
+    "the next Binding is forbidden": _forbidden,
+    "another scheduler's Binding of it is forbidden": _forbidden_to_another,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Prior:
+    """An attempt before: a fault at its Binding, or none at all. Its late Binding arrives with this one's."""
+
+    name: str
+    fault: Fault | None
+
+
+PRIORS = (
+    Prior("no attempt before", None),
+    Prior("one that died before its Binding", Fault.DIES_BEFORE),
+    Prior("one whose Binding is on its way", Fault.LATE),
+)
+
+AFTERWARDS: Mapping[str, tuple[Event, ...]] = {
+    "no retry": (),
+    "it is asked again": (_again,),
+    "it expires, then it is asked again": (_expired, _again),
+    "it is asked again elsewhere": (_again_elsewhere,),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One of them; `at`: the calls of the fault and of the event. arrives: after how many steps of what happens
+    afterwards a late call is carried out."""
+
+    asked: str
+    prior: Prior
+    fault: Fault | None
+    fault_at: int
+    event: str
+    event_at: int
+    afterwards: str
+    arrives: int
+
+    def run(self) -> list[str]:
+        """Returns the calls that were made. Raises AssertionError where something does not hold."""
+        world = BindWorld()
+        world.pods.add(POD, UID, ASKED[self.asked])
+        prior, event = Wire(), EVENTS[self.event]
+        if self.prior.fault is not None:
+            binding_at = 4 if self.asked == "with devices" else 3
+            prior = Wire({binding_at: self.prior.fault, **dict.fromkeys(range(binding_at + 1, 99), Fault.DIES_BEFORE)})
+            world.bind(POD, UID, NODE, prior)
+            assert prior.calls[binding_at] == BINDING
+        wire = Wire(
+            {} if self.fault is None else {self.fault_at: self.fault},
+            {} if event is None else {self.event_at: lambda: event(world)},
+        )
+        world.bind(POD, UID, NODE, wire)
+        for step, then in enumerate((*AFTERWARDS[self.afterwards], BindWorld.recover)):
+            if step == self.arrives:
+                prior.deliver()
+                wire.deliver()
+            then(world)
+        prior.deliver()
+        wire.deliver()
+        world.recover()
+        world.assert_consistent()
+        world.pods.delete(POD)
+        world.recover()
+        world.assert_consistent()
+        return wire.calls
+
+
+def calls_of(asked: str, prior: Prior, event: str = "nothing", event_at: int = 0) -> int:
+    """How many calls such a bind makes where no fault cuts it short."""
+    return len(Case(asked, prior, None, 0, event, event_at, "no retry", 0).run())
+
+
+def cases(*, all_afterwards: bool) -> Iterator[Case]:
+    """Every fault at every call, with every event at every call. What happens afterwards: all of it for each, or in
+    turns."""
+    turns = list(product(AFTERWARDS, (0, 1, 2)))
+    turn = 0
+    for asked, prior, event in product(ASKED, PRIORS, EVENTS):
+        for event_at in range(calls_of(asked, prior) + 1 if EVENTS[event] else 1):
+            made = calls_of(asked, prior, event, event_at)
+            # A fault makes a bind longer: it looks again.
+            faults = [(None, 0), *product(Fault, range(made + 4))]
+            for fault, fault_at in faults:
+                for afterwards, arrives in turns if all_afterwards else [turns[turn % len(turns)]]:
+                    yield Case(asked, prior, fault, fault_at, event, event_at, afterwards, arrives)
+                turn += 1

@@ -1,0 +1,115 @@
+"""bind, the ledger and expiry without one of their rules each: the simulation has to notice every one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import pytest
+
+from berth.extender.outcomes import BindOutcome, BindResult
+from berth.extender.ports import Binding, Created, FoundPod, Refused, Reservation, Unanswered
+from berth.extender.prepared_bind import PreparedBind
+from berth.reservations.bind.reservations import LedgerReservations
+from berth.reservations.ledger import ledger as ledgers
+from berth.reservations.ledger.entry import Entry, EntryState, OpenReservation, Shares
+from berth.reservations.ledger.ledger import Ledger, LedgerResult
+from berth.reservations.ledger.node_write import PoolChange
+from berth.reservations.reconciler.expiry import BindingsInvalidated, Expiry
+from tests.fakes.pods import PodsInMemory
+
+from .binds import EPOCH, BindWorld
+
+Break = Callable[[pytest.MonkeyPatch], None]
+
+
+def _no_condition_on_avail(patch: pytest.MonkeyPatch) -> None:
+    def reserve_changes(held: Shares, wanted: Shares) -> dict[str, PoolChange]:
+        return {pool: PoolChange(avail=held.get(pool, 0) - amount) for pool, amount in wanted.items()}
+
+    patch.setattr(ledgers, "reserve_changes", reserve_changes)
+
+
+def _expiry_by_age_alone(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Expiry, "invalidate_bindings", lambda self, pod: BindingsInvalidated())
+
+
+def _confirmed_on_the_word_of_the_open_reservation(patch: pytest.MonkeyPatch) -> None:
+    publish = BindWorld.publish
+
+    def confirm_all(world: BindWorld) -> None:
+        for reservation in world.table.open_reservations():
+            found = world.table.node(reservation.node)
+            entry = None if found is None else found.entries.get(reservation.pod.uid)
+            if found is not None and entry is not None:
+                bound = replace(entry, state=EntryState.BOUND)
+                Ledger(world.table).put_bound(found, bound, epoch=EPOCH)
+        publish(world)
+
+    patch.setattr(BindWorld, "publish", confirm_all)
+
+
+def _not_touched(patch: pytest.MonkeyPatch) -> None:
+    """The pod is seen unbound, and its Binding is on the way."""
+    expire = Expiry.expire
+
+    def without_touch(self: Expiry, reservation: OpenReservation) -> object:
+        with pytest.MonkeyPatch.context() as inner:
+            inner.setattr(PodsInMemory, "_next", lambda pods: pods._version)
+            return expire(self, reservation)
+
+    patch.setattr(Expiry, "expire", without_touch)
+
+
+def _binding_without_resource_version(patch: pytest.MonkeyPatch) -> None:
+    create = PodsInMemory.create_binding
+
+    def careless(self: PodsInMemory, binding: Binding, timeout: float) -> Created | Refused | Unanswered:
+        return create(self, replace(binding, resource_version=""), timeout)
+
+    patch.setattr(PodsInMemory, "create_binding", careless)
+
+
+def _taken_over_without_a_new_attempt(patch: pytest.MonkeyPatch) -> None:
+    take_over = Ledger.take_over
+
+    def same_attempt(self: Ledger, node: str, seen: Entry, entry: Entry) -> LedgerResult:
+        return take_over(self, node, seen, replace(entry, attempt=seen.attempt))
+
+    patch.setattr(Ledger, "take_over", same_attempt)
+
+
+def _released_by_who_took_it_over(patch: pytest.MonkeyPatch) -> None:
+    """Its Binding was refused; that of the attempt before is still on the way."""
+    reserve = LedgerReservations.reserve
+
+    def always_first(self: LedgerReservations, *arguments: object) -> Reservation | BindResult:
+        reserved = reserve(self, *arguments)  # type: ignore[arg-type]
+        return replace(reserved, is_first_attempt=True) if isinstance(reserved, Reservation) else reserved
+
+    patch.setattr(LedgerReservations, "reserve", always_first)
+
+
+def _given_up_with_the_pod_still_there(patch: pytest.MonkeyPatch) -> None:
+    """An unanswered Binding counts as refused."""
+    create_binding = PreparedBind._create_binding
+
+    def hasty(self: PreparedBind, pod: FoundPod, reservation: Reservation) -> BindResult:
+        result = create_binding(self, pod, reservation)
+        if result.outcome in (BindOutcome.UNANSWERED, BindOutcome.CONTENDED):
+            self._release_pod()
+        return result
+
+    patch.setattr(PreparedBind, "_create_binding", hasty)
+
+
+BROKEN: Mapping[str, Break] = {
+    "reserve_changes without a condition on what is there": _no_condition_on_avail,
+    "expiry by age alone": _expiry_by_age_alone,
+    "confirming without a look at the pod": _confirmed_on_the_word_of_the_open_reservation,
+    "expiry without touching the pod": _not_touched,
+    "a Binding without resourceVersion": _binding_without_resource_version,
+    "taking over without a new attempt": _taken_over_without_a_new_attempt,
+    "releasing what was taken over": _released_by_who_took_it_over,
+    "releasing after an unanswered Binding": _given_up_with_the_pod_still_there,
+}

@@ -1,0 +1,81 @@
+"""Rules that protect what a pod holds from its own owner, each left out: somebody gets what a running pod uses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from berth.extender.outcomes import BindOutcome
+from berth.extender.prepared_bind import PreparedBind
+from berth.reservations.bind.reservations import LedgerReservations
+from berth.reservations.ledger.entry import EntryState
+from berth.reservations.reconciler.published_pods import PublishedPods
+from berth.scheduling.managed_resources.demand import DemandReader
+from berth.scheduling.managed_resources.device_annotation import index_in, pool_of
+from tests.fakes.counted_cluster import DEVICE, SLOT
+
+from .broken_reservations import Break, absence_releases
+
+# What is patched in are methods; their types are those of what they replace.
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+
+
+def the_annotation_says_which_device_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two reserved devices the watcher releases the one that the annotation does not name when it sees the pod."""
+    held = PublishedPods._held
+
+    def narrowed(self, pod, entry, before, capacity):
+        named = None if pod is None else index_in(pod.annotations.get(DEVICE))
+        kept = {pool: amount for pool, amount in entry.shares.items() if pool == pool_of(SLOT, named or 0)}
+        if entry.state is EntryState.RESERVED and named is not None and kept and len(entry.shares) > 1:
+            entry = replace(entry, shares=kept)
+        return held(self, pod, entry, before, capacity)
+
+    monkeypatch.setattr(PublishedPods, "_held", narrowed)
+    monkeypatch.setattr(LedgerReservations, "release_surplus", lambda self, reservation, remaining: None)
+
+
+def surplus_is_released_without_a_confirmed_binding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The Binding of another attempt brings the pod there, with the device that is released."""
+    create_binding = PreparedBind._create_binding
+
+    def hasty(self, pod, reservation):
+        result = create_binding(self, pod, reservation)
+        if reservation is not None and result.outcome in (BindOutcome.UNANSWERED, BindOutcome.CONTENDED):
+            self._counted.reservations.release_surplus(reservation, self._deadline.remaining)
+        return result
+
+    monkeypatch.setattr(PreparedBind, "_create_binding", hasty)
+
+
+def the_annotation_moves_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pod is on the devices that its annotations name now."""
+    monkeypatch.setattr(
+        PublishedPods,
+        "_held",
+        lambda self, pod, entry, before, capacity: (pod and self._counting.shares(pod, capacity)) or entry.shares,
+    )
+
+
+def one_unreadable_request_hides_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pod on a node counts as nothing where one of its requests cannot be read."""
+    read = DemandReader.read
+
+    def hiding(self, pod):
+        found = read(self, pod)
+        return replace(found, readable=()) if found.unreadable else found
+
+    monkeypatch.setattr(DemandReader, "read", hiding)
+
+
+BROKEN: dict[str, Break] = {
+    each.__name__: each
+    for each in (
+        the_annotation_moves_devices,
+        absence_releases,
+        the_annotation_says_which_device_stays,
+        surplus_is_released_without_a_confirmed_binding,
+        one_unreadable_request_hides_all,
+    )
+}
