@@ -48,7 +48,7 @@ class Ended:
 
 
 def run(steps: Sequence[Step], clock: Callable[[], float], begin: Callable[[str], None]) -> Iterator[Ended]:
-    """Run the steps. After the first failure or Ctrl-C only those that always run. `begin`: told each step's name."""
+    """Run the steps. After the first failure or Ctrl-C only those that always run. `begin`: gets each step's name."""
     going = True
     for step in steps:
         if not (going or step.always):

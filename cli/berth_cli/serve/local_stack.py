@@ -123,7 +123,7 @@ def start(
     `cluster`: BERTH_ variables that name the cluster; `binder`: other values for bind. `allow_list`: the functions
     check the client certificate; without it callers are not authenticated. `check`: the gateway's, with host names of
     its own. `decisions_file`: where the configuration says so. `recording`: of all decisions.
-    `shadow`: judges a sample of the decisions besides.
+    `shadow`: judges a sample of the decisions, too.
     """
     store = store or memory_store(configuration, cluster)
     set_environment(

@@ -1,4 +1,4 @@
-"""What the page is told: the state as documents, and each change of it once, numbered.
+"""What the page receives: the state as documents, and each change of it once, numbered.
 
 One thread follows the source. Requests read documents and changes from others.
 """

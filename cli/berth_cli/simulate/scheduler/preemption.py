@@ -45,7 +45,7 @@ class Preemptor:
             return extender.preempt(pod, candidates, snapshot)
 
         statuses = {**scheduler_rejected, **_as_recorded_by_scheduler(extender, pod, extender_rejected, snapshot)}
-        return evaluate(evaluation, pod, statuses, agree=review, select=select, budgets=budgets)
+        return evaluate(evaluation, pod, statuses, review=review, select=select, budgets=budgets)
 
     def _budgets_in(self, snapshot: Snapshot) -> DisruptionBudgets:
         """The same object as long as the budgets are unchanged."""

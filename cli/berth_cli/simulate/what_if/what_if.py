@@ -34,7 +34,7 @@ class Dump:
 
 @dataclass(frozen=True, slots=True)
 class WhatIf:
-    """`queue`: the pods that were to be placed after the changes. `notes`: what the changes mean besides."""
+    """`queue`: the pods that were to be placed after the changes. `notes`: what else the changes mean."""
 
     comparison: Comparison
     queue: Queue

@@ -24,7 +24,7 @@ MOST_WAITING = 100
 """Records of 5,000 nodes take 10 kB each."""
 
 Write = Callable[[Mapping[str, object]], None]
-"""Writes the document of a record. What it raises is told once; the next record is tried all the same."""
+"""Writes the document of a record. What it raises is logged once; the next record is tried all the same."""
 
 PENDING_OUTCOMES: frozenset[Outcome] = frozenset({FilterOutcome.NONE_FEASIBLE, FilterOutcome.TOO_COSTLY})
 

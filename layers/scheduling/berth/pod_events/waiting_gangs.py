@@ -59,7 +59,7 @@ class WaitingGangs:
         self._view = SnapshotView()
         self._cluster: CachedCluster | None = None
         self._since: dict[tuple[GangKey, GangStage], float] = {}
-        self._told: dict[tuple[str, GangStage], float] = {}
+        self._reported_at: dict[tuple[str, GangStage], float] = {}
 
     def published(self, publication: Publication) -> None:
         """Learn what has become visible."""
@@ -81,7 +81,7 @@ class WaitingGangs:
         """The events for gangs that wait. Raises what `open_gangs` raises."""
         cluster = self._current()
         if cluster is None:
-            self._since, self._told = {}, {}
+            self._since, self._reported_at = {}, {}
             return
         now = self._monotonic()
         standings = [
@@ -90,16 +90,16 @@ class WaitingGangs:
         waiting = {(each.key, each.stage) for each in standings}
         self._since = {key: self._since.get(key, now) for key in waiting}
         uids = {member.uid for each in standings for member in each.members}
-        self._told = {key: at for key, at in self._told.items() if key[0] in uids}
+        self._reported_at = {key: at for key, at in self._reported_at.items() if key[0] in uids}
         for each in standings:
             if now - self._since[each.key, each.stage] >= PATIENCE_SECONDS:
                 yield from self._of(each, now)
 
     def _of(self, standing: GangStanding, now: float) -> Iterator[PodEvent]:
         for member in [each for each in standing.members if not each.node][:MAX_MEMBERS]:
-            told = member.uid, standing.stage
-            if now - self._told.get(told, -REPEAT_SECONDS) >= REPEAT_SECONDS:
-                self._told[told] = now
+            key = member.uid, standing.stage
+            if now - self._reported_at.get(key, -REPEAT_SECONDS) >= REPEAT_SECONDS:
+                self._reported_at[key] = now
                 note = bounded(f"the gang waits: {standing.waits_for}")
                 yield PodEvent(standing.key.namespace, member.name, member.uid, _REASONS[standing.stage], note)
 

@@ -57,17 +57,17 @@ def decisions_recorded_by(recorders: Mapping[Decisions, DecisionRecorder]) -> It
         _own.reset(token)
 
 
-_besides: ContextVar[tuple[DecisionRecorder, ...]] = ContextVar("recorders_besides", default=())
+_further: ContextVar[tuple[DecisionRecorder, ...]] = ContextVar("further_recorders", default=())
 
 
 @contextmanager
 def decisions_also_recorded_by(recorder: DecisionRecorder) -> Iterator[None]:
     """Functions that are loaded until the block ends hand it every decision, whatever the configuration says."""
-    token = _besides.set((*_besides.get(), recorder))
+    token = _further.set((*_further.get(), recorder))
     try:
         yield
     finally:
-        _besides.reset(token)
+        _further.reset(token)
 
 
 class _EachOf(DecisionRecorder):
@@ -93,8 +93,8 @@ def decision_recorder() -> DecisionRecorder:
         **own,
     }
     default = Decisions.MEMORY if Decisions.MEMORY in own else Decisions.LOG
-    configured, besides = RecorderByConfiguration(recorders, default), _besides.get()
-    return _EachOf(*besides, configured) if besides else configured
+    configured, further = RecorderByConfiguration(recorders, default), _further.get()
+    return _EachOf(*further, configured) if further else configured
 
 
 class _OpenedRecorder(DecisionRecorder):

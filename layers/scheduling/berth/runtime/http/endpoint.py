@@ -165,7 +165,7 @@ class VerbEndpoint(Endpoint):
         return answer
 
     def _record(self, outcome: Outcome, decision: AnyDecision, milliseconds: float) -> None:
-        """The call has its answer, whatever happens here. A failure is told once: it would come with every call."""
+        """The call has its answer, whatever happens here. A failure is logged once: it would come with every call."""
         try:
             self._recorder.record(self._verb, outcome, decision, milliseconds)
         except Exception as error:

@@ -50,7 +50,7 @@ class GangWork:
         """Each in a thread: a plan of all gangs must not delay the end of a round."""
         return [
             BackgroundSteps(self._look, "gangs", "the gangs were not looked at"),
-            BackgroundSteps(self._say_why, "gang-events", "nobody was told why gangs wait"),
+            BackgroundSteps(self._say_why, "gang-events", "no events say why gangs wait"),
         ]
 
     def published(self, publication: Publication) -> None:

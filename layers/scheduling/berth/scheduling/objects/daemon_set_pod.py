@@ -1,7 +1,7 @@
 """Pods as the DaemonSet controller makes them.
 
 An owner reference proves nothing: whoever creates a pod writes it, and the API server does not check that the owner
-exists. What the controller sets besides ties the pod to one node, and lets it stay there whatever happens to the node.
+exists. What else the controller sets ties the pod to one node, and lets it stay there whatever happens to the node.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from berth.scheduling.preemption.victims import (
     select_victims,
 )
 
-Agree = Callable[[Mapping[str, Victims]], PreemptResult]
+Review = Callable[[Mapping[str, Victims]], PreemptResult]
 """An extender's review of the candidates."""
 
 Select = Callable[[Evaluation, Pod, NodeInfo, DisruptionBudgets], Victims | None]
@@ -84,11 +84,11 @@ def evaluate(
     pod: Pod,
     statuses: Mapping[str, Status],
     *,
-    agree: Agree | None = None,
+    review: Review | None = None,
     select: Select = select,
     budgets: DisruptionBudgets | None = None,
 ) -> Preemption:
-    """`statuses`: the cycle's verdicts on all nodes, none of them good. agree: an extender's part, where there is one.
+    """`statuses`: the cycle's verdicts on all nodes, none of them good. review: an extender's part, where there is one.
     budgets: those of the snapshot, if the caller has them already.
 
     Evictions help on no node with another code than UNSCHEDULABLE. All others are tried, where kube-scheduler stops
@@ -113,9 +113,9 @@ def evaluate(
         else:
             found[name] = victims
     candidates = found
-    if agree is not None and found:
-        agreement = agree(found)
-        candidates, none = agreement.victims, {**none, **agreement.rejected}
+    if review is not None and found:
+        reviewed = review(found)
+        candidates, none = reviewed.victims, {**none, **reviewed.rejected}
     tied = best_candidates(candidates)
     if not tied:
         return Preemption(candidates, not_candidates=none)
