@@ -79,8 +79,8 @@ class NodeCache(ABC):
     def current(self, deadline: Deadline = NO_DEADLINE, reads: Parts = NO_PARTS) -> DecisionContext:
         """As last published, at the cost of one read of the head when nothing changed.
 
-        The cluster has the parts that the policy reads. `reads`: what the verb itself reads in addition. After the deadline
-        no table is read and nothing is waited for.
+        The cluster has the parts that the policy reads. `reads`: what the verb itself reads in addition. After
+        the deadline no table is read and nothing is waited for.
         """
 
     @abstractmethod

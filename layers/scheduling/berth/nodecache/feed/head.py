@@ -125,8 +125,8 @@ class Head:
 
     Without a uid there is no pointer. `pointer` is None from the first lease to the first publication.
     `configuration_hash` is empty until a document was applied. `plugin_version`: of the custom plugins that it was
-    tried with; empty: it has none, or they are unknown. `counting_refusal`: why this store's ledger does not count; empty:
-    it counts, or it is unknown.
+    tried with; empty: it has none, or they are unknown. `counting_refusal`: why this store's ledger does not
+    count; empty: it counts, or it is unknown.
     """
 
     uid: str
