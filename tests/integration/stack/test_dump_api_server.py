@@ -99,6 +99,12 @@ def test_watch_of_a_quiet_dump_ends_on_purpose(
             assert list(answer) == []
 
 
+def test_connection_serves_on_after_a_request_whose_body_is_not_read(client: Client) -> None:
+    for _ in range(2):
+        assert client.call("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", {"spec": {}})[0] == 200
+    assert client.call("GET", "/version")[0] == 200
+
+
 def test_unreadable_file_is_a_server_error(client: Client, tmp_path: Path) -> None:
     (tmp_path / "cluster.yaml").write_text("{")
     status, content = client.call("GET", "/api/v1/nodes")
