@@ -34,6 +34,10 @@ class TrialUnavailable(Exception):
     """A function cannot be invoked. The message names cause and remedy."""
 
 
+_SKIP_TRIAL = "--skip-trial applies it all the same"
+_PLUGINS_ARE_LIVE = "the document in force has the plugins of this deployment, too: to go back, deploy the ones before"
+
+
 @dataclass(frozen=True, slots=True)
 class TrialResult:
     """errors: by verb, why it must not get the document. report: of the first verb that judged pods.
@@ -72,7 +76,7 @@ class TrialResult:
         """For a refused document."""
         if any(MISSING_REMEDY in error for error in self.errors.values()):
             return "deploy the plugins first: --parameter-overrides PluginLayerArn=ARN, or PLUGINS=DIR of a local stack"
-        return "--skip-trial applies it all the same"
+        return f"{_PLUGINS_ARE_LIVE}; {_SKIP_TRIAL}" if any(self.plugin_versions.values()) else _SKIP_TRIAL
 
     def lines(self) -> Iterator[str]:
         """The result as text, without the refusal."""

@@ -132,7 +132,12 @@ Examples:
 )
 @plugins_option
 @stack_options
-@click.option("--to", "version", type=int, help="A version of berth config history.  [default: the one before]")
+@click.option(
+    "--to",
+    "version",
+    type=int,
+    help="A version of berth config history.  [default: the last one with another document]",
+)
 @click.option("--stop-counting", is_flag=True, help="The version counts nothing, although the ledger counts.")
 @click.option("--dry-run", is_flag=True, help="Try the version and print what it would change; do not apply it.")
 @click.option("--skip-trial", is_flag=True, help="Apply the version without a trial.")

@@ -110,7 +110,9 @@ def explain(
         try:
             return answer_to(question, read_inputs(sources, pod, config, profile))
         except PluginFailed as error:
-            raise click.ClickException(f"pod {pod}: {error}") from error
+            raise click.ClickException(
+                f"pod {pod}: {error}; the verbs fail for this pod, too: berth plugin check says what to correct"
+            ) from error
 
     if watches:
         sys.exit(watch(explain_once, lambda found: _show_again(found, output), lambda: time.sleep(SECONDS)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import shutil
 import subprocess
@@ -26,6 +27,20 @@ _PIN = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)(?:\[[^]]*\])?==([^\s;\\]+)")
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)
 
 
+_IMPORT_ALL = """
+import importlib, pkgutil, sys
+sys.path.insert(0, sys.argv[1])
+sys.dont_write_bytecode = True
+names = ["berth_plugins"]
+for name in names:
+    try:
+        module = importlib.import_module(name)
+    except Exception as error:
+        sys.exit(f"{name} cannot be imported: {type(error).__name__}: {error}")
+    names += [f"{name}.{each.name}" for each in pkgutil.iter_modules(getattr(module, "__path__", []))]
+"""
+
+
 class InvalidPackage(Exception):
     """The directory cannot be packaged. The message names cause and remedy."""
 
@@ -37,15 +52,23 @@ class Platform:
     architecture: str
     python: str
 
+    @classmethod
+    def this(cls) -> Platform:
+        """That of this process."""
+        machine = os.uname().machine
+        return cls({"aarch64": "arm64"}.get(machine, machine), "{}.{}".format(*sys.version_info))
+
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """A built layer. dependencies: how many packages were added to the plugins."""
+    """A built layer. dependencies: how many packages were added to the plugins. is_imported: whether its modules were
+    imported; dependencies for another platform cannot be."""
 
     file: Path
     version: str
     dependencies: int
     size: int
+    is_imported: bool
 
 
 def build_layer(directory: Path, file: Path | None, platform: Platform) -> Layer:
@@ -70,12 +93,15 @@ def build_layer(directory: Path, file: Path | None, platform: Platform) -> Layer
             target = root / path.relative_to(directory)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, target)
+        is_imported = not pins or platform == Platform.this()
+        if is_imported:
+            _check_imports(root)
         _compile(root, platform)
         _zip(root.parent, file)
     size = file.stat().st_size
     if size > MOST_BYTES:
         raise InvalidPackage(f"{file} has {size} bytes; Lambda takes {MOST_BYTES} at once: leave dependencies out")
-    return Layer(file, version, len(pins), size)
+    return Layer(file, version, len(pins), size, is_imported)
 
 
 def own_requirements(file: Path) -> Mapping[str, str]:
@@ -116,6 +142,16 @@ def _check_syntax(path: Path) -> None:
             ast.parse(path.read_text(encoding="utf-8"), str(path))
         except (SyntaxError, UnicodeDecodeError) as error:
             raise InvalidPackage(f"{path} is no Python: {error}") from error
+
+
+def _check_imports(root: Path) -> None:
+    """A module that cannot be imported would be found by the verbs, which then use an earlier document."""
+    done = subprocess.run(  # noqa: S603  # this Python, in a process of its own
+        [sys.executable, "-c", _IMPORT_ALL, str(root)], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        cause = done.stderr.strip().rpartition("\n")[2]
+        raise InvalidPackage(f"{cause}; correct it, or lock what it needs in {REQUIREMENTS}")
 
 
 def _install(pins: Mapping[str, str], root: Path, platform: Platform) -> None:

@@ -43,6 +43,7 @@ def package(
 
     berth_plugins/__init__.py has a line such as __version__ = "1.0.0". A requirements.txt in DIR is installed as wheels
     for the stack's platform; every requirement has a version and hashes. What every function of Berth has is left out.
+    A module that cannot be imported is refused, unless it needs dependencies for another platform than this machine's.
     The same input makes the same file. Publish it as a version of a layer, and deploy the stack with its ARN as
     PluginLayerArn.
 
@@ -69,6 +70,7 @@ def package(
             "version": layer.version,
             "dependencies": layer.dependencies,
             "bytes": layer.size,
+            "imported": layer.is_imported,
             "architecture": platform.architecture,
             "python": platform.python,
         }
@@ -79,6 +81,8 @@ def package(
         f"wrote {layer.file}: plugins {layer.version}, {packages}, {layer.size} bytes, for python{platform.python} on "
         f"{platform.architecture}"
     )
+    if not layer.is_imported:
+        click.echo("its modules were not imported here: the dependencies are for another platform")
     click.echo("publish it, and deploy the stack with the ARN as PluginLayerArn:")
     click.echo(
         f"  aws lambda publish-layer-version --layer-name {name} --description {layer.version} "

@@ -29,6 +29,11 @@ HOLDER_REMEDY = (
 )
 
 
+FALLBACK_REMEDY = (
+    "deploy plugins with which it loads, or apply another document: docs/how-to/custom-plugin.md: Roll back"
+)
+
+
 PLUGINS_REMEDY = "berth config apply tries the configuration with these plugins: docs/how-to/custom-plugin.md"
 
 
@@ -53,6 +58,8 @@ def check_healthz(endpoint: Endpoint) -> Iterator[Finding]:
     if content.get("status") == HealthOutcome.COUNTED_ELSEWHERE:
         yield failed(CheckName.MANAGED_RESOURCES, str(content.get("reason", "")), HOLDER_REMEDY)
         return
+    if fallback := content.get("configurationFallback"):
+        yield failed(CheckName.CONFIGURATION, f"an earlier document decides: {fallback}", FALLBACK_REMEDY)
     if difference := content.get("pluginDifference"):
         yield warning(CheckName.CONFIGURATION, str(difference), PLUGINS_REMEDY)
     yield _freshness(content)

@@ -125,6 +125,13 @@ def test_refuses_requirement(plugins: Path, requirement: str, message: str) -> N
             "__init__.py", "", "__init__.py has no version of up to 20 characters: add a line such as", id="none"
         ),
         pytest.param("mine.py", "def (:", "mine.py is no Python: invalid syntax", id="a syntax error"),
+        pytest.param(
+            "mine.py",
+            "import not_there",
+            "berth_plugins.mine cannot be imported: ModuleNotFoundError: No module named 'not_there'; correct it, or",
+            id="a module that is not there",
+        ),
+        pytest.param("mine.py", "1 / 0", "berth_plugins.mine cannot be imported: ZeroDivisionError", id="an exception"),
     ],
 )
 def test_refuses_package(plugins: Path, file: str, content: str, message: str) -> None:

@@ -41,6 +41,10 @@ def test_passes_for_healthy_cache() -> None:
             answered({**HEALTHY, "pluginDifference": "the plugins here are 2+b"}),
             "configuration", WARNING, "the plugins here are 2+b", id="other plugins",
         ),
+        pytest.param(
+            answered({**HEALTHY, "configurationFallback": "No module named 'mine'; version 1 is used instead"}),
+            "configuration", FAILED, "an earlier document decides: No module named 'mine'", id="a fallback",
+        ),
         pytest.param(answered({**HEALTHY, "observedAgeSeconds": 100.0}), "cache", WARNING, "100.0 s old", id="ageing"),
         pytest.param(
             answered({**HEALTHY, "observedAgeSeconds": -20.0}), "cache", WARNING, "clock is ahead", id="negative age"

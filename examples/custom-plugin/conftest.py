@@ -1,1 +1,0 @@
-"""Pytest finds berth_plugins in this folder because of this file."""
