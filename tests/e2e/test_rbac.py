@@ -139,6 +139,7 @@ def test_uses_exactly_the_documented_rights(
 ) -> None:
     with counted_resources(control_plane), serve(control_plane, tmp_path, document=ALL_FEATURES) as berth:
         node = cluster.create_node("node", extended={LICENCE: "1"})
+        berth.wait_for_ledger(node)
         run_scheduler(filter_prioritize_bind(berth.url_prefix))
         pod = cluster.create_pod("web", extended={LICENCE: "1"})
         cluster.wait_for_failed_scheduling(pod, none_available({NO_LABEL: 1}))

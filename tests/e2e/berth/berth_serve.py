@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,8 @@ kind: BerthConfiguration
 profile: label-priority
 """
 
+LEDGER_SECONDS = 180
+POLL_SECONDS = 0.5
 START_SECONDS = 60
 # Exit codes after Ctrl-C: a clean stop, or an end by the signal.
 ENDED_BY_CTRL_C = (0, 128 + signal.SIGINT)
@@ -127,6 +130,18 @@ class BerthServe:
         if self._process is not None:
             self._process.stop(by=signal.SIGKILL)
             self._process = None
+
+    def wait_for_ledger(self, *nodes: str) -> None:
+        """Wait until counted pods can be bound to these nodes: half a minute where they are older than the server."""
+        deadline = time.monotonic() + LEDGER_SECONDS
+        while not set(nodes) <= (found := self._nodes_of_ledger()):
+            assert time.monotonic() < deadline, f"after {LEDGER_SECONDS} s the ledger has {sorted(found)}"
+            time.sleep(POLL_SECONDS)
+
+    def _nodes_of_ledger(self) -> set[str]:
+        with self._pool() as pool:
+            answer = pool.request("GET", f"{self._address}/reservations", retries=False)
+        return {each["node"] for each in answer.json().get("nodes", ())}
 
     def _is_healthy(self) -> bool:
         try:
