@@ -76,13 +76,14 @@ class PodsInMemory(PodBinder, ReservedPods):
         namespace: str = "ml",
         *,
         annotations: Mapping[str, str] = NO_ANNOTATIONS,
+        labels: Mapping[str, str] = NO_ANNOTATIONS,
         node: str = "",
         priority: int | None = None,
     ) -> None:
         """A pod; one that had the name before is replaced. node: the creator's `spec.nodeName`; empty: pending."""
         with self._lock:
             self._pods[namespace, name] = StoredPod(
-                uid, requests, self._next(), node, dict(annotations), priority=priority
+                uid, requests, self._next(), node, dict(annotations), priority=priority, labels=dict(labels)
             )
 
     def delete(self, name: str, namespace: str = "ml") -> None:

@@ -195,6 +195,7 @@ class GangWorld:
         self.gangs = InMemoryGangTable(self.ledger)
         self.wire = Turns(self.world, faults)
         self.outcomes: Counter[BindOutcome | None] = Counter()
+        self.reasons: Counter[str] = Counter()
         self._bound_before_loss: set[str] = set()
         self.cache: NodeCache = FixedNodeCache.of(CONFIGURATION, *map(node_object, {member.node for member in members}))
         self._clock = _WorldClock(self.world)
@@ -229,11 +230,13 @@ class GangWorld:
         binding = Binding("ml", member.name, member.uid, member.node)
         deadline = Deadline(self._http_timeout - 1, self._clock)
         try:
-            outcome = bind(binding, WiredBinder(self.pods, wire, self._clock), deadline, rules).outcome
+            result = bind(binding, WiredBinder(self.pods, wire, self._clock), deadline, rules)
         except Died:
-            outcome = None
-        self.outcomes[outcome] += 1
-        return outcome
+            self.outcomes[None] += 1
+            return None
+        self.outcomes[result.outcome] += 1
+        self.reasons[result.reason] += 1
+        return result.outcome
 
     def end(self, member: Member) -> None:
         """The pod is gone, and its share is released."""

@@ -48,7 +48,7 @@ from berth.gangs.table import GangTable
 from berth.reservations.bind.device_choice import DeviceChoice
 from berth.reservations.ledger.entry import OpenReservation, PodKey, Shares
 from berth.reservations.ledger.table import LedgerTable
-from berth.scheduling.gangs.gang import InvalidGang, gang_of
+from berth.scheduling.gangs.gang import GangError, InvalidGang, gang_of
 from berth.scheduling.gangs.members import members_on_nodes
 from berth.scheduling.managed_resources.counting import Insufficient
 from berth.scheduling.objects import Pod
@@ -77,6 +77,7 @@ ROUND_ENDED = BindResult(BindOutcome.GANG_WAITS, "gang waits: its placement was 
 CONTENDED = BindResult(BindOutcome.GANG_WAITS, "gang waits: too many members are being bound at once")
 MEMBERS_UNKNOWN = BindResult(BindOutcome.GANG_WAITS, "gang waits: the API server did not say whether a member lives")
 TOO_LARGE = BindResult(BindOutcome.GANG_INVALID, "gang is larger than an item of the ledger table")
+SIZES_DIFFER = BindResult(BindOutcome.GANG_INVALID, GangError.SIZES_DIFFER)
 GAVE_UP = BindResult(BindOutcome.GANG_GAVE_UP, "gang waits for members: too few were bound in time")
 NO_LEDGER = BindResult(BindOutcome.NO_LEDGER, "the node's ledger of counted resources is not ready")
 
@@ -182,6 +183,8 @@ class _Call:
             domain = self._open_domain()
             if domain is None:
                 return self._leave(mine, ANOTHER_IS_OPEN)
+            if self._has_another_size(item, domain):
+                return self._leave(mine, SIZES_DIFFER)
             found = mine or self._prepare_intent()
             if isinstance(found, BindResult):
                 return found
@@ -219,6 +222,13 @@ class _Call:
                 case Refused() | Unanswered():
                     return None
         return False
+
+    def _has_another_size(self, item: GangItem | None, domain: Domain) -> bool:
+        """Whether the members that wait were told another size of the gang. Filter rejects both, where it knows both;
+        it may have passed them on data that were too old, or the PodGroup has changed since."""
+        if item is None or item.state is not GangState.OPEN or item.round != domain.fence:
+            return False
+        return item.minimum != self._gang.minimum
 
     def _finish(self, item: GangItem) -> None:
         """The round of an earlier call of a member: wait for its coordinator, or do its work."""
