@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from berth_cli.serve.local_stack import LocalStack
     from berth_cli.serve.stores import DynamoDBStore, Store
 
+LEAST_HTTP_TIMEOUT_SECONDS, MOST_HTTP_TIMEOUT_SECONDS = 2, 30
+"""What the parameter HttpTimeoutSeconds of a stack takes, too."""
+
 EPILOG = """\b
 Examples:
   berth serve --kubeconfig ~/.kube/config --port 8080
@@ -156,6 +159,13 @@ class StoreOptions:
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write every decision, with the state that it is made on, to a new file for berth replay.",
 )
+@click.option(
+    "--http-timeout",
+    "http_timeout_text",
+    default="5s",
+    show_default=True,
+    help="httpTimeout of kube-scheduler's configuration: bind, and a gang's wait in it, end before.",
+)
 @click.option("--console", "console", is_flag=True, help="Also show the cluster on a page, see berth console.")
 @click.option(
     "--console-port", default=CONSOLE_PORT, show_default=True, help="Port of the page; 0 selects a free port."
@@ -182,6 +192,7 @@ def serve(
     decisions_file: Path | None,
     shadow: Path | None,
     record: Path | None,
+    http_timeout_text: str,
     console: bool,
     console_port: int,
     verbose: bool,
@@ -202,6 +213,7 @@ def serve(
     store_options.check(live=kubeconfig is not None)
     if shadow is not None and store_options.is_dynamodb:
         raise click.UsageError("--shadow needs a store in memory: --store dynamodb gives each verb a state of its own")
+    http_timeout = _http_timeout(http_timeout_text)
     configuration = load_configuration(config, profile)
     source = cluster or kubeconfig
     if source is None or not source.is_file():
@@ -220,6 +232,7 @@ def serve(
             decisions_file=decisions_file,
             record=record,
             shadow=None if shadow is None else load_configuration(shadow, None),
+            http_timeout=http_timeout,
             console_port=console_port if console else None,
             verbose=verbose,
         )
@@ -238,6 +251,7 @@ def _serve(
     decisions_file: Path | None,
     record: Path | None,
     shadow: BerthConfiguration | None,
+    http_timeout: float,
     console_port: int | None,
     verbose: bool,
 ) -> None:
@@ -281,6 +295,7 @@ def _serve(
             decisions_file=file,
             recording=None if record is None else _recording_to(record),
             shadow=None if shadow is None else shadow.policy(),
+            http_timeout=http_timeout,
         )
     except BotoCoreError as error:
         raise click.ClickException(f"{error}; are AWS credentials and region set?") from error
@@ -308,6 +323,18 @@ def _serve(
     finally:
         stack.finish_recording()
         stack.release_ledger()
+
+
+def _http_timeout(text: str) -> float:
+    """In seconds. Raises UsageError."""
+    from berth_cli.scheduler_config.kube_scheduler_configuration import parse_duration
+
+    seconds = parse_duration(text)
+    if seconds is None or not LEAST_HTTP_TIMEOUT_SECONDS <= seconds <= MOST_HTTP_TIMEOUT_SECONDS:
+        raise click.UsageError(
+            f"--http-timeout {text} is no duration from {LEAST_HTTP_TIMEOUT_SECONDS}s to {MOST_HTTP_TIMEOUT_SECONDS}s"
+        )
+    return seconds
 
 
 def _recording_to(path: Path) -> RecordingWriter:

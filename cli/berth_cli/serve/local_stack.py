@@ -117,13 +117,14 @@ def start(
     decisions_file: DecisionRecorder | None = None,
     recording: RecordingWriter | None = None,
     shadow: Policy | None = None,
+    http_timeout: float | None = None,
 ) -> LocalStack:
     """Load all functions, on this store or, without one, on a new one in memory.
 
     `cluster`: BERTH_ variables that name the cluster; `binder`: other values for bind. `allow_list`: the functions
     check the client certificate; without it callers are not authenticated. `check`: the gateway's, with host names of
     its own. `decisions_file`: where the configuration says so. `recording`: of all decisions.
-    `shadow`: judges a sample of the decisions, too.
+    `shadow`: judges a sample of the decisions, too. `http_timeout`: the scheduler's, in seconds; None: 5.
     """
     store = store or memory_store(configuration, cluster)
     set_environment(
@@ -135,6 +136,7 @@ def start(
             "POWERTOOLS_TRACE_DISABLED": "true",
             "POWERTOOLS_LOG_LEVEL": log_level,
             **cluster,
+            **({} if http_timeout is None else {"BERTH_HTTP_TIMEOUT": str(http_timeout)}),
             **({} if allow_list is None else {"BERTH_AUTHENTICATION": "mtls", "BERTH_ALLOW_LIST": str(allow_list)}),
         }
     )

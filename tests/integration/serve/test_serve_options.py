@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
+from botocore.exceptions import BotoCoreError
 from click.testing import CliRunner, Result
 
+from berth_cli.serve import local_stack
 from tests.builders.event_fixtures import EVENTS
 from tests.builders.kubeconfigs import kubeconfig_for
 
@@ -52,6 +56,32 @@ def test_rejects_binder_kubeconfig_without_live_cluster(dump: Path) -> None:
 )
 def test_rejects_store_options_without_effect(dump: Path, arguments: list[str], complaint: str) -> None:
     assert complaint in refused(*(each.replace("DUMP", str(dump)) for each in arguments))
+
+
+@pytest.mark.parametrize("text", ["soon", "5", "1s", "31s", "-5s", ""])
+def test_rejects_http_timeout_that_no_stack_takes(dump: Path, text: str) -> None:
+    line = refused("--cluster", str(dump), "--http-timeout", text)
+    assert line == f"Error: --http-timeout {text} is no duration from 2s to 30s"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "seconds"), [pytest.param((), 5.0, id="default"), (("--http-timeout=25s",), 25.0)]
+)
+def test_functions_know_http_timeout_of_the_scheduler(
+    dump: Path, arguments: tuple[str, ...], seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known: list[str] = []
+
+    def load(*_: object) -> NoReturn:
+        known.append(os.environ["BERTH_HTTP_TIMEOUT"])
+        raise BotoCoreError
+
+    with monkeypatch.context() as patched:
+        for name in [each for each in os.environ if each.startswith("BERTH_")]:
+            patched.delenv(name)
+        patched.setattr(local_stack, "load_handler", load)
+        refused("--cluster", str(dump), "--port=0", *arguments)
+    assert list(map(float, known)) == [seconds]
 
 
 def test_reports_port_in_use(dump: Path) -> None:
