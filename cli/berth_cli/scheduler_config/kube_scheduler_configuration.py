@@ -15,6 +15,7 @@ FIELD_COMMENTS: Mapping[str, str] = {
     "percentageOfNodesToScore": (
         "All nodes: by default the extender sees only some nodes of a cluster with 100 or more (facts 11 and 47)."
     ),
+    "podMaxBackoffSeconds": "A gang that fits again waits for the end of its members' back-off, 10 s by default.",
     "managedResources": "Counted by the extender. ignoredByScheduler: not counted by kube-scheduler (fact 38).",
     "ignorable": "false: while Berth is down, its pods wait. true: they are placed without its rules (fact 39).",
 }
@@ -35,9 +36,10 @@ def scheduler_configuration(
     *,
     lock: LeaderElectionLock | None = None,
     kubeconfig: str = "",
+    gangs: bool = False,
 ) -> dict[str, object]:
     """`lock`: None for kube-scheduler's default. `kubeconfig`: a path on the scheduler's machine; empty: its pod's
-    service account."""
+    service account. `gangs`: they are enabled."""
     document: dict[str, object] = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",
@@ -50,12 +52,18 @@ def scheduler_configuration(
             "resourceName": lock.name,
             "resourceNamespace": lock.namespace,
         }
+    if gangs:
+        document["podMaxBackoffSeconds"] = GANG_BACKOFF_SECONDS
     return document | {
         "percentageOfNodesToScore": 100,
         "profiles": [{"schedulerName": name} for name in schedulers],
         "extenders": list(extenders),
     }
 
+
+GANG_BACKOFF_SECONDS = 3
+"""The longest back-off of a pod where gangs are enabled. With bounded retries a gang that fits again is tried when the
+back-off of its members is over, and kube-scheduler looks for those once a second: so it runs within 5 s."""
 
 BOUNDED_RETRIES = "--feature-gates=SchedulerPopFromBackoffQ=false"
 """Rejected pods then wait for the end of their back-off even if the queue is idle (fact 44)."""

@@ -7,7 +7,7 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from berth_cli.scheduler_config.extenders import ExtenderOptions, Mode, Verb
-from berth_cli.scheduler_config.kube_scheduler_configuration import parse_duration
+from berth_cli.scheduler_config.kube_scheduler_configuration import GANG_BACKOFF_SECONDS, parse_duration
 
 API_GATEWAY_TIMEOUT_SECONDS = 30
 """API Gateway ends a request after this time."""
@@ -49,7 +49,9 @@ def option_notes(
     if choices.ignorable:
         yield "ignorable: while Berth is down, pods are placed without its rules (fact 39)"
     if bounded_retries:
-        yield "bounded retries: a rejected pod that now fits is retried after up to 9 s instead of 0.1 s (fact 44)"
+        # The longest back-off, and the second until kube-scheduler looks for those that are over.
+        longest = GANG_BACKOFF_SECONDS + 1 if choices.managed.gangs else 9
+        yield f"bounded retries: a rejected pod that now fits is retried after up to {longest} s, not 0.1 s (fact 44)"
 
 
 def _timeout_notes(choices: ExtenderOptions) -> Iterator[str]:

@@ -53,6 +53,7 @@ def render_configuration(
         extenders(replace(choices, url_prefix=addressed.url_prefix)),
         lock=lock,
         kubeconfig=kubeconfig,
+        gangs=choices.managed.gangs,
     )
     return json_text(document) if as_json else yaml_text(document, FIELD_COMMENTS)
 
@@ -69,7 +70,8 @@ def second_scheduler(
 
     def text(prefix: str) -> str:
         entries = extenders(replace(choices, url_prefix=prefix))
-        document = scheduler_configuration(names, entries, lock=LeaderElectionLock(second.namespace, second.name))
+        lock = LeaderElectionLock(second.namespace, second.name)
+        document = scheduler_configuration(names, entries, lock=lock, gangs=choices.managed.gangs)
         return yaml_text(document, FIELD_COMMENTS)
 
     found = manifests(

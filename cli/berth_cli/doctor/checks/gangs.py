@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from berth.gangs.item import REST_SECONDS, GangState
+from berth.gangs.item import GangState
 from berth.scheduling.gangs.gang import GangsConfiguration
 from berth.scheduling.gangs.overview import GangStage
 from berth_cli.doctor.access.endpoint import Endpoint, NoResponse
@@ -14,7 +14,7 @@ from berth_cli.doctor.access.running import json_object
 from berth_cli.doctor.findings import CheckName, Finding, failed, ok, skipped, warning
 from berth_cli.doctor.scheduler.scheduler_side import SchedulerSide
 from berth_cli.output import shown_age
-from berth_cli.scheduler_config.kube_scheduler_configuration import BOUNDED_RETRIES
+from berth_cli.scheduler_config.kube_scheduler_configuration import BOUNDED_RETRIES, GANG_BACKOFF_SECONDS
 from berth_cli.scheduler_config.notes import MIN_GANG_TIMEOUT_SECONDS, member_waits
 
 CHECK = CheckName.GANGS
@@ -75,11 +75,11 @@ def _times(side: SchedulerSide) -> Iterator[Finding]:
             f"set httpTimeout to {MIN_GANG_TIMEOUT_SECONDS:.0f}s or more",
         )
     longest = side.configuration.pod_max_backoff_seconds
-    if longest > REST_SECONDS:
+    if longest > GANG_BACKOFF_SECONDS:
         yield warning(
             CHECK,
             f"podMaxBackoffSeconds is {longest}: a gang that did not fit is tried again after up to {longest} s",
-            f"set podMaxBackoffSeconds to {REST_SECONDS:.0f} or less",
+            f"set podMaxBackoffSeconds to {GANG_BACKOFF_SECONDS} or less",
         )
 
 

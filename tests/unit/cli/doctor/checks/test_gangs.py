@@ -53,9 +53,16 @@ def test_says_what_the_schedulers_configuration_lacks(
     expect(check_gang_scheduling(side(document(managed, **changes)), ENABLED), CHECK, result, message)
 
 
-def test_warns_about_a_long_back_off() -> None:
-    found = {**document(), "podMaxBackoffSeconds": 60}
-    expect(check_gang_scheduling(side(found), ENABLED), CHECK, Result.WARNING, "after up to 60 s")
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        pytest.param({"podMaxBackoffSeconds": 60}, "after up to 60 s", id="a longer one"),
+        pytest.param({}, "after up to 10 s", id="that of kube-scheduler"),
+    ],
+)
+def test_warns_about_a_long_back_off(changes: dict[str, int], message: str) -> None:
+    found = side({**document(), **changes})
+    expect(check_gang_scheduling(found, ENABLED), CHECK, Result.WARNING, message)
 
 
 def test_says_nothing_where_gangs_are_not_enabled() -> None:
