@@ -84,6 +84,11 @@ class BerthServe:
         self._process: ChildProcess | None = None
 
     def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def start(self) -> None:
+        """Returns when it is healthy. After a kill it is started again on the same port."""
         self._configuration.write_text(self._document)
         self._process = ChildProcess(
             [
@@ -104,7 +109,6 @@ class BerthServe:
         except BaseException:
             self._process.stop()
             raise
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.stop()

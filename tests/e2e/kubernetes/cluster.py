@@ -91,6 +91,10 @@ class Cluster:
         self._api.create("/api/v1/nodes", node)
         return full_name
 
+    def delete_node(self, node: str) -> None:
+        """Its pods stay: there is no controller."""
+        self._api.delete(f"/api/v1/nodes/{node}")
+
     def relabel(self, node: str, labels: Mapping[str, str]) -> None:
         """Set these labels and keep the others."""
         self._api.patch(f"/api/v1/nodes/{node}", {"metadata": {"labels": dict(labels)}})
@@ -122,9 +126,11 @@ class Cluster:
         labels: Mapping[str, str] | None = None,
         annotations: Mapping[str, str] | None = None,
         apart_from: Mapping[str, str] | None = None,
+        scheduling_group: str | None = None,
     ) -> Pod:
         """Create a pod, pending or already on `node`. `apart_from`: labels of pods for anti-affinity.
 
+        scheduling_group: the name of a PodGroup of Kubernetes.
         daemon_set, daemon_set_node: as its controller makes the pod for that node.
         """
         # The API server requires a limit for an extended resource; the request equals it.
@@ -137,6 +143,8 @@ class Cluster:
             spec["priorityClassName"] = priority_class
         if node is not None:
             spec["nodeName"] = node
+        if scheduling_group is not None:
+            spec["schedulingGroup"] = {"podGroupName": scheduling_group}
         if apart_from is not None:
             term = {"labelSelector": {"matchLabels": dict(apart_from)}, "topologyKey": "kubernetes.io/hostname"}
             spec["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}

@@ -45,10 +45,14 @@ class RunScheduler(Protocol):
 
 
 class ControlPlane:
-    """Starts etcd and kube-apiserver in `directory`, and stops all processes. audited: every request is recorded."""
+    """Starts etcd and kube-apiserver in `directory`, and stops all processes.
 
-    def __init__(self, directory: Path, *, audited: bool = False) -> None:
+    audited: every request is recorded. flags: more flags of kube-apiserver.
+    """
+
+    def __init__(self, directory: Path, *, audited: bool = False, flags: Sequence[str] = ()) -> None:
         self._directory = directory
+        self._flags = flags
         self._audit_log = directory / "audit.log"
         self._audited = audited
         self._certificates = directory / "certificates"
@@ -179,6 +183,7 @@ class ControlPlane:
                 # No controller creates service accounts for pods or marks new nodes as ready.
                 "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
                 *(audit if self._audited else ()),
+                *self._flags,
             ],
             log=self._directory / "kube-apiserver.log",
         )

@@ -1,0 +1,83 @@
+"""PodGroups of coscheduling and of Kubernetes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tests.e2e.kubernetes.control_plane import KUBERNETES
+from tests.e2e.kubernetes.kubernetes_api import JsonObject, KubernetesApi
+
+
+@dataclass(frozen=True)
+class NativeGangs:
+    """version: of `scheduling.k8s.io`. gates: what kube-apiserver and kube-scheduler need for gangs."""
+
+    version: str
+    gates: tuple[str, ...]
+
+
+NATIVE = {
+    "1.36": NativeGangs("v1alpha2", ("GenericWorkload=true", "GangScheduling=true")),
+    # GangScheduling is a part of it there.
+    "1.37": NativeGangs("v1beta1", ("GenericWorkload=true",)),
+}
+
+
+class NativePodGroup:
+    """A PodGroup of the test, until the context exits."""
+
+    def __init__(self, api: KubernetesApi, name: str, minimum: int) -> None:
+        self._api = api
+        version = NATIVE[KUBERNETES].version
+        self._collection = f"/apis/scheduling.k8s.io/{version}/namespaces/default/podgroups"
+        self._object = {
+            "apiVersion": f"scheduling.k8s.io/{version}",
+            "kind": "PodGroup",
+            "metadata": {"name": name},
+            "spec": {"schedulingPolicy": {"gang": {"minCount": minimum}}},
+        }
+        self._name = name
+
+    def __enter__(self) -> NativePodGroup:
+        self._created: JsonObject = self._api.create(self._collection, self._object)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._api.delete(f"{self._collection}/{self._name}")
+
+    def scheduled(self) -> list[str]:
+        """What the condition PodGroupScheduled has been since the group was created, in this order."""
+        found = []
+        query = {
+            "fieldSelector": f"metadata.name={self._name}",
+            "resourceVersion": self._created["metadata"]["resourceVersion"],
+        }
+        for event in self._api.watch(self._collection, query, seconds=1):
+            assert event["type"] in ("ADDED", "MODIFIED"), event
+            conditions: Sequence[JsonObject] = event["object"].get("status", {}).get("conditions", ())
+            found += [each["status"] for each in conditions if each["type"] == "PodGroupScheduled"]
+        return found
+
+
+def custom_resource_of_pod_groups() -> JsonObject:
+    """What coscheduling installs, as far as it matters here."""
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {
+            "name": "podgroups.scheduling.x-k8s.io",
+            "annotations": {
+                "api-approved.kubernetes.io": "https://github.com/kubernetes-sigs/scheduler-plugins/pull/50"
+            },
+        },
+        "spec": {
+            "group": "scheduling.x-k8s.io",
+            "names": {"kind": "PodGroup", "listKind": "PodGroupList", "plural": "podgroups", "singular": "podgroup"},
+            "scope": "Namespaced",
+            "versions": [
+                {"name": "v1alpha1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}},
+            ],
+        },
+    }

@@ -1,0 +1,155 @@
+"""Gangs by PodGroups of Kubernetes: kube-scheduler decides on the whole group, and Berth's filter and bind agree.
+
+The feature gates and the version of the API are those of the version of Kubernetes; other versions have no PodGroup.
+The scheduler says that a group is scheduled when its filters have passed all members, before any of them is bound
+(G3). So Berth must reject in filter whatever its bind would reject.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from .berth.extender import ExtenderCache
+from .berth.identities import counted_resources, serve
+from .berth.recording_proxy import RecordingProxy
+from .berth.serve_with_ledger import ledger_in
+from .gangs.members import (
+    COUNTED,
+    DOES_NOT_FIT,
+    LICENCE,
+    NODE_LEDGER_SECONDS,
+    PLAIN,
+    STABLE_SECONDS,
+    WAITS_FOR_MEMBERS,
+    Gangs,
+    wait_until,
+)
+from .gangs.pod_groups import NATIVE, NativePodGroup
+from .gangs.scheduler import GangScheduler
+from .kubernetes.cluster import Cluster, Pod
+from .kubernetes.control_plane import KUBERNETES, ControlPlane
+from .kubernetes.kubernetes_api import KubernetesApi
+
+pytestmark = pytest.mark.skipif(KUBERNETES not in NATIVE, reason=f"Kubernetes {KUBERNETES} has no PodGroup")
+
+SIZE = 4
+# Without the gate of bounded retries: 18,045 calls in 12 s (G6). With it each member is tried four or five times.
+MOST_FILTER_CALLS = 60
+
+
+@pytest.fixture(scope="module")
+def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    native = NATIVE[KUBERNETES]
+    flags = [
+        f"--feature-gates={','.join(native.gates)}",
+        f"--runtime-config=scheduling.k8s.io/{native.version}=true",
+    ]
+    with ControlPlane(tmp_path_factory.mktemp("control-plane-with-gangs"), flags=flags) as control_plane:
+        yield control_plane
+
+
+@pytest.fixture
+def api(control_plane: ControlPlane) -> KubernetesApi:
+    return KubernetesApi(control_plane.credentials())
+
+
+@pytest.fixture
+def gangs(cluster: Cluster, api: KubernetesApi) -> Gangs:
+    return Gangs(cluster, api)
+
+
+@pytest.fixture
+def scheduler(control_plane: ControlPlane, tmp_path: Path) -> GangScheduler:
+    return GangScheduler(control_plane, tmp_path, gates=NATIVE[KUBERNETES].gates)
+
+
+@pytest.mark.core
+def test_feasible_native_gang_is_bound_completely(
+    control_plane: ControlPlane, scheduler: GangScheduler, gangs: Gangs, api: KubernetesApi, tmp_path: Path
+) -> None:
+    with (
+        serve(control_plane, tmp_path, document=PLAIN) as berth,
+        scheduler.run(berth.url_prefix),
+        NativePodGroup(api, "feasible", SIZE) as group,
+    ):
+        ExtenderCache(berth).wait_for_feasible(gangs.create_nodes(SIZE))
+        gang = gangs.create("feasible", SIZE, native=True)
+        created = time.monotonic()
+        on = gangs.wait_until_bound(gang)
+        print(f"native gang of {SIZE}: bound {time.monotonic() - created:.1f} s after its last member")
+        assert len(set(on.values())) == SIZE
+        wait_until("the group is scheduled", lambda: group.scheduled()[-1:] == ["True"], STABLE_SECONDS)
+
+
+@pytest.mark.core
+def test_infeasible_native_gang_makes_no_hot_loop_and_runs_after_missing_node_is_added(
+    control_plane: ControlPlane, scheduler: GangScheduler, gangs: Gangs, api: KubernetesApi, tmp_path: Path
+) -> None:
+    with (
+        serve(control_plane, tmp_path, document=PLAIN) as berth,
+        RecordingProxy(berth.url_prefix) as proxy,
+        scheduler.run(proxy.url_prefix),
+        NativePodGroup(api, "infeasible", SIZE) as group,
+    ):
+        ExtenderCache(berth).wait_for_feasible(gangs.create_nodes(SIZE - 1))
+        gang = gangs.create("infeasible", SIZE, native=True)
+        gangs.wait_until_rejected(gang[:1], DOES_NOT_FIT)
+
+        before = _filter_calls(proxy)
+        gangs.assert_none_is_bound(gang)
+        calls = _filter_calls(proxy) - before
+        print(f"native gang of {SIZE} that does not fit: {calls} calls of filter in {STABLE_SECONDS} s")
+        assert calls <= MOST_FILTER_CALLS
+        assert "True" not in group.scheduled()
+
+        added_at = time.monotonic()
+        gangs.create_node()
+        gangs.wait_until_bound(gang)
+        print(f"native gang of {SIZE}: bound {time.monotonic() - added_at:.1f} s after the missing node was added")
+
+
+def test_native_gang_short_of_licences_is_never_said_to_be_scheduled(
+    control_plane: ControlPlane, scheduler: GangScheduler, gangs: Gangs, api: KubernetesApi, tmp_path: Path
+) -> None:
+    """The group that Kubernetes alone binds in part (G3)."""
+    file = tmp_path / "ledger.json"
+    licences = {gangs.create_node(extended={LICENCE: "2"}): 2, gangs.create_node(extended={LICENCE: "1"}): 1}
+    with (
+        counted_resources(control_plane),
+        serve(
+            control_plane,
+            tmp_path,
+            document=COUNTED,
+            command=(sys.executable, "-m", "tests.e2e.berth.serve_with_ledger", file),
+        ) as berth,
+        scheduler.run(berth.url_prefix, COUNTED),
+        NativePodGroup(api, "licensed", SIZE) as group,
+    ):
+        ExtenderCache(berth).wait_for_feasible(licences)
+        wait_until("the nodes have a ledger", lambda: licences.keys() <= ledger_in(file).keys(), NODE_LEDGER_SECONDS)
+        gang = gangs.create("licensed", SIZE, native=True, cpu="100m", extended={LICENCE: "1"})
+        gangs.wait_until_rejected(gang[:1], DOES_NOT_FIT)
+        gangs.assert_none_is_bound(gang)
+        assert "True" not in group.scheduled()
+
+        licences[gangs.create_node(extended={LICENCE: "1"})] = 1
+        on = gangs.wait_until_bound(gang, NODE_LEDGER_SECONDS)
+        assert {node: list(on.values()).count(node) for node in licences} == licences
+        wait_until("the group is scheduled", lambda: group.scheduled()[-1:] == ["True"], STABLE_SECONDS)
+        _assert_rejected_by_filter_only(gangs, gang)
+
+
+def _filter_calls(proxy: RecordingProxy) -> int:
+    return sum(call.verb == "filter" for call in proxy.calls())
+
+
+def _assert_rejected_by_filter_only(gangs: Gangs, gang: Sequence[Pod]) -> None:
+    """A member that bind refuses was said to be scheduled with its group."""
+    messages = {message for pod in gang for message in gangs.failed_scheduling(pod)}
+    refused = {each for each in messages if DOES_NOT_FIT not in each and WAITS_FOR_MEMBERS not in each}
+    assert refused == set()
