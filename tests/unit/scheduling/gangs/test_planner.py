@@ -196,14 +196,44 @@ def test_plans_anew_where_arrived_members_are_on_nodes_that_are_gone_or_full() -
     assert counts(places(answers(POLICY, snapshot, TRAIN, opened))) == {"n0": 4}
 
 
-@pytest.mark.parametrize("how", ["on a node", "being bound", "committed"])
+@pytest.mark.parametrize("how", ["on a node", "committed"])
 def test_members_of_committed_gang_are_placed_like_other_pods(how: str) -> None:
     bound = replace(TRAIN[0], node_name="n0" if how == "on a node" else "")
     snapshot = cluster(1, 1, pods=[bound, TRAIN[1]])
-    if how == "being bound":
-        snapshot = snapshot.assuming([AssumedPod("ml", bound.name, bound.uid, "n0", {})])
     opened = [OpenGang(KEY, 0, {bound.uid: "n0"}, is_committed=True)] if how == "committed" else []
     assert answers(POLICY, snapshot, TRAIN[1:2], opened)["train-1"].feasible == ["n0", "n1"]
+
+
+def test_member_in_the_barrier_is_no_proof_of_commit() -> None:
+    """Its open reservation and its announcement are written before it waits for the others."""
+    snapshot = cluster(9, pods=TRAIN[:3]).assuming(being_bound(TRAIN[0]))
+    opened = [OpenGang(KEY, 0, {TRAIN[0].uid: "n0"})]
+    assert set(places(answers(POLICY, snapshot, TRAIN[1:3], opened)).values()) == {WAITS}
+
+
+def test_members_get_their_places_again_whose_calls_left_reservations() -> None:
+    """The process of bind was killed, or its table did not answer. The reservations hold no room for another plan."""
+    snapshot = cluster(1, 1, 1, 1, pods=TRAIN).assuming(being_bound(*TRAIN))
+    assert counts(places(answers(POLICY, snapshot, TRAIN))) == {"n0": 1, "n1": 1, "n2": 1, "n3": 1}
+
+
+def test_place_of_last_member_is_in_the_domain_of_those_in_the_barrier() -> None:
+    pods = members("train", 3, requests=CPU, topology_key="zone")
+    snapshot = Snapshot.of(ZONES, pods).assuming(being_bound(*pods[:2], node="b1"))
+    opened = [OpenGang(KEY, 0, {pod.uid: "b1" for pod in pods[:2]})]
+    assert set(answers(POLICY, snapshot, pods[2:], opened)["train-2"].feasible) == {"b2"}
+
+
+def test_member_of_committed_gang_is_placed_like_other_pods_where_all_are_being_bound() -> None:
+    """Its Binding failed, and it comes again."""
+    snapshot = cluster(4, 1, pods=TRAIN).assuming(being_bound(*TRAIN, node="n0"))
+    opened = [OpenGang(KEY, 0, {pod.uid: "n0" for pod in TRAIN}, is_committed=True)]
+    assert answers(POLICY, snapshot, TRAIN[:1], opened)["train-0"].feasible == ["n0", "n1"]
+
+
+def being_bound(*pods: Pod, node: str = "") -> list[AssumedPod]:
+    """Their reservations, on this node or on a node for each."""
+    return [AssumedPod("ml", pod.name, pod.uid, node or f"n{index}", {}) for index, pod in enumerate(pods)]
 
 
 def test_member_of_earlier_gang_of_that_name_that_ends_is_no_proof_of_commit() -> None:

@@ -17,9 +17,11 @@ NO_MEMBERS: Mapping[str, str] = {}
 class GangMembers:
     """A gang with its members.
 
-    waiting: without a node, in the order of their names. open: the gang as it is being bound, if it is. is_committed:
-    a member is on a node, or is getting its Binding. No member gets one before the gang is committed, so a member on a
-    node is the proof; the members that wait are then placed alone. error: what is wrong between members.
+    waiting: without a node, in the order of their names; of a committed gang those that are not being bound. open: the
+    gang as it is being bound, if it is. is_committed: a member is on a node, or is getting its Binding. No member gets
+    one before the gang is committed, so a member on a node is the proof; the members that wait are then placed alone.
+    An open reservation or an announcement is none: bind writes them before the member waits for the others. error: what
+    is wrong between members.
     """
 
     gang: Gang
@@ -81,10 +83,8 @@ def gangs_in(
 
 
 def is_on_nodes(key: GangKey, snapshot: Snapshot) -> bool:
-    """Whether a member of this gang is on a node, or is being bound: then the gang is committed."""
-    being_bound = {pod.uid for pods in snapshot.assumed.values() for pod in pods}
-    others = snapshot.pods_by_gang.get((key.namespace, key.name), {}).values()
-    return any(pod.uid in being_bound or (pod.node_name and not pod.terminating) for pod in others)
+    """Whether a member of this gang is on a node: then the gang is committed."""
+    return any(members_on_nodes(key, snapshot))
 
 
 def members_on_nodes(key: GangKey, snapshot: Snapshot) -> Iterator[tuple[str, str]]:
@@ -103,16 +103,14 @@ def _members(
     unknown: Pod | None,
 ) -> GangMembers | None:
     """None where no member of a valid gang waits. The pods name gangs of one name."""
+    known = [(pod, gang) for pod in pods if isinstance(gang := gang_of(pod, snapshot.pod_groups, configuration), Gang)]
+    known = [(pod, gang) for pod, gang in known if not pod.terminating]
+    open_gang = opened.get(known[0][1].key) if known else None
+    is_committed = any(pod.node_name for pod, _ in known) or (open_gang is not None and open_gang.is_committed)
     gangs: list[Gang] = []
     waiting: list[Pod] = []
-    is_committed = False
-    for pod in pods:
-        gang = gang_of(pod, snapshot.pod_groups, configuration)
-        if not isinstance(gang, Gang) or pod.terminating:
-            continue
-        if pod.node_name or pod.uid in being_bound:
-            is_committed = True
-        elif not pod.spec.gated:
+    for pod, gang in known:
+        if not (pod.node_name or pod.spec.gated or (is_committed and pod.uid in being_bound)):
             gangs.append(gang)
             waiting.append(pod)
     if unknown is not None:
@@ -122,8 +120,6 @@ def _members(
             waiting.append(unknown)
     if not gangs:
         return None
-    open_gang = opened.get(gangs[0].key)
-    is_committed = is_committed or (open_gang is not None and open_gang.is_committed)
     # By the length of the name first: train-2 goes before train-10.
     waiting.sort(key=lambda pod: (len(pod.name), pod.name, pod.uid))
     return GangMembers(gangs[0], tuple(waiting), open_gang, is_committed, _difference(gangs))

@@ -193,8 +193,10 @@ class GangPlanner:
         if isinstance(gang, InvalidGang):
             return gang.error
         found = self._round(pod, snapshot, open_gangs, deadline)
-        # A member that is terminating or on a node by now is none that waits.
-        outcome = found.outcomes.get(gang.key, GangWait.FOR_MEMBERS)
+        if gang.key not in found.outcomes:
+            # No member waits: this one is terminating, is on a node by now, or its last bind has left a reservation.
+            return None if _is_committed(gang.key, snapshot, open_gangs) else GangWait.FOR_MEMBERS
+        outcome = found.outcomes[gang.key]
         if isinstance(outcome, GangPlan):
             return self._places(pod, _Requested(nodes), outcome, found.members[gang.key], found)
         return outcome
@@ -227,7 +229,7 @@ class GangPlanner:
         Raises DeadlineExceeded.
         """
         gangs = gangs_in(snapshot, self._configuration, open_gangs)
-        found = _Round(room_of(snapshot, self._counting), self._planning_on(snapshot.base, deadline))
+        found = _Round(self._room_for(gangs, snapshot), self._planning_on(snapshot.base, deadline))
         for members in gangs:
             if members.is_committed:
                 _place(members, found.room)
@@ -258,9 +260,9 @@ class GangPlanner:
     def _planned(
         self, snapshot: Snapshot, open_gangs: Sequence[OpenGang], unknown: Pod | None, deadline: DecisionDeadline
     ) -> _Round:
-        room = room_of(snapshot, self._counting)
-        found = _Round(room, self._planning_on(snapshot.base, deadline))
         gangs = gangs_in(snapshot, self._configuration, open_gangs, unknown)
+        room = self._room_for(gangs, snapshot)
+        found = _Round(room, self._planning_on(snapshot.base, deadline))
         for members in gangs:
             if members.is_committed:
                 _place(members, room)
@@ -272,6 +274,10 @@ class GangPlanner:
             if isinstance(outcome, GangPlan):
                 _place_extra(outcome, found.members[key], found)
         return found
+
+    def _room_for(self, gangs: Sequence[GangMembers], snapshot: Snapshot) -> Room:
+        """Without what members that wait have reserved: those in the barrier keep their nodes by the plan."""
+        return room_of(snapshot, self._counting, {pod.uid for members in gangs for pod in members.waiting})
 
     def _planning_on(self, base: Snapshot, deadline: DecisionDeadline) -> GangPlanning:
         known: dict[Hashable, Candidates] = {}
@@ -318,6 +324,10 @@ class GangPlanner:
         taken = [plan.places[each.uid] for each in found.planning.alike(pod, members) if each.uid in plan.places]
         changed = tuple(dict.fromkeys(name for name in taken if name in requested))
         return Places(changed) if changed else GangWait.FOR_ROOM
+
+
+def _is_committed(key: GangKey, snapshot: Snapshot, open_gangs: Sequence[OpenGang]) -> bool:
+    return is_on_nodes(key, snapshot) or any(each.key == key and each.is_committed for each in open_gangs)
 
 
 def _outcomes(found: _Round) -> Iterator[tuple[GangMembers, GangPlan | GangError | GangWait | None]]:

@@ -183,12 +183,12 @@ class ClusterStates:
         return self._states
 
 
-def room_of(snapshot: Snapshot, counting: Counting) -> Room:
-    """The nodes with the pods that are being bound."""
+def room_of(snapshot: Snapshot, counting: Counting, planned: Container[str] = ()) -> Room:
+    """The nodes with the pods that are being bound. planned: the UIDs of pods that get their places by the plan."""
     room = Room(snapshot.base, counting)
     for name, pods in snapshot.assumed.items():
         for pod in pods:
-            if name in room.snapshot.nodes:
+            if name in room.snapshot.nodes and pod.uid not in planned:
                 room.add(pod, room.node(name))
     return room
 
