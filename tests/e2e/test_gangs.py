@@ -148,6 +148,22 @@ def test_of_two_interleaved_gangs_one_runs_and_then_the_other(
     print(f"the other gang of 6: bound {time.monotonic() - ended_at:.1f} s after the first had ended")
 
 
+def test_gang_evicts_nothing_for_a_part_of_itself(scheduled: ExtenderCache, gangs: Gangs) -> None:
+    """All of its members would fit if lower-priority pods went: preempt is asked for one member at a time (G5)."""
+    urgent = gangs.cluster.create_priority_class("urgent", 1000)
+    nodes = gangs.create_nodes(4)
+    running = [gangs.cluster.create_pod(f"running-{node}", cpu="2", node=node) for node in nodes]
+    scheduled.wait_for_feasible(nodes)
+    gang = gangs.create("train", 4, priority_class=urgent)
+    gangs.wait_until_rejected(gang, DOES_NOT_FIT)
+    gangs.assert_none_is_bound(gang)
+    assert not any(gangs.cluster.state(pod).terminating for pod in running)
+
+    for pod in running:
+        gangs.cluster.end_containers(pod)
+    gangs.wait_until_bound(gang)
+
+
 def test_counted_resources_of_gang_are_reserved_for_all_members_or_none(
     control_plane: ControlPlane, scheduler: GangScheduler, gangs: Gangs, tmp_path: Path
 ) -> None:

@@ -113,6 +113,32 @@ def test_infeasible_native_gang_makes_no_hot_loop_and_runs_after_missing_node_is
         print(f"native gang of {SIZE}: bound {time.monotonic() - added_at:.1f} s after the missing node was added")
 
 
+def test_native_gang_evicts_nothing_for_a_part_of_itself(
+    control_plane: ControlPlane, scheduler: GangScheduler, gangs: Gangs, api: KubernetesApi, tmp_path: Path
+) -> None:
+    """1.36 asks preempt for each member (G5), 1.37 does not (G7); neither has the gate of workload-aware preemption."""
+    with (
+        serve(control_plane, tmp_path, document=PLAIN) as berth,
+        RecordingProxy(berth.url_prefix) as proxy,
+        scheduler.run(proxy.url_prefix),
+        NativePodGroup(api, "urgent", SIZE),
+    ):
+        urgent = gangs.cluster.create_priority_class("urgent", 1000)
+        nodes = gangs.create_nodes(SIZE)
+        running = [gangs.cluster.create_pod(f"running-{node}", cpu="2", node=node) for node in nodes]
+        ExtenderCache(berth).wait_for_feasible(nodes)
+        gang = gangs.create("urgent", SIZE, native=True, priority_class=urgent)
+        gangs.assert_none_is_bound(gang)
+        preempts = [call for call in proxy.calls() if call.verb == "preempt"]
+        print(f"native gang of {SIZE} without room: {len(preempts)} calls of preempt in {STABLE_SECONDS} s")
+        assert [call.victims for call in preempts] == [{}] * len(preempts)
+        assert not any(gangs.cluster.state(pod).terminating for pod in running)
+
+        for pod in running:
+            gangs.cluster.end_containers(pod)
+        gangs.wait_until_bound(gang)
+
+
 def test_native_gang_short_of_licences_is_never_said_to_be_scheduled(
     control_plane: ControlPlane, scheduler: GangScheduler, gangs: Gangs, api: KubernetesApi, tmp_path: Path
 ) -> None:
