@@ -15,6 +15,8 @@ from berth.configuration.store import Configurations
 from berth.extender import filter as filtering
 from berth.extender import preempt, prioritize
 from berth.extender.decision import DecisionRecorder
+from berth.extender.filter import NO_GANG_IS_OPEN
+from berth.extender.ports import OpenGangs
 from berth.nodecache.binds_under_way import BindsUnderWay
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import SnapshotView
@@ -22,6 +24,7 @@ from berth.nodecache.warm_node_cache import Freshness, WarmNodeCache
 from berth.reservations.ledger.table import LedgerTable
 from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.evaluation.time_limit import NO_TIME_LIMIT, TimeLimit
 from berth.scheduling.objects import NodeInfo
 from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
 from tests.builders.events import http_event
@@ -70,8 +73,11 @@ class Verbs:
         ledger: LedgerTable | None = None,
         announcements: AnnouncementLog | None = None,
         recorder: DecisionRecorder | None = None,
+        open_gangs: OpenGangs = NO_GANG_IS_OPEN,
+        time_limit: TimeLimit = NO_TIME_LIMIT,
     ) -> None:
-        """`interrupted`: what happens just before a method of the table runs. `recorder`: of decisions."""
+        """`interrupted`: what happens just before a method of the table runs. `recorder`: of decisions. `open_gangs`:
+        what filter reads. `time_limit`: of each decision."""
         self.clock = EnvironmentClock()
         self.cluster = PublishedCluster(self.clock)
         self.table = InterruptedCacheTable(self.cluster.table, interrupted or {})
@@ -80,7 +86,9 @@ class Verbs:
         if nodes is not None:
             self.cluster.publish_nodes(nodes)
         reader = NodeCacheReader(self.table, SnapshotView(), self.clock.advance)
-        configurations = Configurations(self.store, lambda: configuration or BerthConfiguration())
+        configurations = Configurations(
+            self.store, lambda: configuration or BerthConfiguration(), time_limit=time_limit
+        )
         self.seen: list[Freshness] = []
         log = None if announcements is None else AnnouncementReader(announcements)
         self.cache = WarmNodeCache(
@@ -95,8 +103,8 @@ class Verbs:
         self._endpoints = {
             verb: VerbEndpoint(verb, EndpointSettings(), partial(answer, cache=self.cache), failed, recorder=recorder)
             for verb, answer, failed in (
-                ("filter", filtering.answer_filter, filtering.failed),
-                ("filter_onlyone", filtering.answer_filter_onlyone, filtering.failed),
+                ("filter", partial(filtering.answer_filter, open_gangs=open_gangs), filtering.failed),
+                ("filter_onlyone", partial(filtering.answer_filter_onlyone, open_gangs=open_gangs), filtering.failed),
                 ("prioritize", prioritize.answer_prioritize, prioritize.failed),
                 ("preempt", preempt.answer_preempt, preempt.failed),
             )

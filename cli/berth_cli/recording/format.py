@@ -62,8 +62,20 @@ class AssumedPodLine:
 
 
 @dataclass(frozen=True, slots=True)
+class OpenGangLine:
+    """A gang that was being bound. members: the nodes of the members that had arrived, by UID."""
+
+    namespace: str
+    name: str
+    priority: int
+    members: Mapping[str, str]
+    is_committed: bool
+
+
+@dataclass(frozen=True, slots=True)
 class DecisionLine:
-    """time: in seconds since the epoch. version: of the state that it was made on. digest: of the whole decision."""
+    """time: in seconds since the epoch. version: of the state that it was made on. digest: of the whole decision.
+    open_gangs: those that counted, for a member of a gang."""
 
     time: float
     verb: str
@@ -74,6 +86,7 @@ class DecisionLine:
     nodes: Sequence[str]
     assumed: Sequence[AssumedPodLine]
     digest: str
+    open_gangs: Sequence[OpenGangLine] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +139,7 @@ class RecordingWriter:
                 list(_ranges(self._numbers[name] for name in line.nodes)),
                 [[each.namespace, each.name, each.uid, each.node, each.shares, each.pod] for each in line.assumed],
                 line.digest,
+                *([_open_gangs(line.open_gangs)] if line.open_gangs else ()),
             ]
         )
 
@@ -199,13 +213,19 @@ def _read(line: list[Any], names: list[str]) -> Line | None:
         case ["names", list(new)]:
             names += new
             return None
-        case ["decision", at, str(verb), str(outcome), int(version), str(applied), dict(pod), ranges, assumed, digest]:
+        case ["decision", at, str(verb), str(outcome), int(version), str(applied), dict(pod), ranges, *rest]:
+            assumed, digest, *gangs = rest
             nodes = [name for first, count in ranges for name in names[first : first + count]]
             pods = [AssumedPodLine(*each) for each in assumed]
-            return DecisionLine(float(at), verb, outcome, version, applied, pod, nodes, pods, str(digest))
+            opened = tuple(OpenGangLine(*each) for each in gangs[0]) if gangs else ()
+            return DecisionLine(float(at), verb, outcome, version, applied, pod, nodes, pods, str(digest), opened)
         case ["dropped", int(decisions)]:
             return Dropped(decisions)
     return None  # of a later release, which readers may pass over
+
+
+def _open_gangs(gangs: Sequence[OpenGangLine]) -> list[list[object]]:
+    return [[each.namespace, each.name, each.priority, each.members, each.is_committed] for each in gangs]
 
 
 def _ranges(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:

@@ -24,7 +24,7 @@ from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.cached_objects import ObjectsView
 from berth_cli.recording.digest import digest_of_scores, digest_of_verdicts
 from berth_cli.recording.format import AppliedPolicy, DecisionLine, RecordingWriter, State
-from berth_cli.recording.pods import assumed_lines, pod_object
+from berth_cli.recording.pods import assumed_lines, open_gang_lines, pod_object
 
 MOST_WAITING = 2_000
 """Decisions that wait to be written. Each refers to its request's names and to its snapshot."""
@@ -75,7 +75,7 @@ class DecisionRecording(DecisionRecorder):
         # In full mode the request is the state.
         if not isinstance(decision, Decision) or not decision.cache.version:
             return
-        if decision.scores is None and not _is_of_its_state(decision, outcome):
+        if decision.scores is None and not _is_repeatable(decision, outcome):
             return
         try:
             self._waiting.put_nowait(_Waiting(self._wall(), verb, outcome, decision))
@@ -174,10 +174,9 @@ class DecisionRecording(DecisionRecorder):
         self._cursor, self._first = _Cursor(head.uid, head.pointer.published), reader.version
 
 
-def _is_of_its_state(decision: Decision, outcome: Outcome) -> bool:
-    """Whether filter decides the same again on the same state: members of gangs depend on the gangs that are being
-    bound, and what takes too long depends on the machine."""
-    if outcome is FilterOutcome.TOO_COSTLY or decision.policy.plans(decision.pod):
+def _is_repeatable(decision: Decision, outcome: Outcome) -> bool:
+    """Whether filter decides the same again on the same state: what takes too long depends on the machine."""
+    if outcome is FilterOutcome.TOO_COSTLY:
         return False
     return decision.verdicts is not None or outcome is FilterOutcome.EXEMPT
 
@@ -198,4 +197,5 @@ def _line(found: _Waiting) -> DecisionLine:
         decision.nodes.names,
         list(assumed_lines(decision.snapshot)),
         digest,
+        open_gang_lines(decision.open_gangs),
     )

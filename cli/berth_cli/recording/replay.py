@@ -7,13 +7,14 @@ later ones that were published by then.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from pydantic import ValidationError
 
 from berth.nodecache.snapshot_view import CachedCluster, SnapshotView
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.gangs.gang import NO_OPEN_GANGS, OpenGang
 from berth.scheduling.objects import Pod
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.node_positions import NodeRefs
@@ -21,7 +22,7 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.input_files import InvalidInput
 from berth_cli.recording.digest import digest_of_scores, digest_of_verdicts
 from berth_cli.recording.format import AppliedPolicy, DecisionLine, Dropped, Header, Line, State, Truncated
-from berth_cli.recording.pods import assumed_pod, pod_of_object
+from berth_cli.recording.pods import assumed_pod, open_gangs, pod_of_object
 
 MOST_VERSIONS = 64
 """The last states are kept: threads of one server decide on neighbouring ones."""
@@ -36,6 +37,7 @@ class RecordedDecision:
     policy: Policy
     snapshot: Snapshot
     later: Callable[[], Iterator[Snapshot]]
+    open_gangs: Sequence[OpenGang] = NO_OPEN_GANGS
 
 
 @dataclass(slots=True)
@@ -123,7 +125,8 @@ class RecordedDecisions:
                 if version > line.version:
                     yield found.snapshot.assuming(assumed)
 
-        return RecordedDecision(line, pod, policy, state.snapshot.assuming(assumed), later)
+        gangs = open_gangs(line.open_gangs)
+        return RecordedDecision(line, pod, policy, state.snapshot.assuming(assumed), later, gangs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,13 +170,13 @@ def _is_same(decision: RecordedDecision) -> bool:
 
 
 def _digest(decision: RecordedDecision, snapshot: Snapshot) -> str:
-    line, policy, pod = decision.line, decision.policy, decision.pod
+    line, policy, pod, gangs = decision.line, decision.policy, decision.pod, decision.open_gangs
     nodes = NodeRefs.of(list(line.nodes), snapshot.nodes.positions)
     match line.verb:
         case "filter":
-            return digest_of_verdicts(policy.feasibility(pod, nodes, snapshot).verdicts)
+            return digest_of_verdicts(policy.feasibility(pod, nodes, snapshot, open_gangs=gangs).verdicts)
         case "filter_onlyone":
-            best = policy.best(pod, nodes, snapshot)
+            best = policy.best(pod, nodes, snapshot, open_gangs=gangs)
             return digest_of_verdicts(best.verdicts, best.chosen)
         case _:
             return digest_of_scores(policy.scores(pod, nodes, snapshot))

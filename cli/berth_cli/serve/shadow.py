@@ -137,9 +137,10 @@ class ShadowPolicy(DecisionRecorder):
 
     def _judge(self, at: float, decision: Decision) -> None:
         pod, names, snapshot = decision.pod, decision.nodes.names, decision.snapshot
+        gangs = decision.open_gangs
         try:
-            before = judge(decision.policy, pod, names, snapshot)
-            after = judge(self._policy, pod, names, snapshot, before.node)
+            before = judge(decision.policy, pod, names, snapshot, open_gangs=gangs)
+            after = judge(self._policy, pod, names, snapshot, before.node, gangs)
         except Exception:
             # A plugin of the user's own may raise anything.
             with self._lock:

@@ -7,10 +7,11 @@ places elsewhere takes no room there for the pods that follow.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from berth.scheduling.framework.status import Status
+from berth.scheduling.gangs.gang import NO_OPEN_GANGS, OpenGang
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.changes import Changes
@@ -33,10 +34,17 @@ class Judgement:
     rejected: Mapping[str, Status]
 
 
-def judge(policy: Policy, pod: Pod, names: list[str], snapshot: Snapshot, preferred: str = "") -> Judgement:
+def judge(
+    policy: Policy,
+    pod: Pod,
+    names: list[str],
+    snapshot: Snapshot,
+    preferred: str = "",
+    open_gangs: Sequence[OpenGang] = NO_OPEN_GANGS,
+) -> Judgement:
     """A feasible node with the highest score; of equal ones the preferred one, or one that depends on the pod: else all
     pods of a moment would meet on one node."""
-    found = policy.feasibility(pod, names, snapshot)
+    found = policy.feasibility(pod, names, snapshot, open_gangs=open_gangs)
     scores = policy.scores(pod, found.feasible, snapshot)
     highest = max(scores, default=0)
     equal = [name for name, score in zip(found.feasible, scores, strict=True) if score == highest]
@@ -55,8 +63,9 @@ def diff_recording(recorded: RecordedDecisions, old: Policy | None, new: Policy,
         name = decision.pod.namespace, decision.pod.name
         last[name] = decision
         names = list(decision.line.nodes)
-        before[name] = judge(old or decision.policy, decision.pod, names, decision.snapshot)
-        after[name] = judge(new, decision.pod, names, decision.snapshot, before[name].node)
+        gangs = decision.open_gangs
+        before[name] = judge(old or decision.policy, decision.pod, names, decision.snapshot, open_gangs=gangs)
+        after[name] = judge(new, decision.pod, names, decision.snapshot, before[name].node, gangs)
     if not last:
         raise InvalidInput(f"{where}: no decisions of filter to compare")
     causes = {

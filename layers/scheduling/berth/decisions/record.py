@@ -88,7 +88,7 @@ class Record(NamedTuple):
         cls, verb: str, outcome: Outcome, decision: Decision, at: float, milliseconds: float, last: Record | None = None
     ) -> Record:
         """last: an earlier record, whose positions are shared if they are the same."""
-        pod, nodes, policy, snapshot, cache, verdicts, scores, chosen = decision
+        pod, nodes, policy, snapshot, cache, verdicts, scores, chosen, _ = decision
         positions: Sequence[int] = nodes.positions
         # Comparing references takes a few microseconds; keeping a tuple for each call takes 40 kB on 5,000 nodes.
         if last is not None and last.positions == positions:

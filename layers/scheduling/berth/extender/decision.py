@@ -12,6 +12,7 @@ from typing import NamedTuple
 from berth.extender.outcomes import Outcome
 from berth.extender.ports import UNREAD_CACHE, Binding, CacheState
 from berth.scheduling.evaluation.verdicts import FilterResult
+from berth.scheduling.gangs.gang import NO_OPEN_GANGS, OpenGang
 from berth.scheduling.objects import Pod
 from berth.scheduling.policy import Policy
 from berth.scheduling.preemption.victim_review import PreemptResult
@@ -23,7 +24,7 @@ class Decision(NamedTuple):
     """One decision about the nodes of a request. Every call makes one, and a tuple is made in a third of the time.
 
     verdicts: of filter; None where no rule was applied. scores: of prioritize, for each of `nodes`. chosen: the only
-    node that filter_onlyone leaves; empty otherwise.
+    node that filter_onlyone leaves; empty otherwise. open_gangs: those that counted for a member of a gang.
     """
 
     pod: Pod
@@ -34,6 +35,7 @@ class Decision(NamedTuple):
     verdicts: FilterResult | None = None
     scores: Sequence[int] | None = None
     chosen: str = ""
+    open_gangs: Sequence[OpenGang] = NO_OPEN_GANGS
 
 
 class PreemptDecision(NamedTuple):

@@ -60,12 +60,12 @@ def _answer(body: str | bytes, decide: Decide, cache: NodeCache, deadline: Deadl
         _outcome(decision),
         pod=pod_name,
         detail=f"{len(decision.feasible)} of {len(candidates.names)} nodes feasible",
-        decision=_decision(candidates, decision),
+        decision=_decision(candidates, decision, opened),
     )
     return answer if decision.feasible else answer._replace(reason_code=decision.main_reason_code or "")
 
 
-def _decision(candidates: Candidates, found: Feasibility) -> Decision:
+def _decision(candidates: Candidates, found: Feasibility, open_gangs: Sequence[OpenGang]) -> Decision:
     return Decision(
         candidates.pod,
         candidates.names,
@@ -74,6 +74,7 @@ def _decision(candidates: Candidates, found: Feasibility) -> Decision:
         candidates.state,
         found.verdicts,
         chosen=found.chosen,
+        open_gangs=open_gangs,
     )
 
 

@@ -209,7 +209,8 @@ class Policy:
         if self.plans(pod):
             planned = self._planned(pod, nodes, snapshot, seconds_left, open_gangs)
             if planned is not None:
-                return planned._replace(feasible=planned.feasible[:1])
+                first = planned.feasible[:1]
+                return planned._replace(feasible=first, chosen="".join(first))
         profile = self._profiles.deciding(pod)
         if profile is None:
             return Feasibility(nodes.names, exempt=True)

@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from berth.extender.decision import AnyDecision, DecisionRecorder
+from berth.extender.filter import NO_GANG_IS_OPEN
 from berth.extender.outcomes import Outcome
+from berth.extender.ports import OpenGangs
 from berth.reservations.ledger.table import LedgerTable
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.evaluation.time_limit import NO_TIME_LIMIT, TimeLimit
 from berth_cli.recording.format import Header, RecordingWriter
 from berth_cli.recording.recorder import DecisionRecording
 from tests.fakes.verbs import Verbs
@@ -33,11 +36,15 @@ def recording(
     play: Callable[[Verbs], object],
     document: Mapping[str, Any] | None = None,
     ledger: LedgerTable | None = None,
+    open_gangs: OpenGangs = NO_GANG_IS_OPEN,
+    time_limit: TimeLimit = NO_TIME_LIMIT,
 ) -> list[str]:
     """Record what happens while this is played; the warnings."""
     configuration = BerthConfiguration.model_validate(document or {})
     later, warnings = _Later(), list[str]()
-    verbs = Verbs([], configuration=configuration, ledger=ledger, recorder=later)
+    verbs = Verbs(
+        [], configuration=configuration, ledger=ledger, recorder=later, open_gangs=open_gangs, time_limit=time_limit
+    )
     writer = RecordingWriter(path, Header(1_800_000_000.0, "1.2.3"))
     recorder = DecisionRecording(writer, verbs.table, lambda _: configuration, lambda: 1_800_000_001.0, warnings.append)
     later.recorder = recorder

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import orjson
@@ -18,6 +19,7 @@ from berth_cli.recording.format import (
     Dropped,
     Header,
     Line,
+    OpenGangLine,
     RecordingWriter,
     State,
     Truncated,
@@ -58,6 +60,10 @@ def written(path: Path, *lines: Line) -> Path:
         pytest.param([decision(["a"]), decision(["new", "a", "new-2"])], id="nodes that come later"),
         pytest.param(
             [decision(["a"], [AssumedPodLine("ml", "q", "u", "a", {"gpu": 1}, None)])], id="a pod that is being bound"
+        ),
+        pytest.param(
+            [replace(decision(["a"]), open_gangs=(OpenGangLine("ml", "train", 5, {"u": "a"}, True),)), decision(["a"])],
+            id="a gang that is being bound",
         ),
         pytest.param([Dropped(3)], id="dropped decisions"),
     ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -11,8 +11,12 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from berth.extender.deadline import NO_DEADLINE, Deadline
+from berth.extender.ports import OpenGangs
 from berth.reservations.ledger.entry import OpenReservation, PodKey
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.evaluation.time_limit import TimeLimit
+from berth.scheduling.gangs.gang import ANNOTATIONS, GangKey, OpenGang
 from berth.scheduling.objects.projection import compact_pod
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 from berth_cli.input_files import InvalidInput
@@ -93,15 +97,83 @@ def test_an_exempt_pod_is_replayed(tmp_path: Path) -> None:
     assert (found.decisions, found.differing) == (1, 0)
 
 
-def test_what_depends_on_more_than_the_state_is_not_recorded(tmp_path: Path) -> None:
-    """A member of a gang depends on the gangs that are being bound."""
+GANGS: Mapping[str, Any] = {**FULL, "gangs": {"enabled": True}}
+
+
+class _Open(OpenGangs):
+    """These, whenever somebody asks."""
+
+    def __init__(self, *gangs: OpenGang) -> None:
+        self._gangs = gangs
+
+    def open_gangs(self, deadline: Deadline = NO_DEADLINE) -> Sequence[OpenGang]:
+        return self._gangs
+
+
+def waiting(name: str, gang: str, created: str) -> dict[str, Any]:
+    """A member of a gang of two as the node cache has it."""
+    pod = member_object(name, gang, 2, created=created, requests={"cpu": "3"})
+    found: dict[str, Any] = compact_pod(pod, ANNOTATIONS)
+    found["metadata"]["creationTimestamp"] = created
+    return found
+
+
+def two_gangs(verbs: Verbs, verb: str = "filter", asked: str = "young-0") -> Any:
+    """Room for one of two gangs. The old one goes first, unless the young one is being bound."""
+    nodes = [node_with(name, allocatable={"cpu": "4", "pods": "10"}) for name in ("a", "b")]
+    verbs.cluster.publish("nodes", [{k: v for k, v in each.items() if k != "kind"} for each in nodes])
+    old, young = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
+    members = [waiting(f"{gang}-{n}", gang, at) for gang, at in (("old", old), ("young", young)) for n in range(2)]
+    verbs.cluster.publish("pods", members)
+    request = cache_mode(["a", "b"], member_object(asked, "young", 2, created=young, requests={"cpu": "3"}))
+    return verbs.ask(verb, request).json["NodeNames"]
+
+
+YOUNG = OpenGang(GangKey("ml", "young"), 0, {"uid-young-1": "a"})
+
+
+@pytest.mark.parametrize(
+    ("verb", "asked"),
+    [
+        pytest.param("filter", "young-0", id="a member that the node cache has"),
+        pytest.param("filter_onlyone", "young-0", id="the only place"),
+        pytest.param("filter", "young-9", id="a member that it does not have yet"),
+    ],
+)
+def test_a_members_decision_is_the_same_with_the_gangs_that_were_being_bound(
+    tmp_path: Path, verb: str, asked: str
+) -> None:
+    path, answers = tmp_path / "r", list[list[str]]()
+    recording(path, lambda verbs: answers.append(two_gangs(verbs, verb, asked)), GANGS, open_gangs=_Open(YOUNG))
+    assert (replayed(path).decisions, replayed(path).differing) == (1, 0)
+    assert answers == [["b"] if asked == "young-0" else []]
+
+
+def test_a_members_decision_differs_without_the_gangs_that_were_being_bound(tmp_path: Path) -> None:
     path = tmp_path / "r"
+    recording(path, two_gangs, GANGS, open_gangs=_Open(YOUNG))
+    lines = [replace(each, open_gangs=()) if isinstance(each, DecisionLine) else each for each in read_recording(path)]
+    assert replay(RecordedDecisions(lines)).differing == 1
+
+
+def test_a_member_that_waits_is_judged_by_another_policy_among_the_same_gangs(tmp_path: Path) -> None:
+    path = tmp_path / "r"
+    recording(path, two_gangs, GANGS, open_gangs=_Open(YOUNG))
+    policy = BerthConfiguration.model_validate(GANGS).policy()
+    found = diff_recording(RecordedDecisions(read_recording(path)), None, policy, "r")
+    assert [str(each.after) for each in found.comparison.pods] == ["b"]
+
+
+def test_a_decision_that_took_too_long_is_not_recorded(tmp_path: Path) -> None:
+    """How long it takes depends on the machine."""
+    path = tmp_path / "r"
+    nodes = [node_with("a")]
 
     def play(verbs: Verbs) -> None:
-        verbs.cluster.publish("nodes", [{"metadata": {"name": "a"}}])
-        verbs.ask("filter", cache_mode(["a"], member_object("train-0", "train", 2)))
+        verbs.cluster.publish("nodes", [{k: v for k, v in each.items() if k != "kind"} for each in nodes])
+        verbs.ask("filter", cache_mode(["a"]))
 
-    recording(path, play, {**FULL, "gangs": {"enabled": True}})
+    recording(path, play, LABELLED, time_limit=TimeLimit(0.0, lambda: 0.0, lambda: 0.0))
     assert not [each for each in read_recording(path) if isinstance(each, DecisionLine)]
 
 
