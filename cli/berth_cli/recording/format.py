@@ -26,10 +26,12 @@ VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """time: when the recording began, in seconds since the epoch. release: of Berth."""
+    """time: when the recording began, in seconds since the epoch. release: of Berth. has_pseudonyms: for the names of
+    the cluster."""
 
     time: float
     release: str
+    has_pseudonyms: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,15 +113,26 @@ class RecordingWriter:
         """Raises OSError."""
         self._file = gzip.open(path, "wb", compresslevel=6)  # noqa: SIM115  closed by close
         self._numbers: dict[str, int] = {}
-        self._put(["header", {"format": FORMAT, "version": VERSION, "time": header.time, "release": header.release}])
+        pseudonyms = {"pseudonyms": True} if header.has_pseudonyms else {}
+        self._put(
+            [
+                "header",
+                {"format": FORMAT, "version": VERSION, "time": header.time, "release": header.release, **pseudonyms},
+            ]
+        )
+
+    def name_of(self, node: str) -> str:
+        """The name that the recording has for this node."""
+        return node
 
     def state(self, state: State) -> None:
         """Objects or changes."""
         self._put(["state" if state.is_whole else "changes", state.version, [tuple(each) for each in state.changes]])
 
-    def policy(self, policy: AppliedPolicy) -> None:
-        """Before the first decision by it."""
+    def policy(self, policy: AppliedPolicy) -> bool:
+        """Before the first decision by it. Whether the whole state has to be written again."""
         self._put(["policy", policy.hash, policy.document])
+        return False
 
     def decision(self, line: DecisionLine) -> None:
         """After the state and the policy that it was made by."""
@@ -193,12 +206,15 @@ def _lines(path: Path) -> Iterator[list[Any] | Truncated]:
 
 def _header(path: Path, line: object) -> Header:
     match line:
-        case ["header", {"format": "berth-recording", "version": int(version), "time": time, "release": str(release)}]:
+        case [
+            "header",
+            {"format": "berth-recording", "version": int(version), "time": time, "release": str(release), **more},
+        ]:
             if version > VERSION:
                 raise InvalidInput(
                     f"{path} has format {version}, and this berth reads {VERSION}: install release {release} or later"
                 )
-            return Header(float(time), release)
+            return Header(float(time), release, more.get("pseudonyms") is True)
         case Truncated() | None:
             raise InvalidInput(f"{path} is empty: the process that wrote it was killed at once; record again")
     raise InvalidInput(f"{path} is no recording: berth serve --record FILE writes one")

@@ -117,12 +117,13 @@ class DecisionRecording(DecisionRecorder):
     def _write(self, found: _Waiting) -> None:
         decision = found.decision
         version = decision.cache.version
+        knows_policy = self._knows_policy(decision.cache.configuration_hash)
         if self._cursor is None or self._cursor.published.version < version:
             self._follow()
-        if self._cursor is None or not self._first <= version <= self._cursor.published.version:
+        if not knows_policy or self._cursor is None or not self._first <= version <= self._cursor.published.version:
             self._dropped += 1
-        elif self._knows_policy(decision.cache.configuration_hash):
-            self._writer.decision(_line(found))
+        else:
+            self._writer.decision(_line(found, self._writer.name_of(decision.chosen)))
         if self._dropped:
             dropped, self._dropped = self._dropped, 0
             self._writer.dropped(dropped)
@@ -132,10 +133,11 @@ class DecisionRecording(DecisionRecorder):
             try:
                 document = self._document_of(applied)
             except (ConfigurationInvalid, TableUnavailable):
-                self._dropped += 1
                 return False
-            self._writer.policy(AppliedPolicy(applied, document.model_dump(mode="json", by_alias=True)))
+            policy = AppliedPolicy(applied, document.model_dump(mode="json", by_alias=True))
             self._policies.add(applied)
+            if self._writer.policy(policy):
+                self._cursor = None
         return True
 
     def _follow(self) -> None:
@@ -181,10 +183,10 @@ def _is_repeatable(decision: Decision, outcome: Outcome) -> bool:
     return decision.verdicts is not None or outcome is FilterOutcome.EXEMPT
 
 
-def _line(found: _Waiting) -> DecisionLine:
+def _line(found: _Waiting, chosen: str) -> DecisionLine:
     decision = found.decision
     if decision.scores is None:
-        digest = digest_of_verdicts(decision.verdicts, decision.chosen)
+        digest = digest_of_verdicts(decision.verdicts, chosen)
     else:
         digest = digest_of_scores(decision.scores)
     return DecisionLine(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -18,10 +17,10 @@ from berth_cli.config.warnings import configuration_warnings
 from berth_cli.console.command import CONSOLE_PORT
 from berth_cli.input_files import STDIN
 from berth_cli.plugin_options import plugins_option
+from berth_cli.recording.options import PseudonymOptions, new_recording, pseudonym_options
 
 if TYPE_CHECKING:
     from berth.extender.decision import DecisionRecorder
-    from berth_cli.recording.format import RecordingWriter
     from berth_cli.serve.local_stack import LocalStack
     from berth_cli.serve.stores import DynamoDBStore, Store
 
@@ -36,6 +35,7 @@ Examples:
   berth serve --cluster dump.yaml --tls-cert server.crt --tls-key server.key \\
       --client-ca certificates/ca.crt --allow-list certificates/allow-list
   berth serve --kubeconfig ~/.kube/config --config berth.yaml --record monday.rec
+  berth serve --kubeconfig ~/.kube/config --record monday.rec --pseudonyms
 """
 
 
@@ -166,6 +166,7 @@ class StoreOptions:
     show_default=True,
     help="httpTimeout of kube-scheduler's configuration: bind, and a gang's wait in it, end before.",
 )
+@pseudonym_options
 @click.option("--console", "console", is_flag=True, help="Also show the cluster on a page, see berth console.")
 @click.option(
     "--console-port", default=CONSOLE_PORT, show_default=True, help="Port of the page; 0 selects a free port."
@@ -193,6 +194,8 @@ def serve(
     shadow: Path | None,
     record: Path | None,
     http_timeout_text: str,
+    pseudonyms: bool,
+    kept_names: tuple[str, ...],
     console: bool,
     console_port: int,
     verbose: bool,
@@ -214,6 +217,8 @@ def serve(
     if shadow is not None and store_options.is_dynamodb:
         raise click.UsageError("--shadow needs a store in memory: --store dynamodb gives each verb a state of its own")
     http_timeout = _http_timeout(http_timeout_text)
+    pseudonym = PseudonymOptions(pseudonyms, kept_names)
+    pseudonym.check(records=record is not None)
     configuration = load_configuration(config, profile)
     source = cluster or kubeconfig
     if source is None or not source.is_file():
@@ -231,6 +236,7 @@ def serve(
             store_options=store_options,
             decisions_file=decisions_file,
             record=record,
+            pseudonyms=pseudonym,
             shadow=None if shadow is None else load_configuration(shadow, None),
             http_timeout=http_timeout,
             console_port=console_port if console else None,
@@ -250,6 +256,7 @@ def _serve(
     store_options: StoreOptions,
     decisions_file: Path | None,
     record: Path | None,
+    pseudonyms: PseudonymOptions,
     shadow: BerthConfiguration | None,
     http_timeout: float,
     console_port: int | None,
@@ -293,7 +300,7 @@ def _serve(
             check=RequestCheck(None if tls else listen_options.host_names),
             store=store,
             decisions_file=file,
-            recording=None if record is None else _recording_to(record),
+            recording=None if record is None else new_recording(record, "--record", pseudonyms, configuration),
             shadow=None if shadow is None else shadow.policy(),
             http_timeout=http_timeout,
         )

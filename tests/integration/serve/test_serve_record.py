@@ -3,6 +3,7 @@ wrote."""
 
 from __future__ import annotations
 
+import gzip
 import time
 from pathlib import Path
 
@@ -53,6 +54,27 @@ def test_every_decision_of_a_server_is_the_same_again(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert f"{path}: 20 decisions about 20 pods" in done.stdout
     assert done.stdout.endswith(": 0 differ\n")
+
+
+def test_a_recording_with_pseudonyms_has_no_name_of_the_cluster(tmp_path: Path) -> None:
+    path = tmp_path / "r"
+    play(tmp_path, "--record", str(path), "--pseudonyms", "--keep-name", "p7")
+    done = replay(str(path))
+    assert (done.exit_code, "20 decisions about 20 pods" in done.stdout) == (0, True), done.output
+    content = gzip.decompress(path.read_bytes())
+    assert not [name for name in NAMES if name.encode() in content]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--pseudonyms"], "--pseudonyms needs --record FILE"),
+        (["--record", "r", "--keep-name", "team"], "--keep-name needs --pseudonyms"),
+    ],
+)
+def test_options_without_effect_are_refused(options: list[str], message: str) -> None:
+    done = CliRunner().invoke(main, ["serve", "--cluster", str(CLUSTER), *options])
+    assert (done.exit_code, message in done.stderr) == (2, True), done.output
 
 
 def test_decisions_go_to_the_file_where_the_configuration_says_so(tmp_path: Path) -> None:

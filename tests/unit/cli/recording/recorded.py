@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from berth.configuration.store import Configurations
 from berth.extender.decision import AnyDecision, DecisionRecorder
 from berth.extender.filter import NO_GANG_IS_OPEN
 from berth.extender.outcomes import Outcome
@@ -14,6 +15,8 @@ from berth.reservations.ledger.table import LedgerTable
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.time_limit import NO_TIME_LIMIT, TimeLimit
 from berth_cli.recording.format import Header, RecordingWriter
+from berth_cli.recording.pseudonymised import PseudonymisingWriter
+from berth_cli.recording.pseudonyms import Pseudonyms
 from berth_cli.recording.recorder import DecisionRecording
 from tests.fakes.verbs import Verbs
 
@@ -38,6 +41,7 @@ def recording(
     ledger: LedgerTable | None = None,
     open_gangs: OpenGangs = NO_GANG_IS_OPEN,
     time_limit: TimeLimit = NO_TIME_LIMIT,
+    pseudonyms: Pseudonyms | None = None,
 ) -> list[str]:
     """Record what happens while this is played; the warnings."""
     configuration = BerthConfiguration.model_validate(document or {})
@@ -45,8 +49,16 @@ def recording(
     verbs = Verbs(
         [], configuration=configuration, ledger=ledger, recorder=later, open_gangs=open_gangs, time_limit=time_limit
     )
-    writer = RecordingWriter(path, Header(1_800_000_000.0, "1.2.3"))
-    recorder = DecisionRecording(writer, verbs.table, lambda _: configuration, lambda: 1_800_000_001.0, warnings.append)
+    header = Header(1_800_000_000.0, "1.2.3")
+    writer = RecordingWriter(path, header) if pseudonyms is None else PseudonymisingWriter(path, header, pseudonyms)
+    configurations = Configurations(verbs.store, lambda: configuration)
+    recorder = DecisionRecording(
+        writer,
+        verbs.table,
+        lambda applied: configurations.at(applied).document,
+        lambda: 1_800_000_001.0,
+        warnings.append,
+    )
     later.recorder = recorder
     play(verbs)
     recorder.close()

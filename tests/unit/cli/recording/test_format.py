@@ -72,6 +72,12 @@ def test_reads_what_was_written(tmp_path: Path, lines: Sequence[Line]) -> None:
     assert list(read_recording(written(tmp_path / "r", *lines))) == [HEADER, *lines]
 
 
+def test_the_header_says_that_names_are_pseudonyms(tmp_path: Path) -> None:
+    header = replace(HEADER, has_pseudonyms=True)
+    RecordingWriter(tmp_path / "r", header).close()
+    assert list(read_recording(tmp_path / "r")) == [header]
+
+
 def test_names_of_nodes_are_written_once(tmp_path: Path) -> None:
     names = [f"node-{number}" for number in range(100)]
     path = written(tmp_path / "r", *(decision([*names[start:], *names[:start]]) for start in range(50)))

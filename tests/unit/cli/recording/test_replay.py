@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +24,8 @@ from berth_cli.input_files import InvalidInput
 from berth_cli.main import main
 from berth_cli.policy.diff.from_recording import diff_recording
 from berth_cli.policy.diff.policy_diff import MOVED, NEWLY_PENDING
-from berth_cli.recording.format import DecisionLine, read_recording
+from berth_cli.recording.format import DecisionLine, State, read_recording
+from berth_cli.recording.pseudonyms import Pseudonyms
 from berth_cli.recording.replay import RecordedDecisions, Replayed, replay
 from tests.builders.gangs import member_object
 from tests.builders.nodes import PRIORITY, node_with
@@ -326,3 +328,62 @@ def test_a_decision_on_a_version_after_the_one_that_was_read_is_the_same(tmp_pat
     ]
     lines = sorted(earlier, key=lambda each: 1 if isinstance(each, DecisionLine) else 0)
     assert replay(RecordedDecisions(lines)).differing == 0
+
+
+SIZES: Mapping[str, Any] = {
+    "profile": "managed-resources",
+    "managedResources": [{"name": "example.com/gpu", "devices": {"sizes": {"nodeLabel": "acme.com/sizes"}}}],
+}
+
+
+def sized_nodes(verbs: Verbs) -> None:
+    labels = {"acme.com/sizes": "16_8", "acme.com/owner": "vienna"}
+    verbs.cluster.publish("nodes", [{"metadata": {"name": "gpu-node", "labels": labels}}])
+    answer = verbs.ask("filter", cache_mode(["gpu-node"], pod_object("p", requests={"example.com/gpu": "12"})))
+    assert answer.json["NodeNames"] == ["gpu-node"]
+
+
+def test_with_pseudonyms_the_values_stay_that_a_rule_reads_and_no_others(tmp_path: Path) -> None:
+    path = tmp_path / "r"
+    recording(path, sized_nodes, SIZES, pseudonyms=Pseudonyms(b"key"))
+    assert (replayed(path).decisions, replayed(path).differing) == (1, 0)
+    content = gzip.decompress(path.read_bytes())
+    assert [text in content for text in (b"16_8", b"vienna", b"owner", b"gpu-node", b"ml")] == [True, *[False] * 4]
+
+
+def test_pods_that_were_being_bound_have_pseudonyms(tmp_path: Path) -> None:
+    path, ledger = tmp_path / "r", InMemoryLedgerTable()
+    ledger.put_open(OpenReservation(PodKey("ml", "bound", "uid-q"), "a", "attempt", {"example.com/licence": 1}, 0.0))
+
+    def play(verbs: Verbs) -> None:
+        verbs.cluster.publish("nodes", [{"metadata": {"name": "a", "labels": {"licences": "1"}}}])
+        verbs.ask("filter", cache_mode(["a"], pod_object("p", requests={"example.com/licence": "1"})))
+
+    recording(path, play, COUNTED, ledger, pseudonyms=Pseudonyms(b"key"))
+    assert (replayed(path).decisions, replayed(path).differing) == (1, 0)
+    assert b"bound" not in gzip.decompress(path.read_bytes())
+
+
+def test_gangs_that_were_being_bound_have_pseudonyms(tmp_path: Path) -> None:
+    path = tmp_path / "r"
+    recording(path, two_gangs, GANGS, open_gangs=_Open(YOUNG), pseudonyms=Pseudonyms(b"key"))
+    assert (replayed(path).decisions, replayed(path).differing) == (1, 0)
+    content = gzip.decompress(path.read_bytes())
+    assert [text in content for text in (b"young", b"old", b"uid-")] == [False] * 3
+
+
+def test_a_later_policy_that_names_what_has_a_pseudonym_begins_the_state_anew(tmp_path: Path) -> None:
+    path, documents = tmp_path / "r", [LABELLED, {**LABELLED, "exempt": {"namespaces": ["team-a"]}}]
+
+    def play(verbs: Verbs) -> None:
+        verbs.cluster.publish("nodes", [{"metadata": {"name": "a"}}])
+        verbs.cluster.publish("namespaces", [{"metadata": {"name": "team-a"}}])
+        for document in documents:
+            verbs.store.apply(BerthConfiguration.model_validate(document).model_dump_json(by_alias=True))
+            for _ in range(2):
+                verbs.ask("filter", cache_mode(["a"], pod_object("p", namespace="team-a")))
+
+    recording(path, play, pseudonyms=Pseudonyms(b"key"))
+    states = [each.is_whole for each in read_recording(path) if isinstance(each, State)]
+    assert states == [True, True]
+    assert (replayed(path).decisions, replayed(path).differing) == (4, 0)
