@@ -176,7 +176,7 @@ def log_lines() -> Iterator[LogLines]:
 @pytest.fixture(scope="session")
 def gateway_port(stack: LocalStack) -> Iterator[int]:
     """The stack's gateway under uvicorn on 127.0.0.1."""
-    from berth_cli.serve import server
+    from berth_cli.http_server import server
 
     listener = server.listen("127.0.0.1", 0)
     with server.serve_in_thread(stack.gateway, listener):
@@ -186,7 +186,7 @@ def gateway_port(stack: LocalStack) -> Iterator[int]:
 @pytest.fixture(scope="session")
 def open_gateway_port(stack: LocalStack) -> Iterator[int]:
     """The same, and every header is accepted, as by API Gateway."""
-    from berth_cli.serve import server
+    from berth_cli.http_server import server
     from berth_cli.serve.gateway import Gateway
     from tests.fakes.request_check import AnyRequest
 

@@ -22,7 +22,7 @@ from berth.extender.reply import Reply
 from berth.runtime.http import answers
 from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
 from berth.scheduling.objects import NodeInfo
-from berth_cli.serve import server
+from berth_cli.http_server import server
 from berth_cli.serve.gateway import Gateway
 from tests.builders.nodes import labelled, node
 from tests.builders.requests import body_of, cache_mode

@@ -72,7 +72,7 @@ def console(
     shown = replace(_shown(cluster, kubeconfig, stack, region, profile, config), second=_second(compare))
     # Imported here: a usage error must not wait for the server's modules.
     from berth_cli.console.running import open_console, show_address
-    from berth_cli.serve.server import ListenError
+    from berth_cli.http_server.server import ListenError
 
     try:
         opened = open_console(shown, port, show_address)

@@ -23,7 +23,7 @@ from berth_cli.console.http.access import Access
 from berth_cli.console.http.application import ConsoleApplication, Document, Stream
 from berth_cli.console.pending.documents import PendingDocuments
 from berth_cli.console.policy.documents import PolicyDocuments, SecondPolicy
-from berth_cli.serve import server
+from berth_cli.http_server import server
 
 HOST = "127.0.0.1"
 """Never another one: whoever reaches the page sees the cluster."""

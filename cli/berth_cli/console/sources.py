@@ -6,7 +6,6 @@ from __future__ import annotations
 import time
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING
 
 import boto3
 from botocore.exceptions import BotoCoreError
@@ -34,9 +33,6 @@ from berth_cli.deployed_stack import (
     describe,
 )
 from berth_cli.input_files import InvalidInput
-
-if TYPE_CHECKING:
-    from berth_cli.serve.local_stack import LocalStack
 
 
 def dump_source(path: Path, configured: Configured) -> Shown:
@@ -74,11 +70,3 @@ def stack_source(stack: str, region: str | None) -> Shown:
         NodeCacheSource(stack, cache, reader, configurations, Event().wait),
         ConsoleTables(cache, DynamoDBLeaseLock(client, table), configurations, ledger, loss),
     )
-
-
-def served_source(stack: LocalStack, address: str) -> Shown:
-    """The node cache and the decisions of `berth serve` in this process. address: of the server."""
-    adapters = stack.cache
-    cache = adapters.tables.cache
-    source = NodeCacheSource(address, cache, adapters.reader, adapters.configurations, Event().wait)
-    return Shown(source, ConsoleTables.of(adapters), stack.decisions)

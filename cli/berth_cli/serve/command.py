@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -266,10 +266,11 @@ def _serve(
     # Imported here: these imports take most of the start-up time, and a usage error must not wait for them.
     from botocore.exceptions import BotoCoreError
 
+    from berth_cli.http_server import server
+    from berth_cli.http_server.tls import TLS, InvalidTLSFiles
     from berth_cli.logs import log_to, make_readable_on_terminal
-    from berth_cli.serve import local_stack, server
+    from berth_cli.serve import local_stack
     from berth_cli.serve.request_check import RequestCheck
-    from berth_cli.serve.tls import TLS, InvalidTLSFiles
     from berth_cli.serve.watcher_thread import watcher_thread
 
     log_to(sys.stderr)
@@ -369,21 +370,13 @@ def _recorder_of(path: Path) -> Iterator[DecisionRecorder]:
         raise click.ClickException(f"--decisions-file {path}: {error.strerror}") from error
 
 
-@contextmanager
-def _console(stack: LocalStack, address: str, port: int | None) -> Iterator[None]:
-    """The page beside the verbs, on a port and with a token of its own. port: None without one."""
+def _console(stack: LocalStack, address: str, port: int | None) -> AbstractContextManager[None]:
+    """port: None without the page."""
     if port is None:
-        yield
-        return
-    from berth_cli.console.running import console_in_thread, show_address
-    from berth_cli.console.sources import served_source
-    from berth_cli.serve.server import ListenError
+        return nullcontext()
+    from berth_cli.serve.console import console_of
 
-    try:
-        with console_in_thread(served_source(stack, address), port, show_address):
-            yield
-    except ListenError as error:
-        raise click.ClickException(f"--console-port: {error}") from error
+    return console_of(stack, address, port)
 
 
 @contextmanager

@@ -7,25 +7,23 @@ import base64
 import logging
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from enum import Enum, auto
-from typing import Any
 
 import orjson
 
-from berth_cli.serve.connection import abort_of
+from berth_cli.http_server.asgi import Receive, Scope, Send
+from berth_cli.http_server.connection import abort_of
+from berth_cli.http_server.limits import BytesInFlight, Limits, Share
+from berth_cli.http_server.tls import client_certificate
 from berth_cli.serve.functions import Handler
-from berth_cli.serve.limits import MAX_PAYLOAD_BYTES, BytesInFlight, Limits, Share
 from berth_cli.serve.request_check import RequestCheck
-from berth_cli.serve.tls import client_certificate
-
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 log = logging.getLogger("berth.gateway")
 
+MAX_PAYLOAD_BYTES = 10_000_000
+"""Payload limit of API Gateway; larger requests get status 413 without a function call."""
 
 BIND = "POST /scheduler/bind"
 BIND_THREADS = 1024

@@ -13,10 +13,9 @@ import orjson
 import pytest
 from click.testing import CliRunner
 
+from berth_cli.http_server import server
 from berth_cli.main import main
-from berth_cli.serve import server
-from berth_cli.serve.gateway import Gateway
-from berth_cli.serve.limits import MAX_PAYLOAD_BYTES
+from berth_cli.serve.gateway import MAX_PAYLOAD_BYTES, Gateway
 from berth_cli.serve.local_stack import LocalStack
 from tests.builders.http_calls import Caller
 from tests.builders.nodes import labelled_object

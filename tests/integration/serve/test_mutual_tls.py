@@ -21,10 +21,11 @@ from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.certificates.directory import CertificateDirectory
 from berth_cli.certificates.record import IssuedCertificate
+from berth_cli.http_server import server
+from berth_cli.http_server.tls import TLS, InvalidTLSFiles
 from berth_cli.main import main
-from berth_cli.serve import local_stack, server
+from berth_cli.serve import local_stack
 from berth_cli.serve.gateway import Gateway
-from berth_cli.serve.tls import TLS, InvalidTLSFiles
 from tests.builders.certificates import self_signed
 from tests.builders.http_calls import Response
 from tests.builders.nodes import labelled

@@ -1,4 +1,4 @@
-"""The console's paths, as an ASGI application for the server of `berth serve`.
+"""The console's paths, as an ASGI application.
 
 | path | answer |
 |---|---|
@@ -13,10 +13,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import parse_qs
 
 import orjson
@@ -25,11 +24,8 @@ from berth_cli.console.documents.feed import Feed
 from berth_cli.console.http.access import Access, Outcome, Refusal
 from berth_cli.console.http.assets import SECURITY_HEADERS, read_assets
 from berth_cli.console.http.stream import events
-from berth_cli.serve.limits import Limits
-
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+from berth_cli.http_server.asgi import Receive, Scope, Send
+from berth_cli.http_server.limits import Limits
 
 Query = Mapping[str, str]
 IsOver = Callable[[], bool]

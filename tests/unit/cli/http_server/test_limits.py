@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from berth_cli.serve.limits import BytesInFlight, Share
+from berth_cli.http_server.limits import BytesInFlight, Share
 
 MOST = 100
 

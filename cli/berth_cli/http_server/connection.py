@@ -1,4 +1,4 @@
-"""A connection of the local server: uvicorn's protocol with deadlines, a limit of connections, and the client's
+"""A connection: uvicorn's protocol with deadlines, a limit of connections, and the client's
 certificate."""
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from berth_cli.serve.limits import Limits
-from berth_cli.serve.tls import certificate_state
+from berth_cli.http_server.limits import Limits
+from berth_cli.http_server.tls import certificate_state
 
 _ABORT = "berth.abort"
 

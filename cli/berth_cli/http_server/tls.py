@@ -1,4 +1,4 @@
-"""TLS of `berth serve`, and the client certificate in the form that the HTTP API passes to a function."""
+"""TLS of the server, and the client certificate in the form that the HTTP API passes to a function."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The HTTP server of `berth serve` and `berth console`: a listening socket, and uvicorn with an application on it."""
+"""A listening socket, and uvicorn with an application on it."""
 
 from __future__ import annotations
 
@@ -7,28 +7,19 @@ import errno
 import logging
 import socket
 import ssl
-from collections.abc import Awaitable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Thread
-from typing import Protocol
 
 import uvicorn
 
-from berth_cli.serve.connection import Connection
-from berth_cli.serve.gateway import Receive, Scope, Send
-from berth_cli.serve.limits import Limits
+from berth_cli.http_server.asgi import Application
+from berth_cli.http_server.connection import Connection
+from berth_cli.http_server.limits import Limits
 
 log = logging.getLogger("berth.server")
 
 BACKLOG = 256
-
-
-class Application(Protocol):
-    """An ASGI application, and the limits of its connections: the gateway, or the console."""
-
-    @property
-    def limits(self) -> Limits: ...
-    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]: ...
 
 
 class ListenError(Exception):

@@ -1,12 +1,9 @@
-"""Limits of the local server: times, sizes, and the memory that requests and answers take while they are under way."""
+"""Limits of a server: times, sizes, and the memory that requests and answers take while they are under way."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-
-MAX_PAYLOAD_BYTES = 10_000_000
-"""Payload limit of API Gateway; larger requests get status 413 without a function call."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,32 @@
+"""The page of `berth console` beside the verbs, on a port and with a token of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Event
+
+import click
+
+from berth_cli.console.cluster.node_cache import NodeCacheSource
+from berth_cli.console.health.tables import ConsoleTables
+from berth_cli.console.running import Shown, console_in_thread, show_address
+from berth_cli.http_server.server import ListenError
+from berth_cli.serve.local_stack import LocalStack
+
+
+@contextmanager
+def console_of(stack: LocalStack, address: str, port: int) -> Iterator[None]:
+    """Serve the page until the block ends. address: of the server. Raises ClickException for the port."""
+    try:
+        with console_in_thread(shown_of(stack, address), port, show_address):
+            yield
+    except ListenError as error:
+        raise click.ClickException(f"--console-port: {error}") from error
+
+
+def shown_of(stack: LocalStack, address: str) -> Shown:
+    """The node cache and the decisions of the verbs in this process."""
+    adapters = stack.cache
+    source = NodeCacheSource(address, adapters.tables.cache, adapters.reader, adapters.configurations, Event().wait)
+    return Shown(source, ConsoleTables.of(adapters), stack.decisions)
