@@ -9,11 +9,13 @@ from time import time
 
 from berth.configuration.store import Configured
 from berth.decisions.recent import RecentDecisions
+from berth.lease.clock import SystemClock
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.console.cluster.source import ClusterSource, Observed, SourceKind
+from berth_cli.console.decisions.recent import DecisionsHere
 from berth_cli.console.documents.feed import Feed
-from berth_cli.console.health.tables import ConsoleTables
+from berth_cli.console.health.tables import ConsoleTables, TableHealth
 from berth_cli.console.policy.documents import SecondPolicy
 from berth_cli.console.running import Shown, console_in_thread
 from tests.unit.cli.console.cases import DEFAULT
@@ -89,7 +91,16 @@ def served(
     second: SecondPolicy | None = None,
 ) -> Iterator[Served]:
     """Until the block ends. recent: of verbs in this process."""
+    health = None if tables is None else TableHealth(tables, SystemClock())
+    decisions = None if recent is None else DecisionsHere(recent)
+    with served_as(Shown(source, health, decisions, second), port) as console:
+        yield console
+
+
+@contextmanager
+def served_as(shown: Shown, port: int = 0) -> Iterator[Served]:
+    """Until the block ends."""
     found = Served()
-    with console_in_thread(Shown(source, tables, recent, second), port, found.addresses.append) as console:
+    with console_in_thread(shown, port, found.addresses.append) as console:
         found.feed = console.feed
         yield found

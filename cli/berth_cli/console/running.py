@@ -12,31 +12,34 @@ from functools import partial
 import click
 import uvicorn
 
-from berth.decisions.recent import RecentDecisions
-from berth.lease.clock import SystemClock
-from berth_cli.console.cluster.source import ClusterSource
-from berth_cli.console.decisions import DETAILS, STREAM, NumberedDecisions, decision_events
+from berth_cli.console.cluster.source import ClusterSource, SourceKind
+from berth_cli.console.decisions.documents import DETAILS, STREAM, decision_details, decision_events
+from berth_cli.console.decisions.source import DecisionSource
 from berth_cli.console.documents.feed import Feed
 from berth_cli.console.health.documents import HealthDocuments
-from berth_cli.console.health.tables import ConsoleTables
-from berth_cli.console.http.access import Access
+from berth_cli.console.health.source import HealthSource
+from berth_cli.console.http.access import Access, Outcome, Refusal
 from berth_cli.console.http.application import ConsoleApplication, Document, Stream
-from berth_cli.console.pending.documents import PendingDocuments
-from berth_cli.console.policy.documents import PolicyDocuments, SecondPolicy
+from berth_cli.console.pending.documents import EXPLAIN, PENDING, PendingDocuments
+from berth_cli.console.policy.documents import DIFF, PolicyDocuments, SecondPolicy
 from berth_cli.http_server import server
 
 HOST = "127.0.0.1"
 """Never another one: whoever reaches the page sees the cluster."""
 
+NO_CLUSTER = Refusal(
+    404, Outcome.UNKNOWN_PATH, "a berth serve gives out neither nodes nor pods; start the console with --kubeconfig too"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a console shows. tables: None where the cluster does not come from any. decisions: of this process; None
-    where no verb runs in it. second: None without a policy beside the one in force."""
+    """What a console shows. health: None for a cluster alone. decisions: None where no verb is known. second: None
+    without a policy beside the one in force."""
 
     source: ClusterSource
-    tables: ConsoleTables | None = None
-    decisions: RecentDecisions | None = None
+    health: HealthSource | None = None
+    decisions: DecisionSource | None = None
     second: SecondPolicy | None = None
 
 
@@ -65,14 +68,15 @@ def open_console(shown: Shown, port: int, show: Callable[[str], None]) -> Consol
     )
     feed = Feed(shown.source, time.time)
     pending = PendingDocuments(feed, time.monotonic, time.time)
-    health = HealthDocuments(feed, shown.tables, SystemClock(), time.monotonic)
+    health = HealthDocuments(feed, shown.health, time.time, time.monotonic)
     policy = PolicyDocuments(feed, shown.second, time.monotonic)
     documents: dict[str, Document] = {**pending.by_path, **health.by_path, **policy.by_path}
+    if shown.source.kind is SourceKind.SERVER:
+        documents |= dict.fromkeys((PENDING, EXPLAIN, DIFF), lambda _: NO_CLUSTER)
     streams: dict[str, Stream] = {}
     if shown.decisions is not None:
-        decisions = NumberedDecisions(shown.decisions)
-        documents[DETAILS] = decisions.details
-        streams[STREAM] = partial(decision_events, decisions)
+        documents[DETAILS] = partial(decision_details, shown.decisions)
+        streams[STREAM] = partial(decision_events, shown.decisions)
     application = ConsoleApplication(access, feed, time.time, documents, streams)
     uvicorn_server = server.create_server(application)
     application.is_stopping = lambda: uvicorn_server.should_exit

@@ -4,6 +4,7 @@ import."""
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
@@ -13,6 +14,7 @@ from click import ClickException
 
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth.configuration.store import Configurations, Configured
+from berth.lease.clock import SystemClock
 from berth.lease.dynamodb_lock import DynamoDBLeaseLock
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
@@ -23,8 +25,12 @@ from berth.runtime.adapters import counting_loss_check
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.console.cluster.followed_cluster import followed_dump, followed_kubeconfig
 from berth_cli.console.cluster.node_cache import NodeCacheSource
-from berth_cli.console.health.tables import ConsoleTables
+from berth_cli.console.health.tables import ConsoleTables, TableHealth
 from berth_cli.console.running import Shown
+from berth_cli.console.running_server.decisions import ServerDecisions
+from berth_cli.console.running_server.health import ServerHealth
+from berth_cli.console.running_server.server import RunningServer, Unanswered
+from berth_cli.console.running_server.source import ServerSource, read_configuration
 from berth_cli.deployed_stack import (
     CACHE_TABLE_NAME,
     CLIENT_CONFIG,
@@ -32,7 +38,13 @@ from berth_cli.deployed_stack import (
     StackUnavailable,
     describe,
 )
+from berth_cli.doctor.access.credentials import CredentialsUnreadable, load_tls_material
+from berth_cli.doctor.access.https_endpoint import HTTPSEndpoint
 from berth_cli.input_files import InvalidInput
+from berth_cli.scheduler_config.tls_config import TLSFiles
+
+CALL_SECONDS = 10.0
+"""For one question to a server."""
 
 
 def dump_source(path: Path, configured: Configured) -> Shown:
@@ -66,7 +78,37 @@ def stack_source(stack: str, region: str | None) -> Shown:
     reader = NodeCacheReader(cache, SnapshotView(), time.sleep)
     ledger = DynamoDBLedgerTable(client, ledger_name) if ledger_name else None
     loss = None if ledger is None else counting_loss_check(ledger, store)
-    return Shown(
-        NodeCacheSource(stack, cache, reader, configurations, Event().wait),
-        ConsoleTables(cache, DynamoDBLeaseLock(client, table), configurations, ledger, loss),
+    tables = ConsoleTables(cache, DynamoDBLeaseLock(client, table), configurations, ledger, loss)
+    source = NodeCacheSource(stack, cache, reader, configurations, Event().wait)
+    return Shown(source, TableHealth(tables, SystemClock()))
+
+
+def running_server(url: str, files: TLSFiles) -> RunningServer:
+    """The server behind the urlPrefix. Asks nothing yet. Raises ClickException."""
+    try:
+        return RunningServer(HTTPSEndpoint(url, load_tls_material(None, files), CALL_SECONDS))
+    except CredentialsUnreadable as error:
+        raise ClickException(str(error)) from error
+
+
+def server_source(server: RunningServer) -> Shown:
+    """What it says without its cluster."""
+    return with_server(Shown(ServerSource(server, time.time, Event().wait)), server)
+
+
+def with_server(cluster: Shown, server: RunningServer) -> Shown:
+    """Nodes and pods from the cluster, health and decisions from the server."""
+    return replace(
+        cluster, health=ServerHealth(server, time.monotonic), decisions=ServerDecisions(server, time.monotonic)
     )
+
+
+def configured_by(server: RunningServer) -> Configured:
+    """What the server decides by. Raises ClickException."""
+    health = server.health()
+    if isinstance(health, Unanswered):
+        raise ClickException(health.reason)
+    configured, problem = read_configuration(health.get("configuration"), server.address)
+    if problem:
+        raise ClickException(f"{problem}; or give --config or --profile")
+    return configured

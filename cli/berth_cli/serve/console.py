@@ -8,8 +8,10 @@ from threading import Event
 
 import click
 
+from berth.lease.clock import SystemClock
 from berth_cli.console.cluster.node_cache import NodeCacheSource
-from berth_cli.console.health.tables import ConsoleTables
+from berth_cli.console.decisions.recent import DecisionsHere
+from berth_cli.console.health.tables import ConsoleTables, TableHealth
 from berth_cli.console.running import Shown, console_in_thread, show_address
 from berth_cli.http_server.server import ListenError
 from berth_cli.serve.local_stack import LocalStack
@@ -29,4 +31,4 @@ def shown_of(stack: LocalStack, address: str) -> Shown:
     """The node cache and the decisions of the verbs in this process."""
     adapters = stack.cache
     source = NodeCacheSource(address, adapters.tables.cache, adapters.reader, adapters.configurations, Event().wait)
-    return Shown(source, ConsoleTables.of(adapters), stack.decisions)
+    return Shown(source, TableHealth(ConsoleTables.of(adapters), SystemClock()), DecisionsHere(stack.decisions))

@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { decisionTable, joined, MOST_DECISIONS, scoreBars } from '../../../cli/berth_cli/console/page/model/decisions.js';
+import { decisionTable, factsOf, joined, MOST_DECISIONS, nodesText, scoreBars } from '../../../cli/berth_cli/console/page/model/decisions.js';
 
 /** @param {number} number @param {Partial<import('../../../cli/berth_cli/console/page/model/decisions.js').Decision>} [more] */
 function decision(number, more = {}) {
   return {
     number, time: 0, verb: 'filter', namespace: 'ml', name: 'p', outcome: 'ok', milliseconds: 1.25, profile: 'full',
-    cacheAgeSeconds: 1, nodes: 3, feasible: 1, chosen: null, reasons: [], best: [], ...more,
+    cacheAgeSeconds: 1, nodes: 3, feasible: 1, chosen: null, reasons: [], best: [], victims: {}, error: '', ...more,
   };
 }
 
@@ -43,4 +43,18 @@ test('bars are beside the best score', () => {
     { node: 'b', score: 20, share: 1, byPlugin: { NodePriorityLabel: 20 } },
     { node: 'a', score: 5, share: 0.25, byPlugin: null },
   ]);
+});
+
+test('a bind says its node, or why it failed', () => {
+  const bind = { verb: 'bind', profile: '', cacheAgeSeconds: null, chosen: 'n1', rejected: [], scores: [] };
+  assert.deepEqual(factsOf({ ...decision(1, bind), rejected: [], scores: [] }), ['In 1.3 ms', 'Node: n1']);
+  const failed = decision(2, { ...bind, chosen: null, error: 'the pod is gone' });
+  assert.equal(decisionTable([failed]).rows[0].texts[5], 'the pod is gone');
+  assert.deepEqual(factsOf({ ...failed, rejected: [], scores: [] }), ['In 1.3 ms', 'the pod is gone']);
+});
+
+test('a record that names some nodes of a reason says how many more there are', () => {
+  const rejected = { reason: 'r', plugin: 'p', nodes: ['a', 'b'] };
+  assert.equal(nodesText({ ...rejected, count: 2 }), 'a, b');
+  assert.equal(nodesText({ ...rejected, count: 9 }), 'a, b and 7 more, which the record does not name');
 });

@@ -11,11 +11,12 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 
 
 class SourceKind(StrEnum):
-    """What is read. The names are part of the page's documents."""
+    """What is read. The names are part of the page's documents. SERVER: a berth serve, which gives out no cluster."""
 
     DUMP = "dump"
     CLUSTER = "cluster"
     NODE_CACHE = "node-cache"
+    SERVER = "server"
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,6 +83,7 @@ async function start() {
     onLoaded: (source) => {
       pending.outdate();
       status.name = source.name;
+      overview.setSource(source.kind);
       sessionStorage.removeItem(RELOADED);
       show();
       performance.mark('berth-nodes-shown');

@@ -14,7 +14,7 @@ from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.console.cluster.source import Observed
 from berth_cli.console.documents.feed import Feed
 from berth_cli.console.health.documents import KEPT_SECONDS, SAMPLE_SECONDS, HealthDocuments
-from berth_cli.console.health.tables import ConsoleTables
+from berth_cli.console.health.tables import ConsoleTables, TableHealth
 from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
 from berth_cli.embedded_store.lease_lock import InMemoryLeaseLock
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
@@ -40,9 +40,8 @@ class Console:
             Configurations(InMemoryConfigurationStore(self.cluster.item), BerthConfiguration),
             ledger,
         )
-        self.documents = HealthDocuments(
-            self.feed, tables if has_tables else None, self.cluster.clock, lambda: self.seconds
-        )
+        source = TableHealth(tables, self.cluster.clock) if has_tables else None
+        self.documents = HealthDocuments(self.feed, source, self.cluster.clock.wall, lambda: self.seconds)
 
     def ask(self) -> dict[str, Any]:
         answer = self.documents.health({})

@@ -18,8 +18,11 @@
  * @property {string | null} chosen
  * @property {{reason: string, plugin: string, count: number, nodes: string[]}[]} reasons
  * @property {{node: string, score: number, byPlugin: Record<string, number> | null}[]} best
+ * @property {Record<string, number>} victims of preempt: how many pods of each node
+ * @property {string} error why a bind or a call failed
  *
- * @typedef {Decision & {rejected: {reason: string, plugin: string, nodes: string[]}[],
+ * A reason may have more nodes than it names: a record of another process has examples.
+ * @typedef {Decision & {rejected: {reason: string, plugin: string, count: number, nodes: string[]}[],
  *   scores: {node: string, score: number}[]}} DecisionDetails
  */
 
@@ -36,6 +39,7 @@ const TIME = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digi
 
 /** What is said of it in one line. @param {Decision} decision */
 export function summaryOf(decision) {
+  if (decision.error) return decision.error;
   if (decision.reasons.length) return decision.reasons.map(({ reason, count }) => `${count} × ${reason}`).join('; ');
   const [best] = decision.best;
   return best ? `best: ${best.node} (${best.score})` : (decision.chosen ?? '');
@@ -76,4 +80,23 @@ export function scoreBars(found, most) {
   const best = Math.max(1, ...scores.map(({ score }) => score));
   const parts = new Map(found.best.map(({ node, byPlugin }) => [node, byPlugin]));
   return scores.map(({ node, score }) => ({ node, score, share: Math.max(0, score / best), byPlugin: parts.get(node) ?? null }));
+}
+
+/** What is said of it under its title. @param {DecisionDetails} found @returns {string[]} */
+export function factsOf(found) {
+  const age = found.cacheAgeSeconds === null ? '' : `, on data ${found.cacheAgeSeconds.toFixed(1)} s old`;
+  const profile = found.profile ? `Profile ${found.profile}, in` : 'In';
+  const victims = Object.entries(found.victims).map(([node, count]) => `${node} (${count} pods to end)`);
+  return [
+    `${profile} ${found.milliseconds.toFixed(1)} ms${age}`,
+    ...(found.chosen ? [`Node: ${found.chosen}`] : []),
+    ...(victims.length ? [`Accepted: ${victims.join(', ')}`] : []),
+    ...(found.error ? [found.error] : []),
+  ];
+}
+
+/** The nodes of a reason. @param {DecisionDetails['rejected'][number]} rejected */
+export function nodesText({ count, nodes }) {
+  const left = count - nodes.length;
+  return nodes.join(', ') + (left > 0 ? ` and ${left} more, which the record does not name` : '');
 }

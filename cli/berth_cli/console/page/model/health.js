@@ -48,23 +48,27 @@ export function factGroups(found) {
     facts: [
       ['status', String(cache.status)],
       ['data observed', age(cache.observedAgeSeconds)],
+      ['last publication', age(cache.heartbeatAgeSeconds)],
       ['verbs refuse data older than', typeof cache.maxStalenessSeconds === 'number' ? formatAge(cache.maxStalenessSeconds) : ''],
       ['configuration', String(cache.configurationHash || 'as deployed')],
       ['written by release', String(cache.writerVersion ?? '')],
     ],
   });
-  groups.push({
-    title: 'Leader',
-    problem: leader?.problem ?? (leader ? (leader.holder ? '' : 'the lease is free: no watcher runs') : 'there is no lease yet'),
-    facts: leader?.holder
-      ? [
-          ['holder', leader.holder],
-          ['lease renewed', age(leader.renewedSecondsAgo)],
-          ['lease lasts', formatAge(leader.leaseDurationSeconds)],
-          ['changes of leader', String(leader.transitions)],
-        ]
-      : [],
-  });
+  // A server that runs elsewhere does not say its leader.
+  if (leader !== undefined) {
+    groups.push({
+      title: 'Leader',
+      problem: leader?.problem ?? (leader ? (leader.holder ? '' : 'the lease is free: no watcher runs') : 'there is no lease yet'),
+      facts: leader?.holder
+        ? [
+            ['holder', leader.holder],
+            ['lease renewed', age(leader.renewedSecondsAgo)],
+            ['lease lasts', formatAge(leader.leaseDurationSeconds)],
+            ['changes of leader', String(leader.transitions)],
+          ]
+        : [],
+    });
+  }
   if (published) {
     groups.push({
       title: 'Published',

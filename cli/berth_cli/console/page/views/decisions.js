@@ -1,7 +1,7 @@
 // The stream of decisions, the newest first, and one of them with every node's verdict and scores.
 
 import { readEvents } from '../connection.js';
-import { decisionTable, joined, scoreBars } from '../model/decisions.js';
+import { decisionTable, factsOf, joined, nodesText, scoreBars } from '../model/decisions.js';
 import { arranged } from '../model/rows.js';
 import { NoSession, Refused } from '../session.js';
 import { element, setText } from './dom.js';
@@ -15,7 +15,7 @@ import { Grid } from './grid.js';
  */
 
 const NONE_HERE =
-  'This console has no decisions: no verb runs in its process. Start berth serve with --console, and they are shown here.';
+  'This console has no decisions: no verb runs in its process. Start berth serve with --console, or berth console with --url.';
 const NONE_YET = 'No decision yet. Each call of a verb is shown here as it comes.';
 const AGAIN_MS = 1000;
 const MOST_BARS = 30;
@@ -75,9 +75,9 @@ export class Decisions {
     while (!ending.signal.aborted) {
       try {
         const since = this.decisions.at(-1)?.number ?? 0;
-        await readEvents(this.session, `/api/decisions?since=${since}`, ending, (_, come) => {
-          this.problem = '';
-          this.decisions = joined(this.decisions, come);
+        await readEvents(this.session, `/api/decisions?since=${since}`, ending, (name, content) => {
+          this.problem = name === 'problem' ? content.reason : '';
+          if (name === 'decisions') this.decisions = joined(this.decisions, content);
           this.draw();
         }, SILENCE_MS);
       } catch (error) {
@@ -104,7 +104,7 @@ export class Decisions {
     const descending = isDefault || state.descending;
     const rows = arranged(table, sort, descending, state.filter);
     setText(this.caption, `Decisions, ${rows.length}${state.filter ? ` of ${this.decisions.length}` : ''}`);
-    this.empty.hidden = this.decisions.length > 0;
+    this.empty.hidden = this.decisions.length > 0 && !this.problem;
     setText(this.empty, this.problem || NONE_YET);
     this.grid.set({ ...table, rows, sort, descending, opens: true });
   }
@@ -128,16 +128,15 @@ export class Decisions {
 
   /** @param {DecisionDetails} found */
   drawDetails(found) {
-    const age = found.cacheAgeSeconds === null ? '' : `, on data ${found.cacheAgeSeconds.toFixed(1)} s old`;
     this.details.replaceChildren(
       element('h3', {}, `${found.verb} for ${found.namespace}/${found.name}: ${found.outcome}`),
-      element('p', {}, `Profile ${found.profile}${age}, in ${found.milliseconds.toFixed(1)} ms`),
-      ...found.rejected.map(({ reason, plugin, nodes }) =>
+      ...factsOf(found).map((text) => element('p', {}, text)),
+      ...found.rejected.map(({ reason, plugin, count, nodes }) =>
         element(
           'details',
           { pointerenter: () => this.light(nodes), pointerleave: () => this.light(null), focusin: () => this.light(nodes), focusout: () => this.light(null) },
-          element('summary', {}, `${nodes.length} × ${plugin}: ${reason}`),
-          element('p', {}, nodes.join(', ')),
+          element('summary', {}, `${count} × ${plugin ? `${plugin}: ` : ''}${reason}`),
+          element('p', {}, nodesText({ reason, plugin, count, nodes })),
         ),
       ),
       ...(found.scores.length ? [this.bars(found)] : []),

@@ -21,6 +21,9 @@ import { NodeMap, NOT_READY_MARK, UNSCHEDULABLE_MARK } from './node_map.js';
  * @typedef {import('./node_map.js').Place} Place
  */
 
+const NO_NODES = 'There are no nodes yet. Nodes appear here as soon as the cluster has some.';
+const NO_CLUSTER =
+  'A berth serve gives out neither nodes nor pods. Start the console with --kubeconfig FILE too, and they are shown here.';
 const NO_VALUE = '\u0000';
 
 export class Overview {
@@ -46,6 +49,7 @@ export class Overview {
     this.details = place('details');
     this.tableArea = place('table-area');
     this.empty = place('empty');
+    setText(this.empty, NO_NODES);
     /** @type {State | null} */
     this.state = null;
     /** @type {Group[]} */
@@ -107,6 +111,11 @@ export class Overview {
     const wanted = this.state?.group ?? null;
     if (wanted === null) return undefined;
     return this.groups.find((group) => keyOf(group) === wanted);
+  }
+
+  /** @param {string} kind what the console reads */
+  setSource(kind) {
+    setText(this.empty, kind === 'server' ? NO_CLUSTER : NO_NODES);
   }
 
   /** @param {string} resource */

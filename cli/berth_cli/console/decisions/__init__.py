@@ -1,0 +1,1 @@
+"""The decisions of verbs as the page follows them: of this process, or of a server that runs elsewhere."""

@@ -1,0 +1,58 @@
+"""The decisions of the verbs in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from threading import Lock
+
+from berth.decisions.call_record import CallRecord
+from berth.decisions.document import call_document, document
+from berth.decisions.recent import RecentDecisions
+from berth.decisions.record import Record
+from berth_cli.console.decisions.numbers import Numbers
+from berth_cli.console.decisions.source import MOST_AT_ONCE, DecisionSource
+
+
+class DecisionsHere(DecisionSource):
+    """Those that `berth serve --console` keeps in memory."""
+
+    def __init__(self, recent: RecentDecisions) -> None:
+        self._recent = recent
+        self._lock = Lock()
+        self._numbers: Numbers[Record | CallRecord] = Numbers(id)
+
+    def after(self, number: int) -> Sequence[Mapping[str, object]]:
+        with self._lock:
+            self._numbers.renew(sorted([*self._recent.all(), *self._recent.calls()], key=lambda record: record.at))
+            found = self._numbers.after(number, MOST_AT_ONCE)
+        return [{"number": each, **_document(record)} for each, record in found]
+
+    def details(self, number: int) -> Mapping[str, object] | None:
+        with self._lock:
+            record = self._numbers.get(number)
+        return None if record is None else {"number": number, **_details(record)}
+
+
+def _document(record: Record | CallRecord) -> dict[str, object]:
+    return call_document(record) if isinstance(record, CallRecord) else document(record, record.names())
+
+
+def _details(record: Record | CallRecord) -> dict[str, object]:
+    """With every node, where the record has verdicts on nodes."""
+    if isinstance(record, CallRecord):
+        found = call_document(record)
+        return {**found, "rejected": found["reasons"], "scores": []}
+    names = record.names()
+    return {
+        **document(record, names),
+        "rejected": [
+            {
+                "reason": each.reason,
+                "plugin": each.plugin,
+                "count": each.count,
+                "nodes": [name for at, name in enumerate(names) if each.bitmap >> at & 1],
+            }
+            for each in record.rejected()
+        ],
+        "scores": [{"node": name, "score": score} for name, score in zip(names, record.scores, strict=False)],
+    }

@@ -1,0 +1,31 @@
+"""The port to the decisions that a console shows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+MOST_AT_ONCE = 50
+"""Scores by plugin are computed for each that is sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotRead:
+    """Why there are no decisions now."""
+
+    reason: str
+
+
+class DecisionSource(ABC):
+    """Safe to share between threads. Each decision has a number that no other one has; later ones have higher ones."""
+
+    @abstractmethod
+    def after(self, number: int) -> Sequence[Mapping[str, object]] | NotRead:
+        """The newest decisions with higher numbers, at most MOST_AT_ONCE, the oldest first. Documents of records, each
+        with its `number`. May take some hundred milliseconds. The first decision has number 1."""
+
+    @abstractmethod
+    def details(self, number: int) -> Mapping[str, object] | None:
+        """The document of one decision, with `rejected`, the nodes that each reason rejects, and `scores`. A reason may
+        have more nodes (`count`) than it names. None: there is none of this number, or it is not kept any more."""

@@ -1,0 +1,72 @@
+"""The decisions as documents and as a stream."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+import orjson
+import pytest
+
+from berth_cli.console.decisions.documents import decision_details, decision_events
+from berth_cli.console.decisions.source import DecisionSource, NotRead
+from berth_cli.console.http.access import Refusal
+
+
+class Scripted(DecisionSource):
+    """answers: of one look after the other; the last one stays. asked: the numbers after which it was asked."""
+
+    def __init__(self, *answers: Sequence[int] | NotRead) -> None:
+        self._answers = list(answers)
+        self.asked: list[int] = []
+
+    def after(self, number: int) -> Sequence[Mapping[str, object]] | NotRead:
+        self.asked.append(number)
+        found = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+        return found if isinstance(found, NotRead) else [{"number": each} for each in found]
+
+    def details(self, number: int) -> Mapping[str, object] | None:
+        return {"number": number} if number == 1 else None
+
+
+def events(source: Scripted, count: int) -> list[tuple[str, object]]:
+    """The first ones of the stream."""
+
+    async def first() -> list[tuple[str, object]]:
+        found: list[tuple[str, object]] = []
+        async for event in decision_events(source, 0, lambda: len(found) == count, look_seconds=0):
+            name, data = event.decode().removesuffix("\n\n").split("\n")
+            found.append((name.removeprefix("event: "), orjson.loads(data.removeprefix("data: "))))
+        return found
+
+    return asyncio.run(first())
+
+
+def test_stream_begins_with_what_is_kept_and_goes_on_with_what_comes() -> None:
+    source = Scripted([], [1, 2], [], [3])
+    assert events(source, 3) == [
+        ("decisions", []),
+        ("decisions", [{"number": 1}, {"number": 2}]),
+        ("decisions", [{"number": 3}]),
+    ]
+    assert source.asked == [0, 0, 2, 2]
+
+
+def test_stream_says_once_why_there_are_none_and_when_they_are_back() -> None:
+    away = NotRead("connection refused")
+    assert events(Scripted([1], away, away, []), 3) == [
+        ("decisions", [{"number": 1}]),
+        ("problem", {"reason": "connection refused"}),
+        ("decisions", []),
+    ]
+
+
+def test_details_are_those_of_the_number() -> None:
+    assert decision_details(Scripted([]), {"number": "1"}) == b'{"number":1}'
+
+
+@pytest.mark.parametrize("number", ["", "x", "-1", "0", "99", "9" * 30])
+def test_details_of_a_decision_that_is_not_kept_are_refused(number: str) -> None:
+    found = decision_details(Scripted([]), {"number": number})
+    assert isinstance(found, Refusal)
+    assert found.status == 404

@@ -1,0 +1,106 @@
+"""The decisions of this process, with numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from itertools import count
+from typing import Any
+
+from berth.decisions.recent import RecentDecisions
+from berth.extender.bind import answer_bind, failed
+from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
+from berth_cli.console.decisions.recent import DecisionsHere
+from berth_cli.console.decisions.source import MOST_AT_ONCE
+from tests.builders.events import http_event
+from tests.builders.nodes import labelled, node
+from tests.builders.pods import pod_object
+from tests.builders.requests import binding, body_of, cache_mode
+from tests.fakes.binder import ScriptedBinder, Step, created, refused
+from tests.fakes.verbs import Verbs
+
+NODES = [labelled("a", "10"), labelled("b", "20"), node("c")]
+
+
+class Deciding:
+    """Verbs that record. most: records that are kept."""
+
+    def __init__(self, most: int = 1000) -> None:
+        self._recent = RecentDecisions(map(float, count(1)).__next__, most_records=most)
+        self._verbs = Verbs(NODES, recorder=self._recent)
+        self.decisions = DecisionsHere(self._recent)
+
+    def decide(self, *pods: str, verb: str = "filter") -> None:
+        for pod in pods:
+            self._verbs.ask(verb, cache_mode(["a", "b", "c"], pod_object(pod)))
+
+    def bind(self, pod: str, step: Step) -> None:
+        answering = partial(answer_bind, binder=ScriptedBinder(step))
+        endpoint = VerbEndpoint("bind", EndpointSettings(), answering, failed, recorder=self._recent)
+        endpoint.handle(http_event(body_of(binding(pod, uid=f"uid-{pod}", node="a")), "POST /scheduler/bind"))
+
+    def after(self, number: int) -> list[tuple[object, object]]:
+        return [(each["number"], each["name"]) for each in self.decisions.after(number)]
+
+    def details(self, number: int) -> Mapping[str, Any]:
+        found = self.decisions.details(number)
+        assert found is not None
+        return found
+
+
+def test_each_decision_has_its_number() -> None:
+    deciding = Deciding()
+    assert deciding.after(0) == []
+    deciding.decide("p", "q")
+    assert deciding.after(0) == [(1, "p"), (2, "q")]
+    deciding.decide("r")
+    assert deciding.after(2) == [(3, "r")]
+    assert deciding.after(3) == []
+
+
+def test_numbers_stay_when_old_decisions_are_dropped() -> None:
+    deciding = Deciding(most=2)
+    deciding.decide("p", "q")
+    assert deciding.after(0) == [(1, "p"), (2, "q")]
+    deciding.decide("r")
+    assert deciding.after(0) == [(2, "q"), (3, "r")]
+    deciding.decide("s", "t", "u")
+    assert [name for _, name in deciding.after(3)] == ["t", "u"]
+
+
+def test_page_that_is_far_behind_gets_the_newest() -> None:
+    deciding = Deciding()
+    deciding.decide(*(f"p{number}" for number in range(MOST_AT_ONCE + 5)))
+    found = deciding.after(0)
+    assert (len(found), found[-1][1]) == (MOST_AT_ONCE, f"p{MOST_AT_ONCE + 4}")
+
+
+def test_details_have_every_node() -> None:
+    deciding = Deciding()
+    deciding.decide("p")
+    deciding.decide("p", verb="prioritize")
+    deciding.after(0)
+    filtered, scored = deciding.details(1), deciding.details(2)
+    assert [(each["plugin"], each["count"], each["nodes"]) for each in filtered["rejected"]] == [
+        ("NodePriorityLabel", 1, ["c"])
+    ]
+    assert {each["node"]: each["score"] for each in scored["scores"]}["b"] > 0
+
+
+def test_binds_and_failed_calls_have_numbers_among_the_others() -> None:
+    deciding = Deciding()
+    deciding.decide("p")
+    deciding.bind("p", created())
+    deciding.decide("q")
+    deciding.bind("q", refused(403, "binds are forbidden"))
+    assert deciding.after(0) == [(1, "p"), (2, "p"), (3, "q"), (4, "q")]
+    placed, refusal = deciding.details(2), deciding.details(4)
+    assert (placed["verb"], placed["chosen"], placed["rejected"], placed["scores"]) == ("bind", "a", [], [])
+    assert "binds are forbidden" in refusal["error"]
+
+
+def test_decision_that_is_not_kept_has_no_details() -> None:
+    deciding = Deciding(most=1)
+    deciding.decide("p", "q")
+    deciding.after(0)
+    assert (deciding.decisions.details(0), deciding.decisions.details(99)) == (None, None)

@@ -1,0 +1,110 @@
+"""The decisions of a running server, as a console reads them again and again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from berth_cli.console.decisions.source import NotRead
+from berth_cli.console.running_server.decisions import LOOK_SECONDS, ServerDecisions
+from tests.fakes.doctor import answered
+from tests.unit.cli.console.running_server.cases import REFUSED, Routes
+
+REASON = {"code": "c", "reason": "Insufficient cpu", "plugin": "NodeResourcesFit", "count": 5, "nodes": ["a", "b"]}
+BEST = {"node": "c", "score": 7, "byPlugin": {"NodePriorityLabel": 7}}
+
+
+def record(name: str, at: float, **more: object) -> dict[str, object]:
+    """As GET /decisions has it."""
+    return {
+        "version": 1,
+        "reasonCodesVersion": 1,
+        "time": at,
+        "verb": "filter",
+        "outcome": "ok",
+        "milliseconds": 1.5,
+        "configurationHash": "",
+        "cacheVersion": 3,
+        "cacheAgeSeconds": 0.5,
+        "namespace": "ml",
+        "name": name,
+        "uid": f"uid-{name}",
+        "profile": "full",
+        "nodes": 6,
+        "feasible": 1,
+        "chosen": None,
+        "reasons": [REASON],
+        "best": [BEST],
+        "victims": {},
+        "error": "",
+        **more,
+    }
+
+
+class Following:
+    """`seconds`: of the monotonic clock."""
+
+    def __init__(self, *records: dict[str, object]) -> None:
+        self.endpoint = Routes()
+        self.seconds = 0.0
+        self.decisions = ServerDecisions(self.endpoint.server, lambda: self.seconds)
+        self.answers(*records)
+
+    def answers(self, *records: dict[str, object]) -> None:
+        self.endpoint.routes["decisions"] = answered({"kept": len(records), "since": 1.0, "decisions": list(records)})
+        self.seconds += LOOK_SECONDS
+
+    def after(self, number: int) -> list[tuple[object, object]]:
+        found = self.decisions.after(number)
+        assert not isinstance(found, NotRead)
+        return [(each["number"], each["name"]) for each in found]
+
+
+def test_each_decision_is_numbered_once() -> None:
+    following = Following(record("p", 1.0), record("q", 2.0))
+    assert following.after(0) == [(1, "p"), (2, "q")]
+    following.answers(record("q", 2.0), record("r", 3.0))
+    assert following.after(2) == [(3, "r")]
+    assert following.after(0) == [(1, "p"), (2, "q"), (3, "r")]
+
+
+def test_server_is_asked_once_a_second_however_many_pages_look() -> None:
+    following = Following(record("p", 1.0))
+    following.after(0)
+    following.seconds += LOOK_SECONDS / 2
+    following.after(0)
+    assert following.endpoint.asked == ["decisions"]
+    following.seconds += LOOK_SECONDS / 2
+    following.after(0)
+    assert following.endpoint.asked == ["decisions", "decisions"]
+
+
+def test_details_have_the_nodes_that_the_record_names() -> None:
+    following = Following(record("p", 1.0))
+    following.after(0)
+    found: Any = following.decisions.details(1)
+    assert [(each["count"], each["nodes"]) for each in found["rejected"]] == [(5, ["a", "b"])]
+    assert found["scores"] == [{"node": "c", "score": 7, "byPlugin": {"NodePriorityLabel": 7}}]
+    assert following.decisions.details(2) is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        pytest.param(REFUSED, "connection refused", id="no answer"),
+        pytest.param(answered({"message": "Not Found"}, 404), "is it a berth serve of this release?", id="no route"),
+        pytest.param(
+            answered({"decisions": [record("p", 1.0, version=2)]}), "decisions.0.version", id="of a later release"
+        ),
+        pytest.param(answered({"decisions": [{"version": 1}]}), "decisions.0.time", id="not a record"),
+    ],
+)
+def test_server_without_decisions_says_why(answer: object, reason: str) -> None:
+    following = Following()
+    following.endpoint.routes["decisions"] = answer  # type: ignore[assignment]
+    found = following.decisions.after(0)
+    assert isinstance(found, NotRead)
+    assert reason in found.reason
+    following.answers(record("p", 1.0))
+    assert following.after(0) == [(1, "p")]
