@@ -15,6 +15,7 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.console.cluster.source import ClusterSource, Observed, SourceKind
 from berth_cli.console.decisions.recent import DecisionsHere
 from berth_cli.console.documents.feed import Feed
+from berth_cli.console.health.doctor import Checks
 from berth_cli.console.health.tables import ConsoleTables, TableHealth
 from berth_cli.console.policy.documents import SecondPolicy
 from berth_cli.console.running import Shown, console_in_thread
@@ -89,11 +90,12 @@ def served(
     recent: RecentDecisions | None = None,
     tables: ConsoleTables | None = None,
     second: SecondPolicy | None = None,
+    doctor: Checks | None = None,
 ) -> Iterator[Served]:
     """Until the block ends. recent: of verbs in this process."""
     health = None if tables is None else TableHealth(tables, SystemClock())
     decisions = None if recent is None else DecisionsHere(recent)
-    with served_as(Shown(source, health, decisions, second), port) as console:
+    with served_as(Shown(source, health, decisions, second, doctor=doctor), port) as console:
         yield console
 
 

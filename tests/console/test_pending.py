@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from berth.configuration.store import Configured
 from berth.scheduling.configuration.document import BerthConfiguration
+from tests.builders.gangs import member
+from tests.builders.planned import gang_configuration
 from tests.console.chromium import Tab
 from tests.console.served import LiveSource, served
 from tests.console.test_overview import IS_CURRENT
@@ -70,3 +72,34 @@ def test_says_that_no_pod_is_pending(tab: Tab) -> None:
         tab.wait_for(IS_CURRENT)
         tab.open(f"{console.origin}/#/pending")
         tab.wait_for("document.getElementById('pending-caption').innerText === 'No pod is pending'")
+
+
+GANGS = Configured.of(gang_configuration())
+TRAIN = [member(f"train-{at}", "train", 2, requests={"cpu": "3"}) for at in range(2)]
+
+
+def test_gang_is_listed_with_what_it_waits_for_and_explained_by_keyboard(tab: Tab) -> None:
+    source = LiveSource(NODES[:1], TRAIN[:1], GANGS)
+    with served(source) as console:
+        tab.open(console.addresses[-1])
+        tab.wait_for(IS_CURRENT)
+        tab.open(f"{console.origin}/#/pending")
+        tab.wait_for("document.getElementById('gangs-caption').innerText === '1 gang, 1 waiting'")
+        assert "1 of 2 members exist" in tab.text("#gangs-list")
+        source.shows(NODES[:1], TRAIN)
+        tab.wait_for("document.getElementById('gangs-list').innerText.includes('does-not-fit')")
+        tab.evaluate("document.querySelector('[data-gang]').focus()")
+        tab.press("Enter")
+        tab.wait_for("document.getElementById('gang').innerText.includes('Insufficient cpu')")
+        assert tab.evaluate("location.hash") == "#/pending?gang=ml%2Ftrain"
+        shown = tab.text("#gang")
+        assert "gang ml/train: pending: 2 members wait for a node, 2 are needed" in shown
+        assert "ml/train-0\tplanned\tn1" in shown
+
+
+def test_says_that_gangs_are_not_enabled(tab: Tab) -> None:
+    with served(LiveSource(NODES)) as console:
+        tab.open(console.addresses[-1])
+        tab.wait_for(IS_CURRENT)
+        tab.open(f"{console.origin}/#/pending")
+        tab.wait_for("document.getElementById('gangs-caption').innerText.includes('does not enable them')")

@@ -7,6 +7,7 @@ from http.client import HTTPConnection
 
 from berth_cli.console.running import Shown
 from berth_cli.console.sources import running_server, server_source, with_server
+from berth_cli.doctor.findings import Finding
 from berth_cli.scheduler_config.tls_config import TLSFiles
 from tests.builders.pods import pod_object
 from tests.builders.requests import cache_mode
@@ -15,6 +16,10 @@ from tests.console.served import LiveSource, served_as
 from tests.console.test_decisions import ROWS
 from tests.console.test_overview import HAS_PODS, IS_CURRENT, PODS
 from tests.console.test_overview import NODES as ALL_NODES
+
+
+def no_checks() -> list[Finding]:
+    return []
 
 
 def ask(port: int, pod: str) -> None:
@@ -27,7 +32,7 @@ def ask(port: int, pod: str) -> None:
 
 def test_server_alone_shows_its_decisions_and_its_health_and_says_what_it_lacks(tab: Tab, gateway_port: int) -> None:
     server = running_server(f"http://127.0.0.1:{gateway_port}/scheduler", TLSFiles())
-    with served_as(server_source(server)) as console:
+    with served_as(server_source(server, no_checks)) as console:
         tab.open(console.addresses[-1])
         tab.wait_for(IS_CURRENT)
         assert f"http://127.0.0.1:{gateway_port}/scheduler, current" in tab.text("#status")
@@ -47,7 +52,7 @@ def test_server_alone_shows_its_decisions_and_its_health_and_says_what_it_lacks(
 
 def test_cluster_beside_the_server_is_shown_with_its_decisions(tab: Tab, gateway_port: int) -> None:
     server = running_server(f"http://127.0.0.1:{gateway_port}/scheduler", TLSFiles())
-    with served_as(with_server(Shown(LiveSource(ALL_NODES, PODS)), server)) as console:
+    with served_as(with_server(Shown(LiveSource(ALL_NODES, PODS)), server, no_checks)) as console:
         tab.open(console.addresses[-1])
         tab.wait_for(HAS_PODS)
         ask(gateway_port, "of-both")
@@ -57,7 +62,7 @@ def test_cluster_beside_the_server_is_shown_with_its_decisions(tab: Tab, gateway
 
 def test_server_that_does_not_answer_is_named(tab: Tab) -> None:
     server = running_server("http://127.0.0.1:1/scheduler", TLSFiles())
-    with served_as(with_server(Shown(LiveSource(ALL_NODES, PODS)), server)) as console:
+    with served_as(with_server(Shown(LiveSource(ALL_NODES, PODS)), server, no_checks)) as console:
         tab.open(console.addresses[-1])
         tab.wait_for(HAS_PODS)
         tab.open(f"{console.origin}/#/decisions")

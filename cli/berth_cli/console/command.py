@@ -15,6 +15,7 @@ from berth_cli.stack_options import REGION_HELP
 from berth_cli.tls_options import require_key_pair, tls_options
 
 if TYPE_CHECKING:
+    from berth_cli.console.health.doctor import Checks
     from berth_cli.console.policy.documents import SecondPolicy
     from berth_cli.console.running import Shown
 
@@ -147,7 +148,7 @@ def _shown(given: _Sources) -> Shown:
         return sources.stack_source(given.stack, given.region)
     server = None if given.url is None else sources.running_server(given.url, given.tls)
     if server is not None and not given.has_cluster:
-        return sources.server_source(server)
+        return sources.server_source(server, _doctor(given))
     if server is None or given.profile or given.config:
         configured = Configured.of(read_policy(given.config, given.profile))
     else:
@@ -157,4 +158,12 @@ def _shown(given: _Sources) -> Shown:
     else:
         assert given.cluster is not None
         shown = sources.dump_source(given.cluster, configured)
-    return shown if server is None else sources.with_server(shown, server)
+    return shown if server is None else sources.with_server(shown, server, _doctor(given))
+
+
+def _doctor(given: _Sources) -> Checks:
+    """Of the server, and of its cluster where that is live."""
+    from berth_cli.console.sources import doctor_with
+    from berth_cli.doctor.options import Options
+
+    return doctor_with(Options(url=given.url, files=given.tls, kubeconfig=given.kubeconfig))

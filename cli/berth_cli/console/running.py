@@ -12,15 +12,19 @@ from functools import partial
 import click
 import uvicorn
 
+from berth.gangs.table import GangTable
 from berth_cli.console.cluster.source import ClusterSource, SourceKind
 from berth_cli.console.decisions.documents import DETAILS, STREAM, decision_details, decision_events
 from berth_cli.console.decisions.source import DecisionSource
 from berth_cli.console.documents.feed import Feed
+from berth_cli.console.health.doctor import DOCTOR, Checks, DoctorDocuments, no_doctor
 from berth_cli.console.health.documents import HealthDocuments
 from berth_cli.console.health.source import HealthSource
 from berth_cli.console.http.access import Access, Outcome, Refusal
 from berth_cli.console.http.application import ConsoleApplication, Document, Stream
 from berth_cli.console.pending.documents import EXPLAIN, PENDING, PendingDocuments
+from berth_cli.console.pending.gang_documents import GANG, GangDocuments
+from berth_cli.console.pending.gangs import GangSource, ObservedGangs
 from berth_cli.console.policy.documents import DIFF, PolicyDocuments, SecondPolicy
 from berth_cli.http_server import server
 
@@ -35,12 +39,16 @@ NO_CLUSTER = Refusal(
 @dataclass(frozen=True, slots=True)
 class Shown:
     """What a console shows. health: None for a cluster alone. decisions: None where no verb is known. second: None
-    without a policy beside the one in force."""
+    without a policy beside the one in force. gangs: None for those of the source, with the table of gangs that are
+    being bound, where there is one. doctor: None where there is no installation."""
 
     source: ClusterSource
     health: HealthSource | None = None
     decisions: DecisionSource | None = None
     second: SecondPolicy | None = None
+    gangs: GangSource | None = None
+    gang_table: Callable[[], GangTable] | None = None
+    doctor: Checks | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +75,18 @@ def open_console(shown: Shown, port: int, show: Callable[[str], None]) -> Consol
         lambda token: show(f"http://{HOST}{authority}/#token={token}"),
     )
     feed = Feed(shown.source, time.time)
-    pending = PendingDocuments(feed, time.monotonic, time.time)
-    health = HealthDocuments(feed, shown.health, time.time, time.monotonic)
-    policy = PolicyDocuments(feed, shown.second, time.monotonic)
-    documents: dict[str, Document] = {**pending.by_path, **health.by_path, **policy.by_path}
+    gangs = shown.gangs or ObservedGangs(lambda: feed.observed, shown.gang_table)
+    calls = tuple if shown.decisions is None else shown.decisions.calls
+    documents: dict[str, Document] = {
+        **PendingDocuments(feed, time.monotonic, time.time).by_path,
+        **GangDocuments(feed, gangs, time.time).by_path,
+        **HealthDocuments(feed, shown.health, time.time, time.monotonic, calls, gangs).by_path,
+        **PolicyDocuments(feed, shown.second, time.monotonic).by_path,
+        DOCTOR: no_doctor,
+        **({} if shown.doctor is None else DoctorDocuments(shown.doctor, time.monotonic).by_path),
+    }
     if shown.source.kind is SourceKind.SERVER:
-        documents |= dict.fromkeys((PENDING, EXPLAIN, DIFF), lambda _: NO_CLUSTER)
+        documents |= dict.fromkeys((PENDING, EXPLAIN, GANG, DIFF), lambda _: NO_CLUSTER)
     streams: dict[str, Stream] = {}
     if shown.decisions is not None:
         documents[DETAILS] = partial(decision_details, shown.decisions)

@@ -4,6 +4,7 @@ import."""
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
@@ -14,6 +15,7 @@ from click import ClickException
 
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth.configuration.store import Configurations, Configured
+from berth.gangs.dynamodb_table import DynamoDBGangTable
 from berth.lease.clock import SystemClock
 from berth.lease.dynamodb_lock import DynamoDBLeaseLock
 from berth.nodecache.feed.cluster import ClusterUnavailable
@@ -25,9 +27,11 @@ from berth.runtime.adapters import counting_loss_check
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.console.cluster.followed_cluster import followed_dump, followed_kubeconfig
 from berth_cli.console.cluster.node_cache import NodeCacheSource
+from berth_cli.console.health.doctor import Checks
 from berth_cli.console.health.tables import ConsoleTables, TableHealth
 from berth_cli.console.running import Shown
 from berth_cli.console.running_server.decisions import ServerDecisions
+from berth_cli.console.running_server.gangs import ServerGangs
 from berth_cli.console.running_server.health import ServerHealth
 from berth_cli.console.running_server.server import RunningServer, Unanswered
 from berth_cli.console.running_server.source import ServerSource, read_configuration
@@ -40,6 +44,8 @@ from berth_cli.deployed_stack import (
 )
 from berth_cli.doctor.access.credentials import CredentialsUnreadable, load_tls_material
 from berth_cli.doctor.access.https_endpoint import HTTPSEndpoint
+from berth_cli.doctor.findings import Finding
+from berth_cli.doctor.options import Options
 from berth_cli.input_files import InvalidInput
 from berth_cli.scheduler_config.tls_config import TLSFiles
 
@@ -57,9 +63,24 @@ def dump_source(path: Path, configured: Configured) -> Shown:
 def kubeconfig_source(path: Path, configured: Configured) -> Shown:
     """A live cluster. Raises ClickException for a kubeconfig that cannot be read."""
     try:
-        return Shown(followed_kubeconfig(path, configured, time.time))
+        source = followed_kubeconfig(path, configured, time.time)
     except ClusterUnavailable as error:
         raise ClickException(str(error)) from error
+    return Shown(source, doctor=doctor_with(Options(kubeconfig=path)))
+
+
+def doctor_with(options: Options) -> Checks:
+    """The checks of `berth doctor` with these options."""
+
+    def run() -> Sequence[Finding]:
+        # Imported here: most consoles are never asked for it.
+        from berth_cli.doctor.checklist import checks
+        from berth_cli.doctor.inputs import read_inputs
+        from berth_cli.doctor.runner import run_checks
+
+        return run_checks(checks(read_inputs(options), time.time), options.timeout)
+
+    return run
 
 
 def stack_source(stack: str, region: str | None) -> Shown:
@@ -80,7 +101,12 @@ def stack_source(stack: str, region: str | None) -> Shown:
     loss = None if ledger is None else counting_loss_check(ledger, store)
     tables = ConsoleTables(cache, DynamoDBLeaseLock(client, table), configurations, ledger, loss)
     source = NodeCacheSource(stack, cache, reader, configurations, Event().wait)
-    return Shown(source, TableHealth(tables, SystemClock()))
+    return Shown(
+        source,
+        TableHealth(tables, SystemClock()),
+        gang_table=(lambda: DynamoDBGangTable(client, ledger_name)) if ledger_name else None,
+        doctor=doctor_with(Options(stack=stack, region=region)),
+    )
 
 
 def running_server(url: str, files: TLSFiles) -> RunningServer:
@@ -91,15 +117,19 @@ def running_server(url: str, files: TLSFiles) -> RunningServer:
         raise ClickException(str(error)) from error
 
 
-def server_source(server: RunningServer) -> Shown:
+def server_source(server: RunningServer, doctor: Checks) -> Shown:
     """What it says without its cluster."""
-    return with_server(Shown(ServerSource(server, time.time, Event().wait)), server)
+    return with_server(Shown(ServerSource(server, time.time, Event().wait)), server, doctor)
 
 
-def with_server(cluster: Shown, server: RunningServer) -> Shown:
-    """Nodes and pods from the cluster, health and decisions from the server."""
+def with_server(cluster: Shown, server: RunningServer, doctor: Checks) -> Shown:
+    """Nodes and pods from the cluster; health, decisions and gangs from the server."""
     return replace(
-        cluster, health=ServerHealth(server, time.monotonic), decisions=ServerDecisions(server, time.monotonic)
+        cluster,
+        health=ServerHealth(server, time.monotonic),
+        decisions=ServerDecisions(server, time.monotonic),
+        gangs=ServerGangs(server, time.monotonic),
+        doctor=doctor,
     )
 
 

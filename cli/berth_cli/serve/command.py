@@ -325,7 +325,7 @@ def _serve(
             until_the_end,
             watcher_thread(stack.run_watcher),
             _followed(config, configuration, stack, store),
-            _console(stack, address, console_port),
+            _console(stack, address, console_port, source if live else None),
         ):
             uvicorn_server.run(sockets=[listener])
     finally:
@@ -370,13 +370,15 @@ def _recorder_of(path: Path) -> Iterator[DecisionRecorder]:
         raise click.ClickException(f"--decisions-file {path}: {error.strerror}") from error
 
 
-def _console(stack: LocalStack, address: str, port: int | None) -> AbstractContextManager[None]:
+def _console(
+    stack: LocalStack, address: str, port: int | None, kubeconfig: Path | None
+) -> AbstractContextManager[None]:
     """port: None without the page."""
     if port is None:
         return nullcontext()
     from berth_cli.serve.console import console_of
 
-    return console_of(stack, address, port)
+    return console_of(stack, address, port, kubeconfig)
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from threading import Event
 
 import click
@@ -13,22 +14,32 @@ from berth_cli.console.cluster.node_cache import NodeCacheSource
 from berth_cli.console.decisions.recent import DecisionsHere
 from berth_cli.console.health.tables import ConsoleTables, TableHealth
 from berth_cli.console.running import Shown, console_in_thread, show_address
+from berth_cli.console.sources import doctor_with
+from berth_cli.doctor.options import Options
 from berth_cli.http_server.server import ListenError
 from berth_cli.serve.local_stack import LocalStack
 
 
 @contextmanager
-def console_of(stack: LocalStack, address: str, port: int) -> Iterator[None]:
-    """Serve the page until the block ends. address: of the server. Raises ClickException for the port."""
+def console_of(stack: LocalStack, address: str, port: int, kubeconfig: Path | None) -> Iterator[None]:
+    """Serve the page until the block ends. address: of the server. kubeconfig: None for a dump. Raises ClickException
+    for the port."""
     try:
-        with console_in_thread(shown_of(stack, address), port, show_address):
+        with console_in_thread(shown_of(stack, address, kubeconfig), port, show_address):
             yield
     except ListenError as error:
         raise click.ClickException(f"--console-port: {error}") from error
 
 
-def shown_of(stack: LocalStack, address: str) -> Shown:
+def shown_of(stack: LocalStack, address: str, kubeconfig: Path | None) -> Shown:
     """The node cache and the decisions of the verbs in this process."""
-    adapters = stack.cache
+    adapters, is_open = stack.cache, address.startswith("http:")
     source = NodeCacheSource(address, adapters.tables.cache, adapters.reader, adapters.configurations, Event().wait)
-    return Shown(source, TableHealth(ConsoleTables.of(adapters), SystemClock()), DecisionsHere(stack.decisions))
+    return Shown(
+        source,
+        TableHealth(ConsoleTables.of(adapters), SystemClock()),
+        DecisionsHere(stack.decisions),
+        gang_table=adapters.tables.gangs,
+        # Over HTTPS the checks need the scheduler's certificates, which are not here.
+        doctor=doctor_with(Options(url=f"{address}/scheduler", kubeconfig=kubeconfig)) if is_open else None,
+    )

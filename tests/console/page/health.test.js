@@ -21,11 +21,18 @@ test('cache, leader, publications and reservations have a group each', () => {
     leader: { holder: 'watcher-1', renewedSecondsAgo: 3, leaseDurationSeconds: 15, transitions: 4 },
     published: { version: 17, heartbeatAgeSeconds: 1, logBytes: 2048, snapshotBytes: null, snapshotAgeSeconds: null, resources: { nodes: { ageSeconds: 1, listedAgeSeconds: 60 } } },
     reservations: { count: 2, open: 1, owed: 0, rebuilding: 0, reservations: [] },
+    gangs: { count: 3, open: 'ml/train', states: { open: 1, 'does-not-fit': 2 } },
   });
-  assert.deepEqual(groups.map(({ title }) => title), ['This console', 'Node cache', 'Leader', 'Published', 'Reservations']);
+  assert.deepEqual(groups.map(({ title }) => title), ['This console', 'Node cache', 'Leader', 'Published', 'Reservations', 'Gangs']);
+  assert.deepEqual(groups[5].facts, [['all', '3'], ['being placed', 'ml/train'], ['open', '1'], ['does-not-fit', '2']]);
   assert.deepEqual(groups[2].facts[0], ['holder', 'watcher-1']);
   assert.deepEqual(groups[3].facts.slice(2), [['log since the snapshot', '2 Ki'], ['snapshot', 'none, never'], ['nodes', 'observed 1 s ago, listed 60 s ago']]);
   assert.ok(groups.every(({ problem }) => problem === ''));
+});
+
+test('a server that does not say its leader has no group for it', () => {
+  const groups = factGroups({ console: CONSOLE, samples: [], cache: { status: 'ok' } });
+  assert.deepEqual(groups.map(({ title }) => title), ['This console', 'Node cache']);
 });
 
 test('each group has its own problem', () => {

@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator, Callable
 
 import orjson
 
-from berth_cli.console.decisions.source import DecisionSource, NotRead
+from berth_cli.console.decisions.source import DecisionSource
+from berth_cli.console.documents.not_read import NotRead
 from berth_cli.console.http.access import Outcome, Refusal
 from berth_cli.console.http.application import Query
 

@@ -11,6 +11,7 @@ from berth.decisions.recent import RecentDecisions
 from berth.decisions.record import Record
 from berth_cli.console.decisions.numbers import Numbers
 from berth_cli.console.decisions.source import MOST_AT_ONCE, DecisionSource
+from berth_cli.console.health.calls import Call
 
 
 class DecisionsHere(DecisionSource):
@@ -23,7 +24,7 @@ class DecisionsHere(DecisionSource):
 
     def after(self, number: int) -> Sequence[Mapping[str, object]]:
         with self._lock:
-            self._numbers.renew(sorted([*self._recent.all(), *self._recent.calls()], key=lambda record: record.at))
+            self._numbers.renew(self._kept())
             found = self._numbers.after(number, MOST_AT_ONCE)
         return [{"number": each, **_document(record)} for each, record in found]
 
@@ -31,6 +32,12 @@ class DecisionsHere(DecisionSource):
         with self._lock:
             record = self._numbers.get(number)
         return None if record is None else {"number": number, **_details(record)}
+
+    def calls(self) -> Sequence[Call]:
+        return [Call(each.at, each.verb, each.milliseconds) for each in self._kept()]
+
+    def _kept(self) -> list[Record | CallRecord]:
+        return sorted([*self._recent.all(), *self._recent.calls()], key=lambda record: record.at)
 
 
 def _document(record: Record | CallRecord) -> dict[str, object]:

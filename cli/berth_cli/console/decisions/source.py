@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from berth_cli.console.documents.not_read import NotRead
+from berth_cli.console.health.calls import Call
 
 MOST_AT_ONCE = 50
 """Scores by plugin are computed for each that is sent."""
-
-
-@dataclass(frozen=True, slots=True)
-class NotRead:
-    """Why there are no decisions now."""
-
-    reason: str
 
 
 class DecisionSource(ABC):
@@ -29,3 +24,7 @@ class DecisionSource(ABC):
     def details(self, number: int) -> Mapping[str, object] | None:
         """The document of one decision, with `rejected`, the nodes that each reason rejects, and `scores`. A reason may
         have more nodes (`count`) than it names. None: there is none of this number, or it is not kept any more."""
+
+    @abstractmethod
+    def calls(self) -> Sequence[Call]:
+        """All that are known, without their documents."""

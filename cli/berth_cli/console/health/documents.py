@@ -1,20 +1,24 @@
-"""`/api/health`: what `/healthz` answers, the leader, what is published, and the reservations.
+"""`/api/health`: what `/healthz` answers, the leader, what is published, reservations, gangs, and calls over time.
 
 Each question asks the source anew. The page asks every few seconds while it shows the answer.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Mapping
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Mapping
 from threading import Lock
+from typing import Any
 
 import orjson
 
 from berth_cli.console.documents.feed import Feed
+from berth_cli.console.documents.not_read import NotRead
+from berth_cli.console.health.calls import Call, calls_over_time
 from berth_cli.console.health.source import HealthSource
 from berth_cli.console.http.access import Refusal
 from berth_cli.console.http.application import Document, Query
+from berth_cli.console.pending.gangs import GangSource
 
 HEALTH = "/api/health"
 MOST_SAMPLES = 300
@@ -27,10 +31,17 @@ class HealthDocuments:
     """`source`: None for a dump or a cluster: these have neither cache nor ledger."""
 
     def __init__(
-        self, feed: Feed, source: HealthSource | None, wall: Callable[[], float], monotonic: Callable[[], float]
+        self,
+        feed: Feed,
+        source: HealthSource | None,
+        wall: Callable[[], float],
+        monotonic: Callable[[], float],
+        calls: Callable[[], Iterable[Call]] = tuple,
+        gangs: GangSource | None = None,
     ) -> None:
-        """`wall`: seconds since the epoch. `monotonic`: seconds."""
+        """`wall`: seconds since the epoch. `monotonic`: seconds. `calls`: of the verbs, as far as they are known."""
         self._feed, self._source, self._wall, self._monotonic = feed, source, wall, monotonic
+        self._calls, self._gangs = calls, gangs
         self._lock = Lock()
         self._samples: deque[tuple[float, float, int]] = deque(maxlen=MOST_SAMPLES)
         self._sampled_at = -SAMPLE_SECONDS
@@ -55,9 +66,24 @@ class HealthDocuments:
         found: dict[str, object] = {"console": condition.document(wall)}
         if self._source is not None:
             found |= self._source.facts(wall)
+        if self._gangs is not None:
+            found |= _gangs(self._gangs.gangs(wall))
+        over_time = calls_over_time(self._calls(), wall)
+        if over_time is not None:
+            found["calls"] = over_time.document()
         age = condition.document(wall)["ageSeconds"]
         if isinstance(age, float) and now - self._sampled_at >= SAMPLE_SECONDS:
             self._sampled_at = now
             self._samples.append((round(wall, 1), round(age, 2), condition.sequence))
         # Time, age of the data, number of changes so far.
         return found | {"samples": list(self._samples)}
+
+
+def _gangs(found: Mapping[str, Any] | NotRead) -> dict[str, object]:
+    """How many are in each state; nothing where gangs are not enabled."""
+    if isinstance(found, NotRead):
+        return {"gangs": {"problem": found.reason}}
+    if not found["compared"] and not found["gangs"]:
+        return {}
+    states = Counter(each["state"] for each in found["gangs"])
+    return {"gangs": {"count": len(found["gangs"]), "open": found["open"], "states": dict(sorted(states.items()))}}

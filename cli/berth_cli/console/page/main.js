@@ -5,6 +5,8 @@ import { Cluster } from './model/cluster.js';
 import { formatState, parseState, tokenOf } from './model/url_state.js';
 import { NoSession, Session } from './session.js';
 import { Decisions } from './views/decisions.js';
+import { Doctor } from './views/doctor.js';
+import { Gangs } from './views/gangs.js';
 import { Health } from './views/health.js';
 import { Overview } from './views/overview.js';
 import { Pending } from './views/pending.js';
@@ -19,10 +21,11 @@ const session = new Session(localStorage, (input, init) => fetch(input, init));
 const status = new Status(/** @type {HTMLElement} */ (document.getElementById('status')), () => performance.now());
 const overview = new Overview(document, cluster, go);
 const pending = new Pending(document, session, go, (nodes) => overview.map.light(nodes && new Set(nodes)));
-
+const gangs = new Gangs(document, session, go, (nodes) => overview.map.light(nodes && new Set(nodes)));
 const decisions = new Decisions(document, session, go, (nodes) => overview.map.light(nodes && new Set(nodes)));
 const health = new Health(document, session);
 const policy = new Policy(document, session, go);
+new Doctor(document, session);
 
 let isPending = false;
 
@@ -53,6 +56,7 @@ function show() {
   for (const part of document.querySelectorAll('.on-map')) part.classList.toggle('away', isAway);
   if (cluster.sequence) {
     decisions.show(state);
+    gangs.show(state);
     health.show(state.view === 'health');
     policy.show(state);
   }

@@ -14,7 +14,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from berth.decisions.document import VERSION
 from berth_cli.console.decisions.numbers import Numbers
-from berth_cli.console.decisions.source import MOST_AT_ONCE, DecisionSource, NotRead
+from berth_cli.console.decisions.source import MOST_AT_ONCE, DecisionSource
+from berth_cli.console.documents.not_read import NotRead
+from berth_cli.console.health.calls import Call
 from berth_cli.console.running_server.server import RunningServer, Unanswered
 
 LOOK_SECONDS = 1.0
@@ -84,10 +86,7 @@ class ServerDecisions(DecisionSource):
 
     def after(self, number: int) -> Sequence[Mapping[str, object]] | NotRead:
         with self._lock:
-            now = self._monotonic()
-            if self._looked_at is None or now - self._looked_at >= LOOK_SECONDS:
-                self._looked_at = now
-                self._problem = self._look()
+            self._look_if_due()
             if self._problem is not None:
                 return self._problem
             found = self._numbers.after(number, MOST_AT_ONCE)
@@ -101,6 +100,17 @@ class ServerDecisions(DecisionSource):
         found = decision.document()
         # A record names a few nodes of each reason, and the best scores.
         return {"number": number, **found, "rejected": found["reasons"], "scores": found["best"]}
+
+    def calls(self) -> Sequence[Call]:
+        with self._lock:
+            self._look_if_due()
+            return [Call(each.time, each.verb, each.milliseconds) for each in self._kept]
+
+    def _look_if_due(self) -> None:
+        now = self._monotonic()
+        if self._looked_at is None or now - self._looked_at >= LOOK_SECONDS:
+            self._looked_at = now
+            self._problem = self._look()
 
     def _look(self) -> NotRead | None:
         content = self._server.document("decisions", "decisions")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
+import pytest
 
 from berth.configuration.store import Configurations
 from berth.reservations.ledger.entry import Entry, EntryState, OpenReservation, PodKey
@@ -13,8 +15,11 @@ from berth.reservations.ledger.table import LedgerTable, TableUnavailable
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.console.cluster.source import Observed
 from berth_cli.console.documents.feed import Feed
+from berth_cli.console.documents.not_read import NotRead
+from berth_cli.console.health.calls import Call
 from berth_cli.console.health.documents import KEPT_SECONDS, SAMPLE_SECONDS, HealthDocuments
 from berth_cli.console.health.tables import ConsoleTables, TableHealth
+from berth_cli.console.pending.gangs import GangSource
 from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
 from berth_cli.embedded_store.lease_lock import InMemoryLeaseLock
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
@@ -28,7 +33,14 @@ LICENCE = "example.com/licence"
 class Console:
     """On a published cluster. `seconds`: of the monotonic clock."""
 
-    def __init__(self, ledger: LedgerTable | None = None, *, has_tables: bool = True) -> None:
+    def __init__(
+        self,
+        ledger: LedgerTable | None = None,
+        *,
+        has_tables: bool = True,
+        calls: Sequence[Call] = (),
+        gangs: GangSource | None = None,
+    ) -> None:
         self.cluster = PublishedCluster()
         self.seconds = 0.0
         self.source = HandDrivenSource(Observed(snapshot([node("n1")]), self.cluster.clock.wall(), DEFAULT))
@@ -41,7 +53,9 @@ class Console:
             ledger,
         )
         source = TableHealth(tables, self.cluster.clock) if has_tables else None
-        self.documents = HealthDocuments(self.feed, source, self.cluster.clock.wall, lambda: self.seconds)
+        self.documents = HealthDocuments(
+            self.feed, source, self.cluster.clock.wall, lambda: self.seconds, lambda: calls, gangs
+        )
 
     def ask(self) -> dict[str, Any]:
         answer = self.documents.health({})
@@ -115,3 +129,37 @@ def test_age_of_the_data_is_kept_over_time() -> None:
         console.seconds += SAMPLE_SECONDS
         console.cluster.clock.advance(2)
     assert [age for _, age, _ in console.ask()["samples"]] == [0.0, 2.0, 4.0, 6.0]
+
+
+def test_calls_are_counted_over_time() -> None:
+    now = Console(has_tables=False).cluster.clock.wall()
+    found = Console(has_tables=False, calls=[Call(now, "filter", 2.0), Call(now, "filter", 4.0)]).ask()["calls"]
+    assert found["verbs"]["filter"] == {"count": [2], "median": [3.0], "slowest": [4.0]}
+
+
+class Listed(GangSource):
+    """It has this answer."""
+
+    def __init__(self, answer: Mapping[str, Any] | NotRead) -> None:
+        self._answer = answer
+
+    def gangs(self, now: float) -> Mapping[str, Any] | NotRead:
+        return self._answer
+
+
+ON, OFF = {"open": "ml/b", "compared": True}, {"open": None, "compared": False}
+BY_STATE = {"does-not-fit": 2, "open": 1}
+THREE = [{"state": "open"}, {"state": "does-not-fit"}, {"state": "does-not-fit"}]
+
+
+@pytest.mark.parametrize(
+    ("answer", "shown"),
+    [
+        pytest.param({**ON, "gangs": THREE}, {"count": 3, "open": "ml/b", "states": BY_STATE}, id="by state"),
+        pytest.param({**ON, "gangs": []}, {"count": 0, "open": "ml/b", "states": {}}, id="enabled without gangs"),
+        pytest.param({**OFF, "gangs": []}, None, id="not enabled"),
+        pytest.param(NotRead("the table throttles"), {"problem": "the table throttles"}, id="not read"),
+    ],
+)
+def test_gangs_are_counted_by_state(answer: Mapping[str, Any] | NotRead, shown: object) -> None:
+    assert Console(has_tables=False, gangs=Listed(answer)).ask().get("gangs") == shown

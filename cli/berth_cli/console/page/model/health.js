@@ -9,6 +9,8 @@ import { formatAge, formatAmount } from './quantities.js';
  * @property {Record<string, any> | null} [published]
  * @property {Record<string, any> | null} [leader]
  * @property {Record<string, any> | null} [reservations]
+ * @property {{problem?: string, count?: number, open?: string | null, states?: Record<string, number>}} [gangs]
+ * @property {import('./calls.js').CallsDocument} [calls]
  * @property {[number, number, number][]} samples time, age of the data, number of changes
  *
  * @typedef {object} FactGroup
@@ -29,7 +31,7 @@ function bytes(size) {
 
 /** @param {HealthDocument} found @returns {FactGroup[]} */
 export function factGroups(found) {
-  const { cache, published, leader, reservations } = found;
+  const { cache, published, leader, reservations, gangs } = found;
   /** @type {FactGroup[]} */
   const groups = [
     {
@@ -41,7 +43,28 @@ export function factGroups(found) {
       ],
     },
   ];
-  if (!cache) return groups;
+  if (cache) groups.push(...installation(cache, published, leader, reservations));
+  if (gangs) {
+    groups.push({
+      title: 'Gangs',
+      problem: gangs.problem ?? '',
+      facts: gangs.problem
+        ? []
+        : [
+            ['all', String(gangs.count ?? 0)],
+            ['being placed', gangs.open ?? 'none'],
+            ...Object.entries(gangs.states ?? {}).map(([state, count]) => /** @type {[string, string]} */ ([state, String(count)])),
+          ],
+    });
+  }
+  return groups;
+}
+
+/** @param {Record<string, any>} cache @param {HealthDocument['published']} published
+ * @param {HealthDocument['leader']} leader @param {HealthDocument['reservations']} reservations @returns {FactGroup[]} */
+function installation(cache, published, leader, reservations) {
+  /** @type {FactGroup[]} */
+  const groups = [];
   groups.push({
     title: 'Node cache',
     problem: cache.reason ?? cache.configurationFallback ?? cache.pluginDifference ?? '',

@@ -14,6 +14,7 @@
  * @property {string} category of pending pods; empty: all
  * @property {string} reason why pods are pending; empty: any
  * @property {string} pod that is explained, with its namespace; empty: none
+ * @property {string} gang that is explained, with its namespace; empty: none
  * @property {string} decision number of the decision whose nodes are shown; empty: none
  */
 
@@ -34,6 +35,7 @@ export const DEFAULTS = Object.freeze({
   category: '',
   reason: '',
   pod: '',
+  gang: '',
   decision: '',
 });
 
@@ -59,6 +61,7 @@ export function parseState(fragment) {
     category: text('category'),
     reason: text('reason'),
     pod: text('pod'),
+    gang: text('gang'),
     decision: text('decision'),
   };
 }
@@ -73,7 +76,7 @@ export function formatState(state) {
   if (state.rows !== DEFAULTS.rows) query.set('rows', state.rows);
   if (state.sort !== DEFAULTS.sort) query.set('sort', state.sort);
   if (state.descending) query.set('order', 'descending');
-  for (const name of /** @type {const} */ (['filter', 'category', 'reason', 'pod', 'decision'])) {
+  for (const name of /** @type {const} */ (['filter', 'category', 'reason', 'pod', 'gang', 'decision'])) {
     if (state[name]) query.set(name, state[name]);
   }
   const text = query.toString();

@@ -1,6 +1,7 @@
 // One pending pod: the verdict, the reasons with their nodes, the best nodes, and the changes that would place it.
 
 import { element } from './dom.js';
+import { reasonTable, row, table } from './tables.js';
 
 /**
  * @typedef {object} Explanation what berth explain -o json prints, and its headline
@@ -23,20 +24,6 @@ export function showExplanation(place, found, light) {
   );
 }
 
-/** @param {Explanation['reasons']} reasons @param {(nodes: string[] | null) => void} light */
-function reasonTable(reasons, light) {
-  return table(
-    ['Nodes', 'Rule', 'Reason'],
-    reasons.map((each) => {
-      const shown = () => light(each.nodes);
-      const row = cells([String(each.count), `${each.by} ${each.plugin}`, each.reason]);
-      row.addEventListener('pointerenter', shown);
-      row.addEventListener('pointerleave', () => light(null));
-      return row;
-    }),
-  );
-}
-
 /** @param {Explanation['ranking']} nodes */
 function ranking(nodes) {
   const most = Math.max(1, ...nodes.map(({ total }) => total));
@@ -44,11 +31,11 @@ function ranking(nodes) {
     ['Node', 'Total', 'Scores'],
     nodes.map(({ node, total, scores }) => {
       const parts = Object.entries(scores).filter(([, score]) => score);
-      const row = cells([node, String(total), parts.map(([plugin, score]) => `${plugin} ${score}`).join(' + ')]);
+      const made = row([node, String(total), parts.map(([plugin, score]) => `${plugin} ${score}`).join(' + ')]);
       const bar = element('span', { class: 'bar', 'aria-hidden': 'true' });
       bar.style.setProperty('--share', String(Math.max(0, total / most)));
-      row.children[1].append(bar);
-      return row;
+      made.children[1].append(bar);
+      return made;
     }),
   );
 }
@@ -65,19 +52,4 @@ function changes(found) {
       return element('li', {}, steps.map(({ text }) => text).join('; and ') + where);
     }),
   );
-}
-
-/** @param {string[]} heads @param {HTMLElement[]} rows */
-function table(heads, rows) {
-  return element(
-    'table',
-    { class: 'facts' },
-    element('thead', {}, element('tr', {}, ...heads.map((text) => element('th', { scope: 'col' }, text)))),
-    element('tbody', {}, ...rows),
-  );
-}
-
-/** @param {string[]} texts */
-function cells(texts) {
-  return element('tr', {}, ...texts.map((text) => element('td', {}, text)));
 }

@@ -1,8 +1,12 @@
-// Health: the node cache, its leader, what is published, and the reservations; and how old the data was over time.
+// Health: the node cache, its leader, what is published, reservations and gangs; the age of the data and the calls over
+// time.
 
+import { callCharts } from '../model/calls.js';
 import { ageLine, factGroups, reservationTexts } from '../model/health.js';
 import { formatAge } from '../model/quantities.js';
+import { chart, HEIGHT, WIDTH } from './charts.js';
 import { element } from './dom.js';
+import { row, scrolled, table } from './tables.js';
 
 /**
  * @typedef {import('../model/health.js').HealthDocument} HealthDocument
@@ -10,18 +14,23 @@ import { element } from './dom.js';
  */
 
 const ASK_MS = 2000;
-const WIDTH = 600;
-const HEIGHT = 80;
 
 export class Health {
   /** @param {Document} page @param {Session} session */
   constructor(page, session) {
     this.session = session;
-    const place = page.getElementById('health-content');
-    if (!place) throw new Error('the page has no health-content');
-    this.place = place;
+    /** @param {string} id */
+    const place = (id) => {
+      const found = page.getElementById(id);
+      if (!found) throw new Error(`the page has no ${id}`);
+      return found;
+    };
+    this.facts = place('health-content');
+    this.charts = place('health-charts');
+    this.reservations = place('health-reservations');
     this.isShown = false;
     this.isAsking = false;
+    this.reservationsDrawn = '';
   }
 
   /** @param {boolean} isShown */
@@ -37,7 +46,7 @@ export class Health {
       try {
         this.draw(await (await this.session.get('/api/health')).json());
       } catch (error) {
-        this.place.replaceChildren(element('p', {}, error instanceof Error ? error.message : String(error)));
+        this.facts.replaceChildren(element('p', {}, error instanceof Error ? error.message : String(error)));
       }
       await new Promise((resolve) => setTimeout(resolve, ASK_MS));
     }
@@ -46,23 +55,35 @@ export class Health {
 
   /** @param {HealthDocument} found */
   draw(found) {
-    const reservations = found.reservations?.reservations ?? [];
-    this.place.replaceChildren(
-      element(
-        'div',
-        { class: 'cards' },
-        ...factGroups(found).map(({ title, problem, facts }) =>
-          element(
-            'section',
-            { class: 'card' },
-            element('h3', {}, title),
-            problem ? element('p', { class: 'problem' }, problem) : null,
-            element('dl', {}, ...facts.flatMap(([name, value]) => [element('dt', {}, name), element('dd', {}, value)])),
-          ),
+    this.facts.replaceChildren(
+      ...factGroups(found).map(({ title, problem, facts }) =>
+        element(
+          'section',
+          { class: 'card' },
+          element('h3', {}, title),
+          problem ? element('p', { class: 'problem' }, problem) : null,
+          element('dl', {}, ...facts.flatMap(([name, value]) => [element('dt', {}, name), element('dd', {}, value)])),
         ),
       ),
+    );
+    this.charts.replaceChildren(
       ...(found.samples.length > 1 ? [ageChart(found)] : []),
-      ...(reservations.length ? [reservationTable(reservations)] : []),
+      ...(found.calls ? callCharts(found.calls, WIDTH, HEIGHT) : []).map(({ text, bars, median, slowest }) =>
+        chart(text, [{ points: median, colour: '--accent' }, { points: slowest, colour: '--warn', isDashed: true }], bars),
+      ),
+    );
+    this.drawReservations(found.reservations?.reservations ?? []);
+  }
+
+  /** Only where something changed, so that the focus and the place in the list stay.
+   * @param {Record<string, any>[]} reservations */
+  drawReservations(reservations) {
+    const drawn = JSON.stringify(reservations);
+    if (drawn === this.reservationsDrawn) return;
+    this.reservationsDrawn = drawn;
+    const rows = reservations.map((each) => row(reservationTexts(each)));
+    this.reservations.replaceChildren(
+      ...(rows.length ? [scrolled('Reservations', table(['Pod', 'Node', 'State', 'Holds', 'Why'], rows))] : []),
     );
   }
 }
@@ -70,36 +91,8 @@ export class Health {
 /** @param {HealthDocument} found */
 function ageChart(found) {
   const { points, most } = ageLine(found.samples, WIDTH, HEIGHT);
-  const canvas = element('canvas', { width: WIDTH, height: HEIGHT + 4, class: 'line', 'aria-hidden': 'true' });
-  const context = canvas.getContext('2d');
-  if (context) {
-    context.strokeStyle = getComputedStyle(document.documentElement).getPropertyValue('--accent');
-    context.lineWidth = 2;
-    context.beginPath();
-    for (const [x, y] of points) context.lineTo(x, y + 2);
-    context.stroke();
-  }
   const last = found.samples.at(-1)?.[1] ?? 0;
   const span = (found.samples.at(-1)?.[0] ?? 0) - found.samples[0][0];
   const text = `Age of the data over the last ${formatAge(span)}: now ${last.toFixed(1)} s, at most ${most.toFixed(1)} s`;
-  return element('figure', {}, element('figcaption', {}, text), canvas);
-}
-
-/** @param {Record<string, any>[]} reservations */
-function reservationTable(reservations) {
-  const heads = ['Pod', 'Node', 'State', 'Holds', 'Why'];
-  return element(
-    'div',
-    { class: 'scrolled', tabindex: 0, role: 'region', 'aria-label': 'Reservations' },
-    element(
-      'table',
-      { class: 'facts' },
-      element('thead', {}, element('tr', {}, ...heads.map((text) => element('th', { scope: 'col' }, text)))),
-      element(
-        'tbody',
-        {},
-        ...reservations.map((each) => element('tr', {}, ...reservationTexts(each).map((text) => element('td', {}, text)))),
-      ),
-    ),
-  );
+  return chart(text, [{ points, colour: '--accent' }]);
 }

@@ -9,7 +9,9 @@ import orjson
 import pytest
 
 from berth_cli.console.decisions.documents import decision_details, decision_events
-from berth_cli.console.decisions.source import DecisionSource, NotRead
+from berth_cli.console.decisions.source import DecisionSource
+from berth_cli.console.documents.not_read import NotRead
+from berth_cli.console.health.calls import Call
 from berth_cli.console.http.access import Refusal
 
 
@@ -27,6 +29,9 @@ class Scripted(DecisionSource):
 
     def details(self, number: int) -> Mapping[str, object] | None:
         return {"number": number} if number == 1 else None
+
+    def calls(self) -> Sequence[Call]:
+        return []
 
 
 def events(source: Scripted, count: int) -> list[tuple[str, object]]:

@@ -99,6 +99,13 @@ def test_binds_and_failed_calls_have_numbers_among_the_others() -> None:
     assert "binds are forbidden" in refusal["error"]
 
 
+def test_calls_are_those_of_all_verbs() -> None:
+    deciding = Deciding()
+    deciding.bind("p", created())
+    deciding.decide("p")
+    assert [(each.at, each.verb) for each in deciding.decisions.calls()] == [(1.0, "bind"), (2.0, "filter")]
+
+
 def test_decision_that_is_not_kept_has_no_details() -> None:
     deciding = Deciding(most=1)
     deciding.decide("p", "q")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from berth_cli.console.decisions.source import NotRead
+from berth_cli.console.documents.not_read import NotRead
 from berth_cli.console.running_server.decisions import LOOK_SECONDS, ServerDecisions
 from tests.fakes.doctor import answered
 from tests.unit.cli.console.running_server.cases import REFUSED, Routes
@@ -87,6 +87,14 @@ def test_details_have_the_nodes_that_the_record_names() -> None:
     assert [(each["count"], each["nodes"]) for each in found["rejected"]] == [(5, ["a", "b"])]
     assert found["scores"] == [{"node": "c", "score": 7, "byPlugin": {"NodePriorityLabel": 7}}]
     assert following.decisions.details(2) is None
+
+
+def test_calls_are_those_that_were_read() -> None:
+    following = Following(record("p", 1.0), record("q", 2.0, verb="bind"))
+    assert [(each.at, each.verb, each.milliseconds) for each in following.decisions.calls()] == [
+        (1.0, "filter", 1.5),
+        (2.0, "bind", 1.5),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,62 @@
+// The checks of berth doctor, run when they are asked for, and what they found.
+
+import { element, setText } from './dom.js';
+
+/**
+ * @typedef {import('../session.js').Session} Session
+ *
+ * @typedef {object} Findings what berth doctor -o json prints, and its last line
+ * @property {{check: string, result: string, told: string, remedy: string, links: string[]}[]} findings
+ * @property {string} line
+ */
+
+/** What needs somebody comes first. */
+const ORDER = ['failed', 'warning', 'ok', 'skipped'];
+
+export class Doctor {
+  /** @param {Document} page @param {Session} session */
+  constructor(page, session) {
+    this.session = session;
+    /** @param {string} id */
+    const place = (id) => {
+      const found = page.getElementById(id);
+      if (!found) throw new Error(`the page has no ${id}`);
+      return found;
+    };
+    this.line = place('doctor-line');
+    this.findings = place('doctor-findings');
+    this.button = /** @type {HTMLButtonElement} */ (place('doctor-run'));
+    this.button.addEventListener('click', () => this.run());
+  }
+
+  async run() {
+    this.button.disabled = true;
+    setText(this.line, 'Checking: calls for a pod that does not exist, and dry runs …');
+    try {
+      this.draw(await (await this.session.get('/api/doctor')).json());
+    } catch (error) {
+      setText(this.line, error instanceof Error ? error.message : String(error));
+    }
+    this.button.disabled = false;
+    // A disabled button loses the focus.
+    if (document.activeElement === document.body) this.button.focus();
+  }
+
+  /** @param {Findings} found */
+  draw({ findings, line }) {
+    setText(this.line, line);
+    const ordered = [...findings].sort((a, b) => ORDER.indexOf(a.result) - ORDER.indexOf(b.result));
+    this.findings.replaceChildren(
+      ...ordered.map(({ check, result, told, remedy, links }) =>
+        element(
+          'li',
+          { class: result === 'failed' || result === 'warning' ? 'problem' : '' },
+          element('strong', {}, `${result} `),
+          `${check}: ${told}`,
+          remedy ? element('p', {}, `→ ${remedy}`) : null,
+          links.length ? element('p', {}, links.join(', ')) : null,
+        ),
+      ),
+    );
+  }
+}

@@ -1,0 +1,136 @@
+"""Gangs of what the console has read, and one of them explained."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+import pytest
+
+from berth.configuration.store import Configured
+from berth.dynamodb_errors import TableUnavailable
+from berth.gangs.item import Domain, GangItem
+from berth.gangs.table import GangTable
+from berth.scheduling.gangs.gang import OpenGang
+from berth.scheduling.gangs.overview import GangStanding
+from berth.scheduling.objects import Pod
+from berth.scheduling.policy import Policy
+from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.console.cluster.source import NotObserved, Observed
+from berth_cli.console.documents.feed import Feed
+from berth_cli.console.documents.not_read import NotRead
+from berth_cli.console.http.access import Refusal
+from berth_cli.console.pending.gang_documents import GangDocuments
+from berth_cli.console.pending.gangs import ObservedGangs
+from berth_cli.embedded_store.gang_table import InMemoryGangTable
+from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
+from tests.builders.gang_items import claim, gang, intent
+from tests.builders.gangs import member as gang_member
+from tests.builders.planned import gang_configuration
+from tests.unit.cli.console.cases import DEFAULT, NOW, HandDrivenSource, node, snapshot
+
+GANGS = Configured.of(gang_configuration())
+NODES = [node("n1", allocatable={"cpu": "4", "pods": "110"})]
+
+
+def member(name: str, of: str = "train", cpu: str = "2", **fields: Any) -> Pod:
+    return gang_member(name, of, 2, requests={"cpu": cpu}, **fields)
+
+
+def observed(*pods: Pod, configured: Configured = GANGS) -> Observed:
+    return Observed(snapshot(NODES, pods), NOW, configured)
+
+
+def listed(found: Observed | None, table: GangTable | None = None) -> Any:
+    return ObservedGangs(lambda: found, None if table is None else lambda: table).gangs(NOW)
+
+
+def documents(found: Observed | NotObserved) -> GangDocuments:
+    feed = Feed(HandDrivenSource(found), lambda: NOW)
+    feed.observe(0)
+    return GangDocuments(feed, ObservedGangs(lambda: feed.observed), lambda: NOW)
+
+
+def explained(found: Observed, name: str) -> dict[str, Any]:
+    answer = documents(found).gang({"gang": name})
+    assert isinstance(answer, bytes)
+    content: dict[str, Any] = orjson.loads(answer)
+    return content
+
+
+def test_gangs_say_what_they_wait_for() -> None:
+    pods = [member("a-0", "a"), member("b-0", "b"), member("b-1", "b"), member("c-0", "c", cpu="3")]
+    found = listed(observed(*pods, member("c-1", "c", cpu="3")))
+    assert [(each["gang"], each["state"]) for each in found["gangs"]] == [
+        ("ml/a", "waits-for-members"),
+        ("ml/b", "has-places"),
+        ("ml/c", "does-not-fit"),
+    ]
+    assert found["gangs"][0]["waitsFor"] == "1 of 2 members exist"
+    assert found["compared"] is True
+
+
+def test_gang_that_is_being_bound_is_the_one_of_the_table() -> None:
+    table = InMemoryGangTable(InMemoryLedgerTable())
+    table.put_domain(Domain(claim(until=NOW + 9), 1), Domain())
+    table.put(gang([intent(until=NOW + 9)], at=NOW - 2), None)
+    found = listed(observed(), table)
+    assert (found["open"], [each["state"] for each in found["gangs"]]) == ("ml/train", ["open"])
+
+
+def test_without_gangs_in_the_configuration_there_are_none() -> None:
+    found = listed(observed(member("a-0"), configured=DEFAULT))
+    assert (found["gangs"], found["compared"]) == ([], False)
+
+
+def test_table_that_cannot_be_read_is_a_reason() -> None:
+    class Away(InMemoryGangTable):
+        def gangs(self) -> Sequence[GangItem]:
+            raise TableUnavailable("the table is throttled")
+
+    assert listed(observed(), Away(InMemoryLedgerTable())) == NotRead("the table is throttled")
+    assert isinstance(listed(None), NotRead)
+
+
+def test_gangs_are_planned_once_for_each_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    planned: list[Snapshot] = []
+    plan = Policy.gangs_in
+
+    def counted(policy: Policy, seen: Snapshot, open_gangs: Sequence[OpenGang]) -> list[GangStanding]:
+        planned.append(seen)
+        return plan(policy, seen, open_gangs)
+
+    monkeypatch.setattr(Policy, "gangs_in", counted)
+    states = [observed(member("a-0"))] * 2 + [observed(member("a-0"), member("a-1"))]
+    remaining = iter(states)
+    gangs = ObservedGangs(lambda: next(remaining))
+    for _ in states:
+        gangs.gangs(NOW)
+    assert len(planned) == 2
+
+
+def test_explanation_has_members_and_what_keeps_the_next_one_out() -> None:
+    found = explained(observed(member("a-0", cpu="3"), member("a-1", cpu="3")), "ml/train")
+    assert found["headline"].startswith("gang ml/train: pending: 2 members wait for a node, 2 are needed")
+    assert [(each["pod"], each["state"]) for each in found["members"]] == [
+        ("ml/a-0", "planned"),
+        ("ml/a-1", "waiting"),
+    ]
+    assert [(each["reason"], each["nodes"]) for each in found["reasons"]] == [("Insufficient cpu", ["n1"])]
+
+
+@pytest.mark.parametrize(
+    ("found", "name", "status"),
+    [
+        pytest.param(NotObserved("not yet"), "ml/train", 503, id="nothing was read"),
+        pytest.param(observed(), "train", 400, id="no namespace"),
+        pytest.param(observed(), "ml/train", 404, id="no such gang"),
+        pytest.param(observed(member("a-0", spec={"nodeName": "n1"})), "ml/train", 404, id="all members have nodes"),
+        pytest.param(observed(member("a-0"), configured=DEFAULT), "ml/train", 503, id="gangs are off"),
+    ],
+)
+def test_gang_that_cannot_be_explained_is_refused(found: Observed | NotObserved, name: str, status: int) -> None:
+    answer = documents(found).gang({"gang": name})
+    assert isinstance(answer, Refusal)
+    assert answer.status == status
