@@ -29,6 +29,7 @@ Examples:
   berth console --cluster dump.json
   berth console --kubeconfig ~/.kube/config --config berth.yaml
   berth console --kubeconfig ~/.kube/config --config berth.yaml --compare proposed.yaml
+  berth console --kubeconfig ~/.kube/config --config berth.yaml --compare proposed.yaml --recording monday.rec
   berth console --stack berth-production --region eu-west-1
   berth console --url http://127.0.0.1:8080/scheduler --kubeconfig ~/.kube/config
   berth serve --kubeconfig ~/.kube/config --console
@@ -83,6 +84,7 @@ class _Sources:
 @click.option("--profile", help="Name of a built-in profile; default: full, kube-scheduler's own plugins.")
 @click.option("--config", type=click.Path(path_type=Path), help="BerthConfiguration document (YAML).")
 @click.option("--compare", type=_FILE, help="A second BerthConfiguration document: what it would place elsewhere now.")
+@click.option("--recording", type=_FILE, help="A recording of berth serve: where its pods go by the configurations.")
 @plugins_option
 @click.option("--port", default=CONSOLE_PORT, show_default=True, help="Port on 127.0.0.1; 0 selects a free port.")
 def console(
@@ -97,6 +99,7 @@ def console(
     profile: str | None,
     config: Path | None,
     compare: Path | None,
+    recording: Path | None,
     port: int,
 ) -> None:
     """Show nodes and pods of a cluster on a page of this machine.
@@ -113,7 +116,7 @@ def console(
     """
     sources = _Sources(cluster, kubeconfig, stack, region, url, TLSFiles(certificate, key, ca), profile, config)
     sources.check()
-    shown = replace(_shown(sources), second=_second(compare))
+    shown = replace(_shown(sources), second=_second(compare), recording=recording)
     # Imported here: a usage error must not wait for the server's modules.
     from berth_cli.console.running import open_console, show_address
     from berth_cli.http_server.server import ListenError

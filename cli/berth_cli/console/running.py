@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 import click
 import uvicorn
@@ -26,6 +27,8 @@ from berth_cli.console.pending.documents import EXPLAIN, PENDING, PendingDocumen
 from berth_cli.console.pending.gang_documents import GANG, GangDocuments
 from berth_cli.console.pending.gangs import GangSource, ObservedGangs
 from berth_cli.console.policy.documents import DIFF, PolicyDocuments, SecondPolicy
+from berth_cli.console.policy.replay import ReplayDocuments
+from berth_cli.console.policy.shadow import Shadow, ShadowDocuments
 from berth_cli.http_server import server
 
 HOST = "127.0.0.1"
@@ -40,7 +43,8 @@ NO_CLUSTER = Refusal(
 class Shown:
     """What a console shows. health: None for a cluster alone. decisions: None where no verb is known. second: None
     without a policy beside the one in force. gangs: None for those of the source, with the table of gangs that are
-    being bound, where there is one. doctor: None where there is no installation."""
+    being bound, where there is one. doctor: None where there is no installation. shadow: None where no policy judges
+    live decisions. recording: None without one."""
 
     source: ClusterSource
     health: HealthSource | None = None
@@ -49,6 +53,8 @@ class Shown:
     gangs: GangSource | None = None
     gang_table: Callable[[], GangTable] | None = None
     doctor: Checks | None = None
+    shadow: Shadow | None = None
+    recording: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +87,9 @@ def open_console(shown: Shown, port: int, show: Callable[[str], None]) -> Consol
         **PendingDocuments(feed, time.monotonic, time.time).by_path,
         **GangDocuments(feed, gangs, time.time).by_path,
         **HealthDocuments(feed, shown.health, time.time, time.monotonic, calls, gangs).by_path,
-        **PolicyDocuments(feed, shown.second, time.monotonic).by_path,
+        **PolicyDocuments(feed, shown.second, time.monotonic, str(shown.recording or "")).by_path,
+        **ReplayDocuments(feed, shown.recording, shown.second, time.monotonic).by_path,
+        **ShadowDocuments(shown.shadow).by_path,
         DOCTOR: no_doctor,
         **({} if shown.doctor is None else DoctorDocuments(shown.doctor, time.monotonic).by_path),
     }

@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from threading import Event
 
@@ -34,6 +35,7 @@ from berth_cli.console.running_server.decisions import ServerDecisions
 from berth_cli.console.running_server.gangs import ServerGangs
 from berth_cli.console.running_server.health import ServerHealth
 from berth_cli.console.running_server.server import RunningServer, Unanswered
+from berth_cli.console.running_server.shadow import server_shadow
 from berth_cli.console.running_server.source import ServerSource, read_configuration
 from berth_cli.deployed_stack import (
     CACHE_TABLE_NAME,
@@ -130,6 +132,7 @@ def with_server(cluster: Shown, server: RunningServer, doctor: Checks) -> Shown:
         decisions=ServerDecisions(server, time.monotonic),
         gangs=ServerGangs(server, time.monotonic),
         doctor=doctor,
+        shadow=partial(server_shadow, server),
     )
 
 

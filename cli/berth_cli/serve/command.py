@@ -94,6 +94,14 @@ class StoreOptions:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Shadow:
+    """A second policy that judges live decisions."""
+
+    path: Path
+    configuration: BerthConfiguration
+
+
 @click.command(epilog=EPILOG)
 @click.option(
     "--cluster", type=click.Path(path_type=Path), help="Cluster dump: the output of kubectl get nodes,pods -A -o yaml."
@@ -237,7 +245,7 @@ def serve(
             decisions_file=decisions_file,
             record=record,
             pseudonyms=pseudonym,
-            shadow=None if shadow is None else load_configuration(shadow, None),
+            shadow=None if shadow is None else Shadow(shadow, load_configuration(shadow, None)),
             http_timeout=http_timeout,
             console_port=console_port if console else None,
             verbose=verbose,
@@ -257,7 +265,7 @@ def _serve(
     decisions_file: Path | None,
     record: Path | None,
     pseudonyms: PseudonymOptions,
-    shadow: BerthConfiguration | None,
+    shadow: Shadow | None,
     http_timeout: float,
     console_port: int | None,
     verbose: bool,
@@ -302,7 +310,7 @@ def _serve(
             store=store,
             decisions_file=file,
             recording=None if record is None else new_recording(record, "--record", pseudonyms, configuration),
-            shadow=None if shadow is None else shadow.policy(),
+            shadow=None if shadow is None else shadow.configuration.policy(),
             http_timeout=http_timeout,
         )
     except BotoCoreError as error:
@@ -325,7 +333,7 @@ def _serve(
             until_the_end,
             watcher_thread(stack.run_watcher),
             _followed(config, configuration, stack, store),
-            _console(stack, address, console_port, source if live else None),
+            _console(stack, address, console_port, source if live else None, shadow),
         ):
             uvicorn_server.run(sockets=[listener])
     finally:
@@ -345,20 +353,6 @@ def _http_timeout(text: str) -> float:
     return seconds
 
 
-def _recording_to(path: Path) -> RecordingWriter:
-    from berth import __version__
-    from berth_cli.recording.format import Header, RecordingWriter
-
-    try:
-        # A recording cannot be continued: it begins with the state of the cluster.
-        path.open("xb").close()
-        return RecordingWriter(path, Header(time.time(), __version__))
-    except FileExistsError as error:
-        raise click.ClickException(f"--record {path}: the file exists; name a new one") from error
-    except OSError as error:
-        raise click.ClickException(f"--record {path}: {error.strerror}") from error
-
-
 @contextmanager
 def _recorder_of(path: Path) -> Iterator[DecisionRecorder]:
     from berth_cli.serve.decisions_file import decisions_file
@@ -371,14 +365,16 @@ def _recorder_of(path: Path) -> Iterator[DecisionRecorder]:
 
 
 def _console(
-    stack: LocalStack, address: str, port: int | None, kubeconfig: Path | None
+    stack: LocalStack, address: str, port: int | None, kubeconfig: Path | None, shadow: Shadow | None
 ) -> AbstractContextManager[None]:
     """port: None without the page."""
     if port is None:
         return nullcontext()
+    from berth_cli.console.policy.documents import SecondPolicy
     from berth_cli.serve.console import console_of
 
-    return console_of(stack, address, port, kubeconfig)
+    second = None if shadow is None else SecondPolicy(str(shadow.path), shadow.configuration)
+    return console_of(stack, address, port, kubeconfig, second)
 
 
 @contextmanager

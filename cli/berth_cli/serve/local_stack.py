@@ -71,7 +71,7 @@ class LocalStack:
     """`gateway` serves the routes; `watcher` is the handler of the watcher function.
 
     cache: what the verbs decide on. decisions: the last ones. ledger_identity: of an embedded ledger that counts; empty
-    otherwise. recording: of all decisions.
+    otherwise. recording: of all decisions. shadow: the second policy that judges live decisions; None without one.
     """
 
     gateway: Gateway
@@ -80,6 +80,7 @@ class LocalStack:
     decisions: RecentDecisions
     ledger_identity: str = ""
     recording: DecisionRecording | None = None
+    shadow: ShadowPolicy | None = None
 
     def run_watcher_once(self) -> dict[str, str | int]:
         """Run the watcher once: list the cluster, publish a snapshot, end. Returns its run result."""
@@ -184,6 +185,7 @@ def start(
         recent,
         store.identity if isinstance(store, EmbeddedStore) and configuration.policy().counting.counts else "",
         recorder,
+        shadowing,
     )
 
 

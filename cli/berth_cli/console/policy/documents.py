@@ -44,9 +44,12 @@ class SecondPolicy:
 class PolicyDocuments:
     """One comparison at a time: it takes some seconds of a processor."""
 
-    def __init__(self, feed: Feed, second: SecondPolicy | None, monotonic: Callable[[], float]) -> None:
-        """`second`: None where none was given. `monotonic`: seconds."""
-        self._feed, self._second, self._monotonic = feed, second, monotonic
+    def __init__(
+        self, feed: Feed, second: SecondPolicy | None, monotonic: Callable[[], float], recording: str = ""
+    ) -> None:
+        """`second`: None where none was given. `monotonic`: seconds. `recording`: the name of its file; empty for
+        none."""
+        self._feed, self._second, self._monotonic, self._recording = feed, second, monotonic, recording
         self._lock = Lock()
 
     @property
@@ -65,11 +68,12 @@ class PolicyDocuments:
                 "inForce": _yaml(observed.configured.document),
                 "fallback": observed.configured.fallback,
                 "second": None if second is None else {"name": second.name, "text": _yaml(second.configuration)},
+                "recording": self._recording,
             }
         )
 
     def diff(self, _: Query) -> bytes | Refusal:
-        """What `berth policy diff --pods pending -o json` prints, its headline, and why each pod goes elsewhere."""
+        """What `berth policy diff --pods pending -o json` prints, and how many pods are left out."""
         observed = self._feed.observed
         if observed is None:
             return Refusal(503, Outcome.NOT_READY, self._feed.condition.problem)
@@ -80,8 +84,8 @@ class PolicyDocuments:
                 found, left = self._compared(observed, self._second)
             except PluginFailed as error:
                 return Refusal(503, Outcome.NOT_READY, str(error))
-        messages = [message_of(each) for each in found.changed]
-        return orjson.dumps({**document(found, ()), "headline": headline(found), "left": left, "messages": messages})
+        notes = [f"{left} more were not placed"] if left else []
+        return orjson.dumps({**diff_document(found), "notes": notes})
 
     def _compared(self, observed: Observed, second: SecondPolicy) -> tuple[PolicyDiff, int]:
         """left: how many pending pods were not placed."""
@@ -99,6 +103,13 @@ class PolicyDocuments:
             if self._monotonic() >= end:
                 return
             yield pod
+
+
+def diff_document(found: PolicyDiff) -> dict[str, object]:
+    """A comparison as the page gets it: what `berth policy diff -o json` prints, its headline, and why each pod goes
+    elsewhere."""
+    messages = [message_of(each) for each in found.changed]
+    return {**document(found, ()), "headline": headline(found), "messages": messages}
 
 
 def _yaml(configuration: BerthConfiguration) -> str:

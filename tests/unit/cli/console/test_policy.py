@@ -68,7 +68,7 @@ def test_same_policy_changes_nothing() -> None:
 
 def test_pods_are_placed_while_there_is_time() -> None:
     found = content(documents(pods=9, seconds=PLACE_SECONDS / 3).diff({}))
-    assert (found["judged"], found["left"]) == (2, 7)
+    assert (found["judged"], found["notes"]) == (2, ["7 more were not placed"])
 
 
 def test_without_a_second_policy_says_how_to_give_one() -> None:

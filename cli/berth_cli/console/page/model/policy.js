@@ -7,6 +7,7 @@
  * @property {string} inForce
  * @property {string} fallback
  * @property {{name: string, text: string} | null} second
+ * @property {string} recording name of its file; empty without one
  *
  * @typedef {object} Place
  * @property {string} state
@@ -15,20 +16,46 @@
  * @typedef {object} PolicyDiff
  * @property {string} headline
  * @property {number} judged
- * @property {number} left
+ * @property {string[]} notes what is left out
  * @property {{namespace: string, name: string, effect: string, before: Place, after: Place}[]} pods
  * @property {string[]} messages why each of them goes elsewhere
+ *
+ * @typedef {object} ShadowDocument what GET /shadow of berth serve answers
+ * @property {Record<string, number>} decisions by result
+ * @property {{time: number, namespace: string, name: string, result: string, before: string | null,
+ *   after: string | null, rules: {plugin: string, reason: string, nodes: number}[]}[]} disagreements the oldest first
  */
+
+export const SHADOW_HEADS = ['Time', 'Pod', 'Result', 'In force', 'Second', 'Why'];
+
+/** @param {ShadowDocument} found */
+export function shadowSummary({ decisions }) {
+  const parts = Object.entries(decisions).map(([result, count]) => `${count} ${result}`);
+  return parts.length ? `Live decisions judged by both: ${parts.join(', ')}` : 'No live decision was judged by both yet';
+}
+
+const TIME = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+
+/** The newest first. @param {ShadowDocument} found @returns {string[][]} */
+export function shadowRows({ disagreements }) {
+  return disagreements.toReversed().map(({ time, namespace, name, result, before, after, rules }) => [
+    TIME.format(new Date(time * 1000)),
+    `${namespace}/${name}`,
+    result,
+    before ?? 'none',
+    after ?? 'none',
+    rules.map(({ plugin, reason, nodes }) => `${nodes} × ${plugin}: ${reason}`).join('; '),
+  ]);
+}
 
 /** @param {Place} place */
 function placeText(place) {
   return place.node ?? place.state;
 }
 
-/** @param {PolicyDiff} diff */
-export function summaryOf(diff) {
-  const left = diff.left ? `; ${diff.left} more were not placed` : '';
-  return `${diff.judged} pending pods placed by both: ${diff.headline}${left}`;
+/** @param {PolicyDiff} diff @param {string} what was done with them */
+export function summaryOf(diff, what) {
+  return [`${diff.judged} ${what}: ${diff.headline}`, ...diff.notes].join('; ');
 }
 
 /** @param {PolicyDiff} diff @returns {Table} */
