@@ -2,8 +2,8 @@
 
 Run by ministack's own interpreter (`.tools/ministack/bin/python`). On AWS the key contains the partition keys of a
 request. ministack omits it, so a statement with a Null condition would never allow anything. This module sets it as AWS
-documents it, for requests that name one item or one partition. Other requests have no key and are denied: Scan, as on
-AWS; batches and transactions, here only. Berth makes no such request.
+documents it. A batch and a transaction have the keys of all their items; how AWS fills it in for a transaction is not
+documented. Other requests have no key and are denied, such as Scan.
 
 It also gives the SAM transform the stack's parameters, as CloudFormation does; ministack gives it none, so that no hash
 of a logical id would depend on them.
@@ -28,8 +28,25 @@ PARTITION_KEY = "pk"  # the partition key of both tables
 _simulated_keys: ContextVar[list[str] | None] = ContextVar("told_to_the_simulator", default=None)
 
 
+def parts_of(request: dict[str, Any]) -> list[dict[str, Any]]:
+    """What a batch or a transaction does, one request for each item; another request is its own only part."""
+    if "TransactItems" in request:
+        return [part for item in request["TransactItems"] for part in item.values()]
+    if "RequestItems" in request:
+        batches = request["RequestItems"].items()
+        return [{"TableName": name, "Key": key} for name, batch in batches for key in _keys_of(batch)]
+    return [request]
+
+
+def _keys_of(batch: Any) -> list[dict[str, Any]]:
+    """Of a table in BatchGetItem or BatchWriteItem."""
+    if isinstance(batch, dict):
+        return list(batch["Keys"])
+    return [each.get("DeleteRequest", {}).get("Key") or each["PutRequest"]["Item"] for each in batch]
+
+
 def leading_keys(request: dict[str, Any], partition_key: str) -> list[str] | None:
-    """The partition keys of a DynamoDB request, None if it has none."""
+    """The partition keys of a DynamoDB request for one item or one partition, None if it has none."""
     for part in ("Key", "Item"):
         if partition_key in request.get(part, {}):
             return [str(value) for value in request[part][partition_key].values()]
@@ -42,14 +59,18 @@ def leading_keys(request: dict[str, Any], partition_key: str) -> list[str] | Non
 
 def _context_with_leading_keys(body: bytes) -> dict[str, Any]:
     context: dict[str, Any] = _service_context(body)
+    keys: list[str] = []
     try:
-        request = json.loads(body)
-        table = dynamodb._tables.get(request["TableName"].rpartition("/")[2])
-        # A missing table gets the template's partition key, so that the response is ResourceNotFoundException.
-        found = leading_keys(request, PARTITION_KEY if table is None else table["pk_name"])
+        for part in parts_of(json.loads(body)):
+            table = dynamodb._tables.get(part["TableName"].rpartition("/")[2])
+            # A missing table gets the template's partition key, so that the response is ResourceNotFoundException.
+            found = leading_keys(part, PARTITION_KEY if table is None else table["pk_name"])
+            if found is None:
+                return context
+            keys += found
     except (ValueError, KeyError, AttributeError, TypeError):
         return context
-    return context if found is None else context | {LEADING_KEYS: found}
+    return context | {LEADING_KEYS: keys} if keys else context
 
 
 def _simulate_with_leading_keys(request: Any) -> Any:

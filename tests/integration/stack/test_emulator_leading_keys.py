@@ -17,7 +17,16 @@ CONDITION = {
     "ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["open", "node#*"]},
     "Null": {"dynamodb:LeadingKeys": "false"},
 }
-EVERYTHING = ("GetItem", "Query", "Scan", "PutItem", "UpdateItem", "DeleteItem", "BatchGetItem")
+EVERYTHING = (
+    "GetItem",
+    "Query",
+    "Scan",
+    "PutItem",
+    "UpdateItem",
+    "DeleteItem",
+    "BatchGetItem",
+    "ConditionCheckItem",
+)
 
 pytestmark = pytest.mark.external
 
@@ -89,7 +98,25 @@ def _calls(partition: str) -> Sequence[Any]:
     )
 
 
-@pytest.mark.parametrize("call", [*_calls("open"), *_calls("node#a")])
+def _batch(*partitions: str) -> Any:
+    keys = [_key(partition) for partition in partitions]
+    return pytest.param(
+        lambda c: c.batch_get_item(RequestItems={TABLE: {"Keys": keys}}), id=f"BatchGetItem {', '.join(partitions)}"
+    )
+
+
+def _transaction(checked: str, updated: str) -> Any:
+    check = {"TableName": TABLE, "Key": _key(checked), "ConditionExpression": "attribute_not_exists(absent)"}
+    update = {"TableName": TABLE, "Key": _key(updated), "UpdateExpression": "REMOVE absent"}
+    return pytest.param(
+        lambda c: c.transact_write_items(TransactItems=[{"ConditionCheck": check}, {"Update": update}]),
+        id=f"TransactWriteItems {checked}, {updated}",
+    )
+
+
+@pytest.mark.parametrize(
+    "call", [*_calls("open"), *_calls("node#a"), _batch("open", "node#a"), _transaction("open", "node#a")]
+)
 def test_allows_request_for_a_granted_key(client: Any, call: Call) -> None:
     call(client)
 
@@ -99,9 +126,13 @@ def test_allows_request_for_a_granted_key(client: Any, call: Call) -> None:
     [
         *_calls("ledger"),
         pytest.param(lambda c: c.scan(TableName=TABLE), id="Scan without a key (Null condition)"),
+        _batch("ledger"),
+        _batch("node#a", "ledger"),
+        _transaction("ledger", "node#a"),
+        _transaction("node#a", "ledger"),
         pytest.param(
-            lambda c: c.batch_get_item(RequestItems={TABLE: {"Keys": [_key("ledger")]}}),
-            id="BatchGetItem of another key",
+            lambda c: c.transact_get_items(TransactItems=[{"Get": {"TableName": TABLE, "Key": _key("ledger")}}]),
+            id="TransactGetItems of another key",
         ),
     ],
 )
