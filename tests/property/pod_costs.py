@@ -2,8 +2,9 @@
 
 Counts the calls of functions, of filter and of prioritize under `full`, and fails where they exceed a bound that is
 linear in nodes and bytes. Then pods of a known shape, with large fields that scheduling does not read and that differ
-from call to call: fails where a call makes objects of them, by the bytes that Python allocates. Prints the slowest
-calls, cold and warm, beside a plain pod's; times decide nothing.
+from call to call: fails where a call makes objects of them, by the bytes that Python allocates. Fails, too, where a
+cold call takes more than 1 s, or a warm one more than 10 times that of a plain pod, in each of three measurements.
+Prints the slowest calls, cold and warm, beside a plain pod's.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ import os
 import sys
 import time
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from types import FrameType
 
 import orjson
@@ -29,6 +31,11 @@ from tests.builders.whole_pods import MOST_BYTES, whole_pods
 MOST_CALLS_PER_NODE = 300
 MOST_CALLS_PER_BYTE = 3
 """Calls of functions, those in C included. What takes an item from a list at least takes some bytes of it."""
+
+MOST_MILLISECONDS_COLD = 1_000.0
+MOST_PLAIN_PODS_WARM = 10.0
+MEASUREMENTS = 3
+"""Other programs on the machine make a call slower, and never faster: what is too slow is measured again."""
 
 MOST_ALLOCATED_PER_BYTE = 4
 MOST_ALLOCATED_PER_NODE = 1_000
@@ -51,6 +58,34 @@ class Cost:
     def bound(nodes: int, size: int) -> int:
         """The most calls."""
         return MOST_CALLS_PER_NODE * nodes + MOST_CALLS_PER_BYTE * size
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Milliseconds of processor time of a call with a new shape (cold) and with a known one (warm); None: not measured.
+
+    plain: of a warm call for a plain pod at about the same time.
+    """
+
+    cold: float | None
+    warm: float
+    plain: float
+
+    @property
+    def too_slow(self) -> bool:
+        """Whether the targets are missed."""
+        is_slow_cold = self.cold is not None and self.cold > MOST_MILLISECONDS_COLD
+        return is_slow_cold or self.warm > MOST_PLAIN_PODS_WARM * self.plain
+
+
+def first_within_targets(measure: Callable[[], Times]) -> Times:
+    """Measure until the targets are met, at most MEASUREMENTS times."""
+    found = measure()
+    for _ in range(MEASUREMENTS - 1):
+        if not found.too_slow:
+            break
+        found = measure()
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +120,12 @@ def _calls(environment: Environment) -> int:
     return number
 
 
+def worse(one: Times, other: Times) -> Times:
+    """The slower cold call, and the warm call that is slower beside a plain pod's."""
+    warm = max(one, other, key=lambda each: each.warm / each.plain)
+    return Times(max(one.cold or 0.0, other.cold or 0.0), warm.warm, warm.plain)
+
+
 class Verbs:
     """filter and prioritize on a cluster of that many nodes."""
 
@@ -97,6 +138,11 @@ class Verbs:
         for verb in ASKED:
             environment = Environment(verb, "full", pod, self._nodes)
             yield Cost(verb, size, _calls(environment), _calls(environment))
+
+    def unread_times(self, kind: str, verb: Verb) -> Times:
+        """Of such a pod, beside a plain one."""
+        plain = self._milliseconds(verb, plain_pod())[1]
+        return Times(None, self.unread(kind, verb).milliseconds, plain)
 
     def unread(self, kind: str, verb: Verb, size: int = MOST_BYTES) -> UnreadCost:
         """What a pod costs that differs from the one before in these unread fields only."""
@@ -120,7 +166,13 @@ class Verbs:
             tracemalloc.stop()
         return UnreadCost(kind, verb, len(orjson.dumps(pods[-1])), allocated, min(times))
 
-    def milliseconds(self, verb: Verb, pod: Manifest) -> tuple[float, float]:
+    def times(self, verb: Verb, pod: Manifest) -> Times:
+        """Of this pod, beside a plain one."""
+        plain = self._milliseconds(verb, plain_pod())[1]
+        cold, warm = self._milliseconds(verb, pod)
+        return Times(cold, warm, plain)
+
+    def _milliseconds(self, verb: Verb, pod: Manifest) -> tuple[float, float]:
         """Of processor time, cold and warm."""
         environment = Environment(verb, "full", pod, self._nodes)
         gc.collect()
@@ -142,8 +194,9 @@ def main() -> int:
     # The log line of a call is not shown.
     figures_to, sys.stdout = sys.stdout, open(os.devnull, "w")  # noqa: SIM115
     verbs = Verbs(chosen.nodes)
-    plain = {verb: verbs.milliseconds(verb, plain_pod()) for verb in ASKED}
-    worst = dict.fromkeys(ASKED, (0.0, 0.0))
+    # The first calls of a process are slower.
+    verbs.times("filter", plain_pod())
+    worst = dict.fromkeys(ASKED, Times(0.0, 0.0, 1.0))
     most = 0.0
 
     @seed(chosen.seed)
@@ -161,30 +214,34 @@ def main() -> int:
             share = cost.calls_cold / Cost.bound(chosen.nodes, cost.size)
             most = max(most, share)
             assert share <= 1, cost
-            cold, warm = verbs.milliseconds(cost.verb, pod)
-            worst[cost.verb] = max(worst[cost.verb][0], cold), max(worst[cost.verb][1], warm)
+            times = first_within_targets(partial(verbs.times, cost.verb, pod))
+            assert not times.too_slow, (cost, times)
+            worst[cost.verb] = worse(worst[cost.verb], times)
 
     broken = None
-    unread: list[UnreadCost] = []
+    unread: list[tuple[UnreadCost, Times]] = []
     try:
         fuzz()
         for kind in UNREAD_FIELDS:
             for verb in ASKED:
-                unread.append(verbs.unread(kind, verb))
-                assert unread[-1].allocated <= UnreadCost.bound(chosen.nodes, unread[-1].size), unread[-1]
+                cost = verbs.unread(kind, verb)
+                assert cost.allocated <= UnreadCost.bound(chosen.nodes, cost.size), cost
+                times = first_within_targets(partial(verbs.unread_times, kind, verb))
+                assert not times.too_slow, (cost, times)
+                unread.append((cost, times))
     except AssertionError as error:
         broken = error
     sys.stdout = figures_to
-    for verb in ASKED:
+    for verb, times in worst.items():
         print(
-            f"{verb}: slowest {worst[verb][0]:.0f} ms cold, {worst[verb][1]:.1f} ms warm; "
-            f"a plain pod {plain[verb][0]:.0f} and {plain[verb][1]:.1f} ms"
+            f"{verb}: slowest {times.cold or 0:.0f} ms cold, {times.warm:.1f} ms warm, {times.warm / times.plain:.1f} "
+            f"times a plain pod's; at most {MOST_MILLISECONDS_COLD:.0f} ms and {MOST_PLAIN_PODS_WARM:.0f} times"
         )
-    for cost in unread:
-        ratio = cost.milliseconds / plain[cost.verb][1]
+    for cost, times in unread:
         print(
-            f"{cost.verb}, {cost.kind} that differ at each call: {cost.milliseconds:.1f} ms warm, "
-            f"{ratio:.1f} times a plain pod's; {cost.allocated / cost.size:.1f} bytes for each of {cost.size} allocated"
+            f"{cost.verb}, {cost.kind} that differ at each call: {times.warm:.1f} ms warm, "
+            f"{times.warm / times.plain:.1f} times a plain pod's; {cost.allocated / cost.size:.1f} bytes for each of "
+            f"{cost.size} allocated"
         )
     print(f"{chosen.pods} pods on {chosen.nodes} nodes, at most {most:.0%} of the calls allowed; seed {chosen.seed}")
     if broken is not None:
