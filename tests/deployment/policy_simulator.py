@@ -29,19 +29,21 @@ own error names the deployment group."""
 @dataclass(frozen=True)
 class Request:
     """One action of a role on a resource. leading_key, namespace: of DynamoDB and CloudWatch; None where a request has
-    none."""
+    none. Several keys: of a batch or a transaction."""
 
     role: str
     action: str
     resource: str
-    leading_key: str | None = None
+    leading_key: str | tuple[str, ...] | None = None
     namespace: str | None = None
 
     @property
     def context(self) -> Mapping[str, list[str]]:
         """The condition keys that AWS fills in."""
         keys = {"dynamodb:LeadingKeys": self.leading_key, "cloudwatch:namespace": self.namespace}
-        return {key: [value] for key, value in keys.items() if value is not None}
+        return {
+            key: [value] if isinstance(value, str) else list(value) for key, value in keys.items() if value is not None
+        }
 
 
 def simulate(requests: Sequence[Request], policies: Mapping[str, Sequence[Any]]) -> list[str]:

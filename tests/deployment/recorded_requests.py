@@ -45,11 +45,11 @@ class RecordedRequests:
         params: Mapping[str, Any] = event["params"]
         model: OperationModel = event["model"]
         role, service = FUNCTION.get(), model.service_model.service_name
-        resource = self._resource(service, params)
-        if role and resource is not None:
-            key = leading_key(model.name, params) if service == "dynamodb" else None
-            namespace = params["Namespace"] if service == "cloudwatch" else None
-            self._found.add(Request(role, _action(service, model.name), resource, key, namespace))
+        namespace = params["Namespace"] if service == "cloudwatch" else None
+        for operation, part, key in parts_of(service, model.name, params):
+            resource = self._resource(service, part)
+            if role and resource is not None:
+                self._found.add(Request(role, _action(service, operation), resource, key, namespace))
 
     def _resource(self, service: str, params: Mapping[str, Any]) -> str | None:
         """The ARN; * for a metric, and for a call that this table does not know, which no role may make."""
@@ -69,6 +69,31 @@ class RecordedRequests:
         return "*"
 
 
+TRANSACTED = {"ConditionCheck": "ConditionCheckItem", "Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem"}
+"""IAM knows no transactions: each item needs the right to its own action."""
+
+Part = tuple[str, Mapping[str, Any], str | tuple[str, ...] | None]
+"""An operation, its parameters, and its partition keys."""
+
+
+def parts_of(service: str, operation: str, parameters: Mapping[str, Any]) -> Iterator[Part]:
+    """What IAM judges of a request: of a transaction each item, with its own key and with those of all items, because
+    AWS does not document which it is."""
+    match parameters:
+        case {"TransactItems": items}:
+            parts = [(TRANSACTED[kind], part) for item in items for kind, part in item.items()]
+            keys = [leading_key(action, part) or "" for action, part in parts]
+            for (action, part), key in zip(parts, keys, strict=True):
+                yield action, part, key
+                yield action, part, tuple(sorted(set(keys)))
+        case {"RequestItems": batches}:
+            for name, batch in batches.items():
+                keys = sorted({key["pk"]["S"] for key in batch["Keys"]})
+                yield operation, {"TableName": name}, tuple(keys)
+        case _:
+            yield operation, parameters, leading_key(operation, parameters) if service == "dynamodb" else None
+
+
 def leading_key(operation: str, parameters: Mapping[str, Any]) -> str | None:
     """The partition key of the request, as DynamoDB tells IAM."""
     match operation:
@@ -78,7 +103,7 @@ def leading_key(operation: str, parameters: Mapping[str, Any]) -> str | None:
             return key
         case "PutItem":
             return str(parameters["Item"]["pk"]["S"])
-        case "GetItem" | "UpdateItem" | "DeleteItem":
+        case "GetItem" | "UpdateItem" | "DeleteItem" | "ConditionCheckItem":
             return str(parameters["Key"]["pk"]["S"])
     return None
 

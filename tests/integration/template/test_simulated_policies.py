@@ -50,7 +50,7 @@ VERBS = {
     "prioritize": "PrioritizeFunction",
     "preempt": "PreemptFunction",
 }
-KEYED = ("GetItem", "PutItem", "UpdateItem", "DeleteItem", "Query")
+KEYED = ("GetItem", "PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem", "Query")
 
 
 @pytest.fixture

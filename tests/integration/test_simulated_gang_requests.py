@@ -1,0 +1,191 @@
+"""Gangs, announcements and records of decisions, judged as test_simulated_policies.py judges a counted pod.
+
+The requests are those of the protocols' own classes, on moto. IAM judges each action of a transaction. How AWS fills in
+`dynamodb:LeadingKeys` there is not documented, so both ways have to be allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+import pytest
+
+from berth.announcements.dynamodb_log import PARTITION as ANNOUNCED
+from berth.gangs.commit import CommitOutcome, GangCommit
+from berth.gangs.dynamodb_item import PARTITION as GANG
+from berth.gangs.item import GangItem, GangState
+from berth.gangs.table import GangTable, Transaction
+from berth.gangs.watch import KEPT_SECONDS, GangWatch
+from berth.reservations.ledger.entry import Entry, EntryState
+from berth.reservations.ledger.ledger import new_ledger
+from berth.reservations.ledger.node_write import EntryChange, NodeWrite, PoolChange
+from berth.reservations.ledger.table import LedgerTable
+from berth.runtime import aws_clients
+from berth.runtime.adapters import CALLS
+from berth.runtime.settings import PolicySettings
+from berth.runtime.tables import Tables, dynamodb_tables
+from berth.scheduling.gangs.gang import GangKey
+from berth.scheduling.managed_resources.configuration import ManagedResource
+from berth.scheduling.managed_resources.counting import Counting
+from berth.scheduling.managed_resources.demand import Demand
+from berth_cli.serve.stores import DynamoDBStore
+from tests.builders.announcements import announcement
+from tests.builders.gang_items import claim, gang, intent
+from tests.deployment.permissions import DECISION, GRANTS
+from tests.deployment.policy_simulator import Request, documents, refused, table
+from tests.deployment.recorded_requests import RecordedRequests, as_function
+from tests.deployment.template import Deployment
+from tests.deployment.transform import transformed
+from tests.fakes.clock import HandDrivenClock
+from tests.fakes.moto_dynamodb import MotoDynamoDB
+from tests.fakes.pods import PodsInMemory
+
+pytestmark = pytest.mark.external
+
+CACHE_TABLE, LEDGER_TABLE = "gang-requests-cache", "gang-requests-ledger"
+TABLES = {CACHE_TABLE: table("CacheTable"), LEDGER_TABLE: table("LedgerTable")}
+VERBS = ("FilterFunction", "FilterOnlyOneFunction", "PrioritizeFunction", "PreemptFunction")
+NODES = ("n0", "n1")
+GPU = "example.com/gpu"
+COUNTING = Counting([ManagedResource.model_validate({"name": GPU})])
+AT = 1_800_000_000.0
+JUDGED = (GANG, ANNOUNCED, DECISION)
+
+
+@pytest.fixture
+def recorded() -> Iterator[RecordedRequests]:
+    """The requests of the code, without those of this test."""
+    with as_function(""):
+        yield RecordedRequests(TABLES)
+
+
+@pytest.fixture
+def tables(recorded: RecordedRequests) -> Tables:
+    MotoDynamoDB().install(DynamoDBStore(CACHE_TABLE, LEDGER_TABLE))
+    recorded.listen(aws_clients.SESSION)
+    return dynamodb_tables(PolicySettings(cache_table=CACHE_TABLE, ledger_table=LEDGER_TABLE), CALLS)
+
+
+@dataclass(frozen=True)
+class Gangs:
+    """Gangs of two members on two nodes."""
+
+    table: GangTable
+    ledger: LedgerTable
+
+    def open(self, name: str, amount: int = 1) -> GangItem:
+        """As bind does it: both members wait."""
+        key, before = GangKey("ml", name), self.table.domain()
+        domain = before.opened_by(replace(claim(), key=key, until=AT + 60), AT)
+        assert domain is not None
+        assert self.table.put_domain(domain, before)
+        item = gang(key=key, round_=domain.fence, at=AT)
+        assert self.table.put(item, self.table.gang(key))
+        for node in NODES:
+            member = intent(f"{name}-{node}", node, until=AT + 30, demands=(Demand(GPU, amount),))
+            assert self.table.join(key, item.round, member)
+        found = self.table.gang(key)
+        assert found is not None
+        return found
+
+    def abandon(self, item: GangItem) -> None:
+        """Its coordinator dies after the first share is held."""
+        preparing = item.changed(GangState.PREPARING, AT, coordinator="dead")
+        domain = self.table.domain()
+        assert self.table.transact(Transaction(item, preparing, domain, {})) is None
+        member = next(iter(item.intents.values()))
+        held = Entry(member.pod, EntryState.RESERVED, member.attempt, {GPU: 1}, AT)
+        change = NodeWrite((EntryChange(member.pod.uid, None, held),), {GPU: PoolChange(avail=-1, min_avail=1)})
+        assert self.table.transact(Transaction(preparing, None, None, {member.node: change})) is None
+
+    def commit(self, item: GangItem) -> CommitOutcome:
+        """As the last member does it."""
+        return GangCommit(self.table, lambda: AT).commit(item, self.table.domain(), "coordinator", COUNTING)
+
+
+def bind(gangs: Gangs, tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A gang in one transaction, one in two phases, one that does not fit, and an announced pod."""
+    first = gangs.open("one-transaction")
+    member = next(iter(first.intents.values()))
+    assert gangs.table.withdraw(first.key, first.round, member.pod.uid, member.attempt)
+    joined = gangs.table.join(first.key, first.round, member)
+    assert joined is not None
+    assert gangs.commit(joined) is CommitOutcome.COMMITTED
+    with monkeypatch.context() as small:
+        small.setattr("berth.gangs.commit.MAX_NODES", 1)
+        assert gangs.commit(gangs.open("two-phases")) is CommitOutcome.COMMITTED
+        assert gangs.commit(gangs.open("too-large", amount=5)) is CommitOutcome.ENDED
+    log = tables.announcements
+    assert log is not None
+    assert list(log.read(1)) == []
+    assert all(log.append(announcement(position, until=AT)) for position in (1, 2, 3))
+    log.withdraw(1, announcement(1).attempt)
+    log.trim(3, until=AT + 1)
+    assert [each.position for each in log.read(1)] == [3]
+
+
+def watch(gangs: Gangs) -> None:
+    """Rounds that nobody finishes, and gangs of which no member lives."""
+    clock = HandDrivenClock(AT + KEPT_SECONDS)
+    watching = GangWatch(gangs.table, PodsInMemory(), clock, lambda event: None, lambda: None)
+    watching.work()
+    assert {item.state for item in gangs.table.gangs()} == {GangState.ENDED}
+
+
+def test_roles_allow_the_requests_of_gangs_announcements_and_records(
+    recorded: RecordedRequests, tables: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert tables.gangs is not None
+    assert tables.ledger is not None
+    assert tables.decisions is not None
+    gangs = Gangs(tables.gangs(), tables.ledger)
+    for node in NODES:
+        gangs.ledger.create(new_ledger(node, {GPU: 4}, {}, 1))
+    with as_function("BindFunction"):
+        bind(gangs, tables, monkeypatch)
+    for function in (*VERBS, "BindFunction"):
+        with as_function(function):
+            tables.decisions().put({"time": AT, "namespace": "ml", "name": "train-0"})
+    for function in VERBS:
+        with as_function(function):
+            assert len(gangs.table.gangs()) == 3
+            assert tables.announcements is not None
+            assert tables.announcements.read(1)
+    gangs.abandon(gangs.open("abandoned"))
+    gangs.open("nobody-commits")
+    with as_function("WatcherFunction"):
+        watch(gangs)
+
+    requests = recorded.sorted()
+    roles = Deployment(transformed(), Authentication="basic").resources("AWS::IAM::Role")
+    policies: dict[str, list[Any]] = {name: documents(roles[f"{name}Role"]) for name in GRANTS}
+    assert refused(requests, policies) == []
+    # The keys of a transaction are judged together: so gang and nodes have one statement, with what a batch of nodes
+    # needs.
+    assert granted() - used(requests) == {
+        (function, "dynamodb:BatchGetItem", GANG) for function in ("BindFunction", "WatcherFunction")
+    }
+
+
+def granted() -> set[tuple[str, str, str]]:
+    """Role, action and key of what this test is about."""
+    return {
+        (function, action, key)
+        for function, grants in GRANTS.items()
+        for grant in grants
+        for action in grant.actions
+        for key in grant.keys.intersection(JUDGED)
+    }
+
+
+def used(requests: list[Request]) -> set[tuple[str, str, str]]:
+    """The same of what was asked."""
+    return {
+        (each.role, each.action, key)
+        for each in requests
+        for key in JUDGED
+        if isinstance(each.leading_key, str) and fnmatchcase(each.leading_key, key)
+    }
