@@ -8,6 +8,8 @@ import pytest
 
 from .reservations.bind_crashes import Case, cases
 from .reservations.broken_binds import BROKEN, Break
+from .reservations.broken_owners import the_annotation_moves_devices
+from .reservations.broken_reservations import absence_releases
 
 pytestmark = pytest.mark.long
 
@@ -32,7 +34,10 @@ def test_recovers_when_bind_is_interrupted_at_any_call(laid_out: Sequence[Case],
             raise AssertionError(f"{case}: {broken}") from broken
 
 
-@pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
+AGAINST_OWNERS = {each.__name__: each for each in (absence_releases, the_annotation_moves_devices)}
+
+
+@pytest.mark.parametrize("broken", [*BROKEN.values(), *AGAINST_OWNERS.values()], ids=[*BROKEN, *AGAINST_OWNERS])
 def test_catches_bind_without_one_of_its_rules(
     laid_out: Sequence[Case], broken: Break, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
+from berth.scheduling.managed_resources.device_annotation import annotation_of
+
 from .binds import GPU_MEMORY, LICENCE, BindWorld, Fault, Wire
 
 POD, UID, NODE, ELSEWHERE = "train-0", "uid-1", "n1", "n2"
@@ -20,6 +22,7 @@ ASKED: Mapping[str, Mapping[str, str]] = {
 }
 
 BINDING = "Binding"
+DEVICE = annotation_of(GPU_MEMORY)
 
 
 def _again(world: BindWorld) -> None:
@@ -85,6 +88,25 @@ def _forbidden_to_another(world: BindWorld) -> None:
     world.bind(POD, UID, NODE)
 
 
+def _handed_over(world: BindWorld) -> None:
+    world.hand_over()
+
+
+def _names_another_device(world: BindWorld) -> None:
+    """Its owner does, and a watcher that has not seen the pod before takes over."""
+    found = world.pods.stored(POD)
+    if found is not None:
+        other = "0" if found.annotations.get(DEVICE) == "1" else "1"
+        world.pods.change(POD, annotations={**found.annotations, DEVICE: other})
+    world.hand_over()
+
+
+def _too_large(world: BindWorld) -> None:
+    """Its owner makes it so, and a watcher that does not find it in the cache takes over."""
+    world.too_large.add(UID)
+    world.hand_over()
+
+
 Event = Callable[[BindWorld], None]
 
 EVENTS: Mapping[str, Event | None] = {
@@ -97,6 +119,9 @@ EVENTS: Mapping[str, Event | None] = {
     "others take all that is left": _exhausted,
     "the watcher expires": _expired,
     "the watcher publishes": _published,
+    "another watcher takes over": _handed_over,
+    "its owner names another device, and another watcher takes over": _names_another_device,
+    "it is too large for the cache, and another watcher takes over": _too_large,
     "it is changed": _changed,
     "it asks for more": _asks_more,
     "it asks for less": _asks_less,
@@ -164,6 +189,8 @@ class Case:
         prior.deliver()
         wire.deliver()
         world.recover()
+        world.assert_consistent()
+        world.hand_over()
         world.assert_consistent()
         world.pods.delete(POD)
         world.recover()

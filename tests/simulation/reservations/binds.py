@@ -17,11 +17,11 @@ from berth.extender.outcomes import BindOutcome
 from berth.extender.ports import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
 from berth.extender.prepared_bind import EVERY_POD, BindRules, CountedResources
 from berth.reservations.bind.reservations import LedgerReservations
-from berth.reservations.ledger.entry import EntryState, NodeLedger, OpenReservation
+from berth.reservations.ledger.entry import EntryState, NodeLedger, OpenReservation, PodKey
 from berth.reservations.ledger.ledger import new_ledger
 from berth.reservations.ledger.node_write import NodeWrite
 from berth.reservations.ledger.table import NotWritten, TableUnavailable, Written
-from berth.reservations.reconciler.expiry import Expiry
+from berth.reservations.reconciler.expiry import Expiry, ExpiryOutcome
 from berth.reservations.reconciler.node_reconciliation import NodeReconciliation
 from berth.reservations.reconciler.published_pods import PublishedPods
 from berth.scheduling.configuration.bind import BindConfiguration
@@ -201,12 +201,15 @@ class CheckedPods(PodsInMemory):
     def __init__(self) -> None:
         super().__init__()
         self.ever_bound: set[tuple[str, str]] = set()
+        self.as_bound: dict[str, StoredPod] = {}
+        """By UID, the version that the Binding made: its owner may change the annotations afterwards."""
 
     def create_binding(self, binding: Binding, timeout: float) -> Created | Refused | Unanswered:
         result = super().create_binding(binding, timeout)
         if isinstance(result, Created):
             assert (binding.pod_uid, binding.node) not in self.ever_bound
             self.ever_bound.add((binding.pod_uid, binding.node))
+            self.as_bound[binding.pod_uid] = self.all()[binding.namespace, binding.pod_name]
             self.check()
         return result
 
@@ -219,8 +222,13 @@ class BindWorld:
         self.pods = CheckedPods()
         self.table = CheckedTable()
         self.pods.check = self.table.check = self._assert_placed_pods_are_in_the_ledger
+        self.too_large: set[str] = set()
+        """UIDs of pods that the cache cannot hold: they are not published."""
+        self._epoch = EPOCH
+        self._kept: dict[str, tuple[PodKey, str]] = {}
+        """By UID, the pods that this leader found on their nodes at the API server, with the node."""
         self._ids = count(1)
-        self._decoded: dict[tuple[str, str], tuple[StoredPod, Pod]] = {}
+        self._decoded: dict[tuple[tuple[str, str], int], Pod] = {}
         for node in NODES:
             self.table.create(new_ledger(node, CAPACITY, {}, EPOCH))
 
@@ -249,7 +257,7 @@ class BindWorld:
 
     def expire(self, least_age: float = EXPIRY_SECONDS) -> None:
         """The watcher reviews the open reservations and the entries that are old enough."""
-        expiry = Expiry(self.table, self.pods, EPOCH)
+        expiry = Expiry(self.table, self.pods, self._epoch)
         found = {(each.pod.uid, each.node, each.attempt): each for each in self.table.open_reservations()}
         for ledger in self.table.nodes():
             for entry in ledger.entries.values():
@@ -257,21 +265,38 @@ class BindWorld:
                     trace = OpenReservation(entry.pod, ledger.node, entry.attempt, entry.shares, entry.since)
                     found.setdefault((entry.pod.uid, ledger.node, entry.attempt), trace)
         for reservation in found.values():
-            if self.clock() - reservation.since >= least_age:
-                expiry.expire(reservation)
+            if self.clock() - reservation.since < least_age:
+                continue
+            if expiry.expire(reservation).outcome is ExpiryOutcome.ON_NODE:
+                self._kept[reservation.pod.uid] = reservation.pod, reservation.node
 
     def publish(self) -> None:
         """The watcher publishes what is in the cluster, and brings the ledger to it."""
         published = PublishedPods(COUNTING)
-        pods = {f"{key[0]}/{key[1]}": self._read(key, pod) for key, pod in self.pods.all().items()}
+        pods = {
+            f"{key[0]}/{key[1]}": self._read(key, pod)
+            for key, pod in self.pods.all().items()
+            if pod.uid not in self.too_large
+        }
         annotations = {"example.com/gpus": "8000,8000"}
         nodes = {name: NodeInfo(name, {}, allocatable={LICENCE: 4}, annotations=annotations) for name in NODES}
         published.update(nodes, pods)
+        # It hears of the end of a pod that it knows, however large the pod is.
+        there = {pod.uid for pod in self.pods.all().values()}
+        self._kept = {uid: kept for uid, kept in self._kept.items() if uid in there}
+        for kept, node in self._kept.values():
+            published.keep(kept, node)
         reconciliation = NodeReconciliation(
-            self.table, self.pods, published, EPOCH, self.clock, lambda event: None, lambda: True
+            self.table, self.pods, published, self._epoch, self.clock, lambda event: None, lambda: True
         )
         for node in NODES:
             reconciliation.reconcile(node)
+
+    def hand_over(self) -> None:
+        """Another watcher leads: it knows what is published, and claims each ledger by its first publication."""
+        self._epoch += 1
+        self._kept.clear()
+        self.publish()
 
     def recover(self) -> None:
         """The expiry time passes, once."""
@@ -299,7 +324,7 @@ class BindWorld:
             if not pod.node or pod.deleting:
                 continue
             assert ledger is not None
-            read = self._read(key, pod)
+            read = self._read(key, self.pods.as_bound.get(pod.uid, pod))
             if not COUNTING.demands(read):
                 continue
             entry = ledger.entries.get(pod.uid)
@@ -310,9 +335,10 @@ class BindWorld:
 
     def _read(self, key: tuple[str, str], pod: StoredPod) -> Pod:
         """A version of a pod never changes, so each is decoded once."""
-        known = self._decoded.get(key)
-        if known is None or known[0] is not pod:
+        version = key, pod.resource_version
+        known = self._decoded.get(version)
+        if known is None:
             read = read_pod(pod.content(*key))
             assert isinstance(read, Pod)
-            self._decoded[key] = known = (pod, read)
-        return known[1]
+            self._decoded[version] = known = read
+        return known
