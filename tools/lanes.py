@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -32,6 +32,7 @@ FIGURE_WIDTH = 100
 SHOWN_OF_A_FAILURE = 40
 BACKGROUND = ("nice", "-n", "19")
 END_SECONDS = 60
+SIGNAL_SECONDS = 1.0
 """How long a step may take to end what it started, before it is killed."""
 
 
@@ -192,10 +193,12 @@ def run(
         foreground = threads.submit(_foreground, lane, having, running, threads)
         try:
             with interrupts.raising():
-                foreground.result()
+                # With a timeout: Python handles a signal that comes right before a wait only when the wait ends.
+                while wait([foreground], timeout=SIGNAL_SECONDS).not_done:
+                    pass
         except Interrupted:
             running.interrupt()
-            foreground.result()
+        foreground.result()
     return running.ended()
 
 
