@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -63,6 +64,12 @@ func dryRun(
 	return nil, err
 }
 
+// podDisruptionBudgets lists them by name. The lister has no order, and from 1.37 on the order decides: a victim
+// debits no budget after the first one that it violates.
 func podDisruptionBudgets(using *profile) ([]*policyv1.PodDisruptionBudget, error) {
-	return using.preemption.Evaluator.PdbLister.List(labels.Everything())
+	budgets, err := using.preemption.Evaluator.PdbLister.List(labels.Everything())
+	slices.SortFunc(budgets, func(a, b *policyv1.PodDisruptionBudget) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return budgets, err
 }
