@@ -11,16 +11,18 @@ from tests.e2e.kubernetes.kubernetes_api import JsonObject, KubernetesApi
 
 @dataclass(frozen=True)
 class NativeGangs:
-    """version: of `scheduling.k8s.io`. gates: what kube-apiserver and kube-scheduler need for gangs."""
+    """version: of `scheduling.k8s.io`. gates: what kube-apiserver and kube-scheduler need for gangs. condition: of a
+    PodGroup whose members have passed all filters."""
 
     version: str
     gates: tuple[str, ...]
+    condition: str
 
 
 NATIVE = {
-    "1.36": NativeGangs("v1alpha2", ("GenericWorkload=true", "GangScheduling=true")),
+    "1.36": NativeGangs("v1alpha2", ("GenericWorkload=true", "GangScheduling=true"), "PodGroupScheduled"),
     # GangScheduling is a part of it there.
-    "1.37": NativeGangs("v1beta1", ("GenericWorkload=true",)),
+    "1.37": NativeGangs("v1beta1", ("GenericWorkload=true",), "PodGroupInitiallyScheduled"),
 }
 
 
@@ -47,7 +49,7 @@ class NativePodGroup:
         self._api.delete(f"{self._collection}/{self._name}")
 
     def scheduled(self) -> list[str]:
-        """What the condition PodGroupScheduled has been since the group was created, in this order."""
+        """What the condition has been since the group was created, in this order."""
         found = []
         query = {
             "fieldSelector": f"metadata.name={self._name}",
@@ -56,7 +58,7 @@ class NativePodGroup:
         for event in self._api.watch(self._collection, query, seconds=1):
             assert event["type"] in ("ADDED", "MODIFIED"), event
             conditions: Sequence[JsonObject] = event["object"].get("status", {}).get("conditions", ())
-            found += [each["status"] for each in conditions if each["type"] == "PodGroupScheduled"]
+            found += [each["status"] for each in conditions if each["type"] == NATIVE[KUBERNETES].condition]
         return found
 
 
