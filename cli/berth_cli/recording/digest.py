@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from berth.scheduling.evaluation.verdicts import FilterResult
 
@@ -15,8 +15,18 @@ def digest_of_verdicts(verdicts: FilterResult | None, chosen: str = "") -> str:
     if verdicts is None:
         return EXEMPT
     rejected = verdicts.rejected
-    texts = [f"{status.code.value}\0{status.plugin}\0{status.message}" for status in rejected.statuses]
-    return _digest(bytes(verdicts.mask), "\n".join(rejected.for_each_node(texts)).encode(), chosen.encode())
+    texts = [rejection_text(status.code.value, status.plugin, status.message) for status in rejected.statuses]
+    return digest_of_rejections(verdicts.mask, rejected.for_each_node(texts), chosen)
+
+
+def digest_of_rejections(mask: bytes, texts: Iterable[str], chosen: str) -> str:
+    """The same from its parts. texts: `rejection_text` of each rejected node."""
+    return _digest(bytes(mask), "\n".join(texts).encode(), chosen.encode())
+
+
+def rejection_text(code: str, plugin: str, message: str) -> str:
+    """What decides whether two rejections are the same."""
+    return f"{code}\0{plugin}\0{message}"
 
 
 def digest_of_scores(scores: Sequence[int]) -> str:

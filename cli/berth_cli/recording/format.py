@@ -27,11 +27,12 @@ VERSION = 1
 @dataclass(frozen=True, slots=True)
 class Header:
     """time: when the recording began, in seconds since the epoch. release: of Berth. has_pseudonyms: for the names of
-    the cluster."""
+    the cluster. notes: what the recording lacks from the beginning."""
 
     time: float
     release: str
     has_pseudonyms: bool = False
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +104,16 @@ class Truncated:
     """The recording ends in the middle: its process was killed."""
 
 
+def assumed_lines(rows: Iterable[Sequence[Any]]) -> list[AssumedPodLine]:
+    """From their elements."""
+    return [AssumedPodLine(*each) for each in rows]
+
+
+def open_gang_lines(rows: Iterable[Sequence[Any]]) -> tuple[OpenGangLine, ...]:
+    """From their elements."""
+    return tuple(OpenGangLine(*each) for each in rows)
+
+
 Line = Header | State | AppliedPolicy | DecisionLine | Dropped | Truncated
 
 
@@ -113,13 +124,12 @@ class RecordingWriter:
         """Raises OSError."""
         self._file = gzip.open(path, "wb", compresslevel=6)  # noqa: SIM115  closed by close
         self._numbers: dict[str, int] = {}
-        pseudonyms = {"pseudonyms": True} if header.has_pseudonyms else {}
-        self._put(
-            [
-                "header",
-                {"format": FORMAT, "version": VERSION, "time": header.time, "release": header.release, **pseudonyms},
-            ]
-        )
+        found = {"format": FORMAT, "version": VERSION, "time": header.time, "release": header.release}
+        if header.has_pseudonyms:
+            found["pseudonyms"] = True
+        if header.notes:
+            found["notes"] = header.notes
+        self._put(["header", found])
 
     def name_of(self, node: str) -> str:
         """The name that the recording has for this node."""
@@ -214,10 +224,14 @@ def _header(path: Path, line: object) -> Header:
                 raise InvalidInput(
                     f"{path} has format {version}, and this berth reads {VERSION}: install release {release} or later"
                 )
-            return Header(float(time), release, more.get("pseudonyms") is True)
+            return Header(float(time), release, more.get("pseudonyms") is True, _texts(more.get("notes")))
         case Truncated() | None:
             raise InvalidInput(f"{path} is empty: the process that wrote it was killed at once; record again")
     raise InvalidInput(f"{path} is no recording: berth serve --record FILE writes one")
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(map(str, value)) if isinstance(value, list) else ()
 
 
 def _read(line: list[Any], names: list[str]) -> Line | None:
@@ -232,8 +246,7 @@ def _read(line: list[Any], names: list[str]) -> Line | None:
         case ["decision", at, str(verb), str(outcome), int(version), str(applied), dict(pod), ranges, *rest]:
             assumed, digest, *gangs = rest
             nodes = [name for first, count in ranges for name in names[first : first + count]]
-            pods = [AssumedPodLine(*each) for each in assumed]
-            opened = tuple(OpenGangLine(*each) for each in gangs[0]) if gangs else ()
+            pods, opened = assumed_lines(assumed), open_gang_lines(gangs[0] if gangs else ())
             return DecisionLine(float(at), verb, outcome, version, applied, pod, nodes, pods, str(digest), opened)
         case ["dropped", int(decisions)]:
             return Dropped(decisions)

@@ -55,15 +55,19 @@ def pseudonym_options(command: F) -> F:
 
 
 def new_recording(
-    path: Path, option: str, pseudonyms: PseudonymOptions, configuration: BerthConfiguration | None
+    path: Path,
+    option: str,
+    pseudonyms: PseudonymOptions,
+    configuration: BerthConfiguration,
+    notes: tuple[str, ...] = (),
 ) -> RecordingWriter:
-    """A new file. option: that named it, for messages. configuration: the one in force, where it is known: its names
-    stay from the beginning. Raises ClickException."""
+    """A new file. option: that named it, for messages. configuration: the one in force: its names stay from the
+    beginning. notes: what the recording lacks. Raises ClickException."""
     # Imported here: a usage error must not wait for it.
     from berth import __version__
     from berth_cli.recording.format import Header, RecordingWriter
 
-    header = Header(time.time(), __version__)
+    header = Header(time.time(), __version__, notes=notes)
     try:
         # A recording cannot be continued: it begins with the state of the cluster.
         path.open("xb").close()
@@ -73,8 +77,7 @@ def new_recording(
         from berth_cli.recording.pseudonyms import Pseudonyms
 
         names = Pseudonyms(secrets.token_bytes(KEY_BYTES), pseudonyms.kept)
-        if configuration is not None:
-            names.keep(configuration.model_dump(mode="json", by_alias=True))
+        names.keep(configuration.model_dump(mode="json", by_alias=True))
         return PseudonymisingWriter(path, header, names)
     except FileExistsError as error:
         raise click.ClickException(f"{option} {path}: the file exists; name a new one") from error

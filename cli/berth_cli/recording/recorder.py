@@ -6,25 +6,27 @@ state is gone by then is dropped, and so is one for which there is no room; the 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from queue import Empty, Full, Queue
 from threading import Thread
 from typing import NamedTuple
 
 from berth.configuration.store import ConfigurationInvalid
+from berth.decisions.repeatable import assumed_pods, gang_rows, pod_document
 from berth.dynamodb_errors import TableUnavailable
 from berth.extender.decision import AnyDecision, Decision, DecisionRecorder
 from berth.extender.outcomes import FilterOutcome, Outcome
-from berth.nodecache.feed.changes import Change, unpack
-from berth.nodecache.feed.head import PublishedVersion
-from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished, is_unbroken_chain
 from berth.nodecache.feed.table import CacheTable
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth_cli.cached_objects import ObjectsView
 from berth_cli.recording.digest import digest_of_scores, digest_of_verdicts
-from berth_cli.recording.format import AppliedPolicy, DecisionLine, RecordingWriter, State
-from berth_cli.recording.pods import assumed_lines, open_gang_lines, pod_object
+from berth_cli.recording.format import (
+    AppliedPolicy,
+    DecisionLine,
+    RecordingWriter,
+    assumed_lines,
+    open_gang_lines,
+)
+from berth_cli.recording.state_log import StateLog
 
 MOST_WAITING = 2_000
 """Decisions that wait to be written. Each refers to its request's names and to its snapshot."""
@@ -42,11 +44,6 @@ class _Waiting(NamedTuple):
     decision: Decision
 
 
-class _Cursor(NamedTuple):
-    uid: str
-    published: PublishedVersion
-
-
 class DecisionRecording(DecisionRecorder):
     """Starts its thread at once; close it to finish the file."""
 
@@ -60,11 +57,9 @@ class DecisionRecording(DecisionRecorder):
     ) -> None:
         """document_of: the configuration by its hash; it raises ConfigurationInvalid and TableUnavailable. wall:
         seconds since the epoch. warn: gets the first failure, which ends the recording."""
-        self._writer, self._table, self._document_of = writer, table, document_of
+        self._writer, self._states, self._document_of = writer, StateLog(table, writer.state), document_of
         self._wall, self._warn = wall, warn
         self._waiting: Queue[_Waiting | None] = Queue(MOST_WAITING)
-        self._cursor: _Cursor | None = None
-        self._first = 0
         self._policies: set[str] = set()
         self._dropped = 0
         self._flushed_at = 0.0
@@ -104,7 +99,7 @@ class DecisionRecording(DecisionRecorder):
             try:
                 found = self._waiting.get(timeout=SECONDS)
             except Empty:
-                self._follow()
+                self._states.follow()
             else:
                 if found is None:
                     return
@@ -118,9 +113,9 @@ class DecisionRecording(DecisionRecorder):
         decision = found.decision
         version = decision.cache.version
         knows_policy = self._knows_policy(decision.cache.configuration_hash)
-        if self._cursor is None or self._cursor.published.version < version:
-            self._follow()
-        if not knows_policy or self._cursor is None or not self._first <= version <= self._cursor.published.version:
+        if knows_policy and not self._states.has(version):
+            self._states.follow()
+        if not knows_policy or not self._states.has(version):
             self._dropped += 1
         else:
             self._writer.decision(_line(found, self._writer.name_of(decision.chosen)))
@@ -137,43 +132,8 @@ class DecisionRecording(DecisionRecorder):
             policy = AppliedPolicy(applied, document.model_dump(mode="json", by_alias=True))
             self._policies.add(applied)
             if self._writer.policy(policy):
-                self._cursor = None
+                self._states.begin_anew()
         return True
-
-    def _follow(self) -> None:
-        """Write what was published since the last time."""
-        try:
-            head = self._table.head()
-            pointer = None if head is None else head.pointer
-            if head is None or pointer is None or not pointer.is_readable:
-                return
-            cursor = self._cursor
-            if cursor is not None and cursor.uid == head.uid and cursor.published.version >= pointer.compacted_version:
-                if cursor.published == pointer.published:
-                    return
-                items = self._table.log(head.uid, cursor.published.version, pointer.version)
-                if is_unbroken_chain(items, cursor.published, pointer.published):
-                    for item in items:
-                        self._writer.state(State(item.version, list(unpack([item.data])), is_whole=False))
-                    self._cursor = _Cursor(head.uid, pointer.published)
-                    return
-            self._begin()
-        except TableUnavailable:
-            return
-
-    def _begin(self) -> None:
-        """Write the whole state."""
-        reader = NodeCacheReader(self._table, ObjectsView(), time.sleep)
-        head = self._table.head()
-        try:
-            objects = reader.at(head)
-        except NothingPublished:
-            return
-        if head is None or head.pointer is None or reader.version != head.pointer.version:
-            return  # the next round finds a head that stands still
-        changes = [Change(resource, key, obj) for (resource, key), obj in objects.items()]
-        self._writer.state(State(reader.version, changes, is_whole=True))
-        self._cursor, self._first = _Cursor(head.uid, head.pointer.published), reader.version
 
 
 def _is_repeatable(decision: Decision, outcome: Outcome) -> bool:
@@ -195,9 +155,9 @@ def _line(found: _Waiting, chosen: str) -> DecisionLine:
         str(found.outcome),
         decision.cache.version,
         decision.cache.configuration_hash,
-        pod_object(decision.pod),
+        pod_document(decision.pod),
         decision.nodes.names,
-        list(assumed_lines(decision.snapshot)),
+        assumed_lines(assumed_pods(decision.snapshot)),
         digest,
-        open_gang_lines(decision.open_gangs),
+        open_gang_lines(gang_rows(decision.open_gangs)),
     )

@@ -44,6 +44,7 @@ class RecordedDecision:
 class RecordingSummary:
     """What a recording lacks. is_truncated: its end. dropped: decisions that were not recorded."""
 
+    notes_of_header: tuple[str, ...] = ()
     begins: float = 0.0
     ends: float = 0.0
     is_truncated: bool = False
@@ -52,11 +53,11 @@ class RecordingSummary:
     @property
     def notes(self) -> list[str]:
         """For the reader of a report."""
-        found = []
+        found = [*self.notes_of_header]
         if self.is_truncated:
             found.append("the recording ends in the middle: its process was killed; what is there was replayed")
         if self.dropped:
-            found.append(f"{self.dropped} decisions were not recorded: their state was gone, or the disk too slow")
+            found.append(f"{self.dropped} decisions were not recorded: their state was not known, or the disk too slow")
         return found
 
 
@@ -78,6 +79,7 @@ class RecordedDecisions:
             match line:
                 case Header():
                     self.summary.begins = self.summary.ends = line.time
+                    self.summary.notes_of_header = line.notes
                 case State():
                     self._apply(line)
                 case AppliedPolicy():

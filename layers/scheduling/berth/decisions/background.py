@@ -23,6 +23,11 @@ MOST_A_SECOND = 10
 MOST_WAITING = 100
 """Records of 5,000 nodes take 10 kB each."""
 
+REPEATABLE = "repeatable"
+"""The key of a document for what the decision needs to be made again, as bytes."""
+
+Encode = Callable[[Decision], bytes | None]
+
 Write = Callable[[Mapping[str, object]], None]
 """Writes the document of a record. What it raises is logged once; the next record is tried all the same."""
 
@@ -38,13 +43,15 @@ class BackgroundRecorder(DecisionRecorder):
         wall: Callable[[], float],
         warn: Callable[[str], None],
         most_a_second: int = MOST_A_SECOND,
+        repeatable: Encode | None = None,
     ) -> None:
         """wall: seconds since the epoch. warn: gets the first failure. most_a_second: of decisions that left the pod a
-        node; of the others as many more."""
+        node; of the others as many more. repeatable: what it makes of a decision is written besides, as `repeatable`.
+        """
         self._write, self._wall, self._warn = write, wall, warn
-        self._most = most_a_second
+        self._most, self._repeatable = most_a_second, repeatable
         self._second, self._in_second = 0, {True: 0, False: 0}
-        self._waiting: Queue[Record | CallRecord | None] = Queue(MOST_WAITING)
+        self._waiting: Queue[tuple[Record | CallRecord, Decision | None] | None] = Queue(MOST_WAITING)
         self._thread: Thread | None = None
         self._starting = Lock()
         self._has_warned = False
@@ -53,12 +60,14 @@ class BackgroundRecorder(DecisionRecorder):
         now = self._wall()
         if not self._has_room(int(now), outcome):
             return
+        kept: Decision | None = None
         if isinstance(decision, Decision):
+            kept = None if self._repeatable is None else decision
             found: Record | CallRecord = Record.of(verb, outcome, decision, now, milliseconds)
         else:
             found = CallRecord.of(verb, outcome, decision, now, milliseconds)
         try:
-            self._waiting.put_nowait(found)
+            self._waiting.put_nowait((found, kept))
         except Full:
             return
         if self._thread is None:
@@ -69,6 +78,11 @@ class BackgroundRecorder(DecisionRecorder):
         if self._thread is not None and self._thread.is_alive():
             self._waiting.put(None)
             self._thread.join()
+
+    def _document(self, record: Record | CallRecord, decision: Decision | None) -> Mapping[str, object]:
+        encoded = None if decision is None or self._repeatable is None else self._repeatable(decision)
+        found = _of_record(record)
+        return found if encoded is None else {**found, REPEATABLE: encoded}
 
     def _has_room(self, second: int, outcome: Outcome) -> bool:
         if second != self._second:
@@ -86,14 +100,14 @@ class BackgroundRecorder(DecisionRecorder):
     def _run(self) -> None:
         while (found := self._waiting.get()) is not None:
             try:
-                self._write(_document(found))
+                self._write(self._document(*found))
             except Exception as error:
                 if not self._has_warned:
                     self._has_warned = True
                     self._warn(f"decisions are not recorded: {type(error).__name__}: {error}")
 
 
-def _document(record: Record | CallRecord) -> Mapping[str, object]:
+def _of_record(record: Record | CallRecord) -> Mapping[str, object]:
     """Without scores by plugin: to compute them takes longer than the decision."""
     if isinstance(record, CallRecord):
         return call_document(record)

@@ -5,18 +5,30 @@ They expire by the table's TTL, and are lost with the table: nothing depends on 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from berth.decisions.background import REPEATABLE
 from berth.dynamodb_errors import TableUnavailable, cache_table_errors
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
+    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
 
 PARTITION_PREFIX = "decision#"
 KEPT_SECONDS = 7 * 24 * 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDecision:
+    """record: as it was stored. repeatable: see `repeatable.decoded`; None for a call without."""
+
+    record: object
+    repeatable: bytes | None
 
 
 class DynamoDBDecisionTable:
@@ -28,16 +40,22 @@ class DynamoDBDecisionTable:
         self._errors = cache_table_errors(table_name)
 
     def put(self, document: Mapping[str, object]) -> None:
-        """Store a record. One of the same pod and microsecond is replaced."""
-        at = document["time"]
+        """Store a record. One of the same pod and microsecond is replaced. What makes the decision repeatable is an
+        attribute of its own."""
+        at, repeatable = document["time"], document.get(REPEATABLE)
         assert isinstance(at, float)
+        record = {name: value for name, value in document.items() if name != REPEATABLE}
+        more: dict[str, AttributeValueTypeDef] = {}
+        if isinstance(repeatable, bytes):
+            more[REPEATABLE] = {"B": repeatable}
         with self._errors.errors():
             self._client.put_item(
                 TableName=self._table,
                 Item={
                     "pk": {"S": f"{PARTITION_PREFIX}{document['namespace']}/{document['name']}"},
                     "sk": {"N": str(int(at * 1_000_000))},
-                    "record": {"S": orjson.dumps(document).decode()},
+                    "record": {"S": orjson.dumps(record).decode()},
+                    **more,
                     "expiresAt": {"N": str(int(at + KEPT_SECONDS))},
                 },
             )
@@ -52,7 +70,34 @@ class DynamoDBDecisionTable:
                 ScanIndexForward=False,
                 Limit=most,
             )
-        try:
+        with self._malformed():
             return [orjson.loads(item["record"]["S"]) for item in reversed(answer["Items"])]
+
+    def since(self, namespace: str, name: str, at: float) -> Iterator[StoredDecision]:
+        """The records of the pod from this moment on, in seconds since the epoch, the oldest first."""
+        start: Mapping[str, Any] = {}
+        while True:
+            with self._errors.errors():
+                answer = self._client.query(
+                    TableName=self._table,
+                    KeyConditionExpression="pk = :pod AND sk >= :at",
+                    ExpressionAttributeValues={
+                        ":pod": {"S": f"{PARTITION_PREFIX}{namespace}/{name}"},
+                        ":at": {"N": str(int(at * 1_000_000))},
+                    },
+                    **start,
+                )
+            for item in answer["Items"]:
+                with self._malformed():
+                    repeatable = bytes(item[REPEATABLE]["B"]) if REPEATABLE in item else None
+                    yield StoredDecision(orjson.loads(item["record"]["S"]), repeatable)
+            if not answer.get("LastEvaluatedKey"):
+                return
+            start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
+
+    @contextmanager
+    def _malformed(self) -> Iterator[None]:
+        try:
+            yield
         except (KeyError, ValueError) as error:
             raise TableUnavailable(f"node cache table {self._table}: a record is malformed ({error})") from error

@@ -118,12 +118,15 @@ def _table_recorder(open_tables: OpenTables, variables: Mapping[str, str]) -> De
     from botocore.config import Config
 
     from berth.decisions.background import BackgroundRecorder
+    from berth.decisions.repeatable import RepeatableEncoder
     from berth.runtime.settings import PolicySettings
 
     # A record is worth no second attempt.
     calls = Config(connect_timeout=1, read_timeout=2, retries={"total_max_attempts": 1})
     decisions = open_tables(PolicySettings.from_environ(variables), calls).decisions
-    return None if decisions is None else BackgroundRecorder(decisions().put, time.time, log.warning)
+    if decisions is None:
+        return None
+    return BackgroundRecorder(decisions().put, time.time, log.warning, repeatable=RepeatableEncoder().encoded)
 
 
 def _write(document: dict[str, object]) -> None:

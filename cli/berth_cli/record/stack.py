@@ -1,0 +1,88 @@
+"""The tables of a stack, opened for a recording."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from functools import partial
+
+import boto3
+import click
+
+from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
+from berth.configuration.store import ConfigurationInvalid, Configurations, hash_of
+from berth.decisions.dynamodb_table import DynamoDBDecisionTable
+from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
+from berth.scheduling.configuration.decisions import Decisions
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth_cli.deployed_stack import CACHE_TABLE_NAME, CLIENT_CONFIG, describe
+from berth_cli.recording.format import RecordingWriter
+from berth_cli.recording.stack_recording import NOTES, StackRecording, Written
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedStack:
+    """where: how it is called in messages. begins: seconds since the epoch."""
+
+    where: str
+    recording: StackRecording
+    decisions: DynamoDBDecisionTable
+    store: DynamoDBConfigurationStore
+    configurations: Configurations
+    configuration: BerthConfiguration
+    begins: float
+    notes: tuple[str, ...] = NOTES
+
+    def check(self) -> None:
+        """Raises ClickException where the stack keeps no decisions in its table."""
+        if self.configuration.decisions is not Decisions.TABLE:
+            kept_in = self.configuration.decisions or Decisions.LOG
+            raise click.ClickException(
+                f"{self.where} keeps no decisions in its table: decisions is {kept_in}; apply decisions: table"
+            )
+
+    def write(self, writer: RecordingWriter) -> Written:
+        """Read the decisions and write everything. Raises TableUnavailable."""
+        documents = {hash_of(each.document): each.document for each in self.store.history()}
+
+        def document_of(applied: str) -> BerthConfiguration:
+            if applied in documents:
+                return BerthConfiguration.model_validate_json(documents[applied])
+            return self.configurations.at(applied).document
+
+        return self.recording.write(writer, partial(self.decisions.since, at=self.begins), document_of)
+
+
+def open_stack(
+    stack: str | None, table: str | None, region: str | None, given: BerthConfiguration | None
+) -> RecordedStack:
+    """given: the deployed policy, where no configuration was applied. Raises StackUnavailable, TableUnavailable and
+    ClickException."""
+    deployed = None if stack is None else describe(stack, region)
+    name = table or ("" if deployed is None else deployed.output(CACHE_TABLE_NAME))
+    profile = None if deployed is None else deployed.parameters.get("Profile")
+    where = f"the stack {stack}" if stack else f"the table {name}"
+
+    def unconfigured() -> BerthConfiguration:
+        if given is not None:
+            return given
+        if profile is None:
+            raise ConfigurationInvalid(f"no configuration was applied to {name}; give --config or --profile")
+        return BerthConfiguration.model_validate({"profile": profile})
+
+    client = boto3.client("dynamodb", region_name=region, config=CLIENT_CONFIG)
+    cache, store = DynamoDBCacheTable(client, name), DynamoDBConfigurationStore(client, name)
+    configurations = Configurations(store, unconfigured)
+    try:
+        in_force = configurations.at(cache.configuration_hash()).document
+    except ConfigurationInvalid as error:
+        raise click.ClickException(f"{where}: {error}") from error
+    return RecordedStack(
+        where,
+        StackRecording(cache),
+        DynamoDBDecisionTable(client, name),
+        store,
+        configurations,
+        in_force,
+        time.time(),
+    )
