@@ -27,6 +27,7 @@ from tests.chaos.faults.processes import (
     scheduler_frozen,
     scheduler_killed,
     server_frozen,
+    server_killed,
     tables_frozen,
 )
 from tests.chaos.faults.tables import (
@@ -77,6 +78,8 @@ FAULTS: Sequence[Fault] = (
     Fault("all-killed", all_killed, 3),
     Fault("api-server-frozen", server_frozen("kube-apiserver"), 10, 90),
     Fault("etcd-frozen", server_frozen("etcd"), 10, 90),
+    Fault("api-server-killed", server_killed("kube-apiserver"), 5, 120),
+    Fault("etcd-killed", server_killed("etcd"), 5, 90),
     Fault("tables-frozen", tables_frozen, 10, 90),
     Fault("api-faults", api_fails, 12, 90),
     Fault("api-away", api_is_away, 10, 90),

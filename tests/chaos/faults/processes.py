@@ -68,6 +68,18 @@ def server_frozen(process: str) -> Callable[[SetUp], AbstractContextManager[None
     return lambda set_up: standing_still(lambda what: set_up.control_plane.send(process, what))
 
 
+def server_killed(process: str) -> Callable[[SetUp], AbstractContextManager[None]]:
+    """A process of the control plane ends by SIGKILL, and is started again with the data that it left."""
+
+    @contextmanager
+    def does(set_up: SetUp) -> Iterator[None]:
+        set_up.control_plane.kill(process)
+        yield
+        set_up.control_plane.start_again(process)
+
+    return does
+
+
 def tables_frozen(set_up: SetUp) -> AbstractContextManager[None]:
     return standing_still(set_up.emulator.send)
 

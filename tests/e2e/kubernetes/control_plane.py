@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from signal import Signals
+from signal import SIGKILL, Signals
 from typing import Protocol, Self
 
 from .child_process import ChildProcess
@@ -57,6 +57,7 @@ class ControlPlane:
         self._audited = audited
         self._certificates = directory / "certificates"
         self._etcd_url = f"http://{HOST}:{free_port()}"
+        self._etcd_peer_url = f"http://{HOST}:{free_port()}"
         self._server = f"https://{HOST}:{free_port()}"
         self._tokens = {user: secrets.token_hex(16) for user in GROUPS}
         self._running = ExitStack()
@@ -87,6 +88,15 @@ class ControlPlane:
     def send(self, process: str, what: Signals) -> None:
         """A signal to `etcd` or to `kube-apiserver`."""
         self._processes[process].send(what)
+
+    def kill(self, process: str) -> None:
+        """End `etcd` or `kube-apiserver` by SIGKILL."""
+        self._processes[process].stop(SIGKILL)
+
+    def start_again(self, process: str) -> None:
+        """Start what was killed, with the data that it left. Returns when the API server is ready."""
+        {"etcd": self._start_etcd, "kube-apiserver": self._start_apiserver}[process]()
+        self._processes["kube-apiserver"].wait_until(self._is_ready, seconds=START_SECONDS)
 
     def serving_certificate(self) -> tuple[Path, Path]:
         """The API server's certificate and key: a proxy on loopback serves with them, too."""
@@ -139,6 +149,11 @@ class ControlPlane:
         finally:
             process.stop()
 
+    def _log(self, process: str) -> Path:
+        """Each start has a file of its own."""
+        self._files_written += 1
+        return self._directory / f"{process}-{self._files_written}.log"
+
     def _start_etcd(self) -> None:
         etcd = ChildProcess(
             [
@@ -146,9 +161,9 @@ class ControlPlane:
                 "etcd",
                 f"--data-dir={self._directory / 'etcd'}",
                 f"--listen-client-urls={self._etcd_url}",
-                f"--listen-peer-urls=http://{HOST}:{free_port()}",
+                f"--listen-peer-urls={self._etcd_peer_url}",
             ],
-            log=self._directory / "etcd.log",
+            log=self._log("etcd"),
         )
         self._running.callback(etcd.stop)
         self._processes["etcd"] = etcd
@@ -185,7 +200,7 @@ class ControlPlane:
                 *(audit if self._audited else ()),
                 *self._flags,
             ],
-            log=self._directory / "kube-apiserver.log",
+            log=self._log("kube-apiserver"),
         )
         self._running.callback(apiserver.stop)
         self._processes["kube-apiserver"] = apiserver
