@@ -127,10 +127,11 @@ class Cluster:
         annotations: Mapping[str, str] | None = None,
         apart_from: Mapping[str, str] | None = None,
         scheduling_group: str | None = None,
+        owner: Mapping[str, object] | None = None,
     ) -> Pod:
         """Create a pod, pending or already on `node`. `apart_from`: labels of pods for anti-affinity.
 
-        scheduling_group: the name of a PodGroup of Kubernetes.
+        scheduling_group: the name of a PodGroup of Kubernetes. owner: an owner reference alone.
         daemon_set, daemon_set_node: as its controller makes the pod for that node.
         """
         # The API server requires a limit for an extended resource; the request equals it.
@@ -152,6 +153,8 @@ class Cluster:
         if daemon_set is not None:
             metadata["ownerReferences"] = [_controlled_by_daemon_set(daemon_set)]
             spec |= daemon_set_fields(daemon_set_node)
+        if owner is not None:
+            metadata["ownerReferences"] = [dict(owner)]
         path = f"/api/v1/namespaces/{namespace}/pods"
         created = self._api.create(path, {"metadata": metadata, "spec": spec})
         return Pod(namespace, name, created["metadata"]["uid"])
