@@ -1,4 +1,5 @@
-"""Every AWS CLI command in the documents and the template, checked against botocore's models of the services."""
+"""Every AWS CLI command in the documents, the examples and the template, and that a command prints, checked against
+botocore's models of the services."""
 
 from __future__ import annotations
 
@@ -13,7 +14,16 @@ from botocore.session import get_session
 
 from tests.conftest import PROJECT
 
-SOURCES = sorted([*PROJECT.glob("docs/**/*.md"), PROJECT / "README.md", PROJECT / "template.yaml"])
+FILES = (
+    "docs/**/*.md",
+    "examples/**/*.md",
+    "examples/*.sh",
+    "cli/**/*.py",
+    "layers/**/*.py",
+    "README.md",
+    "template.yaml",
+)
+SOURCES = sorted(path for pattern in FILES for path in PROJECT.glob(pattern))
 GLOBAL_OPTIONS = {
     "--query",
     "--output",
