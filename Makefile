@@ -70,11 +70,21 @@ test-external: tools ## Run the tests on DynamoDB Local, ministack and a policy 
 test-long: setup ## Run what takes seconds a test: histories in virtual time, properties with large cases, real limits, imports
 	$(PYTEST) tests/simulation tests/property tests/integration tests/unit -m long
 
+CONSOLE_JS := cli/berth_cli/console/page tests/console/page
+CONSOLE_FORMATTED := 'cli/berth_cli/console/page/**/*.{js,css}' 'tests/console/page/*.js' tools/console/eslint.config.mjs
+PRETTIER := .tools/console/node_modules/.bin/prettier --config tools/console/prettier.json --log-level warn
+
 .PHONY: console-check
-console-check: .tools/console/.ready ## Types of the console's page (tsc --checkJs) and the tests of its modules (Node.js 20.19 or later, npm)
+console-check: .tools/console/.ready ## The console's page: form (Prettier), lint (ESLint), types (tsc --checkJs) and the tests of its modules (Node.js 20.19 or later, npm)
 	@[[ -e $< ]] || { echo "console-check: SKIPPED, it needs Node.js and npm" >&2; exit 0; }; \
+	$(PRETTIER) --check $(CONSOLE_FORMATTED) && \
+	.tools/console/node_modules/.bin/eslint --config tools/console/eslint.config.mjs $(CONSOLE_JS) && \
 	.tools/console/node_modules/.bin/tsc --project tools/console/tsconfig.json && \
 	node --test tests/console/page/
+
+.PHONY: console-format
+console-format: .tools/console/.ready ## Bring the console's page into the form that console-check wants (npm)
+	$(PRETTIER) --write $(CONSOLE_FORMATTED)
 
 .PHONY: console-test
 console-test: setup .tools/console/.ready ## The console's page in Chromium, with axe-core (BROWSER=command; apt-get install chromium)
@@ -152,7 +162,7 @@ $(HELM): tools/helm/go.mod tools/helm/go.sum
 	@command -v go >/dev/null || { echo "no Go: tests of the chart are skipped" >&2; exit 0; }; \
 	go build -C tools/helm -trimpath -ldflags "-s -w" -o $(CURDIR)/$@ helm.sh/helm/v3/cmd/helm
 
-# Checks of the console's page: TypeScript for its types, axe-core for its accessibility; no user needs them.
+# Checks of the console's page: Prettier, ESLint, TypeScript, and axe-core for its accessibility; no user needs them.
 .tools/console/.ready: tools/console/package.json tools/console/package-lock.json
 	@command -v npm >/dev/null || { echo "no npm: types and accessibility of the console's page are not checked" >&2; exit 0; }; \
 	mkdir -p $(@D) && cp $^ $(@D) && cd $(@D) && npm ci --silent --ignore-scripts --no-audit --no-fund && touch .ready

@@ -46,7 +46,9 @@ export function podTable(pods) {
   };
   return {
     strings,
-    requestLists: pods.map(({ requests }) => Object.entries(requests ?? {}).flatMap(([name, amount]) => [index(name), amount])),
+    requestLists: pods.map(({ requests }) =>
+      Object.entries(requests ?? {}).flatMap(([name, amount]) => [index(name), amount]),
+    ),
     id: pods.map(({ id }) => id),
     name: pods.map(({ name }) => name),
     namespace: pods.map(() => 0),

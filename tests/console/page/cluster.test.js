@@ -7,7 +7,13 @@ import { Cluster } from '../../../cli/berth_cli/console/page/model/cluster.js';
 import { change, nodeTable, podTable } from './cases.js';
 
 const NODES = [
-  { id: 0, name: 'n1', labels: { zone: 'a' }, amounts: { cpu: /** @type {[number, number]} */ ([4000, 500]) }, taints: ['x:NoSchedule'] },
+  {
+    id: 0,
+    name: 'n1',
+    labels: { zone: 'a' },
+    amounts: { cpu: /** @type {[number, number]} */ ([4000, 500]) },
+    taints: ['x:NoSchedule'],
+  },
   { id: 1, name: 'n2' },
 ];
 const PODS = [
@@ -32,7 +38,10 @@ test('reads labels, taints and amounts of each node', () => {
 
 test('finds the pods of a node', () => {
   const cluster = loaded();
-  assert.deepEqual(cluster.podsOf(0).map(({ name }) => name), ['p1', 'p2']);
+  assert.deepEqual(
+    cluster.podsOf(0).map(({ name }) => name),
+    ['p1', 'p2'],
+  );
   assert.equal(cluster.podsOf(0)[0].requests.get('cpu'), 500);
   assert.deepEqual(cluster.podsOf(1), []);
 });
@@ -40,8 +49,14 @@ test('finds the pods of a node', () => {
 test('a pod that moves leaves its old node', () => {
   const cluster = loaded();
   assert.equal(cluster.apply(change(2, { pods: [{ id: 5, name: 'p1', node: 1 }] })), true);
-  assert.deepEqual(cluster.podsOf(0).map(({ name }) => name), ['p2']);
-  assert.deepEqual(cluster.podsOf(1).map(({ name }) => name), ['p1']);
+  assert.deepEqual(
+    cluster.podsOf(0).map(({ name }) => name),
+    ['p2'],
+  );
+  assert.deepEqual(
+    cluster.podsOf(1).map(({ name }) => name),
+    ['p1'],
+  );
 });
 
 test('what is gone is gone', () => {
@@ -97,7 +112,11 @@ test('random changes lead to what reading everything shows', () => {
     fresh.loadNodes(nodeTable([]), 1, []);
     fresh.loadPods(podTable([...pods.values()]), 1);
     for (let node = 0; node < 4; node += 1) {
-      const names = (/** @type {Cluster} */ each) => each.podsOf(node).map(({ name }) => name).sort();
+      const names = (/** @type {Cluster} */ each) =>
+        each
+          .podsOf(node)
+          .map(({ name }) => name)
+          .sort();
       assert.deepEqual(names(cluster), names(fresh));
     }
   }

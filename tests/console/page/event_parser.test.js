@@ -23,7 +23,10 @@ test('reads it cut at any place', () => {
 
 test('reads it character by character', () => {
   const parser = new EventParser();
-  assert.deepEqual([...TEXT].flatMap((character) => parser.push(character)), EVENTS);
+  assert.deepEqual(
+    [...TEXT].flatMap((character) => parser.push(character)),
+    EVENTS,
+  );
 });
 
 test('an event without its end is not told', () => {

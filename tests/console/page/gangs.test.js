@@ -13,7 +13,10 @@ function made(gang, waitsFor, priority = 0) {
 test('gangs that wait come first, the most urgent one at the top', () => {
   const gangs = [made('ml/c', ''), made('ml/b-10', 'room'), made('ml/b-9', 'room'), made('ml/a', 'room', 5)];
   const ordered = inOrder({ gangs, open: null, compared: true });
-  assert.deepEqual(ordered.map(({ gang }) => gang), ['ml/a', 'ml/b-9', 'ml/b-10', 'ml/c']);
+  assert.deepEqual(
+    ordered.map(({ gang }) => gang),
+    ['ml/a', 'ml/b-9', 'ml/b-10', 'ml/c'],
+  );
 });
 
 test('the caption counts, and says where gangs are off', () => {

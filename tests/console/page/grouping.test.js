@@ -5,7 +5,13 @@ import test from 'node:test';
 
 import { readNodes } from '../../../cli/berth_cli/console/page/model/cluster.js';
 import {
-  compareNames, groupNodes, groupingLabels, NO_GROUPS, resourcesOf, totalUse, useOf,
+  compareNames,
+  groupNodes,
+  groupingLabels,
+  NO_GROUPS,
+  resourcesOf,
+  totalUse,
+  useOf,
 } from '../../../cli/berth_cli/console/page/model/grouping.js';
 import { nodeTable } from './cases.js';
 
@@ -25,11 +31,17 @@ test('numbers in names are ordered as numbers', () => {
 
 test('nodes without the label are the last group', () => {
   const groups = groupNodes(labelled({}, { zone: 'b' }, { zone: 'a' }, { zone: '' }), 'zone');
-  assert.deepEqual(groups.map(({ value }) => value), ['', 'a', 'b', null]);
+  assert.deepEqual(
+    groups.map(({ value }) => value),
+    ['', 'a', 'b', null],
+  );
 });
 
 test('without a label all nodes are one group', () => {
-  assert.deepEqual(groupNodes(labelled({}, {}), NO_GROUPS).map(({ nodes }) => nodes.length), [2]);
+  assert.deepEqual(
+    groupNodes(labelled({}, {}), NO_GROUPS).map(({ nodes }) => nodes.length),
+    [2],
+  );
 });
 
 test('labels that differ on every node group nothing', () => {
@@ -38,15 +50,31 @@ test('labels that differ on every node group nothing', () => {
 });
 
 test('well-known labels come first, then those with few values', () => {
-  const nodes = labelled(...['1', '2', '3'].map((at) => ({
-    many: String(Number(at) % 2), one: 'x', 'node.kubernetes.io/instance-type': 'm', 'topology.kubernetes.io/zone': at === '1' ? 'a' : 'b',
-  })));
-  assert.deepEqual(groupingLabels(nodes), ['topology.kubernetes.io/zone', 'node.kubernetes.io/instance-type', 'one', 'many']);
+  const nodes = labelled(
+    ...['1', '2', '3'].map((at) => ({
+      many: String(Number(at) % 2),
+      one: 'x',
+      'node.kubernetes.io/instance-type': 'm',
+      'topology.kubernetes.io/zone': at === '1' ? 'a' : 'b',
+    })),
+  );
+  assert.deepEqual(groupingLabels(nodes), [
+    'topology.kubernetes.io/zone',
+    'node.kubernetes.io/instance-type',
+    'one',
+    'many',
+  ]);
 });
 
 test('common resources come first, then counted ones', () => {
   const nodes = using({ zebra: [1, 0], memory: [1, 0], 'example.com/licence': [1, 0], cpu: [1, 0] });
-  assert.deepEqual(resourcesOf(nodes, ['example.com/licence', 'unused']), ['cpu', 'memory', 'example.com/licence', 'unused', 'zebra']);
+  assert.deepEqual(resourcesOf(nodes, ['example.com/licence', 'unused']), [
+    'cpu',
+    'memory',
+    'example.com/licence',
+    'unused',
+    'zebra',
+  ]);
 });
 
 for (const [name, amount, share] of /** @type {[string, Record<string, [number, number]>, number | null][]} */ ([

@@ -4,7 +4,18 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 
 import {
-  cellAt, fit, hit, keepInSight, layOut, MOST_SCALE, pan, podAt, podSide, TITLE, visible, zoom,
+  cellAt,
+  fit,
+  hit,
+  keepInSight,
+  layOut,
+  MOST_SCALE,
+  pan,
+  podAt,
+  podSide,
+  TITLE,
+  visible,
+  zoom,
 } from '../../../cli/berth_cli/console/page/model/layout.js';
 
 test('groups do not overlap and stay within the whole', () => {
@@ -51,7 +62,10 @@ test('the title is the group, and beside nodes there is nothing', () => {
   assert.equal(hit(layout, layout.blocks[0].columns + 0.5, 3), null);
   assert.equal(hit(layout, -1, -1), null);
   const [block] = layout.blocks;
-  assert.equal(hit(layout, block.columns - 0.5, TITLE + block.rows - 0.5)?.cell ?? null, block.columns * block.rows > 3 ? null : 2);
+  assert.equal(
+    hit(layout, block.columns - 0.5, TITLE + block.rows - 0.5)?.cell ?? null,
+    block.columns * block.rows > 3 ? null : 2,
+  );
 });
 
 test('fitting shows all of a part in the middle', () => {
@@ -73,7 +87,10 @@ test('zooming has limits', () => {
 
 test('the map cannot be moved out of sight', () => {
   const layout = layOut([100], 1);
-  for (const [left, top] of [[1e6, 1e6], [-1e6, -1e6]]) {
+  for (const [left, top] of [
+    [1e6, 1e6],
+    [-1e6, -1e6],
+  ]) {
     const view = pan({ x: 0, y: 0, scale: 10 }, left, top, layout, 300, 200);
     assert.ok(visible(layout, view, 300, 200).length === 1);
     assert.deepEqual(view, keepInSight(view, layout, 300, 200));

@@ -25,27 +25,42 @@ const DOCUMENT = {
 };
 
 test('pods are counted by what becomes of them', () => {
-  assert.deepEqual([...byCategory(DOCUMENT)], [['unschedulable', 2], ['schedulable-now', 1], ['undetermined', 1]]);
+  assert.deepEqual(
+    [...byCategory(DOCUMENT)],
+    [
+      ['unschedulable', 2],
+      ['schedulable-now', 1],
+      ['undetermined', 1],
+    ],
+  );
 });
 
 test('the reason of most pods comes first, of the chosen category only', () => {
-  const found = (/** @type {string} */ category) => reasonsOf(DOCUMENT, category).map(({ reason, pods }) => [reason.reason, pods]);
-  assert.deepEqual(found(''), [['node is not ready', 3], ['Insufficient cpu', 1]]);
+  const found = (/** @type {string} */ category) =>
+    reasonsOf(DOCUMENT, category).map(({ reason, pods }) => [reason.reason, pods]);
+  assert.deepEqual(found(''), [
+    ['node is not ready', 3],
+    ['Insufficient cpu', 1],
+  ]);
   assert.deepEqual(found('schedulable-now'), [['node is not ready', 1]]);
   assert.deepEqual(found('undetermined'), []);
 });
 
 test('each pod has its state, its first reason, and how many nodes fit', () => {
-  assert.deepEqual(pendingTable(DOCUMENT, '', '').rows.map(({ texts }) => texts), [
-    ['default/large', 'Unschedulable', 'Insufficient cpu', '0 of 3', '0', ''],
-    ['default/small', 'Schedulable now', '', '2 of 3', '5', ''],
-    ['ml/gated', 'Undetermined', 'its scheduling gates hold it', '', '0', 'train'],
-    ['ml/other', 'Unschedulable', 'node is not ready', '0 of 3', '0', ''],
-  ]);
+  assert.deepEqual(
+    pendingTable(DOCUMENT, '', '').rows.map(({ texts }) => texts),
+    [
+      ['default/large', 'Unschedulable', 'Insufficient cpu', '0 of 3', '0', ''],
+      ['default/small', 'Schedulable now', '', '2 of 3', '5', ''],
+      ['ml/gated', 'Undetermined', 'its scheduling gates hold it', '', '0', 'train'],
+      ['ml/other', 'Unschedulable', 'node is not ready', '0 of 3', '0', ''],
+    ],
+  );
 });
 
 test('a reason and a category choose pods', () => {
-  const keys = (/** @type {string} */ category, /** @type {string} */ reason) => pendingTable(DOCUMENT, category, reason).rows.map(({ key }) => key);
+  const keys = (/** @type {string} */ category, /** @type {string} */ reason) =>
+    pendingTable(DOCUMENT, category, reason).rows.map(({ key }) => key);
   assert.deepEqual(keys('', reasonKey(DOCUMENT.reasons[0])), ['default/large']);
   assert.deepEqual(keys('schedulable-now', reasonKey(DOCUMENT.reasons[1])), ['default/small']);
   assert.deepEqual(keys('', 'a reason that is gone'), []);

@@ -11,8 +11,20 @@ const DIFF = {
   notes: /** @type {string[]} */ ([]),
   messages: ['another node has a higher score', 'NodePriorityLabel: no label (2 nodes)'],
   pods: [
-    { namespace: 'ml', name: 'a', effect: 'moved', before: { state: 'node', node: 'n1' }, after: { state: 'node', node: 'n2' } },
-    { namespace: 'ml', name: 'b', effect: 'newly-pending', before: { state: 'node', node: 'n1' }, after: { state: 'pending', node: null } },
+    {
+      namespace: 'ml',
+      name: 'a',
+      effect: 'moved',
+      before: { state: 'node', node: 'n1' },
+      after: { state: 'node', node: 'n2' },
+    },
+    {
+      namespace: 'ml',
+      name: 'b',
+      effect: 'newly-pending',
+      before: { state: 'node', node: 'n1' },
+      after: { state: 'pending', node: null },
+    },
   ],
 };
 
@@ -22,20 +34,29 @@ test('the summary names what was left out', () => {
 });
 
 test('each pod has its place before and after', () => {
-  assert.deepEqual(diffTable(DIFF).rows.map(({ texts }) => texts), [
-    ['ml/a', 'moved', 'n1', 'n2', 'another node has a higher score'],
-    ['ml/b', 'newly-pending', 'n1', 'pending', 'NodePriorityLabel: no label (2 nodes)'],
-  ]);
+  assert.deepEqual(
+    diffTable(DIFF).rows.map(({ texts }) => texts),
+    [
+      ['ml/a', 'moved', 'n1', 'n2', 'another node has a higher score'],
+      ['ml/b', 'newly-pending', 'n1', 'pending', 'NodePriorityLabel: no label (2 nodes)'],
+    ],
+  );
 });
 
 test('disagreements of live decisions are counted, and the newest comes first', () => {
   const rules = [{ plugin: 'NodePriorityLabel', reason: 'no label', nodes: 3 }];
   const old = { time: 0, namespace: 'ml', name: 'a', result: 'newly-pending', before: 'n1', after: null, rules };
-  const found = { decisions: { same: 4, 'newly-pending': 2 }, disagreements: [old, { ...old, time: 60, name: 'b', rules: [] }] };
+  const found = {
+    decisions: { same: 4, 'newly-pending': 2 },
+    disagreements: [old, { ...old, time: 60, name: 'b', rules: [] }],
+  };
   assert.equal(shadowSummary(found), 'Live decisions judged by both: 4 same, 2 newly-pending');
-  assert.deepEqual(shadowRows(found).map((texts) => texts.slice(1)), [
-    ['ml/b', 'newly-pending', 'n1', 'none', ''],
-    ['ml/a', 'newly-pending', 'n1', 'none', '3 × NodePriorityLabel: no label'],
-  ]);
+  assert.deepEqual(
+    shadowRows(found).map((texts) => texts.slice(1)),
+    [
+      ['ml/b', 'newly-pending', 'n1', 'none', ''],
+      ['ml/a', 'newly-pending', 'n1', 'none', '3 × NodePriorityLabel: no label'],
+    ],
+  );
   assert.equal(shadowSummary({ decisions: {}, disagreements: [] }), 'No live decision was judged by both yet');
 });

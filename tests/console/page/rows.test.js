@@ -37,7 +37,8 @@ test('a pod has what it requests', () => {
 
 test('names are sorted as names and amounts as numbers, both ways', () => {
   const table = nodeTable(NODES, 'cpu', '');
-  const names = (/** @type {string} */ sort, descending = false) => arranged(table, sort, descending, '').map(({ key }) => key);
+  const names = (/** @type {string} */ sort, descending = false) =>
+    arranged(table, sort, descending, '').map(({ key }) => key);
   assert.deepEqual(names('name'), ['n1', 'n2', 'n10']);
   assert.deepEqual(names('name', true), ['n10', 'n2', 'n1']);
   assert.deepEqual(names('use'), ['n1', 'n10', 'n2']);
@@ -46,7 +47,10 @@ test('names are sorted as names and amounts as numbers, both ways', () => {
 
 test('the filter looks at every text', () => {
   const found = arranged(nodeTable(NODES, 'cpu', ''), 'name', false, ' Unsched ');
-  assert.deepEqual(found.map(({ key }) => key), ['n2']);
+  assert.deepEqual(
+    found.map(({ key }) => key),
+    ['n2'],
+  );
 });
 
 for (const [resource, amount, text] of /** @type {[string, number, string][]} */ ([

@@ -48,5 +48,6 @@ test('texts are limited', () => {
 
 test('only a whole fragment is a token', () => {
   assert.equal(tokenOf('#token=aB-_9'), 'aB-_9');
-  for (const fragment of ['', '#token=', '#/overview?token=x', '#token=a&b', '#token=<x>']) assert.equal(tokenOf(fragment), null);
+  for (const fragment of ['', '#token=', '#/overview?token=x', '#token=a&b', '#token=<x>'])
+    assert.equal(tokenOf(fragment), null);
 });

@@ -1,6 +1,7 @@
 // Keeps the cluster up to date: reads it, follows its changes, and begins again when the console was away.
 
 import { EventParser } from './model/event_parser.js';
+import { pause } from './pause.js';
 import { NoSession, Refused } from './session.js';
 
 /**
@@ -44,7 +45,7 @@ export async function follow(cluster, session, listener) {
       if (error instanceof OtherRelease) return listener.onOtherRelease();
       if (error instanceof Refused) listener.onWaiting(error.message);
       else listener.onDisconnected();
-      await new Promise((resolve) => setTimeout(resolve, WAIT_MS));
+      await pause(WAIT_MS);
     }
   }
 }
@@ -59,7 +60,10 @@ async function followOnce(cluster, session, listener) {
   const ending = new AbortController();
   try {
     // Whichever fails first ends the other.
-    await Promise.all([loadPods(cluster, session, listener, ending.signal), stream(cluster, session, listener, ending)]);
+    await Promise.all([
+      loadPods(cluster, session, listener, ending.signal),
+      stream(cluster, session, listener, ending),
+    ]);
   } finally {
     ending.abort();
   }

@@ -105,7 +105,8 @@ async function start() {
     onDisconnected: () => status.set('disconnected'),
     onNoSession: (reason) => status.set('closed', reason),
     onOtherRelease: () => {
-      if (sessionStorage.getItem(RELOADED)) return status.set('closed', 'The console is of another release than this page.');
+      if (sessionStorage.getItem(RELOADED))
+        return status.set('closed', 'The console is of another release than this page.');
       sessionStorage.setItem(RELOADED, 'yes');
       location.reload();
     },

@@ -43,7 +43,9 @@ export class Session {
   async get(path, signal) {
     const key = this.store.getItem(STORED);
     if (key === null) {
-      throw new NoSession('This browser has no session with this console. Open the address that berth console printed last.');
+      throw new NoSession(
+        'This browser has no session with this console. Open the address that berth console printed last.',
+      );
     }
     const answer = await this.request(path, { headers: bearer(key), cache: 'no-store', signal });
     if (answer.ok) return answer;

@@ -29,13 +29,25 @@ export function callCharts(calls, width, height) {
     const mostTime = Math.max(0.001, ...found.slowest);
     const line = (/** @type {number[]} */ values) =>
       values
-        .map((value, at) => /** @type {[number, number, number]} */ ([(at + 0.5) * step, height * (1 - value / mostTime), found.count[at]]))
+        .map(
+          (value, at) =>
+            /** @type {[number, number, number]} */ ([
+              (at + 0.5) * step,
+              height * (1 - value / mostTime),
+              found.count[at],
+            ]),
+        )
         // Without a call there is no time: the line goes on at the next one.
         .filter(([, , count]) => count > 0)
         .map(([x, y]) => /** @type {[number, number]} */ ([x, y]));
     return {
       text: textOf(verb, found, intervals * calls.seconds),
-      bars: found.count.map((count, at) => [at * step, height * (1 - count / mostCalls), step, (height * count) / mostCalls]),
+      bars: found.count.map((count, at) => [
+        at * step,
+        height * (1 - count / mostCalls),
+        step,
+        (height * count) / mostCalls,
+      ]),
       median: line(found.median),
       slowest: line(found.slowest),
     };

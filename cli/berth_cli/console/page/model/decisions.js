@@ -79,7 +79,12 @@ export function scoreBars(found, most) {
   const scores = [...found.scores].sort((a, b) => b.score - a.score).slice(0, most);
   const best = Math.max(1, ...scores.map(({ score }) => score));
   const parts = new Map(found.best.map(({ node, byPlugin }) => [node, byPlugin]));
-  return scores.map(({ node, score }) => ({ node, score, share: Math.max(0, score / best), byPlugin: parts.get(node) ?? null }));
+  return scores.map(({ node, score }) => ({
+    node,
+    score,
+    share: Math.max(0, score / best),
+    byPlugin: parts.get(node) ?? null,
+  }));
 }
 
 /** What is said of it under its title. @param {DecisionDetails} found @returns {string[]} */

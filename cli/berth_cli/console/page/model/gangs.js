@@ -38,5 +38,12 @@ export function captionOf(found) {
 /** The texts of a row, without the name. @param {Gang} gang */
 export function gangTexts({ state, waitsFor, members, minimum, priority }) {
   const known = (/** @type {number | null} */ count) => (count === null ? '?' : String(count));
-  return [state, waitsFor, `${known(members.exist)} of ${minimum}`, String(members.inBind), known(members.onNodes), String(priority)];
+  return [
+    state,
+    waitsFor,
+    `${known(members.exist)} of ${minimum}`,
+    String(members.inBind),
+    known(members.onNodes),
+    String(priority),
+  ];
 }

@@ -53,7 +53,9 @@ export function factGroups(found) {
         : [
             ['all', String(gangs.count ?? 0)],
             ['being placed', gangs.open ?? 'none'],
-            ...Object.entries(gangs.states ?? {}).map(([state, count]) => /** @type {[string, string]} */ ([state, String(count)])),
+            ...Object.entries(gangs.states ?? {}).map(
+              ([state, count]) => /** @type {[string, string]} */ ([state, String(count)]),
+            ),
           ],
     });
   }
@@ -72,7 +74,10 @@ function installation(cache, published, leader, reservations) {
       ['status', String(cache.status)],
       ['data observed', age(cache.observedAgeSeconds)],
       ['last publication', age(cache.heartbeatAgeSeconds)],
-      ['verbs refuse data older than', typeof cache.maxStalenessSeconds === 'number' ? formatAge(cache.maxStalenessSeconds) : ''],
+      [
+        'verbs refuse data older than',
+        typeof cache.maxStalenessSeconds === 'number' ? formatAge(cache.maxStalenessSeconds) : '',
+      ],
       ['configuration', String(cache.configurationHash || 'as deployed')],
       ['written by release', String(cache.writerVersion ?? '')],
     ],
@@ -81,7 +86,9 @@ function installation(cache, published, leader, reservations) {
   if (leader !== undefined) {
     groups.push({
       title: 'Leader',
-      problem: leader?.problem ?? (leader ? (leader.holder ? '' : 'the lease is free: no watcher runs') : 'there is no lease yet'),
+      problem:
+        leader?.problem ??
+        (leader ? (leader.holder ? '' : 'the lease is free: no watcher runs') : 'there is no lease yet'),
       facts: leader?.holder
         ? [
             ['holder', leader.holder],
@@ -104,7 +111,11 @@ function installation(cache, published, leader, reservations) {
             ['log since the snapshot', bytes(published.logBytes)],
             ['snapshot', `${bytes(published.snapshotBytes)}, ${age(published.snapshotAgeSeconds)}`],
             ...Object.entries(published.resources ?? {}).map(
-              ([name, each]) => /** @type {[string, string]} */ ([name, `observed ${age(each.ageSeconds)}, listed ${age(each.listedAgeSeconds)}`]),
+              ([name, each]) =>
+                /** @type {[string, string]} */ ([
+                  name,
+                  `observed ${age(each.ageSeconds)}, listed ${age(each.listedAgeSeconds)}`,
+                ]),
             ),
           ],
     });

@@ -31,21 +31,25 @@ export const SHADOW_HEADS = ['Time', 'Pod', 'Result', 'In force', 'Second', 'Why
 /** @param {ShadowDocument} found */
 export function shadowSummary({ decisions }) {
   const parts = Object.entries(decisions).map(([result, count]) => `${count} ${result}`);
-  return parts.length ? `Live decisions judged by both: ${parts.join(', ')}` : 'No live decision was judged by both yet';
+  return parts.length
+    ? `Live decisions judged by both: ${parts.join(', ')}`
+    : 'No live decision was judged by both yet';
 }
 
 const TIME = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 
 /** The newest first. @param {ShadowDocument} found @returns {string[][]} */
 export function shadowRows({ disagreements }) {
-  return disagreements.toReversed().map(({ time, namespace, name, result, before, after, rules }) => [
-    TIME.format(new Date(time * 1000)),
-    `${namespace}/${name}`,
-    result,
-    before ?? 'none',
-    after ?? 'none',
-    rules.map(({ plugin, reason, nodes }) => `${nodes} × ${plugin}: ${reason}`).join('; '),
-  ]);
+  return disagreements
+    .toReversed()
+    .map(({ time, namespace, name, result, before, after, rules }) => [
+      TIME.format(new Date(time * 1000)),
+      `${namespace}/${name}`,
+      result,
+      before ?? 'none',
+      after ?? 'none',
+      rules.map(({ plugin, reason, nodes }) => `${nodes} × ${plugin}: ${reason}`).join('; '),
+    ]);
 }
 
 /** @param {Place} place */
@@ -60,12 +64,29 @@ export function summaryOf(diff, what) {
 
 /** @param {PolicyDiff} diff @returns {Table} */
 export function diffTable(diff) {
-  const column = (/** @type {string} */ key, /** @type {string} */ title, isWide = false) => ({ key, title, isNumber: false, isWide });
+  const column = (/** @type {string} */ key, /** @type {string} */ title, isWide = false) => ({
+    key,
+    title,
+    isNumber: false,
+    isWide,
+  });
   return {
     caption: 'Pods that the second policy places elsewhere',
-    columns: [column('name', 'Pod'), column('effect', 'Effect', true), column('before', 'In force'), column('after', 'Second'), column('why', 'Why', true)],
+    columns: [
+      column('name', 'Pod'),
+      column('effect', 'Effect', true),
+      column('before', 'In force'),
+      column('after', 'Second'),
+      column('why', 'Why', true),
+    ],
     rows: diff.pods.map((each, at) => {
-      const texts = [`${each.namespace}/${each.name}`, each.effect, placeText(each.before), placeText(each.after), diff.messages[at]];
+      const texts = [
+        `${each.namespace}/${each.name}`,
+        each.effect,
+        placeText(each.before),
+        placeText(each.after),
+        diff.messages[at],
+      ];
       return { key: texts[0], texts, values: texts, share: null };
     }),
   };

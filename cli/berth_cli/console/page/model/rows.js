@@ -142,7 +142,10 @@ export function arranged(table, sort, descending, filter) {
   const rows = wanted
     ? table.rows.filter((row) => row.texts.some((text) => text.toLowerCase().includes(wanted)))
     : [...table.rows];
-  const at = Math.max(0, table.columns.findIndex((each) => each.key === sort));
+  const at = Math.max(
+    0,
+    table.columns.findIndex((each) => each.key === sort),
+  );
   const sign = descending ? -1 : 1;
   return rows.sort((a, b) => sign * compare(a.values[at], b.values[at]) || compare(a.values[0], b.values[0]));
 }

@@ -2,6 +2,7 @@
 
 import { readEvents } from '../connection.js';
 import { decisionTable, factsOf, joined, nodesText, scoreBars } from '../model/decisions.js';
+import { pause } from '../pause.js';
 import { arranged } from '../model/rows.js';
 import { NoSession, Refused } from '../session.js';
 import { element, setText } from './dom.js';
@@ -75,11 +76,17 @@ export class Decisions {
     while (!ending.signal.aborted) {
       try {
         const since = this.decisions.at(-1)?.number ?? 0;
-        await readEvents(this.session, `/api/decisions?since=${since}`, ending, (name, content) => {
-          this.problem = name === 'problem' ? content.reason : '';
-          if (name === 'decisions') this.decisions = joined(this.decisions, content);
-          this.draw();
-        }, SILENCE_MS);
+        await readEvents(
+          this.session,
+          `/api/decisions?since=${since}`,
+          ending,
+          (name, content) => {
+            this.problem = name === 'problem' ? content.reason : '';
+            if (name === 'decisions') this.decisions = joined(this.decisions, content);
+            this.draw();
+          },
+          SILENCE_MS,
+        );
       } catch (error) {
         if (ending.signal.aborted) return;
         if (error instanceof NoSession) return;
@@ -89,7 +96,7 @@ export class Decisions {
         }
         // The line at the top says that the console is away. It may come back with other numbers.
         this.decisions = [];
-        await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+        await pause(AGAIN_MS);
       }
     }
   }
@@ -134,7 +141,12 @@ export class Decisions {
       ...found.rejected.map(({ reason, plugin, count, nodes }) =>
         element(
           'details',
-          { pointerenter: () => this.light(nodes), pointerleave: () => this.light(null), focusin: () => this.light(nodes), focusout: () => this.light(null) },
+          {
+            pointerenter: () => this.light(nodes),
+            pointerleave: () => this.light(null),
+            focusin: () => this.light(nodes),
+            focusout: () => this.light(null),
+          },
           element('summary', {}, `${count} × ${plugin ? `${plugin}: ` : ''}${reason}`),
           element('p', {}, nodesText({ reason, plugin, count, nodes })),
         ),

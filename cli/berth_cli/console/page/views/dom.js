@@ -11,7 +11,9 @@
 export function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   setAttributes(made, attributes);
-  made.append(...children.filter((child) => child !== null).map((child) => (child instanceof Node ? child : String(child))));
+  made.append(
+    ...children.filter((child) => child !== null).map((child) => (child instanceof Node ? child : String(child))),
+  );
   return made;
 }
 

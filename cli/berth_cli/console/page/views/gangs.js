@@ -1,6 +1,7 @@
 // Gangs beside the pending pods: what each one waits for, and what keeps the next member of one of them out.
 
 import { captionOf, gangTexts, HEADS, inOrder } from '../model/gangs.js';
+import { pause } from '../pause.js';
 import { element, setText } from './dom.js';
 import { reasonTable, row, scrolled, table } from './tables.js';
 
@@ -57,7 +58,7 @@ export class Gangs {
       } catch (error) {
         setText(this.caption, `Gangs: ${error instanceof Error ? error.message : String(error)}`);
       }
-      await new Promise((resolve) => setTimeout(resolve, ASK_MS));
+      await pause(ASK_MS);
     }
     this.isAsking = false;
   }
@@ -72,7 +73,11 @@ export class Gangs {
     const focusedGang = focused instanceof HTMLElement ? focused.dataset.gang : undefined;
     const rows = inOrder(found).map((gang) => {
       const open = () => this.go({ gang: this.chosen === gang.gang ? '' : gang.gang });
-      const button = element('button', { type: 'button', class: 'link', 'data-gang': gang.gang, click: open }, gang.gang);
+      const button = element(
+        'button',
+        { type: 'button', class: 'link', 'data-gang': gang.gang, click: open },
+        gang.gang,
+      );
       if (gang.gang === focusedGang) queueMicrotask(() => button.focus());
       return row([button, ...gangTexts(gang)]);
     });
@@ -100,9 +105,15 @@ export class Gangs {
   drawExplanation({ headline, members, reasons, before }) {
     this.details.replaceChildren(
       element('h3', {}, headline),
-      table(['Member', 'State', 'Node'], members.map(({ pod, state, node }) => row([pod, state, node ?? '']))),
+      table(
+        ['Member', 'State', 'Node'],
+        members.map(({ pod, state, node }) => row([pod, state, node ?? ''])),
+      ),
       ...(reasons.length
-        ? [element('h3', {}, 'With these on their nodes, the next member fits on no node'), reasonTable(reasons, this.light)]
+        ? [
+            element('h3', {}, 'With these on their nodes, the next member fits on no node'),
+            reasonTable(reasons, this.light),
+          ]
         : []),
       ...(before.length ? [element('p', {}, `Gangs that get their places first: ${before.join(', ')}`)] : []),
     );

@@ -62,8 +62,17 @@ export class Grid {
       this.active = { row: content.rows.length ? 1 : 0, column: 0 };
       this.clear();
       this.grid.scrollTop = 0;
-      this.grid.style.setProperty('--columns', this.columns.map((each) => (each.isNumber ? 'minmax(5.5rem, 1fr)' : 'minmax(7rem, 2.2fr)')).join(' '));
-      this.grid.style.setProperty('--few-columns', this.columns.filter((each) => !each.isWide).map((each) => (each.isNumber ? 'minmax(4rem, 1fr)' : 'minmax(6rem, 1.6fr)')).join(' '));
+      this.grid.style.setProperty(
+        '--columns',
+        this.columns.map((each) => (each.isNumber ? 'minmax(5.5rem, 1fr)' : 'minmax(7rem, 2.2fr)')).join(' '),
+      );
+      this.grid.style.setProperty(
+        '--few-columns',
+        this.columns
+          .filter((each) => !each.isWide)
+          .map((each) => (each.isNumber ? 'minmax(4rem, 1fr)' : 'minmax(6rem, 1.6fr)'))
+          .join(' '),
+      );
       this.head.replaceChildren(...this.columns.map((column, at) => this.headCell(column, at)));
     }
     this.rows = content.rows;
@@ -223,7 +232,10 @@ export class Grid {
       this.openAt(event.target);
     } else if (event.key in moves) {
       const [toRow, toColumn] = moves[event.key];
-      this.moveTo(Math.min(lastRow, Math.max(0, toRow)), this.seenColumn(Math.min(lastColumn, Math.max(0, toColumn)), column));
+      this.moveTo(
+        Math.min(lastRow, Math.max(0, toRow)),
+        this.seenColumn(Math.min(lastColumn, Math.max(0, toColumn)), column),
+      );
     } else {
       return;
     }

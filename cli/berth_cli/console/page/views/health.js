@@ -4,6 +4,7 @@
 import { callCharts } from '../model/calls.js';
 import { ageLine, factGroups, reservationTexts } from '../model/health.js';
 import { formatAge } from '../model/quantities.js';
+import { pause } from '../pause.js';
 import { chart, HEIGHT, WIDTH } from './charts.js';
 import { element } from './dom.js';
 import { row, scrolled, table } from './tables.js';
@@ -48,7 +49,7 @@ export class Health {
       } catch (error) {
         this.facts.replaceChildren(element('p', {}, error instanceof Error ? error.message : String(error)));
       }
-      await new Promise((resolve) => setTimeout(resolve, ASK_MS));
+      await pause(ASK_MS);
     }
     this.isAsking = false;
   }
@@ -69,7 +70,14 @@ export class Health {
     this.charts.replaceChildren(
       ...(found.samples.length > 1 ? [ageChart(found)] : []),
       ...(found.calls ? callCharts(found.calls, WIDTH, HEIGHT) : []).map(({ text, bars, median, slowest }) =>
-        chart(text, [{ points: median, colour: '--accent' }, { points: slowest, colour: '--warn', isDashed: true }], bars),
+        chart(
+          text,
+          [
+            { points: median, colour: '--accent' },
+            { points: slowest, colour: '--warn', isDashed: true },
+          ],
+          bars,
+        ),
       ),
     );
     this.drawReservations(found.reservations?.reservations ?? []);

@@ -144,7 +144,9 @@ export class NodeMap {
   /** @param {number} factor @param {number} left @param {number} top */
   zoomAt(factor, left, top) {
     this.isFitted = false;
-    this.setView(keepInSight(zoom(this.view, factor, left, top, this.leastScale), this.layout, this.width, this.height));
+    this.setView(
+      keepInSight(zoom(this.view, factor, left, top, this.leastScale), this.layout, this.width, this.height),
+    );
   }
 
   get leastScale() {
@@ -205,7 +207,12 @@ export class NodeMap {
   onKey(event) {
     const factor = { '+': ZOOM_STEP, '=': ZOOM_STEP, '-': 1 / ZOOM_STEP }[event.key];
     /** @type {Record<string, [number, number]>} */
-    const moves = { ArrowLeft: [KEY_PIXELS, 0], ArrowRight: [-KEY_PIXELS, 0], ArrowUp: [0, KEY_PIXELS], ArrowDown: [0, -KEY_PIXELS] };
+    const moves = {
+      ArrowLeft: [KEY_PIXELS, 0],
+      ArrowRight: [-KEY_PIXELS, 0],
+      ArrowUp: [0, KEY_PIXELS],
+      ArrowDown: [0, -KEY_PIXELS],
+    };
     const move = moves[event.key];
     if (factor) this.zoomBy(factor);
     else if (move) this.panBy(move[0], move[1]);

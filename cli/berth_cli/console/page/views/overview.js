@@ -69,7 +69,9 @@ export class Overview {
     showLegend(place('legend'));
     this.labelSelect.addEventListener('change', () => go({ label: this.labelSelect.value, group: null, node: '' }));
     this.resourceSelect.addEventListener('change', () => go({ resource: this.resourceSelect.value }));
-    this.rowsSelect.addEventListener('change', () => go({ rows: this.rowsSelect.value === 'nodes' ? 'nodes' : 'groups' }));
+    this.rowsSelect.addEventListener('change', () =>
+      go({ rows: this.rowsSelect.value === 'nodes' ? 'nodes' : 'groups' }),
+    );
     this.filterInput.addEventListener('input', () => go({ filter: this.filterInput.value }));
     place('skip').addEventListener('click', () => this.grid.focus());
     place('zoom-in').addEventListener('click', () => this.map.zoomBy(1.6));
@@ -86,7 +88,12 @@ export class Overview {
     this.label = state.label ?? labels[0] ?? NO_GROUPS;
     this.groups = groupNodes(nodes, this.label);
     const resources = resourcesOf(nodes, cluster.counted);
-    fillSelect(this.labelSelect, [NO_GROUPS, ...withChosen(labels, this.label)], this.label, (label) => label || 'no groups');
+    fillSelect(
+      this.labelSelect,
+      [NO_GROUPS, ...withChosen(labels, this.label)],
+      this.label,
+      (label) => label || 'no groups',
+    );
     fillSelect(this.resourceSelect, withChosen(resources, state.resource), state.resource, (name) =>
       cluster.counted.includes(name) ? `${name} (counted)` : name,
     );
@@ -207,7 +214,11 @@ export class Overview {
       return nodeTable(group?.nodes ?? [], state.resource, where);
     }
     if (state.rows === 'nodes') {
-      return nodeTable(this.groups.flatMap((each) => each.nodes), state.resource, 'of all groups');
+      return nodeTable(
+        this.groups.flatMap((each) => each.nodes),
+        state.resource,
+        'of all groups',
+      );
     }
     return groupTable(this.groups, this.label, state.resource);
   }
@@ -254,7 +265,8 @@ export class Overview {
 
   /** @param {string | null} key of a row of the table */
   placeOfRow(key) {
-    if (key === null || !this.state || this.state.node) return this.state?.node ? this.placeOfNode(this.cluster.nodeNamed(this.state.node)) : null;
+    if (key === null || !this.state || this.state.node)
+      return this.state?.node ? this.placeOfNode(this.cluster.nodeNamed(this.state.node)) : null;
     if (this.state.group !== null || this.state.rows === 'nodes') return this.placeOfNode(this.cluster.nodeNamed(key));
     const at = this.groups.findIndex((group) => (group.value ?? NO_VALUE) === key);
     return at < 0 ? null : { group: at, cell: null };
@@ -282,9 +294,15 @@ export class Overview {
     const name = node ? node.name : `${groupName(group.value, this.label)}, ${group.nodes.length} nodes`;
     const lines = [name];
     if (place.pod) {
-      lines.push(`${place.pod.namespace}/${place.pod.name} requests ${formatAmount(resource, this.asked(place.pod, resource))}`);
+      lines.push(
+        `${place.pod.namespace}/${place.pod.name} requests ${formatAmount(resource, this.asked(place.pod, resource))}`,
+      );
     }
-    lines.push(use.share === null ? `has no ${resource}` : `${resource}: ${formatShare(use.share)}, ${formatAmount(resource, use.used)} of ${formatAmount(resource, use.allocatable)}`);
+    lines.push(
+      use.share === null
+        ? `has no ${resource}`
+        : `${resource}: ${formatShare(use.share)}, ${formatAmount(resource, use.used)} of ${formatAmount(resource, use.allocatable)}`,
+    );
     this.tip.replaceChildren(...lines.map((line) => element('div', {}, line)));
     const room = this.map.width - this.tip.offsetWidth - 4;
     this.tip.style.transform = `translate(${Math.max(0, Math.min(room, x + 14))}px, ${y + 14}px)`;

@@ -113,7 +113,11 @@ export class Pending {
     if (!this.categories.children.length) {
       this.categories.append(
         ...all.map(([key, title]) =>
-          element('button', { type: 'button', 'data-category': key, click: () => this.go({ category: key, reason: '' }) }, title),
+          element(
+            'button',
+            { type: 'button', 'data-category': key, click: () => this.go({ category: key, reason: '' }) },
+            title,
+          ),
         ),
       );
     }
@@ -128,7 +132,10 @@ export class Pending {
   /** @param {State} state @param {PendingDocument} document */
   drawReasons(state, document) {
     const found = reasonsOf(document, state.category);
-    const shown = JSON.stringify([found.map(({ key, pods, reason }) => [key, pods, reason.nodes.length]), state.reason]);
+    const shown = JSON.stringify([
+      found.map(({ key, pods, reason }) => [key, pods, reason.nodes.length]),
+      state.reason,
+    ]);
     if (shown === this.reasonsShown) return;
     this.reasonsShown = shown;
     const focused = window.document.activeElement;
@@ -150,7 +157,11 @@ export class Pending {
             blur: () => this.lightChosen(),
           },
           element('span', { class: 'reason-text' }, reason.reason),
-          element('span', { class: 'reason-facts' }, `${reason.by} ${reason.plugin} · ${count(pods, 'pod')} · ${count(reason.nodes.length, 'node')}`),
+          element(
+            'span',
+            { class: 'reason-facts' },
+            `${reason.by} ${reason.plugin} · ${count(pods, 'pod')} · ${count(reason.nodes.length, 'node')}`,
+          ),
         );
         if (key === focusedKey) queueMicrotask(() => button.focus());
         return element('li', {}, button);

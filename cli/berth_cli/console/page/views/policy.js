@@ -3,6 +3,7 @@
 
 import { diffTable, SHADOW_HEADS, shadowRows, shadowSummary, summaryOf } from '../model/policy.js';
 import { arranged } from '../model/rows.js';
+import { pause } from '../pause.js';
 import { Refused } from '../session.js';
 import { element, setText } from './dom.js';
 import { Grid } from './grid.js';
@@ -89,7 +90,7 @@ export class Policy {
         setText(this.shadowSummary, messageOf(error));
         if (error instanceof Refused && error.status === NO_PATH) break;
       }
-      await new Promise((resolve) => setTimeout(resolve, ASK_MS));
+      await pause(ASK_MS);
     }
     this.isAsking = false;
   }
