@@ -26,6 +26,7 @@ WITHOUT_RESULT = {
     "config schema",  # it is JSON
     "console",
     "demo",
+    "record",
     "serve",
     "watch",
 }
