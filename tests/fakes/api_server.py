@@ -110,6 +110,7 @@ class KubernetesOnLoopback:
     leases: dict[str, dict[str, Any]] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
     requests: list[Received] = field(default_factory=list)
+    optional: dict[str, list[object]] = field(default_factory=dict)
     histories: dict[str, History] = field(default_factory=lambda: {path: History() for path in RESOURCES})
     host: str = ""
     authority: str = ""
@@ -149,6 +150,8 @@ class KubernetesOnLoopback:
         if request.method == "GET" and request.path in RESOURCES:
             revision = self.histories[request.path].brought_to(self.objects(request.path))
             return self._page(self.objects(request.path), request.query, revision)
+        if request.method == "GET" and request.path in self.optional:
+            return self._page(self.optional[request.path], request.query, 1)
         if request.path.startswith(LEASES):
             return self._lease(request.method, request.path.removeprefix(LEASES).strip("/"), request.body)
         if request.method == "PATCH":

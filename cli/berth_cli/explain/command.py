@@ -87,7 +87,8 @@ def explain(
     more node. Each is tried with the real rules first. The search takes at most 5 seconds.
 
     With --kubeconfig the user needs the verb list on nodes, pods, namespaces, services, replicationcontrollers,
-    replicasets, statefulsets, poddisruptionbudgets and priorityclasses. Nothing is written.
+    replicasets, statefulsets, poddisruptionbudgets and priorityclasses, and for gangs and Karpenter on podgroups and
+    nodepools. Nothing is written.
 
     With --url the last attempts follow, and what changed since the attempt before. --url alone gives verdict and
     reasons of the last attempt. With a cluster too, the default policy is the server's.

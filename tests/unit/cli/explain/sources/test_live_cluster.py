@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from berth_cli.explain.command import explain
+from tests.builders.gangs import member_object, native_group_object
 from tests.builders.kubeconfigs import kubeconfig_for
 from tests.builders.nodes import PRIORITY, node_with
 from tests.builders.pods import pod_with
@@ -64,8 +65,39 @@ def test_explains_what_a_dump_of_the_cluster_explains(
 def test_lists_each_resource_once_and_does_nothing_else(kubernetes: KubernetesOnLoopback, tmp_path: Path) -> None:
     assert run(kubernetes, tmp_path, "p").exit_code == 1
     assert {each.method for each in kubernetes.requests} == {"GET"}
-    assert sorted(each.path for each in kubernetes.requests) == sorted(RESOURCES)
+    paths = [each.path for each in kubernetes.requests]
+    assert sorted(path for path in paths if path in RESOURCES) == sorted(RESOURCES)
+    # The cluster serves none of these: each version is asked for once.
+    assert sorted(path for path in paths if path not in RESOURCES) == [
+        "/apis/karpenter.sh/v1/nodepools",
+        "/apis/karpenter.sh/v1beta1/nodepools",
+        "/apis/scheduling.k8s.io/v1alpha2/podgroups",
+        "/apis/scheduling.k8s.io/v1beta1/podgroups",
+        "/apis/scheduling.sigs.k8s.io/v1alpha1/podgroups",
+        "/apis/scheduling.x-k8s.io/v1alpha1/podgroups",
+    ]
     assert not any("watch" in each.query for each in kubernetes.requests)
+
+
+def test_tries_the_pod_on_what_karpenter_would_add(kubernetes: KubernetesOnLoopback, tmp_path: Path) -> None:
+    template = {"metadata": {"labels": {PRIORITY: "1"}}, "spec": {}}
+    pool = {"metadata": {"name": "karpenter-pool"}, "spec": {"template": template}}
+    kubernetes.optional["/apis/karpenter.sh/v1/nodepools"] = [pool]
+    done = run(kubernetes, tmp_path, "p", "--profile", "label-priority")
+    assert "one like karpenter-pool would take the pod" in done.stdout, done.output
+
+
+def test_explains_a_gang_by_its_pod_group(kubernetes: KubernetesOnLoopback, tmp_path: Path) -> None:
+    group = native_group_object("train", 2)
+    kubernetes.optional["/apis/scheduling.k8s.io/v1beta1/podgroups"] = [
+        {key: value for key, value in group.items() if key not in ("kind", "apiVersion")}
+    ]
+    pod = member_object("train-0", None, group="train")
+    kubernetes.pods["ml", "train-0"] = pod
+    configuration = tmp_path / "berth.yaml"
+    configuration.write_text("gangs: {enabled: true}\n")
+    done = run(kubernetes, tmp_path, "ml/train-0", "--gang", "--config", str(configuration))
+    assert done.stdout.startswith("gang ml/train: pending: 1 "), done.output
 
 
 @pytest.mark.parametrize(
