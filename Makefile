@@ -90,6 +90,10 @@ console-format: .tools/console/.ready ## Bring the console's page into the form 
 console-test: setup .tools/console/.ready ## The console's page in Chromium, with axe-core (BROWSER=command; apt-get install chromium)
 	$(BIN)/pytest tests/console $(if $(BROWSER),--browser '$(BROWSER)')
 
+.PHONY: console-screenshots
+console-screenshots: setup ## Take the pictures of docs/how-to/console.md: light and dark, 1,280 and 390 pixels wide (Chromium)
+	@$(BIN)/python -m tests.console.screenshots $(if $(BROWSER),--browser '$(BROWSER)')
+
 .PHONY: bench-console
 bench-console: setup ## The console with 5,000 nodes and 150,000 pods in Chromium: first paint and times of frames (NODES=5000 PODS=150000)
 	@$(BIN)/python -m tests.console.bench --nodes $(or $(NODES),5000) --pods $(or $(PODS),150000) $(if $(BROWSER),--browser '$(BROWSER)')
