@@ -1,4 +1,4 @@
-"""Owners of pods against the ledger: a changed annotation of a running pod, and a pod bound by spec.nodeName."""
+"""Owners of pods against the ledger: changed annotations of running pods, and a pod bound by spec.nodeName."""
 
 from __future__ import annotations
 
@@ -20,6 +20,9 @@ from .kubernetes.scheduler_configuration import filter_prioritize_bind
 
 MEMORY = "example.com/gpumem"
 SEAT, LICENCE = "example.com/seat", "example.com/licence"
+TABLE, TABLES = "example.com/table", "example.com/tables"
+"""A resource that pods request by an annotation."""
+
 ANNOTATION = "berth.dev/example.com.gpumem"
 SIZES = "example.com/gpumem-sizes"
 DEVICES = {f"{MEMORY}#0": 8000, f"{MEMORY}#1": 8000}
@@ -37,6 +40,9 @@ managedResources:
   - name: {LICENCE}
     capacity: {{nodeLabel: {LICENCE}}}
     podLimit: 4
+  - name: {TABLE}
+    capacity: {{nodeLabel: {TABLE}}}
+    requests: {{podAnnotation: {TABLES}}}
 """
 
 LEDGER_SECONDS = 180
@@ -77,10 +83,7 @@ def test_changed_device_annotation_of_running_pod_frees_no_device(
 
         api.patch(pods["a"].path, {"metadata": {"annotations": {ANNOTATION: "200"}}})
         third = cluster.create_pod("third", cpu="1m", extended={MEMORY: "6000"})
-        until = time.monotonic() + STABLE_SECONDS
-        while time.monotonic() < until:
-            assert not cluster.state(third).node, "the device of a running pod was given to another pod"
-            time.sleep(0.5)
+        _stays_pending(cluster, third)
         assert _events(api, pods["a"]) == ["ReservationDiverged"]
         after = ledger()["entries"]
         assert {pod: entry for pod, entry in after.items() if entry["state"] == "bound"} == before["entries"]
@@ -89,6 +92,39 @@ def test_changed_device_annotation_of_running_pod_frees_no_device(
         cluster.end_containers(pods["b"])
         assert cluster.wait_until_assigned(third) == node
         assert cluster.object(third)["metadata"]["annotations"][ANNOTATION] == device
+
+
+def test_removed_request_of_running_pod_frees_nothing(
+    control_plane: ControlPlane, cluster: Cluster, run_scheduler: RunScheduler, tmp_path: Path
+) -> None:
+    api = KubernetesApi(control_plane.credentials())
+    file = tmp_path / "ledger.json"
+    command = (sys.executable, "-m", "tests.e2e.berth.serve_with_ledger", file)
+    with serve(control_plane, tmp_path, document=CONFIGURATION, command=command) as berth:
+        node = cluster.create_node("tables", labels={TABLE: "2"})
+
+        def ledger() -> dict[str, Any]:
+            found: dict[str, Any] = ledger_in(file).get(node, {"capacity": {}, "entries": {}})
+            return found
+
+        _wait_until("the node has a ledger", lambda: ledger()["capacity"] == {TABLE: 2}, LEDGER_SECONDS)
+        run_scheduler(replace(filter_prioritize_bind(berth.url_prefix), preempt_verb=None))
+        holder = cluster.create_pod("holder", cpu="1m", annotations={TABLES: "2"})
+        _wait_until(
+            "the ledger has confirmed the pod",
+            lambda: [entry["state"] for entry in ledger()["entries"].values()] == ["bound"],
+            BIND_SECONDS,
+        )
+        before = ledger()["entries"]
+
+        api.patch(holder.path, {"metadata": {"annotations": {TABLES: None}}})
+        waiting = cluster.create_pod("waiting", cpu="1m", annotations={TABLES: "1"})
+        _stays_pending(cluster, waiting)
+        assert _events(api, holder) == ["ReservationDiverged"]
+        assert ledger()["entries"] == before
+
+        cluster.end_containers(holder)
+        assert cluster.wait_until_assigned(waiting) == node
 
 
 def test_oversized_pod_bound_by_its_creator_is_charged_the_limit_of_one_pod(
@@ -129,6 +165,13 @@ def _events(api: KubernetesApi, pod: Pod) -> list[str]:
         for event in events
         if event["involvedObject"].get("uid") == pod.uid and event["reportingComponent"] == "berth.dev/watcher"
     ]
+
+
+def _stays_pending(cluster: Cluster, pod: Pod) -> None:
+    until = time.monotonic() + STABLE_SECONDS
+    while time.monotonic() < until:
+        assert not cluster.state(pod).node, "what a running pod uses was given to another pod"
+        time.sleep(0.5)
 
 
 def _wait_until(what: str, holds: Callable[[], bool], seconds: float) -> None:
