@@ -42,6 +42,8 @@ def test_puts_each_rejected_node_into_one_map() -> None:
     [
         pytest.param(["a", "b", "c", "worded"], "PriorityLabelMissing", id="of most nodes"),
         pytest.param(["new"], "NodeNotInCache", id="of the only node"),
+        pytest.param(["worded", "a"], "PriorityLabelMissing", id="of equally many nodes the first by name"),
+        pytest.param(["a", "worded"], "PriorityLabelMissing", id="whatever the order of the request"),
         pytest.param(["a", "fits"], "", id="none where a node fits"),
     ],
 )

@@ -139,7 +139,7 @@ class Record(NamedTuple):
                 key = status.plugin, reason, reason_code
                 found[key] = found.get(key, 0) | bitmap
         groups = [RejectedNodes(code, reason, plugin, bitmap) for (plugin, reason, code), bitmap in found.items()]
-        return sorted(groups, key=lambda group: (-group.count, group.reason))
+        return sorted(groups, key=lambda group: (-group.count, group.reason, group.plugin, group.code))
 
     def names(self) -> list[str]:
         """The nodes of the request. Of those that the node cache does not know, the first ten have a name."""

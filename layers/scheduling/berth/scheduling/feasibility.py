@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from types import MappingProxyType
@@ -55,14 +56,19 @@ class Feasibility(NamedTuple):
 
     @property
     def main_reason_code(self) -> ReasonCode | None:
-        """The code of the reason that rejects most nodes; None where no node is rejected."""
-        found = self.unresolvable
-        statuses = found.statuses if found else list(self.failed.values())
-        if not statuses:
-            return None
+        """The code of the reason that rejects most nodes, of equal ones the first by name; None where no node is
+        rejected.
+
+        By name, because the order of statuses depends on what was asked before: metrics and records of the same request
+        are the same from a warm environment and from a cold one.
+        """
+        counts: Counter[ReasonCode] = Counter()
         # Counting bytes takes a microsecond for each status; there are few.
-        most = max(range(len(statuses)), key=found.codes.count) if found else 0
-        return next(iter(statuses[most].reason_codes), None)
+        for index, status in enumerate(self.unresolvable.statuses if self.unresolvable else ()):
+            for code in status.reason_codes[:1]:
+                counts[code] += self.unresolvable.codes.count(index)
+        counts.update(code for status in self.failed.values() for code in status.reason_codes[:1])
+        return min(counts, key=lambda code: (-counts[code], code), default=None)
 
 
 def none_feasible(nodes: NodeRefs, status: Status, *, too_costly: bool = False) -> Feasibility:

@@ -1,0 +1,50 @@
+"""The main reason of a decision: the one that rejects most nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import permutations
+
+import pytest
+
+from berth.scheduling.evaluation.verdicts import NONE_REJECTED, Rejected
+from berth.scheduling.feasibility import Feasibility
+from berth.scheduling.framework.status import Status, unresolvable, unschedulable
+from berth.scheduling.reason_code import ReasonCode
+
+CORDONED = unresolvable("NodeUnschedulable", "cordoned", reason_code=ReasonCode.NODE_UNSCHEDULABLE)
+NOT_READY = unresolvable("NodeReady", "not ready", reason_code=ReasonCode.NODE_NOT_READY)
+UNKNOWN = unresolvable("NodeReady", "unknown", reason_code=ReasonCode.NODE_NOT_READY)
+FULL = unschedulable("NodeResourcesFit", "Too many pods", reason_code=ReasonCode.TOO_MANY_PODS)
+
+
+def rejected(statuses: Sequence[Status], known: Sequence[Status]) -> Rejected:
+    """A node for each of the statuses. known: the distinct ones, in the order in which they came up."""
+    names = [f"n{number}" for number in range(len(statuses))]
+    return Rejected(names, bytes(map(known.index, statuses)), known)
+
+
+@pytest.mark.parametrize(
+    ("statuses", "failed", "code"),
+    [
+        pytest.param([], [], None, id="none where no node is rejected"),
+        pytest.param([CORDONED, NOT_READY, CORDONED], [], ReasonCode.NODE_UNSCHEDULABLE, id="of most nodes"),
+        pytest.param([CORDONED, NOT_READY], [], ReasonCode.NODE_NOT_READY, id="of equally many the first by name"),
+        pytest.param(
+            [CORDONED, CORDONED, NOT_READY, UNKNOWN, NOT_READY],
+            [],
+            ReasonCode.NODE_NOT_READY,
+            id="several reasons of one code count together",
+        ),
+        pytest.param([], [FULL, CORDONED, FULL], ReasonCode.TOO_MANY_PODS, id="of nodes that preemption may help"),
+        pytest.param([CORDONED], [FULL, FULL], ReasonCode.TOO_MANY_PODS, id="both maps count"),
+    ],
+)
+def test_main_reason_is_that_of_most_nodes(
+    statuses: Sequence[Status], failed: Sequence[Status], code: ReasonCode | None
+) -> None:
+    preemptible = {f"f{number}": status for number, status in enumerate(failed)}
+    # A warm environment knows the statuses in another order than a cold one.
+    for known in permutations((CORDONED, NOT_READY, UNKNOWN)):
+        unresolved = rejected(statuses, known) if statuses else NONE_REJECTED
+        assert Feasibility([], preemptible, unresolved).main_reason_code == code
