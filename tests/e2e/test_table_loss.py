@@ -106,6 +106,8 @@ def test_emptied_cache_table_lets_no_pod_be_bound_without_counting(
     refused = _until(is_refused, REPORT_SECONDS, "bind refuses") - first
     _until(is_bound_again, RECOVERY_SECONDS, "bind counts again")
     print(f"lost configuration: refused after {refused:.1f} s, counted after {time.monotonic() - deleted:.1f} s")
+    # bind needs the document alone; healthz says which is in force once the nodes are published again.
+    ExtenderCache(stack).wait_for_scores({node: 10})
     assert _configuration_hash(stack) == in_force
     assert {_bind_error(stack, pod, node) for pod in pods} == {"", f"Insufficient {SLOT}"}
     assert sum(cluster.state(pod).node == node for pod in pods) == 2
