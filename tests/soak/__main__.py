@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import tempfile
 import time
@@ -25,6 +26,8 @@ def main() -> int:
     parser.add_argument("--unseen", type=int, default=MOST_UNSEEN, help="pods that the watcher may lag behind")
     parser.add_argument("--on", choices=("ministack", "dynamodb-local"), default="ministack", help="the emulator")
     chosen = parser.parse_args()
+    # The emulator is ended either way.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     on_ministack = chosen.on == "ministack"
     lacking = missing() if not on_ministack else "" if COMMAND.exists() else "ministack is not installed: make tools"
     if lacking:
@@ -48,6 +51,9 @@ def main() -> int:
         except AssertionError as broken:
             print(f"broken: {broken}")
             return 1
+        except KeyboardInterrupt:
+            print("interrupted", file=sys.stderr)
+            return 130
         seconds = time.monotonic() - started
     attempts = sum(soak.tally.outcomes.values())
     print(

@@ -160,6 +160,9 @@ class Soak:
         random = Random(self._seed * 1000 + number)
         mine: list[tuple[str, str]] = []
         for count in range(binds):
+            if self._done.is_set():
+                # Interrupted: who waits for this thread has an emulator to end.
+                return
             name = uid = f"pod-{number}-{count}"
             # The watcher is one thread among many here: where it lags far behind, all nodes are full.
             self._caught_up.wait(10)
