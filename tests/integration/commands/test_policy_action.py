@@ -17,6 +17,7 @@ import yaml
 
 from tests.conftest import PROJECT
 from tests.fakes.github import REPOSITORY, TOKEN, FakeGitHub, fake_github
+from tests.unit.cli.simulate.what_if.objects import gang, node
 
 # Each run starts a process that imports the command.
 pytestmark = pytest.mark.long
@@ -185,6 +186,18 @@ def test_a_first_policy_is_compared_with_kube_scheduler_alone(
     (repository / "first.yaml").write_bytes((repository / "proposed.yaml").read_bytes())
     assert run_action(policy="first.yaml").status == 1
     assert "The base has no such policy. BEFORE is kube-scheduler alone." in github.comments[1].splitlines()
+
+
+def test_a_policy_that_enables_gangs_leaves_no_gang_pending_that_has_room(
+    run_action: RunAction, repository: Path
+) -> None:
+    (repository / "gangs.json").write_text(json.dumps({"kind": "List", "items": [node("a"), node("b"), *gang(2)]}))
+    (repository / "berth.yaml").write_text("profile: full\n")
+    git(repository, "add", ".")
+    git(repository, "commit", "--quiet", "-m", "full")
+    (repository / "berth.yaml").write_text("profile: full\ngangs: {enabled: true}\n")
+    done = run_action(dump="gangs.json", base="HEAD")
+    assert (done.status, done.outputs) == (0, {"newly-pending": "0", "moved": "0"})
 
 
 # ------------------------------------------------------------------------------------------------------- what can fail

@@ -13,7 +13,7 @@ from berth_cli.cluster_files.manifests import Manifests, manifests_of
 from berth_cli.policy.test.case import Case
 from berth_cli.policy.test.case_run import run_case
 from berth_cli.policy.test.document import PodExpectation
-from tests.unit.cli.simulate.what_if.objects import Object, node, pod
+from tests.unit.cli.simulate.what_if.objects import Object, gang, node, pod
 
 RANKED = BerthConfiguration.model_validate(
     {"profile": "label-priority", "pluginConfig": [{"name": "NodePriorityLabel", "args": {"label": "rank"}}]}
@@ -21,12 +21,17 @@ RANKED = BerthConfiguration.model_validate(
 NO_LABEL = "node(s) didn't have the priority label rank"
 
 
-def failures(*pods: Object, expect: Mapping[str, dict[str, Any]], also: tuple[Object, ...] = ()) -> list[str]:
+def failures(
+    *pods: Object,
+    expect: Mapping[str, dict[str, Any]],
+    also: tuple[Object, ...] = (),
+    policy: BerthConfiguration = RANKED,
+) -> list[str]:
     """Three nodes of 4 cpus: `low` and `high` have a rank, `none` has not. also: in the cluster."""
     cluster = (node("low", rank="1"), node("high", rank="9"), node("none"), *also)
     manifests = manifests_of(pods, "here") if pods else Manifests()
     expectations = {name: PodExpectation(**expected) for name, expected in expect.items()}
-    case = Case("c", Path("t.yaml"), 1, RANKED, 13, cluster, manifests, expectations)
+    case = Case("c", Path("t.yaml"), 1, policy, 13, cluster, manifests, expectations)
     return [line for each in run_case(case).failures for line in (str(each), *each.details)]
 
 
@@ -142,3 +147,15 @@ def test_names_the_scheduler_of_pods_that_are_left_out_and_places_them_by_name()
         "other schedulers: berth (see --scheduler-name)",
     )
     assert run_case(case, ["berth"]).failures == ()
+
+
+@pytest.mark.parametrize(
+    ("size", "expected"),
+    [
+        pytest.param(3, {"pending": False}, id="a node for each member"),
+        pytest.param(4, {"pending": True, "reason": "gang does not fit"}, id="no node for one of them"),
+    ],
+)
+def test_a_gang_is_placed_as_a_whole(size: int, expected: dict[str, Any]) -> None:
+    policy = BerthConfiguration.model_validate({"profile": "full", "gangs": {"enabled": True}})
+    assert failures(*gang(size), expect={"train-*": expected}, policy=policy) == []
