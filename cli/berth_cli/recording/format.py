@@ -23,6 +23,9 @@ FORMAT = "berth-recording"
 VERSION = 1
 """It rises when a reader of before would misread a line."""
 
+MOST_VERSIONS = 64
+"""A decision names one of so many last states. A reader keeps them, and no others."""
+
 
 @dataclass(frozen=True, slots=True)
 class Header:

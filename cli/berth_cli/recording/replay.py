@@ -21,11 +21,17 @@ from berth.scheduling.snapshot.node_positions import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.input_files import InvalidInput
 from berth_cli.recording.digest import digest_of_scores, digest_of_verdicts
-from berth_cli.recording.format import AppliedPolicy, DecisionLine, Dropped, Header, Line, State, Truncated
+from berth_cli.recording.format import (
+    MOST_VERSIONS,
+    AppliedPolicy,
+    DecisionLine,
+    Dropped,
+    Header,
+    Line,
+    State,
+    Truncated,
+)
 from berth_cli.recording.pods import assumed_pod, open_gangs, pod_of_object
-
-MOST_VERSIONS = 64
-"""The last states are kept: threads of one server decide on neighbouring ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +48,15 @@ class RecordedDecision:
 
 @dataclass(slots=True)
 class RecordingSummary:
-    """What a recording lacks. is_truncated: its end. dropped: decisions that were not recorded."""
+    """What a recording lacks. is_truncated: its end. dropped: decisions that were not recorded. without_state: those
+    that cannot be made again: it lacks their state or their policy."""
 
     notes_of_header: tuple[str, ...] = ()
     begins: float = 0.0
     ends: float = 0.0
     is_truncated: bool = False
     dropped: int = 0
+    without_state: int = 0
 
     @property
     def notes(self) -> list[str]:
@@ -57,8 +65,14 @@ class RecordingSummary:
         if self.is_truncated:
             found.append("the recording ends in the middle: its process was killed; what is there was replayed")
         if self.dropped:
-            found.append(f"{self.dropped} decisions were not recorded: their state was not known, or the disk too slow")
+            found.append(f"{_were(self.dropped)} not recorded: the state was not known, or the disk too slow")
+        if self.without_state:
+            found.append(f"{_were(self.without_state)} not made again: the recording lacks the state")
         return found
+
+
+def _were(decisions: int) -> str:
+    return "1 decision was" if decisions == 1 else f"{decisions} decisions were"
 
 
 class RecordedDecisions:
@@ -74,7 +88,8 @@ class RecordedDecisions:
         self.configuration = BerthConfiguration()
 
     def __iter__(self) -> Iterator[RecordedDecision]:
-        """Raises InvalidInput."""
+        """Raises InvalidInput, also for a recording of which no decision can be made again."""
+        is_useless = True
         for line in self._lines:
             match line:
                 case Header():
@@ -90,7 +105,14 @@ class RecordedDecisions:
                     self.summary.is_truncated = True
                 case DecisionLine():
                     self.summary.ends = line.time
-                    yield self._decision(line)
+                    decision = self._decision(line)
+                    if decision is None:
+                        self.summary.without_state += 1
+                    else:
+                        is_useless = False
+                        yield decision
+        if is_useless and self.summary.without_state:
+            raise InvalidInput("the recording lacks the states of all its decisions: record again")
 
     def _apply(self, line: State) -> None:
         before = next(reversed(self._states.values()), None)
@@ -111,12 +133,10 @@ class RecordedDecisions:
                 f"the recorded configuration cannot be used here: {error}; give --plugins for plugins of your own"
             ) from error
 
-    def _decision(self, line: DecisionLine) -> RecordedDecision:
+    def _decision(self, line: DecisionLine) -> RecordedDecision | None:
         state, policy = self._states.get(line.version), self._policies.get(line.configuration_hash)
         if state is None or policy is None:
-            raise InvalidInput(
-                f"the recording lacks the state {line.version} or the policy of a decision: record again"
-            )
+            return None
         try:
             pod, assumed = pod_of_object(line.pod), [assumed_pod(each) for each in line.assumed]
         except ValueError as error:

@@ -76,6 +76,7 @@ def _document(found: Replayed, summary: RecordingSummary) -> dict[str, object]:
         "ends": summary.ends,
         "truncated": summary.is_truncated,
         "dropped": summary.dropped,
+        "withoutState": summary.without_state,
         "differences": [
             {
                 "time": each.line.time,

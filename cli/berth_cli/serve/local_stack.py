@@ -39,7 +39,7 @@ from berth_cli.serve.endpoints.gangs import ROUTE as GANGS_ROUTE
 from berth_cli.serve.endpoints.gangs import GangsEndpoint
 from berth_cli.serve.endpoints.metrics import ROUTE as METRICS_ROUTE
 from berth_cli.serve.endpoints.metrics import MetricsEndpoint
-from berth_cli.serve.endpoints.prometheus import CallDurations
+from berth_cli.serve.endpoints.prometheus import CallDurations, counter
 from berth_cli.serve.endpoints.reservations import ROUTE as RESERVATIONS_ROUTE
 from berth_cli.serve.endpoints.reservations import ReservationsEndpoint
 from berth_cli.serve.endpoints.users import ROUTE as USERS_ROUTE
@@ -64,6 +64,7 @@ BINDER = "BindFunction"
 SCHEDULE_EVENT: Mapping[str, object] = {"source": "aws.scheduler"}
 PERIODIC_EVENT: Mapping[str, object] = {"mode": "periodic"}
 PERIODIC_RUN_SECONDS = 20.0
+RECORDED_DECISIONS = "berth_recorded_decisions_total"
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +172,7 @@ def start(
                 tables.cache,
                 tables.ledger,
                 tables.gangs,
-                more=tuple if shadowing is None else shadowing.lines,
+                more=lambda: [*_recorded(recorder), *(() if shadowing is None else shadowing.lines())],
             ),
             DECISIONS_ROUTE: DecisionsEndpoint(settings, recent),
         }
@@ -223,6 +224,12 @@ def _recorded_by(writer: RecordingWriter | None) -> Iterator[DecisionRecording |
     )
     with decisions_also_recorded_by(recording):
         yield recording
+
+
+def _recorded(recording: DecisionRecording | None) -> Iterator[str]:
+    if recording is not None:
+        found = [({"result": result}, number) for result, number in recording.results.items()]
+        yield from counter(RECORDED_DECISIONS, "Decisions for the recording, by what became of them.", found)
 
 
 def _handle(endpoint: Endpoint, event: Mapping[str, object], _: object) -> HTTPAnswer:

@@ -24,7 +24,7 @@ from berth_cli.input_files import InvalidInput
 from berth_cli.main import main
 from berth_cli.policy.diff.from_recording import diff_recording
 from berth_cli.policy.diff.policy_diff import MOVED, NEWLY_PENDING
-from berth_cli.recording.format import DecisionLine, State, read_recording
+from berth_cli.recording.format import DecisionLine, Line, State, read_recording
 from berth_cli.recording.pseudonyms import Pseudonyms
 from berth_cli.recording.replay import RecordedDecisions, Replayed, replay
 from tests.builders.gangs import member_object
@@ -319,6 +319,39 @@ def test_pods_that_were_being_bound_count_again(tmp_path: Path) -> None:
     assert replay(RecordedDecisions(without)).differing == 1
 
 
+def without_first_state(path: Path) -> list[Line]:
+    """The first decision names a state that the recording does not have."""
+    lines = [*read_recording(path)]
+    first = next(each for each in lines if isinstance(each, DecisionLine))
+    lines[lines.index(first)] = replace(first, version=10_000)
+    return lines
+
+
+def test_a_decision_without_its_state_ends_no_replay(tmp_path: Path) -> None:
+    path = tmp_path / "r"
+    recording(path, day, LABELLED)
+    recorded = RecordedDecisions(without_first_state(path))
+    found = replay(recorded)
+    assert (found.decisions, found.differing) == (59, 0)
+    assert recorded.summary.notes == ["1 decision was not made again: the recording lacks the state"]
+
+
+def test_a_recording_that_lacks_the_states_of_all_decisions_cannot_be_replayed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It must not be taken for one whose decisions are all the same."""
+    monkeypatch.chdir(tmp_path)
+    recording(Path("r"), two_nodes, LABELLED)
+    lines = gzip.decompress(Path("r").read_bytes()).splitlines()
+    stateless = [each for each in lines if not each.startswith((b'["state"', b'["changes"'))]
+    Path("r").write_bytes(gzip.compress(b"\n".join(stateless)))
+    for command in (["replay", "r"], ["policy", "diff", "new.yaml", "new.yaml", "--recording", "r"]):
+        Path("new.yaml").write_text("profile: full\n")
+        done = CliRunner().invoke(main, command, prog_name="berth")
+        assert done.exit_code == 2, done.output
+        assert "the recording lacks the states of all its decisions: record again" in done.stderr
+
+
 def test_a_decision_on_a_version_after_the_one_that_was_read_is_the_same(tmp_path: Path) -> None:
     path = tmp_path / "r"
     recording(path, day, LABELLED)
@@ -384,6 +417,5 @@ def test_a_later_policy_that_names_what_has_a_pseudonym_begins_the_state_anew(tm
                 verbs.ask("filter", cache_mode(["a"], pod_object("p", namespace="team-a")))
 
     recording(path, play, pseudonyms=Pseudonyms(b"key"))
-    states = [each.is_whole for each in read_recording(path) if isinstance(each, State)]
-    assert states == [True, True]
+    assert sum(each.is_whole for each in read_recording(path) if isinstance(each, State)) == 2
     assert (replayed(path).decisions, replayed(path).differing) == (4, 0)
