@@ -24,8 +24,10 @@ from berth.runtime.http.answers import HTTPAnswer, http_answer
 from berth.runtime.http.endpoint import Endpoint, EndpointSettings
 from berth.runtime.http.events import HTTPEvent
 from berth.scheduling.policy import Policy
+from berth.scheduling.reason_code import REASON_CODES_VERSION
 from berth_cli.policy.diff.from_recording import FILTERS, judge
 from berth_cli.serve.endpoints.prometheus import counter
+from berth_cli.simulate.comparison.report import rules_document
 from berth_cli.simulate.comparison.run import Rule, rules_of
 
 ROUTE = "GET /shadow"
@@ -108,6 +110,7 @@ class ShadowPolicy(DecisionRecorder):
         with self._lock:
             kept, results = list(self._kept), dict(self._results)
         return {
+            "reasonCodesVersion": REASON_CODES_VERSION,
             "decisions": {str(result): number for result, number in results.items()},
             "disagreements": [
                 {
@@ -117,9 +120,7 @@ class ShadowPolicy(DecisionRecorder):
                     "result": each.result,
                     "before": each.before or None,
                     "after": each.after or None,
-                    "rules": [
-                        {"plugin": rule.plugin, "reason": rule.reason, "nodes": rule.nodes} for rule in each.rules
-                    ],
+                    "rules": rules_document(each.rules),
                 }
                 for each in kept
             ],

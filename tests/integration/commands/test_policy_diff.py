@@ -55,12 +55,15 @@ def test_names_pods_that_lose_their_node_and_the_rules() -> None:
     ]
     assert found["rules"] == {
         "newlyPending": [
-            {"plugin": "NodeResourcesFit", "reason": "Insufficient cpu", "pods": 2},
-            {"plugin": "ResourceSegregation", "reason": RESERVED, "pods": 2},
+            {"plugin": "NodeResourcesFit", "code": "InsufficientResource", "reason": "Insufficient cpu", "pods": 2},
+            {"plugin": "ResourceSegregation", "code": "NodeReserved", "reason": RESERVED, "pods": 2},
         ],
-        "moved": [{"plugin": "ResourceSegregation", "reason": RESERVED, "pods": 1}],
+        "moved": [{"plugin": "ResourceSegregation", "code": "NodeReserved", "reason": RESERVED, "pods": 1}],
     }
-    assert found["pods"][2]["cause"] == {"node": "gpu-2", "plugin": "ResourceSegregation", "reason": RESERVED}
+    rejection = {"plugin": "ResourceSegregation", "code": "NodeReserved", "reason": RESERVED}
+    assert found["pods"][2]["cause"] == {"node": "gpu-2", **rejection}
+    assert {"nodes": 2, **rejection} in found["pods"][0]["after"]["rules"]
+    assert found["reasonCodesVersion"] == 1
 
 
 def test_a_pod_that_only_scores_move_says_so(files: Write) -> None:
@@ -71,7 +74,12 @@ def test_a_pod_that_only_scores_move_says_so(files: Write) -> None:
     )
     [moved] = found["pods"]
     assert (moved["before"]["node"], moved["after"]["node"]) == ("a", "b")
-    assert moved["cause"] == {"node": "a", "plugin": None, "reason": "another node has a higher score"}
+    assert moved["cause"] == {
+        "node": "a",
+        "plugin": None,
+        "code": None,
+        "reason": "another node has a higher score",
+    }
     assert [each["node"] for each in found["nodes"]] == ["a", "b"]
 
 

@@ -77,8 +77,13 @@ def test_json_has_effects_places_rules_and_loads(dump: Write) -> None:
     ]
     assert found["pods"][1]["before"] == {"state": "node", "node": "b"}
     assert found["pods"][1]["after"]["rules"] == [
-        {"plugin": "NodeResourcesFit", "reason": "Insufficient cpu", "nodes": 1},
-        {"plugin": "NodeUnschedulable", "reason": "node(s) were unschedulable", "nodes": 1},
+        {"plugin": "NodeResourcesFit", "code": "InsufficientResource", "reason": "Insufficient cpu", "nodes": 1},
+        {
+            "plugin": "NodeUnschedulable",
+            "code": "NodeUnschedulable",
+            "reason": "node(s) were unschedulable",
+            "nodes": 1,
+        },
     ]
     assert found["nodes"][0] == {
         "node": "b",

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from berth.scheduling.reason_code import ReasonCode
 from berth_cli.simulate.comparison.comparison import Comparison, Effect, PodComparison
 
 _LIMIT = re.compile(r"(?P<number>[0-9]{1,9})(?P<per_cent>%?)", re.ASCII)
@@ -36,11 +37,12 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class RuleCount:
-    """A rule, and how many pods it concerns. `plugin`: empty where no rule but a score decides."""
+    """A rule, and how many pods it concerns. `plugin`: empty where no rule but a score decides; there is no code."""
 
     plugin: str
     reason: str
     pods: int
+    code: ReasonCode | None = None
 
     def __str__(self) -> str:
         return f"{pods_text(self.pods)}: " + (f"{self.plugin}: {self.reason}" if self.plugin else self.reason)
@@ -67,17 +69,20 @@ class PolicyDiff:
     @property
     def rejecting_rules(self) -> list[RuleCount]:
         """The rules that reject nodes for the newly pending pods, each with the number of these pods."""
-        return _counted((rule.plugin, rule.reason) for each in self.pods(NEWLY_PENDING) for rule in each.after.rules)
+        return _counted(
+            (rule.plugin, rule.reason, rule.code) for each in self.pods(NEWLY_PENDING) for rule in each.after.rules
+        )
 
     @property
     def moving_rules(self) -> list[RuleCount]:
         """Why moved pods are not on the nodes that they had, each with the number of these pods."""
-        return _counted((each.cause.plugin, each.cause.reason) for each in self.pods(MOVED) if each.cause is not None)
+        causes = (each.cause for each in self.pods(MOVED))
+        return _counted((cause.plugin, cause.reason, cause.code) for cause in causes if cause is not None)
 
 
-def _counted(rules: Iterable[tuple[str, str]]) -> list[RuleCount]:
-    counted = sorted(Counter(rules).items(), key=lambda item: (-item[1], item[0]))
-    return [RuleCount(plugin, reason, count) for (plugin, reason), count in counted]
+def _counted(rules: Iterable[tuple[str, str, ReasonCode | None]]) -> list[RuleCount]:
+    counted = sorted(Counter(rules).items(), key=lambda item: (-item[1], item[0][:2]))
+    return [RuleCount(plugin, reason, count, code) for (plugin, reason, code), count in counted]
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,7 +105,9 @@ def document(diff: PolicyDiff, exceeded: Iterable[str]) -> dict[str, object]:
 
 
 def _rules(rules: Iterable[RuleCount]) -> list[dict[str, object]]:
-    return [{"plugin": each.plugin or None, "reason": each.reason, "pods": each.pods} for each in rules]
+    return [
+        {"plugin": each.plugin or None, "code": each.code, "reason": each.reason, "pods": each.pods} for each in rules
+    ]
 
 
 def _markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:

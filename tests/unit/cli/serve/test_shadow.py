@@ -68,6 +68,7 @@ def test_keeps_the_disagreements_with_the_rules_that_reject() -> None:
             "rules": [
                 {
                     "plugin": "NodePriorityLabel",
+                    "code": "PriorityLabelMissing",
                     "reason": f"node(s) didn't have the priority label {PRIORITY}",
                     "nodes": 1,
                 }
