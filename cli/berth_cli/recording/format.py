@@ -30,12 +30,14 @@ MOST_VERSIONS = 64
 @dataclass(frozen=True, slots=True)
 class Header:
     """time: when the recording began, in seconds since the epoch. release: of Berth. has_pseudonyms: for the names of
-    the cluster. notes: what the recording lacks from the beginning."""
+    the cluster. notes: what the recording lacks from the beginning. has_all_fields: the states have what any policy
+    reads, as those of a dump do, and not only what the recorded policies read."""
 
     time: float
     release: str
     has_pseudonyms: bool = False
     notes: tuple[str, ...] = ()
+    has_all_fields: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +134,8 @@ class RecordingWriter:
             found["pseudonyms"] = True
         if header.notes:
             found["notes"] = header.notes
+        if header.has_all_fields:
+            found["allFields"] = True
         self._put(["header", found])
 
     def name_of(self, node: str) -> str:
@@ -227,7 +231,8 @@ def _header(path: Path, line: object) -> Header:
                 raise InvalidInput(
                     f"{path} has format {version}, and this berth reads {VERSION}: install release {release} or later"
                 )
-            return Header(float(time), release, more.get("pseudonyms") is True, _texts(more.get("notes")))
+            has_pseudonyms, has_all_fields = (more.get(name) is True for name in ("pseudonyms", "allFields"))
+            return Header(float(time), release, has_pseudonyms, _texts(more.get("notes")), has_all_fields)
         case Truncated() | None:
             raise InvalidInput(f"{path} is empty: the process that wrote it was killed at once; record again")
     raise InvalidInput(f"{path} is no recording: berth serve --record FILE writes one")

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from pydantic import ValidationError
 
+from berth.cluster.field_projection import RequiredFields
 from berth.nodecache.snapshot_view import CachedCluster, SnapshotView
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.gangs.gang import NO_OPEN_GANGS, OpenGang
@@ -31,6 +32,7 @@ from berth_cli.recording.format import (
     State,
     Truncated,
 )
+from berth_cli.recording.missing_fields import missing_fields
 from berth_cli.recording.pods import assumed_pod, open_gangs, pod_of_object
 
 
@@ -85,6 +87,7 @@ class RecordedDecisions:
         self._view = SnapshotView()
         self._states: OrderedDict[int, CachedCluster] = OrderedDict()
         self._policies: dict[str, Policy] = {}
+        self._has_all_fields = False
         self.configuration = BerthConfiguration()
 
     def __iter__(self) -> Iterator[RecordedDecision]:
@@ -95,6 +98,7 @@ class RecordedDecisions:
                 case Header():
                     self.summary.begins = self.summary.ends = line.time
                     self.summary.notes_of_header = line.notes
+                    self._has_all_fields = line.has_all_fields
                 case State():
                     self._apply(line)
                 case AppliedPolicy():
@@ -113,6 +117,13 @@ class RecordedDecisions:
                         yield decision
         if is_useless and self.summary.without_state:
             raise InvalidInput("the recording lacks the states of all its decisions: record again")
+
+    def missing_fields(self, policy: Policy) -> Sequence[str]:
+        """What this policy reads and the states of some recorded policy lack. After the decisions have been read."""
+        if self._has_all_fields:
+            return ()
+        kept = [RequiredFields.of(each) for each in self._policies.values()]
+        return tuple(dict.fromkeys(text for each in kept for text in missing_fields(policy, each)))
 
     def _apply(self, line: State) -> None:
         before = next(reversed(self._states.values()), None)

@@ -50,11 +50,13 @@ class RuleCount:
 
 @dataclass(frozen=True, slots=True)
 class PolicyDiff:
-    """`judged`: how many pods both policies placed. `source`: which pods these are, in words."""
+    """`judged`: how many pods both policies placed. `source`: which pods these are, in words. `missing`: what the
+    policies read and the source does not have: without it the comparison may be wrong."""
 
     comparison: Comparison
     judged: int
     source: str
+    missing: tuple[str, ...] = ()
 
     def pods(self, effects: tuple[Effect, ...]) -> list[PodComparison]:
         """The pods with one of these effects."""
@@ -114,6 +116,11 @@ def read_limit(text: str) -> Limit:
 def pods_text(count: int) -> str:
     """`1 pod`, `2 pods`."""
     return f"{count} pod{'' if count == 1 else 's'}"
+
+
+def missing_texts(diff: PolicyDiff) -> list[str]:
+    """What the source lacks, a line for each part."""
+    return [f"the policies are judged without {each}: the recording does not have them" for each in diff.missing]
 
 
 def headline(diff: PolicyDiff) -> str:

@@ -72,8 +72,8 @@ def test_reads_what_was_written(tmp_path: Path, lines: Sequence[Line]) -> None:
     assert list(read_recording(written(tmp_path / "r", *lines))) == [HEADER, *lines]
 
 
-def test_the_header_says_that_names_are_pseudonyms(tmp_path: Path) -> None:
-    header = replace(HEADER, has_pseudonyms=True)
+@pytest.mark.parametrize("header", [replace(HEADER, has_pseudonyms=True), replace(HEADER, has_all_fields=True)])
+def test_the_header_says_what_the_names_and_the_fields_are(tmp_path: Path, header: Header) -> None:
     RecordingWriter(tmp_path / "r", header).close()
     assert list(read_recording(tmp_path / "r")) == [header]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.ports import OpenGangs
@@ -294,6 +295,49 @@ def test_policy_diff_judges_a_recording_within_limits(tmp_path: Path, monkeypatc
     done = CliRunner().invoke(main, ["policy", "diff", "old.yaml", "new.yaml", "--recording", "r"], prog_name="berth")
     assert done.exit_code == 1
     assert "limit exceeded: 1 of 2 pods newly pending, at most 0 allowed" in done.stdout
+
+
+def diff_by_a_policy_that_reads_more(tmp_path: Path, *options: str, has_all_fields: bool = False) -> Result:
+    recording(tmp_path / "r", two_nodes, LABELLED, has_all_fields=has_all_fields)
+    (tmp_path / "new.yaml").write_text("profile: full\n")
+    policies = [str(tmp_path / "new.yaml")] * 2
+    arguments = ["policy", "diff", *policies, "--recording", str(tmp_path / "r"), *options]
+    return CliRunner().invoke(main, arguments, prog_name="berth")
+
+
+def test_a_policy_that_reads_what_was_not_recorded_keeps_no_limit(tmp_path: Path) -> None:
+    """It would be judged without it, and could pass for that reason alone."""
+    done = diff_by_a_policy_that_reads_more(tmp_path)
+    assert done.exit_code == 2
+    assert done.stdout.startswith("warning: the policies are judged without Services and controllers, by which")
+    assert "r lacks what a policy reads: record again while a policy is in force that reads it" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "begin"),
+    [
+        pytest.param([], "warning: the policies are judged without Services", id="table"),
+        pytest.param(["-o", "markdown"], "Warning: the policies are judged without Services", id="markdown"),
+        pytest.param(["-o", "html"], "<!doctype html>", id="html"),
+    ],
+)
+def test_missing_fields_are_allowed_where_that_is_asked_for(tmp_path: Path, options: list[str], begin: str) -> None:
+    done = diff_by_a_policy_that_reads_more(tmp_path, "--allow-missing-fields", *options)
+    assert (done.exit_code, done.stdout.startswith(begin)) == (0, True), done.output
+    assert "images, which ImageLocality scores" in done.stdout
+
+
+def test_a_replay_by_another_policy_warns_of_missing_fields(tmp_path: Path) -> None:
+    recording(tmp_path / "r", two_nodes, LABELLED)
+    (tmp_path / "new.yaml").write_text("profile: full\n")
+    arguments = ["replay", str(tmp_path / "r"), "--config", str(tmp_path / "new.yaml"), "-o", "json"]
+    done = CliRunner().invoke(main, arguments, prog_name="berth")
+    assert (done.exit_code, len(json.loads(done.stdout)["missingFields"])) == (0, 2)
+
+
+def test_the_states_of_a_dump_have_all_fields(tmp_path: Path) -> None:
+    done = diff_by_a_policy_that_reads_more(tmp_path, has_all_fields=True)
+    assert (done.exit_code, "warning" in done.output) == (0, False), done.output
 
 
 COUNTED: Mapping[str, Any] = {
