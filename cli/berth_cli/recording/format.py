@@ -1,8 +1,8 @@
 """The format of a recording: gzip, and in it a JSON array a line. docs/reference/recording.md describes it.
 
 The cluster's state is a log: the published objects once, then the changes of each version. A decision names the version
-that it was made on. The names of nodes are numbered when they first appear, and a request has ranges of these numbers:
-kube-scheduler asks about long runs of nodes in one order.
+that it was made on. The names of nodes are numbered when they first appear. A request has ranges of these numbers if it
+has long runs of them, or else the numbers: kube-scheduler filters in several threads, which overtake each other.
 """
 
 from __future__ import annotations
@@ -153,10 +153,7 @@ class RecordingWriter:
 
     def decision(self, line: DecisionLine) -> None:
         """After the state and the policy that it was made by."""
-        new = list(dict.fromkeys(name for name in line.nodes if name not in self._numbers))
-        if new:
-            self._numbers |= {name: number for number, name in enumerate(new, len(self._numbers))}
-            self._put(["names", new])
+        numbers = self._numbers_of(line.nodes)
         self._put(
             [
                 "decision",
@@ -166,12 +163,21 @@ class RecordingWriter:
                 line.version,
                 line.configuration_hash,
                 line.pod,
-                list(_ranges(self._numbers[name] for name in line.nodes)),
+                _numbers_or_ranges(numbers),
                 [[each.namespace, each.name, each.uid, each.node, each.shares, each.pod] for each in line.assumed],
                 line.digest,
                 *([_open_gangs(line.open_gangs)] if line.open_gangs else ()),
             ]
         )
+
+    def _numbers_of(self, nodes: Sequence[str]) -> list[int]:
+        try:
+            return [*map(self._numbers.__getitem__, nodes)]
+        except KeyError:
+            new = [name for name in dict.fromkeys(nodes) if name not in self._numbers]
+            self._numbers |= {name: number for number, name in enumerate(new, len(self._numbers))}
+            self._put(["names", new])
+            return [self._numbers[name] for name in nodes]
 
     def dropped(self, decisions: int) -> None:
         """Where they are missing."""
@@ -251,9 +257,9 @@ def _read(line: list[Any], names: list[str]) -> Line | None:
         case ["names", list(new)]:
             names += new
             return None
-        case ["decision", at, str(verb), str(outcome), int(version), str(applied), dict(pod), ranges, *rest]:
+        case ["decision", at, str(verb), str(outcome), int(version), str(applied), dict(pod), list(numbers), *rest]:
             assumed, digest, *gangs = rest
-            nodes = [name for first, count in ranges for name in names[first : first + count]]
+            nodes = _names(numbers, names)
             pods, opened = assumed_lines(assumed), open_gang_lines(gangs[0] if gangs else ())
             return DecisionLine(float(at), verb, outcome, version, applied, pod, nodes, pods, str(digest), opened)
         case ["dropped", int(decisions)]:
@@ -263,6 +269,18 @@ def _read(line: list[Any], names: list[str]) -> Line | None:
 
 def _open_gangs(gangs: Sequence[OpenGangLine]) -> list[list[object]]:
     return [[each.namespace, each.name, each.priority, each.members, each.is_committed] for each in gangs]
+
+
+def _numbers_or_ranges(numbers: list[int]) -> Sequence[int | tuple[int, int]]:
+    """What is shorter."""
+    ranges = list(_ranges(numbers))
+    return ranges if 2 * len(ranges) <= len(numbers) else numbers
+
+
+def _names(numbers: Sequence[Any], names: Sequence[str]) -> list[str]:
+    if numbers and isinstance(numbers[0], int):
+        return [*map(names.__getitem__, numbers)]
+    return [name for first, count in numbers for name in names[first : first + count]]
 
 
 def _ranges(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:

@@ -33,7 +33,7 @@ from berth_cli.recording.format import (
     Truncated,
 )
 from berth_cli.recording.missing_fields import missing_fields
-from berth_cli.recording.pods import assumed_pod, open_gangs, pod_of_object
+from berth_cli.recording.pods import PodsOfDecisions, assumed_pod, open_gangs
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +88,7 @@ class RecordedDecisions:
         self._states: OrderedDict[int, CachedCluster] = OrderedDict()
         self._policies: dict[str, Policy] = {}
         self._has_all_fields = False
+        self._pods = PodsOfDecisions()
         self.configuration = BerthConfiguration()
 
     def __iter__(self) -> Iterator[RecordedDecision]:
@@ -149,7 +150,7 @@ class RecordedDecisions:
         if state is None or policy is None:
             return None
         try:
-            pod, assumed = pod_of_object(line.pod), [assumed_pod(each) for each in line.assumed]
+            pod, assumed = self._pods.read(line.pod), [assumed_pod(each) for each in line.assumed]
         except ValueError as error:
             raise InvalidInput(f"a pod of the recording cannot be read: {error}") from error
 

@@ -6,9 +6,11 @@ places elsewhere takes no room there for the pods that follow.
 
 from __future__ import annotations
 
-import hashlib
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress, repeat
+from operator import eq
 from typing import NamedTuple
 
 from berth.scheduling.framework.status import Status
@@ -51,14 +53,14 @@ def judge(
     preferred: str = "",
     open_gangs: Sequence[OpenGang] = NO_OPEN_GANGS,
 ) -> Judgement:
-    """A feasible node with the highest score; of equal ones the preferred one, or one that depends on the pod: else all
-    pods of a moment would meet on one node."""
+    """A feasible node with the highest score; of equal ones the preferred one, or one that depends on the pod alone:
+    else all pods of a moment would meet on one node."""
     found = policy.feasibility(pod, names, snapshot, open_gangs=open_gangs)
     scores = policy.scores(pod, found.feasible, snapshot)
-    highest = max(scores, default=0)
-    equal = [name for name, score in zip(found.feasible, scores, strict=True) if score == highest]
-    best = preferred if preferred in equal else min(equal, key=lambda name: _order(pod.uid, name), default="")
-    return Judgement(best, found.rejected)
+    equal = sorted(compress(found.feasible, map(eq, scores, repeat(max(scores, default=0)))))
+    if preferred in equal or not equal:
+        return Judgement(preferred if equal else "", found.rejected)
+    return Judgement(equal[_number_of(pod.uid) % len(equal)], found.rejected)
 
 
 def diff_recording(recorded: RecordedDecisions, old: Policy | None, new: Policy, where: str) -> PolicyDiff:
@@ -88,9 +90,9 @@ def _judged(decision: RecordedDecision, old: Policy, new: Policy) -> _Judged:
     return _Judged(pod, _place(before), _place(after), cause)
 
 
-def _order(uid: str, name: str) -> bytes:
+def _number_of(uid: str) -> int:
     """The same in every run, unlike the hash of a string."""
-    return hashlib.blake2b(f"{uid}/{name}".encode(), digest_size=8).digest()
+    return zlib.crc32(uid.encode())
 
 
 def _run(judged: Mapping[PodName, tuple[Pod, Place]], base: Snapshot) -> Run:

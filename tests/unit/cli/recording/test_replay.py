@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
+from weakref import WeakSet
 
 import pytest
 from click.testing import CliRunner, Result
@@ -20,14 +21,15 @@ from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.time_limit import TimeLimit
 from berth.scheduling.gangs.gang import ANNOTATIONS, GangKey, OpenGang
 from berth.scheduling.objects.projection import compact_pod
+from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 from berth_cli.input_files import InvalidInput
 from berth_cli.main import main
 from berth_cli.policy.diff.from_recording import diff_recording
 from berth_cli.policy.diff.policy_diff import MOVED, NEWLY_PENDING
-from berth_cli.recording.format import DecisionLine, Line, State, read_recording
+from berth_cli.recording.format import MOST_VERSIONS, DecisionLine, Line, State, read_recording
 from berth_cli.recording.pseudonyms import Pseudonyms
-from berth_cli.recording.replay import RecordedDecisions, Replayed, replay
+from berth_cli.recording.replay import RecordedDecision, RecordedDecisions, Replayed, replay
 from tests.builders.gangs import member_object
 from tests.builders.nodes import PRIORITY, node_with
 from tests.builders.pods import pod_object, pod_with
@@ -260,6 +262,29 @@ def test_a_pod_stays_where_the_other_policy_finds_no_better_node(tmp_path: Path)
     found = diff_recording(RecordedDecisions(read_recording(path)), None, BerthConfiguration().policy(), "r")
     assert (found.judged, found.changed) == (20, [])
     assert len({str(each.before) for each in found.comparison.pods}) > 2
+
+
+class _Watched(RecordedDecisions):
+    """most: how many of the decisions' states there are at once."""
+
+    most = 0
+
+    def __iter__(self) -> Iterator[RecordedDecision]:
+        snapshots = WeakSet[Snapshot]()
+        for decision in super().__iter__():
+            snapshots.add(decision.snapshot)
+            self.most = max(self.most, len(snapshots))
+            yield decision
+
+
+def test_a_comparison_keeps_no_state_of_the_pods_that_it_has_judged(tmp_path: Path) -> None:
+    path = tmp_path / "r"
+    recording(path, lambda verbs: day(verbs, decisions=500), LABELLED)
+    recorded = _Watched(read_recording(path))
+    found = diff_recording(recorded, None, BerthConfiguration.model_validate(FULL).policy(), "r")
+    states = sum(isinstance(each, State) for each in read_recording(path))
+    assert (found.judged, states > 2 * MOST_VERSIONS) == (334, True)
+    assert recorded.most <= MOST_VERSIONS + 2
 
 
 def test_a_recording_without_decisions_cannot_be_compared(tmp_path: Path) -> None:
