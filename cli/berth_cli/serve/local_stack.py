@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -48,7 +49,7 @@ from berth_cli.serve.functions import Handler, load_handler, set_environment
 from berth_cli.serve.gateway import Gateway
 from berth_cli.serve.request_check import RequestCheck
 from berth_cli.serve.shadow import ROUTE as SHADOW_ROUTE
-from berth_cli.serve.shadow import ShadowEndpoint, ShadowPolicy
+from berth_cli.serve.shadow import SWITCH_SECONDS, ShadowEndpoint, ShadowPolicy
 from berth_cli.serve.stores import Store
 from berth_cli.serve.template_api import read_template_api
 from berth_cli.serve.watcher_thread import LocalLambdaContext
@@ -202,6 +203,7 @@ def _shadowed_by(policy: Policy | None) -> Iterator[ShadowPolicy | None]:
         with suppress(NothingPublished, TableUnavailable):
             adapters.reader.at(adapters.tables.cache.head())
 
+    sys.setswitchinterval(SWITCH_SECONDS)
     shadow = ShadowPolicy(policy, load_all_parts)
     with decisions_also_recorded_by(shadow):
         yield shadow
