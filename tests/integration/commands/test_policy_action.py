@@ -1,4 +1,7 @@
-"""The GitHub Action in action.yml: its steps run as the runner runs them, with GitHub's API on loopback."""
+"""The GitHub Action in action.yml: its steps run as the runner runs them, with GitHub's API on loopback.
+
+`make wheel` runs the step that installs the command: it fetches packages.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -240,10 +244,16 @@ def test_a_module_of_the_pull_request_is_not_imported(run_action: RunAction, rep
 
 # ------------------------------------------------------------------------------------------------------------ its files
 def test_installs_what_the_repository_locks() -> None:
+    """The package itself is built by what is locked, and not by what pip would fetch for an isolated build."""
     [install] = [step for step in STEPS if step.get("name") == "Install Berth"]
-    assert "--require-hashes" in install["run"]
-    for name in re.findall(r"\$ACTION/([\w./]+)", install["run"]):
-        assert (PROJECT / name).is_file()
+    locked, package = re.findall(r" install (.*)", install["run"].replace("\\\n", ""))
+    assert "--require-hashes" in locked
+    assert {"--no-deps", "--no-build-isolation"} <= set(package.split())
+    files = [PROJECT / name for name in re.findall(r"\$ACTION/([\w./]+)", locked)]
+    assert [file.name for file in files] == ["cli.txt", "build.txt"]
+    backend = tomllib.loads((PROJECT / "pyproject.toml").read_text())["build-system"]["requires"]
+    names = [re.match(r"[\w-]+", each)[0] for each in backend]  # type: ignore[index]
+    assert all(re.search(rf"^{name}==", files[1].read_text(), re.MULTILINE) for name in names)
 
 
 def test_no_script_contains_an_expression() -> None:
