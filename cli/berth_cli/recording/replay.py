@@ -173,9 +173,11 @@ class Difference:
 
 @dataclass(slots=True)
 class Replayed:
-    """decisions: how many were made again. pods: of how many pods. differences: the first ones, and their number."""
+    """decisions: how many were made again. later: of these, those that are the same on a later state than the one that
+    they name. differing, first: those that are not the same, and the first of them. pods: by UID."""
 
     decisions: int = 0
+    later: int = 0
     differing: int = 0
     first: list[Difference] = field(default_factory=list)
     pods: set[str] = field(default_factory=set)
@@ -190,17 +192,15 @@ def replay(decisions: Iterable[RecordedDecision]) -> Replayed:
     for each in decisions:
         found.decisions += 1
         found.pods.add(each.pod.uid)
-        if not _is_same(each):
-            found.differing += 1
-            if len(found.first) < MOST_DIFFERENCES:
-                found.first.append(Difference(each.line, each.pod))
+        if _digest(each, each.snapshot) == each.line.digest:
+            continue
+        if any(_digest(each, snapshot) == each.line.digest for snapshot in each.later()):
+            found.later += 1
+            continue
+        found.differing += 1
+        if len(found.first) < MOST_DIFFERENCES:
+            found.first.append(Difference(each.line, each.pod))
     return found
-
-
-def _is_same(decision: RecordedDecision) -> bool:
-    if _digest(decision, decision.snapshot) == decision.line.digest:
-        return True
-    return any(_digest(decision, snapshot) == decision.line.digest for snapshot in decision.later())
 
 
 def _digest(decision: RecordedDecision, snapshot: Snapshot) -> str:
