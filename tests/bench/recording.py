@@ -105,7 +105,7 @@ class Kind:
 
 def _measure(verb: str, nodes: int) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as folder, ExitStack() as until_the_end:
-        kinds = [_kind(name, nodes, Path(folder), until_the_end) for name in KINDS]
+        kinds = [kind_of(name, nodes, Path(folder), until_the_end) for name in KINDS]
         names = cluster.requested_names(nodes)
         bodies = cycle([body_of(cache_mode(each, cluster.plain_pod())) for each in names])
         for number in range(WARM_UP + CALLS):
@@ -149,7 +149,8 @@ class _Later(DecisionRecorder):
         self.recorder.record(verb, outcome, decision, milliseconds)
 
 
-def _kind(name: str, nodes: int, folder: Path, until_the_end: ExitStack) -> Kind:
+def kind_of(name: str, nodes: int, folder: Path, until_the_end: ExitStack) -> Kind:
+    """One of KINDS, on so many nodes."""
     later = _Later()
     verbs = Verbs([], configuration=POLICY, recorder=later)
     verbs.cluster.publish("nodes", [cluster.node_manifest(index) for index in range(nodes)])
