@@ -1,7 +1,8 @@
 """What records of decisions add to a warm call: on the thread of the call, in wall time, and in all threads.
 
-The kinds take turns at each call, so that a busy machine slows all alike. After each call its record is written before
-the next one, so no call pays for another one's; `.processor` has all. The table is DynamoDB's client with its requests
+The recorders take turns at each call of the same verb on the same state, so that a busy machine slows all alike. After
+each call its record is written, and calls without records follow that are not measured: so no call pays for another
+one's record. `.processor` has all that a call and its record take. The table is DynamoDB's client with its requests
 answered in the process, so their processor time counts and the network's time does not.
 
 `recording.http` calls servers in processes of their own, in turns: what a caller waits for beside a thread that writes
@@ -19,6 +20,7 @@ from functools import partial
 from io import BytesIO
 from itertools import cycle
 from pathlib import Path
+from random import Random
 from statistics import median, quantiles
 from threading import Semaphore
 from typing import TYPE_CHECKING, Any, cast
@@ -53,7 +55,7 @@ if TYPE_CHECKING:
 SIZES = (1_000, 5_000)
 VERBS = ("filter", "prioritize")
 KINDS = ("none", "memory", "log", "table", "record", "shadow")
-WARM_UP, CALLS = 20, 300
+WARM_UP, CALLS, CALLS_BETWEEN = 20, 300, 3
 HTTP_WARM_UP, HTTP_CALLS = 50, 1_000
 TARGET_RATIO = 1.05
 POLICY = BerthConfiguration(profile="label-priority")
@@ -67,21 +69,41 @@ def families() -> Iterator[Family]:
         yield Family(f"recording.http.{nodes}", partial(_over_http, nodes))
 
 
+class World(DecisionRecorder):
+    """The verbs on so many nodes, with the recorder that is chosen for the next call."""
+
+    def __init__(self, nodes: int) -> None:
+        self._recorder: DecisionRecorder = NO_RECORDS
+        self.verbs = Verbs([], configuration=POLICY, recorder=self)
+        self.verbs.cluster.publish("nodes", [cluster.node_manifest(index) for index in range(nodes)])
+
+    def record(self, verb: str, outcome: Outcome, decision: AnyDecision, milliseconds: float) -> None:
+        self._recorder.record(verb, outcome, decision, milliseconds)
+
+    def call(self, verb: str, body: str | bytes, recorder: DecisionRecorder) -> None:
+        """One call that this recorder records."""
+        self._recorder = recorder
+        self.verbs.send(verb, body)
+
+
+NO_RECORDS = RecorderByConfiguration({}, Decisions.OFF)
+
+
 @dataclass(slots=True)
 class Kind:
-    """The verbs with one recorder. drain: returns when all is written that was recorded."""
+    """A recorder. drain: returns when all is written that was recorded."""
 
     name: str
-    verbs: Verbs
+    recorder: DecisionRecorder
     drain: Callable[[], object]
     caller: list[float] = field(default_factory=list)
     wall: list[float] = field(default_factory=list)
     processor: float = 0.0
 
-    def play(self, verb: str, body: str | bytes) -> None:
+    def play(self, world: World, verb: str, body: str | bytes) -> None:
         """One call, and what its record takes afterwards."""
         began, wall, caller = time.process_time(), time.perf_counter(), time.thread_time()
-        self.verbs.send(verb, body)
+        world.call(verb, body, self.recorder)
         self.caller.append(time.thread_time() - caller)
         self.wall.append(time.perf_counter() - wall)
         self.drain()
@@ -105,17 +127,20 @@ class Kind:
 
 def _measure(verb: str, nodes: int) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as folder, ExitStack() as until_the_end:
-        kinds = [kind_of(name, nodes, Path(folder), until_the_end) for name in KINDS]
+        world = World(nodes)
+        kinds = [kind_of(name, world, Path(folder), until_the_end) for name in KINDS]
         names = cluster.requested_names(nodes)
+        order = Random(7)
         bodies = cycle([body_of(cache_mode(each, cluster.plain_pod())) for each in names])
         for number in range(WARM_UP + CALLS):
             body = next(bodies)
-            for kind in kinds:
+            for kind in order.sample(kinds, len(kinds)):
                 if number == WARM_UP:
                     kind.forget()
                 # What was written before has left nothing of the call in the processor's caches.
-                kinds[0].verbs.send(verb, body)
-                kind.play(verb, body)
+                for _ in range(CALLS_BETWEEN):
+                    world.call(verb, body, NO_RECORDS)
+                kind.play(world, verb, body)
         for kind in kinds:
             yield from kind.figures(f"recording.{verb}.{nodes}.{kind.name}", kinds[0])
 
@@ -140,31 +165,17 @@ def _over_http(nodes: int) -> Iterator[Figure]:
             yield Figure(f"recording.http.{nodes}.filter.{name}.p99", quantiles(seconds, n=100)[98] * 1000, "ms")
 
 
-class _Later(DecisionRecorder):
-    """Some recorders need the table of the verbs, which need a recorder."""
-
-    recorder: DecisionRecorder
-
-    def record(self, verb: str, outcome: Outcome, decision: AnyDecision, milliseconds: float) -> None:
-        self.recorder.record(verb, outcome, decision, milliseconds)
-
-
-def kind_of(name: str, nodes: int, folder: Path, until_the_end: ExitStack) -> Kind:
-    """One of KINDS, on so many nodes."""
-    later = _Later()
-    verbs = Verbs([], configuration=POLICY, recorder=later)
-    verbs.cluster.publish("nodes", [cluster.node_manifest(index) for index in range(nodes)])
-    drain: Callable[[], object] = _nothing
+def kind_of(name: str, world: World, folder: Path, until_the_end: ExitStack) -> Kind:
+    """One of KINDS."""
     match name:
         case "none":
-            later.recorder = RecorderByConfiguration({}, Decisions.OFF)
+            return Kind(name, NO_RECORDS, _nothing)
         case "memory":
-            later.recorder = RecentDecisions(time.time)
+            return Kind(name, RecentDecisions(time.time), _nothing)
         case "log":
-            later.recorder = SampledLog(_nothing, time.time)
+            return Kind(name, SampledLog(_nothing, time.time), _nothing)
         case "table":
-            table = DynamoDBDecisionTable(_client(), "table")
-            written = Semaphore(0)
+            table, written = DynamoDBDecisionTable(_client(), "table"), Semaphore(0)
 
             def put(document: Mapping[str, object]) -> None:
                 table.put(document)
@@ -172,17 +183,15 @@ def kind_of(name: str, nodes: int, folder: Path, until_the_end: ExitStack) -> Ki
 
             recorder = BackgroundRecorder(put, time.time, print, 10_000, RepeatableEncoder().encoded)
             until_the_end.callback(recorder.close)
-            later.recorder, drain = recorder, written.acquire
+            return Kind(name, recorder, written.acquire)
         case "record":
-            writer = RecordingWriter(folder / f"{nodes}.rec", Header(time.time(), __version__))
-            recording = DecisionRecording(writer, verbs.table, lambda _: POLICY, time.time, print)
+            writer = RecordingWriter(folder / "recording", Header(time.time(), __version__))
+            recording = DecisionRecording(writer, world.verbs.table, lambda _: POLICY, time.time, print)
             until_the_end.callback(recording.close)
-            later.recorder, drain = recording, recording.wait_until_written
-        case "shadow":
-            shadow = ShadowPolicy(BerthConfiguration(profile="full").policy(), _nothing)
-            until_the_end.callback(shadow.close)
-            later.recorder = shadow
-    return Kind(name, verbs, drain)
+            return Kind(name, recording, recording.wait_until_written)
+    shadow = ShadowPolicy(BerthConfiguration(profile="full").policy(), _nothing)
+    until_the_end.callback(shadow.close)
+    return Kind(name, shadow, _nothing)
 
 
 def _nothing(*_: object) -> None:

@@ -29,6 +29,9 @@ from .kubernetes.scheduler_configuration import filter_prioritize_bind
 TO_TABLE = f"{CONFIGURATION}decisions: table\n"
 NODES, PODS = 5, 60
 DECISIONS = 100
+CREATE_SECONDS = 0.15
+"""Between two pods: of each verb a stack keeps at most 10 decisions a second."""
+
 SECONDS, BOUND_SECONDS = 120, 600
 PENDING = 1
 ROLE = "berth-user"
@@ -111,6 +114,7 @@ def test_decisions_in_the_table_are_explained_recorded_and_made_again(
         pending = _on(api, plain)
         for index in range(PODS):
             cluster.create_pod(f"pod-{index}", cpu="10m")
+            time.sleep(CREATE_SECONDS)
         until = time.monotonic() + BOUND_SECONDS
         while (left := _without_node(api)) > 1:
             assert time.monotonic() < until, f"{left} of {PODS} pods have no node"

@@ -36,7 +36,7 @@ MOST_WAITING = 2_000
 MOST_NODES = 1_000_000
 """In all decisions that wait: each refers to the names of its request, which take about 100 bytes each."""
 
-SECONDS = 0.1
+SECONDS = 0.25
 """How often the thread writes what waits. Calls do not wake it: it would take the processor while their answers are
 being sent."""
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.bench import cluster
 from tests.bench.guard.counts import function_calls
-from tests.bench.recording import KINDS, kind_of
+from tests.bench.recording import KINDS, World, kind_of
 from tests.builders.requests import body_of, cache_mode
 
 NODES = 200
@@ -23,11 +23,12 @@ def test_a_record_adds_few_function_calls_to_a_warm_call(verb: str, tmp_path: Pa
     body = body_of(cache_mode(next(cluster.requested_names(NODES)), cluster.plain_pod()))
     counts = {}
     with ExitStack() as until_the_end:
+        world = World(NODES)
         for name in KINDS:
-            kind = kind_of(name, NODES, tmp_path, until_the_end)
+            kind = kind_of(name, world, tmp_path, until_the_end)
             for _ in range(3):
-                kind.play(verb, body)
-            counts[name] = function_calls(partial(kind.verbs.send, verb, body))
+                kind.play(world, verb, body)
+            counts[name] = function_calls(partial(world.call, verb, body, kind.recorder))
             kind.drain()
     none = counts["none"]
     assert {name: count for name, count in counts.items() if count > none * (1 + MOST)} == {}
