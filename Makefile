@@ -132,6 +132,10 @@ spec-large: ## Check larger models of the same protocols
 bench: setup ## Measure the hot path, as ratios to a floor of the same run (FORMAT=json for one line a figure)
 	@$(BIN)/python -m tests.bench -o $(or $(FORMAT),table)
 
+.PHONY: bench-replay
+bench-replay: setup ## A recorded day on 1,000 nodes made again, and compared with another policy; fails beyond 300 s of a processor (N=100000)
+	@$(BIN)/python -m tests.bench.replay --decisions $(or $(N),100000) --most 300
+
 .PHONY: bench-guard
 bench-guard: setup ## What calls cost, beside what is committed in tests/bench/guard; fails beyond the margins (WRITE=1 commits to today's)
 	@$(BIN)/python -m tests.bench.guard $(if $(WRITE),--write)

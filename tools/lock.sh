@@ -32,6 +32,9 @@ lock requirements/dev pyproject.toml "$@"
 # What the command has where it is installed: what pyproject.toml asks for, in the versions that the tests ran with.
 compile requirements/cli.txt pyproject.toml --constraint requirements/dev.txt "$@"
 
+# What builds it from this folder, as the GitHub Action does.
+lock requirements/build --constraint requirements/dev.txt "$@"
+
 # The runtime has boto3 and what it needs, compiled to byte-code: 17 MB less to fetch at a cold start, and nothing here
 # needs a newer one. (The X-Ray SDK of the tracer asks for botocore.)
 lock_layer scheduling "botocore python-dateutil six urllib3" "$@"

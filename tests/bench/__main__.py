@@ -28,6 +28,8 @@ def main() -> None:
         http_calls,
         memory,
         preempt,
+        recording,
+        replay,
         simulate,
         simulate_preemption,
         units,
@@ -36,7 +38,18 @@ def main() -> None:
     from tests.bench.figures import shown
 
     verbs, cache = (warm, first_sight, preempt, gangs), (growth, memory, head_read, units, event_to_visible)
-    for module in (*verbs, *cache, simulate, simulate_preemption, cold_load, cold_start, functions, http_calls):
+    for module in (
+        *verbs,
+        *cache,
+        simulate,
+        simulate_preemption,
+        recording,
+        replay,
+        cold_load,
+        cold_start,
+        functions,
+        http_calls,
+    ):
         for family in module.families():
             progress(f"measuring {family.name}")
             for figure in family.figures(arguments.prefix):

@@ -97,13 +97,14 @@ class Servers:
     def __exit__(self, *_: object) -> None:
         self._running.close()
 
-    def berth(self) -> Server:
-        """Under label-priority."""
+    def berth(self, *options: str) -> Server:
+        """Under label-priority, with these options."""
         dump = self._folder / "cluster.json"
         manifests = [{"kind": "Node", **cluster.node_manifest(index)} for index in range(self._nodes)]
         dump.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": manifests}))
         port = free_port()
-        return self._start([COMMAND, "serve", f"--cluster={dump}", f"--port={port}", "--profile=label-priority"], port)
+        words = [f"--cluster={dump}", f"--port={port}", "--profile=label-priority", *options]
+        return self._start([COMMAND, "serve", *words], port)
 
     def null(self, answer: bytes) -> Server:
         """It always gives this answer."""
@@ -134,7 +135,7 @@ def _measure(nodes: int) -> Iterator[Figure]:
     with Servers(nodes) as servers:
         berth = servers.berth()
         for verb in VERBS:
-            name, bodies = f"http.{nodes}.{verb}", cycle(list(_bodies(nodes)))
+            name, bodies = f"http.{nodes}.{verb}", cycle(list(requests(nodes)))
             null = servers.null(berth.call(verb, next(bodies)))
             for calls in (WARM_UP, CALLS):
                 berth.begin()
@@ -154,6 +155,7 @@ def _measure(nodes: int) -> Iterator[Figure]:
     yield Figure(f"http.{nodes}.filter_and_prioritize.null_ratio", of_null / of_berth, "x")
 
 
-def _bodies(nodes: int) -> Iterator[bytes]:
+def requests(nodes: int) -> Iterator[bytes]:
+    """Of one pod each, as kube-scheduler makes them."""
     for index, names in enumerate(cluster.requested_names(nodes)):
         yield orjson.dumps({"Pod": cluster.pod_manifest(index), "Nodes": None, "NodeNames": names})

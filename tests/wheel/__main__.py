@@ -1,4 +1,7 @@
-"""`python -m tests.wheel DIRECTORY` builds the wheel into it, installs it in a new environment, and tests it there."""
+"""`python -m tests.wheel DIRECTORY` builds the wheel into it, installs it in a new environment, and tests it there.
+
+Then the GitHub Action installs the command in another one.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ from tests.deployment.sam import PROJECT
 from tests.e2e.kubernetes.child_process import ChildProcess
 from tests.integration.commands.test_demo import OUTCOMES
 
+from .action import check_installation
 from .installation import Installation, build, install
 
 CLUSTER = PROJECT / "events" / "cluster.yaml"
@@ -109,6 +113,9 @@ def main(directory: Path) -> None:
         for check in CHECKS:
             check(berth)
             print(f"{check.__name__}: {check.__doc__}")
+    with tempfile.TemporaryDirectory(prefix="berth-action-") as temporary:
+        check_installation(Path(temporary))
+        print(f"action: {check_installation.__doc__}")
 
 
 if __name__ == "__main__":

@@ -60,14 +60,16 @@ def new_recording(
     pseudonyms: PseudonymOptions,
     configuration: BerthConfiguration,
     notes: tuple[str, ...] = (),
+    *,
+    has_all_fields: bool = False,
 ) -> RecordingWriter:
     """A new file. option: that named it, for messages. configuration: the one in force: its names stay from the
-    beginning. notes: what the recording lacks. Raises ClickException."""
+    beginning. notes, has_all_fields: of the header. Raises ClickException."""
     # Imported here: a usage error must not wait for it.
     from berth import __version__
     from berth_cli.recording.format import Header, RecordingWriter
 
-    header = Header(time.time(), __version__, notes=notes)
+    header = Header(time.time(), __version__, notes=notes, has_all_fields=has_all_fields)
     try:
         # A recording cannot be continued: it begins with the state of the cluster.
         path.open("xb").close()

@@ -1,14 +1,16 @@
 """Records the decisions of a `berth serve`, with the states that they are made on, into a file.
 
 A call hands on references and goes on. A thread follows the node cache version by version and writes. A decision whose
-state is gone by then is dropped, and so is one for which there is no room; the recording says how many.
+state is gone by then is dropped, and so is one for which there is no room; the recording says how many. A failure to
+write, such as a full disk, ends the recording, and no call notices it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from queue import Empty, Full, Queue
-from threading import Thread
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from threading import Condition, Event, Thread
 from typing import NamedTuple
 
 from berth.configuration.store import ConfigurationInvalid
@@ -29,10 +31,17 @@ from berth_cli.recording.format import (
 from berth_cli.recording.state_log import StateLog
 
 MOST_WAITING = 2_000
-"""Decisions that wait to be written. Each refers to its request's names and to its snapshot."""
+"""Decisions that wait to be written."""
 
-SECONDS = 0.5
-"""How long the thread waits for a decision before it follows the node cache without one."""
+MOST_NODES = 1_000_000
+"""In all decisions that wait: each refers to the names of its request, which take about 100 bytes each."""
+
+SECONDS = 0.25
+"""How often the thread writes what waits. Calls do not wake it: it would take the processor while their answers are
+being sent."""
+
+PAUSE_SECONDS = 0.0005
+"""After each decision: a call that came meanwhile goes first."""
 
 FLUSH_SECONDS = 5.0
 
@@ -59,9 +68,12 @@ class DecisionRecording(DecisionRecorder):
         seconds since the epoch. warn: gets the first failure, which ends the recording."""
         self._writer, self._states, self._document_of = writer, StateLog(table, writer.state), document_of
         self._wall, self._warn = wall, warn
-        self._waiting: Queue[_Waiting | None] = Queue(MOST_WAITING)
+        self._waiting: deque[_Waiting] = deque()
+        self._lock, self._wake = Condition(), Event()
+        self._decisions = self._nodes = 0
+        self._is_closing = self._has_failed = False
         self._policies: set[str] = set()
-        self._dropped = 0
+        self._written = self._dropped = self._noted = 0
         self._flushed_at = 0.0
         self._thread = Thread(target=self._run, name="recording", daemon=True)
         self._thread.start()
@@ -72,56 +84,81 @@ class DecisionRecording(DecisionRecorder):
             return
         if decision.scores is None and not _is_repeatable(decision, outcome):
             return
-        try:
-            self._waiting.put_nowait(_Waiting(self._wall(), verb, outcome, decision))
-        except Full:
-            self._dropped += 1
+        found = _Waiting(self._wall(), verb, outcome, decision)
+        nodes = len(decision.nodes)
+        with self._lock:
+            if self._has_failed or self._decisions >= MOST_WAITING or self._nodes + nodes > MOST_NODES:
+                self._dropped += 1
+                return
+            self._decisions += 1
+            self._nodes += nodes
+            self._waiting.append(found)
 
     def close(self) -> None:
         """Write what waits, and finish the file."""
-        if self._thread.is_alive():
-            self._waiting.put(None)
-            self._thread.join()
+        self._is_closing = True
+        self._wake.set()
+        self._thread.join()
+        if self._has_failed:
+            self._warn(f"the recording lacks its end: {self._dropped} decisions are not in it")
 
     def wait_until_written(self) -> None:
         """Until every decision so far is in the file, or dropped."""
-        self._waiting.join()
+        self._wake.set()
+        with self._lock:
+            self._lock.wait_for(lambda: not self._decisions)
+
+    @property
+    def results(self) -> Mapping[str, int]:
+        """How many decisions are in the file, and how many are not."""
+        return {"written": self._written, "dropped": self._dropped}
 
     def _run(self) -> None:
         try:
-            self._follow_until_closed()
+            self._write_all()
+            while not self._is_closing:
+                self._wake.wait(SECONDS)
+                self._wake.clear()
+                self._write_all()
+            self._write_all()
             self._writer.close()
         except Exception as error:
+            with self._lock:
+                self._has_failed = True
+                self._dropped += self._decisions
+                self._decisions = self._nodes = 0
+                self._waiting.clear()
+                self._lock.notify_all()
             self._warn(f"the recording has ended: {type(error).__name__}: {error}")
 
-    def _follow_until_closed(self) -> None:
-        while True:
-            try:
-                found = self._waiting.get(timeout=SECONDS)
-            except Empty:
-                self._states.follow()
-            else:
-                if found is None:
-                    return
-                self._write(found)
-                self._waiting.task_done()
-            if self._wall() - self._flushed_at >= FLUSH_SECONDS:
-                self._flushed_at = self._wall()
-                self._writer.flush()
+    def _write_all(self) -> None:
+        waiting = len(self._waiting)
+        # After these decisions: what they were made on is published by now.
+        self._states.read()
+        for _ in range(waiting):
+            self._write(self._waiting.popleft())
+            if not self._is_closing:
+                time.sleep(PAUSE_SECONDS)
+        if not self._waiting:
+            self._states.follow()
+        dropped, self._noted = self._dropped - self._noted, self._dropped
+        if dropped:
+            self._writer.dropped(dropped)
+        if self._wall() - self._flushed_at >= FLUSH_SECONDS:
+            self._flushed_at = self._wall()
+            self._writer.flush()
 
     def _write(self, found: _Waiting) -> None:
         decision = found.decision
-        version = decision.cache.version
-        knows_policy = self._knows_policy(decision.cache.configuration_hash)
-        if knows_policy and not self._states.has(version):
-            self._states.follow()
-        if not knows_policy or not self._states.has(version):
-            self._dropped += 1
-        else:
+        is_known = self._knows_policy(decision.cache.configuration_hash) and self._states.reach(decision.cache.version)
+        if is_known:
             self._writer.decision(_line(found, self._writer.name_of(decision.chosen)))
-        if self._dropped:
-            dropped, self._dropped = self._dropped, 0
-            self._writer.dropped(dropped)
+        with self._lock:
+            self._decisions -= 1
+            self._nodes -= len(decision.nodes)
+            self._written += is_known
+            self._dropped += not is_known
+            self._lock.notify_all()
 
     def _knows_policy(self, applied: str) -> bool:
         if applied not in self._policies:
@@ -133,6 +170,7 @@ class DecisionRecording(DecisionRecorder):
             self._policies.add(applied)
             if self._writer.policy(policy):
                 self._states.begin_anew()
+                self._states.read()
         return True
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from pydantic import ValidationError
 
+from berth.cluster.field_projection import RequiredFields
 from berth.nodecache.snapshot_view import CachedCluster, SnapshotView
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.gangs.gang import NO_OPEN_GANGS, OpenGang
@@ -21,11 +22,18 @@ from berth.scheduling.snapshot.node_positions import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.input_files import InvalidInput
 from berth_cli.recording.digest import digest_of_scores, digest_of_verdicts
-from berth_cli.recording.format import AppliedPolicy, DecisionLine, Dropped, Header, Line, State, Truncated
-from berth_cli.recording.pods import assumed_pod, open_gangs, pod_of_object
-
-MOST_VERSIONS = 64
-"""The last states are kept: threads of one server decide on neighbouring ones."""
+from berth_cli.recording.format import (
+    MOST_VERSIONS,
+    AppliedPolicy,
+    DecisionLine,
+    Dropped,
+    Header,
+    Line,
+    State,
+    Truncated,
+)
+from berth_cli.recording.missing_fields import missing_fields
+from berth_cli.recording.pods import PodsOfDecisions, assumed_pod, open_gangs
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +50,15 @@ class RecordedDecision:
 
 @dataclass(slots=True)
 class RecordingSummary:
-    """What a recording lacks. is_truncated: its end. dropped: decisions that were not recorded."""
+    """What a recording lacks. is_truncated: its end. dropped: decisions that were not recorded. without_state: those
+    that cannot be made again: it lacks their state or their policy."""
 
     notes_of_header: tuple[str, ...] = ()
     begins: float = 0.0
     ends: float = 0.0
     is_truncated: bool = False
     dropped: int = 0
+    without_state: int = 0
 
     @property
     def notes(self) -> list[str]:
@@ -57,8 +67,14 @@ class RecordingSummary:
         if self.is_truncated:
             found.append("the recording ends in the middle: its process was killed; what is there was replayed")
         if self.dropped:
-            found.append(f"{self.dropped} decisions were not recorded: their state was not known, or the disk too slow")
+            found.append(f"{_were(self.dropped)} not recorded: the state was not known, or the disk too slow")
+        if self.without_state:
+            found.append(f"{_were(self.without_state)} not made again: the recording lacks the state")
         return found
+
+
+def _were(decisions: int) -> str:
+    return "1 decision was" if decisions == 1 else f"{decisions} decisions were"
 
 
 class RecordedDecisions:
@@ -71,15 +87,19 @@ class RecordedDecisions:
         self._view = SnapshotView()
         self._states: OrderedDict[int, CachedCluster] = OrderedDict()
         self._policies: dict[str, Policy] = {}
+        self._has_all_fields = False
+        self._pods = PodsOfDecisions()
         self.configuration = BerthConfiguration()
 
     def __iter__(self) -> Iterator[RecordedDecision]:
-        """Raises InvalidInput."""
+        """Raises InvalidInput, also for a recording of which no decision can be made again."""
+        is_useless = True
         for line in self._lines:
             match line:
                 case Header():
                     self.summary.begins = self.summary.ends = line.time
                     self.summary.notes_of_header = line.notes
+                    self._has_all_fields = line.has_all_fields
                 case State():
                     self._apply(line)
                 case AppliedPolicy():
@@ -90,7 +110,21 @@ class RecordedDecisions:
                     self.summary.is_truncated = True
                 case DecisionLine():
                     self.summary.ends = line.time
-                    yield self._decision(line)
+                    decision = self._decision(line)
+                    if decision is None:
+                        self.summary.without_state += 1
+                    else:
+                        is_useless = False
+                        yield decision
+        if is_useless and self.summary.without_state:
+            raise InvalidInput("the recording lacks the states of all its decisions: record again")
+
+    def missing_fields(self, policy: Policy) -> Sequence[str]:
+        """What this policy reads and the states of some recorded policy lack. After the decisions have been read."""
+        if self._has_all_fields:
+            return ()
+        kept = [RequiredFields.of(each) for each in self._policies.values()]
+        return tuple(dict.fromkeys(text for each in kept for text in missing_fields(policy, each)))
 
     def _apply(self, line: State) -> None:
         before = next(reversed(self._states.values()), None)
@@ -111,14 +145,12 @@ class RecordedDecisions:
                 f"the recorded configuration cannot be used here: {error}; give --plugins for plugins of your own"
             ) from error
 
-    def _decision(self, line: DecisionLine) -> RecordedDecision:
+    def _decision(self, line: DecisionLine) -> RecordedDecision | None:
         state, policy = self._states.get(line.version), self._policies.get(line.configuration_hash)
         if state is None or policy is None:
-            raise InvalidInput(
-                f"the recording lacks the state {line.version} or the policy of a decision: record again"
-            )
+            return None
         try:
-            pod, assumed = pod_of_object(line.pod), [assumed_pod(each) for each in line.assumed]
+            pod, assumed = self._pods.read(line.pod), [assumed_pod(each) for each in line.assumed]
         except ValueError as error:
             raise InvalidInput(f"a pod of the recording cannot be read: {error}") from error
 
@@ -141,9 +173,11 @@ class Difference:
 
 @dataclass(slots=True)
 class Replayed:
-    """decisions: how many were made again. pods: of how many pods. differences: the first ones, and their number."""
+    """decisions: how many were made again. later: of these, those that are the same on a later state than the one that
+    they name. differing, first: those that are not the same, and the first of them. pods: by UID."""
 
     decisions: int = 0
+    later: int = 0
     differing: int = 0
     first: list[Difference] = field(default_factory=list)
     pods: set[str] = field(default_factory=set)
@@ -158,17 +192,15 @@ def replay(decisions: Iterable[RecordedDecision]) -> Replayed:
     for each in decisions:
         found.decisions += 1
         found.pods.add(each.pod.uid)
-        if not _is_same(each):
-            found.differing += 1
-            if len(found.first) < MOST_DIFFERENCES:
-                found.first.append(Difference(each.line, each.pod))
+        if _digest(each, each.snapshot) == each.line.digest:
+            continue
+        if any(_digest(each, snapshot) == each.line.digest for snapshot in each.later()):
+            found.later += 1
+            continue
+        found.differing += 1
+        if len(found.first) < MOST_DIFFERENCES:
+            found.first.append(Difference(each.line, each.pod))
     return found
-
-
-def _is_same(decision: RecordedDecision) -> bool:
-    if _digest(decision, decision.snapshot) == decision.line.digest:
-        return True
-    return any(_digest(decision, snapshot) == decision.line.digest for snapshot in decision.later())
 
 
 def _digest(decision: RecordedDecision, snapshot: Snapshot) -> str:

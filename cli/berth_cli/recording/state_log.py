@@ -1,8 +1,13 @@
-"""The states of a node cache as a log: all objects once, then the changes of each version."""
+"""The states of a node cache as a log: all objects once, then the changes of each version.
+
+They are read as they are published, and written when a decision needs them: a reader of the recording keeps only the
+last ones.
+"""
 
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -12,7 +17,11 @@ from berth.nodecache.feed.head import PublishedVersion
 from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished, is_unbroken_chain
 from berth.nodecache.feed.table import CacheTable
 from berth_cli.cached_objects import ObjectsView
-from berth_cli.recording.format import State
+from berth_cli.recording.format import MOST_VERSIONS, State
+
+MOST_LATER = MOST_VERSIONS // 2
+"""A call decides on the version that it read, or on one that another thread has applied meanwhile: so many later ones
+are written before its decision, if they are published by then."""
 
 
 class _Cursor(NamedTuple):
@@ -27,18 +36,33 @@ class StateLog:
         """write: gets each state, in their order."""
         self._table, self._write = table, write
         self._cursor: _Cursor | None = None
-        self._first = 0
+        self._unwritten: deque[State] = deque()
+        self._first = self._last = 0
 
-    def has(self, version: int) -> bool:
-        """Whether this state can be made from what was written since the last whole one."""
-        return self._cursor is not None and self._first <= version <= self._cursor.published.version
+    def follow(self) -> None:
+        """Read what was published since the last time, and write it."""
+        self.read()
+        while self._unwritten:
+            self._write_next()
+
+    def reach(self, version: int) -> bool:
+        """Write what a decision on this version needs. Whether a reader has this state then: it lacks those from before
+        the recording, and those that too many others followed."""
+        while self._unwritten:
+            state = self._unwritten[0]
+            # A whole state ends what was before it.
+            if state.version > version + (0 if state.is_whole else MOST_LATER):
+                break
+            self._write_next()
+        return self._first <= version <= self._last < version + MOST_VERSIONS
 
     def begin_anew(self) -> None:
         """The next state is a whole one."""
         self._cursor = None
+        self._unwritten.clear()
 
-    def follow(self) -> None:
-        """Write what was published since the last time."""
+    def read(self) -> None:
+        """Read what was published since the last time."""
         try:
             head = self._table.head()
             pointer = None if head is None else head.pointer
@@ -51,7 +75,7 @@ class StateLog:
                 items = self._table.log(head.uid, cursor.published.version, pointer.version)
                 if is_unbroken_chain(items, cursor.published, pointer.published):
                     for item in items:
-                        self._write(State(item.version, list(unpack([item.data])), is_whole=False))
+                        self._unwritten.append(State(item.version, list(unpack([item.data])), is_whole=False))
                     self._cursor = _Cursor(head.uid, pointer.published)
                     return
             self._begin()
@@ -59,7 +83,7 @@ class StateLog:
             return
 
     def _begin(self) -> None:
-        """Write the whole state."""
+        """Read the whole state."""
         reader = NodeCacheReader(self._table, ObjectsView(), time.sleep)
         head = self._table.head()
         try:
@@ -69,5 +93,12 @@ class StateLog:
         if head is None or head.pointer is None or reader.version != head.pointer.version:
             return  # the next round finds a head that stands still
         changes = [Change(resource, key, obj) for (resource, key), obj in objects.items()]
-        self._write(State(reader.version, changes, is_whole=True))
-        self._cursor, self._first = _Cursor(head.uid, head.pointer.published), reader.version
+        self._unwritten.append(State(reader.version, changes, is_whole=True))
+        self._cursor = _Cursor(head.uid, head.pointer.published)
+
+    def _write_next(self) -> None:
+        state = self._unwritten.popleft()
+        self._write(state)
+        self._last = state.version
+        if state.is_whole:
+            self._first = state.version

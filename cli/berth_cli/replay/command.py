@@ -60,6 +60,8 @@ def replay(recording: Path, config: Path | None, output: str) -> None:
 def _text(recording: Path, found: Replayed, summary: RecordingSummary) -> Iterator[str]:
     span = f"{_time(summary.begins)} to {_time(summary.ends)}"
     yield (f"{recording}: {found.decisions} decisions about {len(found.pods)} pods, {span}: {found.differing} differ")
+    if found.later:
+        yield f"  {found.later} of them are the same on a later state than the one that they name"
     for each in found.first:
         name = f"{each.pod.namespace}/{each.pod.name}"
         yield f"  {_time(each.line.time)} {each.line.verb} {name}: {each.line.outcome}, version {each.line.version}"
@@ -71,11 +73,13 @@ def _document(found: Replayed, summary: RecordingSummary) -> dict[str, object]:
     return {
         "decisions": found.decisions,
         "pods": len(found.pods),
+        "later": found.later,
         "differing": found.differing,
         "begins": summary.begins,
         "ends": summary.ends,
         "truncated": summary.is_truncated,
         "dropped": summary.dropped,
+        "withoutState": summary.without_state,
         "differences": [
             {
                 "time": each.line.time,

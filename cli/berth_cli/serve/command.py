@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,14 +17,12 @@ from berth_cli.console.command import CONSOLE_PORT
 from berth_cli.input_files import STDIN
 from berth_cli.plugin_options import plugins_option
 from berth_cli.recording.options import PseudonymOptions, new_recording, pseudonym_options
+from berth_cli.serve.options import ListenOptions, Shadow, StoreOptions, http_timeout_of
 
 if TYPE_CHECKING:
     from berth.extender.decision import DecisionRecorder
     from berth_cli.serve.local_stack import LocalStack
-    from berth_cli.serve.stores import DynamoDBStore, Store
-
-LEAST_HTTP_TIMEOUT_SECONDS, MOST_HTTP_TIMEOUT_SECONDS = 2, 30
-"""What the parameter HttpTimeoutSeconds of a stack takes, too."""
+    from berth_cli.serve.stores import Store
 
 EPILOG = """\b
 Examples:
@@ -37,69 +34,6 @@ Examples:
   berth serve --kubeconfig ~/.kube/config --config berth.yaml --record monday.rec
   berth serve --kubeconfig ~/.kube/config --record monday.rec --pseudonyms
 """
-
-
-@dataclass(frozen=True, slots=True)
-class ListenOptions:
-    """The address, and the files for TLS and client certificates."""
-
-    host: str
-    port: int
-    tls_cert: Path | None
-    tls_key: Path | None
-    client_ca: Path | None
-    allow_list: Path | None
-    allowed_hosts: tuple[str, ...]
-
-    @property
-    def host_names(self) -> frozenset[str]:
-        """The names that callers may use, in lower case."""
-        return frozenset(name.lower().removesuffix(".") for name in (self.host, *self.allowed_hosts))
-
-    def check(self) -> None:
-        """Raise UsageError for an incomplete combination of options."""
-        if (self.tls_cert is None) != (self.tls_key is None):
-            raise click.UsageError("give both --tls-cert and --tls-key, or neither")
-        if (self.client_ca is None) != (self.allow_list is None):
-            raise click.UsageError("give both --client-ca and --allow-list, or neither")
-        if self.client_ca is not None and self.tls_cert is None:
-            raise click.UsageError("--client-ca needs --tls-cert and --tls-key")
-
-
-@dataclass(frozen=True, slots=True)
-class StoreOptions:
-    """The options of --store dynamodb."""
-
-    is_dynamodb: bool
-    cache_table: str | None
-    ledger_table: str | None
-    region: str | None
-    endpoint_url: str | None
-
-    def check(self, *, live: bool) -> None:
-        """Raise UsageError for options that have no effect, and for a dump."""
-        if self.is_dynamodb and not live:
-            raise click.UsageError("--store dynamodb needs --kubeconfig: bindings on a dump end with the process")
-        if not self.is_dynamodb and (self.cache_table or self.ledger_table or self.region or self.endpoint_url):
-            raise click.UsageError("--cache-table, --ledger-table, --region and --endpoint-url need --store dynamodb")
-
-    def store(self) -> DynamoDBStore | None:
-        """The tables in DynamoDB; None for a store in memory."""
-        from berth_cli.serve.stores import CACHE_TABLE, LEDGER_TABLE, DynamoDBStore
-
-        if not self.is_dynamodb:
-            return None
-        return DynamoDBStore(
-            self.cache_table or CACHE_TABLE, self.ledger_table or LEDGER_TABLE, self.region, self.endpoint_url
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Shadow:
-    """A second policy that judges live decisions."""
-
-    path: Path
-    configuration: BerthConfiguration
 
 
 @click.command(epilog=EPILOG)
@@ -224,7 +158,7 @@ def serve(
     store_options.check(live=kubeconfig is not None)
     if shadow is not None and store_options.is_dynamodb:
         raise click.UsageError("--shadow needs a store in memory: --store dynamodb gives each verb a state of its own")
-    http_timeout = _http_timeout(http_timeout_text)
+    http_timeout = http_timeout_of(http_timeout_text)
     pseudonym = PseudonymOptions(pseudonyms, kept_names)
     pseudonym.check(records=record is not None)
     configuration = load_configuration(config, profile)
@@ -309,7 +243,9 @@ def _serve(
             check=RequestCheck(None if tls else listen_options.host_names),
             store=store,
             decisions_file=file,
-            recording=None if record is None else new_recording(record, "--record", pseudonyms, configuration),
+            recording=None
+            if record is None
+            else new_recording(record, "--record", pseudonyms, configuration, has_all_fields=not live),
             shadow=None if shadow is None else shadow.configuration.policy(),
             http_timeout=http_timeout,
         )
@@ -324,7 +260,10 @@ def _serve(
     uvicorn_server = server.create_server(stack.gateway, tls)
     address = f"{'https' if tls else 'http'}://{listen_options.host}:{listener.getsockname()[1]}"
     click.echo(f"Berth serves the profile {configuration.profile} on {address}/scheduler")
-    for warning in configuration_warnings(configuration):
+    for warning in (
+        *configuration_warnings(configuration),
+        *(shadow.warnings(configuration) if shadow and live else ()),
+    ):
         click.echo(f"warning: {warning}", err=True)
     click.echo(f"cluster: {source}, {_state(first_run, live=live)}; health: {address}/healthz; Ctrl-C stops")
     click.echo(f"store: {store.description}")
@@ -339,18 +278,6 @@ def _serve(
     finally:
         stack.finish_recording()
         stack.release_ledger()
-
-
-def _http_timeout(text: str) -> float:
-    """In seconds. Raises UsageError."""
-    from berth_cli.scheduler_config.kube_scheduler_configuration import parse_duration
-
-    seconds = parse_duration(text)
-    if seconds is None or not LEAST_HTTP_TIMEOUT_SECONDS <= seconds <= MOST_HTTP_TIMEOUT_SECONDS:
-        raise click.UsageError(
-            f"--http-timeout {text} is no duration from {LEAST_HTTP_TIMEOUT_SECONDS}s to {MOST_HTTP_TIMEOUT_SECONDS}s"
-        )
-    return seconds
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -39,7 +40,7 @@ from berth_cli.serve.endpoints.gangs import ROUTE as GANGS_ROUTE
 from berth_cli.serve.endpoints.gangs import GangsEndpoint
 from berth_cli.serve.endpoints.metrics import ROUTE as METRICS_ROUTE
 from berth_cli.serve.endpoints.metrics import MetricsEndpoint
-from berth_cli.serve.endpoints.prometheus import CallDurations
+from berth_cli.serve.endpoints.prometheus import CallDurations, counter
 from berth_cli.serve.endpoints.reservations import ROUTE as RESERVATIONS_ROUTE
 from berth_cli.serve.endpoints.reservations import ReservationsEndpoint
 from berth_cli.serve.endpoints.users import ROUTE as USERS_ROUTE
@@ -48,7 +49,7 @@ from berth_cli.serve.functions import Handler, load_handler, set_environment
 from berth_cli.serve.gateway import Gateway
 from berth_cli.serve.request_check import RequestCheck
 from berth_cli.serve.shadow import ROUTE as SHADOW_ROUTE
-from berth_cli.serve.shadow import ShadowEndpoint, ShadowPolicy
+from berth_cli.serve.shadow import SWITCH_SECONDS, ShadowEndpoint, ShadowPolicy
 from berth_cli.serve.stores import Store
 from berth_cli.serve.template_api import read_template_api
 from berth_cli.serve.watcher_thread import LocalLambdaContext
@@ -64,6 +65,7 @@ BINDER = "BindFunction"
 SCHEDULE_EVENT: Mapping[str, object] = {"source": "aws.scheduler"}
 PERIODIC_EVENT: Mapping[str, object] = {"mode": "periodic"}
 PERIODIC_RUN_SECONDS = 20.0
+RECORDED_DECISIONS = "berth_recorded_decisions_total"
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +173,7 @@ def start(
                 tables.cache,
                 tables.ledger,
                 tables.gangs,
-                more=tuple if shadowing is None else shadowing.lines,
+                more=lambda: [*_recorded(recorder), *(() if shadowing is None else shadowing.lines())],
             ),
             DECISIONS_ROUTE: DecisionsEndpoint(settings, recent),
         }
@@ -201,6 +203,7 @@ def _shadowed_by(policy: Policy | None) -> Iterator[ShadowPolicy | None]:
         with suppress(NothingPublished, TableUnavailable):
             adapters.reader.at(adapters.tables.cache.head())
 
+    sys.setswitchinterval(SWITCH_SECONDS)
     shadow = ShadowPolicy(policy, load_all_parts)
     with decisions_also_recorded_by(shadow):
         yield shadow
@@ -223,6 +226,12 @@ def _recorded_by(writer: RecordingWriter | None) -> Iterator[DecisionRecording |
     )
     with decisions_also_recorded_by(recording):
         yield recording
+
+
+def _recorded(recording: DecisionRecording | None) -> Iterator[str]:
+    if recording is not None:
+        found = [({"result": result}, number) for result, number in recording.results.items()]
+        yield from counter(RECORDED_DECISIONS, "Decisions for the recording, by what became of them.", found)
 
 
 def _handle(endpoint: Endpoint, event: Mapping[str, object], _: object) -> HTTPAnswer:

@@ -1,7 +1,11 @@
 """A second policy that judges a sample of the live decisions, and answers none of them.
 
 A call hands on references and goes on. A thread judges the pod by both policies on the state of the call. What waits is
-bounded; a decision for which there is no room is not judged.
+bounded; a decision for which there is no room is not judged, and counted.
+
+The thread shares the interpreter's lock with the calls. It looks for decisions from time to time, and no call wakes it:
+the answer of the judged call goes first. A call that comes while it computes gets the lock after SWITCH_SECONDS each
+time that it needs it.
 """
 
 from __future__ import annotations
@@ -12,8 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import count
-from queue import Full, Queue
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
 
 import orjson
 
@@ -24,8 +27,10 @@ from berth.runtime.http.answers import HTTPAnswer, http_answer
 from berth.runtime.http.endpoint import Endpoint, EndpointSettings
 from berth.runtime.http.events import HTTPEvent
 from berth.scheduling.policy import Policy
+from berth.scheduling.reason_code import REASON_CODES_VERSION
 from berth_cli.policy.diff.from_recording import FILTERS, judge
 from berth_cli.serve.endpoints.prometheus import counter
+from berth_cli.simulate.comparison.report import rules_document
 from berth_cli.simulate.comparison.run import Rule, rules_of
 
 ROUTE = "GET /shadow"
@@ -36,17 +41,25 @@ MOST_WAITING = 20
 MOST_KEPT = 100
 """Of the decisions in which the policies differ."""
 
+PAUSE_SECONDS = 0.05
+"""Between two looks at what waits."""
+
+SWITCH_SECONDS = 0.0005
+"""How long a thread keeps the interpreter's lock while others want it: a tenth of Python's own interval. A call over
+HTTP takes the lock a few times."""
+
 DECISIONS = "berth_shadow_decisions_total"
 
 
 class ShadowResult(StrEnum):
-    """What the second policy does to the pod. FAILED: it raised."""
+    """What the second policy does to the pod. FAILED: it raised. NOT_JUDGED: too many others waited."""
 
     SAME = "same"
     OTHER_NODE = "other-node"
     NEWLY_PENDING = "newly-pending"
     NEWLY_PLACED = "newly-placed"
     FAILED = "failed"
+    NOT_JUDGED = "not-judged"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +89,8 @@ class ShadowPolicy(DecisionRecorder):
         epoch."""
         self._policy, self._load_all_parts, self._wall, self._one_of = policy, load_all_parts, wall, one_of
         self._count, self._lock = count(), Lock()
-        self._waiting: Queue[tuple[float, Decision] | None] = Queue(MOST_WAITING)
+        self._waiting: deque[tuple[float, Decision]] = deque()
+        self._closing = Event()
         self._results: Counter[ShadowResult] = Counter()
         self._kept: deque[Disagreement] = deque(maxlen=MOST_KEPT)
         self._thread = Thread(target=self._run, name="shadow", daemon=True)
@@ -87,14 +101,14 @@ class ShadowPolicy(DecisionRecorder):
             return
         if next(self._count) % self._one_of:
             return
-        try:
-            self._waiting.put_nowait((self._wall(), decision))
-        except Full:
-            return
+        if len(self._waiting) < MOST_WAITING:
+            self._waiting.append((self._wall(), decision))
+        else:
+            self._note(ShadowResult.NOT_JUDGED)
 
     def close(self) -> None:
         """Judge what waits, and end the thread."""
-        self._waiting.put(None)
+        self._closing.set()
         self._thread.join()
 
     def lines(self) -> Iterator[str]:
@@ -108,6 +122,7 @@ class ShadowPolicy(DecisionRecorder):
         with self._lock:
             kept, results = list(self._kept), dict(self._results)
         return {
+            "reasonCodesVersion": REASON_CODES_VERSION,
             "decisions": {str(result): number for result, number in results.items()},
             "disagreements": [
                 {
@@ -117,23 +132,28 @@ class ShadowPolicy(DecisionRecorder):
                     "result": each.result,
                     "before": each.before or None,
                     "after": each.after or None,
-                    "rules": [
-                        {"plugin": rule.plugin, "reason": rule.reason, "nodes": rule.nodes} for rule in each.rules
-                    ],
+                    "rules": rules_document(each.rules),
                 }
                 for each in kept
             ],
         }
 
     def _run(self) -> None:
-        is_first = True
-        while (found := self._waiting.get()) is not None:
-            if is_first:
-                # This call's snapshot may lack what the policy reads; those of later calls have it.
-                is_first = False
-                self._load_all_parts()
-                continue
-            self._judge(*found)
+        is_open, is_first = True, True
+        while is_open:
+            is_open = not self._closing.wait(PAUSE_SECONDS)
+            while self._waiting:
+                found = self._waiting.popleft()
+                if is_first:
+                    # This call's snapshot may lack what the policy reads; those of later calls have it.
+                    is_first = False
+                    self._load_all_parts()
+                else:
+                    self._judge(*found)
+
+    def _note(self, result: ShadowResult) -> None:
+        with self._lock:
+            self._results[result] += 1
 
     def _judge(self, at: float, decision: Decision) -> None:
         pod, names, snapshot = decision.pod, decision.nodes.names, decision.snapshot
@@ -143,15 +163,15 @@ class ShadowPolicy(DecisionRecorder):
             after = judge(self._policy, pod, names, snapshot, before.node, gangs)
         except Exception:
             # A plugin of the user's own may raise anything.
-            with self._lock:
-                self._results[ShadowResult.FAILED] += 1
+            self._note(ShadowResult.FAILED)
             return
         result = _result(before.node, after.node)
-        with self._lock:
-            self._results[result] += 1
-            if result is not ShadowResult.SAME:
-                rules = () if after.node else rules_of(after.rejected)
-                self._kept.append(Disagreement(at, pod.namespace, pod.name, result, before.node, after.node, rules))
+        self._note(result)
+        if result is not ShadowResult.SAME:
+            rules = () if after.node else rules_of(after.rejected)
+            found = Disagreement(at, pod.namespace, pod.name, result, before.node, after.node, rules)
+            with self._lock:
+                self._kept.append(found)
 
 
 def _result(before: str, after: str) -> ShadowResult:

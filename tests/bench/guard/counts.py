@@ -66,7 +66,7 @@ def _warm() -> Iterator[tuple[str, float]]:
                 _ask(verbs, verb, NODES)
             verbs.table.calls.clear()
             again = partial(_ask, verbs, verb, NODES)
-            yield f"calls.warm.{name}", _calls(again)
+            yield f"calls.warm.{name}", function_calls(again)
             yield f"requests.warm.{name}", len(verbs.table.calls)
             yield f"allocated.warm.{name}", _allocated(again)
 
@@ -97,7 +97,8 @@ def _body(nodes: int) -> str | bytes:
     return body_of(cache_mode(names, cluster.plain_pod()))
 
 
-def _calls(call: Callable[[], object]) -> int:
+def function_calls(call: Callable[[], object]) -> int:
+    """In Python and in C, of this thread."""
     number = 0
 
     def seen(_: FrameType, event: str, __: object) -> None:

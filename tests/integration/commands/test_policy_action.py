@@ -1,4 +1,7 @@
-"""The GitHub Action in action.yml: its steps run as the runner runs them, with GitHub's API on loopback."""
+"""The GitHub Action in action.yml: its steps run as the runner runs them, with GitHub's API on loopback.
+
+`make wheel` runs the step that installs the command: it fetches packages.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +21,7 @@ import yaml
 
 from tests.conftest import PROJECT
 from tests.fakes.github import REPOSITORY, TOKEN, FakeGitHub, fake_github
+from tests.unit.cli.simulate.what_if.objects import gang, node
 
 # Each run starts a process that imports the command.
 pytestmark = pytest.mark.long
@@ -187,6 +192,18 @@ def test_a_first_policy_is_compared_with_kube_scheduler_alone(
     assert "The base has no such policy. BEFORE is kube-scheduler alone." in github.comments[1].splitlines()
 
 
+def test_a_policy_that_enables_gangs_leaves_no_gang_pending_that_has_room(
+    run_action: RunAction, repository: Path
+) -> None:
+    (repository / "gangs.json").write_text(json.dumps({"kind": "List", "items": [node("a"), node("b"), *gang(2)]}))
+    (repository / "berth.yaml").write_text("profile: full\n")
+    git(repository, "add", ".")
+    git(repository, "commit", "--quiet", "-m", "full")
+    (repository / "berth.yaml").write_text("profile: full\ngangs: {enabled: true}\n")
+    done = run_action(dump="gangs.json", base="HEAD")
+    assert (done.status, done.outputs) == (0, {"newly-pending": "0", "moved": "0"})
+
+
 # ------------------------------------------------------------------------------------------------------- what can fail
 def test_a_refused_comment_is_a_warning(run_action: RunAction, github: FakeGitHub) -> None:
     github.refuses = {"POST"}
@@ -227,10 +244,16 @@ def test_a_module_of_the_pull_request_is_not_imported(run_action: RunAction, rep
 
 # ------------------------------------------------------------------------------------------------------------ its files
 def test_installs_what_the_repository_locks() -> None:
+    """The package itself is built by what is locked, and not by what pip would fetch for an isolated build."""
     [install] = [step for step in STEPS if step.get("name") == "Install Berth"]
-    assert "--require-hashes" in install["run"]
-    for name in re.findall(r"\$ACTION/([\w./]+)", install["run"]):
-        assert (PROJECT / name).is_file()
+    locked, package = re.findall(r" install (.*)", install["run"].replace("\\\n", ""))
+    assert "--require-hashes" in locked
+    assert {"--no-deps", "--no-build-isolation"} <= set(package.split())
+    files = [PROJECT / name for name in re.findall(r"\$ACTION/([\w./]+)", locked)]
+    assert [file.name for file in files] == ["cli.txt", "build.txt"]
+    backend = tomllib.loads((PROJECT / "pyproject.toml").read_text())["build-system"]["requires"]
+    names = [re.match(r"[\w-]+", each)[0] for each in backend]  # type: ignore[index]
+    assert all(re.search(rf"^{name}==", files[1].read_text(), re.MULTILINE) for name in names)
 
 
 def test_no_script_contains_an_expression() -> None:

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from berth_cli.main import main
 from tests.conftest import PROJECT
-from tests.unit.cli.simulate.what_if.objects import Object, deployed, node, pod
+from tests.unit.cli.simulate.what_if.objects import Object, deployed, gang, node, pod
 
 EXAMPLE = PROJECT / "examples" / "policy-ci"
 FILES = (str(EXAMPLE / "berth.yaml"), str(EXAMPLE / "proposed.yaml"))
@@ -55,12 +55,15 @@ def test_names_pods_that_lose_their_node_and_the_rules() -> None:
     ]
     assert found["rules"] == {
         "newlyPending": [
-            {"plugin": "NodeResourcesFit", "reason": "Insufficient cpu", "pods": 2},
-            {"plugin": "ResourceSegregation", "reason": RESERVED, "pods": 2},
+            {"plugin": "NodeResourcesFit", "code": "InsufficientResource", "reason": "Insufficient cpu", "pods": 2},
+            {"plugin": "ResourceSegregation", "code": "NodeReserved", "reason": RESERVED, "pods": 2},
         ],
-        "moved": [{"plugin": "ResourceSegregation", "reason": RESERVED, "pods": 1}],
+        "moved": [{"plugin": "ResourceSegregation", "code": "NodeReserved", "reason": RESERVED, "pods": 1}],
     }
-    assert found["pods"][2]["cause"] == {"node": "gpu-2", "plugin": "ResourceSegregation", "reason": RESERVED}
+    rejection = {"plugin": "ResourceSegregation", "code": "NodeReserved", "reason": RESERVED}
+    assert found["pods"][2]["cause"] == {"node": "gpu-2", **rejection}
+    assert {"nodes": 2, **rejection} in found["pods"][0]["after"]["rules"]
+    assert found["reasonCodesVersion"] == 1
 
 
 def test_a_pod_that_only_scores_move_says_so(files: Write) -> None:
@@ -71,7 +74,12 @@ def test_a_pod_that_only_scores_move_says_so(files: Write) -> None:
     )
     [moved] = found["pods"]
     assert (moved["before"]["node"], moved["after"]["node"]) == ("a", "b")
-    assert moved["cause"] == {"node": "a", "plugin": None, "reason": "another node has a higher score"}
+    assert moved["cause"] == {
+        "node": "a",
+        "plugin": None,
+        "code": None,
+        "reason": "another node has a higher score",
+    }
     assert [each["node"] for each in found["nodes"]] == ["a", "b"]
 
 
@@ -198,3 +206,42 @@ def test_an_invalid_policy_is_named_by_line_and_has_status_2() -> None:
     done = run("-", FILES[1], *DUMP, stdin="profile: full\nprofil: x\n")
     assert (done.exit_code, done.stdout) == (2, "")
     assert "standard input:2: profil: unknown field" in done.stderr
+
+
+# ---------------------------------------------------------------------------------------------------------------- gangs
+FULL, GANGS = {"profile": "full"}, {"profile": "full", "gangs": {"enabled": True}}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "size", "figures"),
+    [
+        pytest.param(FULL, GANGS, 2, (0, 0), id="a gang that has room is placed by both"),
+        pytest.param(GANGS, GANGS, 2, (0, 0), id="both policies place it as a whole"),
+        pytest.param(GANGS, FULL, 3, (0, 2), id="without gangs the members that have room get it"),
+        pytest.param(FULL, GANGS, 3, (2, 0), id="with gangs all members wait where one has no room"),
+    ],
+)
+def test_a_gang_is_placed_as_a_whole(
+    files: Write, old: Object, new: Object, size: int, figures: tuple[int, int]
+) -> None:
+    policies = files("old.yaml", old), files("new.yaml", new)
+    dump = files("dump.json", node("a"), node("b"), *gang(size))
+    found = json.loads(run(*policies, "--dump", dump, "-o", "json").stdout)
+    assert found["judged"] == size
+    effects = found["summary"]["effects"]
+    assert (found["newlyPending"], effects["newly-placed"], found["moved"]) == (*figures, 0)
+
+
+def test_says_why_a_member_is_not_where_it_was(files: Write) -> None:
+    """Of a gang that is placed before its turn, the state that it was placed on decides."""
+    nodes = [node("a", old="9", new="1"), node("b", old="8", new="8"), node("c", old="1", new="9")]
+    labels = {name: {"name": "NodePriorityLabel", "args": {"label": name}} for name in ("old", "new")}
+    policies = [
+        files(f"{name}.yaml", {"profile": "label-priority", "pluginConfig": [label], "gangs": {"enabled": True}})
+        for name, label in labels.items()
+    ]
+    found = json.loads(run(*policies, "--dump", files("dump.json", *nodes, *gang(2)), "-o", "json").stdout)
+    assert [(each["name"], each["before"]["node"], each["after"]["node"]) for each in found["pods"]] == [
+        ("train-0", "a", "c")
+    ]
+    assert found["pods"][0]["cause"]["reason"] == "another node has a higher score"

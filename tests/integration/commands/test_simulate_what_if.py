@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 import yaml
 
-from tests.unit.cli.simulate.what_if.objects import Object, deployed, node, pod
+from tests.unit.cli.simulate.what_if.objects import Object, deployed, gang, node, pod
 
 from .simulating import run
 
@@ -77,8 +77,13 @@ def test_json_has_effects_places_rules_and_loads(dump: Write) -> None:
     ]
     assert found["pods"][1]["before"] == {"state": "node", "node": "b"}
     assert found["pods"][1]["after"]["rules"] == [
-        {"plugin": "NodeResourcesFit", "reason": "Insufficient cpu", "nodes": 1},
-        {"plugin": "NodeUnschedulable", "reason": "node(s) were unschedulable", "nodes": 1},
+        {"plugin": "NodeResourcesFit", "code": "InsufficientResource", "reason": "Insufficient cpu", "nodes": 1},
+        {
+            "plugin": "NodeUnschedulable",
+            "code": "NodeUnschedulable",
+            "reason": "node(s) were unschedulable",
+            "nodes": 1,
+        },
     ]
     assert found["nodes"][0] == {
         "node": "b",
@@ -158,3 +163,23 @@ def test_bad_input_is_one_line_and_status_2(dump: Write, options: tuple[str, ...
     done = run("--cluster", dump(*two_nodes()), *options)
     assert (done.exit_code, done.stdout) == (2, "")
     assert message in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("spare", "effects"),
+    [
+        pytest.param([], {"train-0": "newly-pending", "train-1": "newly-pending"}, id="all members wait"),
+        pytest.param([node("c")], {"train-0": "moved", "train-1": "moved"}, id="all members move"),
+    ],
+)
+def test_a_drained_gang_is_placed_again_as_a_whole(
+    dump: Write, tmp_path: Path, spare: list[Object], effects: Mapping[str, str]
+) -> None:
+    """A member that stays on its node is proof that the gang is bound: so both are drained."""
+    (tmp_path / "berth.yaml").write_text("profile: full\ngangs: {enabled: true}\n")
+    cluster = dump(
+        node("a"), node("b"), *spare, *gang(2, "a", "a", cpu="2", owner="Job/train"), deployed("web-1", "b", cpu="2")
+    )
+    options = ("--config", str(tmp_path / "berth.yaml"), "--drain", "a", "-o", "json")
+    found = json.loads(run("--cluster", cluster, *options).stdout)
+    assert {each["name"]: each["effect"] for each in found["pods"]} == effects

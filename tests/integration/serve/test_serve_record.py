@@ -24,7 +24,8 @@ PATIENCE = 60
 
 
 def play(folder: Path, *arguments: str) -> str:
-    """A server on a copy of events/cluster.yaml, some calls, and Ctrl-C. Returns what it printed as errors."""
+    """A server on a copy of events/cluster.yaml, some calls, and Ctrl-C. Returns what it printed as errors. Its metrics
+    are in the file `metrics`."""
     dump = folder / "cluster.yaml"
     dump.write_bytes(CLUSTER.read_bytes())
     served = start("--cluster", str(dump), "--port", "0", *arguments)
@@ -35,6 +36,7 @@ def play(folder: Path, *arguments: str) -> str:
             names = [*NAMES[number % 5 :], *NAMES[: number % 5]]
             caller.post(f"/scheduler/{verb}", body_of(cache_mode(names, pod_object(f"p{number}"))))
         caller.post("/scheduler/bind", body_of(binding()))
+        (folder / "metrics").write_bytes(caller.request("GET", "/metrics").content)
         caller.close()
         status, _, errors = served.ctrl_c()
     finally:
@@ -50,6 +52,7 @@ def replay(*arguments: str) -> Result:
 def test_every_decision_of_a_server_is_the_same_again(tmp_path: Path) -> None:
     path = tmp_path / "r"
     play(tmp_path, "--record", str(path))
+    assert 'berth_recorded_decisions_total{result="dropped"} 0\n' in (tmp_path / "metrics").read_text()
     done = replay(str(path))
     assert done.exit_code == 0, done.output
     assert f"{path}: 20 decisions about 20 pods" in done.stdout

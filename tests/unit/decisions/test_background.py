@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from threading import Event
+from threading import Event, current_thread
+from typing import Any
 
 import pytest
 
 from berth.decisions.background import MOST_WAITING, BackgroundRecorder
+from berth.decisions.record import Record
 from tests.builders.nodes import labelled, node
 from tests.builders.pods import pod_object
 from tests.builders.requests import cache_mode, victims_by_uid
@@ -90,6 +92,20 @@ def test_no_call_waits_for_a_writer_that_hangs() -> None:
     released.set()
     recorder.close()
     assert answers == [["fits"]] * (2 * MOST_WAITING)
+
+
+def test_a_call_makes_no_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On 5,000 nodes that costs more than the decision."""
+    threads, made = set[str](), Record.of
+
+    def noted(*arguments: Any) -> Record:
+        threads.add(current_thread().name)
+        return made(*arguments)
+
+    monkeypatch.setattr(Record, "of", noted)
+    written = Written()
+    written.ask("p", "fits")
+    assert (written.names, threads) == (["p"], {"decisions"})
 
 
 @pytest.mark.parametrize("closed", ["before a record", "twice"])

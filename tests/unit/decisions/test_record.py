@@ -84,6 +84,24 @@ def test_prioritize_has_the_best_nodes_with_scores_by_plugin() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "labels",
+    [
+        pytest.param([5] * 30, id="all equal: the first by name"),
+        pytest.param([*range(30)], id="all different"),
+        pytest.param([9, *[5] * 20, *[1] * 9, 9], id="equal ones at the end of the best"),
+        pytest.param([3, 2, 1], id="less than the best"),
+    ],
+)
+def test_the_best_nodes_are_those_with_the_highest_scores_and_then_by_name(labels: list[int]) -> None:
+    recent, names = RecentDecisions(lambda: NOW), [f"n{index * 7 % len(labels):02}" for index in range(len(labels))]
+    verbs = Verbs([labelled(name, str(label)) for name, label in zip(names, labels, strict=True)], recorder=recent)
+    verbs.ask("prioritize", cache_mode(names))
+    [record] = recent.all()
+    found = [(each.node, each.score) for each in record.best()]
+    assert found == sorted(zip(names, labels, strict=True), key=lambda each: (-each[1], each[0]))[:10]
+
+
 def test_scores_by_plugin_end_with_the_state() -> None:
     record, _ = recorded("prioritize", ["n0", "n4"])
     gone = record._replace(snapshot=lambda: None)  # type: ignore[arg-type]

@@ -14,6 +14,7 @@ import orjson
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.framework.plugin import PluginFailed
 from berth.scheduling.objects import Pod
+from berth.scheduling.objects.pod_group import gang_names
 from berth_cli.console.cluster.source import Observed
 from berth_cli.console.documents.feed import Feed
 from berth_cli.console.http.access import Outcome, Refusal
@@ -92,16 +93,20 @@ class PolicyDocuments:
         old, new, snapshot = observed.configured.document, second.configuration, observed.snapshot
         queue = build_queue(snapshot.unbound.values(), schedulers_of(old, new)).pods
         end = self._monotonic() + PLACE_SECONDS
-        pods = self._in_time(queue[:MOST_PODS], end)
         comparison, judged = place_by_both(
-            control_loop_of(old, snapshot), control_loop_of(new, snapshot), ((pod, pod) for pod in pods)
+            control_loop_of(old, snapshot),
+            control_loop_of(new, snapshot),
+            ((pod, pod) for pod in _first(queue)),
+            lambda: self._monotonic() < end,
         )
         return PolicyDiff(comparison, judged, f"{pods_text(judged)} pending"), len(queue) - judged
 
-    def _in_time(self, pods: Sequence[Pod], end: float) -> Iterator[Pod]:
-        for pod in pods:
-            if self._monotonic() >= end:
-                return
+
+def _first(queue: Sequence[Pod]) -> Iterator[Pod]:
+    """Those that are placed, and all members of their gangs: a gang that lacks some waits for them."""
+    gangs = {(pod.namespace, name) for pod in queue[:MOST_PODS] for name in gang_names(pod)}
+    for number, pod in enumerate(queue):
+        if number < MOST_PODS or any((pod.namespace, name) in gangs for name in gang_names(pod)):
             yield pod
 
 

@@ -19,6 +19,7 @@ from berth_cli.console.http.application import Document, Query
 from berth_cli.console.policy.documents import SecondPolicy, diff_document
 from berth_cli.input_files import InvalidInput
 from berth_cli.policy.diff.from_recording import diff_recording
+from berth_cli.policy.diff.policy_diff import missing_texts
 from berth_cli.recording.format import DecisionLine, Line, read_recording
 from berth_cli.recording.replay import RecordedDecisions
 
@@ -57,7 +58,7 @@ class ReplayDocuments:
                 found = diff_recording(recorded, old, new, str(self._recording))
             except (InvalidInput, PluginFailed) as error:
                 return Refusal(503, Outcome.NOT_READY, str(error))
-        notes = [*recorded.summary.notes, *lines.notes]
+        notes = [*missing_texts(found), *recorded.summary.notes, *lines.notes]
         return orjson.dumps({**diff_document(found), "notes": notes})
 
 

@@ -9,7 +9,7 @@ import click
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.cluster_files.documents import parse_objects
-from berth_cli.input_files import display_name, read_input
+from berth_cli.input_files import InvalidInput, display_name, read_input
 from berth_cli.output import output_option
 from berth_cli.plugin_options import plugins_option
 from berth_cli.policy.diff.from_dump import (
@@ -33,7 +33,8 @@ Examples:
   git show main:berth.yaml | berth policy diff - berth.yaml --dump dump.json -o markdown
 
 \b
-Exit status: 0 within the limits, 1 a limit is exceeded, 2 usage error, unreadable input, or no pods to compare.
+Exit status: 0 within the limits, 1 a limit is exceeded, 2 usage error, unreadable input, no pods to compare, or a
+recording without fields that a policy reads.
 """
 
 
@@ -72,6 +73,11 @@ def _limit(_: click.Context, __: click.Parameter, text: str | None) -> Limit | N
 @click.option(
     "--max-moved", callback=_limit, metavar="N|N%", help="So many pods may go elsewhere; default: any number."
 )
+@click.option(
+    "--allow-missing-fields",
+    is_flag=True,
+    help="Keep to the limits alone, even if the recording lacks fields of the cluster that a policy reads.",
+)
 @weight_option
 @click.option(
     "--scheduler-name",
@@ -88,6 +94,7 @@ def diff(
     pods: str,
     max_pending: Limit | None,
     max_moved: Limit | None,
+    allow_missing_fields: bool,
     weight: int,
     schedulers: tuple[str, ...],
     output: str,
@@ -117,6 +124,11 @@ def diff(
         found = diff_policies(objects, display_name(dump), request)
     exceeded = list(Limits(max_pending, max_moved).exceeded(found))
     click.echo(rendered(found, exceeded, output))
+    if found.missing and not allow_missing_fields:
+        raise InvalidInput(
+            f"{recording} lacks what a policy reads: record again while a policy is in force that reads it, or give "
+            "--allow-missing-fields"
+        )
     sys.exit(1 if exceeded else 0)
 
 

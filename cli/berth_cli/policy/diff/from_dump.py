@@ -7,9 +7,10 @@ DaemonSets and static pods. Both policies so decide on the same pods in the same
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import takewhile
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.fields.reading import Object
@@ -82,16 +83,25 @@ def diff_policies(objects: Sequence[Object], where: str, request: DiffRequest) -
     return PolicyDiff(comparison, judged, f"{where}: {_source(request.pods, judged)}")
 
 
-def place_by_both(before: ControlLoop, after: ControlLoop, pods: Iterable[tuple[Pod, Pod]]) -> tuple[Comparison, int]:
-    """Place each pod by both control loops, and count the pods. pods: each as the two policies read it."""
+def place_by_both(
+    before: ControlLoop,
+    after: ControlLoop,
+    pods: Iterable[tuple[Pod, Pod]],
+    has_time: Callable[[], bool] = lambda: True,
+) -> tuple[Comparison, int]:
+    """Place each pod by both control loops, and count the pods. pods: each as the two policies read it. has_time: asked
+    before each pod; the first no ends it."""
+    queue = list(pods)
+    outcomes = before.run(pod for pod, _ in queue)
+    outcomes_after = after.run(same_pod for _, same_pod in queue)
     recorded, recorded_after = RunRecorder(), RunRecorder()
     reasons: dict[PodName, Cause] = {}
     judged = 0
-    for pod, same_pod in pods:
+    for pod, same_pod in takewhile(lambda _: has_time(), queue):
         judged += 1
-        outcome = before.schedule(pod)
+        outcome = next(outcomes)
         rejection = after.rejection(same_pod, outcome.node) if outcome.node else None
-        outcome_after = after.schedule(same_pod)
+        outcome_after = next(outcomes_after)
         recorded.add(outcome)
         recorded_after.add(outcome_after)
         if outcome.node and outcome_after.node != outcome.node:

@@ -6,9 +6,12 @@ places elsewhere takes no room there for the pods that follow.
 
 from __future__ import annotations
 
-import hashlib
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress, repeat
+from operator import eq
+from typing import NamedTuple
 
 from berth.scheduling.framework.status import Status
 from berth.scheduling.gangs.gang import NO_OPEN_GANGS, OpenGang
@@ -29,9 +32,17 @@ FILTERS = frozenset({"filter", "filter_onlyone"})
 class Judgement:
     """Where a policy would have sent a pod. rejected: the statuses of the other nodes."""
 
-    pod: Pod
     node: str
     rejected: Mapping[str, Status]
+
+
+class _Judged(NamedTuple):
+    """The last attempt of a pod, by both policies. Of the state nothing is kept: a day has many pods."""
+
+    pod: Pod
+    before: Place
+    after: Place
+    cause: Cause | None
 
 
 def judge(
@@ -42,54 +53,54 @@ def judge(
     preferred: str = "",
     open_gangs: Sequence[OpenGang] = NO_OPEN_GANGS,
 ) -> Judgement:
-    """A feasible node with the highest score; of equal ones the preferred one, or one that depends on the pod: else all
-    pods of a moment would meet on one node."""
+    """A feasible node with the highest score; of equal ones the preferred one, or one that depends on the pod alone:
+    else all pods of a moment would meet on one node."""
     found = policy.feasibility(pod, names, snapshot, open_gangs=open_gangs)
     scores = policy.scores(pod, found.feasible, snapshot)
-    highest = max(scores, default=0)
-    equal = [name for name, score in zip(found.feasible, scores, strict=True) if score == highest]
-    best = preferred if preferred in equal else min(equal, key=lambda name: _order(pod.uid, name), default="")
-    return Judgement(pod, best, found.rejected)
+    equal = sorted(compress(found.feasible, map(eq, scores, repeat(max(scores, default=0)))))
+    if preferred in equal or not equal:
+        return Judgement(preferred if equal else "", found.rejected)
+    return Judgement(equal[_number_of(pod.uid) % len(equal)], found.rejected)
 
 
 def diff_recording(recorded: RecordedDecisions, old: Policy | None, new: Policy, where: str) -> PolicyDiff:
     """old: None is the recorded policy. where: the recording, for messages. Raises InvalidInput."""
-    last: dict[PodName, RecordedDecision] = {}
-    before: dict[PodName, Judgement] = {}
-    after: dict[PodName, Judgement] = {}
+    last: dict[PodName, _Judged] = {}
     for decision in recorded:
-        if decision.line.verb not in FILTERS:
-            continue
-        name = decision.pod.namespace, decision.pod.name
-        last[name] = decision
-        names = list(decision.line.nodes)
-        gangs = decision.open_gangs
-        before[name] = judge(old or decision.policy, decision.pod, names, decision.snapshot, open_gangs=gangs)
-        after[name] = judge(new, decision.pod, names, decision.snapshot, before[name].node, gangs)
+        if decision.line.verb in FILTERS:
+            last[decision.pod.namespace, decision.pod.name] = _judged(decision, old or decision.policy, new)
     if not last:
         raise InvalidInput(f"{where}: no decisions of filter to compare")
-    causes = {
-        name: Cause.of(each.node, after[name].rejected.get(each.node))
-        for name, each in before.items()
-        if each.node and after[name].node != each.node
-    }
     base = _emptied(recorded.last_snapshot, last)
-    comparison = compare(_run(before, base), _run(after, base), reasons=causes)
-    return PolicyDiff(comparison, len(last), f"{where}: {pods_text(len(last))} judged on the recorded states")
+    causes = {name: each.cause for name, each in last.items() if each.cause is not None}
+    before = _run({name: (each.pod, each.before) for name, each in last.items()}, base)
+    after = _run({name: (each.pod, each.after) for name, each in last.items()}, base)
+    missing = dict.fromkeys(text for policy in (old, new) if policy for text in recorded.missing_fields(policy))
+    source = f"{where}: {pods_text(len(last))} judged on the recorded states"
+    return PolicyDiff(compare(before, after, reasons=causes), len(last), source, tuple(missing))
 
 
-def _order(uid: str, name: str) -> bytes:
+def _judged(decision: RecordedDecision, old: Policy, new: Policy) -> _Judged:
+    pod, names, snapshot, gangs = decision.pod, list(decision.line.nodes), decision.snapshot, decision.open_gangs
+    before = judge(old, pod, names, snapshot, open_gangs=gangs)
+    after = judge(new, pod, names, snapshot, before.node, gangs)
+    cause = None
+    if before.node and after.node != before.node:
+        cause = Cause.of(before.node, after.rejected.get(before.node))
+    return _Judged(pod, _place(before), _place(after), cause)
+
+
+def _number_of(uid: str) -> int:
     """The same in every run, unlike the hash of a string."""
-    return hashlib.blake2b(f"{uid}/{name}".encode(), digest_size=8).digest()
+    return zlib.crc32(uid.encode())
 
 
-def _run(judgements: Mapping[PodName, Judgement], base: Snapshot) -> Run:
-    places = {name: _place(each) for name, each in judgements.items()}
-    placed = [replace(each.pod, node_name=each.node) for each in judgements.values() if each.node in base.nodes]
+def _run(judged: Mapping[PodName, tuple[Pod, Place]], base: Snapshot) -> Run:
+    placed = [replace(pod, node_name=place.node) for pod, place in judged.values() if place.node in base.nodes]
     nodes: dict[str, NodeInfo] = dict(base.with_changes(Changes(pods=placed)).nodes)
     on_nodes = {(pod.namespace, pod.name): node.name for node in nodes.values() for pod in node.pods}
-    priorities = {name: each.pod.priority or 0 for name, each in judgements.items()}
-    return Run(places, on_nodes, priorities, nodes)
+    priorities = {name: pod.priority or 0 for name, (pod, _) in judged.items()}
+    return Run({name: place for name, (_, place) in judged.items()}, on_nodes, priorities, nodes)
 
 
 def _place(judgement: Judgement) -> Place:

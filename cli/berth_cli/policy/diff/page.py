@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
-from berth_cli.policy.diff.policy_diff import MOVED, NEWLY_PENDING, NEWLY_PLACED, PolicyDiff, RuleCount, headline
+from berth_cli.policy.diff.policy_diff import (
+    MOVED,
+    NEWLY_PENDING,
+    NEWLY_PLACED,
+    PolicyDiff,
+    RuleCount,
+    headline,
+    missing_texts,
+)
 from berth_cli.simulate.comparison.load import NodeLoad, moved_loads
 from berth_cli.simulate.comparison.report import figures, message_of
 
@@ -30,6 +38,8 @@ def html(diff: PolicyDiff, exceeded: Iterable[str]) -> Iterator[str]:
     yield '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Berth: two policies</title>'
     yield f"<style>{STYLE}</style></head><body>"
     yield f"<h1>{escape(headline(diff))}</h1><p>{escape(diff.source)}</p>"
+    for line in missing_texts(diff):
+        yield f"<p><strong>Warning:</strong> {escape(line)}</p>"
     for line in exceeded:
         yield f"<p><strong>Limit exceeded:</strong> {escape(line)}</p>"
     counts = [

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from berth.scheduling.reason_code import ReasonCode
 from berth_cli.simulate.comparison.comparison import Comparison, Effect, PodComparison
 
 _LIMIT = re.compile(r"(?P<number>[0-9]{1,9})(?P<per_cent>%?)", re.ASCII)
@@ -36,11 +37,12 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class RuleCount:
-    """A rule, and how many pods it concerns. `plugin`: empty where no rule but a score decides."""
+    """A rule, and how many pods it concerns. `plugin`: empty where no rule but a score decides; there is no code."""
 
     plugin: str
     reason: str
     pods: int
+    code: ReasonCode | None = None
 
     def __str__(self) -> str:
         return f"{pods_text(self.pods)}: " + (f"{self.plugin}: {self.reason}" if self.plugin else self.reason)
@@ -48,11 +50,13 @@ class RuleCount:
 
 @dataclass(frozen=True, slots=True)
 class PolicyDiff:
-    """`judged`: how many pods both policies placed. `source`: which pods these are, in words."""
+    """`judged`: how many pods both policies placed. `source`: which pods these are, in words. `missing`: what the
+    policies read and the source does not have: without it the comparison may be wrong."""
 
     comparison: Comparison
     judged: int
     source: str
+    missing: tuple[str, ...] = ()
 
     def pods(self, effects: tuple[Effect, ...]) -> list[PodComparison]:
         """The pods with one of these effects."""
@@ -67,17 +71,20 @@ class PolicyDiff:
     @property
     def rejecting_rules(self) -> list[RuleCount]:
         """The rules that reject nodes for the newly pending pods, each with the number of these pods."""
-        return _counted((rule.plugin, rule.reason) for each in self.pods(NEWLY_PENDING) for rule in each.after.rules)
+        return _counted(
+            (rule.plugin, rule.reason, rule.code) for each in self.pods(NEWLY_PENDING) for rule in each.after.rules
+        )
 
     @property
     def moving_rules(self) -> list[RuleCount]:
         """Why moved pods are not on the nodes that they had, each with the number of these pods."""
-        return _counted((each.cause.plugin, each.cause.reason) for each in self.pods(MOVED) if each.cause is not None)
+        causes = (each.cause for each in self.pods(MOVED))
+        return _counted((cause.plugin, cause.reason, cause.code) for cause in causes if cause is not None)
 
 
-def _counted(rules: Iterable[tuple[str, str]]) -> list[RuleCount]:
-    counted = sorted(Counter(rules).items(), key=lambda item: (-item[1], item[0]))
-    return [RuleCount(plugin, reason, count) for (plugin, reason), count in counted]
+def _counted(rules: Iterable[tuple[str, str, ReasonCode | None]]) -> list[RuleCount]:
+    counted = sorted(Counter(rules).items(), key=lambda item: (-item[1], item[0][:2]))
+    return [RuleCount(plugin, reason, count, code) for (plugin, reason, code), count in counted]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +116,11 @@ def read_limit(text: str) -> Limit:
 def pods_text(count: int) -> str:
     """`1 pod`, `2 pods`."""
     return f"{count} pod{'' if count == 1 else 's'}"
+
+
+def missing_texts(diff: PolicyDiff) -> list[str]:
+    """What the source lacks, a line for each part."""
+    return [f"the policies are judged without {each}: the recording does not have them" for each in diff.missing]
 
 
 def headline(diff: PolicyDiff) -> str:

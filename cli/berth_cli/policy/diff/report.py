@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from berth_cli.output import Format, render
-from berth_cli.policy.diff.policy_diff import MOVED, NEWLY_PENDING, PolicyDiff, RuleCount, headline
+from berth_cli.policy.diff.policy_diff import MOVED, NEWLY_PENDING, PolicyDiff, RuleCount, headline, missing_texts
 from berth_cli.simulate.comparison.load import moved_loads
 from berth_cli.simulate.comparison.report import (
     comparison_document,
@@ -26,6 +26,7 @@ ROWS_OF_A_COMMENT = 50
 
 def table(diff: PolicyDiff, exceeded: Iterable[str]) -> Iterator[str]:
     """For people, on a terminal."""
+    yield from (f"warning: {each}" for each in missing_texts(diff))
     yield f"{diff.source}: {headline(diff)}"
     if diff.changed:
         yield ""
@@ -48,6 +49,9 @@ def table(diff: PolicyDiff, exceeded: Iterable[str]) -> Iterator[str]:
 
 def markdown(diff: PolicyDiff, exceeded: Iterable[str]) -> Iterator[str]:
     """For a comment on a pull request."""
+    for each in missing_texts(diff):
+        yield f"Warning: {_escaped(each)}."
+        yield ""
     yield f"**{headline(diff)}** ({_escaped(diff.source)})"
     for line in exceeded:
         yield ""
@@ -95,6 +99,7 @@ def document(diff: PolicyDiff, exceeded: Iterable[str]) -> dict[str, object]:
     found = comparison_document(diff.comparison, diff.changed)
     return {
         "source": diff.source,
+        "missingFields": list(diff.missing),
         "judged": diff.judged,
         "newlyPending": len(diff.pods(NEWLY_PENDING)),
         "moved": len(diff.pods(MOVED)),
@@ -105,7 +110,9 @@ def document(diff: PolicyDiff, exceeded: Iterable[str]) -> dict[str, object]:
 
 
 def _rules(rules: Iterable[RuleCount]) -> list[dict[str, object]]:
-    return [{"plugin": each.plugin or None, "reason": each.reason, "pods": each.pods} for each in rules]
+    return [
+        {"plugin": each.plugin or None, "code": each.code, "reason": each.reason, "pods": each.pods} for each in rules
+    ]
 
 
 def _markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from berth.scheduling.framework.status import Status
+from berth.scheduling.reason_code import ReasonCode
 from berth_cli.cluster_files.admission import DEFAULT_NAMESPACE, DEFAULT_SCHEDULER
 from berth_cli.cluster_files.cluster import read_cluster, trim
 from berth_cli.policy.test.case import Case
@@ -21,12 +22,14 @@ NODES_SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An expectation that does not hold. `details`: what decides about the nodes that were expected."""
+    """An expectation that does not hold. `details`: what decides about the nodes that were expected. `codes`: of the
+    reasons that were found."""
 
     pod: str
     expected: str
     found: str
     details: tuple[str, ...] = ()
+    codes: tuple[ReasonCode, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.pod}: expected {self.expected}, found {self.found}"
@@ -100,14 +103,22 @@ def _failures(
 def _failures_of(pod: _PlacedPod, expectation: PodExpectation) -> Iterator[Failure]:
     is_pending = pod.place.kind is not PlaceKind.NODE
     if expectation.node is not None and not _matches(pod.place.node, expectation.node):
-        wanted = " or ".join(expectation.node)
-        yield Failure(pod.name, f"node {wanted}", _found(pod), tuple(_about_nodes(pod, expectation.node)))
+        yield _not_on(pod, expectation.node)
     if expectation.pending is not None and expectation.pending is not is_pending:
         yield Failure(pod.name, "no node" if expectation.pending else "a node", _found(pod))
-    if expectation.reason is not None and expectation.reason not in pod.place.message:
-        yield Failure(pod.name, f"a reason with {expectation.reason!r}", pod.place.message or _found(pod))
+    codes = tuple(dict.fromkeys(rule.code for rule in pod.place.rules))
+    if expectation.reason is not None and not _gives(expectation.reason, pod.place.message, codes):
+        wanted = f"a reason with {expectation.reason!r}"
+        yield Failure(pod.name, wanted, pod.place.message or _found(pod), codes=codes)
     for node, reason in expectation.rejected.items():
         yield from _wrong_rejections(pod, node, reason)
+
+
+def _not_on(pod: _PlacedPod, patterns: Collection[str]) -> Failure:
+    shown = [node for node in pod.nodes if _matches(node, patterns)][:NODES_SHOWN]
+    codes = [code for node in shown if node in pod.rejected for code in pod.rejected[node].reason_codes]
+    details = tuple(_about_nodes(pod, shown))
+    return Failure(pod.name, f"node {' or '.join(patterns)}", _found(pod), details, tuple(dict.fromkeys(codes)))
 
 
 def _wrong_rejections(pod: _PlacedPod, pattern: str, reason: str) -> Iterator[Failure]:
@@ -117,8 +128,14 @@ def _wrong_rejections(pod: _PlacedPod, pattern: str, reason: str) -> Iterator[Fa
         yield Failure(pod.name, expected, "no such node")
     for node in nodes:
         status = pod.rejected.get(node)
-        if status is None or reason not in status.message:
-            yield Failure(pod.name, expected, _verdict(node, status))
+        codes = () if status is None else status.reason_codes
+        if status is None or not _gives(reason, status.message, codes):
+            yield Failure(pod.name, expected, _verdict(node, status), codes=codes)
+
+
+def _gives(reason: str, message: str, codes: Collection[ReasonCode]) -> bool:
+    """reason: a part of the message, or a code."""
+    return reason in codes or reason in message
 
 
 def _matches(node: str, patterns: Collection[str]) -> bool:
@@ -131,14 +148,11 @@ def _found(pod: _PlacedPod) -> str:
     return f"no node: {pod.place.message}" if pod.place.message else "no node"
 
 
-def _about_nodes(pod: _PlacedPod, patterns: Collection[str]) -> Iterator[str]:
+def _about_nodes(pod: _PlacedPod, expected: Sequence[str]) -> Iterator[str]:
     """The verdict on the nodes that were expected, and the score of the node that has the pod."""
-    shown = [node for node in pod.nodes if _matches(node, patterns)][:NODES_SHOWN]
-    if not shown:
+    if not expected:
         yield "no node has such a name"
-    if pod.place.node in pod.totals:
-        shown.append(pod.place.node)
-    for node in shown:
+    for node in (*expected, *([pod.place.node] if pod.place.node in pod.totals else ())):
         total = pod.totals.get(node)
         yield f"{node}: total {total}" if total is not None else _verdict(node, pod.rejected.get(node))
 

@@ -34,7 +34,8 @@ class _Model(BaseModel):
 
 class PodExpectation(_Model):
     """What is expected of a pod. node: it is placed on one of these. pending: whether it stays without a node.
-    reason: a part of the message of its event. rejected: by node, a part of the reason why the node is rejected."""
+    reason: a part of the message of its event, or the code of a reason. rejected: by node, a part of the reason why the
+    node is rejected, or its code."""
 
     node: Patterns | None = Field(default=None, strict=False)
     pending: bool | None = None

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from xml.etree import ElementTree
 
+from berth.scheduling.reason_code import REASON_CODES_VERSION
 from berth_cli.policy.test.case_run import CaseResult, Failure
 
 # XML 1.0 has no character references for these.
@@ -27,6 +28,7 @@ def document(results: Sequence[CaseResult]) -> dict[str, object]:
     """For programs."""
     failed = sum(bool(result.failures) for result in results)
     return {
+        "reasonCodesVersion": REASON_CODES_VERSION,
         "cases": [
             {
                 "name": result.case.name,
@@ -39,6 +41,7 @@ def document(results: Sequence[CaseResult]) -> dict[str, object]:
                         "expected": failure.expected,
                         "found": failure.found,
                         "details": list(failure.details),
+                        "reasonCodes": list(failure.codes),
                     }
                     for failure in result.failures
                 ],

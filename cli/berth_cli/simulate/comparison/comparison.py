@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from berth.scheduling.framework.status import Status
+from berth.scheduling.reason_code import ReasonCode
 from berth_cli.simulate.comparison.run import Place, PlaceKind, PodName, Run
 
 
@@ -25,18 +26,19 @@ class Effect(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Cause:
     """Why the second run does not place a pod where the first one does: a plugin rejects that node, or, without a
-    plugin, another node has a higher score."""
+    plugin, another node has a higher score. `code`: of the reason; None without a plugin."""
 
     node: str
     plugin: str
     reason: str
+    code: ReasonCode | None = None
 
     @classmethod
     def of(cls, node: str, rejection: Status | None) -> Cause:
         """`rejection`: the node's status; None if the node is feasible."""
         if rejection is None:
             return cls(node, "", "another node has a higher score")
-        return cls(node, rejection.plugin, rejection.message)
+        return cls(node, rejection.plugin, rejection.message, rejection.reason_codes[0])
 
     def __str__(self) -> str:
         return f"{self.plugin} rejects {self.node}: {self.reason}" if self.plugin else self.reason

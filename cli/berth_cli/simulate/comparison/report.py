@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from berth.scheduling.reason_code import REASON_CODES_VERSION
 from berth_cli.simulate.comparison.comparison import Comparison, Effect, PodComparison
 from berth_cli.simulate.comparison.load import ClusterLoad, NodeLoad, cluster_load, moved_loads, resources_shown
-from berth_cli.simulate.comparison.run import Place, PlaceKind, Run
+from berth_cli.simulate.comparison.run import Place, PlaceKind, Rule, Run
 from berth_cli.simulate.report import align
 
 POD_HEADER = ("NAMESPACE", "POD", "PRIORITY", "BEFORE", "AFTER", "MESSAGE")
@@ -74,6 +75,7 @@ def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 def comparison_document(comparison: Comparison, pods: Iterable[PodComparison]) -> dict[str, object]:
     """The comparison as a JSON object, with these of its pods."""
     return {
+        "reasonCodesVersion": REASON_CODES_VERSION,
         "pods": [_pod(each) for each in pods],
         "nodes": [
             {"node": each.node, "before": _shares(each.before), "after": _shares(each.after)}
@@ -98,7 +100,12 @@ def _pod(each: PodComparison) -> dict[str, object]:
         "after": _place(each.after),
     }
     if each.cause is not None:
-        found["cause"] = {"node": each.cause.node, "plugin": each.cause.plugin or None, "reason": each.cause.reason}
+        found["cause"] = {
+            "node": each.cause.node,
+            "plugin": each.cause.plugin or None,
+            "code": each.cause.code,
+            "reason": each.cause.reason,
+        }
     return found
 
 
@@ -107,8 +114,13 @@ def _place(place: Place) -> dict[str, object]:
     if place.message:
         found["message"] = place.message
     if place.rules:
-        found["rules"] = [{"plugin": each.plugin, "reason": each.reason, "nodes": each.nodes} for each in place.rules]
+        found["rules"] = rules_document(place.rules)
     return found
+
+
+def rules_document(rules: Iterable[Rule]) -> list[dict[str, object]]:
+    """What rejects nodes, for JSON."""
+    return [{"plugin": each.plugin, "code": each.code, "reason": each.reason, "nodes": each.nodes} for each in rules]
 
 
 def _run(run: Run) -> dict[str, object]:

@@ -7,8 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from berth.scheduling.evaluation.verdicts import Rejected
 from berth.scheduling.framework.status import Status
 from berth.scheduling.objects import NodeInfo
+from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.simulate.report import NO_NODE_TEXT
 from berth_cli.simulate.scheduler.control_loop import ControlLoop, Outcome
@@ -28,11 +30,12 @@ class PlaceKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The plugin that rejects nodes, its reason, and how many nodes it rejects with it."""
+    """The plugin that rejects nodes, its reason with its code, and how many nodes it rejects with it."""
 
     plugin: str
     reason: str
     nodes: int
+    code: ReasonCode
 
     def __str__(self) -> str:
         return f"{self.plugin}: {self.reason} ({self.nodes} {'node' if self.nodes == 1 else 'nodes'})"
@@ -125,8 +128,13 @@ def record(loop: ControlLoop, outcomes: Iterable[Outcome]) -> Run:
 
 def rules_of(rejected: Mapping[str, Status]) -> tuple[Rule, ...]:
     """The rejections grouped by plugin and reason, the most frequent first."""
-    counted = Counter((status.plugin, reason) for status in rejected.values() for reason in status.reasons)
+    found = rejected if isinstance(rejected, Rejected) else Rejected.of(rejected)
+    counted: Counter[tuple[str, str, ReasonCode]] = Counter()
+    for index, count in Counter(found.codes).items():
+        status = found.statuses[index]
+        for reason, code in zip(status.reasons, status.reason_codes, strict=True):
+            counted[status.plugin, reason, code] += count
     return tuple(
-        Rule(plugin, reason, count)
-        for (plugin, reason), count in sorted(counted.items(), key=lambda item: (-item[1], item[0]))
+        Rule(plugin, reason, count, code)
+        for (plugin, reason, code), count in sorted(counted.items(), key=lambda item: (-item[1], item[0]))
     )

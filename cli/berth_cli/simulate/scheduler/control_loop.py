@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress, repeat
 from operator import eq
+from typing import NamedTuple
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.evaluation import Evaluation
@@ -25,10 +26,10 @@ from berth.scheduling.framework.profile import Profile
 from berth.scheduling.framework.score_scaling import MAX_EXTENDER_PRIORITY
 from berth.scheduling.framework.shipped_profiles import FULL
 from berth.scheduling.framework.status import Code, Status
-from berth.scheduling.gangs.gang import Gang
+from berth.scheduling.gangs.gang import Gang, GangKey
 from berth.scheduling.managed_resources.counting import Insufficient
 from berth.scheduling.objects import Pod
-from berth.scheduling.objects.pod_group import names_gang
+from berth.scheduling.objects.pod_group import gang_names
 from berth.scheduling.preemption.evaluator import Preemption
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.node_positions import NodeRefs
@@ -66,6 +67,13 @@ class Outcome:
     scores: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
 
+class _MemberOutcome(NamedTuple):
+    """Of a member whose gang was placed before its turn. state: that the gang was placed on."""
+
+    outcome: Outcome
+    state: Snapshot
+
+
 class ControlLoop:
     """Places pods in its own snapshot. `weight`: the extender's weight in kube-scheduler's configuration.
 
@@ -91,42 +99,49 @@ class ControlLoop:
         )
         self._evaluations = EvaluationCache()
         self._preemptor = Preemptor(extender)
+        self._together: dict[str, _MemberOutcome] = {}
 
     def run(self, pods: Iterable[Pod]) -> Iterator[Outcome]:
-        """Schedule the pods in order; one outcome for each. The members of a gang are bound together or not at all."""
-        waiting = list(pods)
-        members = [pod for pod in waiting if names_gang(pod)]
+        """Schedule the pods in order, each when its outcome is asked for.
+
+        The members of a gang are bound together or not at all, when the first of them comes.
+        """
+        queue = list(pods)
+        members: dict[GangKey, list[Pod]] = {}
+        for pod in queue:
+            for name in gang_names(pod):
+                members.setdefault(GangKey(pod.namespace, name), []).append(pod)
         if members:
-            self.snapshot = self.snapshot.with_changes(Changes(pods=members))
-        together: dict[str, Outcome] = {}
-        for pod in waiting:
-            if pod.uid in together:
-                yield together.pop(pod.uid)
-                continue
-            gang = None if self._extender is None else self._extender.gang_of(pod, self.snapshot)
+            waiting = [pod for pods_of_gang in members.values() for pod in pods_of_gang]
+            self.snapshot = self.snapshot.with_changes(Changes(pods=waiting))
+        return (self._scheduled(pod, members) for pod in queue)
+
+    def _scheduled(self, pod: Pod, members: Mapping[GangKey, Sequence[Pod]]) -> Outcome:
+        if pod.uid not in self._together:
+            gang = self._gang_of(pod)
             if gang is None:
-                yield self.schedule(pod)
-                continue
-            together |= self._schedule_gang(gang, [other for other in waiting if self._is_in(gang, other)])
-            yield together.pop(pod.uid)
+                return self.schedule(pod)
+            same = [other for other in members[gang.key] if (found := self._gang_of(other)) and found.key == gang.key]
+            self._schedule_gang(gang, same)
+        return self._together.pop(pod.uid).outcome
 
-    def _is_in(self, gang: Gang, pod: Pod) -> bool:
-        found = None if self._extender is None else self._extender.gang_of(pod, self.snapshot)
-        return found is not None and found.key == gang.key
+    def _gang_of(self, pod: Pod) -> Gang | None:
+        return None if self._extender is None else self._extender.gang_of(pod, self.snapshot)
 
-    def _schedule_gang(self, gang: Gang, members: Sequence[Pod]) -> dict[str, Outcome]:
-        """A cycle for each member on one state, as kube-scheduler runs them before bind answers. By UID."""
-        found = {}
+    def _schedule_gang(self, gang: Gang, members: Sequence[Pod]) -> None:
+        """A cycle for each member on one state, as kube-scheduler runs them before bind answers."""
+        state, found = self.snapshot, {}
         for pod in members:
             try:
                 found[pod.uid] = self._cycle(self.snapshot.unbound.get(pod.uid, pod))
             except PluginFailed as error:
                 found[pod.uid] = Outcome(pod, message=f"pod {pod.namespace}/{pod.name}: {error}")
-        if sum(bool(outcome.node) for outcome in found.values()) < gang.minimum:
-            return {
-                uid: replace(each, node="", message=each.message or OTHERS_HAVE_NO_NODE) for uid, each in found.items()
-            }
-        return {uid: self._bind(outcome) if outcome.node else outcome for uid, outcome in found.items()}
+        has_room = sum(bool(outcome.node) for outcome in found.values()) >= gang.minimum
+        for uid, outcome in found.items():
+            kept = outcome
+            if outcome.node:
+                kept = self._bind(outcome) if has_room else replace(outcome, node="", message=OTHERS_HAVE_NO_NODE)
+            self._together[uid] = _MemberOutcome(kept, state)
 
     def schedule(self, pod: Pod) -> Outcome:
         """Run one scheduling cycle, and a second one after a preemption. A pending pod changes nothing."""
@@ -147,15 +162,21 @@ class ControlLoop:
         return self._bind(outcome) if outcome.node else outcome
 
     def rejection(self, pod: Pod, node: str) -> Status | None:
-        """Why this node rejects the pod, as the cluster is now; None if it does not."""
-        pod = self.snapshot.unbound.get(pod.uid, pod)
-        evaluation = self._evaluations.of(self._scheduler, pod, self.snapshot)
+        """Why this node rejects the pod, on the state that the pod is decided on; None if it does not."""
+        together = self._together.get(pod.uid)
+        snapshot = self.snapshot if together is None else together.state
+        pod = snapshot.unbound.get(pod.uid, pod)
+        evaluation = self._evaluations.of(self._scheduler, pod, snapshot)
         prefilter_status = evaluation.local.filters.rejected or evaluation.rejected
         if prefilter_status is not None:
             return prefilter_status
-        names = NodeRefs.of([node], self.snapshot.positions)
-        rejected = self._filter(pod, evaluation, names).rejected or self._ask_extender(pod, [node])[1]
-        return rejected.get(node)
+        # A gang is placed on all nodes of the request, so its members need all of them.
+        is_member = self._extender is not None and self._extender.gang_of(pod, snapshot) is not None
+        names = self._names if is_member else NodeRefs.of([node], snapshot.positions)
+        result = self._filter(pod, evaluation, names, snapshot)
+        if node in result.rejected or self._extender is None:
+            return result.rejected.get(node)
+        return self._extender.filter(pod, result.feasible, snapshot).get(node)
 
     def _bind(self, outcome: Outcome) -> Outcome:
         """Bind the pod: check counted resources again and select the devices."""
@@ -175,7 +196,7 @@ class ControlLoop:
         prefilter_status = evaluation.local.filters.rejected or evaluation.rejected
         if prefilter_status is not None:
             return self._prefilter_outcome(pod, prefilter_status, evaluation)
-        result = self._filter(pod, evaluation, self._names)
+        result = self._filter(pod, evaluation, self._names, self.snapshot)
         feasible: Sequence[str] = result.feasible
         rejected = result.rejected
         error = next((status for status in rejected.values() if status.code is Code.ERROR and status.plugin), None)
@@ -206,10 +227,10 @@ class ControlLoop:
         message = prefilter_message(len(self._names), status.message, preemption.ineligible)
         return Outcome(pod, message=message, rejected=rejected, preemption=preemption)
 
-    def _filter(self, pod: Pod, evaluation: Evaluation, names: NodeRefs) -> FilterResult:
+    def _filter(self, pod: Pod, evaluation: Evaluation, names: NodeRefs, snapshot: Snapshot) -> FilterResult:
         """Filter by the scheduler's own plugins."""
         result = evaluation.statuses.filter_nodes(names)
-        exceptions = nominated_verdicts(evaluation, self.snapshot, pod, names.names)
+        exceptions = nominated_verdicts(evaluation, snapshot, pod, names.names)
         return result.with_statuses(exceptions) if exceptions else result
 
     def _extender_filter(self, pod: Pod, feasible: Sequence[str]) -> tuple[Sequence[str], Mapping[str, Status]]:

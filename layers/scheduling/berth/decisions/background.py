@@ -1,15 +1,18 @@
-"""Records that a thread of their own writes: to a table or to a file. A call hands its record on and does not wait.
+"""Records that a thread of their own makes and writes: to a table or to a file. A call hands its decision on as it is.
+
+The thread looks for decisions from time to time, and no call wakes it: it would take the interpreter's lock before the
+answer is sent. In Lambda it stands still between two calls, so it works while the next call waits for the table.
 
 Not guaranteed: that every decision is written. So many a second are, and those that left a pod without a node come
-first. In Lambda the thread stands still between two calls: what it has not written by then, it writes with the next
-call, and an environment that ends loses it.
+first. What is not written when an environment ends is lost.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping
-from queue import Full, Queue
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
+from typing import NamedTuple
 
 from berth.decisions.call_record import CallRecord
 from berth.decisions.document import call_document, document
@@ -21,7 +24,10 @@ MOST_A_SECOND = 10
 """Of one verb in one environment: a write takes half a millisecond of the processor."""
 
 MOST_WAITING = 100
-"""Records of 5,000 nodes take 10 kB each."""
+"""A decision keeps its request, which takes half a megabyte with 5,000 nodes."""
+
+PAUSE_SECONDS = 0.05
+"""Between two looks at what waits."""
 
 REPEATABLE = "repeatable"
 """The key of a document for what the decision needs to be made again, as bytes."""
@@ -32,6 +38,22 @@ Write = Callable[[Mapping[str, object]], None]
 """Writes the document of a record. What it raises is logged once; the next record is tried all the same."""
 
 PENDING_OUTCOMES: frozenset[Outcome] = frozenset({FilterOutcome.NONE_FEASIBLE, FilterOutcome.TOO_COSTLY})
+
+
+class _Recorded(NamedTuple):
+    """What a call hands on. at: seconds since the epoch."""
+
+    verb: str
+    outcome: Outcome
+    decision: AnyDecision
+    at: float
+    milliseconds: float
+
+    def record(self) -> Record | CallRecord:
+        """The record of it."""
+        if isinstance(self.decision, Decision):
+            return Record.of(self.verb, self.outcome, self.decision, self.at, self.milliseconds)
+        return CallRecord.of(self.verb, self.outcome, self.decision, self.at, self.milliseconds)
 
 
 class BackgroundRecorder(DecisionRecorder):
@@ -51,36 +73,30 @@ class BackgroundRecorder(DecisionRecorder):
         self._write, self._wall, self._warn = write, wall, warn
         self._most, self._repeatable = most_a_second, repeatable
         self._second, self._in_second = 0, {True: 0, False: 0}
-        self._waiting: Queue[tuple[Record | CallRecord, Decision | None] | None] = Queue(MOST_WAITING)
+        self._waiting: deque[_Recorded] = deque()
+        self._closing = Event()
         self._thread: Thread | None = None
         self._starting = Lock()
         self._has_warned = False
 
     def record(self, verb: str, outcome: Outcome, decision: AnyDecision, milliseconds: float) -> None:
         now = self._wall()
-        if not self._has_room(int(now), outcome):
+        if not self._has_room(int(now), outcome) or len(self._waiting) >= MOST_WAITING:
             return
-        kept: Decision | None = None
-        if isinstance(decision, Decision):
-            kept = None if self._repeatable is None else decision
-            found: Record | CallRecord = Record.of(verb, outcome, decision, now, milliseconds)
-        else:
-            found = CallRecord.of(verb, outcome, decision, now, milliseconds)
-        try:
-            self._waiting.put_nowait((found, kept))
-        except Full:
-            return
+        self._waiting.append(_Recorded(verb, outcome, decision, now, milliseconds))
         if self._thread is None:
             self._start()
 
     def close(self) -> None:
         """Write what waits, and end the thread."""
-        if self._thread is not None and self._thread.is_alive():
-            self._waiting.put(None)
+        self._closing.set()
+        if self._thread is not None:
             self._thread.join()
 
-    def _document(self, record: Record | CallRecord, decision: Decision | None) -> Mapping[str, object]:
-        encoded = None if decision is None or self._repeatable is None else self._repeatable(decision)
+    def _document(self, record: Record | CallRecord, decision: AnyDecision) -> Mapping[str, object]:
+        encoded = None
+        if self._repeatable is not None and isinstance(decision, Decision):
+            encoded = self._repeatable(decision)
         found = _of_record(record)
         return found if encoded is None else {**found, REPEATABLE: encoded}
 
@@ -98,9 +114,15 @@ class BackgroundRecorder(DecisionRecorder):
                 self._thread.start()
 
     def _run(self) -> None:
-        while (found := self._waiting.get()) is not None:
+        while not self._closing.wait(PAUSE_SECONDS):
+            self._write_all()
+        self._write_all()
+
+    def _write_all(self) -> None:
+        while self._waiting:
+            found = self._waiting.popleft()
             try:
-                self._write(self._document(*found))
+                self._write(self._document(found.record(), found.decision))
             except Exception as error:
                 if not self._has_warned:
                     self._has_warned = True

@@ -9,7 +9,8 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import compress, islice
+from heapq import nsmallest
+from itertools import compress, count, islice, repeat
 from typing import NamedTuple
 from weakref import ref
 
@@ -143,24 +144,34 @@ class Record(NamedTuple):
 
     def names(self) -> list[str]:
         """The nodes of the request. Of those that the node cache does not know, the first ten have a name."""
-        by_position = {position: name for name, position in self.source.by_name.items()}
-        unknown = iter(self.unknown)
-        return [
-            next(unknown, "") if position == UNKNOWN else by_position.get(position, "") for position in self.positions
-        ]
+        by_name = self.source.by_name
+        # 5,000 nodes: look-ups in C take a third of the time of a comprehension.
+        names = [*map(dict(zip(by_name.values(), by_name, strict=True)).get, self.positions, repeat(""))]
+        if self.unknown:
+            unknown = (index for index, position in enumerate(self.positions) if position == UNKNOWN)
+            for index, name in zip(unknown, self.unknown, strict=False):
+                names[index] = name
+        return names
 
     def best(self, *, by_plugin: bool = True) -> Iterator[ScoredNode]:
         """The nodes with the highest scores. Scores by plugin are computed now, as long as the state is there."""
         if not self.scores:
             return
         names = self.names()
-        order = sorted(range(len(self.scores)), key=lambda index: (-self.scores[index], names[index]))[:BEST]
+        order = _highest(self.scores, names)
         snapshot = self.snapshot()
         shares: Mapping[str, Mapping[str, int]] = {}
         if snapshot is not None and by_plugin:
             shares = self.policy.scores_by_plugin(self.pod, names, snapshot)
         for index in order:
             yield ScoredNode(names[index], self.scores[index], shares.get(names[index]))
+
+
+def _highest(scores: Sequence[int], names: Sequence[str]) -> list[int]:
+    """The indexes of the best scores, of equal ones by name. Most of 5,000 nodes are not compared by name."""
+    least = sorted(scores)[-BEST:][0]
+    best = compress(zip(scores, names, count()), map(least.__le__, scores))
+    return [index for _, _, index in nsmallest(BEST, ((-score, name, index) for score, name, index in best))]
 
 
 def _unknown(nodes: NodeRefs) -> Sequence[str]:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
+import pytest
 
 from berth.configuration.store import Configured
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.objects import Pod
 from berth_cli.console.cluster.source import NotObserved, Observed
 from berth_cli.console.documents.feed import Feed
 from berth_cli.console.http.access import Refusal
 from berth_cli.console.policy.documents import PLACE_SECONDS, PolicyDocuments, SecondPolicy
+from tests.builders.gangs import members
 from tests.builders.nodes import PRIORITY
 from tests.unit.cli.console.cases import NOW, HandDrivenSource, node, pod, snapshot
 
@@ -21,11 +25,18 @@ NODES = [node("n1"), node("n2", labels={PRIORITY: "5"}, allocatable={"cpu": "1"}
 
 
 def documents(
-    *, second: BerthConfiguration | None = LABELS, pods: int = 2, seconds: float = 0.0, observed: bool = True
+    *,
+    in_force: BerthConfiguration = FULL,
+    second: BerthConfiguration | None = LABELS,
+    pods: int = 2,
+    waiting: Sequence[Pod] | None = None,
+    seconds: float = 0.0,
+    observed: bool = True,
 ) -> PolicyDocuments:
-    """seconds: that each look at the clock takes."""
-    cluster = snapshot(NODES, [*(pod(f"p{number}") for number in range(pods)), pod("on-node", "n1")])
-    found = Observed(cluster, NOW, Configured.of(FULL)) if observed else NotObserved("being listed")
+    """waiting: in place of so many pods. seconds: that each look at the clock takes."""
+    pending = [pod(f"p{number}") for number in range(pods)] if waiting is None else waiting
+    cluster = snapshot(NODES, [*pending, pod("on-node", "n1")])
+    found = Observed(cluster, NOW, Configured.of(in_force)) if observed else NotObserved("being listed")
     feed = Feed(HandDrivenSource(found), lambda: NOW)
     feed.observe(0)
     now = 0.0
@@ -69,6 +80,18 @@ def test_same_policy_changes_nothing() -> None:
 def test_pods_are_placed_while_there_is_time() -> None:
     found = content(documents(pods=9, seconds=PLACE_SECONDS / 3).diff({}))
     assert (found["judged"], found["notes"]) == (2, ["7 more were not placed"])
+
+
+def test_a_gang_is_compared_as_a_whole_where_not_all_pods_are_placed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("berth_cli.console.policy.documents.MOST_PODS", 1)
+    gangs = BerthConfiguration.model_validate({"profile": "full", "gangs": {"enabled": True}})
+    pods = [
+        *members("gang", 2, spec={"schedulerName": "default-scheduler", "priority": 1}),
+        *(pod(f"p{number}") for number in range(3)),
+    ]
+    found = content(documents(second=gangs, in_force=gangs, waiting=pods).diff({}))
+    assert (found["judged"], found["summary"]["after"]["podsPending"]) == (2, 0)
+    assert found["notes"] == ["3 more were not placed"]
 
 
 def test_without_a_second_policy_says_how_to_give_one() -> None:

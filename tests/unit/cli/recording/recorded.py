@@ -42,6 +42,8 @@ def recording(
     open_gangs: OpenGangs = NO_GANG_IS_OPEN,
     time_limit: TimeLimit = NO_TIME_LIMIT,
     pseudonyms: Pseudonyms | None = None,
+    *,
+    has_all_fields: bool = False,
 ) -> list[str]:
     """Record what happens while this is played; the warnings."""
     configuration = BerthConfiguration.model_validate(document or {})
@@ -49,7 +51,7 @@ def recording(
     verbs = Verbs(
         [], configuration=configuration, ledger=ledger, recorder=later, open_gangs=open_gangs, time_limit=time_limit
     )
-    header = Header(1_800_000_000.0, "1.2.3")
+    header = Header(1_800_000_000.0, "1.2.3", has_all_fields=has_all_fields)
     writer = RecordingWriter(path, header) if pseudonyms is None else PseudonymisingWriter(path, header, pseudonyms)
     configurations = Configurations(verbs.store, lambda: configuration)
     recorder = DecisionRecording(

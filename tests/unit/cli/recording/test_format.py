@@ -6,6 +6,7 @@ import gzip
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import orjson
 import pytest
@@ -72,8 +73,8 @@ def test_reads_what_was_written(tmp_path: Path, lines: Sequence[Line]) -> None:
     assert list(read_recording(written(tmp_path / "r", *lines))) == [HEADER, *lines]
 
 
-def test_the_header_says_that_names_are_pseudonyms(tmp_path: Path) -> None:
-    header = replace(HEADER, has_pseudonyms=True)
+@pytest.mark.parametrize("header", [replace(HEADER, has_pseudonyms=True), replace(HEADER, has_all_fields=True)])
+def test_the_header_says_what_the_names_and_the_fields_are(tmp_path: Path, header: Header) -> None:
     RecordingWriter(tmp_path / "r", header).close()
     assert list(read_recording(tmp_path / "r")) == [header]
 
@@ -82,6 +83,17 @@ def test_names_of_nodes_are_written_once(tmp_path: Path) -> None:
     names = [f"node-{number}" for number in range(100)]
     path = written(tmp_path / "r", *(decision([*names[start:], *names[:start]]) for start in range(50)))
     assert gzip.decompress(path.read_bytes()).count(b"node-42") == 1
+
+
+def test_nodes_in_no_order_are_numbers_and_not_many_ranges(tmp_path: Path) -> None:
+    """kube-scheduler filters in several threads, which overtake each other."""
+    names = [f"node-{number}" for number in range(1000)]
+    shuffled = Random(7).sample(names, len(names))
+    path = written(tmp_path / "r", decision(names), decision(shuffled), decision(names[500:] + names[:500]))
+    _, _, whole, numbers, ranges = (orjson.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines())
+    assert (whole[7], ranges[7]) == ([[0, 1000]], [[500, 500], [0, 500]])
+    assert numbers[7] == [names.index(name) for name in shuffled]
+    assert [each.nodes for each in read_recording(path) if isinstance(each, DecisionLine)][1] == shuffled
 
 
 def test_a_truncated_recording_has_the_lines_that_were_flushed(tmp_path: Path) -> None:

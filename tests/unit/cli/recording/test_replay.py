@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
+from weakref import WeakSet
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.ports import OpenGangs
@@ -19,14 +21,15 @@ from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.time_limit import TimeLimit
 from berth.scheduling.gangs.gang import ANNOTATIONS, GangKey, OpenGang
 from berth.scheduling.objects.projection import compact_pod
+from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 from berth_cli.input_files import InvalidInput
 from berth_cli.main import main
 from berth_cli.policy.diff.from_recording import diff_recording
 from berth_cli.policy.diff.policy_diff import MOVED, NEWLY_PENDING
-from berth_cli.recording.format import DecisionLine, State, read_recording
+from berth_cli.recording.format import MOST_VERSIONS, DecisionLine, Line, State, read_recording
 from berth_cli.recording.pseudonyms import Pseudonyms
-from berth_cli.recording.replay import RecordedDecisions, Replayed, replay
+from berth_cli.recording.replay import RecordedDecision, RecordedDecisions, Replayed, replay
 from tests.builders.gangs import member_object
 from tests.builders.nodes import PRIORITY, node_with
 from tests.builders.pods import pod_object, pod_with
@@ -261,6 +264,29 @@ def test_a_pod_stays_where_the_other_policy_finds_no_better_node(tmp_path: Path)
     assert len({str(each.before) for each in found.comparison.pods}) > 2
 
 
+class _Watched(RecordedDecisions):
+    """most: how many of the decisions' states there are at once."""
+
+    most = 0
+
+    def __iter__(self) -> Iterator[RecordedDecision]:
+        snapshots = WeakSet[Snapshot]()
+        for decision in super().__iter__():
+            snapshots.add(decision.snapshot)
+            self.most = max(self.most, len(snapshots))
+            yield decision
+
+
+def test_a_comparison_keeps_no_state_of_the_pods_that_it_has_judged(tmp_path: Path) -> None:
+    path = tmp_path / "r"
+    recording(path, lambda verbs: day(verbs, decisions=500), LABELLED)
+    recorded = _Watched(read_recording(path))
+    found = diff_recording(recorded, None, BerthConfiguration.model_validate(FULL).policy(), "r")
+    states = sum(isinstance(each, State) for each in read_recording(path))
+    assert (found.judged, states > 2 * MOST_VERSIONS) == (334, True)
+    assert recorded.most <= MOST_VERSIONS + 2
+
+
 def test_a_recording_without_decisions_cannot_be_compared(tmp_path: Path) -> None:
     path = tmp_path / "r"
     recording(path, lambda verbs: None, LABELLED)
@@ -296,6 +322,49 @@ def test_policy_diff_judges_a_recording_within_limits(tmp_path: Path, monkeypatc
     assert "limit exceeded: 1 of 2 pods newly pending, at most 0 allowed" in done.stdout
 
 
+def diff_by_a_policy_that_reads_more(tmp_path: Path, *options: str, has_all_fields: bool = False) -> Result:
+    recording(tmp_path / "r", two_nodes, LABELLED, has_all_fields=has_all_fields)
+    (tmp_path / "new.yaml").write_text("profile: full\n")
+    policies = [str(tmp_path / "new.yaml")] * 2
+    arguments = ["policy", "diff", *policies, "--recording", str(tmp_path / "r"), *options]
+    return CliRunner().invoke(main, arguments, prog_name="berth")
+
+
+def test_a_policy_that_reads_what_was_not_recorded_keeps_no_limit(tmp_path: Path) -> None:
+    """It would be judged without it, and could pass for that reason alone."""
+    done = diff_by_a_policy_that_reads_more(tmp_path)
+    assert done.exit_code == 2
+    assert done.stdout.startswith("warning: the policies are judged without Services and controllers, by which")
+    assert "r lacks what a policy reads: record again while a policy is in force that reads it" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "begin"),
+    [
+        pytest.param([], "warning: the policies are judged without Services", id="table"),
+        pytest.param(["-o", "markdown"], "Warning: the policies are judged without Services", id="markdown"),
+        pytest.param(["-o", "html"], "<!doctype html>", id="html"),
+    ],
+)
+def test_missing_fields_are_allowed_where_that_is_asked_for(tmp_path: Path, options: list[str], begin: str) -> None:
+    done = diff_by_a_policy_that_reads_more(tmp_path, "--allow-missing-fields", *options)
+    assert (done.exit_code, done.stdout.startswith(begin)) == (0, True), done.output
+    assert "images, which ImageLocality scores" in done.stdout
+
+
+def test_a_replay_by_another_policy_warns_of_missing_fields(tmp_path: Path) -> None:
+    recording(tmp_path / "r", two_nodes, LABELLED)
+    (tmp_path / "new.yaml").write_text("profile: full\n")
+    arguments = ["replay", str(tmp_path / "r"), "--config", str(tmp_path / "new.yaml"), "-o", "json"]
+    done = CliRunner().invoke(main, arguments, prog_name="berth")
+    assert (done.exit_code, len(json.loads(done.stdout)["missingFields"])) == (0, 2)
+
+
+def test_the_states_of_a_dump_have_all_fields(tmp_path: Path) -> None:
+    done = diff_by_a_policy_that_reads_more(tmp_path, has_all_fields=True)
+    assert (done.exit_code, "warning" in done.output) == (0, False), done.output
+
+
 COUNTED: Mapping[str, Any] = {
     "profile": "managed-resources",
     "managedResources": [
@@ -319,15 +388,49 @@ def test_pods_that_were_being_bound_count_again(tmp_path: Path) -> None:
     assert replay(RecordedDecisions(without)).differing == 1
 
 
-def test_a_decision_on_a_version_after_the_one_that_was_read_is_the_same(tmp_path: Path) -> None:
+def without_first_state(path: Path) -> list[Line]:
+    """The first decision names a state that the recording does not have."""
+    lines = [*read_recording(path)]
+    first = next(each for each in lines if isinstance(each, DecisionLine))
+    lines[lines.index(first)] = replace(first, version=10_000)
+    return lines
+
+
+def test_a_decision_without_its_state_ends_no_replay(tmp_path: Path) -> None:
     path = tmp_path / "r"
     recording(path, day, LABELLED)
+    recorded = RecordedDecisions(without_first_state(path))
+    found = replay(recorded)
+    assert (found.decisions, found.differing) == (59, 0)
+    assert recorded.summary.notes == ["1 decision was not made again: the recording lacks the state"]
+
+
+def test_a_recording_that_lacks_the_states_of_all_decisions_cannot_be_replayed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It must not be taken for one whose decisions are all the same."""
+    monkeypatch.chdir(tmp_path)
+    recording(Path("r"), two_nodes, LABELLED)
+    lines = gzip.decompress(Path("r").read_bytes()).splitlines()
+    stateless = [each for each in lines if not each.startswith((b'["state"', b'["changes"'))]
+    Path("r").write_bytes(gzip.compress(b"\n".join(stateless)))
+    for command in (["replay", "r"], ["policy", "diff", "new.yaml", "new.yaml", "--recording", "r"]):
+        Path("new.yaml").write_text("profile: full\n")
+        done = CliRunner().invoke(main, command, prog_name="berth")
+        assert done.exit_code == 2, done.output
+        assert "the recording lacks the states of all its decisions: record again" in done.stderr
+
+
+def test_a_decision_on_a_version_after_the_one_that_was_read_is_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "r"
+    recording(path, day, FULL)
     earlier = [
         replace(each, version=each.version - 1) if isinstance(each, DecisionLine) and each.version > 2 else each
         for each in read_recording(path)
     ]
     lines = sorted(earlier, key=lambda each: 1 if isinstance(each, DecisionLine) else 0)
-    assert replay(RecordedDecisions(lines)).differing == 0
+    found = replay(RecordedDecisions(lines))
+    assert (found.differing, found.later > 5, replayed(path).later) == (0, True, 0)
 
 
 SIZES: Mapping[str, Any] = {
@@ -384,6 +487,5 @@ def test_a_later_policy_that_names_what_has_a_pseudonym_begins_the_state_anew(tm
                 verbs.ask("filter", cache_mode(["a"], pod_object("p", namespace="team-a")))
 
     recording(path, play, pseudonyms=Pseudonyms(b"key"))
-    states = [each.is_whole for each in read_recording(path) if isinstance(each, State)]
-    assert states == [True, True]
+    assert sum(each.is_whole for each in read_recording(path) if isinstance(each, State)) == 2
     assert (replayed(path).decisions, replayed(path).differing) == (4, 0)

@@ -11,9 +11,11 @@ import pytest
 
 from berth.runtime.http.endpoint import EndpointSettings
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.feasibility import Feasibility
+from berth.scheduling.policy import Policy
 from berth_cli.serve.shadow import MOST_WAITING, ROUTE, ShadowEndpoint, ShadowPolicy
 from tests.builders.events import http_event
-from tests.builders.nodes import PRIORITY, labelled, node_with
+from tests.builders.nodes import PRIORITY, node_with
 from tests.builders.pods import pod_object
 from tests.builders.requests import cache_mode, full_mode
 from tests.fakes.verbs import Verbs
@@ -22,9 +24,11 @@ FULL: Mapping[str, Any] = {"profile": "full"}
 LABELLED: Mapping[str, Any] = {"profile": "label-priority"}
 
 
-def shadowed(live: Mapping[str, Any], shadow: Mapping[str, Any], one_of: int = 1) -> tuple[ShadowPolicy, Verbs]:
+def shadowed(
+    live: Mapping[str, Any], shadow: Mapping[str, Any] | Policy, one_of: int = 1
+) -> tuple[ShadowPolicy, Verbs]:
     """Its first decision is over: it only loads what the policy reads."""
-    policy = BerthConfiguration.model_validate(shadow).policy()
+    policy = shadow if isinstance(shadow, Policy) else BerthConfiguration.model_validate(shadow).policy()
     found = ShadowPolicy(policy, lambda: None, lambda: 5.0, one_of)
     verbs = Verbs([], configuration=BerthConfiguration.model_validate(live), recorder=found)
     nodes = [node_with("plain"), node_with("good", {PRIORITY: "9"}), node_with("fair", {PRIORITY: "1"})]
@@ -68,6 +72,7 @@ def test_keeps_the_disagreements_with_the_rules_that_reject() -> None:
             "rules": [
                 {
                     "plugin": "NodePriorityLabel",
+                    "code": "PriorityLabelMissing",
                     "reason": f"node(s) didn't have the priority label {PRIORITY}",
                     "nodes": 1,
                 }
@@ -86,15 +91,27 @@ def test_judges_a_sample_of_the_calls_of_filter_in_node_cache_mode() -> None:
     assert found.document()["decisions"] == {"same": 2}
 
 
-def test_no_call_waits_for_a_policy_that_hangs() -> None:
-    released = Event()
+@pytest.mark.parametrize("computes", [False, True], ids=["waits", "computes"])
+def test_no_call_waits_for_the_second_policy(computes: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While it computes it shares the interpreter's lock with the calls. What finds no room is counted."""
+    begun, released = Event(), Event()
+    policy = BerthConfiguration().policy()
+    feasibility = policy.feasibility
 
-    def hang() -> None:
-        released.wait()
+    def hang(*arguments: Any, **named: Any) -> Feasibility:
+        begun.set()
+        while not released.is_set():
+            if not computes:
+                released.wait()
+        return feasibility(*arguments, **named)
 
-    shadow = ShadowPolicy(BerthConfiguration().policy(), hang, one_of=1)
-    verbs = Verbs([labelled("a", "1")], recorder=shadow)
-    answers = [verbs.ask("filter", cache_mode(["a"])).json["NodeNames"] for _ in range(3 * MOST_WAITING)]
+    monkeypatch.setattr(policy, "feasibility", hang)
+    shadow, verbs = shadowed(LABELLED, policy)
+    verbs.ask("filter", cache_mode(["good"], pod_object("first")))
+    begun.wait()
+    answers = [verbs.ask("filter", cache_mode(["good"])).json["NodeNames"] for _ in range(3 * MOST_WAITING)]
+    assert shadow.document()["decisions"] == {"not-judged": 2 * MOST_WAITING}
     released.set()
     shadow.close()
-    assert answers == [["a"]] * (3 * MOST_WAITING)
+    assert answers == [["good"]] * (3 * MOST_WAITING)
+    assert shadow.document()["decisions"] == {"same": MOST_WAITING + 1, "not-judged": 2 * MOST_WAITING}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from berth.scheduling.reason_code import ReasonCode
 from berth_cli.policy.diff.policy_diff import InvalidLimit, Limit, Limits, PolicyDiff, RuleCount, headline, read_limit
 from berth_cli.simulate.comparison.comparison import Cause, Comparison, PodComparison
 from berth_cli.simulate.comparison.run import Place, PlaceKind, Rule, Run
 
 NOTHING = Run({}, {}, {}, {})
-CPU = Rule("NodeResourcesFit", "Insufficient cpu", 3)
-RESERVED = Rule("ResourceSegregation", "reserved", 2)
+CPU = Rule("NodeResourcesFit", "Insufficient cpu", 3, ReasonCode.INSUFFICIENT_RESOURCE)
+RESERVED = Rule("ResourceSegregation", "reserved", 2, ReasonCode.NODE_RESERVED)
 
 
 def on(node: str) -> Place:
@@ -47,8 +48,8 @@ def test_an_evicted_pod_counts_as_newly_pending() -> None:
 def test_counts_the_pods_that_each_rule_rejects_nodes_for() -> None:
     both = pod("both", on("a"), pending(CPU, RESERVED))
     assert diff(LOST, both).rejecting_rules == [
-        RuleCount("NodeResourcesFit", "Insufficient cpu", 2),
-        RuleCount("ResourceSegregation", "reserved", 1),
+        RuleCount("NodeResourcesFit", "Insufficient cpu", 2, ReasonCode.INSUFFICIENT_RESOURCE),
+        RuleCount("ResourceSegregation", "reserved", 1, ReasonCode.NODE_RESERVED),
     ]
 
 

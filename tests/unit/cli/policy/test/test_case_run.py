@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.reason_code import ReasonCode
 from berth_cli.cluster_files.manifests import Manifests, manifests_of
 from berth_cli.policy.test.case import Case
 from berth_cli.policy.test.case_run import run_case
 from berth_cli.policy.test.document import PodExpectation
-from tests.unit.cli.simulate.what_if.objects import Object, node, pod
+from tests.unit.cli.simulate.what_if.objects import Object, gang, node, pod
 
 RANKED = BerthConfiguration.model_validate(
     {"profile": "label-priority", "pluginConfig": [{"name": "NodePriorityLabel", "args": {"label": "rank"}}]}
@@ -21,13 +22,28 @@ RANKED = BerthConfiguration.model_validate(
 NO_LABEL = "node(s) didn't have the priority label rank"
 
 
-def failures(*pods: Object, expect: Mapping[str, dict[str, Any]], also: tuple[Object, ...] = ()) -> list[str]:
+def failures(
+    *pods: Object,
+    expect: Mapping[str, dict[str, Any]],
+    also: tuple[Object, ...] = (),
+    policy: BerthConfiguration = RANKED,
+) -> list[str]:
+    """What does not hold, with the details."""
+    failed = run_case(case(*pods, expect=expect, also=also, policy=policy)).failures
+    return [line for each in failed for line in (str(each), *each.details)]
+
+
+def case(
+    *pods: Object,
+    expect: Mapping[str, dict[str, Any]],
+    also: tuple[Object, ...] = (),
+    policy: BerthConfiguration = RANKED,
+) -> Case:
     """Three nodes of 4 cpus: `low` and `high` have a rank, `none` has not. also: in the cluster."""
     cluster = (node("low", rank="1"), node("high", rank="9"), node("none"), *also)
     manifests = manifests_of(pods, "here") if pods else Manifests()
     expectations = {name: PodExpectation(**expected) for name, expected in expect.items()}
-    case = Case("c", Path("t.yaml"), 1, RANKED, 13, cluster, manifests, expectations)
-    return [line for each in run_case(case).failures for line in (str(each), *each.details)]
+    return Case("c", Path("t.yaml"), 1, policy, 13, cluster, manifests, expectations)
 
 
 @pytest.mark.parametrize(
@@ -38,6 +54,7 @@ def failures(*pods: Object, expect: Mapping[str, dict[str, Any]], also: tuple[Ob
         pytest.param({"node": ("low", "high")}, id="one of several nodes"),
         pytest.param({"pending": False}, id="any node"),
         pytest.param({"rejected": {"none": NO_LABEL}}, id="why not another node"),
+        pytest.param({"rejected": {"none": "PriorityLabelMissing"}}, id="why not another node, by its code"),
     ],
 )
 def test_passes_where_a_placed_pod_is_as_expected(expected: dict[str, Any]) -> None:
@@ -46,7 +63,13 @@ def test_passes_where_a_placed_pod_is_as_expected(expected: dict[str, Any]) -> N
 
 @pytest.mark.parametrize(
     "expected",
-    [{"pending": True}, {"reason": "Insufficient cpu"}, {"rejected": {"*": "Insufficient cpu"}, "pending": True}],
+    [
+        pytest.param({"pending": True}, id="no node"),
+        pytest.param({"reason": "Insufficient cpu"}, id="its event"),
+        pytest.param({"reason": "InsufficientResource"}, id="the code of a reason"),
+        pytest.param({"rejected": {"*": "Insufficient cpu"}, "pending": True}, id="why not a node"),
+        pytest.param({"rejected": {"*": "InsufficientResource"}}, id="why not a node, by its code"),
+    ],
 )
 def test_passes_where_a_pending_pod_is_as_expected(expected: dict[str, Any]) -> None:
     assert failures(pod("p", cpu="9"), expect={"p": expected}) == []
@@ -81,6 +104,19 @@ def test_passes_where_a_pending_pod_is_as_expected(expected: dict[str, Any]) -> 
 def test_says_what_happens_instead(expected: dict[str, Any], says: list[str]) -> None:
     found = failures(pod("p"), expect={"p": expected})
     assert [line for line in found if " total " not in line] == says
+
+
+@pytest.mark.parametrize(
+    ("expected", "codes"),
+    [
+        pytest.param({"node": "none"}, [ReasonCode.PRIORITY_LABEL_MISSING], id="of the node that was expected"),
+        pytest.param({"rejected": {"none": "cpu"}}, [ReasonCode.PRIORITY_LABEL_MISSING], id="of another reason"),
+        pytest.param({"reason": "cpu"}, [], id="of a pod that has a node"),
+    ],
+)
+def test_a_failure_has_the_codes_of_what_was_found(expected: dict[str, Any], codes: list[ReasonCode]) -> None:
+    [found] = run_case(case(pod("p"), expect={"p": expected})).failures
+    assert list(found.codes) == codes
 
 
 def test_shows_the_scores_of_the_expected_and_the_chosen_node() -> None:
@@ -142,3 +178,15 @@ def test_names_the_scheduler_of_pods_that_are_left_out_and_places_them_by_name()
         "other schedulers: berth (see --scheduler-name)",
     )
     assert run_case(case, ["berth"]).failures == ()
+
+
+@pytest.mark.parametrize(
+    ("size", "expected"),
+    [
+        pytest.param(3, {"pending": False}, id="a node for each member"),
+        pytest.param(4, {"pending": True, "reason": "gang does not fit"}, id="no node for one of them"),
+    ],
+)
+def test_a_gang_is_placed_as_a_whole(size: int, expected: dict[str, Any]) -> None:
+    policy = BerthConfiguration.model_validate({"profile": "full", "gangs": {"enabled": True}})
+    assert failures(*gang(size), expect={"train-*": expected}, policy=policy) == []

@@ -6,6 +6,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.reason_code import ReasonCode
 from berth_cli.cluster_files.manifests import Manifests
 from berth_cli.policy.test.case import Case
 from berth_cli.policy.test.case_run import CaseResult, Failure
@@ -17,7 +18,13 @@ def result(name: str, *failures: Failure, file: str = "a.yaml", line: int = 3) -
     return CaseResult(case, failures)
 
 
-WRONG = Failure("default/web", "node cpu-*", "gpu-1", ("cpu-1: NodeResourcesFit: Insufficient cpu",))
+WRONG = Failure(
+    "default/web",
+    "node cpu-*",
+    "gpu-1",
+    ("cpu-1: NodeResourcesFit: Insufficient cpu",),
+    (ReasonCode.INSUFFICIENT_RESOURCE,),
+)
 
 
 def test_lines_have_each_case_and_what_does_not_hold() -> None:
@@ -32,7 +39,7 @@ def test_lines_have_each_case_and_what_does_not_hold() -> None:
 
 def test_document_has_each_case_and_failure() -> None:
     found = document([result("second", WRONG)])
-    assert (found["passed"], found["failed"]) == (0, 1)
+    assert (found["passed"], found["failed"], found["reasonCodesVersion"]) == (0, 1, 1)
     assert found["cases"] == [
         {
             "name": "second",
@@ -45,6 +52,7 @@ def test_document_has_each_case_and_failure() -> None:
                     "expected": "node cpu-*",
                     "found": "gpu-1",
                     "details": ["cpu-1: NodeResourcesFit: Insufficient cpu"],
+                    "reasonCodes": ["InsufficientResource"],
                 }
             ],
         }

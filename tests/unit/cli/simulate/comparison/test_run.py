@@ -6,6 +6,7 @@ from typing import Any
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.framework.status import unresolvable, unschedulable
+from berth.scheduling.reason_code import ReasonCode
 from berth_cli.simulate.comparison.run import NOWHERE, Place, PlaceKind, Rule, Run, record, rules_of
 from berth_cli.simulate.queue import build_queue
 from berth_cli.simulate.scheduler.control_loop import control_loop_of
@@ -32,7 +33,7 @@ def test_has_the_place_of_queued_pods_and_of_those_on_nodes() -> None:
     assert found.place_of(("default", "large")) == Place(
         PlaceKind.PENDING,
         message="0/1 nodes are available: 1 Insufficient cpu.",
-        rules=(Rule("NodeResourcesFit", "Insufficient cpu", 1),),
+        rules=(Rule("NodeResourcesFit", "Insufficient cpu", 1, ReasonCode.INSUFFICIENT_RESOURCE),),
     )
     assert found.place_of(("default", "other")) == NOWHERE
     assert [found.count(kind) for kind in PlaceKind] == [1, 1, 0, 0]

@@ -46,6 +46,17 @@ def deployed(name: str, on: str = "", of: str = "web", created: str = "", **more
     return pod(name, on, f"ReplicaSet/{of}-5d", metadata=metadata, **more)
 
 
+def gang(size: int, *on: str, name: str = "train", cpu: str = "3", **more: Any) -> list[Object]:
+    """So many members of a gang of this size: the first ones on these nodes, the others without a node. With 3 cpus
+    two do not fit on one node."""
+    annotations = {"berth.dev/gang": name, "berth.dev/gang-size": str(size)}
+    places = [*on, *[""] * (size - len(on))]
+    return [
+        pod(f"{name}-{index}", place, cpu=cpu, metadata={"annotations": annotations}, **more)
+        for index, place in enumerate(places)
+    ]
+
+
 def pods(found: ChangedObjects | Iterable[Object]) -> dict[str, str]:
     """Name and node of each pod."""
     objects: Iterable[Any] = found.objects if isinstance(found, ChangedObjects) else found

@@ -1,0 +1,101 @@
+"""The options of `berth serve` that belong together, and what their combinations need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from berth.scheduling.configuration.document import BerthConfiguration
+    from berth_cli.serve.stores import DynamoDBStore
+
+LEAST_HTTP_TIMEOUT_SECONDS, MOST_HTTP_TIMEOUT_SECONDS = 2, 30
+"""What the parameter HttpTimeoutSeconds of a stack takes, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListenOptions:
+    """The address, and the files for TLS and client certificates."""
+
+    host: str
+    port: int
+    tls_cert: Path | None
+    tls_key: Path | None
+    client_ca: Path | None
+    allow_list: Path | None
+    allowed_hosts: tuple[str, ...]
+
+    @property
+    def host_names(self) -> frozenset[str]:
+        """The names that callers may use, in lower case."""
+        return frozenset(name.lower().removesuffix(".") for name in (self.host, *self.allowed_hosts))
+
+    def check(self) -> None:
+        """Raise UsageError for an incomplete combination of options."""
+        if (self.tls_cert is None) != (self.tls_key is None):
+            raise click.UsageError("give both --tls-cert and --tls-key, or neither")
+        if (self.client_ca is None) != (self.allow_list is None):
+            raise click.UsageError("give both --client-ca and --allow-list, or neither")
+        if self.client_ca is not None and self.tls_cert is None:
+            raise click.UsageError("--client-ca needs --tls-cert and --tls-key")
+
+
+@dataclass(frozen=True, slots=True)
+class StoreOptions:
+    """The options of --store dynamodb."""
+
+    is_dynamodb: bool
+    cache_table: str | None
+    ledger_table: str | None
+    region: str | None
+    endpoint_url: str | None
+
+    def check(self, *, live: bool) -> None:
+        """Raise UsageError for options that have no effect, and for a dump."""
+        if self.is_dynamodb and not live:
+            raise click.UsageError("--store dynamodb needs --kubeconfig: bindings on a dump end with the process")
+        if not self.is_dynamodb and (self.cache_table or self.ledger_table or self.region or self.endpoint_url):
+            raise click.UsageError("--cache-table, --ledger-table, --region and --endpoint-url need --store dynamodb")
+
+    def store(self) -> DynamoDBStore | None:
+        """The tables in DynamoDB; None for a store in memory."""
+        from berth_cli.serve.stores import CACHE_TABLE, LEDGER_TABLE, DynamoDBStore
+
+        if not self.is_dynamodb:
+            return None
+        return DynamoDBStore(
+            self.cache_table or CACHE_TABLE, self.ledger_table or LEDGER_TABLE, self.region, self.endpoint_url
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Shadow:
+    """A second policy that judges live decisions."""
+
+    path: Path
+    configuration: BerthConfiguration
+
+    def warnings(self, in_force: BerthConfiguration) -> Iterator[str]:
+        """What this policy reads of a live cluster and is judged without."""
+        # Imported here: a usage error must not wait for it.
+        from berth.cluster.field_projection import RequiredFields
+        from berth_cli.recording.missing_fields import missing_fields
+
+        for each in missing_fields(self.configuration.policy(), RequiredFields.of(in_force.policy())):
+            yield f"--shadow {self.path} is judged without {each}: the policy in force does not read them"
+
+
+def http_timeout_of(text: str) -> float:
+    """The value of --http-timeout in seconds. Raises UsageError."""
+    from berth_cli.scheduler_config.kube_scheduler_configuration import parse_duration
+
+    seconds = parse_duration(text)
+    if seconds is None or not LEAST_HTTP_TIMEOUT_SECONDS <= seconds <= MOST_HTTP_TIMEOUT_SECONDS:
+        raise click.UsageError(
+            f"--http-timeout {text} is no duration from {LEAST_HTTP_TIMEOUT_SECONDS}s to {MOST_HTTP_TIMEOUT_SECONDS}s"
+        )
+    return seconds

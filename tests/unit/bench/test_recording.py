@@ -1,0 +1,34 @@
+"""What records of decisions add to the thread of a call, counted: times are measured by `make bench`."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.bench import cluster
+from tests.bench.guard.counts import function_calls
+from tests.bench.recording import KINDS, World, kind_of
+from tests.builders.requests import body_of, cache_mode
+
+NODES = 200
+MOST = 0.05
+"""Of the functions of a warm call, in Python and in C."""
+
+
+@pytest.mark.parametrize("verb", ["filter", "prioritize"])
+def test_a_record_adds_few_function_calls_to_a_warm_call(verb: str, tmp_path: Path) -> None:
+    body = body_of(cache_mode(next(cluster.requested_names(NODES)), cluster.plain_pod()))
+    counts = {}
+    with ExitStack() as until_the_end:
+        world = World(NODES)
+        for name in KINDS:
+            kind = kind_of(name, world, tmp_path, until_the_end)
+            for _ in range(3):
+                kind.play(world, verb, body)
+            counts[name] = function_calls(partial(world.call, verb, body, kind.recorder))
+            kind.drain()
+    none = counts["none"]
+    assert {name: count for name, count in counts.items() if count > none * (1 + MOST)} == {}

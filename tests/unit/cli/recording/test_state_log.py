@@ -1,0 +1,78 @@
+"""Which states are written before a decision, and which decisions have none."""
+
+from __future__ import annotations
+
+import pytest
+
+from berth_cli.recording.format import MOST_VERSIONS, State
+from berth_cli.recording.state_log import MOST_LATER, StateLog
+from tests.fakes.verbs import Verbs
+
+
+class World:
+    """A node cache whose only node changes; the first state of the log is version 3."""
+
+    def __init__(self) -> None:
+        self.verbs, self.written = Verbs([]), list[State]()
+        self._publish(3)
+        self.log = StateLog(self.verbs.table, self.written.append)
+        self.log.read()
+
+    def change(self, times: int) -> None:
+        self._publish(times)
+        self.log.read()
+
+    @property
+    def versions(self) -> list[int]:
+        return [state.version for state in self.written]
+
+    def _publish(self, times: int) -> None:
+        for number in range(times):
+            label = {"number": f"{len(self.written)}-{number}"}
+            self.verbs.cluster.publish("nodes", [{"metadata": {"name": "a", "labels": label}}])
+
+
+def first(world: World) -> int:
+    world.log.reach(1_000_000)
+    return world.versions[0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "version", "has_state", "written"),
+    [
+        pytest.param(0, 0, True, 0, id="the first state"),
+        pytest.param(0, -1, False, 0, id="before the first state"),
+        pytest.param(3, 4, False, 3, id="not published yet"),
+        pytest.param(3, 1, True, 3, id="with the states after it"),
+        pytest.param(MOST_LATER + 5, 1, True, MOST_LATER + 1, id="with so many after it, and no more"),
+    ],
+)
+def test_writes_the_states_of_a_decision(changes: int, version: int, has_state: bool, written: int) -> None:
+    """Versions are counted from the first state."""
+    world = World()
+    begin = first(world)
+    world.change(changes)
+    assert world.log.reach(begin + version) is has_state
+    assert world.versions == [begin + number for number in range(written + 1)]
+
+
+@pytest.mark.parametrize(("back", "has_state"), [(MOST_VERSIONS - 1, True), (MOST_VERSIONS, False)])
+def test_a_decision_that_is_too_far_back_has_no_state(back: int, has_state: bool) -> None:
+    world = World()
+    world.change(2 * MOST_VERSIONS)
+    world.log.follow()
+    assert world.log.reach(world.versions[-1] - back) is has_state
+
+
+def test_a_whole_state_is_written_after_the_decisions_before_it() -> None:
+    """Readers forget what was before it."""
+    world = World()
+    begin = first(world)
+    world.change(2)
+    world.log.follow()
+    world.log.begin_anew()
+    world.change(1)
+    assert world.log.reach(begin + 2)
+    assert not world.written[-1].is_whole
+    assert world.log.reach(begin + 3)
+    assert (world.written[-1].is_whole, world.log.reach(begin + 2)) == (True, False)
