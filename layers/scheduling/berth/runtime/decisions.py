@@ -88,7 +88,7 @@ def decision_recorder() -> DecisionRecorder:
 
     own = _own.get()
     recorders: dict[Decisions, DecisionRecorder] = {
-        Decisions.LOG: SampledLog(_write, time.time),
+        Decisions.LOG: SampledLog(_write, time.time, is_written=partial(log.isEnabledFor, logging.INFO)),
         Decisions.TABLE: _OpenedRecorder(partial(_table_recorder, table_opener(), _variables())),
         **own,
     }
@@ -130,7 +130,6 @@ def _table_recorder(open_tables: OpenTables, variables: Mapping[str, str]) -> De
 
 
 def _write(document: dict[str, object]) -> None:
-    """A line of its own, at the level of information."""
-    if log.isEnabledFor(logging.INFO):
-        line = {"level": "INFO", "message": "decision", "service": SERVICE, **document}
-        print(orjson.dumps(line).decode())
+    """A line of its own."""
+    line = {"level": "INFO", "message": "decision", "service": SERVICE, **document}
+    print(orjson.dumps(line).decode())
