@@ -28,8 +28,8 @@ def history_text(found: Attempts | NoRecord | None, now: float) -> Iterator[str]
     rows += [
         (
             duration(now - each.at),
-            "all" if each.feasible is None else str(each.feasible),
-            str(each.nodes),
+            _fitting(each),
+            "-" if each.error else str(each.nodes),
             each.outcome,
             each.profile,
         )
@@ -46,12 +46,37 @@ def history_text(found: Attempts | NoRecord | None, now: float) -> Iterator[str]
         yield from _changes_text(found.all[-2], found.last)
 
 
+def _fitting(attempt: Attempt) -> str:
+    if attempt.feasible is not None:
+        return str(attempt.feasible)
+    return "-" if attempt.error else "all"
+
+
 def _changes_text(before: Attempt, now: Attempt) -> Iterator[str]:
-    lines = []
+    lines = list(_failures(before, now) if before.error or now.error else _differences(before, now))
+    if not lines:
+        yield "Nothing changed since the attempt before."
+        return
+    yield "Since the attempt before:"
+    for line in lines:
+        yield f"  - {line}"
+
+
+def _failures(before: Attempt, now: Attempt) -> Iterator[str]:
+    """A call that failed knows neither nodes nor reasons."""
+    if not before.error:
+        yield "the call failed; the one before decided"
+    elif not now.error:
+        yield f"the call before failed: {before.error}"
+    elif before.error != now.error:
+        yield f"the call before failed for another reason: {before.error}"
+
+
+def _differences(before: Attempt, now: Attempt) -> Iterator[str]:
     if policy_changed(before, now):
-        lines.append("another policy decided: " + _policy(before) + " -> " + _policy(now))
+        yield "another policy decided: " + _policy(before) + " -> " + _policy(now)
     if before.nodes != now.nodes:
-        lines.append(f"the scheduler asked about {now.nodes} nodes instead of {before.nodes}")
+        yield f"the scheduler asked about {now.nodes} nodes instead of {before.nodes}"
     for each in reason_changes(before, now):
         match each.trend:
             case ReasonTrend.APPEARED:
@@ -60,13 +85,7 @@ def _changes_text(before: Attempt, now: Attempt) -> Iterator[str]:
                 count = f"was on {each.before} nodes"
             case ReasonTrend.GREW | ReasonTrend.SHRANK:
                 count = f"from {each.before} to {each.now} nodes"
-        lines.append(f"{each.trend}, {count}: {each.reason}")
-    if not lines:
-        yield "Nothing changed since the attempt before."
-        return
-    yield "Since the attempt before:"
-    for line in lines:
-        yield f"  - {line}"
+        yield f"{each.trend}, {count}: {each.reason}"
 
 
 def _policy(attempt: Attempt) -> str:

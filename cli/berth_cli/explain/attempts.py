@@ -109,7 +109,10 @@ class ReasonChange:
 
 
 def reason_changes(before: Attempt, now: Attempt) -> list[ReasonChange]:
-    """The reasons whose number of nodes differs: those that hold now first, in their order."""
+    """The reasons whose number of nodes differs: those that hold now first, in their order. A call that failed has no
+    reasons to compare."""
+    if before.error or now.error:
+        return []
     return list(_reason_changes(before, now))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 
 from pydantic import BaseModel, Field
 
@@ -10,6 +11,8 @@ from berth.decisions.document import VERSION
 from berth_cli.explain.attempts import Attempt, Attempts, BindAttempt, RejectedCount
 
 FILTERS = frozenset({"filter", "filter_onlyone"})
+ALWAYS = -inf
+"""For `complete_after`: no record is missing at all."""
 
 
 class _Reason(BaseModel):
@@ -44,10 +47,11 @@ def later_version(documents: object) -> int | None:
     return next((each for each in versions if isinstance(each, int) and each > VERSION), None)
 
 
-def attempts_of(records: Sequence[DecisionRecord], *, has_all: bool) -> Attempts | None:
+def attempts_of(records: Sequence[DecisionRecord], *, complete_after: float) -> Attempts | None:
     """The attempts to place a pod; of several pods that had its name, the last one's. None where there is none.
 
-    records: of the name, the oldest first. has_all: whether older ones cannot have been dropped.
+    records: of the name, the oldest first. complete_after: no record after this time is missing, in seconds since the
+    epoch.
     """
     of_filters = [each for each in records if each.verb in FILTERS]
     # Where the scheduler is configured without filter, its calls of prioritize are the attempts.
@@ -57,7 +61,9 @@ def attempts_of(records: Sequence[DecisionRecord], *, has_all: bool) -> Attempts
     # A call that failed does not know the pod's uid.
     uid = next((each.uid for each in reversed(found) if each.uid), "")
     own = [_attempt(each) for each in found if each.uid in (uid, "")]
-    return Attempts(own, has_all or len(own) < len(found), _last_bind(records, own[-1].at))
+    # The pod that had the name before was there after the last gap, so no attempt of this one is in the gap.
+    is_after_gap = any(each.uid not in (uid, "") and each.time >= complete_after for each in found)
+    return Attempts(own, is_after_gap or complete_after == ALWAYS, _last_bind(records, own[-1].at))
 
 
 def _last_bind(records: Sequence[DecisionRecord], after: float) -> BindAttempt | None:

@@ -29,7 +29,7 @@ from berth_cli.cached_objects import ObjectsView, as_dump
 from berth_cli.config.stack import TABLE_OUTPUT
 from berth_cli.deployed_stack import CLIENT_CONFIG, StackUnavailable, describe
 from berth_cli.explain.attempts import Attempts, NoRecord
-from berth_cli.explain.sources.records import DecisionRecord, attempts_of, later_version
+from berth_cli.explain.sources.records import ALWAYS, DecisionRecord, attempts_of, later_version
 from berth_cli.input_files import InvalidInput
 
 MOST_RECORDS = 50
@@ -119,7 +119,7 @@ def _attempts(documents: list[object], configuration: BerthConfiguration, where:
     except ValidationError as error:
         first = error.errors()[0]
         return NoRecord(f"{where} has a record that cannot be read: {'.'.join(map(str, first['loc']))}: {first['msg']}")
-    found = attempts_of(records, has_all=len(records) < MOST_RECORDS)
+    found = attempts_of(records, complete_after=records[0].time if len(records) == MOST_RECORDS else ALWAYS)
     if found is not None:
         return found
     if configuration.decisions is not Decisions.TABLE:

@@ -47,6 +47,7 @@ class DecisionsEndpoint(Endpoint):
         content = {
             "kept": len(kept),
             "since": round(kept[0].at, 3) if kept else None,
+            "droppedUntil": self._recent.dropped_until,
             "decisions": [_document(each) for each in found[-MOST_ANSWERED:]],
         }
         self._log_ended(DecisionsOutcome.OK, f"{len(found)} decisions", caller, started, failed=False)

@@ -56,7 +56,7 @@ def test_answers_the_newest_where_there_are_many() -> None:
 
 
 def test_without_decisions_says_so() -> None:
-    assert answer(recorded()) == (200, {"kept": 0, "since": None, "decisions": []})
+    assert answer(recorded()) == (200, {"kept": 0, "since": None, "droppedUntil": None, "decisions": []})
 
 
 @pytest.mark.parametrize("query", ["pod=p", "pod=/p", "pod=ml/"])
