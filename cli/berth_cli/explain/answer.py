@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from berth_cli.explain import attempt_report, report
-from berth_cli.explain.attempts import Attempts, NoRecord
+from berth_cli.explain.attempts import Attempts, NoRecord, RecordedVerdict
 from berth_cli.explain.explanation import IS_PENDING, Verdict, explain_node, explain_pod
 from berth_cli.explain.gang import explain_gang, gang_document, gang_text
 from berth_cli.explain.rules import Rules
@@ -44,6 +44,8 @@ class Answer:
 def answer_to(question: Question, inputs: Inputs) -> Answer:
     """Raises InvalidInput and PluginFailed."""
     if inputs.target is None:
+        if question.node is not None:
+            return _recorded_on_node(question, inputs.verdict)
         return _from_records(question, inputs.attempts)
     if question.gang:
         gang = explain_gang(inputs.target, inputs.configuration)
@@ -66,6 +68,19 @@ def _from_records(question: Question, found: Attempts | NoRecord | None) -> Answ
         attempt_report.records_document(*name, found),
         1 if found.is_pending else 0,
         is_final=found.bind is not None and not found.bind.error,
+    )
+
+
+def _recorded_on_node(question: Question, found: RecordedVerdict | NoRecord | None) -> Answer:
+    """Raises InvalidInput."""
+    assert found is not None
+    if isinstance(found, NoRecord):
+        raise InvalidInput(found.reason)
+    name = parse_name(question.pod)
+    return Answer(
+        list(attempt_report.verdict_text(*name, found, time.time())),
+        attempt_report.verdict_document(*name, found),
+        0 if found.passes else 1,
     )
 
 

@@ -13,7 +13,7 @@ import click
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.config.document import load_configuration
-from berth_cli.config.warnings import configuration_warnings
+from berth_cli.config.warnings import serve_warnings
 from berth_cli.console.command import CONSOLE_PORT
 from berth_cli.input_files import STDIN
 from berth_cli.plugin_options import plugins_option
@@ -324,7 +324,7 @@ def _serve(
     uvicorn_server = server.create_server(stack.gateway, tls)
     address = f"{'https' if tls else 'http'}://{listen_options.host}:{listener.getsockname()[1]}"
     click.echo(f"Berth serves the profile {configuration.profile} on {address}/scheduler")
-    for warning in configuration_warnings(configuration):
+    for warning in serve_warnings(configuration, has_file=file is not None, has_table=store_options.is_dynamodb):
         click.echo(f"warning: {warning}", err=True)
     click.echo(f"cluster: {source}, {_state(first_run, live=live)}; health: {address}/healthz; Ctrl-C stops")
     click.echo(f"store: {store.description}")

@@ -73,6 +73,22 @@ def test_with_a_cluster_the_policy_is_that_of_the_server(url: str, tmp_path: Pat
     assert found["counterfactuals"][0]["changes"][0]["kind"] == "LabelNode"
 
 
+@pytest.mark.parametrize(
+    ("pod", "node", "status", "text", "fits"),
+    [
+        pytest.param("stuck", "plain", 1, f"rejected by Berth: {MISSING} (NodePriorityLabel)", False, id="rejected"),
+        pytest.param("fits", "n10", 0, "Berth passed it", True, id="passed"),
+        pytest.param("fits", "n11", 1, "the scheduler asked about other nodes", None, id="not asked"),
+    ],
+)
+def test_node_alone_has_the_verdict_of_the_last_attempt(
+    url: str, pod: str, node: str, status: int, text: str, fits: bool | None
+) -> None:
+    done = explain(f"ml/{pod}", "--url", url, "--node", node)
+    assert (done.exit_code, text in done.stdout.splitlines()[0]) == (status, True), done.output
+    assert json.loads(explain(f"ml/{pod}", "--url", url, "--node", node, "-o", "json").stdout)["fits"] is fits
+
+
 def test_names_a_pod_that_is_gone_from_the_cluster(url: str, tmp_path: Path) -> None:
     with verified_kubernetes() as kubernetes:
         kubernetes.nodes = _nodes()
@@ -115,7 +131,7 @@ def test_server_that_cannot_be_asked_is_one_line(arguments: list[str], message: 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        pytest.param(["--node", "n10"], "need a cluster", id="a node"),
+        pytest.param(["--gang"], "need a cluster", id="a gang"),
         pytest.param(["--profile", "full"], "need a cluster", id="a policy"),
         pytest.param(["--tls-client-key", str(CLUSTER)], "go together", id="half a certificate"),
     ],

@@ -14,7 +14,7 @@ from berth.scheduling.fields.reading import Object
 from berth.scheduling.managed_resources.counting import Counting
 from berth_cli.cluster_files.documents import parse_objects
 from berth_cli.explain import report
-from berth_cli.explain.attempts import Attempts, NoRecord
+from berth_cli.explain.attempts import Attempts, NoRecord, RecordedVerdict
 from berth_cli.explain.target import GONE_FROM_DUMP, Target, parse_name, read_target
 from berth_cli.input_files import InvalidInput, display_name, read_input
 from berth_cli.scheduler_config.tls_config import TLSFiles
@@ -64,16 +64,23 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """target: None where only the records of a server were read. notes: what the reader has to know of the sources."""
+    """target: None where only the records of a server were read. verdict: then, of the node that is asked about. notes:
+    what the reader has to know of the sources."""
 
     configuration: BerthConfiguration
     attempts: Attempts | NoRecord | None
     target: Target | None
     notes: tuple[str, ...] = ()
+    verdict: RecordedVerdict | NoRecord | None = None
 
 
-def read_inputs(sources: Sources, pod: str, config: Path | None, profile: str | None) -> Inputs:
-    """Without config and profile the policy is that of the server or of the stack. Raises InvalidInput."""
+def read_inputs(
+    sources: Sources, pod: str, config: Path | None, profile: str | None, node: str | None = None
+) -> Inputs:
+    """Without config and profile the policy is that of the server or of the stack. node: the only one that is asked
+    about. Raises InvalidInput."""
+    if not sources.has_cluster and node is not None:
+        return Inputs(BerthConfiguration(), None, None, verdict=_ask_about_node(sources, pod, node))
     given = read_policy(config, profile) if config or profile else None
     attempts: Attempts | NoRecord | None = None
     running: BerthConfiguration | None = None
@@ -126,6 +133,17 @@ def _ask(
     except RecordsUnavailable as error:
         raise InvalidInput(str(error)) from error
     return served.attempts, served.configuration
+
+
+def _ask_about_node(sources: Sources, pod: str, node: str) -> RecordedVerdict | NoRecord:
+    """Raises InvalidInput."""
+    from berth_cli.explain.sources.server import RecordsUnavailable, ask_server_about_node
+
+    assert sources.url is not None
+    try:
+        return ask_server_about_node(sources.url, sources.tls, parse_name(pod), node)
+    except RecordsUnavailable as error:
+        raise InvalidInput(str(error)) from error
 
 
 def _live(

@@ -8,7 +8,7 @@ from math import inf
 from pydantic import BaseModel, Field
 
 from berth.decisions.document import VERSION
-from berth_cli.explain.attempts import Attempt, Attempts, BindAttempt, RejectedCount
+from berth_cli.explain.attempts import Attempt, Attempts, BindAttempt, RecordedVerdict, RejectedCount
 
 FILTERS = frozenset({"filter", "filter_onlyone"})
 ALWAYS = -inf
@@ -21,10 +21,16 @@ class _Reason(BaseModel):
     plugin: str
     count: int
     nodes: list[str]
+    bitmap: str = ""
+
+    def rejects(self, index: int) -> bool:
+        """Whether it rejects this node of the request, where the record has every node."""
+        return bool(int(self.bitmap or "0", 16) >> index & 1)
 
 
 class DecisionRecord(BaseModel):
-    """A record of version 1, with the keys that are read here."""
+    """A record of version 1, with the keys that are read here. names: of the nodes of the request, where they were
+    asked for."""
 
     time: float
     verb: str
@@ -38,6 +44,7 @@ class DecisionRecord(BaseModel):
     reasons: list[_Reason]
     chosen: str | None = None
     error: str = ""
+    names: list[str] = Field(default=[], alias="nodeNames")
 
 
 def later_version(documents: object) -> int | None:
@@ -64,6 +71,19 @@ def attempts_of(records: Sequence[DecisionRecord], *, complete_after: float) -> 
     # The pod that had the name before was there after the last gap, so no attempt of this one is in the gap.
     is_after_gap = any(each.uid not in (uid, "") and each.time >= complete_after for each in found)
     return Attempts(own, is_after_gap or complete_after == ALWAYS, _last_bind(records, own[-1].at))
+
+
+def last_verdict(records: Sequence[DecisionRecord], node: str) -> RecordedVerdict | None:
+    """Of the last call of filter on this node; None where there is no such call."""
+    last = next((each for each in reversed(records) if each.verb in FILTERS), None)
+    if last is None:
+        return None
+    index = last.names.index(node) if node in last.names else None
+    rejecting = () if index is None else tuple(each for each in last.reasons if each.rejects(index))
+    # Without a state every node passes, and the record has no names.
+    was_asked = index is not None or (last.feasible is None and not last.names and not last.error)
+    passes = was_asked and not rejecting and not last.error
+    return RecordedVerdict(last.time, node, was_asked, passes, _reasons(rejecting), last.error)
 
 
 def _last_bind(records: Sequence[DecisionRecord], after: float) -> BindAttempt | None:

@@ -15,8 +15,8 @@ from berth_cli.doctor.access.credentials import CredentialsUnreadable, load_tls_
 from berth_cli.doctor.access.endpoint import Endpoint, NoResponse
 from berth_cli.doctor.access.https_endpoint import HTTPSEndpoint
 from berth_cli.doctor.access.running import json_object, running_berth
-from berth_cli.explain.attempts import Attempts, NoRecord
-from berth_cli.explain.sources.records import ALWAYS, DecisionRecord, attempts_of, later_version
+from berth_cli.explain.attempts import Attempts, NoRecord, RecordedVerdict
+from berth_cli.explain.sources.records import ALWAYS, DecisionRecord, attempts_of, last_verdict, later_version
 from berth_cli.scheduler_config.tls_config import TLSFiles
 
 CALL_SECONDS = 30.0
@@ -50,10 +50,7 @@ class _Answer(BaseModel):
 
 def ask_server(url: str, files: TLSFiles, pod: tuple[str, str], *, wants_configuration: bool) -> ServerAnswer:
     """Ask the server behind the urlPrefix about the pod (namespace, name). Raises RecordsUnavailable."""
-    try:
-        server = HTTPSEndpoint(url, load_tls_material(None, files), CALL_SECONDS)
-    except CredentialsUnreadable as error:
-        raise RecordsUnavailable(str(error)) from error
+    server = _server(url, files)
     attempts = read_attempts(server, *pod)
     return ServerAnswer(attempts, running_configuration(server) if wants_configuration else None)
 
@@ -73,8 +70,26 @@ def read_attempts(server: Endpoint, namespace: str, name: str) -> Attempts | NoR
     return found or NoRecord(_why_none(server, f"{namespace}/{name}", answer))
 
 
-def _read(server: Endpoint, pod: str) -> _Answer:
-    response = server.get(f"decisions?pod={pod}")
+def ask_server_about_node(url: str, files: TLSFiles, pod: tuple[str, str], node: str) -> RecordedVerdict | NoRecord:
+    """What the last call of filter decided on the node. Raises RecordsUnavailable."""
+    return read_verdict(_server(url, files), *pod, node)
+
+
+def read_verdict(server: Endpoint, namespace: str, name: str, node: str) -> RecordedVerdict | NoRecord:
+    """Raises RecordsUnavailable."""
+    answer = _read(server, f"{namespace}/{name}", "&nodes=1")
+    return last_verdict(answer.decisions, node) or NoRecord(_why_none(server, f"{namespace}/{name}", answer))
+
+
+def _server(url: str, files: TLSFiles) -> Endpoint:
+    try:
+        return HTTPSEndpoint(url, load_tls_material(None, files), CALL_SECONDS)
+    except CredentialsUnreadable as error:
+        raise RecordsUnavailable(str(error)) from error
+
+
+def _read(server: Endpoint, pod: str, more: str = "") -> _Answer:
+    response = server.get(f"decisions?pod={pod}{more}")
     if isinstance(response, NoResponse):
         raise RecordsUnavailable(f"{server.address}: {response.cause}; is berth serve running there?")
     content = json_object(response) or {}

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 import orjson
 
 from berth.decisions.sampled_log import SampledLog
-from berth.extender.decision import AnyDecision, DecisionRecorder, FailedCall
+from berth.extender.decision import AnyDecision, DecisionRecorder
 from berth.extender.outcomes import Outcome
+from berth.extender.ports import UNREAD_CACHE
 from berth.runtime.telemetry.call_log import SERVICE
 from berth.scheduling.configuration.decisions import Decisions
 
@@ -38,9 +39,9 @@ class RecorderByConfiguration(DecisionRecorder):
         self._last = default
 
     def record(self, verb: str, outcome: Outcome, decision: AnyDecision, milliseconds: float) -> None:
-        if type(decision) is not FailedCall:
+        # A call that read no cache knows no configuration: that of the call before counts.
+        if decision.cache is not UNREAD_CACHE:
             self._last = decision.cache.decisions or self._default
-        # A call that failed knows no configuration: that of the call before counts.
         recorder = self._recorders.get(self._last)
         if recorder is not None:
             recorder.record(verb, outcome, decision, milliseconds)

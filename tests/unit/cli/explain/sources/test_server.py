@@ -15,8 +15,8 @@ from berth.decisions.recent import RecentDecisions
 from berth.extender.bind import answer_bind, failed
 from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
 from berth_cli.doctor.access.endpoint import HttpResponse, NoResponse
-from berth_cli.explain.attempts import Attempts, NoRecord
-from berth_cli.explain.sources.server import RecordsUnavailable, read_attempts, running_configuration
+from berth_cli.explain.attempts import Attempts, NoRecord, RecordedVerdict
+from berth_cli.explain.sources.server import RecordsUnavailable, read_attempts, read_verdict, running_configuration
 from berth_cli.serve.endpoints.decisions import DecisionsEndpoint
 from tests.builders.events import http_event
 from tests.builders.nodes import labelled, node
@@ -177,6 +177,38 @@ def test_is_not_complete_where_an_earlier_release_does_not_say_what_it_dropped()
     found = read_attempts(Server(answer=answered(content)), "ml", "p")
     assert isinstance(found, Attempts)
     assert not found.is_complete
+
+
+@pytest.mark.parametrize(
+    ("asked", "node", "wanted"),
+    [
+        pytest.param("a b c", "b", (True, False, ["PriorityLabelMissing"]), id="rejected"),
+        pytest.param("a b c", "a", (True, True, []), id="passed"),
+        pytest.param("a", "c", (False, False, []), id="not asked"),
+        pytest.param("new", "new", (True, False, ["NodeNotInCache"]), id="unknown to the cache"),
+    ],
+)
+def test_reads_what_the_last_attempt_decided_on_a_node(
+    asked: str, node: str, wanted: tuple[bool, bool, list[str]]
+) -> None:
+    server = Server()
+    server.decide("b")
+    server.decide(*asked.split())
+    found = read_verdict(server, "ml", "p", node)
+    assert isinstance(found, RecordedVerdict)
+    assert (found.was_asked, found.passes, [each.code for each in found.reasons]) == wanted
+
+
+def test_reads_why_nothing_was_decided_on_a_node() -> None:
+    server = Server()
+    Verbs(recorder=server.recent).ask("filter", cache_mode(["a"], pod_object("p")))
+    found = read_verdict(server, "ml", "p", "a")
+    assert isinstance(found, RecordedVerdict)
+    assert (found.passes, found.error[:23]) == (False, "the node cache is empty")
+
+
+def test_a_pod_without_records_has_no_verdict_on_a_node() -> None:
+    assert isinstance(read_verdict(Server(), "ml", "p", "a"), NoRecord)
 
 
 def recorded(**changed: Any) -> HttpResponse:
