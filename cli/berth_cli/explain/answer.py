@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 from berth_cli.explain import attempt_report, report
 from berth_cli.explain.attempts import Attempts, NoRecord, RecordedVerdict
-from berth_cli.explain.explanation import IS_PENDING, Verdict, explain_node, explain_pod
+from berth_cli.explain.explanation import IS_PENDING, Cause, Verdict, explain_node, explain_pod
 from berth_cli.explain.gang import explain_gang, gang_document, gang_text
+from berth_cli.explain.pending_cause import pending_cause
 from berth_cli.explain.rules import Rules
 from berth_cli.explain.sources.inputs import Inputs
 from berth_cli.explain.target import Target, parse_name
@@ -49,6 +50,8 @@ def answer_to(question: Question, inputs: Inputs) -> Answer:
         return _from_records(question, inputs.attempts)
     if question.gang:
         gang = explain_gang(inputs.target, inputs.configuration)
+        if gang.verdict is Verdict.PLACEABLE and (cause := _cause(inputs, inputs.target, Rules(inputs.configuration))):
+            gang = replace(gang, verdict=cause.verdict, cause=cause)
         is_final = gang.verdict is Verdict.PLACED
         return Answer(list(gang_text(gang)), gang_document(gang), int(gang.verdict in IS_PENDING), is_final)
     rules = Rules(inputs.configuration)
@@ -96,7 +99,12 @@ def _of_node(node: str, target: Target, rules: Rules) -> Answer:
 
 def _of_pod(question: Question, inputs: Inputs, target: Target, rules: Rules) -> Answer:
     end, now = time.monotonic() + SEARCH_SECONDS, time.time()
-    found = explain_pod(target, rules, weight=question.weight, now=now, is_over=lambda: time.monotonic() >= end)
+    cause = _cause(inputs, target, rules)
+    if isinstance(inputs.attempts, Attempts):
+        target = replace(target, state=replace(target.state, was_tried=True))
+    found = explain_pod(
+        target, rules, weight=question.weight, now=now, is_over=lambda: time.monotonic() >= end, cause=cause
+    )
     history = [*inputs.notes, *([""] if inputs.notes and inputs.attempts else [])]
     history += attempt_report.history_text(inputs.attempts, now)
     document = report.document(found) | attempt_report.history_document(inputs.attempts)
@@ -108,3 +116,8 @@ def _of_pod(question: Question, inputs: Inputs, target: Target, rules: Rules) ->
         1 if found.verdict in IS_PENDING else 0,
         is_final=found.verdict in (Verdict.PLACED, Verdict.FINISHED),
     )
+
+
+def _cause(inputs: Inputs, target: Target, rules: Rules) -> Cause | None:
+    passes = inputs.passes_exempt and rules.berth.exempts(target.case.pod)
+    return pending_cause(target, inputs.attempts, "" if passes else inputs.failure)

@@ -23,8 +23,8 @@ from berth.scheduling.gangs.planner import STATUSES, GangOutlook, GangPlanner
 from berth.scheduling.objects import Pod
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.explain.explanation import ReasonGroup, Verdict, reason_groups
-from berth_cli.explain.report import VERSION, reason_document, reasons_text, table
+from berth_cli.explain.explanation import Cause, ReasonGroup, Verdict, reason_groups
+from berth_cli.explain.report import VERSION, cause_text, reason_document, reasons_text, table
 from berth_cli.explain.rules import Rules
 from berth_cli.explain.target import Target
 from berth_cli.input_files import InvalidInput
@@ -54,7 +54,8 @@ class Member:
 @dataclass(frozen=True, slots=True)
 class GangExplanation:
     """minimum: how many members are placed together. reason: why they wait; empty where they do not. groups: what keeps
-    the next member out, when the planned ones are on their nodes. before: gangs that get their places first."""
+    the next member out, when the planned ones are on their nodes. before: gangs that get their places first. cause: why
+    it waits although its members have places."""
 
     key: GangKey
     minimum: int
@@ -64,6 +65,7 @@ class GangExplanation:
     members: Sequence[Member]
     groups: Sequence[ReasonGroup]
     before: Sequence[GangKey]
+    cause: Cause | None = None
 
     def count(self, *states: MemberState) -> int:
         """How many members are in these states."""
@@ -133,6 +135,8 @@ def gang_text(found: GangExplanation) -> Iterator[str]:
     if found.verdict is Verdict.PLACED:
         others = f"; {waiting} more are placed one by one" if waiting else ""
         yield f"{name}: placed: {found.count(MemberState.ON_NODE)} members are on nodes{others}"
+    elif found.cause is not None:
+        yield f"{name}: pending: {cause_text(found.cause)}; {needed}, and all of these have places"
     elif found.verdict is Verdict.PLACEABLE:
         yield f"{name}: can be placed: {needed}, and all of these have places"
     elif found.reason == GangWait.FOR_ROOM:
@@ -160,6 +164,7 @@ def gang_document(found: GangExplanation) -> Mapping[str, object]:
         "gang": str(found.key),
         "verdict": found.verdict,
         "minimum": found.minimum,
+        "cause": None if found.cause is None else cause_text(found.cause),
         "reason": found.reason or None,
         "code": found.code or None,
         "members": [{"pod": each.name, "state": each.state, "node": each.node or None} for each in found.members],

@@ -10,7 +10,7 @@ from berth.scheduling.reason_code import REASON_CODES_VERSION
 from berth_cli.doctor.checks.pending_pods import untried_remedy
 from berth_cli.explain.counterfactuals.new_nodes import NewNodeOutcome, NewNodes
 from berth_cli.explain.counterfactuals.search import Counterfactual
-from berth_cli.explain.explanation import Explanation, NodeExplanation, RankedNode, ReasonGroup, Verdict
+from berth_cli.explain.explanation import Cause, Explanation, NodeExplanation, RankedNode, ReasonGroup, Verdict
 from berth_cli.simulate.report import eviction_document, eviction_text
 
 VERSION = 1
@@ -28,6 +28,7 @@ def text(found: Explanation, schedulers: Sequence[str], now: float, history: Ite
         yield f"  {untried_remedy(found.pod.scheduler_name, schedulers)}"
     if found.preemption is not None and (evictions := eviction_text(found.preemption)):
         yield f"  {evictions}"
+    yield from _remarks(found)
     if found.groups:
         yield ""
         yield from reasons_text(found.groups)
@@ -44,6 +45,18 @@ def text(found: Explanation, schedulers: Sequence[str], now: float, history: Ite
     if found.new_nodes is not None:
         yield ""
         yield from _new_nodes_text(found.new_nodes)
+
+
+def _remarks(found: Explanation) -> Iterator[str]:
+    """What the scheduler says, where the verdict does not say the same; and what was not judged."""
+    target = found.target
+    if found.verdict in (Verdict.PLACED, Verdict.FINISHED):
+        return
+    said = target.state.scheduler_message
+    if said and (found.fitting or found.node) and found.verdict is not Verdict.SCHEDULER_FAILS:
+        yield f"  the scheduler says: {said}"
+    for each in (*target.unchecked, *target.warnings):
+        yield f"  {each}"
 
 
 def reasons_text(groups: Iterable[ReasonGroup]) -> Iterator[str]:
@@ -81,12 +94,21 @@ def headline(found: Explanation, now: float) -> str:
             return f"{name}: {pending}: its scheduling gates hold it ({', '.join(found.target.state.gates)}); {fits}"
         case Verdict.UNTRIED:
             return f"{name}: {pending}: no scheduler named {found.pod.scheduler_name} has tried it; {fits}"
+        case Verdict.BERTH_FAILS | Verdict.BIND_FAILS | Verdict.SCHEDULER_FAILS:
+            assert found.cause is not None
+            return f"{name}: {pending}: {cause_text(found.cause, now)}; {fits}"
         case Verdict.PLACEABLE:
             return f"{name}: can be placed, on {found.node}: {fits}"
         case Verdict.PREEMPTING:
             return f"{name}: {pending}: {fits}; preemption would place it on {found.node}"
         case Verdict.PENDING:
             return f"{name}: {pending}: {fits}"
+
+
+def cause_text(cause: Cause, now: float | None = None) -> str:
+    """now: seconds since the epoch; None leaves out when it was."""
+    ago = "" if cause.at is None or now is None else f" {duration(now - cause.at)} ago"
+    return f"{cause.event}{ago}" + (f": {cause.error}" if cause.error else "")
 
 
 def duration(seconds: float) -> str:
@@ -102,6 +124,9 @@ def document(found: Explanation) -> dict[str, object]:
     return {
         **_header(found.pod),
         "verdict": found.verdict,
+        "cause": None if found.cause is None else cause_text(found.cause),
+        "schedulerSays": found.target.state.scheduler_message or None,
+        "warnings": [*found.target.unchecked, *found.target.warnings],
         "node": found.node or None,
         "nodes": found.nodes,
         "fitting": list(found.fitting),

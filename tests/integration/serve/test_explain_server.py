@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,18 @@ def test_pod_of_the_cluster_that_was_never_seen_is_explained_without_attempts(ur
     assert "No attempts on record: " in done.stdout
 
 
+def test_with_a_cluster_a_server_that_does_not_answer_is_why_the_pod_waits(tmp_path: Path) -> None:
+    path = tmp_path / "dump.json"
+    items = [*_nodes({PRIORITY: "1"}), {"kind": "Pod", **pod_object("p")}]
+    path.write_text(json.dumps({"kind": "List", "items": items}))
+    done = explain("ml/p", "--url", "http://127.0.0.1:1/scheduler", "--cluster", str(path))
+    nobody = "http://127.0.0.1:1/scheduler: connection refused or blocked; is berth serve running there?"
+    assert (done.exit_code, done.stderr) == (1, "")
+    assert done.stdout.splitlines()[0] == f"ml/p: pending: Berth does not answer: {nobody}; 1 of 1 nodes fit"
+    assert f"No attempts on record: {nobody}\n" in done.stdout
+    assert "Judged by the default profile: the server's configuration is not known" in done.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -141,7 +154,7 @@ def test_refuses_options_that_records_do_not_answer(arguments: list[str], messag
     assert (done.exit_code, message in done.stderr) == (2, True)
 
 
-def _nodes() -> list[object]:
+def _nodes(labels: Mapping[str, str] | None = None) -> list[object]:
     status = {"allocatable": {"cpu": "64", "memory": "512Gi", "pods": "110"}}
     ready = {**status, "conditions": [{"type": "Ready", "status": "True"}]}
-    return [{"kind": "Node", "metadata": {"name": "plain", "labels": {}}, "status": ready}]
+    return [{"kind": "Node", "metadata": {"name": "plain", "labels": dict(labels or {})}, "status": ready}]

@@ -26,6 +26,10 @@ class RecordsUnavailable(Exception):
     """The server did not answer with records that can be read. The message names address, cause and remedy."""
 
 
+class ServerUnreachable(RecordsUnavailable):
+    """Nobody answers at this address."""
+
+
 @dataclass(frozen=True, slots=True)
 class ServerAnswer:
     """configuration: by which the server decides; None if it was not asked."""
@@ -91,7 +95,7 @@ def _server(url: str, files: TLSFiles) -> Endpoint:
 def _read(server: Endpoint, pod: str, more: str = "") -> _Answer:
     response = server.get(f"decisions?pod={pod}{more}")
     if isinstance(response, NoResponse):
-        raise RecordsUnavailable(f"{server.address}: {response.cause}; is berth serve running there?")
+        raise ServerUnreachable(f"{server.address}: {response.cause}; is berth serve running there?")
     content = json_object(response) or {}
     if response.status != 200 or "decisions" not in content:
         reason = content.get("reason") or "is it a berth serve of this release? A stack has no such route"

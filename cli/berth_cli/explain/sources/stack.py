@@ -24,6 +24,7 @@ from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished
 from berth.nodecache.feed.table import CacheTable
 from berth.scheduling.configuration.decisions import Decisions
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.configuration.node_cache import WhenStale
 from berth.scheduling.fields.reading import Object
 from berth_cli.cached_objects import ObjectsView, as_dump
 from berth_cli.config.stack import TABLE_OUTPUT
@@ -48,8 +49,13 @@ class StackState:
 
     @property
     def is_stale(self) -> bool:
-        """Whether the verbs refuse to decide by these objects."""
+        """Whether the verbs do not decide by these objects."""
         return self.age > self.configuration.node_cache.max_staleness
+
+    @property
+    def fails(self) -> bool:
+        """Whether the verbs answer with an error: an exempt pod passes all the same."""
+        return self.is_stale and self.configuration.node_cache.when_stale is WhenStale.FAIL
 
 
 def read_stack(
