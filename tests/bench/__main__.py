@@ -20,6 +20,7 @@ def main() -> None:
         cold_load,
         cold_start,
         event_to_visible,
+        explain,
         first_sight,
         functions,
         gangs,
@@ -36,7 +37,17 @@ def main() -> None:
     from tests.bench.figures import shown
 
     verbs, cache = (warm, first_sight, preempt, gangs), (growth, memory, head_read, units, event_to_visible)
-    for module in (*verbs, *cache, simulate, simulate_preemption, cold_load, cold_start, functions, http_calls):
+    for module in (
+        *verbs,
+        *cache,
+        simulate,
+        simulate_preemption,
+        explain,
+        cold_load,
+        cold_start,
+        functions,
+        http_calls,
+    ):
         for family in module.families():
             progress(f"measuring {family.name}")
             for figure in family.figures(arguments.prefix):

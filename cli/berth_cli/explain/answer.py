@@ -9,6 +9,7 @@ from difflib import get_close_matches
 
 from berth_cli.explain import attempt_report, report
 from berth_cli.explain.attempts import Attempts, NoRecord, RecordedVerdict
+from berth_cli.explain.counterfactuals.search import SEARCH_SECONDS, search
 from berth_cli.explain.explanation import IS_PENDING, Cause, Verdict, explain_node, explain_pod
 from berth_cli.explain.gang import explain_gang, gang_document, gang_text
 from berth_cli.explain.pending_cause import pending_cause
@@ -16,9 +17,6 @@ from berth_cli.explain.rules import Rules
 from berth_cli.explain.sources.inputs import Inputs
 from berth_cli.explain.target import Target, parse_name
 from berth_cli.input_files import InvalidInput
-
-SEARCH_SECONDS = 5.0
-"""How long changes are looked for: on a large cluster the search ends before it has tried all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +46,9 @@ def answer_to(question: Question, inputs: Inputs) -> Answer:
         if question.node is not None:
             return _recorded_on_node(question, inputs.verdict)
         return _from_records(question, inputs.attempts)
-    if question.gang:
-        gang = explain_gang(inputs.target, inputs.configuration)
-        if gang.verdict is Verdict.PLACEABLE and (cause := _cause(inputs, inputs.target, Rules(inputs.configuration))):
-            gang = replace(gang, verdict=cause.verdict, cause=cause)
-        is_final = gang.verdict is Verdict.PLACED
-        return Answer(list(gang_text(gang)), gang_document(gang), int(gang.verdict in IS_PENDING), is_final)
     rules = Rules(inputs.configuration)
+    if question.gang:
+        return _of_gang(inputs, inputs.target, rules)
     if question.node is not None:
         return _of_node(question.node, inputs.target, rules)
     return _of_pod(question, inputs, inputs.target, rules)
@@ -95,6 +89,17 @@ def _of_node(node: str, target: Target, rules: Rules) -> Answer:
         raise InvalidInput(f"the cluster has no node {node}{meant}")
     found = explain_node(target, rules, node)
     return Answer(list(report.node_text(found)), report.node_document(found), 0 if found.rejection is None else 1)
+
+
+def _of_gang(inputs: Inputs, target: Target, rules: Rules) -> Answer:
+    found, end = explain_gang(target, inputs.configuration), time.monotonic() + SEARCH_SECONDS
+    cause = _cause(inputs, target, rules)
+    if found.verdict is Verdict.PLACEABLE and cause is not None:
+        found = replace(found, verdict=cause.verdict, cause=cause)
+    elif found.verdict is Verdict.PENDING:
+        found = replace(found, search=search(target.case, rules, lambda: time.monotonic() >= end))
+    is_final = found.verdict is Verdict.PLACED
+    return Answer(list(gang_text(found)), gang_document(found), int(found.verdict in IS_PENDING), is_final)
 
 
 def _of_pod(question: Question, inputs: Inputs, target: Target, rules: Rules) -> Answer:

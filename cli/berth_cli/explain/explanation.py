@@ -11,7 +11,7 @@ from berth.scheduling.preemption.evaluator import Preemption
 from berth.scheduling.reason_code import ReasonCode
 from berth_cli.doctor.checks.pending_pods import UNTRIED_SECONDS
 from berth_cli.explain.counterfactuals.new_nodes import NewNodes, new_nodes
-from berth_cli.explain.counterfactuals.search import Counterfactual, search
+from berth_cli.explain.counterfactuals.search import Search, search
 from berth_cli.explain.rules import DecidedBy, PluginVerdict, Rejection, Rules
 from berth_cli.explain.target import Target
 from berth_cli.simulate.scheduler.control_loop import ControlLoop, Outcome
@@ -74,8 +74,8 @@ class RankedNode:
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """node: the pod's own, or where it would go. fitting: the nodes that pass every rule. ranking: the best of them.
-    searched: whether changes were looked for; then `counterfactuals` are all that were found in time, and `new_nodes`
-    says what an autoscaler can do. cause: of a verdict in FAILS."""
+    search: for changes that would place the pod; None where none were looked for. new_nodes: then, what an autoscaler
+    can do. cause: of a verdict in FAILS."""
 
     pod: Pod
     target: Target
@@ -86,10 +86,14 @@ class Explanation:
     groups: Sequence[ReasonGroup]
     ranking: Sequence[RankedNode]
     preemption: Preemption | None
-    counterfactuals: Sequence[Counterfactual] = ()
-    searched: bool = False
+    search: Search | None = None
     new_nodes: NewNodes | None = None
     cause: Cause | None = None
+
+    @property
+    def searched(self) -> bool:
+        """Whether changes were looked for."""
+        return self.search is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +137,7 @@ def explain_pod(
         reason_groups(rejected),
         _ranking(outcome) if fitting else (),
         None if fitting else outcome.preemption,
-        search(case, rules, is_over) if wants_changes else (),
-        wants_changes,
+        search(case, rules, is_over) if wants_changes else None,
         new_nodes(case, rules, rejected, target.node_templates) if wants_changes else None,
         cause if verdict in FAILS else None,
     )

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from berth.scheduling.framework.status import SUCCESS
 from berth.scheduling.objects import Pod
-from berth.scheduling.reason_code import REASON_CODES_VERSION
+from berth.scheduling.reason_code import REASON_CODES_VERSION, ReasonCode
 from berth_cli.doctor.checks.pending_pods import untried_remedy
 from berth_cli.explain.counterfactuals.new_nodes import NewNodeOutcome, NewNodes
-from berth_cli.explain.counterfactuals.search import Counterfactual
+from berth_cli.explain.counterfactuals.proposals import NO_CHANGE
+from berth_cli.explain.counterfactuals.search import SEARCH_SECONDS, Counterfactual, Search, SearchEnd
 from berth_cli.explain.explanation import Cause, Explanation, NodeExplanation, RankedNode, ReasonGroup, Verdict
 from berth_cli.simulate.report import eviction_document, eviction_text
 
@@ -39,9 +40,9 @@ def text(found: Explanation, schedulers: Sequence[str], now: float, history: Ite
     if lines:
         yield ""
         yield from lines
-    if found.searched:
+    if found.search is not None:
         yield ""
-        yield from _changes(found.counterfactuals)
+        yield from changes_text(found.search, (each.code for each in found.groups))
     if found.new_nodes is not None:
         yield ""
         yield from _new_nodes_text(found.new_nodes)
@@ -133,16 +134,7 @@ def document(found: Explanation) -> dict[str, object]:
         "reasons": [reason_document(each) for each in found.groups],
         "ranking": [{"node": each.node, "total": each.total, "scores": dict(each.scores)} for each in found.ranking],
         "preemption": eviction_document(found.preemption),
-        "counterfactuals": [
-            {
-                "changes": [
-                    {"kind": change.kind, "text": change.text, "node": change.node or None, **change.details}
-                    for change in each.changes
-                ],
-                "fits": list(each.fits),
-            }
-            for each in found.counterfactuals
-        ],
+        **search_document(found.search),
         "newNodes": _new_nodes_document(found.new_nodes),
     }
 
@@ -191,11 +183,45 @@ def _header(pod: Pod) -> Mapping[str, object]:
     }
 
 
-def _changes(found: Sequence[Counterfactual]) -> Iterator[str]:
-    if not found:
-        yield "No small change was found that would place it."
+def search_document(search: Search | None) -> Mapping[str, object]:
+    """Changes for programs. searchEnd: null where none were looked for."""
+    found = () if search is None else search.found
+    return {
+        "counterfactuals": [
+            {
+                "changes": [
+                    {"kind": change.kind, "text": change.text, "node": change.node or None, **change.details}
+                    for change in each.changes
+                ],
+                "fits": list(each.fits),
+            }
+            for each in found
+        ],
+        "searchEnd": None if search is None else search.end,
+    }
+
+
+def changes_text(search: Search, codes: Iterable[ReasonCode]) -> Iterator[str]:
+    """The changes that were found, and why there may be others. codes: of the reasons."""
+    if search.found:
+        yield "Each of these would place it; the rules were run on each:"
+        yield from _found_text(search.found)
+        if search.end is SearchEnd.TIME:
+            yield f"The search ended after {SEARCH_SECONDS:g} s; there may be other changes."
         return
-    yield "Each of these would place it; the rules were run on each:"
+    match search.end:
+        case SearchEnd.TIME:
+            yield f"The search for changes ended after {SEARCH_SECONDS:g} s, and had found none by then."
+        case SearchEnd.NODES:
+            yield f"No small change was found that would place it, on the {search.tried} nodes that were tried."
+        case SearchEnd.COMPLETE | SearchEnd.RESULTS:
+            yield "No small change was found that would place it."
+    for code in dict.fromkeys(codes):
+        if code in NO_CHANGE:
+            yield f"  - {code}: {NO_CHANGE[code]}"
+
+
+def _found_text(found: Iterable[Counterfactual]) -> Iterator[str]:
     for each in found:
         changes = "; and ".join(change.text for change in each.changes)
         changed = {change.node for change in each.changes if change.node}
@@ -225,6 +251,9 @@ def _new_nodes_text(found: NewNodes) -> Iterator[str]:
         yield "  - none of the kinds that are known would take the pod, of any size"
     for each in found.kinds:
         match each.outcome:
+            case NewNodeOutcome.TAKES if each.count > 1:
+                yield f"  - {each.count} like {each.like} would take the gang"
+                continue
             case NewNodeOutcome.TAKES:
                 text = "would take the pod"
             case NewNodeOutcome.TOO_SMALL:
@@ -241,7 +270,10 @@ def _new_nodes_document(found: NewNodes | None) -> object:
         return None
     return {
         "fitsForScheduler": list(found.fits_for_scheduler),
-        "kinds": [{"like": each.like, "outcome": each.outcome, "reason": each.reason or None} for each in found.kinds],
+        "kinds": [
+            {"like": each.like, "outcome": each.outcome, "reason": each.reason or None, "count": each.count}
+            for each in found.kinds
+        ],
     }
 
 

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from difflib import get_close_matches
 
+from berth.decisions.repeatable import pod_document
 from berth.scheduling.fields.reading import Malformed, Object
 from berth.scheduling.managed_resources.counting import Counting
-from berth.scheduling.objects import Unreadable, read_pod
+from berth.scheduling.objects import Pod, Unreadable, read_pod
 from berth.scheduling.objects.pod_group import names_gang
 from berth.scheduling.snapshot.changes import Changes
-from berth_cli.cluster_files.admission import DEFAULT_NAMESPACE, AdmissionDenied, admit
+from berth_cli.cluster_files.admission import DEFAULT_NAMESPACE, AdmissionDenied, PriorityClasses, admit
 from berth_cli.cluster_files.cluster import read_cluster, trim
 from berth_cli.explain.case import Case
 from berth_cli.input_files import InvalidInput
@@ -97,12 +98,22 @@ def read_target(
         raise InvalidInput(f"pod {namespace}/{name}: {read.cause}")
     nodes = {str(_mapping(obj, "metadata").get("name")): obj for obj in trimmed if obj.get("kind") == "Node"}
     snapshot = cluster.snapshot
-    if members := tuple(pod for pod in cluster.pods if names_gang(pod) and not pod.nominated_node):
-        snapshot = snapshot.with_changes(Changes(pods=members))
+    members = [pod for pod in cluster.pods if names_gang(pod) and not pod.nominated_node]
+    if members:
+        snapshot = snapshot.with_changes(Changes(pods=[_admitted(pod, cluster.priority_classes) for pod in members]))
     pools = tuple(obj for obj in trimmed if obj.get("kind") == "NodePool")
     unchecked, warnings = unchecked_claims(found), [] if is_trimmed else pod_warnings([found], kinds)
     others = tuple(each for each in warnings if each not in unchecked)
     return Target(Case(read, stored, snapshot, nodes), state, pools, unchecked, others)
+
+
+def _admitted(pod: Pod, classes: PriorityClasses) -> Pod:
+    """The pod with the API server's defaults, so that hand-written members of a gang are alike."""
+    try:
+        read = read_pod(admit(dict(pod_document(pod)), classes))
+    except (Malformed, AdmissionDenied):
+        return pod
+    return read if isinstance(read, Pod) else pod
 
 
 def _not_found(namespace: str, name: str, pods: Sequence[tuple[str, str]], where: str, gone: str) -> str:
