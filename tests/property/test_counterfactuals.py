@@ -269,9 +269,10 @@ def is_shown(single: Single, results: Sequence[Counterfactual]) -> bool:
     """Whether this change is shown, or the same of another node or size."""
     for each in results:
         [first, *more] = each.changes
-        if more or first.kind is not single.kind:
+        kind = ChangeKind.LABEL_NODE if first.kind is ChangeKind.CHANGE_NODE_LABEL else first.kind
+        if more or kind is not single.kind:
             continue
-        if single.kind is ChangeKind.LABEL_NODE:
+        if kind is ChangeKind.LABEL_NODE:
             labels: Any = first.details["labels"]
             if [*labels] == [single.about]:
                 return True

@@ -244,8 +244,8 @@ def _new_nodes_text(found: NewNodes) -> Iterator[str]:
     fits = found.fits_for_scheduler
     if fits:
         yield (
-            f"  - none comes: by kube-scheduler's own rules the pod fits on {len(fits)} nodes that are there "
-            f"({examples(fits)})"
+            f"  - none comes: by kube-scheduler's own rules the pod fits on {len(fits)} "
+            f"{'node that is' if len(fits) == 1 else 'nodes that are'} there ({examples(fits)})"
         )
     elif not found.is_any_use:
         yield "  - none of the kinds that are known would take the pod, of any size"

@@ -19,6 +19,7 @@ class ChangeKind(StrEnum):
     ADD_TOLERATION = "AddToleration"
     CORRECT_REQUEST = "CorrectRequest"
     LOWER_REQUEST = "LowerRequest"
+    CHANGE_NODE_LABEL = "ChangeNodeLabel"
     ADD_REQUEST = "AddRequest"
     UNGATE_MEMBERS = "UngateMembers"
     CREATE_MEMBERS = "CreateMembers"

@@ -49,8 +49,9 @@ def label_node(node: NodeInfo, labels: Labels) -> Change:
             if value is not None:
                 own[key] = value
 
+    is_new = node.labels.keys().isdisjoint(labels)
     return Change(
-        ChangeKind.LABEL_NODE,
+        ChangeKind.LABEL_NODE if is_new else ChangeKind.CHANGE_NODE_LABEL,
         _label_text(node, labels),
         ", ".join(sorted(labels)),
         lambda case: case.with_node(node.name, edit),

@@ -14,6 +14,7 @@ from berth_cli.explain.counterfactuals.search import Counterfactual, Search, sea
 from berth_cli.explain.report import changes_text
 from tests.builders.nodes import PRIORITY, node_with
 from tests.builders.pods import container, pod_with
+from tests.conftest import PROJECT
 from tests.unit.cli.explain.cases import COUNTED, FULL, LABELLED, LICENCE, Object, rules, target
 
 TAINT = {"key": "dedicated", "value": "ml", "effect": "NoSchedule"}
@@ -371,6 +372,13 @@ def test_every_answer_has_a_row() -> None:
         failing = rules(document).failing(case.pod, case.snapshot)
         shown |= {code for statuses in failing.values() for status in statuses for code in status.reason_codes}
     assert shown == set(ANSWERS)
+
+
+def test_the_page_lists_the_codes_without_a_change() -> None:
+    page = (PROJECT / "docs" / "how-to" / "explain.md").read_text()
+    assert [line for line in page.splitlines() if line.startswith(tuple(f"| `{code}` |" for code in ReasonCode))] == [
+        f"| `{code}` | {why} |" for code, why in NO_CHANGE.items()
+    ]
 
 
 @pytest.mark.parametrize("code", NO_CHANGE)
