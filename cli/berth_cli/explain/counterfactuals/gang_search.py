@@ -125,10 +125,10 @@ class GangCandidates(Iterable[Option]):
         failing = self._rules.failing(beside.pod, beside.snapshot)
         nodes, is_cut = closest(beside, failing)
         candidates = Candidates(beside, self._rules, failing, nodes, self._is_over)
-        for option in candidates:
+        for each in candidates:
             # More nodes follow, as many as the gang needs.
-            if all(each.kind is not ChangeKind.ADD_NODE for each in option):
-                yield tuple(_made_to(beside.pod.uid, each) for each in option)
+            if not each.is_partial and all(change.kind is not ChangeKind.ADD_NODE for change in each.changes):
+                yield tuple(_made_to(beside.pod.uid, change) for change in each.changes)
         self.tried, self.is_cut = len(nodes), is_cut or candidates.is_cut
         short = {name for each in nodes for name in shortages(beside.pod, beside.snapshot.nodes[each])}
         for name in sorted(short & beside.pod.spec.requests.asked.keys()):

@@ -25,8 +25,8 @@ MOST_NODES = 40
 MOST_ALIKE = 3
 """Of the nodes that fail for the same reasons."""
 
-MOST_COMBINATIONS = 200
-"""Of answers, for one node."""
+MOST_COMBINATIONS = 48
+"""Of so many answers, for one node."""
 
 MOST_CHANGES = 3
 MOST_NEW_NODES = 5
@@ -108,7 +108,7 @@ def search(case: Case, rules: Rules, is_over: IsOver) -> Search:
     nodes, is_cut = closest(case, failing)
     candidates = Candidates(case, rules, failing, nodes, is_over)
     findings, end = Findings(), SearchEnd.NODES if is_cut else SearchEnd.COMPLETE
-    for changes in sorted(candidates, key=size_of):
+    for changes in (each.changes for each in sorted(candidates, key=lambda each: each.order)):
         if len(findings) == MOST_RESULTS or is_over():
             break
         if not findings.has_smaller(changes) and (fits := _verified(case, changes, rules)):
@@ -147,7 +147,21 @@ def without_needless(case: Case, changes: Option, fits: Sequence[str], rules: Ru
     return changes, fits
 
 
-class Candidates(Iterable[Option]):
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Changes that might place the pod. is_partial: they answer some reasons of a node, and perhaps the others too."""
+
+    changes: Option
+    is_partial: bool = False
+
+    @property
+    def order(self) -> tuple[int, tuple[int, int, float]]:
+        """The smallest first. What answers only some reasons comes after what answers all with one change more: it
+        seldom helps, and most of its kind are tried in vain."""
+        return len(self.changes) + self.is_partial, size_of(self.changes)
+
+
+class Candidates(Iterable[Candidate]):
     """Changes that might place the pod, in no order. is_cut: whether some were left out for their number."""
 
     def __init__(
@@ -162,28 +176,25 @@ class Candidates(Iterable[Option]):
         self._case, self._rules, self._failing, self._nodes, self._is_over = case, rules, failing, nodes, is_over
         self.is_cut = False
 
-    def __iter__(self) -> Iterator[Option]:
+    def __iter__(self) -> Iterator[Candidate]:
         for name in self._nodes:
             if self._is_over():
                 return
             yield from self._for_node(self._case.snapshot.nodes[name], self._failing[name])
-        yield from ((add_nodes(name),) for name in kinds_of_nodes(self._case, self._failing))
+        yield from (Candidate((add_nodes(name),)) for name in kinds_of_nodes(self._case, self._failing))
 
-    def _for_node(self, node: NodeInfo, statuses: Sequence[Status]) -> Iterator[Option]:
-        """One option for each status, or for some of them: one answer may be one to others, too. The smallest first."""
+    def _for_node(self, node: NodeInfo, statuses: Sequence[Status]) -> Iterator[Candidate]:
+        """One option for each status, or for some of them: one answer may be one to others, too."""
         rejected = Rejected(self._case, node, self._rules)
         options = [list(proposals(rejected, status)) for status in statuses]
-        every = (
-            chain.from_iterable(chosen)
-            for count in range(1, len(options) + 1)
-            for some in combinations(options, count)
-            for chosen in product(*some)
-        )
-        for changes in islice(every, MOST_COMBINATIONS):
-            merged = merge(changes)
-            if len(merged) <= MOST_CHANGES:
-                yield merged
-        self.is_cut = self.is_cut or next(every, None) is not None
+        counts = (len(options), *range(1, len(options)))
+        for count in counts:
+            every = (chosen for some in combinations(options, count) for chosen in product(*some))
+            for chosen in islice(every, MOST_COMBINATIONS):
+                merged = merge(chain.from_iterable(chosen))
+                if len(merged) <= MOST_CHANGES:
+                    yield Candidate(merged, count < len(options))
+            self.is_cut = self.is_cut or next(every, None) is not None
 
 
 def merge(changes: Iterable[Change]) -> Option:
