@@ -13,7 +13,7 @@ from berth.decisions.recent import RecentDecisions
 from berth.decisions.record import MOST_UNKNOWN, Record
 from berth.extender.decision import Decision
 from berth.extender.outcomes import FilterOutcome
-from berth.extender.ports import UNREAD_CACHE
+from berth.extender.ports import UNREAD_CACHE, CacheState
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.exemption import Exemption
 from berth.scheduling.framework.plugin import FilterPlugin
@@ -181,6 +181,10 @@ def test_document_says_by_what_state_and_policy_the_pod_was_judged() -> None:
         "profile": "label-priority",
     }
     assert (found["namespace"], found["name"]) == ("ml", "train-0")
+    cache = CacheState(version=7, observed_at=NOW - 2.5, configuration_hash="a1")
+    later = document(record._replace(cache=cache, milliseconds=1.25), record.names())
+    keys = ("configurationHash", "cacheVersion", "cacheAgeSeconds", "milliseconds")
+    assert [later[key] for key in keys] == ["a1", 7, 2.5, 1.25]
     assert found["cacheVersion"] == 1
     assert found["reasons"] == [
         {
