@@ -74,8 +74,8 @@ class Findings:
 
     @property
     def all(self) -> list[Counterfactual]:
-        """In the order in which they were found."""
-        return list(self._found.values())
+        """The smallest first."""
+        return sorted(self._found.values(), key=lambda each: size_of(each.changes))
 
     def has_smaller(self, changes: Option) -> bool:
         """Whether some of these changes, or changes like them, are enough."""
@@ -84,8 +84,10 @@ class Findings:
         return any(smaller <= signature or _only_ends(known.changes, ended) for smaller, known in self._found.items())
 
     def add(self, changes: Option, fits: Sequence[str]) -> None:
-        """Changes that `has_smaller` does not know."""
-        self._found[_signature(changes)] = Counterfactual(changes, fits)
+        """Changes that `has_smaller` does not know, in place of those that contain them."""
+        signature = _signature(changes)
+        self._found = {known: each for known, each in self._found.items() if not signature <= known}
+        self._found[signature] = Counterfactual(changes, fits)
 
 
 def _only_ends(changes: Option, uids: Collection[str]) -> bool:
