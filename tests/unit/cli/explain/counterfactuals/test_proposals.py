@@ -1,4 +1,4 @@
-"""Counterfactuals: each cause of Pending has the change that answers it, and only verified changes are shown."""
+"""Each reason of filter has the change that answers it, tried with the real rules, or says why there is none."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import pytest
 from berth.scheduling.preemption.victim_review import NodeRejection
 from berth.scheduling.reason_code import ReasonCode
 from berth_cli.explain.counterfactuals.proposals import ANSWERS, GANG_CODES, NO_CHANGE
-from berth_cli.explain.counterfactuals.search import Counterfactual, Search, search
+from berth_cli.explain.counterfactuals.search import Search
 from berth_cli.explain.report import changes_text
 from tests.builders.nodes import PRIORITY, node_with
 from tests.builders.pods import container, pod_with
 from tests.conftest import PROJECT
-from tests.unit.cli.explain.cases import COUNTED, FULL, LABELLED, LICENCE, Object, rules, target
+from tests.unit.cli.explain.cases import COUNTED, FULL, LABELLED, LICENCE, Object, changes, rules, target
 
 TAINT = {"key": "dedicated", "value": "ml", "effect": "NoSchedule"}
 CORDON = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
@@ -53,14 +53,6 @@ def counting(**resource: Any) -> Mapping[str, Any]:
 LIMITED = counting(capacity={"nodeLabel": "licences"}, podLimit=2)
 ANNOTATED = counting(capacity={"nodeLabel": "licences"}, requests={"podAnnotation": "licences"})
 DEVICES = counting(devices={"sizes": {"nodeLabel": "gpus"}, "percentName": SHARE})
-
-
-def found(pod: Object, *objects: Object, document: Mapping[str, Any] = FULL) -> list[Counterfactual]:
-    return list(search(target(pod, *objects, document=document).case, rules(document), lambda: False).found)
-
-
-def texts(results: list[Counterfactual]) -> list[str]:
-    return ["; ".join(change.text for change in each.changes) for each in results]
 
 
 def near(*values: str) -> dict[str, Any]:
@@ -354,7 +346,7 @@ ROWS = [
 def test_finds_the_smallest_changes_that_place_the_pod(
     pod: Object, objects: list[Object], document: Mapping[str, Any], wanted: list[str]
 ) -> None:
-    assert texts(found(pod, *objects, document=document)) == wanted
+    assert changes(pod, *objects, document=document) == wanted
 
 
 def test_every_code_of_filter_is_answered_or_has_a_reason_why_not() -> None:
@@ -385,34 +377,3 @@ def test_the_page_lists_the_codes_without_a_change() -> None:
 def test_says_why_no_change_answers_a_code(code: ReasonCode) -> None:
     lines = list(changes_text(Search(), [code]))
     assert lines == ["No small change was found that would place it.", f"  - {code}: {NO_CHANGE[code]}"]
-
-
-def test_shows_small_changes_before_large_ones() -> None:
-    busy = pod_with("w", nodeName="b", requests={"cpu": "2"})
-    results = found(pod_with(requests={"cpu": "3"}), node_with("a", taints=[TAINT]), node_with("b"), busy)
-    assert texts(results)[0] == "remove the taint dedicated=ml:NoSchedule from node a"
-    assert texts(results)[-1] == "add a node like b"
-
-
-def test_names_the_nodes_that_take_the_changed_pod() -> None:
-    results = found(pod_with(nodeSelector={"disk": "ssd"}), node_with("a"), node_with("b"))
-    assert [(each.changes[0].node, list(each.fits)) for each in results] == [("a", ["a"]), ("", ["a", "b"])]
-
-
-def test_leaves_daemon_set_pods_where_they_are() -> None:
-    owner = {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "d", "uid": "u", "controller": True}
-    daemon = pod_with("d", nodeName="a", requests={"cpu": "2"}, metadata={"ownerReferences": [owner]})
-    results = texts(found(pod_with(requests={"cpu": "3"}), node_with("a"), daemon))
-    # A new node would have the DaemonSet's pod, too.
-    assert results == ["lower the pod's request of cpu from 3 to 2"]
-
-
-def test_shows_no_change_that_contains_a_smaller_one() -> None:
-    results = texts(found(pod_with(), node_with("a", taints=[TAINT]), document=LABELLED))
-    assert all("label" in each for each in results)
-    both = texts(found(pod_with(), node_with("a", taints=[TAINT]), node_with("b"), document=LABELLED))
-    assert both == [f"add the label {PRIORITY}=1 to node b"]
-
-
-def test_stops_when_the_time_is_over() -> None:
-    assert search(target(pod_with(), node_with("a", taints=[TAINT])).case, rules(), lambda: True).found == []
