@@ -90,8 +90,9 @@ def test_kubectl_berth_explains_a_pod(environment: dict[str, str], cluster: Clus
     path = os.pathsep.join([environment["PATH"], str(COMMAND.parent)])
     cluster.create_node("plain")
     cluster.create_pod("pending")
+    options = ["--kubeconfig", environment["KUBECONFIG"], "--profile", "label-priority", "-o", "json"]
     done = subprocess.run(
-        ["kubectl", "berth", "explain", "pending", "--kubeconfig", environment["KUBECONFIG"], "-o", "json"],
+        ["kubectl", "berth", "explain", "pending", *options],
         env={**environment, "PATH": path},
         capture_output=True,
         text=True,

@@ -122,7 +122,7 @@ def test_with_a_cluster_a_server_that_does_not_answer_is_why_the_pod_waits(tmp_p
     assert (done.exit_code, done.stderr) == (1, "")
     assert done.stdout.splitlines()[0] == f"ml/p: pending: Berth does not answer: {nobody}; 1 of 1 nodes fit"
     assert f"No attempts on record: {nobody}\n" in done.stdout
-    assert "Judged by the default profile: the server's configuration is not known" in done.stdout
+    assert "Judged by kube-scheduler's own rules alone: the server's configuration is not known" in done.stdout
 
 
 @pytest.mark.parametrize(

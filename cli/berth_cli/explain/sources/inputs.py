@@ -22,7 +22,7 @@ from berth_cli.simulate.policy_options import read_policy
 from berth_cli.tls_options import require_key_pair
 
 CONFIGURATION_UNKNOWN = (
-    "Judged by the default profile: the server's configuration is not known; give --config or --profile."
+    "Judged by kube-scheduler's own rules alone: the server's configuration is not known; give --config or --profile."
 )
 NO_FILES = TLSFiles()
 TEMPLATE_KINDS = ("Node", "NodePool")
