@@ -1,10 +1,13 @@
-"""Ten causes of a pending pod on a real kube-scheduler: `berth explain` names each of them within one command."""
+"""Causes of a pending pod on a real kube-scheduler: `berth explain` names each of them within one command, in its first
+lines and by its exit status."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,13 +18,16 @@ from .berth.berth_serve import COMMAND, CONFIGURATION
 from .berth.extender import ExtenderCache
 from .berth.identities import counted_resources, serve
 from .berth.label_priority import NO_LABEL, none_available, priority
+from .kubernetes.child_process import ChildProcess
 from .kubernetes.cluster import Cluster, Pod, Taint
 from .kubernetes.control_plane import ControlPlane, RunScheduler
 from .kubernetes.kubernetes_api import KubernetesApi
 from .kubernetes.loopback import HOST, free_port
+from .kubernetes.node_pools import NodePools
 from .kubernetes.scheduler_configuration import filter_prioritize_bind
 
 SECONDS = 60
+_AGE = re.compile(r"[0-9]+ (s|min)\b")
 PENDING, UNREADABLE = 1, 2
 # berth explain says of a pod that no scheduler has tried it when it is a minute old.
 UNTRIED_SECONDS = 180
@@ -39,6 +45,7 @@ kind: BerthConfiguration
 profile: full
 gangs: {enabled: true}
 """
+OTHER_NAMESPACE = f"{CONFIGURATION}bind: {{namespaces: [other]}}\n"
 # An idle cluster is published about once a minute.
 STALE = f"{CONFIGURATION}nodeCache: {{maxStaleness: 0.001}}\n"
 
@@ -61,24 +68,48 @@ def api(control_plane: ControlPlane) -> KubernetesApi:
     return KubernetesApi(control_plane.credentials())
 
 
+def command(control_plane: ControlPlane, pod: Pod) -> list[str | Path]:
+    """With the live cluster."""
+    return [COMMAND, "explain", f"{pod.namespace}/{pod.name}", f"--kubeconfig={control_plane.kubeconfig()}"]
+
+
 def explain(control_plane: ControlPlane, pod: Pod, url_prefix: str, *options: str) -> tuple[int, str]:
     """Exit status and output, with the cluster and the records of the server."""
+    return explain_cluster(control_plane, pod, f"--url={url_prefix}", *options)
+
+
+def explain_cluster(control_plane: ControlPlane, pod: Pod, *options: str) -> tuple[int, str]:
     done = subprocess.run(
-        [
-            COMMAND,
-            "explain",
-            f"{pod.namespace}/{pod.name}",
-            f"--url={url_prefix}",
-            f"--kubeconfig={control_plane.kubeconfig()}",
-            *options,
-        ],
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        check=False,
+        [*command(control_plane, pod), *options], capture_output=True, text=True, timeout=SECONDS, check=False
     )
     assert done.returncode in (0, PENDING, UNREADABLE), done.stderr
     return done.returncode, done.stdout + done.stderr
+
+
+def first_line(output: str) -> str:
+    return without_times(output.splitlines()[0])
+
+
+def without_times(line: str) -> str:
+    return _AGE.sub(r"N \1", line)
+
+
+def pending_for(pod: Pod, unit: str = "s") -> str:
+    """How the verdict begins."""
+    return f"{pod.namespace}/{pod.name}: pending for N {unit}"
+
+
+@contextmanager
+def claim(api: KubernetesApi, name: str) -> Iterator[None]:
+    """A claim that no volume satisfies."""
+    path = "/api/v1/namespaces/default/persistentvolumeclaims"
+    spec = {"storageClassName": "", "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    api.create(path, {"metadata": {"name": name}, "spec": spec})
+    try:
+        yield
+    finally:
+        api.patch(f"{path}/{name}", {"metadata": {"finalizers": None}})
+        api.delete(f"{path}/{name}")
 
 
 def create(api: KubernetesApi, name: str, labels: Mapping[str, str] | None = None, **spec: Any) -> Pod:
@@ -143,11 +174,10 @@ def test_names_the_rule_and_a_change_that_places_the_pod(
 ) -> None:
     with serve(control_plane, tmp_path) as berth:
         run_scheduler(filter_prioritize_bind(berth.url_prefix))
-        _, pod = pending(cluster, api)
+        nodes, pod = pending(cluster, api)
         cluster.wait_until_unschedulable(pod, "0/")
         status, output = explain(control_plane, pod, berth.url_prefix)
-    assert status == PENDING, output
-    assert output.startswith(f"default/{pod.name}: pending"), output
+    assert (status, first_line(output)) == (PENDING, f"{pending_for(pod)}: 0 of {len(nodes)} nodes fit"), output
     assert reason in output
     assert change in output
 
@@ -164,7 +194,7 @@ def test_names_a_counted_resource_that_is_used_up(
         pod = cluster.create_pod("pending", extended={SLOT: "1"})
         cluster.wait_until_unschedulable(pod, none_available({f"Insufficient {SLOT}": 1}))
         status, output = explain(control_plane, pod, berth.url_prefix)
-    assert status == PENDING, output
+    assert (status, first_line(output)) == (PENDING, f"{pending_for(pod)}: 0 of 1 nodes fit"), output
     assert f"Berth ManagedResources  Insufficient {SLOT}" in output
     assert f"free 1 {SLOT} on node {node}: end default/holder" in output
 
@@ -179,11 +209,38 @@ def test_names_a_gang_whose_members_are_missing(
         annotations = {"berth.dev/gang": "train", "berth.dev/gang-size": "3"}
         pods = [cluster.create_pod(f"train-{number}", annotations=annotations) for number in range(2)]
         cluster.wait_until_unschedulable(pods[0], none_available({"gang waits for members": 1}))
-        _, alone = explain(control_plane, pods[0], berth.url_prefix)
+        alone_status, alone = explain(control_plane, pods[0], berth.url_prefix)
         status, output = explain(control_plane, pods[0], berth.url_prefix, "--gang")
+    assert (alone_status, first_line(alone)) == (PENDING, f"{pending_for(pods[0])}: 0 of 1 nodes fit"), alone
     assert "gang waits for members" in alone
-    assert status == PENDING, output
-    assert output.startswith("gang default/train: pending: 2 members wait for a node, 3 are needed"), output
+    gang = "gang default/train: pending: 2 members wait for a node, 3 are needed"
+    assert (status, first_line(output)) == (PENDING, gang), output
+    assert "  - create 1 more member" in alone
+    assert "  - create 1 more member" in output
+
+
+def test_names_a_gang_without_room_and_the_fewest_nodes(
+    control_plane: ControlPlane, cluster: Cluster, run_scheduler: RunScheduler, tmp_path: Path
+) -> None:
+    with serve(control_plane, tmp_path, document=GANGS) as berth:
+        run_scheduler(filter_prioritize_bind(berth.url_prefix))
+        node = cluster.create_node("node")
+        ExtenderCache(berth).wait_for_feasible([node])
+        annotations = {"berth.dev/gang": "train", "berth.dev/gang-size": "4"}
+        pods = [cluster.create_pod(f"train-{number}", cpu="3", annotations=annotations) for number in range(4)]
+        cluster.wait_until_unschedulable(pods[3], none_available({"gang does not fit": 1}))
+        status, output = explain(control_plane, pods[3], berth.url_prefix)
+        for number in range(3):
+            cluster.create_node(f"more-{number}")
+        assert {cluster.wait_until_assigned(pod).rsplit("-", 1)[0] for pod in pods} == {
+            "node",
+            "more-0",
+            "more-1",
+            "more-2",
+        }
+    assert (status, first_line(output)) == (PENDING, f"{pending_for(pods[3])}: 0 of 1 nodes fit"), output
+    assert f"  - add 3 nodes like {node}" in output
+    assert f"  - 3 like {node} would take the gang" in output
 
 
 def test_names_a_stale_cache(
@@ -194,9 +251,28 @@ def test_names_a_stale_cache(
         cluster.create_node("node", priority(1))
         pod = cluster.create_pod("pending")
         cluster.wait_for_failed_scheduling(pod, "")
-        _, output = explain(control_plane, pod, berth.url_prefix)
-    assert "failure-cache-unavailable" in output
-    assert "older than maxStaleness" in output
+        status, output = explain(control_plane, pod, berth.url_prefix)
+    first = first_line(output)
+    assert status == PENDING, output
+    assert first.startswith(f"{pending_for(pod)}: Berth cannot decide (failure-cache-unavailable) N s ago: "), output
+    assert "older than maxStaleness" in first
+    assert first.endswith("; 1 of 1 nodes fit")
+
+
+def test_names_a_bind_that_fails(
+    control_plane: ControlPlane, cluster: Cluster, run_scheduler: RunScheduler, tmp_path: Path
+) -> None:
+    with serve(control_plane, tmp_path, document=OTHER_NAMESPACE) as berth:
+        run_scheduler(filter_prioritize_bind(berth.url_prefix))
+        node = cluster.create_node("node", priority(1))
+        ExtenderCache(berth).wait_for_feasible([node])
+        pod = cluster.create_pod("pending")
+        cluster.wait_for_failed_scheduling(pod, "")
+        status, output = explain(control_plane, pod, berth.url_prefix)
+    first = first_line(output)
+    assert status == PENDING, output
+    assert first.startswith(f"{pending_for(pod)}: its bind to {node} failed N s ago: "), output
+    assert first.endswith("; 1 of 1 nodes fit")
 
 
 def test_names_a_server_that_is_down(
@@ -208,8 +284,74 @@ def test_names_a_server_that_is_down(
     pod = cluster.create_pod("pending")
     cluster.wait_for_failed_scheduling(pod, f'Post "{url_prefix}/filter"')
     status, output = explain(control_plane, pod, url_prefix)
-    assert status == UNREADABLE
-    assert f"{url_prefix}: connection refused or blocked; is berth serve running there?" in output
+    nobody = f"{url_prefix}: connection refused or blocked; is berth serve running there?"
+    line = f"{pending_for(pod)}: Berth does not answer: {nobody}; 1 of 1 nodes fit"
+    assert (status, first_line(output)) == (PENDING, line), output
+    assert f'\n  the scheduler says: Post "{url_prefix}/filter"' in output
+    alone_status, alone = explain_cluster(control_plane, pod)
+    assert alone_status == PENDING, alone
+    assert first_line(alone).startswith(f'{pending_for(pod)}: the scheduler says: Post "{url_prefix}/filter"'), alone
+
+
+def test_names_a_claim_without_a_volume(
+    control_plane: ControlPlane, cluster: Cluster, api: KubernetesApi, run_scheduler: RunScheduler, tmp_path: Path
+) -> None:
+    """No rule of Berth looks at volumes: the scheduler's own words say why."""
+    with serve(control_plane, tmp_path) as berth, claim(api, "data"):
+        run_scheduler(filter_prioritize_bind(berth.url_prefix))
+        cluster.create_node("node", priority(1))
+        volume = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
+        pod = create(api, "pending", volumes=[volume])
+        message = cluster.wait_until_unschedulable(pod, "0/1 nodes are available: pod has unbound immediate")
+        status, output = explain(control_plane, pod, berth.url_prefix)
+    line = f"{pending_for(pod)}: the scheduler says: {message}; 1 of 1 nodes fit"
+    assert (status, first_line(output)) == (PENDING, line), output
+    assert "spec.volumes[].persistentVolumeClaim: volumes are not checked" in output
+
+
+def test_names_the_node_pool_that_would_take_the_pod(
+    control_plane: ControlPlane, cluster: Cluster, api: KubernetesApi, run_scheduler: RunScheduler, tmp_path: Path
+) -> None:
+    expressions = [{"key": ZONE, "operator": "In", "values": ["b"]}]
+    required = {"nodeSelectorTerms": [{"matchExpressions": expressions}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
+    zones = {"key": ZONE, "operator": "In", "values": ["a", "b"]}
+    labelled = {"metadata": {"labels": dict(priority(1))}, "spec": {"requirements": [zones]}}
+    with serve(control_plane, tmp_path) as berth, NodePools(api) as pools:
+        pools.create("labelled", labelled)
+        pools.create("plain", {"spec": {"requirements": [zones]}})
+        run_scheduler(filter_prioritize_bind(berth.url_prefix))
+        cluster.create_node("node", {ZONE: "a", **priority(1)})
+        pod = create(api, "pending", affinity=affinity, nodeSelector={"kubernetes.io/os": "linux"})
+        cluster.wait_until_unschedulable(pod, "0/")
+        status, output = explain(control_plane, pod, berth.url_prefix)
+    assert (status, first_line(output)) == (PENDING, f"{pending_for(pod)}: 0 of 1 nodes fit"), output
+    assert "  - one like labelled would take the pod\n" in output
+    assert f"  - one like plain would come in vain: Berth rejects it: {NO_LABEL}\n" in output
+
+
+def test_watch_shows_each_change_until_the_pod_has_a_node(
+    control_plane: ControlPlane, cluster: Cluster, run_scheduler: RunScheduler, tmp_path: Path
+) -> None:
+    with serve(control_plane, tmp_path) as berth:
+        run_scheduler(filter_prioritize_bind(berth.url_prefix))
+        node = cluster.create_node("plain")
+        pod = cluster.create_pod("pending")
+        cluster.wait_until_unschedulable(pod, none_available({NO_LABEL: 1}))
+        log = tmp_path / "watch"
+        watching = ChildProcess([*command(control_plane, pod), f"--url={berth.url_prefix}", "--watch"], log)
+        try:
+            watching.wait_until(lambda: "0 of 1 nodes fit" in log.read_text(), seconds=SECONDS)
+            cluster.relabel(node, priority(1))
+            cluster.wait_until_assigned(pod)
+            assert watching.wait() == 0
+        finally:
+            watching.stop()
+    shown = [line for line in log.read_text().splitlines() if line.startswith(f"default/{pod.name}: ")]
+    assert (without_times(shown[0]), shown[-1]) == (
+        f"{pending_for(pod)}: 0 of 1 nodes fit",
+        f"default/{pod.name}: on node {node}; without it, 1 of 1 nodes fit",
+    )
 
 
 def test_names_a_scheduler_that_does_not_exist(
@@ -225,5 +367,6 @@ def test_names_a_scheduler_that_does_not_exist(
             assert time.monotonic() < until, found
             time.sleep(1)
         status, output = found
-    assert status == PENDING
+    untried_line = f"{pending_for(pod, 'min')}: {untried}; 1 of 1 nodes fit"
+    assert (status, first_line(output)) == (PENDING, untried_line), output
     assert "did you mean default-scheduler? A pod's schedulerName cannot be changed: create the pod again" in output

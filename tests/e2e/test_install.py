@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from .berth.berth_serve import BerthServe
+from .berth.berth_serve import COMMAND, BerthServe
 from .berth.extender import ExtenderCache
 from .berth.label_priority import priority
 from .kubernetes.cluster import Cluster
@@ -83,6 +83,24 @@ def test_kubectl_accepts_sidecar_manifests(environment: dict[str, str]) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "deployment.apps/berth-sidecar" in done.stdout
+
+
+def test_kubectl_berth_explains_a_pod(environment: dict[str, str], cluster: Cluster) -> None:
+    """kubectl finds the entry point kubectl-berth, which the wheel installs, on the path."""
+    path = os.pathsep.join([environment["PATH"], str(COMMAND.parent)])
+    cluster.create_node("plain")
+    cluster.create_pod("pending")
+    options = ["--kubeconfig", environment["KUBECONFIG"], "--profile", "label-priority", "-o", "json"]
+    done = subprocess.run(
+        ["kubectl", "berth", "explain", "pending", *options],
+        env={**environment, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["verdict"], [each["code"] for each in found["reasons"]]) == ("pending", ["PriorityLabelMissing"])
 
 
 def test_documented_kubectl_run_sets_scheduler_name(environment: dict[str, str], cluster: Cluster) -> None:

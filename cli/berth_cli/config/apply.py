@@ -11,10 +11,11 @@ from uuid import uuid4
 
 import click
 
+from berth.scheduling.configuration.decisions import Decisions
 from berth_cli.config.document import load_document, located
 from berth_cli.config.stack import OpenStack, open_stack, stack_options
 from berth_cli.config.taking_effect import TakingEffect, taking_effect
-from berth_cli.config.warnings import configuration_warnings
+from berth_cli.config.warnings import KEPT_ON_STACK, configuration_warnings, records_warnings
 from berth_cli.input_files import display_name
 from berth_cli.output import Format, output_option, render
 from berth_cli.plugin_options import plugins_option
@@ -91,7 +92,9 @@ def apply(
         raise click.UsageError("--dry-run needs --stack, and no --skip-trial: it asks the stack's functions")
     loaded = load_document(file)
     name, configuration = display_name(file), loaded.configuration
-    for warning in configuration_warnings(configuration):
+    # A table may be that of servers that keep records in other places.
+    no_records = records_warnings(configuration, KEPT_ON_STACK if stack is not None else [*Decisions])
+    for warning in (*configuration_warnings(configuration), *no_records):
         line = loaded.source.line(warning.path)
         click.echo(located(name, f"warning: {warning.field}", warning.message, line), err=True)
     if configuration.counting.counts and stop_counting:

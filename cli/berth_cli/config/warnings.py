@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from berth.scheduling.configuration.bind import BindConfiguration
+from berth.scheduling.configuration.decisions import Decisions
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.configuration.node_cache import WhenStale
 from berth.scheduling.configuration.plugin_config import ALL_PLUGINS, plugin_factory
@@ -17,6 +18,13 @@ from berth.scheduling.objects import NodeInfo
 from berth_cli.config.field_errors import field_path
 
 MANAGED_RESOURCES = "ManagedResources"
+
+KEPT_ON_STACK = frozenset((Decisions.OFF, Decisions.LOG, Decisions.TABLE))
+_NEEDED_FOR_RECORDS = {
+    Decisions.MEMORY: "berth serve",
+    Decisions.FILE: "--decisions-file of berth serve",
+    Decisions.TABLE: "--store dynamodb, or a stack",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +52,23 @@ def configuration_warnings(configuration: BerthConfiguration) -> list[Configurat
         *_bind(configuration),
         *_rules_about_pods(configuration),
     ]
+
+
+def serve_warnings(configuration: BerthConfiguration, *, has_file: bool, has_table: bool) -> Iterator[object]:
+    """For `berth serve`. has_file: for records of decisions. has_table: whether its tables are DynamoDB's."""
+    yield from configuration_warnings(configuration)
+    missing = {kind for kind, has in ((Decisions.FILE, has_file), (Decisions.TABLE, has_table)) if not has}
+    yield from records_warnings(configuration, {*Decisions} - missing)
+    if has_file and configuration.decisions is not Decisions.FILE:
+        yield "--decisions-file: nothing is written there without decisions: file in the configuration"
+
+
+def records_warnings(configuration: BerthConfiguration, kept: Collection[Decisions]) -> Iterator[ConfigurationWarning]:
+    """Records of decisions that go nowhere. kept: what there is a place for."""
+    decisions = configuration.decisions
+    if decisions is not None and decisions not in kept:
+        needed = _NEEDED_FOR_RECORDS[decisions]
+        yield ConfigurationWarning(("decisions",), f"nothing is recorded: {decisions} needs {needed}")
 
 
 def capacity_warnings(configuration: BerthConfiguration, nodes: Collection[NodeInfo]) -> Iterator[ConfigurationWarning]:

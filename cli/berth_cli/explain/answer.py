@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 from berth_cli.explain import attempt_report, report
-from berth_cli.explain.attempts import Attempts, NoRecord
-from berth_cli.explain.explanation import IS_PENDING, Verdict, explain_node, explain_pod
+from berth_cli.explain.attempts import Attempts, NoRecord, RecordedVerdict
+from berth_cli.explain.counterfactuals.search import SEARCH_SECONDS, search
+from berth_cli.explain.explanation import IS_PENDING, Cause, Verdict, explain_node, explain_pod
 from berth_cli.explain.gang import explain_gang, gang_document, gang_text
+from berth_cli.explain.pending_cause import pending_cause
 from berth_cli.explain.rules import Rules
 from berth_cli.explain.sources.inputs import Inputs
 from berth_cli.explain.target import Target, parse_name
 from berth_cli.input_files import InvalidInput
-
-SEARCH_SECONDS = 5.0
-"""How long changes are looked for: on a large cluster the search ends before it has tried all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +43,12 @@ class Answer:
 def answer_to(question: Question, inputs: Inputs) -> Answer:
     """Raises InvalidInput and PluginFailed."""
     if inputs.target is None:
+        if question.node is not None:
+            return _recorded_on_node(question, inputs.verdict)
         return _from_records(question, inputs.attempts)
-    if question.gang:
-        gang = explain_gang(inputs.target, inputs.configuration)
-        is_final = gang.verdict is Verdict.PLACED
-        return Answer(list(gang_text(gang)), gang_document(gang), int(gang.verdict in IS_PENDING), is_final)
     rules = Rules(inputs.configuration)
+    if question.gang:
+        return _of_gang(inputs, inputs.target, rules)
     if question.node is not None:
         return _of_node(question.node, inputs.target, rules)
     return _of_pod(question, inputs, inputs.target, rules)
@@ -69,6 +68,19 @@ def _from_records(question: Question, found: Attempts | NoRecord | None) -> Answ
     )
 
 
+def _recorded_on_node(question: Question, found: RecordedVerdict | NoRecord | None) -> Answer:
+    """Raises InvalidInput."""
+    assert found is not None
+    if isinstance(found, NoRecord):
+        raise InvalidInput(found.reason)
+    name = parse_name(question.pod)
+    return Answer(
+        list(attempt_report.verdict_text(*name, found, time.time())),
+        attempt_report.verdict_document(*name, found),
+        0 if found.passes else 1,
+    )
+
+
 def _of_node(node: str, target: Target, rules: Rules) -> Answer:
     names = list(target.case.snapshot.nodes)
     if node not in names:
@@ -79,9 +91,25 @@ def _of_node(node: str, target: Target, rules: Rules) -> Answer:
     return Answer(list(report.node_text(found)), report.node_document(found), 0 if found.rejection is None else 1)
 
 
+def _of_gang(inputs: Inputs, target: Target, rules: Rules) -> Answer:
+    found, end = explain_gang(target, inputs.configuration), time.monotonic() + SEARCH_SECONDS
+    cause = _cause(inputs, target, rules)
+    if found.verdict is Verdict.PLACEABLE and cause is not None:
+        found = replace(found, verdict=cause.verdict, cause=cause)
+    elif found.verdict is Verdict.PENDING:
+        found = replace(found, search=search(target.case, rules, lambda: time.monotonic() >= end))
+    is_final = found.verdict is Verdict.PLACED
+    return Answer(list(gang_text(found)), gang_document(found), int(found.verdict in IS_PENDING), is_final)
+
+
 def _of_pod(question: Question, inputs: Inputs, target: Target, rules: Rules) -> Answer:
     end, now = time.monotonic() + SEARCH_SECONDS, time.time()
-    found = explain_pod(target, rules, weight=question.weight, now=now, is_over=lambda: time.monotonic() >= end)
+    cause = _cause(inputs, target, rules)
+    if isinstance(inputs.attempts, Attempts):
+        target = replace(target, state=replace(target.state, was_tried=True))
+    found = explain_pod(
+        target, rules, weight=question.weight, now=now, is_over=lambda: time.monotonic() >= end, cause=cause
+    )
     history = [*inputs.notes, *([""] if inputs.notes and inputs.attempts else [])]
     history += attempt_report.history_text(inputs.attempts, now)
     document = report.document(found) | attempt_report.history_document(inputs.attempts)
@@ -93,3 +121,8 @@ def _of_pod(question: Question, inputs: Inputs, target: Target, rules: Rules) ->
         1 if found.verdict in IS_PENDING else 0,
         is_final=found.verdict in (Verdict.PLACED, Verdict.FINISHED),
     )
+
+
+def _cause(inputs: Inputs, target: Target, rules: Rules) -> Cause | None:
+    passes = inputs.passes_exempt and rules.berth.exempts(target.case.pod)
+    return pending_cause(target, inputs.attempts, "" if passes else inputs.failure)

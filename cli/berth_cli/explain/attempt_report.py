@@ -6,7 +6,16 @@ from collections.abc import Iterator
 from dataclasses import asdict
 
 from berth.scheduling.reason_code import REASON_CODES_VERSION
-from berth_cli.explain.attempts import Attempt, Attempts, NoRecord, ReasonTrend, policy_changed, reason_changes
+from berth_cli.explain.attempts import (
+    Attempt,
+    Attempts,
+    NoRecord,
+    ReasonTrend,
+    RecordedVerdict,
+    RejectedCount,
+    policy_changed,
+    reason_changes,
+)
 from berth_cli.explain.explanation import Verdict
 from berth_cli.explain.report import VERSION, duration, examples, table
 from berth_cli.explain.rules import DecidedBy
@@ -28,8 +37,8 @@ def history_text(found: Attempts | NoRecord | None, now: float) -> Iterator[str]
     rows += [
         (
             duration(now - each.at),
-            "all" if each.feasible is None else str(each.feasible),
-            str(each.nodes),
+            _fitting(each),
+            "-" if each.error else str(each.nodes),
             each.outcome,
             each.profile,
         )
@@ -46,12 +55,37 @@ def history_text(found: Attempts | NoRecord | None, now: float) -> Iterator[str]
         yield from _changes_text(found.all[-2], found.last)
 
 
+def _fitting(attempt: Attempt) -> str:
+    if attempt.feasible is not None:
+        return str(attempt.feasible)
+    return "-" if attempt.error else "all"
+
+
 def _changes_text(before: Attempt, now: Attempt) -> Iterator[str]:
-    lines = []
+    lines = list(_failures(before, now) if before.error or now.error else _differences(before, now))
+    if not lines:
+        yield "Nothing changed since the attempt before."
+        return
+    yield "Since the attempt before:"
+    for line in lines:
+        yield f"  - {line}"
+
+
+def _failures(before: Attempt, now: Attempt) -> Iterator[str]:
+    """A call that failed knows neither nodes nor reasons."""
+    if not before.error:
+        yield "the call failed; the one before decided"
+    elif not now.error:
+        yield f"the call before failed: {before.error}"
+    elif before.error != now.error:
+        yield f"the call before failed for another reason: {before.error}"
+
+
+def _differences(before: Attempt, now: Attempt) -> Iterator[str]:
     if policy_changed(before, now):
-        lines.append("another policy decided: " + _policy(before) + " -> " + _policy(now))
+        yield "another policy decided: " + _policy(before) + " -> " + _policy(now)
     if before.nodes != now.nodes:
-        lines.append(f"the scheduler asked about {now.nodes} nodes instead of {before.nodes}")
+        yield f"the scheduler asked about {now.nodes} nodes instead of {before.nodes}"
     for each in reason_changes(before, now):
         match each.trend:
             case ReasonTrend.APPEARED:
@@ -60,13 +94,7 @@ def _changes_text(before: Attempt, now: Attempt) -> Iterator[str]:
                 count = f"was on {each.before} nodes"
             case ReasonTrend.GREW | ReasonTrend.SHRANK:
                 count = f"from {each.before} to {each.now} nodes"
-        lines.append(f"{each.trend}, {count}: {each.reason}")
-    if not lines:
-        yield "Nothing changed since the attempt before."
-        return
-    yield "Since the attempt before:"
-    for line in lines:
-        yield f"  - {line}"
+        yield f"{each.trend}, {count}: {each.reason}"
 
 
 def _policy(attempt: Attempt) -> str:
@@ -110,6 +138,50 @@ def records_text(namespace: str, name: str, found: Attempts, now: float) -> Iter
         yield from table(rows)
     yield ""
     yield from history_text(found, now)
+
+
+def verdict_text(namespace: str, name: str, found: RecordedVerdict, now: float) -> Iterator[str]:
+    """What the last call of filter decided on one node."""
+    ago = f"{duration(now - found.at)} ago"
+    pod = f"{namespace}/{name} on {found.node}"
+    if found.error:
+        yield f"{pod}: not decided: {ago} the call failed: {found.error}"
+    elif not found.was_asked:
+        yield f"{pod}: not asked: {ago} the scheduler asked about other nodes: its own rules reject this one"
+    elif found.passes:
+        yield f"{pod}: {ago} Berth passed it"
+    else:
+        reasons = ", ".join(f"{each.reason} ({each.plugin})" if each.plugin else each.reason for each in found.reasons)
+        yield f"{pod}: {ago} rejected by {DecidedBy.BERTH}: {reasons}"
+    yield "  only a cluster says what every plugin decides: add --kubeconfig FILE or --cluster DUMP"
+
+
+def verdict_document(namespace: str, name: str, found: RecordedVerdict) -> dict[str, object]:
+    """The same for programs, with the keys of an explanation of one node. fits: null where nothing was decided."""
+    by_plugin: dict[str, list[RejectedCount]] = {}
+    for each in found.reasons:
+        by_plugin.setdefault(each.plugin, []).append(each)
+    return {
+        "version": VERSION,
+        "reasonCodesVersion": REASON_CODES_VERSION,
+        "namespace": namespace,
+        "name": name,
+        "node": found.node,
+        "time": found.at,
+        "fits": found.passes if found.was_asked and not found.error else None,
+        "plugins": [
+            {
+                "plugin": plugin,
+                "by": DecidedBy.BERTH,
+                "status": None,
+                "reasons": [each.reason for each in reasons],
+                "reasonCodes": [each.code for each in reasons],
+                "score": None,
+            }
+            for plugin, reasons in by_plugin.items()
+        ],
+        "error": found.error,
+    }
 
 
 def records_document(namespace: str, name: str, found: Attempts) -> dict[str, object]:

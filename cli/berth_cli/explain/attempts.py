@@ -81,6 +81,19 @@ class Attempts:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordedVerdict:
+    """What the last call of filter decided on one node. at: seconds since the epoch. was_asked: whether the request had
+    the node. passes: with `reasons` empty. error: why the call failed."""
+
+    at: float
+    node: str
+    was_asked: bool
+    passes: bool
+    reasons: Sequence[RejectedCount]
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class NoRecord:
     """There are no attempts on record. reason: why, and what to do."""
 
@@ -109,7 +122,10 @@ class ReasonChange:
 
 
 def reason_changes(before: Attempt, now: Attempt) -> list[ReasonChange]:
-    """The reasons whose number of nodes differs: those that hold now first, in their order."""
+    """The reasons whose number of nodes differs: those that hold now first, in their order. A call that failed has no
+    reasons to compare."""
+    if before.error or now.error:
+        return []
     return list(_reason_changes(before, now))
 
 

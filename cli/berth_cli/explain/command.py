@@ -91,7 +91,8 @@ def explain(
     nodepools. Nothing is written.
 
     With --url the last attempts follow, and what changed since the attempt before. --url alone gives verdict and
-    reasons of the last attempt. With a cluster too, the default policy is the server's.
+    reasons of the last attempt, with --node its verdict on this node. With a cluster too, the default policy is the
+    server's.
 
     With --stack the cluster is the one that the verbs see, with the configuration in force, and the attempts are those
     in the table (decisions: table). You need GetItem and Query on the cache table, and cloudformation:DescribeStacks.
@@ -99,8 +100,8 @@ def explain(
     """
     sources = Sources(cluster, kubeconfig, url, TLSFiles(certificate, key, ca), stack, table, region, node_templates)
     sources.check()
-    if not sources.has_cluster and (node or gang or profile or config):
-        raise click.UsageError("--node, --gang, --profile and --config need a cluster: give --cluster or --kubeconfig")
+    if not sources.has_cluster and (gang or profile or config):
+        raise click.UsageError("--gang, --profile and --config need a cluster: give --cluster or --kubeconfig")
     if node is not None and gang:
         raise click.UsageError("give --node or --gang, not both")
     if watches and cluster is not None:
@@ -109,7 +110,7 @@ def explain(
 
     def explain_once() -> Answer:
         try:
-            return answer_to(question, read_inputs(sources, pod, config, profile))
+            return answer_to(question, read_inputs(sources, pod, config, profile, node))
         except PluginFailed as error:
             raise click.ClickException(
                 f"pod {pod}: {error}; the verbs fail for this pod, too: berth plugin check says what to correct"

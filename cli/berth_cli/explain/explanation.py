@@ -11,7 +11,7 @@ from berth.scheduling.preemption.evaluator import Preemption
 from berth.scheduling.reason_code import ReasonCode
 from berth_cli.doctor.checks.pending_pods import UNTRIED_SECONDS
 from berth_cli.explain.counterfactuals.new_nodes import NewNodes, new_nodes
-from berth_cli.explain.counterfactuals.search import Counterfactual, search
+from berth_cli.explain.counterfactuals.search import Search, search
 from berth_cli.explain.rules import DecidedBy, PluginVerdict, Rejection, Rules
 from berth_cli.explain.target import Target
 from berth_cli.simulate.scheduler.control_loop import ControlLoop, Outcome
@@ -21,7 +21,8 @@ MOST_RANKED = 10
 
 
 class Verdict(StrEnum):
-    """The names are part of the JSON output. PLACEABLE: a node fits now. PREEMPTING: after evictions."""
+    """The names are part of the JSON output. PLACEABLE: a node fits now. PREEMPTING: after evictions. Those in FAILS: a
+    node fits, or would after evictions, and a call or the scheduler's cycle fails all the same."""
 
     PLACED = "placed"
     PLACEABLE = "placeable"
@@ -29,10 +30,25 @@ class Verdict(StrEnum):
     PENDING = "pending"
     GATED = "pending-gated"
     UNTRIED = "pending-not-tried"
+    BERTH_FAILS = "pending-berth-fails"
+    BIND_FAILS = "pending-bind-fails"
+    SCHEDULER_FAILS = "pending-scheduler-fails"
     FINISHED = "finished"
 
 
-IS_PENDING = frozenset({Verdict.PENDING, Verdict.GATED, Verdict.UNTRIED})
+FAILS = frozenset({Verdict.BERTH_FAILS, Verdict.BIND_FAILS, Verdict.SCHEDULER_FAILS})
+IS_PENDING = frozenset({Verdict.PENDING, Verdict.GATED, Verdict.UNTRIED, *FAILS})
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why a pod waits that has a node by every rule. verdict: one of FAILS. event: what fails, as half a sentence.
+    error: the text of whoever failed; may be empty. at: when, in seconds since the epoch; None for now."""
+
+    verdict: Verdict
+    event: str
+    error: str = ""
+    at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +74,8 @@ class RankedNode:
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """node: the pod's own, or where it would go. fitting: the nodes that pass every rule. ranking: the best of them.
-    searched: whether changes were looked for; then `counterfactuals` are all that were found in time, and `new_nodes`
-    says what an autoscaler can do."""
+    search: for changes that would place the pod; None where none were looked for. new_nodes: then, what an autoscaler
+    can do. cause: of a verdict in FAILS."""
 
     pod: Pod
     target: Target
@@ -70,9 +86,14 @@ class Explanation:
     groups: Sequence[ReasonGroup]
     ranking: Sequence[RankedNode]
     preemption: Preemption | None
-    counterfactuals: Sequence[Counterfactual] = ()
-    searched: bool = False
+    search: Search | None = None
     new_nodes: NewNodes | None = None
+    cause: Cause | None = None
+
+    @property
+    def searched(self) -> bool:
+        """Whether changes were looked for."""
+        return self.search is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,15 +106,26 @@ class NodeExplanation:
     verdicts: Sequence[PluginVerdict]
 
 
-def explain_pod(target: Target, rules: Rules, *, weight: int, now: float, is_over: Callable[[], bool]) -> Explanation:
-    """Judge every node. now: seconds since the epoch. is_over: whether the search for changes has to stop."""
+def explain_pod(
+    target: Target,
+    rules: Rules,
+    *,
+    weight: int,
+    now: float,
+    is_over: Callable[[], bool],
+    cause: Cause | None = None,
+) -> Explanation:
+    """Judge every node. now: seconds since the epoch. is_over: whether the search for changes has to stop. cause: why
+    the pod waits, if it has a node."""
     case = target.case
     names = list(case.snapshot.nodes)
     rejected = rules.rejected(case.pod, names, case.snapshot)
     fitting = [name for name in names if name not in rejected]
     loop = ControlLoop(rules.scheduler, case.snapshot, PolicyExtender(rules.berth), weight=weight, explain_placed=True)
     outcome = loop.schedule(case.pod)
-    verdict = _verdict(target, bool(fitting), outcome, now)
+    if fitting and not outcome.node:
+        cause = cause or Cause(Verdict.SCHEDULER_FAILS, "kube-scheduler fails", outcome.message)
+    verdict = _verdict(target, bool(fitting), outcome, now, cause)
     wants_changes = not fitting and verdict in (Verdict.PENDING, Verdict.PREEMPTING, Verdict.UNTRIED)
     return Explanation(
         case.pod,
@@ -105,9 +137,9 @@ def explain_pod(target: Target, rules: Rules, *, weight: int, now: float, is_ove
         reason_groups(rejected),
         _ranking(outcome) if fitting else (),
         None if fitting else outcome.preemption,
-        search(case, rules, is_over) if wants_changes else (),
-        wants_changes,
+        search(case, rules, is_over) if wants_changes else None,
         new_nodes(case, rules, rejected, target.node_templates) if wants_changes else None,
+        cause if verdict in FAILS else None,
     )
 
 
@@ -120,7 +152,7 @@ def explain_node(target: Target, rules: Rules, node: str) -> NodeExplanation:
     return NodeExplanation(case.pod, node, rejected.get(node), verdicts)
 
 
-def _verdict(target: Target, fits: bool, outcome: Outcome, now: float) -> Verdict:
+def _verdict(target: Target, fits: bool, outcome: Outcome, now: float, cause: Cause | None) -> Verdict:
     state = target.state
     if state.phase in ("Succeeded", "Failed"):
         return Verdict.FINISHED
@@ -130,6 +162,8 @@ def _verdict(target: Target, fits: bool, outcome: Outcome, now: float) -> Verdic
         return Verdict.GATED
     if not state.was_tried and state.created_at is not None and now - state.created_at > UNTRIED_SECONDS:
         return Verdict.UNTRIED
+    if cause is not None and (fits or outcome.node):
+        return cause.verdict
     if fits:
         return Verdict.PLACEABLE
     return Verdict.PREEMPTING if outcome.node else Verdict.PENDING

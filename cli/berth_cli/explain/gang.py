@@ -7,24 +7,30 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.evaluation.evaluation_cache import EvaluationCache
-from berth.scheduling.evaluation.time_limit import NO_DECISION_DEADLINE
 from berth.scheduling.gangs.gang import (
-    NO_OPEN_GANGS,
     Gang,
     GangError,
     GangKey,
-    GangsConfiguration,
     GangWait,
     InvalidGang,
     gang_of,
 )
-from berth.scheduling.gangs.planner import STATUSES, GangOutlook, GangPlanner
+from berth.scheduling.gangs.planner import STATUSES, GangOutlook
 from berth.scheduling.objects import Pod
 from berth.scheduling.snapshot.changes import Changes
-from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.explain.explanation import ReasonGroup, Verdict, reason_groups
-from berth_cli.explain.report import VERSION, reason_document, reasons_text, table
+from berth_cli.explain.case import Case
+from berth_cli.explain.counterfactuals.gang_search import next_member
+from berth_cli.explain.counterfactuals.search import Search
+from berth_cli.explain.explanation import Cause, ReasonGroup, Verdict, reason_groups
+from berth_cli.explain.report import (
+    VERSION,
+    cause_text,
+    changes_text,
+    reason_document,
+    reasons_text,
+    search_document,
+    table,
+)
 from berth_cli.explain.rules import Rules
 from berth_cli.explain.target import Target
 from berth_cli.input_files import InvalidInput
@@ -54,7 +60,8 @@ class Member:
 @dataclass(frozen=True, slots=True)
 class GangExplanation:
     """minimum: how many members are placed together. reason: why they wait; empty where they do not. groups: what keeps
-    the next member out, when the planned ones are on their nodes. before: gangs that get their places first."""
+    the next member out, when the planned ones are on their nodes. before: gangs that get their places first. cause: why
+    it waits although its members have places. search: for changes that would place it; None if none was made."""
 
     key: GangKey
     minimum: int
@@ -64,6 +71,8 @@ class GangExplanation:
     members: Sequence[Member]
     groups: Sequence[ReasonGroup]
     before: Sequence[GangKey]
+    cause: Cause | None = None
+    search: Search | None = None
 
     def count(self, *states: MemberState) -> int:
         """How many members are in these states."""
@@ -74,6 +83,7 @@ def explain_gang(target: Target, configuration: BerthConfiguration) -> GangExpla
     """The gang that the pod names. Raises InvalidInput."""
     if not configuration.gangs.enabled:
         raise InvalidInput(NOT_ENABLED)
+    rules = Rules(configuration)
     pod = replace(target.case.pod, node_name=target.state.node) if target.state.node else target.case.pod
     snapshot = target.case.snapshot.with_changes(Changes(pods=(pod,)))
     gang = gang_of(pod, snapshot.pod_groups, configuration.gangs)
@@ -82,12 +92,11 @@ def explain_gang(target: Target, configuration: BerthConfiguration) -> GangExpla
     if isinstance(gang, InvalidGang):
         key = gang.key or GangKey(pod.namespace, "")
         return GangExplanation(key, 0, Verdict.PENDING, gang.error, STATUSES[gang.error].reason_codes[0], (), (), ())
-    policy = configuration.policy()
-    planner = GangPlanner(configuration.gangs, policy.counting, policy.planning_profile, EvaluationCache().of)
-    outlook = planner.outlook(gang.key, snapshot, NO_OPEN_GANGS, NO_DECISION_DEADLINE)
+    outlook = rules.outlook(pod, snapshot)
+    assert not isinstance(outlook, InvalidGang)
     pods = snapshot.pods_by_gang[gang.key.namespace, gang.key.name].values()
     members = [_member(each, outlook) for each in sorted(pods, key=lambda each: (len(each.name), each.name))]
-    return _explanation(gang, members, outlook, _groups(outlook, snapshot, configuration))
+    return _explanation(gang, members, outlook, _groups(outlook, target.case, rules))
 
 
 def _explanation(
@@ -114,15 +123,12 @@ def _member(pod: Pod, outlook: GangOutlook | None) -> Member:
     return Member(name, MemberState.PLANNED if place else MemberState.WAITING, place)
 
 
-def _groups(outlook: GangOutlook | None, snapshot: Snapshot, configuration: BerthConfiguration) -> list[ReasonGroup]:
+def _groups(outlook: GangOutlook | None, case: Case, rules: Rules) -> list[ReasonGroup]:
     """What keeps the first member without a place out. It is judged alone, beside all pods that are planned."""
     if outlook is None or outlook.outcome is not GangWait.FOR_ROOM:
         return []
-    left = [pod for pod in outlook.members.waiting if pod.uid not in outlook.places]
-    alone = Rules(configuration.model_copy(update={"gangs": GangsConfiguration()}))
-    gone = [("", pod.uid) for pod in outlook.placed]
-    planned = snapshot.with_changes(Changes(pods_gone=gone)).with_changes(Changes(pods=tuple(outlook.placed)))
-    return reason_groups(alone.rejected(left[0], list(planned.nodes), planned))
+    beside = next_member(replace(case, in_gang=True), outlook)
+    return reason_groups(rules.without_gangs.rejected(beside.pod, list(beside.snapshot.nodes), beside.snapshot))
 
 
 def gang_text(found: GangExplanation) -> Iterator[str]:
@@ -133,6 +139,8 @@ def gang_text(found: GangExplanation) -> Iterator[str]:
     if found.verdict is Verdict.PLACED:
         others = f"; {waiting} more are placed one by one" if waiting else ""
         yield f"{name}: placed: {found.count(MemberState.ON_NODE)} members are on nodes{others}"
+    elif found.cause is not None:
+        yield f"{name}: pending: {cause_text(found.cause)}; {needed}, and all of these have places"
     elif found.verdict is Verdict.PLACEABLE:
         yield f"{name}: can be placed: {needed}, and all of these have places"
     elif found.reason == GangWait.FOR_ROOM:
@@ -151,6 +159,9 @@ def gang_text(found: GangExplanation) -> Iterator[str]:
     if found.before:
         yield ""
         yield f"Gangs that get their places first, by priority and age: {', '.join(map(str, found.before))}"
+    if found.search is not None:
+        yield ""
+        yield from changes_text(found.search, ())
 
 
 def gang_document(found: GangExplanation) -> Mapping[str, object]:
@@ -160,9 +171,11 @@ def gang_document(found: GangExplanation) -> Mapping[str, object]:
         "gang": str(found.key),
         "verdict": found.verdict,
         "minimum": found.minimum,
+        "cause": None if found.cause is None else cause_text(found.cause),
         "reason": found.reason or None,
         "code": found.code or None,
         "members": [{"pod": each.name, "state": each.state, "node": each.node or None} for each in found.members],
         "reasons": [reason_document(each) for each in found.groups],
         "before": [str(each) for each in found.before],
+        **search_document(found.search),
     }

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from berth.scheduling.framework.status import SUCCESS
 from berth.scheduling.objects import Pod
-from berth.scheduling.reason_code import REASON_CODES_VERSION
+from berth.scheduling.reason_code import REASON_CODES_VERSION, ReasonCode
 from berth_cli.doctor.checks.pending_pods import untried_remedy
 from berth_cli.explain.counterfactuals.new_nodes import NewNodeOutcome, NewNodes
-from berth_cli.explain.counterfactuals.search import Counterfactual
-from berth_cli.explain.explanation import Explanation, NodeExplanation, RankedNode, ReasonGroup, Verdict
+from berth_cli.explain.counterfactuals.proposals import NO_CHANGE
+from berth_cli.explain.counterfactuals.search import SEARCH_SECONDS, Counterfactual, Search, SearchEnd
+from berth_cli.explain.explanation import Cause, Explanation, NodeExplanation, RankedNode, ReasonGroup, Verdict
 from berth_cli.simulate.report import eviction_document, eviction_text
 
 VERSION = 1
@@ -28,6 +29,7 @@ def text(found: Explanation, schedulers: Sequence[str], now: float, history: Ite
         yield f"  {untried_remedy(found.pod.scheduler_name, schedulers)}"
     if found.preemption is not None and (evictions := eviction_text(found.preemption)):
         yield f"  {evictions}"
+    yield from _remarks(found)
     if found.groups:
         yield ""
         yield from reasons_text(found.groups)
@@ -38,12 +40,24 @@ def text(found: Explanation, schedulers: Sequence[str], now: float, history: Ite
     if lines:
         yield ""
         yield from lines
-    if found.searched:
+    if found.search is not None:
         yield ""
-        yield from _changes(found.counterfactuals)
+        yield from changes_text(found.search, (each.code for each in found.groups))
     if found.new_nodes is not None:
         yield ""
         yield from _new_nodes_text(found.new_nodes)
+
+
+def _remarks(found: Explanation) -> Iterator[str]:
+    """What the scheduler says, where the verdict does not say the same; and what was not judged."""
+    target = found.target
+    if found.verdict in (Verdict.PLACED, Verdict.FINISHED):
+        return
+    said = target.state.scheduler_message
+    if said and (found.fitting or found.node) and found.verdict is not Verdict.SCHEDULER_FAILS:
+        yield f"  the scheduler says: {said}"
+    for each in (*target.unchecked, *target.warnings):
+        yield f"  {each}"
 
 
 def reasons_text(groups: Iterable[ReasonGroup]) -> Iterator[str]:
@@ -81,12 +95,21 @@ def headline(found: Explanation, now: float) -> str:
             return f"{name}: {pending}: its scheduling gates hold it ({', '.join(found.target.state.gates)}); {fits}"
         case Verdict.UNTRIED:
             return f"{name}: {pending}: no scheduler named {found.pod.scheduler_name} has tried it; {fits}"
+        case Verdict.BERTH_FAILS | Verdict.BIND_FAILS | Verdict.SCHEDULER_FAILS:
+            assert found.cause is not None
+            return f"{name}: {pending}: {cause_text(found.cause, now)}; {fits}"
         case Verdict.PLACEABLE:
             return f"{name}: can be placed, on {found.node}: {fits}"
         case Verdict.PREEMPTING:
             return f"{name}: {pending}: {fits}; preemption would place it on {found.node}"
         case Verdict.PENDING:
             return f"{name}: {pending}: {fits}"
+
+
+def cause_text(cause: Cause, now: float | None = None) -> str:
+    """now: seconds since the epoch; None leaves out when it was."""
+    ago = "" if cause.at is None or now is None else f" {duration(now - cause.at)} ago"
+    return f"{cause.event}{ago}" + (f": {cause.error}" if cause.error else "")
 
 
 def duration(seconds: float) -> str:
@@ -102,22 +125,16 @@ def document(found: Explanation) -> dict[str, object]:
     return {
         **_header(found.pod),
         "verdict": found.verdict,
+        "cause": None if found.cause is None else cause_text(found.cause),
+        "schedulerSays": found.target.state.scheduler_message or None,
+        "warnings": [*found.target.unchecked, *found.target.warnings],
         "node": found.node or None,
         "nodes": found.nodes,
         "fitting": list(found.fitting),
         "reasons": [reason_document(each) for each in found.groups],
         "ranking": [{"node": each.node, "total": each.total, "scores": dict(each.scores)} for each in found.ranking],
         "preemption": eviction_document(found.preemption),
-        "counterfactuals": [
-            {
-                "changes": [
-                    {"kind": change.kind, "text": change.text, "node": change.node or None, **change.details}
-                    for change in each.changes
-                ],
-                "fits": list(each.fits),
-            }
-            for each in found.counterfactuals
-        ],
+        **search_document(found.search),
         "newNodes": _new_nodes_document(found.new_nodes),
     }
 
@@ -166,11 +183,45 @@ def _header(pod: Pod) -> Mapping[str, object]:
     }
 
 
-def _changes(found: Sequence[Counterfactual]) -> Iterator[str]:
-    if not found:
-        yield "No small change was found that would place it."
+def search_document(search: Search | None) -> Mapping[str, object]:
+    """Changes for programs. searchEnd: null where none were looked for."""
+    found = () if search is None else search.found
+    return {
+        "counterfactuals": [
+            {
+                "changes": [
+                    {"kind": change.kind, "text": change.text, "node": change.node or None, **change.details}
+                    for change in each.changes
+                ],
+                "fits": list(each.fits),
+            }
+            for each in found
+        ],
+        "searchEnd": None if search is None else search.end,
+    }
+
+
+def changes_text(search: Search, codes: Iterable[ReasonCode]) -> Iterator[str]:
+    """The changes that were found, and why there may be others. codes: of the reasons."""
+    if search.found:
+        yield "Each of these would place it; the rules were run on each:"
+        yield from _found_text(search.found)
+        if search.end is SearchEnd.TIME:
+            yield f"The search ended after {SEARCH_SECONDS:g} s; there may be other changes."
         return
-    yield "Each of these would place it; the rules were run on each:"
+    match search.end:
+        case SearchEnd.TIME:
+            yield f"The search for changes ended after {SEARCH_SECONDS:g} s, and had found none by then."
+        case SearchEnd.NODES:
+            yield f"No small change was found that would place it, on the {search.tried} nodes that were tried."
+        case SearchEnd.COMPLETE | SearchEnd.RESULTS:
+            yield "No small change was found that would place it."
+    for code in dict.fromkeys(codes):
+        if code in NO_CHANGE:
+            yield f"  - {code}: {NO_CHANGE[code]}"
+
+
+def _found_text(found: Iterable[Counterfactual]) -> Iterator[str]:
     for each in found:
         changes = "; and ".join(change.text for change in each.changes)
         changed = {change.node for change in each.changes if change.node}
@@ -193,13 +244,16 @@ def _new_nodes_text(found: NewNodes) -> Iterator[str]:
     fits = found.fits_for_scheduler
     if fits:
         yield (
-            f"  - none comes: by kube-scheduler's own rules the pod fits on {len(fits)} nodes that are there "
-            f"({examples(fits)})"
+            f"  - none comes: by kube-scheduler's own rules the pod fits on {len(fits)} "
+            f"{'node that is' if len(fits) == 1 else 'nodes that are'} there ({examples(fits)})"
         )
     elif not found.is_any_use:
         yield "  - none of the kinds that are known would take the pod, of any size"
     for each in found.kinds:
         match each.outcome:
+            case NewNodeOutcome.TAKES if each.count > 1:
+                yield f"  - {each.count} like {each.like} would take the gang"
+                continue
             case NewNodeOutcome.TAKES:
                 text = "would take the pod"
             case NewNodeOutcome.TOO_SMALL:
@@ -216,7 +270,10 @@ def _new_nodes_document(found: NewNodes | None) -> object:
         return None
     return {
         "fitsForScheduler": list(found.fits_for_scheduler),
-        "kinds": [{"like": each.like, "outcome": each.outcome, "reason": each.reason or None} for each in found.kinds],
+        "kinds": [
+            {"like": each.like, "outcome": each.outcome, "reason": each.reason or None, "count": each.count}
+            for each in found.kinds
+        ],
     }
 
 

@@ -5,18 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
+from typing import TypeVar
 
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.evaluation.evaluation_cache import EvaluationCache
 from berth.scheduling.evaluation.plugin_scores import weighted_scores
+from berth.scheduling.evaluation.time_limit import NO_DECISION_DEADLINE
 from berth.scheduling.exemption import Exemption
 from berth.scheduling.framework.profile import AnyFilter, Profile
 from berth.scheduling.framework.shipped_profiles import FULL
 from berth.scheduling.framework.status import SUCCESS, Status
+from berth.scheduling.gangs.gang import NO_OPEN_GANGS, Gang, GangsConfiguration, InvalidGang, gang_of
+from berth.scheduling.gangs.planner import GangOutlook, GangPlanner
 from berth.scheduling.objects import Pod
 from berth.scheduling.policy import Policy
+from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.node_positions import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.simulate.scheduler.scheduling_cycle import plugin_evaluation
+
+T = TypeVar("T")
 
 NONE_EXEMPT = Exemption(daemonSets=False, systemCritical=False, namespaces=frozenset())
 
@@ -51,9 +60,16 @@ class Rules:
     """Both sets of rules. Profile `full` as Berth's contains the scheduler's own rules: then they decide alone."""
 
     def __init__(self, configuration: BerthConfiguration) -> None:
+        self.configuration = configuration
         self.scheduler = configuration.build_profile(FULL)
         self.berth = configuration.policy()
         self._scheduler = Policy(self.scheduler, NONE_EXEMPT)
+
+    def plugins(self, pod: Pod, kind: type[T]) -> Iterator[T]:
+        """The filters of this kind that decide about the pod."""
+        for _, plugin in self._filters(pod):
+            if isinstance(plugin, kind):
+                yield plugin
 
     def rejected(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> Mapping[str, Rejection]:
         """The rejected nodes of these."""
@@ -63,6 +79,28 @@ class Rules:
             second = self.berth.feasibility(pod, first.feasible, snapshot)
             found |= {name: Rejection(DecidedBy.BERTH, status) for name, status in second.rejected.items()}
         return found
+
+    @cached_property
+    def _planner(self) -> GangPlanner:
+        berth = self.berth
+        return GangPlanner(self.configuration.gangs, berth.counting, berth.planning_profile, EvaluationCache().of)
+
+    @cached_property
+    def without_gangs(self) -> Rules:
+        """The same rules, by which every pod is placed alone."""
+        return Rules(self.configuration.model_copy(update={"gangs": GangsConfiguration()}))
+
+    def is_member(self, pod: Pod, snapshot: Snapshot) -> bool:
+        """Whether the pod is placed together with other members of a gang, or asks for it wrongly."""
+        return self.berth.plans(pod) and self._planner.is_member(pod, snapshot)
+
+    def outlook(self, pod: Pod, snapshot: Snapshot) -> GangOutlook | InvalidGang | None:
+        """What becomes of the pod's gang; None where no member of it waits. snapshot: the pod may be in it."""
+        snapshot = snapshot.with_changes(Changes(pods=(pod,)))
+        gang = gang_of(pod, snapshot.pod_groups, self.configuration.gangs)
+        if not isinstance(gang, Gang):
+            return gang
+        return self._planner.outlook(gang.key, snapshot, NO_OPEN_GANGS, NO_DECISION_DEADLINE)
 
     def fitting(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> list[str]:
         """Those of these nodes that pass every rule."""

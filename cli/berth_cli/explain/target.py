@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from difflib import get_close_matches
 
+from berth.decisions.repeatable import pod_document
 from berth.scheduling.fields.reading import Malformed, Object
 from berth.scheduling.managed_resources.counting import Counting
-from berth.scheduling.objects import Unreadable, read_pod
+from berth.scheduling.objects import Pod, Unreadable, read_pod
 from berth.scheduling.objects.pod_group import names_gang
 from berth.scheduling.snapshot.changes import Changes
-from berth_cli.cluster_files.admission import DEFAULT_NAMESPACE, AdmissionDenied, admit
+from berth_cli.cluster_files.admission import DEFAULT_NAMESPACE, AdmissionDenied, PriorityClasses, admit
 from berth_cli.cluster_files.cluster import read_cluster, trim
 from berth_cli.explain.case import Case
 from berth_cli.input_files import InvalidInput
+from berth_cli.simulate.warnings import pod_warnings, unchecked_claims
 
 
 @dataclass(frozen=True, slots=True)
 class PodState:
-    """What Kubernetes says of the pod. node: empty while it has none. was_tried: a scheduler has set PodScheduled.
-    created_at: seconds since the epoch; None for a manifest."""
+    """What Kubernetes says of the pod. node: empty while it has none. was_tried: a scheduler has tried it. created_at:
+    seconds since the epoch; None for a manifest. scheduler_reason, scheduler_message: of PodScheduled if it is false.
+    """
 
     node: str
     phase: str
@@ -29,16 +33,21 @@ class PodState:
     is_terminating: bool
     was_tried: bool
     created_at: float | None
+    scheduler_reason: str = ""
+    scheduler_message: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
     """case: the pod as if it had no node, in the cluster without it. Other members of gangs that wait are in it.
-    node_templates: the NodePools of Karpenter that the dump has."""
+    node_templates: the NodePools of Karpenter that the dump has. unchecked: what no rule here looks at. warnings: about
+    fields without effect, and what the dump lacks."""
 
     case: Case
     state: PodState
     node_templates: tuple[Object, ...] = ()
+    unchecked: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 def parse_name(text: str) -> tuple[str, str]:
@@ -51,13 +60,22 @@ GONE_FROM_DUMP = "it is gone, or newer than the dump; dump again, or check the n
 
 
 def read_target(
-    objects: Iterable[Object], where: str, pod: str, counting: Counting, gone: str = GONE_FROM_DUMP
+    objects: Iterable[Object],
+    where: str,
+    pod: str,
+    counting: Counting,
+    gone: str = GONE_FROM_DUMP,
+    *,
+    is_trimmed: bool = False,
 ) -> Target:
-    """Find the pod among the objects of a cluster. gone: what to say if it is not there. Raises InvalidInput."""
+    """Find the pod among the objects of a cluster. gone: what to say if it is not there. is_trimmed: whether they have
+    only what the rules read. Raises InvalidInput."""
     namespace, name = parse_name(pod)
     found: Object | None = None
     trimmed, pods = [], []
+    kinds: Counter[str] = Counter()
     for obj in objects:
+        kinds[str(obj.get("kind"))] += 1
         if obj.get("kind") == "Pod":
             metadata = _mapping(obj, "metadata")
             own = str(metadata.get("namespace") or DEFAULT_NAMESPACE), str(metadata.get("name"))
@@ -80,10 +98,22 @@ def read_target(
         raise InvalidInput(f"pod {namespace}/{name}: {read.cause}")
     nodes = {str(_mapping(obj, "metadata").get("name")): obj for obj in trimmed if obj.get("kind") == "Node"}
     snapshot = cluster.snapshot
-    if members := tuple(pod for pod in cluster.pods if names_gang(pod) and not pod.nominated_node):
-        snapshot = snapshot.with_changes(Changes(pods=members))
+    members = [pod for pod in cluster.pods if names_gang(pod) and not pod.nominated_node]
+    if members:
+        snapshot = snapshot.with_changes(Changes(pods=[_admitted(pod, cluster.priority_classes) for pod in members]))
     pools = tuple(obj for obj in trimmed if obj.get("kind") == "NodePool")
-    return Target(Case(read, stored, snapshot, nodes), state, pools)
+    unchecked, warnings = unchecked_claims(found), [] if is_trimmed else pod_warnings([found], kinds)
+    others = tuple(each for each in warnings if each not in unchecked)
+    return Target(Case(read, stored, snapshot, nodes), state, pools, unchecked, others)
+
+
+def _admitted(pod: Pod, classes: PriorityClasses) -> Pod:
+    """The pod with the API server's defaults, so that hand-written members of a gang are alike."""
+    try:
+        read = read_pod(admit(dict(pod_document(pod)), classes))
+    except (Malformed, AdmissionDenied):
+        return pod
+    return read if isinstance(read, Pod) else pod
 
 
 def _not_found(namespace: str, name: str, pods: Sequence[tuple[str, str]], where: str, gone: str) -> str:
@@ -100,7 +130,9 @@ def _not_found(namespace: str, name: str, pods: Sequence[tuple[str, str]], where
 def _read_state(obj: Object) -> PodState:
     metadata, spec, status = (_mapping(obj, name) for name in ("metadata", "spec", "status"))
     conditions = status.get("conditions")
-    types = [each.get("type") for each in conditions if isinstance(each, dict)] if isinstance(conditions, list) else []
+    listed = conditions if isinstance(conditions, list) else ()
+    scheduled = next((each for each in listed if isinstance(each, dict) and each.get("type") == "PodScheduled"), None)
+    failed = scheduled if scheduled is not None and scheduled.get("status") == "False" else {}
     gates = spec.get("schedulingGates")
     return PodState(
         node=str(spec.get("nodeName") or ""),
@@ -109,8 +141,10 @@ def _read_state(obj: Object) -> PodState:
         if isinstance(gates, list)
         else (),
         is_terminating=bool(metadata.get("deletionTimestamp")),
-        was_tried="PodScheduled" in types,
+        was_tried=scheduled is not None,
         created_at=_seconds(metadata.get("creationTimestamp")),
+        scheduler_reason=str(failed.get("reason") or ""),
+        scheduler_message=str(failed.get("message") or ""),
     )
 
 

@@ -12,7 +12,7 @@ import click
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.config.document import load_configuration
-from berth_cli.config.warnings import configuration_warnings
+from berth_cli.config.warnings import serve_warnings
 from berth_cli.console.command import CONSOLE_PORT
 from berth_cli.input_files import STDIN
 from berth_cli.plugin_options import plugins_option
@@ -261,7 +261,7 @@ def _serve(
     address = f"{'https' if tls else 'http'}://{listen_options.host}:{listener.getsockname()[1]}"
     click.echo(f"Berth serves the profile {configuration.profile} on {address}/scheduler")
     for warning in (
-        *configuration_warnings(configuration),
+        *serve_warnings(configuration, has_file=file is not None, has_table=store_options.is_dynamodb),
         *(shadow.warnings(configuration) if shadow and live else ()),
     ):
         click.echo(f"warning: {warning}", err=True)

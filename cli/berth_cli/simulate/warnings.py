@@ -43,7 +43,7 @@ def pod_warnings(pods: Iterable[Object], kinds: Counter[str]) -> list[str]:
 def _of_pod(pod: Object, kinds: Counter[str]) -> Iterator[str]:
     spec = _mapping(pod.get("spec"))
     yield from _unknown_fields(spec)
-    yield from _ignored(spec)
+    yield from unchecked_claims(pod)
     yield from _lacking(pod, spec, kinds)
 
 
@@ -66,14 +66,19 @@ def _unknown(path: str, fields: Object, known: frozenset[str]) -> Iterator[str]:
             yield f"{path}.{name}: a pod has no such field, so it has no effect{meant}"
 
 
-def _ignored(spec: Object) -> Iterator[str]:
+def unchecked_claims(pod: Object) -> tuple[str, ...]:
+    """What the pod asks for of volumes and devices, which no rule here looks at."""
+    spec = _mapping(pod.get("spec"))
     volumes = spec.get("volumes")
-    for volume in volumes if isinstance(volumes, list) else ():
-        for source in ("persistentVolumeClaim", "ephemeral"):
-            if source in _mapping(volume):
-                yield f"spec.volumes[].{source}: the simulation checks no volumes; the scheduler may reject more nodes"
+    found = [
+        f"spec.volumes[].{source}: volumes are not checked; the scheduler may reject more nodes"
+        for volume in (volumes if isinstance(volumes, list) else ())
+        for source in ("persistentVolumeClaim", "ephemeral")
+        if source in _mapping(volume)
+    ]
     if spec.get("resourceClaims"):
-        yield "spec.resourceClaims: the simulation checks no claims; the scheduler may reject more nodes"
+        found.append("spec.resourceClaims: claims are not checked; the scheduler may reject more nodes")
+    return tuple(dict.fromkeys(found))
 
 
 def _lacking(pod: Object, spec: Object, kinds: Counter[str]) -> Iterator[str]:

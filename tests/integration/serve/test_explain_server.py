@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,22 @@ def test_with_a_cluster_the_policy_is_that_of_the_server(url: str, tmp_path: Pat
     assert found["counterfactuals"][0]["changes"][0]["kind"] == "LabelNode"
 
 
+@pytest.mark.parametrize(
+    ("pod", "node", "status", "text", "fits"),
+    [
+        pytest.param("stuck", "plain", 1, f"rejected by Berth: {MISSING} (NodePriorityLabel)", False, id="rejected"),
+        pytest.param("fits", "n10", 0, "Berth passed it", True, id="passed"),
+        pytest.param("fits", "n11", 1, "the scheduler asked about other nodes", None, id="not asked"),
+    ],
+)
+def test_node_alone_has_the_verdict_of_the_last_attempt(
+    url: str, pod: str, node: str, status: int, text: str, fits: bool | None
+) -> None:
+    done = explain(f"ml/{pod}", "--url", url, "--node", node)
+    assert (done.exit_code, text in done.stdout.splitlines()[0]) == (status, True), done.output
+    assert json.loads(explain(f"ml/{pod}", "--url", url, "--node", node, "-o", "json").stdout)["fits"] is fits
+
+
 def test_names_a_pod_that_is_gone_from_the_cluster(url: str, tmp_path: Path) -> None:
     with verified_kubernetes() as kubernetes:
         kubernetes.nodes = _nodes()
@@ -96,6 +113,18 @@ def test_pod_of_the_cluster_that_was_never_seen_is_explained_without_attempts(ur
     assert "No attempts on record: " in done.stdout
 
 
+def test_with_a_cluster_a_server_that_does_not_answer_is_why_the_pod_waits(tmp_path: Path) -> None:
+    path = tmp_path / "dump.json"
+    items = [*_nodes({PRIORITY: "1"}), {"kind": "Pod", **pod_object("p")}]
+    path.write_text(json.dumps({"kind": "List", "items": items}))
+    done = explain("ml/p", "--url", "http://127.0.0.1:1/scheduler", "--cluster", str(path))
+    nobody = "http://127.0.0.1:1/scheduler: connection refused or blocked; is berth serve running there?"
+    assert (done.exit_code, done.stderr) == (1, "")
+    assert done.stdout.splitlines()[0] == f"ml/p: pending: Berth does not answer: {nobody}; 1 of 1 nodes fit"
+    assert f"No attempts on record: {nobody}\n" in done.stdout
+    assert "Judged by kube-scheduler's own rules alone: the server's configuration is not known" in done.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -115,7 +144,7 @@ def test_server_that_cannot_be_asked_is_one_line(arguments: list[str], message: 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        pytest.param(["--node", "n10"], "need a cluster", id="a node"),
+        pytest.param(["--gang"], "need a cluster", id="a gang"),
         pytest.param(["--profile", "full"], "need a cluster", id="a policy"),
         pytest.param(["--tls-client-key", str(CLUSTER)], "go together", id="half a certificate"),
     ],
@@ -125,7 +154,7 @@ def test_refuses_options_that_records_do_not_answer(arguments: list[str], messag
     assert (done.exit_code, message in done.stderr) == (2, True)
 
 
-def _nodes() -> list[object]:
+def _nodes(labels: Mapping[str, str] | None = None) -> list[object]:
     status = {"allocatable": {"cpu": "64", "memory": "512Gi", "pods": "110"}}
     ready = {**status, "conditions": [{"type": "Ready", "status": "True"}]}
-    return [{"kind": "Node", "metadata": {"name": "plain", "labels": {}}, "status": ready}]
+    return [{"kind": "Node", "metadata": {"name": "plain", "labels": dict(labels or {})}, "status": ready}]

@@ -84,10 +84,31 @@ def test_decisions_go_to_the_file_where_the_configuration_says_so(tmp_path: Path
     configuration, file = tmp_path / "berth.yaml", tmp_path / "decisions"
     configuration.write_text("decisions: file\n")
     play(tmp_path, "--config", str(configuration), "--decisions-file", str(file))
-    found = [orjson.loads(line) for line in file.read_text().splitlines()]
+    lines = [orjson.loads(line) for line in file.read_text().splitlines()]
+    found = [line for line in lines if "verb" in line]
     assert [each["verb"] for each in found][:3] == ["filter", "prioritize", "filter_onlyone"]
     assert len(found) == 21
-    assert found[0]["reasons"][0]["nodes"]
+    first, names = found[0], next(line["nodeNames"] for line in lines if "nodeNames" in line)
+    bits = int(first["reasons"][0]["bitmap"], 16)
+    assert [name for at, name in enumerate(names) if bits >> at & 1][:3] == first["reasons"][0]["nodes"]
+
+
+@pytest.mark.parametrize(
+    ("decisions", "options", "warning"),
+    [
+        pytest.param("file", [], "decisions: nothing is recorded: file needs --decisions-file", id="no file"),
+        pytest.param("table", [], "decisions: nothing is recorded: table needs --store dynamodb", id="no table"),
+        pytest.param(
+            "memory", ["--decisions-file", "d"], "--decisions-file: nothing is written there without", id="not used"
+        ),
+    ],
+)
+def test_says_that_decisions_are_not_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, decisions: str, options: list[str], warning: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "berth.yaml").write_text(f"decisions: {decisions}\n")
+    assert warning in play(tmp_path, "--config", "berth.yaml", *options)
 
 
 @pytest.mark.parametrize("option", ["--record", "--decisions-file"])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
+from itertools import count
 
 import pytest
 
@@ -11,6 +13,9 @@ from berth.decisions.document import call_document, document
 from berth.decisions.recent import RecentDecisions
 from berth.extender.bind import answer_bind, failed
 from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.evaluation.time_limit import NO_TIME_LIMIT, TimeLimit
+from berth.scheduling.objects import NodeInfo
 from tests.builders.events import http_event
 from tests.builders.nodes import labelled, node
 from tests.builders.pods import pod_object
@@ -88,6 +93,76 @@ def test_a_failed_call_has_its_cause() -> None:
         None,
     ]
     assert str(found["error"]).startswith("the node cache is empty")
+
+
+PASS = {"nodeCache": {"whenStale": "pass"}}
+EXEMPT = {"exempt": {"namespaces": ["ml"]}}
+SLOW = TimeLimit(1.0, map(float, count(0, 10)).__next__, lambda: 0.0)
+"""Each look at the clock takes ten seconds."""
+
+
+@pytest.mark.parametrize(
+    ("verb", "request_", "published", "configuration", "limit", "wanted"),
+    [
+        pytest.param(
+            "filter", cache_mode(["a"]), None, EXEMPT, NO_TIME_LIMIT, ["exempt", 1, None], id="an exempt pod, no cache"
+        ),
+        pytest.param(
+            "filter",
+            cache_mode(["a"]),
+            None,
+            PASS,
+            NO_TIME_LIMIT,
+            ["passed-without-cache", 1, None],
+            id="filter passes",
+        ),
+        pytest.param(
+            "prioritize",
+            cache_mode(["a", "b"]),
+            None,
+            PASS,
+            NO_TIME_LIMIT,
+            ["passed-without-cache", 2, None],
+            id="prioritize passes",
+        ),
+        pytest.param(
+            "preempt",
+            victims_by_uid({"a": ["v"]}),
+            None,
+            PASS,
+            NO_TIME_LIMIT,
+            ["passed-without-cache", 1, None],
+            id="preempt passes",
+        ),
+        pytest.param(
+            "prioritize", cache_mode([]), [node("a")], {}, NO_TIME_LIMIT, ["scored", 0, None], id="no node to score"
+        ),
+        pytest.param(
+            "prioritize",
+            cache_mode(["a"]),
+            [labelled("a", "1")],
+            {},
+            SLOW,
+            ["too-costly", 1, None],
+            id="scores that take too long",
+        ),
+    ],
+)
+def test_a_call_that_judged_no_node_has_a_record(
+    verb: str,
+    request_: object,
+    published: list[NodeInfo] | None,
+    configuration: Mapping[str, object],
+    limit: TimeLimit,
+    wanted: list[object],
+) -> None:
+    recent = RecentDecisions(lambda: NOW)
+    document = BerthConfiguration.model_validate(configuration)
+    Verbs(published, configuration=document, recorder=recent, time_limit=limit).ask(verb, request_)
+    found = document_of(recent)
+    assert selected(found, "outcome", "nodes", "feasible") == wanted
+    assert selected(found, "verb", "namespace", "reasons", "error") == [verb, "ml", [], ""]
+    assert found["uid"] in ("uid-train-0", "uid-urgent")
 
 
 def test_a_call_that_names_no_pod_has_no_record() -> None:

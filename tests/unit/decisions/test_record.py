@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
+import orjson
 import pytest
 
-from berth.decisions.document import document
+from berth.decisions.document import document, with_every_node
 from berth.decisions.recent import RecentDecisions
 from berth.decisions.record import MOST_UNKNOWN, Record
+from berth.extender.decision import Decision
+from berth.extender.outcomes import FilterOutcome
+from berth.extender.ports import UNREAD_CACHE, CacheState
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.exemption import Exemption
+from berth.scheduling.framework.plugin import FilterPlugin
+from berth.scheduling.framework.profile import Profile
+from berth.scheduling.framework.status import Status, unresolvable
+from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.policy import Policy
 from berth.scheduling.reason_code import ReasonCode
+from berth.scheduling.snapshot.node_positions import NodeRefs
+from berth.scheduling.snapshot.parts import NODES_ONLY
+from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.nodes import PRIORITY, labelled, node
-from tests.builders.pods import pod_object
+from tests.builders.pods import pod, pod_object
 from tests.builders.requests import cache_mode
 from tests.fakes.verbs import Verbs
 
@@ -69,9 +82,61 @@ def test_keeps_no_name_of_a_node_that_the_cache_knows() -> None:
     assert not set(NAMES).intersection(each for each in strings if isinstance(each, str))
 
 
+MANY = [f"ip-10-0-{number // 250}-{number % 250}.eu-central-1.compute.internal" for number in range(5000)]
+LONG = "no GPU of the wanted kind " * 100
+
+
+class Wordy(FilterPlugin[Pod]):
+    """A plugin of a user's own, with a long reason for each node."""
+
+    name = "Wordy"
+    reads = NODES_ONLY
+
+    def filter(self, state: Pod, node: NodeInfo) -> Status:
+        return unresolvable(self.name, f"{node.name}: {LONG}")
+
+    def shape(self, pod: Pod) -> Hashable:
+        return ()
+
+
+@pytest.mark.parametrize(
+    ("filters", "with_nodes", "most_bytes"),
+    [
+        pytest.param(None, False, 1_000, id="reasons of Berth"),
+        pytest.param(None, True, 300_000, id="reasons of Berth and every node"),
+        pytest.param((Wordy(),), False, 70_000, id="a long reason for each node"),
+    ],
+)
+def test_is_small_on_5000_nodes(filters: tuple[Wordy] | None, with_nodes: bool, most_bytes: int) -> None:
+    configuration = BerthConfiguration()
+    profile = configuration.policy().profile if filters is None else Profile("own", filters, ())
+    snapshot = Snapshot.of([node(name) for name in MANY])
+    refs = NodeRefs.of(MANY, snapshot.positions)
+    policy = Policy(profile, Exemption())
+    found = policy.feasibility(pod(), refs, snapshot)
+    decision = Decision(pod(), refs, policy, snapshot, UNREAD_CACHE, found.verdicts)
+    record = Record.of("filter", FilterOutcome.NONE_FEASIBLE, decision, NOW, 1.0)
+    made = with_every_node(record) if with_nodes else document(record, record.names())
+    assert len(orjson.dumps(made)) < most_bytes
+
+
 def test_filter_onlyone_has_the_node_that_it_leaves() -> None:
     record, _ = recorded("filter_onlyone")
     assert (record.chosen, record.feasible) == ("n4", 2)
+
+
+@pytest.mark.parametrize(
+    ("names", "best"),
+    [
+        pytest.param(NAMES, [("n4", 7), ("n0", 3)], id="without the rejected nodes"),
+        pytest.param(["n0", "n4"], [("n4", 7), ("n0", 3)], id="where every node passes"),
+        pytest.param(["n1"], [], id="where none passes"),
+    ],
+)
+def test_filter_onlyone_has_the_scores_by_which_it_chose(names: Sequence[str], best: list[tuple[str, int]]) -> None:
+    record, _ = recorded("filter_onlyone", names)
+    assert [(each.node, each.score) for each in record.best()] == best
+    assert all(each.by_plugin == {"NodePriorityLabel": each.score} for each in record.best())
 
 
 def test_prioritize_has_the_best_nodes_with_scores_by_plugin() -> None:
@@ -134,6 +199,10 @@ def test_document_says_by_what_state_and_policy_the_pod_was_judged() -> None:
         "profile": "label-priority",
     }
     assert (found["namespace"], found["name"]) == ("ml", "train-0")
+    cache = CacheState(version=7, observed_at=NOW - 2.5, configuration_hash="a1")
+    later = document(record._replace(cache=cache, milliseconds=1.25), record.names())
+    keys = ("configurationHash", "cacheVersion", "cacheAgeSeconds", "milliseconds")
+    assert [later[key] for key in keys] == ["a1", 7, 2.5, 1.25]
     assert found["cacheVersion"] == 1
     assert found["reasons"] == [
         {

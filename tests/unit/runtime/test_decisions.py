@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from queue import Queue
 
+import orjson
 import pytest
 from botocore.config import Config
 
@@ -13,11 +15,13 @@ from berth.decisions.recent import RecentDecisions
 from berth.runtime.decisions import decision_recorder, decisions_recorded_by
 from berth.runtime.settings import PolicySettings
 from berth.runtime.tables import Tables, tables_opened_by
+from berth.runtime.telemetry.call_log import SERVICE
 from berth.scheduling.configuration.decisions import Decisions
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
 from berth_cli.embedded_store.lease_lock import InMemoryItem, InMemoryLeaseLock
 from tests.builders.nodes import labelled
+from tests.builders.pods import pod_object
 from tests.builders.requests import cache_mode
 from tests.fakes.published import PublishedCluster
 from tests.fakes.verbs import Verbs
@@ -82,3 +86,18 @@ def test_in_the_memory_of_the_process(document: Mapping[str, str], kept: int) ->
     configuration = BerthConfiguration.model_validate(document)
     Verbs([labelled("a", "1")], configuration=configuration, recorder=recorder).ask("filter", cache_mode(["a"]))
     assert len(recent.all()) == kept
+
+
+@pytest.mark.parametrize(
+    ("level", "lines"),
+    [pytest.param(logging.INFO, 1, id="at the level of information"), pytest.param(logging.WARNING, 0, id="above it")],
+)
+def test_the_log_has_the_second_decision(
+    level: int, lines: int, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    caplog.set_level(level, logger=SERVICE)
+    verbs = Verbs([labelled("a", "1")], recorder=decision_recorder())
+    for name in ("first", "second", "third"):
+        verbs.ask("filter", cache_mode(["a"], pod_object(name)))
+    decisions = [line for line in capsys.readouterr().out.splitlines() if '"message":"decision"' in line]
+    assert [orjson.loads(line)["name"] for line in decisions] == ["second"] * lines

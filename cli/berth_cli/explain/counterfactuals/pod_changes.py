@@ -1,65 +1,76 @@
-"""Proposals to change the pod: lower requests, and fewer or softer rules about nodes and other pods."""
+"""Proposals to change the pod: fewer or softer rules about nodes and other pods."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from berth.scheduling.fields.quantity import Quantity, quantity
+from berth.scheduling.fields.containers import HostPort
 from berth.scheduling.fields.reading import Object
-from berth.scheduling.fields.resources import EPHEMERAL_STORAGE, MEBIBYTE, MEMORY, shown_amount, units_of
+from berth.scheduling.objects import NodeInfo
+from berth.scheduling.plugins.node_ports import WantedPorts
 from berth_cli.explain.case import Case
 from berth_cli.explain.counterfactuals.change import Change, ChangeKind, Option
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
 MOST_SKEW = 5
-
-
-def lower_requests(case: Case, shortages: Mapping[str, int]) -> Iterator[Option]:
-    """Ask for less of each resource that is short, by what is missing."""
-    asked = case.pod.spec.requests.asked
-    found = []
-    for name, missing in shortages.items():
-        left = _rounded(name, asked.get(name, 0) - missing)
-        if left <= 0:
-            return
-        found.append(_lower_request(name, asked[name], left))
-    if found:
-        yield tuple(found)
 
 
 def remove_node_selector(case: Case, labels: Mapping[str, str]) -> Iterator[Option]:
     """Without the entries of nodeSelector that the node does not have; without the required node affinity."""
     spec = case.pod.spec
     wrong = [key for key, value in (spec.node_selector or {}).items() if labels.get(key) != value]
-    removed = tuple(_remove_entry(key, (spec.node_selector or {})[key]) for key in wrong)
+    removed = tuple(_remove_entry(case, key, (spec.node_selector or {})[key]) for key in wrong)
     required = spec.node_affinity.required
     if required is not None and not any(
         not term.invalid and all(each.matches(labels) for each in term.expressions) for term in required.terms
     ):
-        removed += (_remove_affinity(),)
+        removed += (remove_affinity(case),)
     if removed:
         yield removed
 
 
-def remove_terms(case: Case, field: str) -> Iterator[Option]:
-    """Without one of the required terms of podAffinity or podAntiAffinity."""
+def remove_affinity(case: Case) -> Change:
+    """Without the required node affinity."""
+
+    def edit(obj: Object) -> None:
+        _at(obj, "spec", "affinity", "nodeAffinity").pop(REQUIRED, None)
+
+    return Change(
+        ChangeKind.REMOVE_NODE_AFFINITY,
+        f"remove {case.whose} required node affinity",
+        "",
+        lambda case: case.with_pod(edit),
+    )
+
+
+def remove_terms(case: Case, field: str, when: str = REQUIRED) -> Iterator[Option]:
+    """Without one of the terms of podAffinity or podAntiAffinity."""
     kind = ChangeKind.REMOVE_POD_AFFINITY if field == "podAffinity" else ChangeKind.REMOVE_POD_ANTI_AFFINITY
-    for index, term in enumerate(_terms(case.pod_object, field)):
-        key = term.get("topologyKey")
+    name = "required" if when == REQUIRED else "preferred"
+    for index, term in enumerate(_terms(case.pod_object, field, when)):
+        key = term.get("topologyKey") or _at(term, "podAffinityTerm").get("topologyKey")
 
         def edit(obj: Object, index: int = index) -> None:
-            del _terms(obj, field)[index]
+            del _terms(obj, field, when)[index]
 
         yield (
             Change(
                 kind,
-                f"remove the pod's required {field} term {index + 1} (topologyKey {key})",
-                str(index),
+                f"remove {case.whose} {name} {field} term {index + 1} (topologyKey {key})",
+                f"{name} {index}",
                 lambda case, edit=edit: case.with_pod(edit),  # type: ignore[misc]
                 details={"index": index, "topologyKey": key},
             ),
         )
+
+
+def remove_any_term(case: Case) -> Iterator[Option]:
+    """Without one of the terms about other pods: of the pod's rules one cannot be read."""
+    for field in ("podAffinity", "podAntiAffinity"):
+        for when in (REQUIRED, PREFERRED):
+            yield from remove_terms(case, field, when)
 
 
 def relax_spread(case: Case) -> Iterator[Option]:
@@ -68,53 +79,57 @@ def relax_spread(case: Case) -> Iterator[Option]:
         skew = each.get("maxSkew")
         if each.get("whenUnsatisfiable", HARD) != HARD or not isinstance(skew, int):
             continue
-        key = each.get("topologyKey")
+        spread = f"{case.whose} spread over {each.get('topologyKey')}"
         for larger in range(skew + 1, skew + 1 + MOST_SKEW):
-            text = f"raise maxSkew of the pod's spread over {key} from {skew} to {larger}"
+            text = f"raise maxSkew of {spread} from {skew} to {larger}"
             yield (_constraint_change(ChangeKind.RAISE_MAX_SKEW, text, index, {"maxSkew": larger}, larger - skew),)
-        text = f"make the pod's spread over {key} soft (whenUnsatisfiable: {SOFT})"
+        text = f"make {spread} soft (whenUnsatisfiable: {SOFT})"
         yield (_constraint_change(ChangeKind.SOFTEN_SPREAD, text, index, {"whenUnsatisfiable": SOFT}, 0),)
 
 
-def _rounded(name: str, units: int) -> int:
-    return units // MEBIBYTE * MEBIBYTE if name in (MEMORY, EPHEMERAL_STORAGE) and units > MEBIBYTE else units
+def remove_spread(case: Case) -> Iterator[Option]:
+    """Without one of the constraints: one of them cannot be read."""
+    for index, each in enumerate(_constraints(case.pod_object)):
+
+        def edit(obj: Object, index: int = index) -> None:
+            del _constraints(obj)[index]
+
+        yield (
+            Change(
+                ChangeKind.REMOVE_SPREAD,
+                f"remove {case.whose} spread over {each.get('topologyKey')}",
+                str(index),
+                lambda case, edit=edit: case.with_pod(edit),  # type: ignore[misc]
+                details={"index": index},
+            ),
+        )
 
 
-def _lower_request(name: str, asked: int, left: int) -> Change:
-    before, after = shown_amount(name, asked), shown_amount(name, left)
+def remove_host_ports(case: Case, node: NodeInfo) -> Iterator[Option]:
+    """Without the host ports that others on the node have."""
+    used = node.usage.host_ports
+    taken = [port for port in case.pod.spec.host_ports if any(map(WantedPorts((port,)).conflict_with, used))]
+    if taken:
+        yield tuple(_remove_host_port(case, each) for each in dict.fromkeys(taken))
 
+
+def _remove_host_port(case: Case, port: HostPort) -> Change:
     def edit(obj: Object) -> None:
-        """The container that asks for most of it asks for less. Its limit too, where it was equal."""
-        largest = max(_containers(obj), key=lambda each: _requested(each, name), default=None)
-        if largest is None:
-            return
-        units = _requested(largest, name) - (asked - left)
-        resources = largest.setdefault("resources", {})
-        if not isinstance(resources, dict) or units < 0:
-            return
-        for part in ("requests", "limits"):
-            amounts = resources.get(part)
-            if isinstance(amounts, dict) and name in amounts:
-                amounts[name] = shown_amount(name, units)
+        for container in _objects(_at(obj, "spec").get("containers")):
+            for each in _objects(container.get("ports")):
+                if (each.get("hostPort"), each.get("protocol") or "TCP") == (port.port, port.protocol):
+                    del each["hostPort"]
 
     return Change(
-        ChangeKind.LOWER_REQUEST,
-        f"lower the pod's request of {name} from {before} to {after}",
-        name,
+        ChangeKind.REMOVE_HOST_PORT,
+        f"give up {case.whose} host port {port.port}/{port.protocol}",
+        f"{port.port}/{port.protocol}",
         lambda case: case.with_pod(edit),
-        size=(asked - left) / asked,
-        details={"resource": name, "from": before, "to": after},
+        details={"port": port.port, "protocol": port.protocol},
     )
 
 
-def _requested(container: Object, name: str) -> int:
-    resources = container.get("resources")
-    requests = resources.get("requests") if isinstance(resources, dict) else None
-    amount = quantity(requests[name]) if isinstance(requests, dict) and name in requests else None
-    return units_of(name, amount) if isinstance(amount, Quantity) else 0
-
-
-def _remove_entry(key: str, value: str) -> Change:
+def _remove_entry(case: Case, key: str, value: str) -> Change:
     def edit(obj: Object) -> None:
         selector = _at(obj, "spec").get("nodeSelector")
         if isinstance(selector, dict):
@@ -122,22 +137,10 @@ def _remove_entry(key: str, value: str) -> Change:
 
     return Change(
         ChangeKind.REMOVE_NODE_SELECTOR,
-        f"remove {key}={value} from the pod's nodeSelector",
+        f"remove {key}={value} from {case.whose} nodeSelector",
         key,
         lambda case: case.with_pod(edit),
         details={"key": key, "value": value},
-    )
-
-
-def _remove_affinity() -> Change:
-    def edit(obj: Object) -> None:
-        _at(obj, "spec", "affinity", "nodeAffinity").pop(REQUIRED, None)
-
-    return Change(
-        ChangeKind.REMOVE_NODE_AFFINITY,
-        "remove the pod's required node affinity",
-        "",
-        lambda case: case.with_pod(edit),
     )
 
 
@@ -150,16 +153,12 @@ def _constraint_change(kind: ChangeKind, text: str, index: int, fields: dict[str
     )
 
 
-def _containers(obj: Object) -> list[Object]:
-    return _objects(_at(obj, "spec").get("containers"))
-
-
 def _constraints(obj: Object) -> list[Object]:
     return _objects(_at(obj, "spec").get("topologySpreadConstraints"))
 
 
-def _terms(obj: Object, field: str) -> list[Object]:
-    found = _at(obj, "spec", "affinity", field).get(REQUIRED)
+def _terms(obj: Object, field: str, when: str) -> list[Object]:
+    found = _at(obj, "spec", "affinity", field).get(when)
     return found if isinstance(found, list) else []
 
 

@@ -14,13 +14,16 @@ from berth.scheduling.fields.reading import Object
 from berth.scheduling.managed_resources.counting import Counting
 from berth_cli.cluster_files.documents import parse_objects
 from berth_cli.explain import report
-from berth_cli.explain.attempts import Attempts, NoRecord
+from berth_cli.explain.attempts import Attempts, NoRecord, RecordedVerdict
 from berth_cli.explain.target import GONE_FROM_DUMP, Target, parse_name, read_target
 from berth_cli.input_files import InvalidInput, display_name, read_input
 from berth_cli.scheduler_config.tls_config import TLSFiles
 from berth_cli.simulate.policy_options import read_policy
 from berth_cli.tls_options import require_key_pair
 
+CONFIGURATION_UNKNOWN = (
+    "Judged by kube-scheduler's own rules alone: the server's configuration is not known; give --config or --profile."
+)
 NO_FILES = TLSFiles()
 TEMPLATE_KINDS = ("Node", "NodePool")
 
@@ -64,24 +67,40 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """target: None where only the records of a server were read. notes: what the reader has to know of the sources."""
+    """target: None where only the records of a server were read. verdict: then, of the node that is asked about. notes:
+    what the reader has to know of the sources. failure: why Berth answers no call now; empty where it does.
+    passes_exempt: whether it passes exempt pods all the same."""
 
     configuration: BerthConfiguration
     attempts: Attempts | NoRecord | None
     target: Target | None
     notes: tuple[str, ...] = ()
+    verdict: RecordedVerdict | NoRecord | None = None
+    failure: str = ""
+    passes_exempt: bool = False
 
 
-def read_inputs(sources: Sources, pod: str, config: Path | None, profile: str | None) -> Inputs:
-    """Without config and profile the policy is that of the server or of the stack. Raises InvalidInput."""
+def read_inputs(
+    sources: Sources, pod: str, config: Path | None, profile: str | None, node: str | None = None
+) -> Inputs:
+    """Without config and profile the policy is that of the server or of the stack. node: the only one that is asked
+    about. Raises InvalidInput."""
+    if not sources.has_cluster and node is not None:
+        return Inputs(BerthConfiguration(), None, None, verdict=_ask_about_node(sources, pod, node))
     given = read_policy(config, profile) if config or profile else None
     attempts: Attempts | NoRecord | None = None
     running: BerthConfiguration | None = None
     objects: Iterable[Object] = ()
     where, gone = "the cluster", GONE_FROM_DUMP
     notes: tuple[str, ...] = ()
+    failure = ""
     if sources.url is not None:
-        attempts, running = _ask(sources, pod, wants_configuration=sources.has_cluster and given is None)
+        asked = _ask(sources, pod, wants_configuration=sources.has_cluster and given is None)
+        if isinstance(asked, str):
+            failure, attempts = f"Berth does not answer: {asked}", NoRecord(asked)
+            notes = () if given else (CONFIGURATION_UNKNOWN,)
+        else:
+            attempts, running = asked
         if not sources.has_cluster:
             return Inputs(given or BerthConfiguration(), attempts, None)
     if sources.has_stack:
@@ -93,16 +112,18 @@ def read_inputs(sources: Sources, pod: str, config: Path | None, profile: str | 
         gone = "its node cache has none of that name: the pod is gone, or the watcher has not seen it yet"
         if state.is_stale:
             notes = (_stale(state.age, state.configuration, sources),)
+            failure = f"Berth cannot decide: {notes[0]}" if state.fails else ""
     configuration = given or running or read_policy(None)
     if sources.cluster is not None:
         where, gone = display_name(sources.cluster), GONE_FROM_DUMP
         objects = parse_objects(read_input(sources.cluster), where)
     elif sources.kubeconfig is not None:
         where, (objects, gone) = "the cluster", _live(sources.kubeconfig, pod, configuration.counting, attempts)
-    target = read_target(objects, where, pod, configuration.counting, gone)
+    is_trimmed = sources.has_stack and sources.kubeconfig is None
+    target = read_target(objects, where, pod, configuration.counting, gone, is_trimmed=is_trimmed)
     if sources.node_templates is not None:
         target = replace(target, node_templates=(*target.node_templates, *_templates(sources.node_templates)))
-    return Inputs(configuration, attempts, target, notes)
+    return Inputs(configuration, attempts, target, notes, failure=failure, passes_exempt=sources.has_stack)
 
 
 def _templates(path: Path) -> list[Object]:
@@ -115,17 +136,30 @@ def _templates(path: Path) -> list[Object]:
 
 def _ask(
     sources: Sources, pod: str, *, wants_configuration: bool
-) -> tuple[Attempts | NoRecord, BerthConfiguration | None]:
-    """Raises InvalidInput."""
+) -> tuple[Attempts | NoRecord, BerthConfiguration | None] | str:
+    """A text where the cluster is known and the server does not answer. Raises InvalidInput."""
     # Imported here: a dump needs no HTTP client.
-    from berth_cli.explain.sources.server import RecordsUnavailable, ask_server
+    from berth_cli.explain.sources.server import RecordsUnavailable, ServerUnreachable, ask_server
 
     assert sources.url is not None
     try:
         served = ask_server(sources.url, sources.tls, parse_name(pod), wants_configuration=wants_configuration)
     except RecordsUnavailable as error:
+        if isinstance(error, ServerUnreachable) and sources.has_cluster:
+            return str(error)
         raise InvalidInput(str(error)) from error
     return served.attempts, served.configuration
+
+
+def _ask_about_node(sources: Sources, pod: str, node: str) -> RecordedVerdict | NoRecord:
+    """Raises InvalidInput."""
+    from berth_cli.explain.sources.server import RecordsUnavailable, ask_server_about_node
+
+    assert sources.url is not None
+    try:
+        return ask_server_about_node(sources.url, sources.tls, parse_name(pod), node)
+    except RecordsUnavailable as error:
+        raise InvalidInput(str(error)) from error
 
 
 def _live(
@@ -145,6 +179,6 @@ def _stale(age: float, configuration: BerthConfiguration, sources: Sources) -> s
     limit = configuration.node_cache.max_staleness
     name = f" --stack {sources.stack}" if sources.stack else ""
     return (
-        f"The node cache is {report.duration(age)} old, older than maxStaleness ({limit:g} s): "
-        f"whenStale is {configuration.node_cache.when_stale}. Run berth doctor{name}."
+        f"the node cache is {report.duration(age)} old, older than maxStaleness ({limit:g} s): "
+        f"whenStale is {configuration.node_cache.when_stale}; run berth doctor{name}"
     )

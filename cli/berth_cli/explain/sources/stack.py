@@ -24,12 +24,13 @@ from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished
 from berth.nodecache.feed.table import CacheTable
 from berth.scheduling.configuration.decisions import Decisions
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.configuration.node_cache import WhenStale
 from berth.scheduling.fields.reading import Object
 from berth_cli.cached_objects import ObjectsView, as_dump
 from berth_cli.config.stack import TABLE_OUTPUT
 from berth_cli.deployed_stack import CLIENT_CONFIG, StackUnavailable, describe
 from berth_cli.explain.attempts import Attempts, NoRecord
-from berth_cli.explain.sources.records import DecisionRecord, attempts_of, later_version
+from berth_cli.explain.sources.records import ALWAYS, DecisionRecord, attempts_of, later_version
 from berth_cli.input_files import InvalidInput
 
 MOST_RECORDS = 50
@@ -48,8 +49,13 @@ class StackState:
 
     @property
     def is_stale(self) -> bool:
-        """Whether the verbs refuse to decide by these objects."""
+        """Whether the verbs do not decide by these objects."""
         return self.age > self.configuration.node_cache.max_staleness
+
+    @property
+    def fails(self) -> bool:
+        """Whether the verbs answer with an error: an exempt pod passes all the same."""
+        return self.is_stale and self.configuration.node_cache.when_stale is WhenStale.FAIL
 
 
 def read_stack(
@@ -119,7 +125,7 @@ def _attempts(documents: list[object], configuration: BerthConfiguration, where:
     except ValidationError as error:
         first = error.errors()[0]
         return NoRecord(f"{where} has a record that cannot be read: {'.'.join(map(str, first['loc']))}: {first['msg']}")
-    found = attempts_of(records, has_all=len(records) < MOST_RECORDS)
+    found = attempts_of(records, complete_after=records[0].time if len(records) == MOST_RECORDS else ALWAYS)
     if found is not None:
         return found
     if configuration.decisions is not Decisions.TABLE:

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs
 import orjson
 
 from berth.decisions.call_record import CallRecord
-from berth.decisions.document import MOST_ANSWERED, call_document, document
+from berth.decisions.document import MOST_ANSWERED, MOST_WITH_NODES, call_document, document, with_every_node
 from berth.decisions.recent import RecentDecisions
 from berth.decisions.record import Record
 from berth.extender.deadline import Deadline
@@ -34,7 +34,8 @@ class DecisionsEndpoint(Endpoint):
         self._recent = recent
 
     def _respond(self, event: HTTPEvent, caller: str, started: float, deadline: Deadline) -> HTTPAnswer:
-        pod = "".join(parse_qs(str(event.get("rawQueryString", ""))).get("pod", ())[:1])
+        query = parse_qs(str(event.get("rawQueryString", "")))
+        pod, every_node = "".join(query.get("pod", ())[:1]), query.get("nodes") == ["1"]
         namespace, slash, name = pod.partition("/")
         if pod and not (slash and namespace and name):
             reason = "pod is not NAMESPACE/NAME"
@@ -47,7 +48,11 @@ class DecisionsEndpoint(Endpoint):
         content = {
             "kept": len(kept),
             "since": round(kept[0].at, 3) if kept else None,
-            "decisions": [_document(each) for each in found[-MOST_ANSWERED:]],
+            "droppedUntil": self._recent.dropped_until,
+            "decisions": [
+                _document(each, every_node=every_node)
+                for each in found[-(MOST_WITH_NODES if every_node else MOST_ANSWERED) :]
+            ],
         }
         self._log_ended(DecisionsOutcome.OK, f"{len(found)} decisions", caller, started, failed=False)
         return http_answer(200, orjson.dumps(content))
@@ -58,5 +63,7 @@ def _pod_of(record: Record | CallRecord) -> tuple[str, str]:
     return named.namespace, named.name
 
 
-def _document(record: Record | CallRecord) -> dict[str, object]:
-    return call_document(record) if isinstance(record, CallRecord) else document(record, record.names())
+def _document(record: Record | CallRecord, *, every_node: bool) -> dict[str, object]:
+    if isinstance(record, CallRecord):
+        return call_document(record)
+    return with_every_node(record) if every_node else document(record, record.names())

@@ -15,7 +15,7 @@ from threading import Event, Lock, Thread
 from typing import NamedTuple
 
 from berth.decisions.call_record import CallRecord
-from berth.decisions.document import call_document, document
+from berth.decisions.document import call_document, document, with_every_node
 from berth.decisions.record import Record
 from berth.extender.decision import AnyDecision, Decision, DecisionRecorder
 from berth.extender.outcomes import FailureOutcome, FilterOutcome, Outcome
@@ -66,12 +66,15 @@ class BackgroundRecorder(DecisionRecorder):
         warn: Callable[[str], None],
         most_a_second: int = MOST_A_SECOND,
         repeatable: Encode | None = None,
+        *,
+        every_node: bool = False,
     ) -> None:
         """wall: seconds since the epoch. warn: gets the first failure. most_a_second: of decisions that left the pod a
         node; of the others as many more. repeatable: what it makes of a decision is written besides, as `repeatable`.
+        every_node: whether a document has the verdict on every node.
         """
         self._write, self._wall, self._warn = write, wall, warn
-        self._most, self._repeatable = most_a_second, repeatable
+        self._most, self._repeatable, self._every_node = most_a_second, repeatable, every_node
         self._second, self._in_second = 0, {True: 0, False: 0}
         self._waiting: deque[_Recorded] = deque()
         self._closing = Event()
@@ -97,8 +100,16 @@ class BackgroundRecorder(DecisionRecorder):
         encoded = None
         if self._repeatable is not None and isinstance(decision, Decision):
             encoded = self._repeatable(decision)
-        found = _of_record(record)
+        found = self._of_record(record)
         return found if encoded is None else {**found, REPEATABLE: encoded}
+
+    def _of_record(self, record: Record | CallRecord) -> Mapping[str, object]:
+        """Without scores by plugin: to compute them takes longer than the decision."""
+        if isinstance(record, CallRecord):
+            return call_document(record)
+        if self._every_node:
+            return with_every_node(record, by_plugin=False)
+        return document(record, record.names(), by_plugin=False)
 
     def _has_room(self, second: int, outcome: Outcome) -> bool:
         if second != self._second:
@@ -127,10 +138,3 @@ class BackgroundRecorder(DecisionRecorder):
                 if not self._has_warned:
                     self._has_warned = True
                     self._warn(f"decisions are not recorded: {type(error).__name__}: {error}")
-
-
-def _of_record(record: Record | CallRecord) -> Mapping[str, object]:
-    """Without scores by plugin: to compute them takes longer than the decision."""
-    if isinstance(record, CallRecord):
-        return call_document(record)
-    return document(record, record.names(), by_plugin=False)

@@ -1,11 +1,12 @@
-"""The record of a call that has no verdict on each node of a request: preempt, bind, and any call that failed."""
+"""The record of a call that has no verdict on each node of a request: preempt, bind, and any call that failed or judged
+no node."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from berth.extender.decision import BindDecision, FailedCall, PreemptDecision
+from berth.extender.decision import BindDecision, FailedCall, PreemptDecision, UnjudgedCall
 from berth.extender.outcomes import Outcome
 from berth.extender.ports import CacheState
 from berth.scheduling.preemption.victim_review import NodeRejection
@@ -52,7 +53,7 @@ class CallRecord:
         cls,
         verb: str,
         outcome: Outcome,
-        decision: PreemptDecision | BindDecision | FailedCall,
+        decision: PreemptDecision | BindDecision | UnjudgedCall | FailedCall,
         at: float,
         milliseconds: float,
     ) -> CallRecord:
@@ -90,6 +91,8 @@ class CallRecord:
                     rejected=_groups(found.rejected, unreadable),
                     victims={node: len(found.victims[node].pods) for node in sorted(found.victims)[:MOST_VICTIM_NODES]},
                 )
+            case UnjudgedCall(pod, nodes, cache):
+                return cls(at, verb, outcome, milliseconds, pod.namespace, pod.name, pod.uid, cache, nodes=nodes)
             case FailedCall(named, reason, cache):
                 namespace, _, name = named.partition("/")
                 return cls(at, verb, outcome, milliseconds, namespace, name, "", cache, error=reason)

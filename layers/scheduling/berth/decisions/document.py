@@ -18,8 +18,25 @@ MOST_EXAMPLES = 3
 MOST_ANSWERED = 50
 """Documents in one answer, the newest of those that are asked for. One takes a few kilobytes."""
 
+MOST_WITH_NODES = 3
+"""The same of documents with every node. Such a one takes a node's name and a few bits for each node."""
+
 MOST_REASONS = 50
 """A plugin of a user's own may have a reason for each node."""
+
+MOST_REASON_CHARACTERS = 1000
+"""Such a reason may be of any length."""
+
+NODE_NAMES, BITMAP = "nodeNames", "bitmap"
+
+
+def with_every_node(record: Record, *, by_plugin: bool = True) -> dict[str, object]:
+    """The same with the nodes of the request, and for each reason a bit for each of them, the first node's the
+    lowest, as hexadecimal digits."""
+    names, rejected = record.names(), record.rejected()[:MOST_REASONS]
+    found = document(record, names, by_plugin=by_plugin)
+    reasons = [_reason(each, names) | {BITMAP: f"{each.bitmap:x}"} for each in rejected]
+    return found | {"reasons": reasons, NODE_NAMES: names}
 
 
 def document(record: Record, names: Sequence[str], *, by_plugin: bool = True) -> dict[str, object]:
@@ -34,16 +51,7 @@ def document(record: Record, names: Sequence[str], *, by_plugin: bool = True) ->
         "nodes": record.nodes,
         "feasible": record.feasible,
         "chosen": record.chosen or None,
-        "reasons": [
-            {
-                "code": each.code,
-                "reason": each.reason,
-                "plugin": each.plugin,
-                "count": each.count,
-                "nodes": _examples(each, names),
-            }
-            for each in record.rejected()[:MOST_REASONS]
-        ],
+        "reasons": [_reason(each, names) for each in record.rejected()[:MOST_REASONS]],
         "best": [
             {"node": each.node, "score": each.score, "byPlugin": each.by_plugin}
             for each in record.best(by_plugin=by_plugin)
@@ -92,6 +100,16 @@ def _header(record: Record | CallRecord) -> dict[str, object]:
         "configurationHash": record.cache.configuration_hash,
         "cacheVersion": record.cache.version,
         "cacheAgeSeconds": round(record.at - observed_at, 3) if observed_at else None,
+    }
+
+
+def _reason(group: RejectedNodes, names: Sequence[str]) -> dict[str, object]:
+    return {
+        "code": group.code,
+        "reason": group.reason[:MOST_REASON_CHARACTERS],
+        "plugin": group.plugin,
+        "count": group.count,
+        "nodes": _examples(group, names),
     }
 
 

@@ -62,7 +62,7 @@ class Record(NamedTuple):
     """at: seconds since the epoch. positions, source: the nodes of the request, and where positions come from. unknown:
     the first names that the node cache does not know. mask: a byte for each node, 0 for a rejected one; empty where no
     rule was applied. codes: for each rejected one the index of its status in `statuses`. scores: for each node of the
-    request. snapshot: gone once a later state replaced it.
+    request, or of filter_onlyone for each that passes. snapshot: gone once a later state replaced it.
 
     A tuple: a frozen dataclass of so many fields takes five times as long to make, in every call.
     """
@@ -89,7 +89,7 @@ class Record(NamedTuple):
         cls, verb: str, outcome: Outcome, decision: Decision, at: float, milliseconds: float, last: Record | None = None
     ) -> Record:
         """last: an earlier record, whose positions are shared if they are the same."""
-        pod, nodes, policy, snapshot, cache, verdicts, scores, chosen, _ = decision
+        pod, nodes, policy, snapshot, cache, verdicts, scores, chosen, _, totals = decision
         positions: Sequence[int] = nodes.positions
         # Comparing references takes a few microseconds; keeping a tuple for each call takes 40 kB on 5,000 nodes.
         if last is not None and last.positions == positions:
@@ -112,7 +112,7 @@ class Record(NamedTuple):
             mask,
             rejected.codes,
             rejected.statuses,
-            b"" if scores is None else _compact(scores),
+            _compact(scores or totals or ()),
             chosen,
             ref(snapshot),
         )
@@ -157,7 +157,7 @@ class Record(NamedTuple):
         """The nodes with the highest scores. Scores by plugin are computed now, as long as the state is there."""
         if not self.scores:
             return
-        names = self.names()
+        names = [*compress(self.names(), self.mask)] if self.mask else self.names()
         order = _highest(self.scores, names)
         snapshot = self.snapshot()
         shares: Mapping[str, Mapping[str, int]] = {}

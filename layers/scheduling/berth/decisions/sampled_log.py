@@ -12,17 +12,22 @@ ONE_OF = 100
 
 
 class SampledLog(DecisionRecorder):
-    """The first decision of an environment, and every hundredth after it."""
+    """The second decision of an environment, and every hundredth after it. The first one is the cold start: nobody
+    waits there for imports and for scores by plugin."""
 
     def __init__(
-        self, write: Callable[[dict[str, object]], None], wall: Callable[[], float], one_of: int = ONE_OF
+        self,
+        write: Callable[[dict[str, object]], None],
+        wall: Callable[[], float],
+        one_of: int = ONE_OF,
+        is_written: Callable[[], bool] = lambda: True,
     ) -> None:
-        """write: gets the document of a record. wall: seconds since the epoch."""
-        self._write, self._wall, self._one_of = write, wall, one_of
-        self._count = count()
+        """write: gets the document of a record. wall: seconds since the epoch. is_written: whether the log takes it."""
+        self._write, self._wall, self._one_of, self._is_written = write, wall, one_of, is_written
+        self._count = count(one_of - 1)
 
     def record(self, verb: str, outcome: Outcome, decision: AnyDecision, milliseconds: float) -> None:
-        if next(self._count) % self._one_of:
+        if next(self._count) % self._one_of or not self._is_written():
             return
         # Imported here: a cold start must not wait for it.
         from berth.decisions.call_record import CallRecord

@@ -24,7 +24,8 @@ class Decision(NamedTuple):
     """One decision about the nodes of a request. Every call makes one, and a tuple is made in a third of the time.
 
     verdicts: of filter; None where no rule was applied. scores: of prioritize, for each of `nodes`. chosen: the only
-    node that filter_onlyone leaves; empty otherwise. open_gangs: those that counted for a member of a gang.
+    node that filter_onlyone leaves; empty otherwise. totals: by which it was chosen, for each node that passes.
+    open_gangs: those that counted for a member of a gang.
     """
 
     pod: Pod
@@ -36,6 +37,7 @@ class Decision(NamedTuple):
     scores: Sequence[int] | None = None
     chosen: str = ""
     open_gangs: Sequence[OpenGang] = NO_OPEN_GANGS
+    totals: Sequence[int] | None = None
 
 
 class PreemptDecision(NamedTuple):
@@ -56,6 +58,15 @@ class BindDecision(NamedTuple):
     cache: CacheState
 
 
+class UnjudgedCall(NamedTuple):
+    """A call that answered without a verdict or a score of any node: there was no state to decide by, scoring took too
+    long, or the request has no nodes. nodes: how many the request has."""
+
+    pod: Pod
+    nodes: int
+    cache: CacheState = UNREAD_CACHE
+
+
 class FailedCall(NamedTuple):
     """A call that decided nothing. pod: `namespace/name`."""
 
@@ -64,7 +75,7 @@ class FailedCall(NamedTuple):
     cache: CacheState = UNREAD_CACHE
 
 
-AnyDecision = Decision | PreemptDecision | BindDecision | FailedCall
+AnyDecision = Decision | PreemptDecision | BindDecision | UnjudgedCall | FailedCall
 
 
 class DecisionRecorder(ABC):

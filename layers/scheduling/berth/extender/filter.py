@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from berth.extender.deadline import NO_DEADLINE, Deadline
-from berth.extender.decision import Decision
+from berth.extender.decision import Decision, UnjudgedCall
 from berth.extender.outcomes import Failure, FilterOutcome, deadline_passed
 from berth.extender.ports import NodeCache, NoOpenGangs, OpenGangs
 from berth.extender.reply import Reply, error_reply, reasons, reply
@@ -75,6 +75,7 @@ def _decision(candidates: Candidates, found: Feasibility, open_gangs: Sequence[O
         found.verdicts,
         chosen=found.chosen,
         open_gangs=open_gangs,
+        totals=found.totals,
     )
 
 
@@ -84,6 +85,7 @@ def _passed(passthrough: Passthrough) -> Reply:
         FilterOutcome.EXEMPT if passthrough.exempt else FilterOutcome.PASSED,
         pod=f"{passthrough.pod.namespace}/{passthrough.pod.name}",
         detail=passthrough.reason,
+        decision=UnjudgedCall(passthrough.pod, len(passthrough.names)),
     )
 
 

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 
 from berth.extender.deadline import NO_DEADLINE, Deadline
-from berth.extender.decision import PreemptDecision
+from berth.extender.decision import AnyDecision, PreemptDecision, UnjudgedCall
 from berth.extender.outcomes import Failure, PreemptOutcome, deadline_passed
 from berth.extender.ports import CacheUnavailable, NodeCache
 from berth.extender.reply import Reply, reply, silent_reply, status_reply
@@ -73,7 +73,8 @@ def _without_cache(
     """
     if cache.when_stale is WhenStale.PASS:
         found = review_victims(None, arguments.pod, arguments.proposals, {})
-        return _reply(arguments, found, PreemptOutcome.PASSED, cache.reason)
+        decision = UnjudgedCall(arguments.pod, len(arguments.proposals) + len(arguments.unreadable))
+        return _reply(arguments, found, PreemptOutcome.PASSED, cache.reason, decision)
     return failed(Failure(cache.outcome, cache.reason, arguments.pod_name))
 
 
@@ -82,7 +83,7 @@ def _reply(
     found: PreemptResult,
     outcome: PreemptOutcome,
     why: str = "",
-    decision: PreemptDecision | None = None,
+    decision: AnyDecision | None = None,
 ) -> Reply:
     asked = len(arguments.proposals) + len(arguments.unreadable)
     rejected = Counter([*arguments.unreadable.values(), *found.rejected.values()])

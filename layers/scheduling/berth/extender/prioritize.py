@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from berth.extender.deadline import NO_DEADLINE, Deadline
-from berth.extender.decision import Decision
+from berth.extender.decision import AnyDecision, Decision, UnjudgedCall
 from berth.extender.outcomes import Failure, PrioritizeOutcome, deadline_passed
 from berth.extender.ports import NodeCache
 from berth.extender.reply import Reply, reply, silent_reply, status_reply
@@ -37,9 +37,10 @@ def answer_prioritize(
     pod = candidates.pod
     pod_name = f"{pod.namespace}/{pod.name}"
     if not candidates.names:
-        return reply([], PrioritizeOutcome.SCORED, pod=pod_name, detail="0 nodes scored")
-    decision = None
+        decision: AnyDecision = UnjudgedCall(pod, 0)
+        return reply([], PrioritizeOutcome.SCORED, pod=pod_name, detail="0 nodes scored", decision=decision)
     if isinstance(candidates, Passthrough):
+        decision = UnjudgedCall(pod, len(candidates.names))
         outcome, detail = PrioritizeOutcome.PASSED, candidates.reason
         scores = [0] * len(candidates.names)
     else:
@@ -52,6 +53,7 @@ def answer_prioritize(
             # Equal scores leave the choice to the scheduler's own scores.
             scores = [0] * len(candidates.names)
             outcome, detail = PrioritizeOutcome.TOO_COSTLY, TOO_COSTLY.message
+            decision = UnjudgedCall(pod, len(candidates.names), candidates.state)
         else:
             scores = found
             outcome, detail = PrioritizeOutcome.SCORED, f"{len(scores)} nodes scored, {min(scores)} to {max(scores)}"

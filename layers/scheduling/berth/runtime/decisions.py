@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 import orjson
 
 from berth.decisions.sampled_log import SampledLog
-from berth.extender.decision import AnyDecision, DecisionRecorder, FailedCall
+from berth.extender.decision import AnyDecision, DecisionRecorder
 from berth.extender.outcomes import Outcome
+from berth.extender.ports import UNREAD_CACHE
 from berth.runtime.telemetry.call_log import SERVICE
 from berth.scheduling.configuration.decisions import Decisions
 
@@ -38,9 +39,9 @@ class RecorderByConfiguration(DecisionRecorder):
         self._last = default
 
     def record(self, verb: str, outcome: Outcome, decision: AnyDecision, milliseconds: float) -> None:
-        if type(decision) is not FailedCall:
+        # A call that read no cache knows no configuration: that of the call before counts.
+        if decision.cache is not UNREAD_CACHE:
             self._last = decision.cache.decisions or self._default
-        # A call that failed knows no configuration: that of the call before counts.
         recorder = self._recorders.get(self._last)
         if recorder is not None:
             recorder.record(verb, outcome, decision, milliseconds)
@@ -88,7 +89,7 @@ def decision_recorder() -> DecisionRecorder:
 
     own = _own.get()
     recorders: dict[Decisions, DecisionRecorder] = {
-        Decisions.LOG: SampledLog(_write, time.time),
+        Decisions.LOG: SampledLog(_write, time.time, is_written=partial(log.isEnabledFor, logging.INFO)),
         Decisions.TABLE: _OpenedRecorder(partial(_table_recorder, table_opener(), _variables())),
         **own,
     }
@@ -130,7 +131,6 @@ def _table_recorder(open_tables: OpenTables, variables: Mapping[str, str]) -> De
 
 
 def _write(document: dict[str, object]) -> None:
-    """A line of its own, at the level of information."""
-    if log.isEnabledFor(logging.INFO):
-        line = {"level": "INFO", "message": "decision", "service": SERVICE, **document}
-        print(orjson.dumps(line).decode())
+    """A line of its own."""
+    line = {"level": "INFO", "message": "decision", "service": SERVICE, **document}
+    print(orjson.dumps(line).decode())

@@ -38,7 +38,8 @@ class Feasibility(NamedTuple):
     failed: the rejected nodes on which preemption may help, by name (FailedNodes). unresolvable: the other rejected
     nodes (FailedAndUnresolvableNodes). No node is in both (fact 15). exempt: no rule of the profile was applied.
     too_costly: the decision took too long. verdicts: on all nodes of the request, where rules were applied. chosen: the
-    only node that `best` leaves. A tuple, because every call makes one.
+    only node that `best` leaves. totals: by which it was chosen, for each node that passes. A tuple, because every call
+    makes one.
     """
 
     feasible: list[str]
@@ -48,6 +49,7 @@ class Feasibility(NamedTuple):
     too_costly: bool = False
     verdicts: FilterResult | None = None
     chosen: str = ""
+    totals: Sequence[int] | None = None
 
     @property
     def rejected(self) -> Mapping[str, Status]:

@@ -220,11 +220,12 @@ class Policy:
             result = self._filter(profile, pod, nodes, snapshot, deadline)
             feasible = result.feasible
             chosen: list[str] = []
+            totals: Sequence[int] | None = None
             if feasible:
                 totals = self._totals(profile, pod, feasible, snapshot, deadline)
                 highest = max(totals)
                 chosen = [min(name for name, total in zip(feasible, totals, strict=True) if total == highest)]
-            return self._feasibility(chosen, result, pod, snapshot, chosen="".join(chosen))
+            return self._feasibility(chosen, result, pod, snapshot)._replace(chosen="".join(chosen), totals=totals)
 
         return self._time_limited.run(f"best {profile.name}", pod, decide, seconds_left) or too_costly(nodes)
 
@@ -336,16 +337,14 @@ class Policy:
         decided = self._time_limited.run(kind, pod, decide, seconds_left)
         return too_costly(nodes) if decided is None else decided[0]
 
-    def _feasibility(
-        self, feasible: list[str], result: FilterResult, pod: Pod, snapshot: Snapshot, chosen: str = ""
-    ) -> Feasibility:
+    def _feasibility(self, feasible: list[str], result: FilterResult, pod: Pod, snapshot: Snapshot) -> Feasibility:
         rejected = result.rejected
         resolvable = self.resolvable(pod, rejected, snapshot)
         if not resolvable:
-            return Feasibility(feasible, unresolvable=rejected, verdicts=result, chosen=chosen)
+            return Feasibility(feasible, unresolvable=rejected, verdicts=result)
         unresolvable = {name: status for name, status in rejected.items() if name not in resolvable}
         failed = {name: rejected[name] for name in sorted(resolvable)}
-        return Feasibility(feasible, failed, Rejected.of(unresolvable), verdicts=result, chosen=chosen)
+        return Feasibility(feasible, failed, Rejected.of(unresolvable), verdicts=result)
 
     def _evaluation(
         self, profile: Profile, pod: Pod, snapshot: Snapshot, deadline: DecisionDeadline = NO_DECISION_DEADLINE

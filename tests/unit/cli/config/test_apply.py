@@ -62,6 +62,21 @@ def test_apply_reads_standard_input() -> None:
     assert "standard input:1: profile: Input should be 'label-priority'" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("decisions", "warning"),
+    [
+        pytest.param("memory", ":1: warning: decisions: nothing is recorded: memory needs berth serve\n", id="memory"),
+        pytest.param("file", ":1: warning: decisions: nothing is recorded: file needs", id="file"),
+        pytest.param("table", "", id="table"),
+    ],
+)
+def test_apply_says_what_a_stack_does_not_record(tmp_path: Path, decisions: str, warning: str) -> None:
+    path = tmp_path / "berth.yaml"
+    path.write_text(f"decisions: {decisions}\n")
+    found = apply(str(path), "--stack", "missing").stderr
+    assert ("nothing is recorded" in found, warning in found) == (bool(warning), True)
+
+
 def test_warm_function_uses_applied_configuration_on_next_call(
     load_function: Callable[..., Callable[..., Any]], document: Path, request: pytest.FixtureRequest
 ) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth_cli.explain.counterfactuals.search import search
 from berth_cli.explain.rules import Rules
 from berth_cli.explain.target import Target, read_target
 
@@ -28,6 +29,12 @@ def target(pod: Object, *objects: Object, document: Mapping[str, Any] = FULL) ->
     counting = BerthConfiguration.model_validate(document).counting
     dump = [dict(each) for each in (*objects, pod)]
     return read_target(dump, "dump.json", f"{metadata['namespace']}/{metadata['name']}", counting)
+
+
+def changes(pod: Object, *objects: Object, document: Mapping[str, Any] = FULL) -> list[str]:
+    """The texts of the changes that place the pod."""
+    result = search(target(pod, *objects, document=document).case, rules(document), lambda: False)
+    return ["; ".join(change.text for change in each.changes) for each in result.found]
 
 
 def rules(document: Mapping[str, Any] = FULL) -> Rules:

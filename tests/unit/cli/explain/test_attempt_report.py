@@ -83,3 +83,52 @@ def test_records_alone_begin_with_the_verdict(found: Attempts, headline: str, ve
 def test_history_says_how_the_last_attempt_went_on(found: Attempts, line: str) -> None:
     lines: Sequence[str] = list(history_text(found, NOW))
     assert line in lines
+
+
+@pytest.mark.parametrize(
+    ("last", "row"),
+    [
+        pytest.param(attempt(NOW - 60), "1 min 0 5 none-feasible full", id="rejected"),
+        pytest.param(attempt(NOW - 60, 2), "1 min 2 5 none-feasible full", id="passed"),
+        pytest.param(attempt(NOW - 60, None), "1 min all 5 none-feasible full", id="no rule was applied"),
+        pytest.param(
+            attempt(NOW - 60, None, STALE), "1 min - - failure-cache-unavailable full", id="the call failed: none fits"
+        ),
+    ],
+)
+def test_history_shows_how_many_nodes_fit(last: Attempt, row: str) -> None:
+    lines = [" ".join(line.split()) for line in history_text(attempts(last), NOW)]
+    assert lines[1:3] == ["AGO FIT NODES OUTCOME PROFILE", row]
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "lines"),
+    [
+        pytest.param(
+            attempt(NOW - 120),
+            attempt(NOW - 60, None, STALE),
+            ["Since the attempt before:", "  - the call failed; the one before decided"],
+            id="the last failed",
+        ),
+        pytest.param(
+            attempt(NOW - 120, None, STALE),
+            attempt(NOW - 60),
+            ["Since the attempt before:", f"  - the call before failed: {STALE}"],
+            id="the one before failed",
+        ),
+        pytest.param(
+            attempt(NOW - 120, None, "x"),
+            attempt(NOW - 60, None, STALE),
+            ["Since the attempt before:", "  - the call before failed for another reason: x"],
+            id="both failed",
+        ),
+        pytest.param(
+            attempt(NOW - 120, None, STALE),
+            attempt(NOW - 60, None, STALE),
+            ["Nothing changed since the attempt before."],
+            id="both failed for one reason",
+        ),
+    ],
+)
+def test_history_compares_a_failed_call_by_its_cause(before: Attempt, now: Attempt, lines: Sequence[str]) -> None:
+    assert list(history_text(attempts(before, now), NOW))[-len(lines) :] == lines

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -41,6 +42,13 @@ def test_reason_changes(
 ) -> None:
     found = reason_changes(attempt(reasons=before), attempt(reasons=now))
     assert [(each.trend, each.code, each.before, each.now) for each in found] == expected
+
+
+@pytest.mark.parametrize("failed_first", [True, False])
+def test_a_call_that_failed_has_no_reasons_to_compare(failed_first: bool) -> None:
+    failed, decided = replace(attempt(), error="the node cache is too old"), attempt(reasons={"A": 2})
+    pair = (failed, decided) if failed_first else (decided, failed)
+    assert reason_changes(*pair) == []
 
 
 @pytest.mark.parametrize(

@@ -83,6 +83,71 @@ def test_names_a_scheduler_that_never_tried_the_pod(tmp_path: Path) -> None:
     assert second == "  did you mean default-scheduler? A pod's schedulerName cannot be changed: create the pod again"
 
 
+UNBOUND = "0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims."
+CLAIM = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
+UNCHECKED = "spec.volumes[].persistentVolumeClaim: volumes are not checked; the scheduler may reject more nodes"
+REFUSED = 'Post "http://127.0.0.1:8080/scheduler/filter": dial tcp 127.0.0.1:8080: connect: connection refused'
+
+
+def condition(reason: str, message: str) -> dict[str, object]:
+    return {"conditions": [{"type": "PodScheduled", "status": "False", "reason": reason, "message": message}]}
+
+
+@pytest.mark.parametrize(
+    ("pod", "status", "lines"),
+    [
+        pytest.param(
+            pod_with("p", status=condition("SchedulerError", REFUSED)),
+            1,
+            [f"default/p: pending: the scheduler says: {REFUSED}; 1 of 1 nodes fit", ""],
+            id="Berth is down",
+        ),
+        pytest.param(
+            pod_with("p", volumes=CLAIM, status=condition("Unschedulable", UNBOUND)),
+            1,
+            [f"default/p: pending: the scheduler says: {UNBOUND}; 1 of 1 nodes fit", f"  {UNCHECKED}"],
+            id="a claim without a volume",
+        ),
+        pytest.param(
+            pod_with("p", volumes=CLAIM),
+            0,
+            ["default/p: can be placed, on a: 1 of 1 nodes fit", f"  {UNCHECKED}"],
+            id="a claim, and no scheduler has tried the pod",
+        ),
+        pytest.param(
+            pod_with("p", status=condition("Unschedulable", "0/1 nodes are available: 1 Insufficient cpu.")),
+            0,
+            [
+                "default/p: can be placed, on a: 1 of 1 nodes fit",
+                "  the scheduler says: 0/1 nodes are available: 1 Insufficient cpu.",
+            ],
+            id="a node fits by now",
+        ),
+        pytest.param(
+            pod_with("p", nodeSelectr={"disk": "ssd"}),
+            0,
+            [
+                "default/p: can be placed, on a: 1 of 1 nodes fit",
+                "  spec.nodeSelectr: a pod has no such field, so it has no effect; did you mean `nodeSelector`?",
+            ],
+            id="a field that no pod has",
+        ),
+    ],
+)
+def test_says_what_the_scheduler_says_and_what_is_not_checked(
+    tmp_path: Path, pod: Object, status: int, lines: list[str]
+) -> None:
+    done = run(tmp_path, "p", objects=[node_with("a"), pod])
+    assert (done.exit_code, done.stdout.splitlines()[:2]) == (status, lines)
+
+
+def test_json_has_what_the_scheduler_says_and_what_is_not_checked(tmp_path: Path) -> None:
+    pod = pod_with("p", volumes=CLAIM, status=condition("Unschedulable", UNBOUND))
+    found = json.loads(run(tmp_path, "p", "-o", "json", objects=[node_with("a"), pod]).stdout)
+    assert (found["verdict"], found["cause"]) == ("pending-scheduler-fails", f"the scheduler says: {UNBOUND}")
+    assert (found["schedulerSays"], found["warnings"]) == (UNBOUND, [UNCHECKED])
+
+
 def test_groups_reasons_with_counts_and_example_nodes(tmp_path: Path) -> None:
     lines = run(tmp_path, "p", "--profile", "label-priority", objects=PENDING).stdout.splitlines()
     assert [" ".join(line.split()) for line in lines[2:5]] == [

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.reason_code import ReasonCode
-from berth_cli.explain.explanation import Verdict, explain_pod
+from berth_cli.explain.explanation import Cause, Verdict, explain_pod
 from berth_cli.explain.gang import explain_gang, gang_document, gang_text
 from berth_cli.explain.rules import Rules
 from berth_cli.explain.target import Target, read_target
@@ -77,6 +78,18 @@ ROOM_FOR_TWO: Sequence[Object] = [node_with("a")]
 )
 def test_begins_with_the_verdict(objects: Sequence[Object], headline: str) -> None:
     assert text(*objects)[0] == f"gang ml/train: {headline}"
+
+
+def test_a_gang_with_places_is_pending_for_what_fails() -> None:
+    cause = Cause(Verdict.BIND_FAILS, "its bind to a failed", "not allowed")
+    planned = explain_gang(target(*ROOM_FOR_FOUR, *members(4)), CONFIGURATION)
+    found = replace(planned, verdict=cause.verdict, cause=cause)
+    failed, counts = (
+        "its bind to a failed: not allowed",
+        "4 members wait for a node, 4 are needed, and all of these have",
+    )
+    assert next(gang_text(found)) == f"gang ml/train: pending: {failed}; {counts} places"
+    assert (gang_document(found)["verdict"], gang_document(found)["cause"]) == ("pending-bind-fails", failed)
 
 
 def test_names_what_keeps_the_next_member_out_beside_those_that_fit() -> None:

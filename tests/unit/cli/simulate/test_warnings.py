@@ -50,11 +50,11 @@ def warnings(spec: dict[str, Any], kinds: Counter[str] = ALL, **metadata: object
         ),
         pytest.param(
             {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]},
-            "spec.volumes[].persistentVolumeClaim: the simulation checks no volumes",
+            "spec.volumes[].persistentVolumeClaim: volumes are not checked",
             id="a volume",
         ),
         pytest.param(
-            {"resourceClaims": [{"name": "gpu"}]}, "spec.resourceClaims: the simulation checks no claims", id="a claim"
+            {"resourceClaims": [{"name": "gpu"}]}, "spec.resourceClaims: claims are not checked", id="a claim"
         ),
     ],
 )

@@ -88,6 +88,11 @@ class NodeAffinity(FilterPlugin[RequiredAffinity], ScorePlugin[Preferred]):
         self._added_required = args.added.required
         self._added_preferred = args.added.preferred if isinstance(args.added.preferred, tuple) else ()
 
+    @property
+    def added_required(self) -> NodeSelector | None:
+        """What the configuration requires of a node for every pod."""
+        return self._added_required
+
     def shape(self, pod: Pod) -> Hashable:
         # Most pods have neither, and are alike in that.
         return None if required_of(pod) is None and pod.spec.node_affinity is NO_NODE_AFFINITY else pod.spec

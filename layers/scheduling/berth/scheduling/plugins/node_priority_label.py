@@ -53,6 +53,11 @@ class NodePriorityLabel(FilterPlugin, ScorePlugin):
             NAME, REASON_NOT_AN_INTEGER, reason_code=ReasonCode.PRIORITY_LABEL_NOT_INTEGER
         )
 
+    @property
+    def label(self) -> str:
+        """The key whose integer value is the node's score."""
+        return self._label
+
     def filter(self, pod: Pod, node: NodeInfo) -> Status:
         value = node.labels.get(self._label)
         if value is None:

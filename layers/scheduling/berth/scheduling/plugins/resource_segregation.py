@@ -73,6 +73,11 @@ class ResourceSegregation(FilterPlugin[RequestedResources], ScorePlugin[Requeste
         self._resources = args.resources
         self._required = args.mode is SegregationMode.REQUIRED
 
+    @property
+    def resources(self) -> frozenset[str]:
+        """The names of the segregated resources."""
+        return self._resources
+
     def shape(self, pod: Pod) -> Hashable:
         return self._requested(pod)
 

@@ -15,8 +15,8 @@ from berth.decisions.recent import RecentDecisions
 from berth.extender.bind import answer_bind, failed
 from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
 from berth_cli.doctor.access.endpoint import HttpResponse, NoResponse
-from berth_cli.explain.attempts import Attempts, NoRecord
-from berth_cli.explain.sources.server import RecordsUnavailable, read_attempts, running_configuration
+from berth_cli.explain.attempts import Attempts, NoRecord, RecordedVerdict
+from berth_cli.explain.sources.server import RecordsUnavailable, read_attempts, read_verdict, running_configuration
 from berth_cli.serve.endpoints.decisions import DecisionsEndpoint
 from tests.builders.events import http_event
 from tests.builders.nodes import labelled, node
@@ -131,21 +131,84 @@ def test_a_call_that_failed_is_an_attempt_with_its_cause() -> None:
     assert found.error.startswith("the node cache is empty")
 
 
+SMALL = 4
+"""So many records are kept."""
+
+
 @pytest.mark.parametrize(
-    ("others", "own", "complete"),
+    ("decisions", "complete"),
     [
-        pytest.param(1, 2, True, id="an older decision is kept"),
-        pytest.param(0, 2, False, id="its first is the oldest that is kept"),
-        pytest.param(1, MOST_ANSWERED, False, id="as many as one answer has"),
+        pytest.param("p p", True, id="nothing was dropped"),
+        pytest.param("p o o o p", False, id="its first attempt was dropped, and others before its second are kept"),
+        pytest.param("o o o p p", False, id="records were dropped before its first attempt"),
+        pytest.param("- o o e p p", True, id="the pod that had its name was there after what was dropped"),
+        pytest.param("e o o o p p", False, id="the pod that had its name was dropped"),
+        pytest.param("f o o o f f f f p", False, id="a failed call was dropped, and older decisions are kept"),
     ],
 )
-def test_is_complete_where_older_attempts_cannot_have_been_dropped(others: int, own: int, complete: bool) -> None:
-    server = Server()
-    for _ in range(others):
-        server.decide("b", pod="other")
-    for _ in range(own):
-        server.decide("b")
+def test_is_complete_where_older_attempts_cannot_have_been_dropped(decisions: str, complete: bool) -> None:
+    """o: of another pod, e: of an earlier pod of the name, f: a failed call of the pod, p: its other attempts."""
+    server = Server(recent=RecentDecisions(map(float, count(1)).__next__, most_records=SMALL))
+    for each in decisions.split():
+        match each:
+            case "f":
+                Verbs(recorder=server.recent).ask("filter", cache_mode(["a"], pod_object("p")))
+            case "p":
+                server.decide("b", uid="now")
+            case "e":
+                server.decide("b", uid="earlier")
+            case _:
+                server.decide("b", pod="other")
     assert attempts(server).is_complete is complete
+
+
+def test_is_not_complete_where_one_answer_has_not_all() -> None:
+    server = Server()
+    for _ in range(MOST_ANSWERED):
+        server.decide("b")
+    assert not attempts(server).is_complete
+
+
+def test_is_not_complete_where_an_earlier_release_does_not_say_what_it_dropped() -> None:
+    """As far as its answer can be read at all."""
+    answer = recorded()
+    content = orjson.loads(answer.body)
+    del content["droppedUntil"]
+    found = read_attempts(Server(answer=answered(content)), "ml", "p")
+    assert isinstance(found, Attempts)
+    assert not found.is_complete
+
+
+@pytest.mark.parametrize(
+    ("asked", "node", "wanted"),
+    [
+        pytest.param("a b c", "b", (True, False, ["PriorityLabelMissing"]), id="rejected"),
+        pytest.param("a b c", "a", (True, True, []), id="passed"),
+        pytest.param("a", "c", (False, False, []), id="not asked"),
+        pytest.param("new", "new", (True, False, ["NodeNotInCache"]), id="unknown to the cache"),
+    ],
+)
+def test_reads_what_the_last_attempt_decided_on_a_node(
+    asked: str, node: str, wanted: tuple[bool, bool, list[str]]
+) -> None:
+    server = Server()
+    server.decide("b")
+    server.decide(*asked.split())
+    found = read_verdict(server, "ml", "p", node)
+    assert isinstance(found, RecordedVerdict)
+    assert (found.was_asked, found.passes, [each.code for each in found.reasons]) == wanted
+
+
+def test_reads_why_nothing_was_decided_on_a_node() -> None:
+    server = Server()
+    Verbs(recorder=server.recent).ask("filter", cache_mode(["a"], pod_object("p")))
+    found = read_verdict(server, "ml", "p", "a")
+    assert isinstance(found, RecordedVerdict)
+    assert (found.passes, found.error[:23]) == (False, "the node cache is empty")
+
+
+def test_a_pod_without_records_has_no_verdict_on_a_node() -> None:
+    assert isinstance(read_verdict(Server(), "ml", "p", "a"), NoRecord)
 
 
 def recorded(**changed: Any) -> HttpResponse:
@@ -203,8 +266,29 @@ def test_says_in_one_line_what_is_wrong(answer: HttpResponse | NoResponse, messa
         pytest.param(
             {"decisions": "log"},
             0,
-            "keeps no records in memory: its configuration has decisions: log; set decisions: memory",
+            "keeps no records in memory: its configuration has decisions: log (they are in its log, one of a hundred); "
+            "set decisions: memory",
             id="records in the log",
+        ),
+        pytest.param(
+            {"decisions": "table"},
+            0,
+            "keeps no records in memory: its configuration has decisions: table (with --store dynamodb they are in the "
+            "cache table: berth explain --table NAME); set decisions: memory",
+            id="records in the table",
+        ),
+        pytest.param(
+            {"decisions": "file"},
+            0,
+            "keeps no records in memory: its configuration has decisions: file (they are in the file of "
+            "--decisions-file); set decisions: memory",
+            id="records in a file",
+        ),
+        pytest.param(
+            {"decisions": "memory"},
+            0,
+            "has no records: no scheduler has called it since it started; try berth doctor",
+            id="no call yet, with records in memory",
         ),
         pytest.param(
             {},

@@ -87,6 +87,19 @@ def test_says_whether_the_verbs_refuse_the_cache(later: float, stale: bool) -> N
     assert Stack().read(later).is_stale is stale
 
 
+@pytest.mark.parametrize(
+    ("later", "when_stale", "fails"),
+    [
+        pytest.param(181, "fail", True, id="whenStale: fail"),
+        pytest.param(181, "pass", False, id="whenStale: pass"),
+        pytest.param(179, "fail", False, id="within maxStaleness"),
+    ],
+)
+def test_says_whether_the_verbs_answer_with_an_error(later: float, when_stale: str, fails: bool) -> None:
+    configuration = {**LABELLED, "nodeCache": {"whenStale": when_stale}}
+    assert Stack(configuration=configuration).read(later).fails is fails
+
+
 def test_an_empty_cache_is_one_line() -> None:
     stack = Stack()
     stack.cluster = PublishedCluster()

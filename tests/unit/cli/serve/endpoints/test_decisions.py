@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from berth.decisions.document import MOST_ANSWERED
+from berth.decisions.document import MOST_ANSWERED, MOST_WITH_NODES
 from berth.decisions.recent import RecentDecisions
 from berth.runtime.http.endpoint import EndpointSettings
 from berth_cli.serve.endpoints.decisions import DecisionsEndpoint
@@ -55,8 +55,15 @@ def test_answers_the_newest_where_there_are_many() -> None:
     assert [each["name"] for each in found["decisions"]][:1] == ["p1"]
 
 
+def test_with_nodes_has_every_node_of_the_newest() -> None:
+    _, found = answer(recorded(*(["p"] * (MOST_WITH_NODES + 1))), "pod=ml/p&nodes=1")
+    assert len(found["decisions"]) == MOST_WITH_NODES
+    [last] = found["decisions"][-1:]
+    assert (last["nodeNames"], [each["bitmap"] for each in last["reasons"]]) == (["a"], ["1"])
+
+
 def test_without_decisions_says_so() -> None:
-    assert answer(recorded()) == (200, {"kept": 0, "since": None, "decisions": []})
+    assert answer(recorded()) == (200, {"kept": 0, "since": None, "droppedUntil": None, "decisions": []})
 
 
 @pytest.mark.parametrize("query", ["pod=p", "pod=/p", "pod=ml/"])

@@ -1,0 +1,379 @@
+"""Each reason of filter has the change that answers it, tried with the real rules, or says why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from berth.scheduling.preemption.victim_review import NodeRejection
+from berth.scheduling.reason_code import ReasonCode
+from berth_cli.explain.counterfactuals.proposals import ANSWERS, GANG_CODES, NO_CHANGE
+from berth_cli.explain.counterfactuals.search import Search
+from berth_cli.explain.report import changes_text
+from tests.builders.nodes import PRIORITY, node_with
+from tests.builders.pods import container, pod_with
+from tests.conftest import PROJECT
+from tests.unit.cli.explain.cases import COUNTED, FULL, LABELLED, LICENCE, Object, changes, rules, target
+
+TAINT = {"key": "dedicated", "value": "ml", "effect": "NoSchedule"}
+CORDON = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
+NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+APP = {"matchLabels": {"app": "s"}}
+SPREAD = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule", "labelSelector": APP}
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+TERM = {"labelSelector": APP, "topologyKey": "kubernetes.io/hostname"}
+GPU, SHARE = "nvidia.com/gpu", "example.com/gpu-share"
+UNREADABLE = {"matchExpressions": [{"key": "app", "operator": "Like", "values": ["s"]}]}
+SEGREGATED: Mapping[str, Any] = {"profile": "resource-segregation"}
+ADDED_AFFINITY: Mapping[str, Any] = {
+    "profile": "full",
+    "pluginConfig": [
+        {
+            "name": "NodeAffinity",
+            "args": {
+                "addedAffinity": {
+                    REQUIRED: {
+                        "nodeSelectorTerms": [
+                            {"matchExpressions": [{"key": "pool", "operator": "In", "values": ["batch"]}]}
+                        ]
+                    }
+                }
+            },
+        }
+    ],
+}
+
+
+def counting(**resource: Any) -> Mapping[str, Any]:
+    return {"profile": "managed-resources", "managedResources": [{"name": LICENCE, **resource}]}
+
+
+LIMITED = counting(capacity={"nodeLabel": "licences"}, podLimit=2)
+ANNOTATED = counting(capacity={"nodeLabel": "licences"}, requests={"podAnnotation": "licences"})
+DEVICES = counting(devices={"sizes": {"nodeLabel": "gpus"}, "percentName": SHARE})
+
+
+def near(*values: str) -> dict[str, Any]:
+    return {"podAffinity": {REQUIRED: [TERM]}} if not values else {"podAntiAffinity": {REQUIRED: [TERM]}}
+
+
+def names(*values: str) -> dict[str, Any]:
+    """Each node by its name, in one term."""
+    fields = [{"key": "metadata.name", "operator": "In", "values": [value]} for value in values]
+    return {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{"matchFields": fields}]}}}
+
+
+def expressions(*items: Mapping[str, object]) -> dict[str, Any]:
+    return {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{"matchExpressions": list(items)}]}}}
+
+
+def zone(name: str, value: str) -> Object:
+    return node_with(name, {"zone": value})
+
+
+ROWS = [
+    pytest.param(
+        pod_with(),
+        [node_with("a")],
+        LABELLED,
+        [f"add the label {PRIORITY}=1 to node a"],
+        id="a node without the priority label gets it",
+    ),
+    pytest.param(
+        pod_with(),
+        [node_with("a", taints=[TAINT])],
+        FULL,
+        ["remove the taint dedicated=ml:NoSchedule from node a", "let the pod tolerate dedicated=ml:NoSchedule"],
+        id="a taint is removed or tolerated",
+    ),
+    pytest.param(
+        pod_with(),
+        [node_with("a", taints=[CORDON], unschedulable=True)],
+        FULL,
+        ["uncordon node a"],
+        id="a cordoned node is uncordoned",
+    ),
+    pytest.param(
+        pod_with(),
+        [node_with("a", taints=[NOT_READY], status={"conditions": [{"type": "Ready", "status": "False"}]})],
+        FULL,
+        ["get node a ready again"],
+        id="a node that is not ready cannot just lose the taint",
+    ),
+    pytest.param(
+        pod_with(nodeSelector={"disk": "ssd"}),
+        [node_with("a")],
+        FULL,
+        ["add the label disk=ssd to node a", "remove disk=ssd from the pod's nodeSelector"],
+        id="nodeSelector",
+    ),
+    pytest.param(
+        pod_with(affinity=expressions({"key": "gpu", "operator": "In", "values": ["h100", "a100"]})),
+        [node_with("a")],
+        FULL,
+        ["add the label gpu=a100 to node a", "remove the pod's required node affinity"],
+        id="node affinity with In",
+    ),
+    pytest.param(
+        pod_with(affinity=expressions({"key": "gpu", "operator": "DoesNotExist"})),
+        [node_with("a", {"gpu": "h100"})],
+        FULL,
+        ["remove the label gpu=h100 from node a", "remove the pod's required node affinity"],
+        id="node affinity that a label is in the way of",
+    ),
+    pytest.param(
+        pod_with(requests={"cpu": "5"}),
+        [node_with("a")],
+        FULL,
+        ["lower the pod's request of cpu from 5 to 4"],
+        id="a request that no node ever has",
+    ),
+    pytest.param(
+        pod_with(requests={"memory": "9Gi"}),
+        [node_with("a")],
+        FULL,
+        ["lower the pod's request of memory from 9Gi to 8Gi"],
+        id="memory is shown in binary units",
+    ),
+    pytest.param(
+        pod_with(requests={"cpu": "3"}),
+        [node_with("a"), pod_with("w", nodeName="a", requests={"cpu": "2"})],
+        FULL,
+        [
+            "lower the pod's request of cpu from 3 to 2",
+            "free 1 cpu on node a: end default/w (holds 2 cpu)",
+            "add a node like a",
+        ],
+        id="a full node",
+    ),
+    pytest.param(
+        pod_with(requests={LICENCE: "2"}),
+        [node_with("a", {"licences": "2"}), pod_with("w", nodeName="a", requests={LICENCE: "1"})],
+        COUNTED,
+        [
+            f"lower the pod's request of {LICENCE} from 2 to 1",
+            f"free 1 {LICENCE} on node a: end default/w (holds 1 {LICENCE})",
+            "add a node like a",
+        ],
+        id="a counted resource",
+    ),
+    pytest.param(
+        pod_with(containers=[{**container(), "ports": [{"hostPort": 80}]}]),
+        [node_with("a"), pod_with("w", nodeName="a", containers=[{**container(), "ports": [{"hostPort": 80}]}])],
+        FULL,
+        ["end default/w on node a", "give up the pod's host port 80/TCP", "add a node like a"],
+        id="a host port",
+    ),
+    pytest.param(
+        pod_with(labels={"app": "s"}, topologySpreadConstraints=[SPREAD]),
+        [
+            zone("a", "a"),
+            node_with("b", {"zone": "b"}, allocatable={"pods": "0"}),
+            pod_with("s", {"app": "s"}, nodeName="a"),
+        ],
+        FULL,
+        [
+            "end default/s on node a",
+            "raise maxSkew of the pod's spread over zone from 1 to 2",
+            "make the pod's spread over zone soft (whenUnsatisfiable: ScheduleAnyway)",
+        ],
+        id="a spread constraint, beside a node that is out of reach",
+    ),
+    pytest.param(
+        pod_with(affinity=near()),
+        [node_with("a")],
+        FULL,
+        ["remove the pod's required podAffinity term 1 (topologyKey kubernetes.io/hostname)"],
+        id="an affinity that no pod matches",
+    ),
+    pytest.param(
+        pod_with(affinity=near("away")),
+        [node_with("a"), pod_with("s", {"app": "s"}, nodeName="a")],
+        FULL,
+        [
+            "end default/s on node a",
+            "remove the pod's required podAntiAffinity term 1 (topologyKey kubernetes.io/hostname)",
+            "add a node like a",
+        ],
+        id="an anti-affinity",
+    ),
+    pytest.param(
+        pod_with(labels={"app": "s"}),
+        [node_with("a"), pod_with("s", nodeName="a", affinity=near("away"))],
+        FULL,
+        ["end default/s on node a", "add a node like a"],
+        id="the anti-affinity of another pod",
+    ),
+    pytest.param(
+        pod_with(requests={"cpu": "5"}),
+        [node_with("a", taints=[TAINT])],
+        FULL,
+        [
+            "remove the taint dedicated=ml:NoSchedule from node a; lower the pod's request of cpu from 5 to 4",
+            "let the pod tolerate dedicated=ml:NoSchedule; lower the pod's request of cpu from 5 to 4",
+        ],
+        id="two reasons need two changes",
+    ),
+    pytest.param(
+        pod_with(),
+        [node_with("a", {PRIORITY: "high"})],
+        LABELLED,
+        [f"change the label {PRIORITY} from high to 1 on node a"],
+        id="a priority label that is no integer",
+    ),
+    pytest.param(
+        pod_with(),
+        [node_with("a", status={"phase": "Terminated", "conditions": [{"type": "Ready", "status": "True"}]})],
+        FULL,
+        ["get node a ready again"],
+        id="a node that does not run",
+    ),
+    pytest.param(
+        pod_with(),
+        [node_with("a")],
+        ADDED_AFFINITY,
+        ["add the label pool=batch to node a"],
+        id="the affinity that the configuration adds",
+    ),
+    pytest.param(
+        pod_with(affinity=names("a", "b")),
+        [node_with("a"), node_with("b")],
+        FULL,
+        ["remove the pod's required node affinity"],
+        id="an affinity that contradicts itself",
+    ),
+    pytest.param(
+        pod_with(affinity=names("b")),
+        [node_with("a"), node_with("b", taints=[TAINT])],
+        FULL,
+        [
+            "remove the taint dedicated=ml:NoSchedule from node b",
+            "let the pod tolerate dedicated=ml:NoSchedule",
+            "remove the pod's required node affinity",
+        ],
+        id="a node by its name",
+    ),
+    pytest.param(
+        pod_with(),
+        [node_with("a", allocatable={"pods": "1"}), pod_with("w", nodeName="a")],
+        FULL,
+        ["free room for a pod on node a: end default/w", "add a node like a"],
+        id="as many pods as the node may have",
+    ),
+    pytest.param(
+        pod_with(requests={GPU: "1"}),
+        [node_with("a")],
+        SEGREGATED,
+        [f"remove the pod's request of {GPU} (1)"],
+        id="a segregated resource that no node has",
+    ),
+    pytest.param(
+        pod_with(),
+        [node_with("a", allocatable={"cpu": "4", "memory": "8Gi", "pods": "10", GPU: "2"})],
+        SEGREGATED,
+        [f"let the pod ask for 1 {GPU}"],
+        id="a node that is reserved for pods that ask for its resource",
+    ),
+    pytest.param(
+        pod_with(requests={LICENCE: "3"}),
+        [node_with("a", {"licences": "4"})],
+        LIMITED,
+        [f"lower the pod's request of {LICENCE} from 3 to 2"],
+        id="more than podLimit",
+    ),
+    pytest.param(
+        pod_with(requests={LICENCE: "100000000000000000000"}),
+        [node_with("a", {"licences": "4"})],
+        COUNTED,
+        [f"set the pod's request of {LICENCE} to an amount, such as 1"],
+        id="a request that cannot be counted",
+    ),
+    pytest.param(
+        pod_with(metadata={"annotations": {"licences": "many"}}),
+        [node_with("a", {"licences": "4"})],
+        ANNOTATED,
+        ["set the pod's annotation licences to an amount, such as 1"],
+        id="an annotation that cannot be counted",
+    ),
+    pytest.param(
+        pod_with(metadata={"annotations": {"licences": "5"}}),
+        [node_with("a", {"licences": "4"})],
+        ANNOTATED,
+        ["lower the pod's annotation licences from 5 to 4"],
+        id="an annotation that asks for too much",
+    ),
+    pytest.param(
+        pod_with(requests={SHARE: "150"}),
+        [node_with("a", {"gpus": "8_8"})],
+        DEVICES,
+        [f"lower the pod's request of {SHARE} from 150 to 100"],
+        id="more than one device",
+    ),
+    pytest.param(
+        pod_with(requests={LICENCE: "2"}),
+        [node_with("a", {"licences": "some"}), pod_with("w", nodeName="a", requests={LICENCE: "1"})],
+        COUNTED,
+        ["set the label licences of node a to an amount, 3 or more"],
+        id="a capacity that cannot be read",
+    ),
+    pytest.param(
+        pod_with(topologySpreadConstraints=[SPREAD]),
+        [node_with("a")],
+        FULL,
+        ["make the pod's spread over zone soft (whenUnsatisfiable: ScheduleAnyway)"],
+        id="a topology key that no node has",
+    ),
+    pytest.param(
+        pod_with(topologySpreadConstraints=[{**SPREAD, "labelSelector": UNREADABLE}]),
+        [zone("a", "a")],
+        FULL,
+        ["remove the pod's spread over zone"],
+        id="a spread constraint that cannot be read",
+    ),
+    pytest.param(
+        pod_with(affinity={"podAffinity": {REQUIRED: [{**TERM, "labelSelector": UNREADABLE}]}}),
+        [node_with("a")],
+        FULL,
+        ["remove the pod's required podAffinity term 1 (topologyKey kubernetes.io/hostname)"],
+        id="a term about other pods that cannot be read",
+    ),
+]
+
+
+@pytest.mark.parametrize(("pod", "objects", "document", "wanted"), ROWS)
+def test_finds_the_smallest_changes_that_place_the_pod(
+    pod: Object, objects: list[Object], document: Mapping[str, Any], wanted: list[str]
+) -> None:
+    assert changes(pod, *objects, document=document) == wanted
+
+
+def test_every_code_of_filter_is_answered_or_has_a_reason_why_not() -> None:
+    of_preempt = {rejection.reason_code for rejection in NodeRejection} | {ReasonCode.VICTIM_UNREADABLE}
+    of_filter = set(ReasonCode) - of_preempt | {ReasonCode.TOO_COSTLY}
+    assert sorted([*ANSWERS, *GANG_CODES, *NO_CHANGE]) == sorted(of_filter)
+
+
+def test_every_answer_has_a_row() -> None:
+    shown = set()
+    for row in ROWS:
+        values: Any = row.values
+        pod, objects, document, _ = values
+        case = target(pod, *objects, document=document).case
+        failing = rules(document).failing(case.pod, case.snapshot)
+        shown |= {code for statuses in failing.values() for status in statuses for code in status.reason_codes}
+    assert shown == set(ANSWERS)
+
+
+def test_the_page_lists_the_codes_without_a_change() -> None:
+    page = (PROJECT / "docs" / "how-to" / "explain.md").read_text()
+    assert [line for line in page.splitlines() if line.startswith(tuple(f"| `{code}` |" for code in ReasonCode))] == [
+        f"| `{code}` | {why} |" for code, why in NO_CHANGE.items()
+    ]
+
+
+@pytest.mark.parametrize("code", NO_CHANGE)
+def test_says_why_no_change_answers_a_code(code: ReasonCode) -> None:
+    lines = list(changes_text(Search(), [code]))
+    assert lines == ["No small change was found that would place it.", f"  - {code}: {NO_CHANGE[code]}"]
