@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -89,9 +88,7 @@ def configuration_in_force(stack: DeployedStack) -> BerthConfiguration:
     try:
         ledger_table = stack.outputs.get(LEDGER_TABLE_NAME, "")
         document = DynamoDBConfigurationStore(client, stack.output(CACHE_TABLE_NAME), ledger_table).read()
-        if document is None:
-            document = json.dumps({"profile": stack.parameters["Profile"]} if "Profile" in stack.parameters else {})
-        return parsed(document, f"the configuration of the stack {stack.name}")
+        return parsed(document or stack.configuration, f"the configuration of the stack {stack.name}")
     except (TableUnavailable, ConfigurationInvalid) as error:
         raise StackUnavailable(str(error)) from error
 

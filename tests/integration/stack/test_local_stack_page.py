@@ -52,20 +52,23 @@ class LocalStack:
         self._client = client
         self._cluster = CLUSTER
         create_cache_table(client, TABLE)
-        stack = DeployedStack(STACK_NAME, None, {}, {"CacheTableName": TABLE, "HttpTimeoutSeconds": "10"})
-        monkeypatch.setattr(deployed_stack, "describe", lambda name, region=None: stack)
+        self._parameters = {"Profile": "label-priority"}
+        outputs = {"CacheTableName": TABLE, "HttpTimeoutSeconds": "10"}
+        self._stack = DeployedStack(STACK_NAME, None, self._parameters, outputs)
+        monkeypatch.setattr(deployed_stack, "describe", lambda name, region=None: self._stack)
         monkeypatch.setattr(trial, "deployed_functions", lambda stack: {"filter": self._invoke})
 
-    def start(self, cluster: str) -> None:
-        """Another account, so nothing was applied yet."""
+    def start(self, variables: Mapping[str, str]) -> None:
+        """Another account, so nothing was applied yet. variables: of `make local-stack`."""
         self._client.delete_table(TableName=TABLE)
         create_cache_table(self._client, TABLE)
-        self._cluster = cluster
+        self._cluster = variables.get("CLUSTER", CLUSTER)
+        self._parameters |= dict(each.split("=", 1) for each in shlex.split(variables.get("PARAMETERS", "")))
 
     def _invoke(self, event: Mapping[str, object]) -> object:
-        applied = DynamoDBConfigurationStore(self._client, TABLE).read()
+        applied = DynamoDBConfigurationStore(self._client, TABLE).read() or self._stack.configuration
         objects = yaml.safe_load((PROJECT / self._cluster).read_text())["items"]
-        cache = FixedNodeCache.of(BerthConfiguration.model_validate_json(applied or "{}"), *objects)
+        cache = FixedNodeCache.of(BerthConfiguration.model_validate_json(applied), *objects)
         return {"body": json.dumps(try_configuration(event["document"], cache))}
 
 
@@ -89,7 +92,7 @@ def test_every_configuration_command_of_the_page_succeeds(local_stack: LocalStac
         words = shlex.split(line.replace("$BERTH_STACK", STACK_NAME), comments=True)
         match words:
             case ["make", "local-stack", *variables]:
-                local_stack.start(dict(each.split("=", 1) for each in variables).get("CLUSTER", CLUSTER))
+                local_stack.start(dict(each.split("=", 1) for each in variables))
             case ["echo", document, ">", name]:
                 Path(name).write_text(document)
             case ["berth", "config", *arguments]:

@@ -93,6 +93,8 @@ def read_inputs(sources: Sources, pod: str, config: Path | None, profile: str | 
         gone = "its node cache has none of that name: the pod is gone, or the watcher has not seen it yet"
         if state.is_stale:
             notes = (_stale(state.age, state.configuration, sources),)
+        if state.fallback:
+            notes = (*notes, f"The applied configuration is not in use: {state.fallback}.")
     configuration = given or running or read_policy(None)
     if sources.cluster is not None:
         where, gone = display_name(sources.cluster), GONE_FROM_DUMP
