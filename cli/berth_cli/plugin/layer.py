@@ -35,7 +35,7 @@ names = ["berth_plugins"]
 for name in names:
     try:
         module = importlib.import_module(name)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         sys.exit(f"{name} cannot be imported: {type(error).__name__}: {error}")
     names += [f"{name}.{each.name}" for each in pkgutil.iter_modules(getattr(module, "__path__", []))]
 """

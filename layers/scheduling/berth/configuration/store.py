@@ -21,6 +21,7 @@ from berth.scheduling.configuration.document import BerthConfiguration, validati
 from berth.scheduling.configuration.node_cache import NodeCacheConfiguration
 from berth.scheduling.evaluation.evaluation_cache import MAX_BYTES
 from berth.scheduling.evaluation.time_limit import NO_TIME_LIMIT, TimeLimit
+from berth.scheduling.framework.plugin import PluginFailed
 from berth.scheduling.plugins.custom_plugins.loading import MISSING_REMEDY
 from berth.scheduling.policy import Policy
 
@@ -135,9 +136,8 @@ class Configured:
         built."""
         try:
             policy = configuration.policy(remembered_bytes, time_limit)
-        except Exception as error:
-            # A custom plugin's constructor may raise any exception.
-            raise ConfigurationInvalid(f"the policy cannot be built: {type(error).__name__}: {error}") from error
+        except PluginFailed as error:
+            raise ConfigurationInvalid(str(error)) from error
         version = plugins() if configuration.names_custom_plugins else ""
         return cls(configuration, policy, configuration.node_cache, configuration.bind, plugin_version=version)
 

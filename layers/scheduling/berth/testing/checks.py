@@ -110,7 +110,10 @@ def check_plugin(
     create: makes the plugin, with the checks of `checked_plugin`. clock: seconds.
     """
     snapshot = _limited(snapshot)
-    subject = _Subject(create, create(), snapshot, _different(pods))
+    try:
+        subject = _Subject(create, create(), snapshot, _different(pods))
+    except PluginFailed as error:
+        return CheckResult((Finding(Rule.RESULT, f"it {error.failure}"),), len(snapshot.nodes), 0, None)
     findings = _findings(Rule.RESULT, _result, subject)
     microseconds = None
     if not findings:

@@ -42,11 +42,14 @@ class PluginState(Generic[S]):
 class PluginFailed(Exception):
     """A custom plugin raised, or returned something of a wrong type. It fails the pod at hand, and no other.
 
+    Raised while a plugin is built, it fails the document that names the plugin.
+
     plugin: `<module>:<Class>`. problem: what its method raised or returned. node: empty where the method was asked
     about no single node. failure: the message without the plugin.
     """
 
     def __init__(self, plugin: str, method: str, problem: str, node: str = "") -> None:
+        self.plugin = plugin
         self.failure = f"failed in {method}{f' on node {node}' if node else ''}: {problem}"
         super().__init__(f"plugin {plugin} {self.failure}")
 
