@@ -180,7 +180,14 @@ class AnnouncementsHistory:
 
     def _binds(self) -> None:
         random = self.world.random
-        announcements = LogAnnouncements(_Log(self), _Cache(self), lambda: f"attempt-{next(self._ids)}", self.wall)
+        announcements = LogAnnouncements(
+            _Log(self),
+            _Cache(self),
+            lambda: f"attempt-{next(self._ids)}",
+            self.wall,
+            self.world.pause,
+            random.random,
+        )
         while not self._ends:
             self.world.pause(random.uniform(0.0, 0.5))
             waiting = [pod for pod in self.pods.values() if not pod.node]

@@ -64,8 +64,9 @@ class Plugin(ABC):
 
     reads: ClassVar[Parts] = ALL_PARTS
     """The parts of the cluster's state that the plugin reads. A verb loads the parts that some plugin reads: pods that
-    no plugin reads are not on their nodes. If no filter reads pods, evicting pods changes no verdict. Otherwise
-    bind judges the pod once more, so that concurrent binds break no rule."""
+    no plugin reads are not on their nodes. If no filter reads pods, evicting pods changes no verdict. Where one does,
+    bind judges the pod once more, so that concurrent binds break no rule. Filters and scores that read pods see those
+    that are being bound."""
 
     is_reserved: ClassVar[bool] = False
     """Whether bind reserves what `filter` decides by. Then concurrent binds cannot break the rule either."""
