@@ -26,7 +26,7 @@ from berth.scheduling.framework.plugin import PluginFailed
 from berth.scheduling.policy import Policy
 from berth_cli.embedded_store.announcement_log import InMemoryAnnouncementLog
 from tests.builders.announcements import announcement
-from tests.unit.announcements.binding_world import ANTI_AFFINITY, World
+from tests.fakes.binding_world import ANTI_AFFINITY, World
 
 
 def test_announces_pod_before_its_binding() -> None:

@@ -15,7 +15,7 @@ from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.custom_plugins import installed_plugins
 from tests.builders.pods import container
-from tests.unit.announcements.binding_world import ANTI_AFFINITY, APART, ZONE, World
+from tests.fakes.binding_world import ANTI_AFFINITY, APART, ZONE, World
 
 NODES = ["node-a", "node-b"]
 DATABASES = {"matchLabels": {"app": "db"}}

@@ -94,11 +94,19 @@ class World(PodBinder):
         self.waits.append(seconds)
         self.now += seconds
 
-    def bind(self, name: str, on: str = "node-a", seconds: float = 4.0, namespace: str = "default") -> BindResult:
+    def bind(
+        self,
+        name: str,
+        on: str = "node-a",
+        seconds: float = 4.0,
+        namespace: str = "default",
+        *,
+        announces: bool = True,
+    ) -> BindResult:
+        """One call. announces: False for a configuration without rules about other pods."""
         deadline = Deadline(seconds, lambda: self.now)
-        return bind(
-            Binding(namespace, name, f"uid-{name}", on), self, deadline, BindRules(announcements=self._announcements)
-        )
+        rules = BindRules(announcements=self._announcements if announces else None)
+        return bind(Binding(namespace, name, f"uid-{name}", on), self, deadline, rules)
 
     def announced(self) -> list[tuple[int, str, bool]]:
         return [(each.position, each.pod.name, each.withdrawn) for each in self.log.read(1)]
