@@ -213,11 +213,11 @@ parity: setup $(ORACLE) ## Berth beside kube-scheduler's own plugins: N=20000 ca
 	$(BIN)/python -m tests.parity.compare --kubernetes $(KUBERNETES) --cases $(or $(N),20000) --least $(or $(LEAST),5000)
 
 .PHONY: e2e
-e2e: tools $(KUBECTL) $(CONTROLPLANE) ## A real kube-apiserver and kube-scheduler, against berth serve and the deployed stack
+e2e: tools $(KUBECTL) $(CONTROLPLANE) $(ORACLE) ## A real kube-apiserver and kube-scheduler, against berth serve and the deployed stack
 	$(BIN)/pytest tests/e2e
 
 .PHONY: e2e-core
-e2e-core: tools $(CONTROLPLANE) ## The end-to-end tests that every change runs: each verb once, and one flow on the deployed stack
+e2e-core: tools $(CONTROLPLANE) $(ORACLE) ## The end-to-end tests that every change runs: each verb once, and one flow on the deployed stack
 	$(BIN)/pytest tests/e2e -m "core and (not stack or core_on_stack)"
 
 .PHONY: e2e-gangs

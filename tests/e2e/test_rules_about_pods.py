@@ -1,25 +1,31 @@
 """A burst of pods under rules about other pods that Berth alone judges: kube-scheduler's own plugins are switched off.
 
-The result is judged by the API server's final state.
+These plugins judge the result: the final state at the API server.
 """
 
 from __future__ import annotations
 
+import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
+import urllib3
 
+from tests.builders.prometheus_text import read_metrics
+
+from .berth.berth_serve import BerthServe
 from .berth.extender import SERVE_AND_STACK, Extender
-from .berth.identities import EXAMPLES, identities, serve
+from .berth.identities import EXAMPLES, identities
 from .berth.stack import DeployedStack
 from .kubernetes.control_plane import ControlPlane
 from .kubernetes.kubernetes_api import JsonObject, KubernetesApi
+from .kubernetes.plugin_oracle import rejected_placements
 from .kubernetes.scheduler_configuration import filter_prioritize_bind, scheduler_configuration
 
 HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
@@ -54,26 +60,50 @@ class Burst:
         return self.teams[0] * self.teams[1] + self.apart[0] * self.apart[1] + self.spread
 
 
+JUDGED_BY_BERTH = ("InterPodAffinity", "PodTopologySpread")
+"""Plugins of kube-scheduler that place none of these pods, and judge the result."""
+
 BURST = Burst((6, 10), (5, 12), 80)
 PLUGINS = EXAMPLES / "custom-plugin"
 
 
-def _on_serve(control_plane: ControlPlane, directory: Path) -> AbstractContextManager[Extender]:
-    return serve(control_plane, directory, document=WITH_ONE_PER_TEAM)
+class BurstExtender(Extender, Protocol):
+    """Berth with the rules."""
+
+    def rejected_binds(self) -> int:
+        """How many calls of bind ended with `rejected`."""
 
 
-def _on_stack(control_plane: ControlPlane, directory: Path) -> AbstractContextManager[Extender]:
-    return _AppliedStack(identities(control_plane), directory, plugins=PLUGINS)
+class _Serve(BerthServe):
+    def rejected_binds(self) -> int:
+        text = urllib3.request("GET", self.url_prefix.replace("/scheduler", "/metrics")).data.decode()
+        samples = read_metrics(text)["berth_call_duration_seconds"].samples
+        ends = [each for each in samples if each.name.endswith("_count") and each.label("verb") == "bind"]
+        return int(sum(each.value for each in ends if each.label("outcome") == "rejected"))
 
 
-class _AppliedStack(DeployedStack):
-    def __enter__(self) -> _AppliedStack:
+class _Stack(DeployedStack):
+    def __enter__(self) -> _Stack:
         super().__enter__()
         self.apply(WITH_ONE_PER_TEAM)
         return self
 
+    def rejected_binds(self) -> int:
+        lines = [json.loads(line) for line in self.logged("bind").splitlines() if line.startswith("{")]
+        return sum(line.get("outcome") == "rejected" for line in lines)
 
-START: Mapping[str, Callable[[ControlPlane, Path], AbstractContextManager[Extender]]] = {
+
+def _on_serve(control_plane: ControlPlane, directory: Path) -> AbstractContextManager[BurstExtender]:
+    found = identities(control_plane)
+    watcher, binder = control_plane.kubeconfig(found.watcher), control_plane.kubeconfig(found.binder)
+    return _Serve(watcher, directory, binder=binder, document=WITH_ONE_PER_TEAM)
+
+
+def _on_stack(control_plane: ControlPlane, directory: Path) -> AbstractContextManager[BurstExtender]:
+    return _Stack(identities(control_plane), directory, plugins=PLUGINS)
+
+
+START: Mapping[str, Callable[[ControlPlane, Path], AbstractContextManager[BurstExtender]]] = {
     "serve": _on_serve,
     "stack": _on_stack,
 }
@@ -88,13 +118,13 @@ def kind(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def berth(
     kind: str, control_plane: ControlPlane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Extender]:
+) -> Iterator[BurstExtender]:
     monkeypatch.setenv("PYTHONPATH", str(PLUGINS))
     with START[kind](control_plane, tmp_path) as extender:
         yield extender
 
 
-def test_burst_breaks_no_rule(berth: Extender, control_plane: ControlPlane) -> None:
+def test_burst_breaks_no_rule(berth: BurstExtender, control_plane: ControlPlane) -> None:
     api = KubernetesApi(control_plane.credentials())
     nodes = {f"burst-{number}": f"zone-{number % ZONES}" for number in range(NODES)}
     for name, zone in nodes.items():
@@ -104,7 +134,12 @@ def test_burst_breaks_no_rule(berth: Extender, control_plane: ControlPlane) -> N
             for pod in _pods(BURST):
                 api.create("/api/v1/namespaces/default/pods", pod)
             placed = _wait_until_placed(api, BURST.pods)
-        _assert_no_rule_is_broken(placed, nodes)
+        created = api.get("/api/v1/nodes")["items"]
+        own = [node for node in created if node["metadata"]["name"] in nodes]
+        assert [*rejected_placements(own, placed, JUDGED_BY_BERTH)] == []
+        assert _teams_together(placed) == []
+        # Otherwise the burst needed no protocol, and the test would show nothing.
+        assert berth.rejected_binds() > 0
     finally:
         api.delete("/api/v1/namespaces/default/pods", {"gracePeriodSeconds": "0"})
         for name in nodes:
@@ -112,7 +147,7 @@ def test_burst_breaks_no_rule(berth: Extender, control_plane: ControlPlane) -> N
 
 
 def _scheduler(url_prefix: str) -> dict[str, Any]:
-    judged_by_berth = {"disabled": [{"name": "InterPodAffinity"}, {"name": "PodTopologySpread"}]}
+    judged_by_berth = {"disabled": [{"name": each} for each in JUDGED_BY_BERTH]}
     return {
         **scheduler_configuration([filter_prioritize_bind(url_prefix)]),
         "profiles": [{"schedulerName": "default-scheduler", "plugins": {"multiPoint": judged_by_berth}}],
@@ -177,14 +212,11 @@ def _wait_until_placed(api: KubernetesApi, count: int) -> list[JsonObject]:
         time.sleep(1)
 
 
-def _assert_no_rule_is_broken(pods: list[JsonObject], nodes: Mapping[str, str]) -> None:
-    for rule in ("team", "apart"):
-        together = Counter(
-            (pod["spec"]["nodeName"], pod["metadata"]["labels"][rule])
-            for pod in pods
-            if rule in pod["metadata"]["labels"]
-        )
-        assert [key for key, count in together.items() if count > 1] == [], rule
-    zones = Counter(dict.fromkeys(nodes.values(), 0))
-    zones.update(nodes[pod["spec"]["nodeName"]] for pod in pods if "spread" in pod["metadata"]["labels"])
-    assert max(zones.values()) - min(zones.values()) <= 1, zones
+def _teams_together(pods: list[JsonObject]) -> list[tuple[str, str]]:
+    """Nodes with two pods of a team, which no plugin of kube-scheduler forbids."""
+    together = Counter(
+        (pod["spec"]["nodeName"], pod["metadata"]["labels"]["team"])
+        for pod in pods
+        if "team" in pod["metadata"]["labels"]
+    )
+    return [key for key, count in together.items() if count > 1]
