@@ -62,6 +62,8 @@ def test_uses_earlier_document_when_the_applied_one_cannot_be_loaded(
         pytest.param([MISSING_PLUGIN, BROKEN], id="none was valid"),
         pytest.param(["no JSON"], id="no JSON"),
         pytest.param(["[]"], id="no mapping"),
+        pytest.param(['{"managedResources": null}'], id="no list of counted resources"),
+        pytest.param(['{"managedResources": ["example.com/slot"]}'], id="names in place of counted resources"),
     ],
 )
 def test_uses_deployed_configuration_when_no_applied_document_can_be_loaded(documents: list[str]) -> None:

@@ -235,7 +235,8 @@ def _counting_as(failed: str, configuration: BerthConfiguration) -> BerthConfigu
         counted = BerthConfiguration.model_validate({"managedResources": resources}).managed_resources
     except ValidationError as error:
         # A later release may have written it.
-        names = {each.get("name") for each in resources if isinstance(each, dict)}
+        listed = resources if isinstance(resources, list) else ()
+        names = {str(each.get("name")) for each in listed if isinstance(each, dict)}
         if names.issubset(configuration.counting.resources):
             return configuration
         raise ConfigurationInvalid("not all resources of the applied configuration are counted") from error
