@@ -104,7 +104,8 @@ def _on_serve(control_plane: ControlPlane, directory: Path) -> AbstractContextMa
 
 
 def _on_stack(control_plane: ControlPlane, directory: Path) -> AbstractContextManager[BurstExtender]:
-    return _Stack(identities(control_plane), directory, plugins=PLUGINS)
+    # The log has every call, also those that the policy rejected.
+    return _Stack(identities(control_plane), directory, {"LogLevel": "INFO"}, plugins=PLUGINS)
 
 
 START: Mapping[str, Callable[[ControlPlane, Path], AbstractContextManager[BurstExtender]]] = {
