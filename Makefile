@@ -99,9 +99,10 @@ bench-console: setup ## The console with 5,000 nodes and 150,000 pods in Chromiu
 	@$(BIN)/python -m tests.console.bench --nodes $(or $(NODES),5000) --pods $(or $(PODS),150000) $(if $(BROWSER),--browser '$(BROWSER)')
 
 .PHONY: simulation
-simulation: setup ## Histories of the node cache in virtual time (N=2000), every bind cut short at every call, and gangs (GANGS=200, MEMBERS=120 in the gang whose commit is cut short)
+simulation: setup ## Histories of the node cache in virtual time (N=2000), every bind cut short at every call, rules about pods (RULES=2000), and gangs (GANGS=200, MEMBERS=120 in the gang whose commit is cut short)
 	$(BIN)/python -m tests.simulation --histories $(or $(N),2000)
 	$(BIN)/python -m tests.simulation.cut_short
+	$(BIN)/python -m tests.simulation.announcements --histories $(or $(RULES),2000)
 	$(BIN)/python -m tests.simulation.gangs --histories $(or $(GANGS),200) --members $(or $(MEMBERS),120)
 
 .PHONY: soak
@@ -216,11 +217,11 @@ parity: setup $(ORACLE) ## Berth beside kube-scheduler's own plugins: N=20000 ca
 	$(BIN)/python -m tests.parity.compare --kubernetes $(KUBERNETES) --cases $(or $(N),20000) --least $(or $(LEAST),5000)
 
 .PHONY: e2e
-e2e: tools $(KUBECTL) $(CONTROLPLANE) ## A real kube-apiserver and kube-scheduler, against berth serve and the deployed stack
+e2e: tools $(KUBECTL) $(CONTROLPLANE) $(ORACLE) ## A real kube-apiserver and kube-scheduler, against berth serve and the deployed stack
 	$(BIN)/pytest tests/e2e
 
 .PHONY: e2e-core
-e2e-core: tools $(CONTROLPLANE) ## The end-to-end tests that every change runs: each verb once, and one flow on the deployed stack
+e2e-core: tools $(CONTROLPLANE) $(ORACLE) ## The end-to-end tests that every change runs: each verb once, and one flow on the deployed stack
 	$(BIN)/pytest tests/e2e -m "core and (not stack or core_on_stack)"
 
 .PHONY: e2e-gangs

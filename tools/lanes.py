@@ -91,7 +91,7 @@ STEPS = (
     Step("audit", change=None, figure=r"audit of what is locked: .*"),
     Step("spec", figure=r"\d+ configurations, \d+ s", computes=True),
     Step("spec-large", change=None, figure=r"\d+ configurations, \d+ s", computes=True),
-    Step("simulation", change="N=200", nightly=None, figure=r"\d+ binds cut short.*"),
+    Step("simulation", change="N=200 RULES=200", nightly=None, figure=r"\d+ binds cut short.*|.* rules about pods, .*"),
     Step("soak", change=None, nightly="N=2000 BINDS=60000", figure=r"\d+ binds by .*", computes=True),
     Step("soak-serve", change=None, figure=r"growth after .*", computes=True),
     # The memory stays the same from some hundred shapes on. SHAPES=3600 is an hour of one pod a second.

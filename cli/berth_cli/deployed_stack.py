@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -42,6 +43,12 @@ class DeployedStack:
     def http_timeout(self) -> str:
         """The stack's httpTimeout in seconds; empty if it is unknown. Stacks of earlier releases lack the output."""
         return self.outputs.get("HttpTimeoutSeconds") or self.parameters.get("HttpTimeoutSeconds", "")
+
+    @property
+    def configuration(self) -> str:
+        """The BerthConfiguration that decides until one is applied, as JSON."""
+        profile = self.parameters.get("Profile")
+        return json.dumps({} if profile is None else {"profile": profile}, separators=(",", ":"))
 
     @cached_property
     def resources(self) -> Mapping[str, Mapping[str, str]]:

@@ -3,17 +3,37 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 
 import click
 
 STDIN = "-"
+MOST_NAMES = 5
+"""In a message."""
 
 
 class InvalidInput(click.ClickException):
     """An unusable file; the message names it. The exit status is that of a usage error."""
 
     exit_code = 2
+
+
+class NoSuchNode(InvalidInput):
+    """No node has this name. The message has the closest name, or the first ones."""
+
+    def __init__(self, where: str, name: str, nodes: Sequence[str]) -> None:
+        super().__init__(f"{where} has no node {name}; {names_instead(name, nodes)}")
+
+
+def names_instead(name: str, known: Sequence[str]) -> str:
+    """The closest of these names, or the first ones."""
+    closest = get_close_matches(name, known, n=1)
+    if closest:
+        return f"did you mean {closest[0]}?"
+    more = f", and {len(known) - MOST_NAMES} more" if len(known) > MOST_NAMES else ""
+    return f"it has {', '.join(known[:MOST_NAMES]) or 'none'}{more}"
 
 
 def display_name(file: Path) -> str:

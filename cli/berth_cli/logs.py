@@ -80,6 +80,16 @@ def _time(timestamp: str) -> str:
         return ""
 
 
+def say(message: str, output: Stream) -> None:
+    """Write what a server has to tell its operator in the meantime, such as a changed configuration."""
+    if output.isatty():
+        output.write(f"{message}\n")
+    else:
+        record = logging.LogRecord(SERVICE, logging.INFO, "", 0, message, None, None)
+        output.write(f"{JSONFormatter().format(record)}\n")
+    output.flush()
+
+
 def log_to(errors: Stream) -> None:
     """Write what commands and libraries log; from the level of warnings upwards."""
     handler = logging.StreamHandler(errors)

@@ -56,7 +56,7 @@ _DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 class _LazyGroup(click.Group):
     def invoke(self, ctx: click.Context) -> object:
-        """Report what can end any command: Ctrl-C and a full disk. click handles a closed pipe."""
+        """Report what can end any command: Ctrl-C, a full disk and a custom plugin. click handles a closed pipe."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
@@ -66,6 +66,12 @@ class _LazyGroup(click.Group):
             if error.errno not in _DISK_FULL:
                 raise
             raise click.ClickException(f"cannot write the output: {error.strerror}") from error
+        except Exception as error:
+            # Only a command that has built a plugin has imported the module.
+            plugins = sys.modules.get("berth.scheduling.framework.plugin")
+            if plugins is None or not isinstance(error, plugins.PluginFailed):
+                raise
+            raise click.ClickException(str(error)) from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(COMMANDS)

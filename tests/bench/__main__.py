@@ -17,6 +17,7 @@ def main() -> None:
     figures_to, sys.stdout = sys.stdout, open(os.devnull, "w")  # noqa: SIM115
 
     from tests.bench import (
+        announcements,
         cold_load,
         cold_start,
         event_to_visible,
@@ -38,7 +39,10 @@ def main() -> None:
     )
     from tests.bench.figures import shown
 
-    verbs, cache = (warm, first_sight, preempt, gangs), (growth, memory, head_read, units, event_to_visible)
+    verbs, cache = (
+        (warm, first_sight, preempt, announcements, gangs),
+        (growth, memory, head_read, units, event_to_visible),
+    )
     for module in (
         *verbs,
         *cache,

@@ -34,16 +34,24 @@ class Environment(NodeCache):
     """A warm environment of a verb. The cache is a given snapshot, so its update is not measured."""
 
     def __init__(
-        self, verb: Verb, profile: str, pod: Manifest, nodes: int, snapshot: Snapshot | None = None, gangs: bool = False
+        self,
+        verb: Verb,
+        profile: str,
+        pod: Manifest,
+        nodes: int,
+        snapshot: Snapshot | None = None,
+        gangs: bool = False,
+        changes: Callable[[Snapshot], Iterator[Snapshot]] = cluster.changes,
     ) -> None:
-        """snapshot: in place of the usual one of so many nodes. gangs: whether they are enabled."""
+        """snapshot: in place of the usual one of so many nodes. gangs: whether they are enabled. changes: the snapshots
+        that follow it."""
         self._verb, self._profile = verb, profile
         self._gangs = GangsConfiguration(enabled=gangs)
         self._nodes = nodes
         self.replace_pod(pod)
         self._event = next(self._events)
         self._snapshot = cluster.snapshot(nodes) if snapshot is None else snapshot
-        self._changes: Iterator[Snapshot] = cluster.changes(self._snapshot)
+        self._changes = changes(self._snapshot)
         self.forget()
 
     def current(self, deadline: Deadline = NO_DEADLINE, reads: Parts = NO_PARTS) -> DecisionContext:
@@ -63,7 +71,7 @@ class Environment(NodeCache):
         self._events = cycle([event(self._verb, pod, names) for names in cluster.requested_names(self._nodes)])
 
     def change(self) -> None:
-        """1 % of the nodes change."""
+        """The next snapshot: 1 % of the nodes change, unless other changes were given."""
         self._snapshot = next(self._changes)
 
     def answer(self) -> bytes:

@@ -54,6 +54,19 @@ NAMED = (
 """A document that names the plugin of `installed_plugins`."""
 
 
+FAILS_TO_START = """
+from berth.scheduling.framework import SUCCESS, FilterPlugin
+
+class Passes(FilterPlugin):
+    def __init__(self, args):
+        raise RuntimeError("no licence")
+
+    def filter(self, pod, node):
+        return SUCCESS
+"""
+"""A module in place of the one there: its plugin cannot be built."""
+
+
 @contextmanager
 def installed_plugins(folder: Path) -> Iterator[str]:
     """A package in this folder that the process finds until the block ends. Yields its version."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from time import sleep
@@ -24,7 +24,7 @@ from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.config.document import load_configuration
 from berth_cli.doctor.findings import CheckName
 from berth_cli.serve.stores import CACHE_TABLE
-from tests.chaos.cluster_model import CAPACITY, NODES, PodOnAccount, held, overcommitted, pod_on_account
+from tests.chaos.cluster_model import CAPACITY, NODES, PodOnAccount, held, overcommitted, pod_on_account, teams_on
 from tests.chaos.set_up import SetUp
 from tests.e2e.misconfigured.doctor import Diagnosis, doctor_in_process
 
@@ -192,12 +192,20 @@ def unplaced(pods: Sequence[PodOnAccount]) -> list[str]:
     for pod in pods:
         if pod.node:
             continue
-        fitting = [name for name in NODES if pod.fits(free[name])]
+        fitting = [name for name in NODES if pod.fits(free[name]) and not teams_on(pods, name)[pod.team]]
         if fitting:
             found.append(f"{pod.key} waits, and fits on {fitting[0]}: {pod.message or 'it has no reason'}")
-        elif not any(f"Insufficient {resource}" in pod.message for resource in pod.request):
+        elif not any(reason in pod.message for reason in _reasons(pod)):
             found.append(f"{pod.key} waits for another reason than that nothing is left: {pod.message or 'none'}")
     return found
+
+
+def _reasons(pod: PodOnAccount) -> Iterator[str]:
+    """One of these is why the pod waits."""
+    for resource in pod.request:
+        yield f"Insufficient {resource}"
+    if pod.team:
+        yield "node(s) didn't match pod anti-affinity rules"
 
 
 def differences(what: str, truth: Mapping[str, object], found: Mapping[str, object]) -> list[str]:

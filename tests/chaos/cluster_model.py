@@ -23,11 +23,20 @@ NODES = tuple(f"node-{number}" for number in range(5))
 SLOTS, DEVICES, DEVICE_SIZE = 8, 2, 8000
 CAPACITY: Mapping[str, int] = {SLOT: SLOTS} | {f"{MEMORY}#{index}": DEVICE_SIZE for index in range(DEVICES)}
 SCHEDULERS = ("default-scheduler", "second-scheduler")
+TEAM = "example.com/team"
+TEAMS = 3
+"""A team has one pod on a node: its pods say so by anti-affinity. The schedulers do not see each other's binds."""
 
 DOCUMENT = f"""\
 apiVersion: berth.dev/v1alpha1
 kind: BerthConfiguration
-profile: managed-resources
+profile: chaos
+definitions:
+  chaos:
+    extends: managed-resources
+    plugins:
+      enabled:
+        - name: InterPodAffinity
 managedResources:
   - name: {SLOT}
   - name: {MEMORY}
@@ -35,7 +44,7 @@ managedResources:
       count: {{nodeLabel: {COUNT_LABEL}}}
       size: {{nodeLabel: {SIZE_LABEL}}}
 """
-"""What is applied: every node's slots and the memory of its devices are counted."""
+"""What is applied: every node's slots and the memory of its devices are counted, and pods keep apart."""
 
 DEPLOYED = """\
 apiVersion: berth.dev/v1alpha1
@@ -70,12 +79,22 @@ def drawn_request(random: Random) -> dict[str, int]:
     return found
 
 
-def pod(name: str, request: Mapping[str, int], scheduler: str) -> JsonObject:
+def drawn_team(random: Random) -> str:
+    """That of the next pod; two in three pods have none."""
+    number = random.randrange(3 * TEAMS)
+    return f"team-{number}" if number < TEAMS else ""
+
+
+def pod(name: str, request: Mapping[str, int], scheduler: str, team: str = "") -> JsonObject:
     """A pod with one container."""
     resources = {"requests": {"cpu": "1m"}, "limits": {each: str(amount) for each, amount in request.items()}}
+    labels = {TEAM: team} if team else {}
+    term = {"labelSelector": {"matchLabels": labels}, "topologyKey": "kubernetes.io/hostname"}
+    apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
     return {
-        "metadata": {"name": name},
+        "metadata": {"name": name, "labels": labels},
         "spec": {
+            **({"affinity": apart} if team else {}),
             "schedulerName": scheduler,
             "terminationGracePeriodSeconds": 0,
             "containers": [{"name": "app", "image": "app", "resources": resources}],
@@ -85,7 +104,7 @@ def pod(name: str, request: Mapping[str, int], scheduler: str) -> JsonObject:
 
 @dataclass(frozen=True)
 class PodOnAccount:
-    """A pod as the API server has it. message: of its condition PodScheduled."""
+    """A pod as the API server has it. message: of its condition PodScheduled. team: empty for none."""
 
     namespace: str
     name: str
@@ -94,6 +113,7 @@ class PodOnAccount:
     request: Mapping[str, int]
     device: str
     message: str
+    team: str = ""
 
     @property
     def key(self) -> str:
@@ -145,6 +165,7 @@ def pod_on_account(found: JsonObject) -> PodOnAccount:
         {name: _amount(limits[name]) for name in COUNTED if name in limits},
         metadata.get("annotations", {}).get(DEVICE_ANNOTATION, ""),
         message,
+        metadata.get("labels", {}).get(TEAM, ""),
     )
 
 
@@ -155,6 +176,11 @@ def held(pods: Iterable[PodOnAccount]) -> Mapping[str, Mapping[str, int]]:
         if each.node:
             found.setdefault(each.node, Counter()).update(each.shares)
     return found
+
+
+def teams_on(pods: Iterable[PodOnAccount], node: str) -> Counter[str]:
+    """How many pods of each team are on a node."""
+    return Counter(each.team for each in pods if each.node == node and each.team)
 
 
 def overcommitted(on: Mapping[str, int]) -> str:

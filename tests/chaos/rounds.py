@@ -80,6 +80,7 @@ def given_up(number: int, seed: int, fault: Fault, error: Exception) -> Round:
 def _played(number: int, seed: int, fault: Fault, set_up: SetUp, checks: Checks) -> Round:
     set_up.raise_epoch(fault.epoch)
     workload, witness = set_up.workload, set_up.witness
+    witness.judges_teams = fault.keeps_rules
     created, deleted, bound = workload.created, workload.deleted, witness.bindings
     failed = set_up.api_proxy.failed + set_up.tables_proxy.failed
     findings: list[Finding] = []

@@ -35,6 +35,7 @@ from tests.e2e.kubernetes.control_plane import ControlPlane
 from tests.e2e.kubernetes.kubernetes_api import Credentials, KubernetesApi
 from tests.e2e.kubernetes.loopback import HOST, free_port
 from tests.e2e.kubernetes.scheduler_configuration import (
+    ExtenderConfiguration,
     SchedulerConfiguration,
     filter_prioritize_bind,
     scheduler_configuration,
@@ -138,8 +139,10 @@ class Scheduler:
         self.start()
 
     def _configuration(self) -> SchedulerConfiguration:
-        extender = replace(filter_prioritize_bind(self._url_prefix), managed_resources=COUNTED, http_timeout="5s")
-        return scheduler_configuration([extender]) | {
+        # As `berth scheduler-config` prints it: every pod, because rules about pods need it.
+        every_pod = replace(filter_prioritize_bind(self._url_prefix), http_timeout="5s")
+        counted = ExtenderConfiguration(url_prefix=self._url_prefix, managed_resources=COUNTED, http_timeout="5s")
+        return scheduler_configuration([every_pod, counted]) | {
             "profiles": [{"schedulerName": self.name}],
             # A pod that was refused is tried again soon: else a round would measure the back-off.
             "podInitialBackoffSeconds": 1,

@@ -10,7 +10,7 @@ from typing import Self
 
 import urllib3
 
-from tests.chaos.cluster_model import PodOnAccount, held, overcommitted, pod_on_account
+from tests.chaos.cluster_model import PodOnAccount, held, overcommitted, pod_on_account, teams_on
 from tests.e2e.kubernetes.kubernetes_api import ApiError, Credentials, JsonObject, KubernetesApi
 
 WATCH_SECONDS = 5
@@ -30,6 +30,8 @@ class Witness:
         self._known: set[str] = set()
         self._devices: dict[str, str] = {}
         self.bindings = 0
+        self.judges_teams = True
+        """Whether two pods of a team must not come to a node now."""
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -62,7 +64,7 @@ class Witness:
                         break
                     version = event["object"]["metadata"]["resourceVersion"]
                     if event["type"] != "BOOKMARK":
-                        self._learn(event["type"], event["object"])
+                        self.learn(event["type"], event["object"])
                     if self._stop.is_set():
                         return
             except (ApiError, urllib3.exceptions.HTTPError, OSError, ValueError):
@@ -77,7 +79,8 @@ class Witness:
         version: str = found["metadata"]["resourceVersion"]
         return version
 
-    def _learn(self, kind: str, found: JsonObject) -> None:
+    def learn(self, kind: str, found: JsonObject) -> None:
+        """An event of the watch: the kind of change, and the object."""
         pod = pod_on_account(found)
         with self._lock:
             before = self._pods.pop(pod.uid, None)
@@ -95,6 +98,8 @@ class Witness:
                 on = held(each for each in self._pods.values() if each.node == pod.node)
                 if too_much := overcommitted(on[pod.node]):
                     self._note(f"{pod.node} is overcommitted by {pod.key}: {too_much}")
+                if self.judges_teams and teams_on(self._pods.values(), pod.node)[pod.team] > 1:
+                    self._note(f"{pod.key} is a second pod of {pod.team} on {pod.node}")
 
     def _note(self, text: str) -> None:
         if text not in self._known:

@@ -13,7 +13,7 @@ from typing import Self
 
 import urllib3
 
-from tests.chaos.cluster_model import NODES, SCHEDULERS, drawn_request, node, pod
+from tests.chaos.cluster_model import NODES, SCHEDULERS, drawn_request, drawn_team, node, pod
 from tests.e2e.kubernetes.kubernetes_api import ApiError, Credentials, KubernetesApi
 
 NAMESPACE = "default"
@@ -122,7 +122,8 @@ class Workload:
 
     def _create(self, scheduler: str) -> None:
         name = f"pod-{next(self._numbers)}"
-        self._api.create(f"/api/v1/namespaces/{NAMESPACE}/pods", pod(name, drawn_request(self._random), scheduler))
+        one = pod(name, drawn_request(self._random), scheduler, drawn_team(self._random))
+        self._api.create(f"/api/v1/namespaces/{NAMESPACE}/pods", one)
         self._pods.append(name)
         self.created += 1
 

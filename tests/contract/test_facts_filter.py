@@ -17,7 +17,7 @@ from tests.fakes.cache_tables import outage
 from tests.fakes.verbs import Verbs
 
 NO_LABEL = "node(s) didn't have the priority label priority.lixueduan.com"
-NOT_AN_INTEGER = "node(s) had a priority label that is not an integer"
+NOT_AN_INTEGER = "node(s) had a priority label priority.lixueduan.com that is not an integer"
 NOT_IN_CACHE = "node(s) are not in the extender's cache yet"
 LABELS_NOT_STRINGS = "node(s) had labels that are not strings"
 

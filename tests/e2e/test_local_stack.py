@@ -1,4 +1,4 @@
-"""`make local-stack` as a newcomer uses it: start, call, apply a rule of one's own, change it, roll back, check, stop.
+"""`make local-stack` as a newcomer uses it: start, call, apply a rule of one's own, break it, roll back, check, stop.
 And with a live cluster.
 """
 
@@ -8,10 +8,13 @@ import shlex
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
+import boto3
 import orjson
 import pytest
 import urllib3
@@ -27,7 +30,7 @@ from .kubernetes.child_process import ChildProcess
 from .kubernetes.cluster import Cluster
 from .kubernetes.control_plane import ControlPlane
 from .kubernetes.loopback import free_port
-from .misconfigured.doctor import berth_doctor
+from .misconfigured.doctor import Diagnosis, berth_doctor
 
 EXAMPLES = sam.PROJECT / "examples"
 START_SECONDS = 600
@@ -45,78 +48,125 @@ def variables(directory: Path) -> dict[str, str]:
     return dict(word.split("=", 1) for _, word in words)
 
 
-def filter_answer(environment: Mapping[str, str]) -> Any:
-    """What filter answers to the body of an event."""
+def call(environment: Mapping[str, str], path: str, body: bytes | None = None) -> Any:
+    """The answer to a call of the stack with its credentials."""
     answer = urllib3.request(
-        "POST",
-        f"{environment['BERTH_URL']}/filter",
-        body=(EVENTS / "filter" / "cache-mode.body.json").read_bytes(),
+        "GET" if body is None else "POST",
+        f"{environment['BERTH_URL'].removesuffix('/scheduler')}/{path}",
+        body=body,
         headers={"Content-Type": "application/json", **urllib3.make_headers(basic_auth=environment["BERTH_USER"])},
         timeout=FIRST_CALL_SECONDS,
     )
     return orjson.loads(answer.data)
 
 
-def config(environment: Mapping[str, str], *arguments: str | Path) -> Any:
-    """The result of `berth config`."""
+def filter_answer(environment: Mapping[str, str]) -> Any:
+    """What filter answers to the body of an event. After a deployment a cold start may take the time of a call."""
+    body = (EVENTS / "filter" / "cache-mode.body.json").read_bytes()
+    until = time.monotonic() + FIRST_CALL_SECONDS
+    while True:
+        answer = call(environment, "scheduler/filter", body)
+        if not (answer["Error"] or "").startswith("the time for the answer was over") or time.monotonic() > until:
+            return answer
+
+
+def config(environment: Mapping[str, str], *arguments: str | Path, fails: str = "") -> Any:
+    """The result of `berth config`. fails: what the error says, where the command has to fail."""
     words = [COMMAND, "config", *arguments, f"--stack={sam.STACK_NAME}", "-o", "json"]
     done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return orjson.loads(done.stdout)
+    assert (done.returncode, fails in done.stderr) == (1 if fails else 0, True), done.stderr
+    return None if fails else orjson.loads(done.stdout)
 
 
-def versions_of_changed_plugins(
-    directory: Path, environment: Mapping[str, str], plugins: Path, changed: Path
-) -> tuple[str, str]:
-    """Of the plugins that the functions have, before and after a change of their code."""
+@dataclass(frozen=True)
+class OwnPlugins:
+    """A user's directory with plugins, and the stack that runs with them."""
 
-    def loaded(path: Path) -> str:
-        applied = config(environment, "apply", path / "configuration.yaml", f"--plugins={path}", "--no-wait")
-        version: str = applied["trial"]["pluginVersion"]
-        return version
+    directory: Path
+    stack: Path
 
-    before = loaded(plugins)
-    shutil.copytree(plugins, changed)
-    with (changed / "berth_plugins" / "one_per_team.py").open("a") as module:
-        module.write("# changed\n")
-    replaced = [*command(directory), "--replace-plugins", f"--plugins={changed}"]
-    done = subprocess.run(replaced, cwd=sam.PROJECT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return before, loaded(changed)
+    @classmethod
+    def written(cls, directory: Path, stack: Path) -> Self:
+        shutil.copytree(EXAMPLES / "custom-plugin", directory)
+        return cls(directory, stack)
+
+    @property
+    def configuration(self) -> Path:
+        return self.directory / "configuration.yaml"
+
+    def deploy(self, more: str = "") -> None:
+        """The plugin of the example with one more line, as the page breaks it."""
+        module = Path("berth_plugins") / "team_nodes.py"
+        (self.directory / module).write_text(f"{(EXAMPLES / 'custom-plugin' / module).read_text()}{more}\n")
+        words = [*command(self.stack), "--replace-plugins", f"--plugins={self.directory}"]
+        done = subprocess.run(words, cwd=sam.PROJECT, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+
+def doctor(environment: Mapping[str, str], directory: Path, *options: str) -> Diagnosis:
+    return berth_doctor(
+        f"--stack={sam.STACK_NAME}",
+        f"--url={environment['BERTH_URL']}",
+        f"--scheduler-config={directory / 'scheduler.yaml'}",
+        "--timeout=30",
+        *options,
+        environment=environment,
+    )
+
+
+def logged(environment: Mapping[str, str], function: str) -> str:
+    """All messages of a function."""
+    session = boto3.Session(
+        environment["AWS_ACCESS_KEY_ID"], environment["AWS_SECRET_ACCESS_KEY"], region_name=environment["AWS_REGION"]
+    )
+    logs = session.client("logs", endpoint_url=environment["AWS_ENDPOINT_URL"])
+    pages = logs.get_paginator("filter_log_events").paginate(logGroupName=f"/aws/lambda/{sam.STACK_NAME}-{function}")
+    return "\n".join(event["message"] for page in pages for event in page["events"])
+
+
+EVERY_NODE = ["n10", "n20", "plain", "worded"]
+"""None of events/cluster.yaml belongs to a team."""
 
 
 @pytest.mark.stack
-def test_local_stack_answers_and_is_sound_until_it_is_stopped(tmp_path: Path) -> None:
+def test_rule_is_written_applied_broken_and_rolled_back(tmp_path: Path) -> None:
+    """docs/how-to/local-stack.md, on the cluster of the events."""
     directory, log = tmp_path / "local-stack", tmp_path / "log"
-    plugins = EXAMPLES / "custom-plugin"
-    process = ChildProcess([*command(directory), f"--port={free_port()}", f"--plugins={plugins}"], log)
+    own = OwnPlugins.written(tmp_path / "my-plugins", directory)
+    plugins = f"--plugins={own.directory}"
+    process = ChildProcess([*command(directory), f"--port={free_port()}", plugins], log)
     try:
         process.wait_until(lambda: "Ctrl-C stops it" in log.read_text(), seconds=START_SECONDS)
         found = variables(directory)
         expected = orjson.loads((EVENTS / "filter" / "cache-mode.expected.json").read_bytes())["body"]
         assert filter_answer(found) == expected
 
-        first = tmp_path / "first.yaml"
-        first.write_text("profile: label-priority\n")
-        assert config(found, "apply", first)["applied"]
-        assert config(found, "apply", plugins / "configuration.yaml", f"--plugins={plugins}")["applied"]
-        assert filter_answer(found)["NodeNames"] == ["n10", "n20", "plain", "worded"]  # no node belongs to a team
+        # The first document of all, so that nothing but the deployed configuration is before it.
+        before = config(found, "apply", own.configuration, plugins)["trial"]["pluginVersion"]
+        assert filter_answer(found)["NodeNames"] == EVERY_NODE
+
+        own.deploy("TeamNodes.__init__ = lambda self, args: 1 / 0")
+        assert filter_answer(found) == expected
+        fallback = call(found, "healthz")["configurationFallback"]
+        assert "TeamNodes failed in __init__: ZeroDivisionError: division by zero (team_nodes.py, line" in fallback
+        assert "the deployed configuration is used instead" in fallback
+        findings = doctor(found, directory, plugins).findings
+        assert {each.check for each in findings if each.result == "failed"} == {"configuration"}
+        assert '"Failures":[1.0]' in logged(found, "filter").replace(" ", "")
+
         assert config(found, "rollback")["profile"] == "label-priority"
+        assert "configurationFallback" not in call(found, "healthz")
+        diagnosis = doctor(found, directory)
+        assert diagnosis.exit_status == 0, diagnosis.findings
+
+        own.deploy("TeamNodes.filter = lambda self, pod, node: 1 / 0")
+        config(found, "apply", own.configuration, plugins, fails="failed in filter on node n10: ZeroDivisionError")
         assert filter_answer(found) == expected
 
-        before, after = versions_of_changed_plugins(directory, found, plugins, tmp_path / "changed")
-        assert before
+        own.deploy("# mended")
+        after = config(found, "apply", own.configuration, plugins, "--no-wait")["trial"]["pluginVersion"]
         assert after not in (before, "")
-        assert config(found, "rollback")["profile"] == "label-priority"
-
-        diagnosis = berth_doctor(
-            f"--stack={sam.STACK_NAME}",
-            f"--url={found['BERTH_URL']}",
-            f"--scheduler-config={directory / 'scheduler.yaml'}",
-            "--timeout=30",
-            environment=found,
-        )
-        assert diagnosis.exit_status == 0, diagnosis.findings
+        assert filter_answer(found)["NodeNames"] == EVERY_NODE
 
         second = subprocess.run(command(directory), cwd=sam.PROJECT, capture_output=True, text=True, check=False)
         assert second.returncode == 1

@@ -16,6 +16,7 @@ from berth import __version__
 from berth_cli.main import main
 from tests.builders.certificates import self_signed
 from tests.builders.chart import CHART, HELM, KUBERNETES, PROJECT, ChartRefused, Key, Values, by_key, helm, rendered
+from tests.builders.sidecar import with_plugins
 
 pytestmark = pytest.mark.skipif(not HELM.exists(), reason="helm is not built: make tools (with Go)")
 
@@ -228,9 +229,63 @@ def test_configuration_of_the_sidecar_is_valid(tmp_path: Path) -> None:
     assert CliRunner().invoke(main, ["config", "check", str(file)]).exit_code == 0
 
 
+PLUGINS = "/opt/plugins"
+CONFIG_MAP = (
+    {"configMap": "berth-plugins"},
+    {"name": "plugins", "configMap": {"name": "berth-plugins"}},
+    f"{PLUGINS}/berth_plugins",
+)
+IMAGE_VOLUME = (
+    {"image": "REGISTRY/plugins:1"},
+    {"name": "plugins", "image": {"reference": "REGISTRY/plugins:1", "pullPolicy": "IfNotPresent"}},
+    PLUGINS,
+)
+
+
+@pytest.mark.parametrize(
+    ("values", "part", "deployment", "container"),
+    [
+        pytest.param(SIDECAR, "sidecar", "berth-sidecar", "berth", id="the sidecar"),
+        pytest.param(WATCHER, "watcher", "berth-watcher", "watcher", id="the watcher"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("plugins", "volume", "path"),
+    [pytest.param(*CONFIG_MAP, id="a ConfigMap"), pytest.param(*IMAGE_VOLUME, id="an image")],
+)
+def test_plugins_of_ones_own_are_mounted_where_the_command_looks_for_them(
+    values: Values,
+    part: str,
+    deployment: str,
+    container: str,
+    plugins: dict[str, str],
+    volume: dict[str, Any],
+    path: str,
+) -> None:
+    found = by_key(rendered({**values, part: {**values[part], "plugins": plugins}}))  # type: ignore[dict-item]
+    spec = found[Key("Deployment", "kube-system", deployment)]["spec"]["template"]["spec"]
+    [own] = [each for each in spec["containers"] if each["name"] == container]
+    assert f"--plugins={PLUGINS}" in own["args"]
+    assert {"name": "plugins", "mountPath": path, "readOnly": True} in own["volumeMounts"]
+    assert volume in spec["volumes"]
+
+
+def test_commented_lines_of_the_sidecar_are_those_of_the_chart() -> None:
+    """Without the comment signs the example has the plugins of a ConfigMap."""
+    uncommented = with_plugins((EXAMPLES / "sidecar" / "sidecar.yaml").read_text())
+    values = {**SIDECAR, "sidecar": {**SIDECAR["sidecar"], "plugins": {"configMap": "berth-plugins"}}}
+    documents = [each for each in yaml.safe_load_all(uncommented) if each is not None]
+    assert comparable(rendered(values)) == comparable(documents)
+
+
 @pytest.mark.parametrize(
     ("values", "message"),
     [
+        pytest.param(
+            {**SIDECAR, "sidecar": {**SIDECAR["sidecar"], "plugins": {"configMap": "a", "image": "b"}}},
+            "plugins",
+            id="plugins from two places",
+        ),
         pytest.param({}, "scheduler.url is missing", id="no address"),
         pytest.param({"sidecar": {"enabled": True}}, "sidecar.image is missing", id="no image"),
         pytest.param(

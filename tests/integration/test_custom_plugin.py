@@ -7,7 +7,8 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 
 from tests.builders.events import http_event
 from tests.builders.http_calls import Caller
-from tests.builders.requests import body_of, cache_mode
+from tests.builders.requests import body_of, cache_mode, victims_by_uid
 from tests.conftest import PROJECT
 
 EXAMPLE = PROJECT / "examples" / "custom-plugin"
@@ -45,45 +46,102 @@ def test_tests_of_example_pass() -> None:
     assert "passed" in done.stdout
 
 
-def test_served_extender_uses_custom_plugin() -> None:
+@contextmanager
+def served(directory: Path) -> Iterator[Caller]:
+    """`berth serve` with the files of this directory."""
     process = subprocess.Popen(
         [*BERTH, "serve", *FILES, "--port", "0"],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
         env=ENVIRONMENT,
-        cwd=EXAMPLE,
+        cwd=directory,
     )
     try:
         assert process.stdout is not None
         found = next(filter(None, (re.search(r"127\.0\.0\.1:(\d+)/", line) for line in process.stdout)))
         caller = Caller(int(found[1]))
-        pod: dict[str, object] = {
-            "metadata": {"name": "p", "namespace": "ml", "uid": "u", "labels": {"example.com/team": "blue"}},
-            "spec": {},
-        }
-        nodes = ["node-blue", "node-green", "node-shared"]
-        answer = caller.post("/scheduler/filter", body_of(cache_mode(nodes, pod))).json
-        assert answer["NodeNames"] == ["node-blue", "node-shared"]
-        assert answer["FailedAndUnresolvableNodes"] == {"node-green": "node(s) belonged to another team"}
-        answer = caller.post("/scheduler/prioritize", body_of(cache_mode(answer["NodeNames"], pod))).json
-        assert answer == [{"Host": "node-blue", "Score": 10}, {"Host": "node-shared", "Score": 0}]
+        yield caller
         caller.close()
     finally:
         process.kill()
         process.communicate()
 
 
+def pod_of(label: str, team: str) -> dict[str, object]:
+    return {"metadata": {"name": "p", "namespace": "ml", "uid": "u", "labels": {label: team}}, "spec": {}}
+
+
+NODES = ["node-blue", "node-green", "node-shared"]
+
+
+def test_served_extender_uses_custom_plugin() -> None:
+    pod = pod_of("example.com/team", "blue")
+    with served(EXAMPLE) as caller:
+        answer = caller.post("/scheduler/filter", body_of(cache_mode(NODES, pod))).json
+        assert answer["NodeNames"] == ["node-blue", "node-shared"]
+        assert answer["FailedAndUnresolvableNodes"] == {"node-green": "node(s) belonged to another team"}
+        answer = caller.post("/scheduler/prioritize", body_of(cache_mode(answer["NodeNames"], pod))).json
+        assert answer == [{"Host": "node-blue", "Score": 10}, {"Host": "node-shared", "Score": 0}]
+
+
 FAILING = """
+import sys
 from berth.scheduling.framework import FilterPlugin, ScorePlugin, SUCCESS
 
 class Halves(FilterPlugin, ScorePlugin):
     def filter(self, pod, node):
+        if pod.labels.get("team") == "black":
+            sys.exit(3)
         return None if pod.labels.get("team") == "red" else SUCCESS
 
     def score(self, pod, node):
         return 0.5 if pod.labels.get("team") == "green" else 1
 """
+
+
+FAILING_NAME = "berth_plugins.failing_for_one:Halves"
+FAILING_DOCUMENT = json.dumps(
+    {
+        "profile": "mine",
+        "definitions": {"mine": {"plugins": {"enabled": [{"name": FAILING_NAME}]}}},
+        "nodeCache": {"maxStaleness": 86_400},
+    }
+)
+
+
+@pytest.fixture
+def failing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A directory with the plugin and a configuration that names it, which this process finds until the test ends."""
+    (tmp_path / "berth_plugins").mkdir()
+    (tmp_path / "berth_plugins" / "failing_for_one.py").write_text(FAILING)
+    (tmp_path / "configuration.yaml").write_text(FAILING_DOCUMENT)
+    (tmp_path / "cluster.yaml").write_bytes((EXAMPLE / "cluster.yaml").read_bytes())
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield tmp_path
+    for module in [each for each in sys.modules if each.startswith("berth_plugins")]:
+        del sys.modules[module]
+
+
+@pytest.mark.parametrize(
+    ("team", "failure"),
+    [
+        pytest.param("red", "it returned None (NoneType), not a Status", id="a wrong result"),
+        pytest.param("black", "SystemExit: 3 (failing_for_one.py, line 8)", id="an exit"),
+    ],
+)
+def test_server_fails_only_the_pod_of_a_failing_plugin(failing: Path, team: str, failure: str) -> None:
+    with served(failing) as caller:
+        for label, wanted in (
+            (team, f"pod ml/p: plugin {FAILING_NAME} failed in filter on node node-blue: {failure}"),
+            ("blue", ""),
+        ):
+            answer = caller.post("/scheduler/filter", body_of(cache_mode(NODES, pod_of("team", label)))).json
+            assert answer["Error"] == wanted
+        victims = body_of(victims_by_uid({"node-blue": []}, pod=pod_of("team", team)))
+        assert caller.post("/scheduler/preempt", victims).status == 500
+        victims = body_of(victims_by_uid({"node-blue": []}, pod=pod_of("team", "blue")))
+        assert caller.post("/scheduler/preempt", victims).status == 200
 
 
 @pytest.mark.parametrize(
@@ -94,37 +152,26 @@ class Halves(FilterPlugin, ScorePlugin):
         pytest.param("prioritize", "green", "in score on node n10: it returned 0.5 (float), not an", id="score"),
     ],
 )
+@pytest.mark.usefixtures("failing")
 def test_deployed_verb_fails_only_the_pod_of_a_failing_plugin(
-    verb: str,
-    team: str,
-    answer: str,
-    load_function: Callable[..., Callable[..., Any]],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    verb: str, team: str, answer: str, load_function: Callable[..., Callable[..., Any]]
 ) -> None:
-    (tmp_path / "berth_plugins").mkdir()
-    (tmp_path / "berth_plugins" / "failing_for_one.py").write_text(FAILING)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    name = "berth_plugins.failing_for_one:Halves"
-    document = {
-        "profile": "mine",
-        "definitions": {"mine": {"plugins": {"enabled": [{"name": name}]}}},
-        "nodeCache": {"maxStaleness": 86_400},
-    }
-    try:
-        handler = load_function(verb, {"BERTH_CONFIGURATION": json.dumps(document)})
-        for label, wanted in ((team, f"pod ml/p: plugin {name} failed {answer}"), ("blue", None)):
-            pod: dict[str, object] = {
-                "metadata": {"name": "p", "namespace": "ml", "uid": "u", "labels": {"team": label}},
-                "spec": {},
-            }
-            request = http_event(body_of(cache_mode(["n10", "n5"], pod)), f"POST /scheduler/{verb}")
-            body = json.loads(handler(request, None)["body"])
-            error = body.get("Error", "") if isinstance(body, dict) else ""
-            assert error.startswith(wanted) if wanted else not error
-    finally:
-        for module in [each for each in sys.modules if each.startswith("berth_plugins")]:
-            del sys.modules[module]
+    handler = load_function(verb, {"BERTH_CONFIGURATION": FAILING_DOCUMENT})
+    for label, wanted in ((team, f"pod ml/p: plugin {FAILING_NAME} failed {answer}"), ("blue", None)):
+        request = http_event(body_of(cache_mode(["n10", "n5"], pod_of("team", label))), f"POST /scheduler/{verb}")
+        body = json.loads(handler(request, None)["body"])
+        error = body.get("Error", "") if isinstance(body, dict) else ""
+        assert error.startswith(wanted) if wanted else not error
+
+
+@pytest.mark.usefixtures("failing")
+def test_deployed_preempt_evicts_nothing_for_the_pod_of_a_failing_plugin(
+    load_function: Callable[..., Callable[..., Any]],
+) -> None:
+    handler = load_function("preempt", {"BERTH_CONFIGURATION": FAILING_DOCUMENT})
+    for team, status in (("black", 500), ("blue", 200)):
+        request = body_of(victims_by_uid({"n10": []}, pod=pod_of("team", team)))
+        assert handler(http_event(request, "POST /scheduler/preempt"), None)["statusCode"] == status
 
 
 def test_layer_includes_package_with_plugin(tmp_path: Path) -> None:

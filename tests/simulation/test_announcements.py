@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.simulation.announcements import AnnouncementsHistory
-from tests.simulation.broken_announcements import BROKEN, Break
+from berth.extender.outcomes import BindOutcome
+from tests.simulation.announcements.broken import BROKEN, Break
+from tests.simulation.announcements.burst import Burst
+from tests.simulation.announcements.history import BIND_SECONDS, AnnouncementsHistory
 
 pytestmark = pytest.mark.long
 
-HISTORIES = 10
+HISTORIES = 20
 UNTIL_CAUGHT = 200
 
 
@@ -21,6 +23,19 @@ def test_keeps_rule_in_every_interleaving() -> None:
         bound, rejected = bound + history.bound, rejected + history.rejected
     assert bound > 10 * HISTORIES
     assert rejected > HISTORIES
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_concurrent_binds_wait_in_place_of_trying_in_vain(seed: int) -> None:
+    """One of the binds that try at a moment succeeds: without waits, n binds need n (n + 1) / 2 tries."""
+    pods = 40
+    waiting, hasty = Burst(seed, pods), Burst(seed, pods, waits=False)
+    for burst in (waiting, hasty):
+        burst.run()
+        assert burst.outcomes == [BindOutcome.BOUND] * pods
+    assert hasty.tries == pods * (pods + 1) // 2
+    assert waiting.tries < 6 * pods
+    assert waiting.seconds < BIND_SECONDS / 2
 
 
 @pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)

@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from zipfile import ZipFile
 
 import urllib3
 
@@ -23,6 +24,7 @@ from .action import check_installation
 from .installation import Installation, build, install
 
 CLUSTER = PROJECT / "events" / "cluster.yaml"
+EXAMPLE = PROJECT / "examples" / "custom-plugin"
 FIXTURE = PROJECT / "events" / "filter" / "cache-mode"
 ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/scheduler")
 START_SECONDS = 60
@@ -58,6 +60,20 @@ def demo(berth: Installation) -> None:
     """Every scenario of the demo has the expected outcome, with its examples and functions."""
     lines = [line.strip() for line in berth.run("demo").splitlines()]
     assert [line for line in OUTCOMES if line not in lines] == []
+
+
+def plugins(berth: Installation) -> None:
+    """The example's plugin is checked and packaged, without this folder."""
+    name = "berth_plugins.team_nodes:TeamNodes"
+    assert f"{name} keeps every rule" in berth.run("plugin", "check", name, "--plugins", EXAMPLE)
+    layer = berth.folder / "plugins.zip"
+    berth.run("plugin", "package", EXAMPLE, "--file", layer)
+    assert "python/berth_plugins/team_nodes.py" in ZipFile(layer).namelist()
+
+
+def facts(berth: Installation) -> None:
+    """The facts of the extender contract are in the wheel."""
+    assert berth.run("doctor", "--explain-fact", "41").startswith("**Fact 41.**")
 
 
 def simulate(berth: Installation) -> None:
@@ -99,6 +115,8 @@ CHECKS: tuple[Callable[[Installation], None], ...] = (
     modules,
     configuration,
     scheduler_config,
+    plugins,
+    facts,
     simulate,
     serve,
     demo,

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from berth.announcements.bind import TRIM_EVERY
 from berth.lease.config import LeaderElectionConfig
 from tools.cost import prices
 from tools.cost.prices import SECONDS_A_MONTH, Price
@@ -126,6 +127,19 @@ def million_decisions(usage: Usage, nodes: int, size: Size, assumed: Assumptions
     yield Item("Publications of what happens to the pods", MILLION * cluster.write_units_a_decision, prices.WRITE_UNIT)
     logged = sum(each.log_bytes for each in calls.values()) + len(calls) * assumed.access_log_bytes
     yield Item("Logs of functions and API", MILLION * logged / 1e9, prices.LOG_GB)
+
+
+def rules_about_pods() -> Iterator[Item]:
+    """What the same million decisions cost more under rules about other pods, without contention.
+
+    filter, prioritize and bind query the log, in which few small pods are open; bind reads the head, too, puts its
+    announcement, and one in TRIM_EVERY queries and deletes the old ones (tests/unit/announcements/test_cost.py).
+    """
+    yield Item("Queries of the log of announcements", 3 * MILLION, prices.READ_UNIT)
+    yield Item("Reads of the head by bind", MILLION, prices.READ_UNIT)
+    yield Item("Announcements", MILLION, prices.WRITE_UNIT)
+    yield Item("Queries of old announcements", MILLION / TRIM_EVERY, prices.READ_UNIT)
+    yield Item("Deletions of announcements", MILLION, prices.WRITE_UNIT)
 
 
 def transfer(usage: Usage, nodes: int) -> Iterator[Item]:

@@ -8,7 +8,18 @@ from pathlib import Path
 import yaml
 
 from tools.cost import prices
-from tools.cost.bill import ASSUMED, Item, Mode, Size, always_on, idle, million_decisions, total, transfer
+from tools.cost.bill import (
+    ASSUMED,
+    Item,
+    Mode,
+    Size,
+    always_on,
+    idle,
+    million_decisions,
+    rules_about_pods,
+    total,
+    transfer,
+)
 from tools.cost.usage import Usage, read_usage
 from tools.reference.markdown import page, paragraph, table
 
@@ -62,6 +73,13 @@ def _parts(usage: Usage, by_name: Mapping[str, Size]) -> Iterator[str]:
         "four times. Data transfer is in the next table."
     )
     yield _detail({nodes: list(million_decisions(usage, nodes, size)) for nodes, size in clusters.items()})
+    yield paragraph(
+        "Under [rules about other pods](../concepts/rules-about-pods.md#cost) they cost more, on clusters of any size. "
+        "bind takes three round trips longer. A position that was taken costs a write unit and the reads again."
+    )
+    items = list(rules_about_pods())
+    rows = [[item.what, _dollars(item.dollars)] for item in items]
+    yield table(["what", "$"], [*rows, ["**Together**", f"**{_dollars(total(items))}**"]])
     yield "## Data transfer of a million decisions"
     yield paragraph(
         "All nodes pass the filter, so the lists of names are at their longest. Requests into AWS cost nothing, except "

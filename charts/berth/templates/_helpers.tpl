@@ -134,3 +134,28 @@ metadata: {name: {{ .name }}-leader-election, namespace: {{ $namespace }}}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: {{ .name }}-leader-election}
 subjects: [{kind: ServiceAccount, name: {{ .name }}, namespace: {{ $namespace }}}]
 {{- end }}
+
+{{/* Plugins of the user's own, for berth serve and berth watch: call these with the values `plugins`. */}}
+{{- define "berth.pluginArgument" -}}
+{{- if or .configMap .image }}
+- --plugins=/opt/plugins
+{{- end }}
+{{- end }}
+
+{{- define "berth.pluginMount" -}}
+{{- if .configMap }}
+- {name: plugins, mountPath: /opt/plugins/berth_plugins, readOnly: true}
+{{- else if .image }}
+- {name: plugins, mountPath: /opt/plugins, readOnly: true}
+{{- end }}
+{{- end }}
+
+{{- define "berth.pluginVolume" -}}
+{{- if .configMap }}
+- name: plugins
+  configMap: {name: {{ .configMap }}}
+{{- else if .image }}
+- name: plugins
+  image: {reference: {{ .image | quote }}, pullPolicy: IfNotPresent}
+{{- end }}
+{{- end }}

@@ -11,8 +11,9 @@ import click
 from pydantic import ValidationError
 
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.framework.plugin import PluginFailed
 from berth_cli import strict_yaml
-from berth_cli.config.field_errors import WHOLE_DOCUMENT, FieldError, field_errors, field_path
+from berth_cli.config.field_errors import FieldError, field_errors, field_path
 from berth_cli.input_files import display_name, read_bytes
 from berth_cli.strict_yaml import YAMLDocument
 
@@ -60,10 +61,20 @@ def parse_document(text: bytes) -> ValidDocument | list[FieldError]:
         return field_errors(error.errors(), source)
     try:
         configuration.policy()
-    except Exception as error:
-        # A custom plugin's constructor may raise any exception.
-        return [FieldError(WHOLE_DOCUMENT, f"the policy cannot be built: {type(error).__name__}: {error}")]
+    except PluginFailed as error:
+        path = _path_of(error.plugin, configuration)
+        return [FieldError(field_path(path), str(error), source.line(path))]
     return ValidDocument(configuration, source)
+
+
+def _path_of(plugin: str, configuration: BerthConfiguration) -> tuple[str | int, ...]:
+    """Of the name of this plugin, in the first profile in use that enables it."""
+    for profile in (configuration.profile, *configuration.profiles.values()):
+        if profile in configuration.definitions:
+            names = [each.name for each in configuration.definitions[profile].plugins.enabled]
+            if plugin in names:
+                return "definitions", profile, "plugins", "enabled", names.index(plugin), "name"
+    return ()
 
 
 def located(source: str, field: str, message: str, line: int | None) -> str:

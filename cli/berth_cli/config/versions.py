@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 NOTHING_APPLIED = (
     "no configuration was applied: the stack's parameter Profile decides; apply one with: berth config apply"
 )
+DEPLOYED = 0
+"""The number of the configuration that decides until one is applied."""
 
 
 @click.command(epilog="Example: berth config show --stack berth-production > berth.yaml")
@@ -39,7 +41,7 @@ def show(
     Exit status: 0 printed, 1 no such document or unavailable stack or table, 2 usage error.
     """
     with open_stack(stack, table, region, ledger_table) as opened:
-        text = _in_force(opened) if version is None else _version(opened.store.history(), version).document
+        text = _in_force(opened) if version is None else _version(_versions(opened), version).document
     click.echo(_yaml(text) if output == "yaml" else orjson.dumps(orjson.loads(text), option=orjson.OPT_INDENT_2))
 
 
@@ -49,19 +51,22 @@ def show(
 def history(stack: str | None, table: str | None, region: str | None, ledger_table: str, output: str) -> None:
     """List the last ten documents that were applied, the newest first.
 
+    With --stack, version 0 is the configuration that the stack was deployed with.
+
     Exit status: 0 listed, 1 unavailable stack or table, 2 usage error.
     """
     from berth.configuration.store import hash_of
 
     with open_stack(stack, table, region, ledger_table) as opened:
-        versions, applied = opened.store.history(), opened.store.read()
+        versions, applied = _versions(opened), opened.store.read()
+    newest = _newest(versions, applied)
     rows = [
         {
             "version": each.version,
             "appliedAt": _time(each),
             "hash": hash_of(each.document),
             "profile": str(orjson.loads(each.document).get("profile", "label-priority")),
-            "inForce": each.document == applied and each.version == _newest(versions, applied),
+            "inForce": each.version == newest,
             "pluginVersion": each.plugin_version,
             "note": each.note,
         }
@@ -106,9 +111,9 @@ def diff(
         raise click.UsageError("give either FILE or --version N")
     loaded = None if file is None else load_document(file).configuration
     with open_stack(stack, table, region, ledger_table) as opened:
-        now = opened.store.read() or "{}"
+        now = opened.store.read() or ("{}" if opened.deployed is None else opened.deployed.configuration)
         if loaded is None:
-            other, name = _version(opened.store.history(), version or 0).document, f"version {version}"
+            other, name = _version(_versions(opened), version or DEPLOYED).document, f"version {version}"
         else:
             other, name = loaded.model_dump_json(by_alias=True, exclude_unset=True), str(file)
     lines = list(
@@ -136,7 +141,8 @@ Examples:
     "--to",
     "version",
     type=int,
-    help="A version of berth config history.  [default: the last one with another document]",
+    help="A version of berth config history; 0 is the one that was deployed.  [default: the last one with another "
+    "document]",
 )
 @click.option("--stop-counting", is_flag=True, help="The version counts nothing, although the ledger counts.")
 @click.option("--dry-run", is_flag=True, help="Try the version and print what it would change; do not apply it.")
@@ -164,7 +170,7 @@ def rollback(
     if dry_run and (stack is None or skip_trial):
         raise click.UsageError("--dry-run needs --stack, and no --skip-trial: it asks the stack's functions")
     with open_stack(stack, table, region, ledger_table) as opened:
-        versions = opened.store.history()
+        versions = _versions(opened)
         found = _before(versions, opened.store.read()) if version is None else _version(versions, version)
         name = f"version {found.version}"
         result = parse_document(found.document.encode())
@@ -187,6 +193,19 @@ def _in_force(opened: OpenStack) -> str:
     return document
 
 
+def _versions(opened: OpenStack) -> Sequence[AppliedVersion]:
+    """The history, and at its end the deployed configuration, if it is known."""
+    # Imported here: a usage error is answered without it.
+    from berth.configuration.store import AppliedVersion
+
+    if opened.deployed is None:
+        return opened.store.history()
+    return [
+        *opened.store.history(),
+        AppliedVersion(DEPLOYED, opened.deployed.configuration, 0.0, "the stack's parameter Profile"),
+    ]
+
+
 def _version(versions: Sequence[AppliedVersion], number: int) -> AppliedVersion:
     for each in versions:
         if each.version == number:
@@ -196,8 +215,8 @@ def _version(versions: Sequence[AppliedVersion], number: int) -> AppliedVersion:
 
 
 def _newest(versions: Sequence[AppliedVersion], document: str | None) -> int:
-    """The newest version with this document; 0: there is none."""
-    return next((each.version for each in versions if each.document == document), 0)
+    """The newest version with this document. Where none was applied it is the deployed one."""
+    return next((each.version for each in versions if each.document == document), DEPLOYED)
 
 
 def _before(versions: Sequence[AppliedVersion], document: str | None) -> AppliedVersion:
@@ -206,9 +225,10 @@ def _before(versions: Sequence[AppliedVersion], document: str | None) -> Applied
     for each in versions:
         if each.version < newest and each.document != document:
             return each
-    raise click.ClickException(
-        "there is no earlier version; see berth config history, or apply another document with: berth config apply"
-    )
+    remedy = "apply another document with: berth config apply"
+    if not any(each.version == DEPLOYED for each in versions):
+        remedy = f"--stack in place of --table knows the one that was deployed, or {remedy}"
+    raise click.ClickException(f"there is no earlier version: see berth config history; {remedy}")
 
 
 def _yaml(document: str) -> str:
@@ -217,7 +237,7 @@ def _yaml(document: str) -> str:
 
 def _time(version: AppliedVersion) -> str:
     if not version.applied_at:
-        return "unknown"
+        return "deployed" if version.version == DEPLOYED else "unknown"
     return datetime.fromtimestamp(version.applied_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

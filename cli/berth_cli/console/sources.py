@@ -15,7 +15,7 @@ from botocore.exceptions import BotoCoreError
 from click import ClickException
 
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
-from berth.configuration.store import Configurations, Configured
+from berth.configuration.store import Configurations, Configured, parsed
 from berth.gangs.dynamodb_table import DynamoDBGangTable
 from berth.lease.clock import SystemClock
 from berth.lease.dynamodb_lock import DynamoDBLeaseLock
@@ -25,7 +25,6 @@ from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import SnapshotView
 from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
 from berth.runtime.adapters import counting_loss_check
-from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.console.cluster.followed_cluster import followed_dump, followed_kubeconfig
 from berth_cli.console.cluster.node_cache import NodeCacheSource
 from berth_cli.console.health.doctor import Checks
@@ -97,7 +96,8 @@ def stack_source(stack: str, region: str | None) -> Shown:
         raise ClickException(f"{error}; are AWS credentials and region set?") from error
     ledger_name = deployed.outputs.get(LEDGER_TABLE_NAME, "")
     store = DynamoDBConfigurationStore(client, table, ledger_name)
-    cache, configurations = DynamoDBCacheTable(client, table), Configurations(store, BerthConfiguration)
+    cache = DynamoDBCacheTable(client, table)
+    configurations = Configurations(store, partial(parsed, deployed.configuration, "the stack's parameter Profile"))
     reader = NodeCacheReader(cache, SnapshotView(), time.sleep)
     ledger = DynamoDBLedgerTable(client, ledger_name) if ledger_name else None
     loss = None if ledger is None else counting_loss_check(ledger, store)

@@ -22,10 +22,11 @@ Examples:
   berth doctor --url http://127.0.0.1:8080/scheduler --kubeconfig ~/.kube/config
   berth doctor --stack berth-production --scheduler-configmap kube-system/berth-scheduler --kubeconfig ~/.kube/config
   berth doctor --scheduler-config scheduler.yaml --ca ca.crt --tls-client-cert tls.crt --tls-client-key tls.key
+  berth doctor --explain-fact 41
 
 \b
 Exit status: 0 no failure, 1 a failure (with --strict: or a warning), 2 usage error, 130 Ctrl-C.
-docs/reference/doctor.md describes every check. docs/reference/extender-contract.md lists the facts by number.
+docs/reference/doctor.md describes every check. --explain-fact prints the facts that findings cite by number.
 """
 
 
@@ -36,6 +37,19 @@ def _validate_object_name(_: click.Context, __: click.Parameter, value: str | No
     if not slash or not namespace or not name:
         raise click.BadParameter(f"{value} is not of the form NAMESPACE/NAME")
     return namespace, name
+
+
+def _explain_fact(context: click.Context, _: click.Parameter, number: str | None) -> None:
+    if number is None:
+        return
+    # Imported here: it reads the whole page.
+    from berth_cli.doctor.contract import facts
+
+    known = facts()
+    if number not in known:
+        raise click.BadParameter(f"there is no fact {number}; the facts are {', '.join(known)}")
+    click.echo(known[number])
+    context.exit()
 
 
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
@@ -85,6 +99,14 @@ _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
     help="Time limit of a check in seconds.",
 )
 @click.option("--strict", is_flag=True, help="Treat warnings as failures.")
+@click.option(
+    "--explain-fact",
+    metavar="NUMBER",
+    callback=_explain_fact,
+    is_eager=True,
+    expose_value=False,
+    help="Print a fact of the extender contract that a finding cites, and exit.",
+)
 @output_option()
 def doctor(
     scheduler_config: Path | None,

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
+from berth_cli.doctor.contract import PAGE
 from berth_cli.doctor.findings import Finding, Result
 
 COLOURS = {Result.OK: "green", Result.WARNING: "yellow", Result.FAILED: "red", Result.SKIPPED: "cyan"}
@@ -24,13 +25,13 @@ def text(findings: Sequence[Finding]) -> Iterator[str]:
         yield f"{result}{finding.check}: {_one_line(finding.message)}"
         if finding.remedy:
             yield f"{'':<{WIDTH}}{click.style('->', dim=True)} {finding.remedy}"
+        if finding.result is not Result.OK:
             for fact in facts(finding):
-                yield f"{'':<{WIDTH}}{click.style('fact', dim=True)} {fact}: {_link(fact)}"
+                yield f"{'':<{WIDTH}}{click.style('fact', dim=True)} {fact}: berth doctor --explain-fact {fact}"
     yield summary(findings)
 
 
 FACTS = re.compile(r"\bfacts? (\d+a?(?:(?:, | and )\d+a?)*)")
-CONTRACT = "docs/reference/extender-contract.md"
 
 
 def facts(finding: Finding) -> list[str]:
@@ -39,7 +40,7 @@ def facts(finding: Finding) -> list[str]:
 
 
 def _link(fact: str) -> str:
-    return f"{CONTRACT}#fact-{fact}"
+    return f"{PAGE}#fact-{fact}"
 
 
 def _one_line(message: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 
 from berth_cli.explain import attempt_report, report
 from berth_cli.explain.attempts import Attempts, NoRecord, RecordedVerdict
@@ -16,7 +15,7 @@ from berth_cli.explain.pending_cause import pending_cause
 from berth_cli.explain.rules import Rules
 from berth_cli.explain.sources.inputs import Inputs
 from berth_cli.explain.target import Target, parse_name
-from berth_cli.input_files import InvalidInput
+from berth_cli.input_files import InvalidInput, NoSuchNode
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +83,7 @@ def _recorded_on_node(question: Question, found: RecordedVerdict | NoRecord | No
 def _of_node(node: str, target: Target, rules: Rules) -> Answer:
     names = list(target.case.snapshot.nodes)
     if node not in names:
-        close = get_close_matches(node, names, 1)
-        meant = f"; did you mean {close[0]}?" if close else ""
-        raise InvalidInput(f"the cluster has no node {node}{meant}")
+        raise NoSuchNode("the cluster", node, names)
     found = explain_node(target, rules, node)
     return Answer(list(report.node_text(found)), report.node_document(found), 0 if found.rejection is None else 1)
 

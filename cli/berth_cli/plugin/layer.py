@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
@@ -35,7 +36,7 @@ names = ["berth_plugins"]
 for name in names:
     try:
         module = importlib.import_module(name)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         sys.exit(f"{name} cannot be imported: {type(error).__name__}: {error}")
     names += [f"{name}.{each.name}" for each in pkgutil.iter_modules(getattr(module, "__path__", []))]
 """
@@ -158,12 +159,11 @@ def _install(pins: Mapping[str, str], root: Path, platform: Platform) -> None:
     """As layers/layer.mk does: wheels for the platform, whatever machine this is; nothing is resolved."""
     locked = root.parent / "locked.txt"
     locked.write_text("\n".join(pins.values()) + "\n", encoding="utf-8")
-    done = subprocess.run(  # noqa: S603  # pip, with the options of Berth's own layers
+    done = subprocess.run(  # noqa: S603  # pip or uv, with the options of Berth's own layers
         [
-            *(sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"),
-            *("--root-user-action=ignore", "--no-compile", "--no-deps", "--require-hashes", "--only-binary=:all:"),
-            *("--implementation", "cp", "--python-version", platform.python),
-            *("--platform", PLATFORMS[platform.architecture], "--target", str(root), "--requirement", str(locked)),
+            *_installer(platform),
+            *("--no-deps", "--require-hashes", "--only-binary=:all:", "--python-version", platform.python),
+            *("--target", str(root), "--requirement", str(locked)),
         ],
         capture_output=True,
         text=True,
@@ -173,6 +173,23 @@ def _install(pins: Mapping[str, str], root: Path, platform: Platform) -> None:
     if done.returncode:
         raise InvalidPackage(f"the requirements cannot be installed: {done.stderr.strip()}")
     shutil.rmtree(root / "bin", ignore_errors=True)
+
+
+def _installer(platform: Platform) -> list[str]:
+    """pip of this environment; where it has none, uv: `uv tool install` makes such environments."""
+    tag = PLATFORMS[platform.architecture]
+    if find_spec("pip") is not None:
+        options = ["--quiet", "--disable-pip-version-check", "--root-user-action=ignore", "--no-compile"]
+        return [sys.executable, "-m", "pip", "install", *options, "--implementation", "cp", "--platform", tag]
+    uv = shutil.which("uv")
+    if uv is None:
+        raise InvalidPackage(
+            f"{REQUIREMENTS} cannot be installed: this environment has no pip, and no uv is on the PATH; install uv, "
+            "or Berth again with pip: pipx, or uv tool install --with pip"
+        )
+    # uv names a platform in another order.
+    manylinux, _, machine = tag.partition("_")
+    return [uv, "pip", "install", "--quiet", "--python", sys.executable, "--python-platform", f"{machine}-{manylinux}"]
 
 
 def _compile(root: Path, platform: Platform) -> None:

@@ -74,15 +74,17 @@ def open_stack(
     cache, store = DynamoDBCacheTable(client, name), DynamoDBConfigurationStore(client, name)
     configurations = Configurations(store, unconfigured)
     try:
-        in_force = configurations.at(cache.configuration_hash()).document
+        configured = configurations.at(cache.configuration_hash())
     except ConfigurationInvalid as error:
         raise click.ClickException(f"{where}: {error}") from error
+    if configured.lacks_plugins:
+        raise click.ClickException(f"{where}: {configured.fallback}")
     return RecordedStack(
         where,
         StackRecording(cache),
         DynamoDBDecisionTable(client, name),
         store,
         configurations,
-        in_force,
+        configured.document,
         time.time(),
     )

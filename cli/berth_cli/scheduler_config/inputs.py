@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -77,11 +76,12 @@ def resolve_configuration(config: Path | None, stack: DeployedStack | None) -> B
 
 
 def configuration_in_force(stack: DeployedStack) -> BerthConfiguration:
-    """The applied document, else the profile of the stack parameter Profile. Raises StackUnavailable."""
+    """The applied document, else the profile of the stack parameter Profile; its plugins can be built. Raises
+    StackUnavailable."""
     import boto3
 
     from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
-    from berth.configuration.store import ConfigurationInvalid, parsed
+    from berth.configuration.store import ConfigurationInvalid, Configured, parsed
     from berth.nodecache.feed.table import TableUnavailable
     from berth_cli.deployed_stack import CACHE_TABLE_NAME, CLIENT_CONFIG, LEDGER_TABLE_NAME, StackUnavailable
 
@@ -89,9 +89,8 @@ def configuration_in_force(stack: DeployedStack) -> BerthConfiguration:
     try:
         ledger_table = stack.outputs.get(LEDGER_TABLE_NAME, "")
         document = DynamoDBConfigurationStore(client, stack.output(CACHE_TABLE_NAME), ledger_table).read()
-        if document is None:
-            document = json.dumps({"profile": stack.parameters["Profile"]} if "Profile" in stack.parameters else {})
-        return parsed(document, f"the configuration of the stack {stack.name}")
+        found = parsed(document or stack.configuration, f"the configuration of the stack {stack.name}")
+        return Configured.of(found).document
     except (TableUnavailable, ConfigurationInvalid) as error:
         raise StackUnavailable(str(error)) from error
 

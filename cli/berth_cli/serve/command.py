@@ -311,13 +311,14 @@ def _followed(
     """Apply the configuration's file when it changes. Tables that servers share change by berth config apply alone."""
     from berth_cli.config.changed_file import ConfigurationFile, local_functions, polled
     from berth_cli.embedded_store.store import EmbeddedStore
+    from berth_cli.logs import say
 
     if config is None or str(config) == STDIN or not isinstance(store, EmbeddedStore):
         yield
         return
     functions = local_functions(stack.gateway.handlers)
     counts = configuration.counting.counts
-    file = ConfigurationFile(config, counts, store.configuration, functions, lambda line: click.echo(line, err=True))
+    file = ConfigurationFile(config, counts, store.configuration, functions, lambda line: say(line, sys.stderr))
     with polled(file.poll):
         yield
 

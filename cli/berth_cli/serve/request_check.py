@@ -38,7 +38,7 @@ class RequestCheck:
         if self.host_names is None:
             return None
         if host is None:
-            return Refusal(400, "the request has no Host header")
+            return Refusal(400, "the request has no Host header; send one, such as Host: localhost")
         name = _host_name(host)
         if name in self.host_names or name == "localhost" or _is_address(name):
             return None

@@ -13,7 +13,6 @@ import click
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.fields.reading import Object
-from berth.scheduling.managed_resources.counting import Counting
 from berth_cli.cluster_files.admission import DEFAULT_SCHEDULER
 from berth_cli.cluster_files.cluster import Cluster, read_cluster, trim
 from berth_cli.cluster_files.documents import parse_objects
@@ -25,7 +24,7 @@ from berth_cli.simulate.policy_options import policy_options, read_policy
 from berth_cli.simulate.queue import Queue, build_queue
 from berth_cli.simulate.report import Summary, document, explained, table
 from berth_cli.simulate.scheduler.control_loop import Outcome, control_loop_of
-from berth_cli.simulate.warnings import pod_warnings
+from berth_cli.simulate.warnings import eviction_warnings, pod_warnings
 from berth_cli.simulate.what_if.changes import Changes
 from berth_cli.simulate.what_if.options import what_if_options
 from berth_cli.simulate.what_if.report import what_if_document, what_if_lines
@@ -119,7 +118,7 @@ def simulate(
         if changes:
             figures = _compare(configuration, cluster, pods, schedulers, changes, weight, output)
         else:
-            found, pending = _read(cluster, pods, schedulers, configuration.counting)
+            found, pending = _read(cluster, pods, schedulers, configuration)
             gc.freeze()
             gc.enable()
             figures = _place(configuration, found, pending, weight, Format(output), explain).figures
@@ -193,7 +192,10 @@ def _schedulers(configuration: BerthConfiguration, pods: tuple[Path, ...]) -> Co
     return () if pods else {DEFAULT_SCHEDULER, *configuration.profiles}
 
 
-def _read(path: Path, pods: Collection[Path], schedulers: Collection[str], counting: Counting) -> tuple[Cluster, Queue]:
+def _read(
+    path: Path, pods: Collection[Path], schedulers: Collection[str], configuration: BerthConfiguration
+) -> tuple[Cluster, Queue]:
+    counting = configuration.counting
     manifests = read_manifests(pods)
     text = read_input(path)
     kinds: Counter[str] = Counter()
@@ -203,7 +205,7 @@ def _read(path: Path, pods: Collection[Path], schedulers: Collection[str], count
             trim(_noted(obj, kinds, pending), counting) for obj in parse_objects(text, display_name(path), advance)
         ]
     kinds.update(str(each.get("kind")) for each in manifests.others)
-    for warning in pod_warnings(manifests.pods if pods else pending, kinds):
+    for warning in pod_warnings(manifests.pods if pods else pending, kinds, configuration.gangs):
         click.echo(f"warning: {warning}", err=True)
     cluster = read_cluster([*found, *manifests.others], display_name(path), replaced=manifests.names)
     return cluster, build_queue(manifests.read(cluster.priority_classes) if pods else cluster.pods, schedulers)
@@ -237,6 +239,8 @@ def _place(
             rows = list(table(outcomes, summary))
     if not streamed:
         _print(rows)
+    for warning in eviction_warnings(summary.evicted, cluster.snapshot.disruption_budgets):
+        click.echo(f"warning: {warning}", err=True)
     return summary
 
 

@@ -3,67 +3,44 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
+from collections.abc import Collection, Iterable, Iterator
 
 from berth.scheduling.fields.reading import Object
+from berth.scheduling.gangs.gang import GangsConfiguration
+from berth.scheduling.objects.pod_group import POD_GROUP_LABELS
+from berth_cli.simulate.pod_fields import unknown_fields
 
-_POD_SPEC_FIELDS = """
-activeDeadlineSeconds affinity automountServiceAccountToken containers dnsConfig dnsPolicy enableServiceLinks
-ephemeralContainers evictionResponders hostAliases hostIPC hostNetwork hostPID hostUsers hostname hostnameOverride
-imagePullSecrets initContainers nodeName nodeSelector os overhead preemptionPolicy priority priorityClassName
-readinessGates resourceClaims resources restartPolicy runtimeClassName schedulerName schedulingGates schedulingGroup
-securityContext serviceAccount serviceAccountName setHostnameAsFQDN shareProcessNamespace subdomain
-terminationGracePeriodSeconds tolerations topologySpreadConstraints volumes workloadRef
-"""
-_CONTAINER_FIELDS = """
-args command env envFrom image imagePullPolicy lifecycle livenessProbe name ports readinessProbe resizePolicy resources
-restartPolicy restartPolicyRules securityContext startupProbe stdin stdinOnce terminationMessagePath
-terminationMessagePolicy tty volumeDevices volumeMounts workingDir
-"""
-POD_SPEC_FIELDS = frozenset(_POD_SPEC_FIELDS.split())
-CONTAINER_FIELDS = frozenset(_CONTAINER_FIELDS.split())
-AFFINITY_FIELDS = frozenset(("nodeAffinity", "podAffinity", "podAntiAffinity"))
-RESOURCES_FIELDS = frozenset(("requests", "limits", "claims"))
-
+NO_GANGS = GangsConfiguration()
 _SPREAD_KINDS = ("Service", "ReplicationController", "ReplicaSet", "StatefulSet")
 _SYSTEM_CLASSES = ("system-cluster-critical", "system-node-critical")
 _DUMP = "kubectl get nodes,pods,ns,pdb,pc,svc,rc,rs,sts -A -o json"
 
 
-def pod_warnings(pods: Iterable[Object], kinds: Counter[str]) -> list[str]:
+def pod_warnings(pods: Iterable[Object], kinds: Counter[str], gangs: GangsConfiguration = NO_GANGS) -> list[str]:
     """About pods that are to be placed, as they were given; kinds: how many objects of each kind the dump has."""
     found: Counter[str] = Counter()
     for pod in pods:
         # What several pods have in common is said once.
-        found.update(list(dict.fromkeys(_of_pod(pod, kinds))))
+        found.update(list(dict.fromkeys(_of_pod(pod, kinds, gangs))))
     return [f"{text} ({count} pods)" if count > 1 else text for text, count in found.items()]
 
 
-def _of_pod(pod: Object, kinds: Counter[str]) -> Iterator[str]:
+def eviction_warnings(evicted: int, budgets: Collection[object]) -> Iterator[str]:
+    """About a simulation that preempted so many pods. budgets: the PodDisruptionBudgets of the dump."""
+    if evicted and not budgets:
+        yield (
+            f"preemption: the dump has no PodDisruptionBudgets, so none protects a pod ({evicted} evicted); dump with: "
+            f"{_DUMP}"
+        )
+
+
+def _of_pod(pod: Object, kinds: Counter[str], gangs: GangsConfiguration) -> Iterator[str]:
     spec = _mapping(pod.get("spec"))
-    yield from _unknown_fields(spec)
+    yield from unknown_fields(spec)
     yield from unchecked_claims(pod)
     yield from _lacking(pod, spec, kinds)
-
-
-def _unknown_fields(spec: Object) -> Iterator[str]:
-    yield from _unknown("spec", spec, POD_SPEC_FIELDS)
-    yield from _unknown("spec.affinity", _mapping(spec.get("affinity")), AFFINITY_FIELDS)
-    for part in ("initContainers", "containers"):
-        containers = spec.get(part)
-        for container in containers if isinstance(containers, list) else ():
-            yield from _unknown(f"spec.{part}[]", _mapping(container), CONTAINER_FIELDS)
-            resources = _mapping(_mapping(container).get("resources"))
-            yield from _unknown(f"spec.{part}[].resources", resources, RESOURCES_FIELDS)
-
-
-def _unknown(path: str, fields: Object, known: frozenset[str]) -> Iterator[str]:
-    for name in fields:
-        if name not in known:
-            closest = get_close_matches(str(name), known, n=1)
-            meant = f"; did you mean `{closest[0]}`?" if closest else ""
-            yield f"{path}.{name}: a pod has no such field, so it has no effect{meant}"
+    if gangs.enabled and not kinds["PodGroup"] and _names_pod_group(pod, spec):
+        yield "its PodGroup: the dump has no PodGroups, so its gang is unknown; add kubectl get podgroups -A -o json"
 
 
 def unchecked_claims(pod: Object) -> tuple[str, ...]:
@@ -96,6 +73,11 @@ def _lacking(pod: Object, spec: Object, kinds: Counter[str]) -> Iterator[str]:
             f"the default spread needs {', '.join(_SPREAD_KINDS)}, and the dump has none, so it has no effect; "
             f"dump with: {_DUMP}"
         )
+
+
+def _names_pod_group(pod: Object, spec: Object) -> bool:
+    labels = _mapping(_mapping(pod.get("metadata")).get("labels"))
+    return bool(spec.get("schedulingGroup")) or not POD_GROUP_LABELS.keys().isdisjoint(labels)
 
 
 def _mapping(value: object) -> Object:

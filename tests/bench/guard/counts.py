@@ -14,15 +14,18 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from berth.cluster.field_projection import RequiredFields, projections
 from berth.cluster.watch.resources import NODES as NODES_RESOURCE
+from berth.extender.outcomes import BindOutcome
 from berth.nodecache.feed.changes import Change, pack
 from berth.scheduling.configuration.document import BerthConfiguration
 from tests.bench import cluster
 from tests.builders.function_process import run
 from tests.builders.nodes import labelled
 from tests.builders.requests import body_of, cache_mode
+from tests.fakes.binding_world import World
 from tests.fakes.verbs import Verbs
 
 PROJECT = Path(__file__).parents[3]
@@ -40,7 +43,7 @@ print(sum(name.partition(".")[0] not in sys.stdlib_module_names for name in sys.
 
 def measured() -> Mapping[str, float]:
     """By name, in the order of the page."""
-    return dict([*_imports(), *_cold(), *_warm(), *_bytes()])
+    return dict([*_imports(), *_cold(), *_warm(), *_binds(), *_bytes()])
 
 
 def _imports() -> Iterator[tuple[str, float]]:
@@ -69,6 +72,33 @@ def _warm() -> Iterator[tuple[str, float]]:
             yield f"calls.warm.{name}", function_calls(again)
             yield f"requests.warm.{name}", len(verbs.table.calls)
             yield f"allocated.warm.{name}", _allocated(again)
+
+
+def _binds() -> Iterator[tuple[str, float]]:
+    """Requests of a warm bind to the tables and to the API server, with and without rules about other pods."""
+    for name, announces in (("plain", False), ("rules-about-pods", True)):
+        world = World()
+        world.bind("warm-up")
+        requests: list[str] = []
+        for owner, methods in (
+            (world.log, ("read", "append", "withdraw", "trim")),
+            (world.published.table, ("head", "head_eventually", "log", "chunks")),
+            (world, ("pod", "create_binding")),
+        ):
+            for method in methods:
+                _record(owner, method, requests)
+        assert world.bind("p", on="node-b", announces=announces).outcome is BindOutcome.BOUND
+        yield f"requests.warm.bind.{name}", len(requests)
+
+
+def _record(owner: object, name: str, requests: list[str]) -> None:
+    method = getattr(owner, name)
+
+    def recorded(*arguments: Any, **named: Any) -> Any:
+        requests.append(name)
+        return method(*arguments, **named)
+
+    setattr(owner, name, recorded)
 
 
 def _bytes() -> Iterator[tuple[str, float]]:

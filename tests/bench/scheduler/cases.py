@@ -12,7 +12,8 @@ class Extender(StrEnum):
     """What the scheduler calls.
 
     NULL: answers without looking, with the HTTP server of `berth serve`. GO_FULL: gets whole nodes. The rest is
-    `berth serve`. ONLYONE: filter passes one node, and prioritize is not called.
+    `berth serve`. ONLYONE: filter passes one node, and prioritize is not called. COUNTED, RULES: bind is called, too,
+    for counted resources and under a rule about other pods.
     """
 
     NONE = "none"
@@ -23,11 +24,17 @@ class Extender(StrEnum):
     BERTH_ONLYONE = "berth-onlyone"
     BERTH_FULL = "berth-full"
     BERTH_COUNTED = "berth-counted"
+    BERTH_RULES = "berth-rules"
 
     @property
     def passes_one(self) -> bool:
         """Whether its filter passes one node only."""
         return self in (Extender.NULL_ONLYONE, Extender.BERTH_ONLYONE)
+
+    @property
+    def binds(self) -> bool:
+        """Whether Berth binds. Then concurrent binds may conflict, and several schedulers are measured."""
+        return self in (Extender.BERTH_COUNTED, Extender.BERTH_RULES)
 
 
 class Pods(StrEnum):
@@ -56,7 +63,7 @@ class Case:
             "mixed" if self.pods is Pods.MIXED else "",
             f"pending-{self.pending}" if self.pending else f"events-{self.events}" if self.events else "",
             "" if self.delay is None else f"delay-{self.delay}",
-            f"schedulers-{self.schedulers}" if self.extender is Extender.BERTH_COUNTED else "",
+            f"schedulers-{self.schedulers}" if self.extender.binds else "",
         ]
         return ".".join([self.extender, *(each for each in differences if each)])
 
@@ -64,7 +71,7 @@ class Case:
 _CACHE_MODE = (Extender.BERTH, Extender.BERTH_ONLYONE)
 
 CASES: Sequence[Case] = (
-    *(Case(extender) for extender in Extender if extender is not Extender.BERTH_COUNTED),
+    *(Case(extender) for extender in Extender if not extender.binds),
     *(
         Case(extender, pods=Pods.MIXED)
         for extender in (Extender.NONE, Extender.NULL, *_CACHE_MODE, Extender.BERTH_FULL)
@@ -74,7 +81,7 @@ CASES: Sequence[Case] = (
     *(Case(extender, events=1, pending=pending) for pending in (10, 100) for extender in _CACHE_MODE),
     # A delay of 0 shows what the proxy itself takes.
     *(Case(extender, delay=delay) for delay in (0, 10, 20, 40) for extender in _CACHE_MODE),
-    *(Case(Extender.BERTH_COUNTED, schedulers=schedulers) for schedulers in (1, 8)),
+    *(Case(extender, schedulers=number) for extender in Extender if extender.binds for number in (1, 8)),
 )
 SMALL = ("none", "null", "berth", "berth-onlyone")
 

@@ -1,6 +1,6 @@
-"""`python -m tests.bench.scheduler.counted_serve FILE serve …`: the berth command, and in FILE what its ledger does.
+"""`python -m tests.bench.scheduler.counted_serve FILE serve …`: the berth command, and in FILE its conditional writes.
 
-A conflict is a conditional write of the ledger whose condition was not met.
+These are the writes of the ledger, and the announcements of bind. A conflict is one whose condition was not met.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+from berth.announcements.announcement import Announcement
 from berth.reservations.ledger.node_write import NodeWrite
 from berth.reservations.ledger.table import NotWritten, Written
 from berth_cli.embedded_store.store import EmbeddedStore
@@ -23,7 +24,8 @@ EVERY_SECONDS = 0.25
 
 
 class CountingStore(EmbeddedStore):
-    """Counts the writes of bind and of the watcher. Their threads append to a list, which needs no lock."""
+    """Counts the writes of bind and of the watcher. Their threads append to a list, which needs no lock. Counted
+    resources need no announcement, and rules about pods no reservation."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -31,12 +33,20 @@ class CountingStore(EmbeddedStore):
         ledger: Any = self.ledger
         self._write = ledger.write
         ledger.write = self._counted
+        log: Any = self._tables.announcements
+        self._append = log.append
+        log.append = self._announced
         Thread(target=self._report, args=(FILE,), daemon=True).start()
 
     def _counted(self, node: str, change: NodeWrite) -> Written | NotWritten:
         result: Written | NotWritten = self._write(node, change)
         self._written.append(isinstance(result, Written))
         return result
+
+    def _announced(self, announcement: Announcement) -> bool:
+        is_free: bool = self._append(announcement)
+        self._written.append(is_free)
+        return is_free
 
     def _report(self, file: Path) -> None:
         """ledgers: of nodes on which bind can reserve."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.bench.scheduler.cases import Case, Extender, baseline, beside_none
+from tests.bench.scheduler.cases import Case, baseline, beside_none
 from tests.bench.scheduler.plot import plot
 from tests.bench.scheduler.results import Results
 
@@ -77,7 +77,7 @@ def _facts(results: Results) -> Iterator[str]:
 
 def _tables(results: Results) -> Iterator[str]:
     for nodes in results.sizes:
-        plain = [case for case in results.cases if case.extender is not Extender.BERTH_COUNTED]
+        plain = [case for case in results.cases if not case.extender.binds]
         yield f"{nodes:,} nodes:"
         yield ""
         yield "| case | pods a second | ms a pod | ratio to `none` | ratio to `null` |"
@@ -97,9 +97,9 @@ def _row(results: Results, case: Case, nodes: int) -> Iterator[str]:
 
 
 def _counted_table(results: Results, nodes: int) -> Iterator[str]:
-    cases = [case for case in results.cases if case.extender is Extender.BERTH_COUNTED and results.of(case, nodes)]
+    cases = [case for case in results.cases if case.extender.binds and results.of(case, nodes)]
     if cases:
-        yield "| counted resources | pods a second | conflicts per bind | overcommitted nodes |"
+        yield "| Berth binds | pods a second | conflicts per bind | overcommitted nodes |"
         yield "|---|---:|---:|---:|"
         for case in cases:
             conflicts, overcommitted = _of_ledger(results, case, nodes)
@@ -110,7 +110,7 @@ def _counted_table(results: Results, nodes: int) -> Iterator[str]:
 def _counted_lines(results: Results) -> Iterator[str]:
     for nodes in results.sizes:
         for case in results.cases:
-            if case.extender is Extender.BERTH_COUNTED and results.of(case, nodes):
+            if case.extender.binds and results.of(case, nodes):
                 conflicts, overcommitted = _of_ledger(results, case, nodes)
                 found = f"{conflicts:.3f} conflicts per bind, {overcommitted} nodes overcommitted"
                 yield f"{nodes:>6}  {case.name}: {found}"

@@ -30,6 +30,7 @@ DOCUMENTS = {
     Extender.BERTH_ONLYONE: "profile: label-priority",
     Extender.BERTH_FULL: "profile: full",
     Extender.BERTH_COUNTED: f"profile: managed-resources\nmanagedResources:\n  - name: {COUNTED}",
+    Extender.BERTH_RULES: "profile: full",
 }
 WITH_AFFINITY = """\
 definitions:
@@ -64,12 +65,13 @@ class Servers:
         folder.mkdir()
         counts = folder / "ledger.json"
         with ExitStack() as running:
-            url = self._url(case, nodes, folder, running)
+            url = self._url(case, nodes, counts, running)
             if url and case.delay is not None:
                 url = self._delayed(url, case.delay, folder, running)
             yield [_configuration(case, url)] if url else [], counts
 
-    def _url(self, case: Case, nodes: int, folder: Path, running: ExitStack) -> str:
+    def _url(self, case: Case, nodes: int, counts: Path, running: ExitStack) -> str:
+        folder = counts.parent
         names = [node_manifest(index)["metadata"] for index in range(nodes)]
         labelled = {each["name"]: int(each["labels"][LABEL]) for each in names if LABEL in each["labels"]}
         match case.extender:
@@ -84,10 +86,12 @@ class Servers:
             case Extender.BERTH_COUNTED:
                 return self._counted(folder, running)
             case _:
-                document = WITH_AFFINITY if case.pending else DOCUMENTS[case.extender]
-                berth = _started(serve(self._control_plane, folder, document=_document(document)), running)
+                document = _document(WITH_AFFINITY if case.pending else DOCUMENTS[case.extender])
+                options: dict[str, Any] = {"command": _counting(counts)} if case.extender.binds else {}
+                berth = _started(serve(self._control_plane, folder, document=document, **options), running)
                 # full rejects no node of an empty cluster.
-                passed = set(labelled) if case.extender is not Extender.BERTH_FULL else {n["name"] for n in names}
+                full = case.extender in (Extender.BERTH_FULL, Extender.BERTH_RULES)
+                passed = {each["name"] for each in names} if full else set(labelled)
                 _wait_for_nodes(berth.url_prefix, case, [each["name"] for each in names], passed)
                 return berth.url_prefix
 
@@ -109,9 +113,8 @@ class Servers:
 
     def _counted(self, folder: Path, running: ExitStack) -> str:
         counts = folder / "ledger.json"
-        command = (sys.executable, "-m", "tests.bench.scheduler.counted_serve", counts)
         document = _document(DOCUMENTS[Extender.BERTH_COUNTED])
-        berth = serve(self._control_plane, folder, document=document, command=command, is_healthy=False)
+        berth = serve(self._control_plane, folder, document=document, command=_counting(counts), is_healthy=False)
         _started(berth, running)
         until = time.monotonic() + LEDGER_SECONDS
         # An idle API server rarely says how far pods are; the ledgers of a new table wait for that. And the server of
@@ -131,17 +134,20 @@ class Servers:
 
 
 def _configuration(case: Case, url: str) -> ExtenderConfiguration:
-    counted = case.extender is Extender.BERTH_COUNTED
     return ExtenderConfiguration(
         url_prefix=url,
         filter_verb="filter_onlyone" if case.extender.passes_one else "filter",
         prioritize_verb=None if case.extender.passes_one else "prioritize",
-        bind_verb="bind" if counted else None,
+        bind_verb="bind" if case.extender.binds else None,
         mode=Mode.FULL if case.extender is Extender.GO_FULL else Mode.CACHE,
-        managed_resources=(COUNTED,) if counted else (),
+        managed_resources=(COUNTED,) if case.extender is Extender.BERTH_COUNTED else (),
         # The Go extender answers late rather than never on a busy machine.
         http_timeout="30s",
     )
+
+
+def _counting(counts: Path) -> tuple[str | Path, ...]:
+    return sys.executable, "-m", "tests.bench.scheduler.counted_serve", counts
 
 
 def _document(rest: str) -> str:

@@ -21,6 +21,7 @@ from tests.bench.scheduler.workload import (
     counted_pod_manifest,
     pending_manifest,
     pod_manifest,
+    ruled_pod_manifest,
 )
 from tests.e2e.berth.identities import counted_resources
 from tests.e2e.kubernetes.cluster import DEFAULT_SCHEDULER
@@ -71,7 +72,7 @@ class Cluster:
             running.callback(self._workload.clear)
             extenders, counts = running.enter_context(self._servers.of(case, nodes))
             names = _scheduler_names(case)
-            manifests = _manifests(case, names, pods)
+            manifests = _manifests(case, names, pods, nodes)
             self._workload.create_pods([pending_manifest(each) for each in range(case.pending)])
             self._workload.create_pods(manifests)
             writes = _counts(counts)
@@ -81,11 +82,11 @@ class Cluster:
                 running.enter_context(self._control_plane.scheduler(_configuration(case, name, extenders)))
             _wait(bound, len(manifests), case)
             times = list(bound.times)
-            counted = self._counted(counts, writes) if case.extender is Extender.BERTH_COUNTED else None
+            counted = self._counted(case, counts, writes) if case.extender.binds else None
         measured, seconds = rate_of(times)
         return Run(case.name, nodes, number, measured, round(seconds, 4), len(times), before, counted)
 
-    def _counted(self, counts: Path, before: Counter[str]) -> Counted:
+    def _counted(self, case: Case, counts: Path, before: Counter[str]) -> Counted:
         time.sleep(1)  # the file is at most so old
         done = _counts(counts) - before
         on = Counter(
@@ -93,19 +94,23 @@ class Cluster:
             for pod in self._workload.pods()
             if pod["spec"].get("nodeName") and pod["metadata"]["labels"].get("bench") == "measured"
         )
-        return Counted(done["writes"], done["conflicts"], sum(units > SLOTS for units in on.values()))
+        most = SLOTS if case.extender is Extender.BERTH_COUNTED else 1
+        return Counted(done["writes"], done["conflicts"], sum(pods > most for pods in on.values()))
 
 
 def _scheduler_names(case: Case) -> list[str]:
-    if case.extender is Extender.BERTH_COUNTED:
+    if case.extender.binds:
         return [f"bench-{number}" for number in range(case.schedulers)]
     return [DEFAULT_SCHEDULER]
 
 
-def _manifests(case: Case, names: list[str], pods: int) -> list[Manifest]:
+def _manifests(case: Case, names: list[str], pods: int, nodes: int) -> list[Manifest]:
     if case.extender is Extender.BERTH_COUNTED:
         numbers = range(min(pods, MOST_COUNTED))
         return [counted_pod_manifest(number, names[number % len(names)]) for number in numbers]
+    if case.extender is Extender.BERTH_RULES:
+        # One on a node: where few nodes are left, the time would be that of the back-off.
+        return [ruled_pod_manifest(number, names[number % len(names)]) for number in range(min(pods, nodes // 2))]
     return [pod_manifest(number, case.pods) for number in range(pods)]
 
 

@@ -18,7 +18,8 @@ NAMED = {case.name: case for case in CASES}
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What the ledger did. `conflicts`: conditional writes whose condition was not met. `overcommitted`: nodes."""
+    """What binds did. `conflicts`: conditional writes whose condition was not met. `overcommitted`: nodes with more
+    than they may have, of the counted resource or of the pods that exclude each other."""
 
     writes: int
     conflicts: int

@@ -69,6 +69,15 @@ def counted_pod_manifest(number: int, scheduler: str) -> Manifest:
     return manifest
 
 
+def ruled_pod_manifest(number: int, scheduler: str) -> Manifest:
+    """It belongs to this scheduler, and shares its node with none of its like."""
+    manifest = pod_manifest(number, Pods.IDENTICAL)
+    term = {"labelSelector": {"matchLabels": MEASURED}, "topologyKey": "kubernetes.io/hostname"}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    manifest["spec"] |= {"schedulerName": scheduler, "affinity": {"podAntiAffinity": required}}
+    return manifest
+
+
 def pending_manifest(number: int) -> Manifest:
     """A pod that asks for a label that no node has."""
     manifest = pod_manifest(number, Pods.IDENTICAL)

@@ -64,6 +64,10 @@ class Fault:
     meanwhile: Callable[[Checks], Sequence[Finding]] | None = None
     """What has to hold before it ends."""
 
+    keeps_rules: bool = True
+    """Whether rules about other pods hold meanwhile. They need the log of announcements, clocks that agree, and labels
+    that the cache has: docs/concepts/rules-about-pods.md, "The guarantee"."""
+
 
 NOT_THERE = frozenset({CheckName.VERBS, CheckName.CACHE})
 NO_CACHE = frozenset({CheckName.CACHE, CheckName.WATCHER, CheckName.TABLE, CheckName.FILTER_VERB})
@@ -91,17 +95,17 @@ FAULTS: Sequence[Fault] = (
     Fault("head-lost", head_lost, 10, 60, epoch=EPOCH),
     Fault("cache-emptied", cache_emptied, 20, 90, epoch=EPOCH),
     Fault("cache-table-lost", cache_table_lost, 8, 90, NO_CACHE, EPOCH),
-    Fault("ledger-table-lost", ledger_table_lost, 6, 120, epoch=EPOCH),
-    Fault("both-tables-lost", both_tables_lost, 6, 150, NO_CACHE, EPOCH),
-    Fault("ledger-lost-after-cache", ledger_lost_after_cache, 6, 150, epoch=EPOCH),
-    Fault("cache-lost-after-ledger", cache_lost_after_ledger, 6, 150, epoch=EPOCH),
-    Fault("clock-ahead", clock(HOUR), 6, named=frozenset({CheckName.CLOCK})),
-    Fault("clock-behind", clock(-HOUR), 6, named=frozenset({CheckName.CLOCK})),
+    Fault("ledger-table-lost", ledger_table_lost, 6, 120, epoch=EPOCH, keeps_rules=False),
+    Fault("both-tables-lost", both_tables_lost, 6, 150, NO_CACHE, EPOCH, keeps_rules=False),
+    Fault("ledger-lost-after-cache", ledger_lost_after_cache, 6, 150, epoch=EPOCH, keeps_rules=False),
+    Fault("cache-lost-after-ledger", cache_lost_after_ledger, 6, 150, epoch=EPOCH, keeps_rules=False),
+    Fault("clock-ahead", clock(HOUR), 6, named=frozenset({CheckName.CLOCK}), keeps_rules=False),
+    Fault("clock-behind", clock(-HOUR), 6, named=frozenset({CheckName.CLOCK}), keeps_rules=False),
     Fault("nodes-come-and-go", nodes_come_and_go, 5),
     Fault("namespace-deleted", namespace_deleted, 4),
     Fault("burst-of-two-schedulers", burst, 6),
     Fault("owners-edit-annotations", owners_edit, 15),
-    Fault("pods-grow", pods_grow, 10, 90, meanwhile=Checks.reduced_pods),
+    Fault("pods-grow", pods_grow, 10, 90, meanwhile=Checks.reduced_pods, keeps_rules=False),
     Fault("lease-deleted", lease_deleted, 15),
     Fault("another-store", another_store, 10),
 )

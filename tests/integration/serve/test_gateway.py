@@ -20,6 +20,7 @@ from berth_cli.serve.local_stack import LocalStack
 from tests.builders.http_calls import Caller
 from tests.builders.nodes import labelled_object
 from tests.builders.pods import pod_object
+from tests.builders.prometheus_text import read_metrics
 from tests.builders.requests import body_of, cache_mode, full_mode, victims_by_uid
 from tests.fakes.log_lines import LogLines
 from tests.fakes.request_check import AnyRequest
@@ -306,9 +307,11 @@ def test_decodes_base64_response_and_keeps_headers() -> None:
 
 def test_metrics_count_calls_by_verb_and_outcome(caller: Caller) -> None:
     def count() -> int:
-        lines = caller.request("GET", "/metrics").content.decode().splitlines()
-        name = 'berth_call_duration_seconds_count{verb="filter",outcome="failure-bad-request"}'
-        return next((int(line.removeprefix(name)) for line in lines if line.startswith(name)), 0)
+        families = read_metrics(caller.request("GET", "/metrics").content.decode())
+        wanted = "berth_call_duration_seconds_count", "filter", "failure-bad-request"
+        samples = families["berth_call_duration_seconds"].samples
+        found = [each for each in samples if (each.name, each.label("verb"), each.label("outcome")) == wanted]
+        return int(sum(each.value for each in found))
 
     before = count()
     caller.post("/scheduler/filter", "not JSON")

@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 from berth_cli.main import main
 from tests.builders.http_calls import Caller
 from tests.builders.pods import pod_object
+from tests.builders.prometheus_text import read_metrics
 from tests.builders.requests import binding, body_of, cache_mode
 from tests.conftest import CLUSTER
 
@@ -139,7 +140,9 @@ def test_a_shadow_policy_judges_and_answers_nothing(tmp_path: Path) -> None:
         until = time.monotonic() + PATIENCE
         while not (found := caller.request("GET", "/shadow").json["decisions"]).get("newly-pending"):
             assert time.monotonic() < until, found
-        assert b'berth_shadow_decisions_total{result="newly-pending"}' in caller.request("GET", "/metrics").content
+        families = read_metrics(caller.request("GET", "/metrics").content.decode())
+        shadow_samples = families["berth_shadow_decisions_total"].samples
+        assert "newly-pending" in {each.label("result") for each in shadow_samples}
         caller.close()
     finally:
         served.process.kill()

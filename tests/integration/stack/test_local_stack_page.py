@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from importlib import invalidate_caches
 from pathlib import Path
 
 import pytest
@@ -21,8 +22,8 @@ from mypy_boto3_dynamodb.client import DynamoDBClient
 
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth.configuration.plugin_version import installed_version
+from berth.configuration.store import Configurations, hash_of, parsed
 from berth.runtime.http.configuration_trial import try_configuration
-from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli import deployed_stack
 from berth_cli.config import trial
 from berth_cli.deployed_stack import DeployedStack
@@ -52,51 +53,64 @@ class LocalStack:
         self._client = client
         self._cluster = CLUSTER
         create_cache_table(client, TABLE)
-        stack = DeployedStack(STACK_NAME, None, {}, {"CacheTableName": TABLE, "HttpTimeoutSeconds": "10"})
-        monkeypatch.setattr(deployed_stack, "describe", lambda name, region=None: stack)
+        self._parameters = {"Profile": "label-priority"}
+        outputs = {"CacheTableName": TABLE, "HttpTimeoutSeconds": "10"}
+        self._stack = DeployedStack(STACK_NAME, None, self._parameters, outputs)
+        monkeypatch.setattr(deployed_stack, "describe", lambda name, region=None: self._stack)
         monkeypatch.setattr(trial, "deployed_functions", lambda stack: {"filter": self._invoke})
 
-    def start(self, cluster: str) -> None:
-        """Another account, so nothing was applied yet."""
+    def start(self, variables: Mapping[str, str]) -> None:
+        """Another account, so nothing was applied yet. variables: of `make local-stack`."""
         self._client.delete_table(TableName=TABLE)
         create_cache_table(self._client, TABLE)
-        self._cluster = cluster
+        self._cluster = variables.get("CLUSTER", CLUSTER)
+        self._parameters |= dict(each.split("=", 1) for each in shlex.split(variables.get("PARAMETERS", "")))
 
     def _invoke(self, event: Mapping[str, object]) -> object:
-        applied = DynamoDBConfigurationStore(self._client, TABLE).read()
-        objects = yaml.safe_load((PROJECT / self._cluster).read_text())["items"]
-        cache = FixedNodeCache.of(BerthConfiguration.model_validate_json(applied or "{}"), *objects)
+        store = DynamoDBConfigurationStore(self._client, TABLE)
+        applied, deployed = store.read(), parsed(self._stack.configuration, "the parameter Profile")
+        configured = Configurations(store, lambda: deployed).at("" if applied is None else hash_of(applied))
+        objects = yaml.safe_load(Path(self._cluster).read_text())["items"]
+        cache = FixedNodeCache.of(configured.document, *objects)
         return {"body": json.dumps(try_configuration(event["document"], cache))}
 
 
 @pytest.fixture
 def local_stack(dynamodb: DynamoDBClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalStack]:
-    (tmp_path / "examples").symlink_to(PROJECT / "examples")
+    for name in ("examples", "events"):
+        (tmp_path / name).symlink_to(PROJECT / name)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(time, "sleep", lambda seconds: None)
     monkeypatch.setattr(sys, "path", [*sys.path])
-    installed_version.cache_clear()
+    forget_plugins()
     yield LocalStack(dynamodb, monkeypatch)
     dynamodb.delete_table(TableName=TABLE)
+    forget_plugins()
+
+
+def forget_plugins() -> None:
+    """As if this process had just begun."""
     installed_version.cache_clear()
+    invalidate_caches()
     for name in [each for each in sys.modules if each.startswith("berth_plugins")]:
         del sys.modules[name]
 
 
-def test_every_configuration_command_of_the_page_succeeds(local_stack: LocalStack) -> None:
-    done = []
+def test_every_command_about_configurations_and_plugins_ends_as_the_page_says(local_stack: LocalStack) -> None:
+    done = set()
     for line in commands():
         words = shlex.split(line.replace("$BERTH_STACK", STACK_NAME), comments=True)
         match words:
             case ["make", "local-stack", *variables]:
-                local_stack.start(dict(each.split("=", 1) for each in variables).get("CLUSTER", CLUSTER))
-            case ["echo", document, ">", name]:
-                Path(name).write_text(document)
-            case ["berth", "config", *arguments]:
-                result = CliRunner().invoke(main, ["config", *arguments])
-                assert result.exit_code == 0, f"{line}\n{result.output}"
-                done.append(arguments[0])
-    assert {"apply", "history", "rollback"} <= set(done)
+                local_stack.start(dict(each.split("=", 1) for each in variables))
+            case ["cp", *_] | ["echo", *_]:
+                subprocess.run(line, shell=True, check=True)  # a line of the page
+            case ["berth", "config" | "plugin" as group, *arguments]:
+                forget_plugins()  # each command is a process
+                result = CliRunner().invoke(main, [group, *arguments])
+                assert result.exit_code == (1 if line.endswith("# fails") else 0), f"{line}\n{result.output}"
+                done.add((arguments[0], result.exit_code))
+    assert done == {("apply", 0), ("apply", 1), ("check", 0), ("check", 1), ("history", 0), ("rollback", 0)}
 
 
 def test_shell_reads_every_command_of_the_page() -> None:

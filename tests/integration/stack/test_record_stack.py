@@ -7,10 +7,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
+from berth.configuration.store import hash_of
+from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth_cli.main import main
 from berth_cli.recording.format import Header, State, read_recording
 from berth_cli.recording.stack_recording import NOTES
 from berth_cli.serve.stores import CACHE_TABLE
+from tests.builders.custom_plugins import NAMED
 
 
 def record(*arguments: str) -> Result:
@@ -68,6 +72,18 @@ def test_pseudonyms_are_recorded(tmp_path: Path, to_table: str) -> None:
 def test_bad_input_is_one_line(tmp_path: Path, arguments: list[str], status: int, message: str) -> None:
     done = record(str(tmp_path / "r"), *arguments, "--for", "0")
     assert (done.exit_code, message in done.stderr, (tmp_path / "r").exists()) == (status, True, False), done.output
+
+
+@pytest.mark.usefixtures("stack")
+def test_an_applied_configuration_whose_plugins_are_missing_here_is_one_line(
+    tmp_path: Path, to_table: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    applied = NAMED.replace("mine:Passes", "absent:Absent")
+    monkeypatch.setattr(DynamoDBCacheTable, "configuration_hash", lambda self: hash_of(applied))
+    monkeypatch.setattr(DynamoDBConfigurationStore, "read", lambda self: applied)
+    done = record(str(tmp_path / "r"), "--table", CACHE_TABLE, "--config", to_table, "--for", "0")
+    assert done.exit_code == 1
+    assert "give the command --plugins DIR with the module" in done.stderr
 
 
 @pytest.mark.usefixtures("stack")

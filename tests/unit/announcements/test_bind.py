@@ -2,101 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import replace
-from itertools import count
 
 import pytest
 
-from berth.announcements.bind import RETENTION_SECONDS, TOO_LARGE, TRIM_EVERY, LogAnnouncements
-from berth.announcements.reader import AnnouncementReader
-from berth.configuration.store import Configurations
-from berth.extender.bind import bind
-from berth.extender.deadline import Deadline
+from berth.announcements.announcement import Announcement
+from berth.announcements.bind import (
+    CONTENDED,
+    DEADLINE_PASSED,
+    FIRST_WAIT,
+    LONGEST_WAIT,
+    RETENTION_SECONDS,
+    TOO_LARGE,
+    TRIM_EVERY,
+)
+from berth.dynamodb_errors import TableUnavailable
 from berth.extender.outcomes import BindOutcome, BindResult
-from berth.extender.ports import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
-from berth.extender.prepared_bind import BindRules
-from berth.nodecache.binds_under_way import BindsUnderWay
-from berth.nodecache.feed.reader import NodeCacheReader
-from berth.nodecache.snapshot_view import SnapshotView
-from berth.nodecache.warm_node_cache import WarmNodeCache
+from berth.extender.ports import Binding, Created, Refused, Unanswered
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.evaluation.time_limit import TimeLimit
+from berth.scheduling.feasibility import TOO_COSTLY
 from berth.scheduling.framework.plugin import PluginFailed
-from berth.scheduling.objects import Pod, read_pod
 from berth.scheduling.policy import Policy
-from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.embedded_store.announcement_log import InMemoryAnnouncementLog
-from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
 from tests.builders.announcements import announcement
-from tests.builders.pods import pod_with
-from tests.fakes.published import PublishedCluster
-
-FULL = BerthConfiguration.model_validate({"profile": "full"})
-APART = {
-    "podAntiAffinity": {
-        "requiredDuringSchedulingIgnoredDuringExecution": [
-            {"labelSelector": {"matchLabels": {"app": "db"}}, "topologyKey": "kubernetes.io/hostname"}
-        ]
-    }
-}
-ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
-
-Answer = Callable[[Binding], Created | Refused | Unanswered]
-
-
-class World(PodBinder):
-    """Pods that must not share a node, a published cache without them, and the API server."""
-
-    def __init__(self, configuration: BerthConfiguration = FULL) -> None:
-        self.log = InMemoryAnnouncementLog()
-        self.published = PublishedCluster()
-        self.published.publish("nodes", [_node("node-a"), _node("node-b")])
-        reader = NodeCacheReader(self.published.table, SnapshotView(), lambda seconds: None)
-        store = InMemoryConfigurationStore(self.published.item)
-        self.cache = WarmNodeCache(
-            self.published.table,
-            reader,
-            Configurations(store, lambda: configuration),
-            self.published.clock,
-            pytest.fail,
-            BindsUnderWay(None, AnnouncementReader(self.log)),
-            latest_only=True,
-        )
-        self.answer: Answer = lambda binding: Created()
-        self.version = "7"
-        self.labels: Mapping[str, str] = {}
-        ids = count(1)
-        self._announcements = LogAnnouncements(
-            self.log, self.cache, lambda: f"attempt-{next(ids)}", self.published.clock.wall
-        )
-
-    def bind(self, name: str, on: str = "node-a", seconds: float = 4.0) -> BindResult:
-        deadline = Deadline(seconds, lambda: 0.0)
-        return bind(
-            Binding("default", name, f"uid-{name}", on), self, deadline, BindRules(announcements=self._announcements)
-        )
-
-    def announced(self) -> list[tuple[int, str, bool]]:
-        return [(each.position, each.pod.name, each.withdrawn) for each in self.log.read(1)]
-
-    def create_binding(self, binding: Binding, timeout: float) -> Created | Refused | Unanswered:
-        return self.answer(binding)
-
-    def assignment(self, namespace: str, pod_name: str, timeout: float) -> Assignment:
-        return Assignment(f"uid-{pod_name}", "")
-
-    def pod(self, namespace: str, pod_name: str, timeout: float) -> FoundPod:
-        content = pod_with(pod_name, {"app": "db", **self.labels}, affinity=APART)
-        return FoundPod(self.assignment(namespace, pod_name, timeout), self.version, False, content)
-
-
-def _node(name: str) -> Mapping[str, object]:
-    allocatable = {"cpu": "4", "memory": "8Gi", "pods": "110"}
-    conditions = [{"type": "Ready", "status": "True"}]
-    return {
-        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
-        "status": {"allocatable": allocatable, "conditions": conditions},
-    }
+from tests.fakes.binding_world import ANTI_AFFINITY, World
 
 
 def test_announces_pod_before_its_binding() -> None:
@@ -221,7 +151,7 @@ def test_deletes_old_announcements_now_and_then() -> None:
     ]
     for each in old:
         world.log.append(each)
-    world.published.publish("nodes", [_node("node-a"), _node("node-b")])
+    world.publish_nodes({"node-a": "1", "node-b": "2"})
     world.cache.current()
     assert world.bind("p").outcome is BindOutcome.BOUND
     assert [position for position, _, _ in world.announced()] == [TRIM_EVERY - 1, TRIM_EVERY]
@@ -268,18 +198,6 @@ def test_verbs_read_announcements_only_for_profiles_that_look_at_pods(
     assert calls == reads
 
 
-def test_filter_sees_announced_pods_that_cache_does_not_show() -> None:
-    world = World()
-    world.bind("p")
-    context = world.cache.current()
-    assert isinstance(context.cluster, Snapshot)
-    pod = read_pod(pod_with("q", {"app": "db"}, affinity=APART))
-    assert isinstance(pod, Pod)
-    found = context.policy.feasibility(pod, ["node-a", "node-b"], context.cluster)
-    assert found.feasible == ["node-b"]
-    assert {name: status.message for name, status in found.rejected.items()} == {"node-a": ANTI_AFFINITY}
-
-
 def test_refuses_bind_when_plugin_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*_: object) -> None:
         raise PluginFailed("berth_plugins.mine:Mine", "filter", "KeyError: 'team'", "node-a")
@@ -291,3 +209,127 @@ def test_refuses_bind_when_plugin_fails(monkeypatch: pytest.MonkeyPatch) -> None
         "pod default/db-0: plugin berth_plugins.mine:Mine failed in filter on node node-a: KeyError: 'team'",
     )
     assert world.announced() == []
+
+
+SCORES_ALONE = BerthConfiguration.model_validate(
+    {
+        "profile": "one",
+        "definitions": {"one": {"plugins": {"enabled": [{"name": "NodeResourcesBalancedAllocation"}]}}},
+    }
+)
+
+
+def test_announces_without_judging_where_only_scores_look_at_pods(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(SCORES_ALONE)
+    assert [world.bind(name).outcome for name in ("p", "q")] == [BindOutcome.BOUND, BindOutcome.BOUND]
+    assert world.announced() == [(1, "p", False), (2, "q", False)]
+
+
+def test_binds_without_announcement_where_only_scores_look_at_pods_and_the_cache_is_stale() -> None:
+    """A preference stops no pod."""
+    world = World(SCORES_ALONE)
+    world.published.clock.advance(1_000)
+    assert world.bind("p").outcome is BindOutcome.BOUND
+    assert world.announced() == []
+
+
+class TakenLog(InMemoryAnnouncementLog):
+    """Another bind takes each position first, of so many."""
+
+    def __init__(self, times: int) -> None:
+        super().__init__()
+        self._times = times
+
+    def append(self, mine: Announcement) -> bool:
+        if self._times:
+            self._times -= 1
+            super().append(announcement(mine.position, f"other-{mine.position}", "node-c", attempt="another"))
+        return super().append(mine)
+
+
+def test_waits_longer_after_each_position_that_was_taken() -> None:
+    world = World(log=TakenLog(8))
+    assert world.bind("p", seconds=30.0).outcome is BindOutcome.BOUND
+    # The random number is 0.5.
+    assert world.waits == [min(LONGEST_WAIT, FIRST_WAIT * 2**tries) / 2 for tries in range(8)]
+
+
+def test_gives_up_when_every_position_is_taken_until_the_deadline() -> None:
+    world = World(log=TakenLog(1_000))
+    assert world.bind("p", seconds=1.0) == CONTENDED
+    assert sum(world.waits) == pytest.approx(1.0)
+    assert "p" not in [name for _, name, _ in world.announced()]
+
+
+def test_refuses_when_the_deadline_is_over_before_the_pod_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
+    find = world.pod
+
+    def slowly(namespace: str, pod_name: str, timeout: float) -> object:
+        world.now += 4.0
+        return find(namespace, pod_name, timeout)
+
+    monkeypatch.setattr(world, "pod", slowly)
+    assert world.bind("p") == DEADLINE_PASSED
+    assert world.announced() == []
+
+
+def test_refuses_when_too_little_time_is_left_to_judge() -> None:
+    """The answer needs the rest."""
+    world = World(time_limit=TimeLimit(2.0, lambda: 0.0, lambda: 0.0))
+    assert world.bind("p", seconds=0.05) == DEADLINE_PASSED
+
+
+def test_refuses_pod_that_is_too_costly_to_judge() -> None:
+    """It is not judged again for a while: bind has the time limit of filter."""
+    looks: list[float] = []
+
+    def clock() -> float:
+        looks.append(1.0)
+        return sum(looks)
+
+    world = World(time_limit=TimeLimit(0.5, clock, lambda: 0.0))
+    for _ in range(2):
+        assert world.bind("p") == BindResult(BindOutcome.NOT_JUDGED, TOO_COSTLY.message)
+        first, looks[:] = [*looks], []
+    assert first == []
+    assert world.announced() == []
+
+
+class UnavailableLog(InMemoryAnnouncementLog):
+    """One call fails; a write that fails may have been written."""
+
+    def __init__(self, call: str, *, is_written: bool = False) -> None:
+        super().__init__()
+        self._call, self._is_written = call, is_written
+
+    def read(self, first: int) -> list[Announcement]:
+        if self._call == "read":
+            raise TableUnavailable("ledger table: throttled")
+        return [*super().read(first)]
+
+    def append(self, mine: Announcement) -> bool:
+        if self._is_written or self._call != "append":
+            super().append(mine)
+        if self._call == "append":
+            raise TableUnavailable("ledger table: throttled")
+        return True
+
+
+@pytest.mark.parametrize(
+    ("log", "announced"),
+    [
+        pytest.param(UnavailableLog("read"), None, id="the log cannot be read"),
+        pytest.param(UnavailableLog("append"), [], id="the announcement cannot be written"),
+        pytest.param(
+            UnavailableLog("append", is_written=True), [(1, "p", True)], id="it was written all the same: withdrawn"
+        ),
+    ],
+)
+def test_refuses_bind_while_the_log_is_unavailable(
+    log: InMemoryAnnouncementLog, announced: list[tuple[int, str, bool]] | None
+) -> None:
+    world = World(log=log)
+    assert world.bind("p") == BindResult(BindOutcome.NOT_JUDGED, "ledger table: throttled")
+    if announced is not None:
+        assert world.announced() == announced

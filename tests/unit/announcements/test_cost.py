@@ -19,7 +19,7 @@ from berth_cli.embedded_store.announcement_log import InMemoryAnnouncementLog
 from tests.builders.announcements import announcement
 from tests.builders.pods import pod_object
 from tests.capacity.item_size import item_size, read_units, write_units
-from tests.unit.announcements.test_bind import World
+from tests.fakes.binding_world import World
 
 READ = ["read of the log", "read of the head"]
 JUDGED = [*READ, "write of the announcement"]
@@ -76,12 +76,13 @@ def test_taken_position_costs_the_same_again(monkeypatch: pytest.MonkeyPatch) ->
     world = WarmWorld()
     [first] = world.log.read(1)
     world.calls.clear()
-    append = world.log.append
+    log, append = world.log, world.log.append
+    assert isinstance(log, InMemoryAnnouncementLog)
 
     def another_comes_first(mine: Announcement) -> bool:
         monkeypatch.setattr(world.log, "append", append)
         elsewhere = replace(first.pod, uid="other", node_name="node-c")
-        InMemoryAnnouncementLog.append(world.log, replace(first, position=2, attempt="another", pod=elsewhere))
+        InMemoryAnnouncementLog.append(log, replace(first, position=2, attempt="another", pod=elsewhere))
         return append(mine)
 
     monkeypatch.setattr(world.log, "append", another_comes_first)

@@ -8,11 +8,15 @@ from berth.reservations.ledger.entry import Entry, EntryState, NodeLedger, PodKe
 from tests.chaos.checks import differences, expected_ledger, recorded_ledger, unplaced
 from tests.chaos.cluster_model import CAPACITY, MEMORY, NODES, SLOT, PodOnAccount, held, overcommitted
 
+APART = "0/5 nodes are available: 5 node(s) didn't match pod anti-affinity rules."
 
-def pod(name: str, *, node: str = "", device: str = "", message: str = "", **request: int) -> PodOnAccount:
+
+def pod(
+    name: str, *, node: str = "", device: str = "", message: str = "", team: str = "", **request: int
+) -> PodOnAccount:
     names = {"slot": SLOT, "memory": MEMORY}
     asked = {names[each]: amount for each, amount in request.items()}
-    return PodOnAccount("default", name, name, node, asked, device, message)
+    return PodOnAccount("default", name, name, node, asked, device, message, team)
 
 
 FULL = [
@@ -30,6 +34,18 @@ FULL = [
         (
             [*FULL, pod("waits", slot=1, message="the ledger is not ready")],
             ["default/waits waits for another reason than that nothing is left: the ledger is not ready"],
+        ),
+        (
+            [*(pod(f"blue-{node}", node=node, team="blue") for node in NODES), pod("p", team="blue", message=APART)],
+            [],
+        ),
+        (
+            [pod("blue", node="node-0", team="blue"), pod("p", team="blue", message=APART)],
+            [f"default/p waits, and fits on node-1: {APART}"],
+        ),
+        (
+            [*(pod(f"blue-{node}", node=node, team="blue") for node in NODES), pod("p", team="blue", message="no")],
+            ["default/p waits for another reason than that nothing is left: no"],
         ),
         ([*FULL, pod("plain")], ["default/plain waits, and fits on node-0: it has no reason"]),
         ([*FULL[1:], pod("waits", slot=1, memory=8001, message=f"5 Insufficient {MEMORY}")], []),

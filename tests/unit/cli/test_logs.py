@@ -10,7 +10,7 @@ from io import StringIO
 import orjson
 import pytest
 
-from berth_cli.logs import JSONFormatter, ReadableStream, make_readable_on_terminal, readable
+from berth_cli.logs import JSONFormatter, ReadableStream, make_readable_on_terminal, readable, say
 
 CALL = {
     "level": "WARNING",
@@ -90,3 +90,12 @@ def test_functions_log_readable_lines_on_a_terminal_only(handler: logging.Stream
     assert (in_pipe, on_terminal) == (StringIO, ReadableStream)
     for each, stream in before:
         each.setStream(stream)
+
+
+def test_message_for_the_operator_is_text_on_a_terminal_and_json_in_a_pipe() -> None:
+    terminal, pipe = Terminal(), StringIO()
+    for output in (terminal, pipe):
+        say("berth.yaml is applied: profile full", output)
+    assert terminal.getvalue() == "berth.yaml is applied: profile full\n"
+    found = orjson.loads(pipe.getvalue())
+    assert (found["level"], found["message"]) == ("INFO", "berth.yaml is applied: profile full")

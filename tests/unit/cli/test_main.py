@@ -12,6 +12,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
+from berth.scheduling.framework.plugin import PluginFailed
 from berth_cli.config import command as config_command
 from berth_cli.main import COMMANDS, main
 from tests.conftest import PROJECT
@@ -72,6 +73,12 @@ def test_reports_full_disk_on_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     done = run_failing_with(OSError(errno.ENOSPC, "No space left on device"), monkeypatch)
     assert (done.exit_code, done.stdout) == (1, "")
     assert done.stderr == "Error: cannot write the output: No space left on device\n"
+
+
+def test_reports_custom_plugin_that_fails_on_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    done = run_failing_with(PluginFailed("berth_plugins.mine:Mine", "shape", "KeyError: 'team'"), monkeypatch)
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr == "Error: plugin berth_plugins.mine:Mine failed in shape: KeyError: 'team'\n"
 
 
 def test_does_not_hide_other_os_errors(monkeypatch: pytest.MonkeyPatch) -> None:

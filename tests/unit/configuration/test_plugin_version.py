@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from berth.configuration.plugin_version import installed_version, version_of
+from tests.builders.sidecar import mount
 
 
 @pytest.fixture
@@ -29,6 +30,16 @@ def test_has_declared_version_and_hash(plugins: Path) -> None:
 def test_has_no_declared_version_where_there_is_none(plugins: Path) -> None:
     (plugins / "berth_plugins" / "__init__.py").unlink()
     assert version_of(plugins).startswith("0+")
+
+
+def test_is_the_same_where_a_kubelet_mounts_the_files(tmp_path: Path) -> None:
+    files = {"__init__.py": '__version__ = "1.2.0"\n', "teams.py": "A = 1\n"}
+    plain, mounted = tmp_path / "plain" / "berth_plugins", tmp_path / "mounted" / "berth_plugins"
+    plain.mkdir(parents=True)
+    for name, text in files.items():
+        (plain / name).write_text(text)
+    mount(files, mounted)
+    assert version_of(mounted.parent) == version_of(plain.parent)
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from berth.configuration.store import ConfigurationInvalid, Configurations
-from berth.scheduling.configuration.document import BerthConfiguration
+from berth.configuration.store import ConfigurationInvalid, Configurations, parsed
 from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
 from berth_cli.embedded_store.lease_lock import InMemoryItem
 from tests.builders.custom_plugins import NAMED, installed_plugins
@@ -18,14 +18,18 @@ MISSING_PLUGIN = (
     '{"profile": "mine", "definitions": {"mine": {"plugins": {"enabled": [{"name": "berth_plugins.absent:Absent"}]}}}}'
 )
 
+LICENCE, SLOT = {"name": "example.com/licence"}, {"name": "example.com/slot"}
+
 
 class Environment:
     """A warm environment whose documents are applied in order."""
 
-    def __init__(self, *documents: str) -> None:
+    def __init__(self, *documents: str, deployed: str = "label-priority") -> None:
         self.store = InMemoryConfigurationStore(InMemoryItem())
         self.warnings: list[str] = []
-        self.configurations = Configurations(self.store, BerthConfiguration, warn=self.warnings.append)
+        self.configurations = Configurations(
+            self.store, lambda: parsed(json.dumps({"profile": deployed}), "deployed"), warn=self.warnings.append
+        )
         for document in documents:
             self.store.apply(document)
 
@@ -50,9 +54,70 @@ def test_uses_earlier_document_when_the_applied_one_cannot_be_loaded(
     assert environment.warnings == [configured.fallback]
 
 
-def test_refuses_when_no_document_can_be_loaded() -> None:
+@pytest.mark.parametrize(
+    "documents",
+    [
+        pytest.param([BROKEN], id="the first document"),
+        pytest.param([MISSING_PLUGIN], id="the first rule of one's own, without its plugin"),
+        pytest.param([MISSING_PLUGIN, BROKEN], id="none was valid"),
+        pytest.param(["no JSON"], id="no JSON"),
+        pytest.param(["[]"], id="no mapping"),
+        pytest.param(['{"managedResources": null}'], id="no list of counted resources"),
+        pytest.param(['{"managedResources": ["example.com/slot"]}'], id="names in place of counted resources"),
+    ],
+)
+def test_uses_deployed_configuration_when_no_applied_document_can_be_loaded(documents: list[str]) -> None:
+    environment = Environment(*documents, deployed="resource-segregation")
+    configured = environment.configurations.at("hash")
+    assert configured.policy.profile.name == "resource-segregation"
+    assert configured.fallback.endswith("; the deployed configuration is used instead: apply a valid document")
+    assert environment.warnings == [configured.fallback]
+
+
+def test_refuses_when_the_deployed_configuration_is_invalid_too() -> None:
     with pytest.raises(ConfigurationInvalid, match="kind: Input should be 'BerthConfiguration'"):
-        Environment(BROKEN).configurations.at("hash")
+        Environment(BROKEN, deployed="no-such-profile").configurations.at("hash")
+
+
+@pytest.mark.parametrize(
+    ("before", "failed", "counted"),
+    [
+        pytest.param([], [LICENCE], ("example.com/licence",), id="the deployed one counts nothing"),
+        pytest.param(
+            [LICENCE], [LICENCE, SLOT], ("example.com/licence", "example.com/slot"), id="the one before: less"
+        ),
+        pytest.param([LICENCE, SLOT], [LICENCE], ("example.com/licence",), id="the one before: more"),
+        pytest.param([LICENCE], [], (), id="the applied one stopped counting"),
+    ],
+)
+def test_counts_by_the_applied_document_when_another_one_is_used(
+    before: list[object], failed: list[object], counted: tuple[str, ...]
+) -> None:
+    earlier = [json.dumps({"profile": "full", "managedResources": before})] if before else []
+    environment = Environment(*earlier, json.dumps({**json.loads(MISSING_PLUGIN), "managedResources": failed}))
+    configured = environment.configurations.at("hash")
+    assert configured.fallback
+    assert configured.policy.counting.resources == counted
+
+
+@pytest.mark.parametrize(
+    ("before", "is_used"),
+    [
+        pytest.param([LICENCE, SLOT], True, id="counts all of them"),
+        pytest.param([SLOT], False, id="counts fewer"),
+    ],
+)
+def test_uses_no_document_that_counts_less_when_the_applied_ones_resources_cannot_be_read(
+    before: list[object], is_used: bool
+) -> None:
+    later_release = [{"name": "example.com/licence", "fieldOfLaterRelease": 1}]
+    environment = Environment(json.dumps({"managedResources": before}), json.dumps({"managedResources": later_release}))
+    if is_used:
+        resources = environment.configurations.at("hash").policy.counting.resources
+        assert resources == ("example.com/licence", "example.com/slot")
+    else:
+        with pytest.raises(ConfigurationInvalid, match="fieldOfLaterRelease"):
+            environment.configurations.at("hash")
 
 
 def test_leaves_the_earlier_document_when_another_one_is_applied() -> None:

@@ -214,7 +214,7 @@ def test_document_says_by_what_state_and_policy_the_pod_was_judged() -> None:
         },
         {
             "code": "PriorityLabelNotInteger",
-            "reason": "node(s) had a priority label that is not an integer",
+            "reason": "node(s) had a priority label priority.lixueduan.com that is not an integer",
             "plugin": "NodePriorityLabel",
             "count": 1,
             "nodes": ["n2"],

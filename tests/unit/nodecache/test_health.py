@@ -73,19 +73,26 @@ def test_unreadable_table_is_unavailable() -> None:
 
 def test_configuration_that_verbs_cannot_read_is_unavailable() -> None:
     verbs = Verbs([labelled("n1", "10")])
-    verbs.store.apply('{"kind": "Deployment"}')
+    verbs.store.apply('{"managedResources": [{"name": "example.com/slot", "fieldOfLaterRelease": 1}]}')
     outcome, found = health_of(verbs)
     assert outcome is HealthOutcome.UNAVAILABLE
-    assert found["reason"] == "the applied configuration: kind: Input should be 'BerthConfiguration'"
+    assert "managedResources.0.fieldOfLaterRelease" in str(found["reason"])
 
 
-def test_reports_fallback_to_earlier_configuration() -> None:
+@pytest.mark.parametrize(
+    ("documents", "used"),
+    [
+        pytest.param(['{"profile": "full"}', '{"kind": "Deployment"}'], "version 1", id="the document before"),
+        pytest.param(['{"kind": "Deployment"}'], "the deployed configuration", id="none was applied before"),
+    ],
+)
+def test_reports_fallback_of_the_configuration(documents: list[str], used: str) -> None:
     verbs = Verbs([labelled("n1", "10")])
-    verbs.store.apply('{"profile": "full"}')
-    verbs.store.apply('{"kind": "Deployment"}')
+    for document in documents:
+        verbs.store.apply(document)
     outcome, found = health_of(verbs)
     assert outcome is HealthOutcome.OK
-    assert "version 1 is used instead" in str(found["configurationFallback"])
+    assert f"{used} is used instead" in str(found["configurationFallback"])
 
 
 @pytest.mark.parametrize("differs", [False, True])

@@ -183,10 +183,18 @@ def test_next_call_reads_applied_configuration_once() -> None:
 def test_reports_unreadable_configuration_and_keeps_behaviour_of_last_one() -> None:
     verbs = Verbs([labelled("n1", "10")], configuration=configured(whenStale="pass"))
     snapshot_of(verbs)
-    verbs.store.apply('{"profile": "of a newer release"}')
+    verbs.store.apply('{"managedResources": [{"name": "example.com/slot", "fieldOfLaterRelease": 1}]}')
     found = unavailable(verbs)
-    assert found.reason.startswith("the applied configuration: profile: Input should be 'label-priority'")
+    assert found.reason.startswith("the applied configuration: managedResources.0.fieldOfLaterRelease: ")
     assert found.when_stale is WhenStale.PASS
+
+
+def test_decides_by_the_deployed_configuration_when_the_first_document_fails() -> None:
+    verbs = Verbs([labelled("n1", "10")], configuration=BerthConfiguration(profile="resource-segregation"))
+    verbs.store.apply('{"profile": "of a newer release"}')
+    context = verbs.cache.current()
+    assert isinstance(context.cluster, Snapshot)
+    assert context.policy.profile.name == "resource-segregation"
 
 
 def test_warns_once_of_other_plugins_than_the_configuration_was_applied_with(tmp_path: Path) -> None:

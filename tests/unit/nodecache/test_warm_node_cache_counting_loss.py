@@ -77,6 +77,26 @@ def test_decides_by_a_configuration_that_counts_nothing(environment: Filter) -> 
     assert environment.marker_reads == 1
 
 
+MISSING_PLUGIN = (
+    '{"profile": "mine", "definitions": {"mine": {"plugins": {"enabled": [{"name": "berth_plugins.absent:Absent"}]}}}}'
+)
+
+
+@pytest.mark.parametrize(
+    ("stops_counting", "decides"),
+    [
+        pytest.param(False, False, id="the ledger counts"),
+        pytest.param(True, True, id="counting was stopped with the document"),
+    ],
+)
+def test_decides_by_the_deployed_configuration_in_place_of_a_document_that_fails_only_if_nothing_is_counted(
+    stops_counting: bool, decides: bool
+) -> None:
+    environment = Filter()
+    environment.store.apply(MISSING_PLUGIN, stops_counting=stops_counting)
+    assert isinstance(environment.cache.current().cluster, Snapshot) is decides
+
+
 def test_reads_no_marker_while_resources_are_counted() -> None:
     environment = Filter()
     environment.store.apply(COUNTS)

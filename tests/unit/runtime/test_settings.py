@@ -69,6 +69,16 @@ def test_http_timeout_is_5_seconds_by_default(given: dict[str, str], seconds: fl
 
 
 @pytest.mark.parametrize(
+    ("given", "seconds"),
+    [({}, 2.0), ({"BERTH_HTTP_TIMEOUT": "3"}, pytest.approx(1.2)), ({"BERTH_HTTP_TIMEOUT": "30"}, 4.0)],
+)
+def test_bind_has_the_time_limit_of_the_other_verbs(given: dict[str, str], seconds: float) -> None:
+    settings = BindSettings.from_environ(DUMP | TABLE | given)
+    assert settings.policy.decision_seconds == seconds
+    assert settings.policy.decision_seconds == PolicySettings.from_environ(TABLE | given).decision_seconds
+
+
+@pytest.mark.parametrize(
     ("settings", "environ", "message"),
     [
         pytest.param(CacheSettings, {}, "BERTH_CACHE_TABLE: Field required", id="no table"),

@@ -105,7 +105,7 @@ class ConsoleApplication:
             return refusal
         is_data = path in self._documents or path in self._stream_by_path
         if path != SESSION and path not in self._assets and not is_data:
-            return Refusal(404, Outcome.UNKNOWN_PATH, "there is no such path")
+            return Refusal(404, Outcome.UNKNOWN_PATH, "there is no such path; the page is at /")
         if method != ("POST" if path == SESSION else "GET"):
             return Refusal(405, Outcome.WRONG_METHOD, "the console only reads")
         return self._access.session_refusal(headers) if is_data else None

@@ -9,6 +9,7 @@ import orjson
 from pydantic import ValidationError
 
 from berth.cluster.dump.dump_cluster import UID_PREFIX as DUMP_UID_PREFIX
+from berth.configuration.store import ConfigurationInvalid, Configured
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.doctor.access.cluster import Subject
 from berth_cli.doctor.access.endpoint import Endpoint, HttpResponse, NoResponse
@@ -58,12 +59,12 @@ def json_object(answer: HttpResponse | NoResponse) -> Mapping[str, object] | Non
 
 
 def _configuration(document: object) -> BerthConfiguration | None:
-    """None also for plugins that only the server has."""
+    """None also for plugins that only the server has, or that cannot be built here."""
     if not isinstance(document, dict):
         return None
     try:
-        return BerthConfiguration.model_validate(document)
-    except ValidationError:
+        return Configured.of(BerthConfiguration.model_validate(document)).document
+    except (ValidationError, ConfigurationInvalid):
         return None
 
 

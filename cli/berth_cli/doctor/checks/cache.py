@@ -30,7 +30,7 @@ HOLDER_REMEDY = (
 
 
 FALLBACK_REMEDY = (
-    "deploy plugins with which it loads, or apply another document: docs/how-to/custom-plugin.md: Roll back"
+    "deploy plugins with which it loads, or go back with berth config rollback: docs/how-to/custom-plugin.md: Roll back"
 )
 
 
@@ -59,7 +59,7 @@ def check_healthz(endpoint: Endpoint) -> Iterator[Finding]:
         yield failed(CheckName.MANAGED_RESOURCES, str(content.get("reason", "")), HOLDER_REMEDY)
         return
     if fallback := content.get("configurationFallback"):
-        yield failed(CheckName.CONFIGURATION, f"an earlier document decides: {fallback}", FALLBACK_REMEDY)
+        yield failed(CheckName.CONFIGURATION, f"the applied configuration is not in use: {fallback}", FALLBACK_REMEDY)
     if difference := content.get("pluginDifference"):
         yield warning(CheckName.CONFIGURATION, str(difference), PLUGINS_REMEDY)
     yield _freshness(content)

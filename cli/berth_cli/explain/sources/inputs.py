@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,6 +21,9 @@ from berth_cli.input_files import InvalidInput, display_name, read_input
 from berth_cli.scheduler_config.tls_config import TLSFiles
 from berth_cli.simulate.policy_options import read_policy
 from berth_cli.tls_options import require_key_pair
+
+if TYPE_CHECKING:
+    from berth_cli.explain.sources.stack import StackState
 
 CONFIGURATION_UNKNOWN = (
     "Judged by kube-scheduler's own rules alone: the server's configuration is not known; give --config or --profile."
@@ -110,9 +114,8 @@ def read_inputs(
         state = read_stack(sources.stack, sources.table, sources.region, parse_name(pod), given)
         attempts, running, objects, where = state.attempts, state.configuration, state.objects, state.where
         gone = "its node cache has none of that name: the pod is gone, or the watcher has not seen it yet"
-        if state.is_stale:
-            notes = (_stale(state.age, state.configuration, sources),)
-            failure = f"Berth cannot decide: {notes[0]}" if state.fails else ""
+        notes = _stack_notes(state, sources)
+        failure = f"Berth cannot decide: {_stale(state, sources)}" if state.fails else ""
     configuration = given or running or read_policy(None)
     if sources.cluster is not None:
         where, gone = display_name(sources.cluster), GONE_FROM_DUMP
@@ -175,10 +178,16 @@ def _live(
     return live_objects(kubeconfig, pod, counting, time.time), gone
 
 
-def _stale(age: float, configuration: BerthConfiguration, sources: Sources) -> str:
-    limit = configuration.node_cache.max_staleness
+def _stack_notes(state: StackState, sources: Sources) -> tuple[str, ...]:
+    stale = (_stale(state, sources),) if state.is_stale else ()
+    fallback = (f"The applied configuration is not in use: {state.fallback}.",) if state.fallback else ()
+    return (*stale, *fallback)
+
+
+def _stale(state: StackState, sources: Sources) -> str:
+    node_cache = state.configuration.node_cache
     name = f" --stack {sources.stack}" if sources.stack else ""
     return (
-        f"the node cache is {report.duration(age)} old, older than maxStaleness ({limit:g} s): "
-        f"whenStale is {configuration.node_cache.when_stale}; run berth doctor{name}"
+        f"the node cache is {report.duration(state.age)} old, older than maxStaleness "
+        f"({node_cache.max_staleness:g} s): whenStale is {node_cache.when_stale}; run berth doctor{name}"
     )

@@ -39,13 +39,15 @@ MOST_RECORDS = 50
 @dataclass(frozen=True, slots=True)
 class StackState:
     """objects: as a dump has them, with the fields that Berth keeps. configuration: that in force. age: of the objects,
-    in seconds. where: how the table is called in messages."""
+    in seconds. where: how the table is called in messages. fallback: why another configuration than the applied one is
+    in force; may be empty."""
 
     objects: list[Object]
     configuration: BerthConfiguration
     attempts: Attempts | NoRecord
     age: float
     where: str
+    fallback: str = ""
 
     @property
     def is_stale(self) -> bool:
@@ -92,13 +94,17 @@ def read_tables(
 ) -> StackState:
     """now: seconds since the epoch. Raises InvalidInput, TableUnavailable and ConfigurationInvalid."""
     head = cache.head()
-    configuration = configurations.at("" if head is None else head.configuration_hash).document
+    configured = configurations.at("" if head is None else head.configuration_hash)
+    if configured.lacks_plugins:
+        raise InvalidInput(f"{where}: {configured.fallback}")
+    configuration = configured.document
     try:
         found = NodeCacheReader(cache, ObjectsView(), time.sleep).at(head)
     except NothingPublished as error:
         raise InvalidInput(f"{where}: {error}") from error
     attempts = _attempts(records(), configuration, where)
-    return StackState(list(as_dump(found)), configuration, attempts, now - _observed_at(head), where)
+    age = now - _observed_at(head)
+    return StackState(list(as_dump(found)), configuration, attempts, age, where, configured.fallback)
 
 
 def _observed_at(head: Head | None) -> float:

@@ -119,7 +119,7 @@ def diff(
     else:
         request = DiffRequest(before, after, PodSelection(pods), schedulers or schedulers_of(before, after), weight)
         objects = objects_to_place(parse_objects(read_input(dump), display_name(dump)), request)
-        for warning in warnings(objects):
+        for warning in warnings(objects, after.gangs):
             click.echo(f"warning: {warning}", err=True)
         found = diff_policies(objects, display_name(dump), request)
     exceeded = list(Limits(max_pending, max_moved).exceeded(found))

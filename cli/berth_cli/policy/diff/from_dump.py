@@ -14,6 +14,7 @@ from itertools import takewhile
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.fields.reading import Object
+from berth.scheduling.gangs.gang import GangsConfiguration
 from berth.scheduling.objects import Pod
 from berth_cli.cluster_files.admission import DEFAULT_SCHEDULER
 from berth_cli.cluster_files.cluster import Cluster, read_cluster, trim
@@ -62,10 +63,10 @@ def objects_to_place(objects: Iterable[Object], request: DiffRequest) -> list[Ob
     return [as_new_pod(obj, 0) if _is_placed_again(obj, request.schedulers) else obj for obj in objects]
 
 
-def warnings(objects: Sequence[Object]) -> list[str]:
-    """What the simulation of these pods cannot see."""
+def warnings(objects: Sequence[Object], gangs: GangsConfiguration) -> list[str]:
+    """What the simulation of these pods cannot see. gangs: of the new policy."""
     kinds = Counter(str(obj.get("kind")) for obj in objects)
-    return pod_warnings((obj for obj in objects if obj.get("kind") == "Pod" and not node_of(obj)), kinds)
+    return pod_warnings((obj for obj in objects if obj.get("kind") == "Pod" and not node_of(obj)), kinds, gangs)
 
 
 def diff_policies(objects: Sequence[Object], where: str, request: DiffRequest) -> PolicyDiff:

@@ -10,6 +10,7 @@ from berth.scheduling.framework.status import Status
 from berth.scheduling.reason_code import ReasonCode
 from berth_cli.cluster_files.admission import DEFAULT_NAMESPACE, DEFAULT_SCHEDULER
 from berth_cli.cluster_files.cluster import read_cluster, trim
+from berth_cli.input_files import names_instead
 from berth_cli.policy.test.case import Case
 from berth_cli.policy.test.document import PodExpectation
 from berth_cli.simulate.comparison.run import Place, PlaceKind, PodName, Run, RunRecorder
@@ -125,7 +126,7 @@ def _wrong_rejections(pod: _PlacedPod, pattern: str, reason: str) -> Iterator[Fa
     expected = f"{pattern} rejected with {reason!r}"
     nodes = [node for node in pod.nodes if fnmatchcase(node, pattern)]
     if not nodes:
-        yield Failure(pod.name, expected, "no such node")
+        yield Failure(pod.name, expected, f"no such node; {names_instead(pattern, [*pod.nodes])}")
     for node in nodes:
         status = pod.rejected.get(node)
         codes = () if status is None else status.reason_codes

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 
 from berth.scheduling.fields.reading import Object
 from berth_cli.cluster_files.manifests import as_new_pod
-from berth_cli.input_files import InvalidInput
+from berth_cli.input_files import NoSuchNode
 from berth_cli.simulate.what_if.changes import AddNodes, Changes
 from berth_cli.simulate.what_if.workload_pods import (
     PodName,
@@ -65,8 +64,7 @@ def runs_on_every_node(pod: Object) -> bool:
 
 def _require(name: str, nodes: Sequence[str]) -> None:
     if name not in nodes:
-        closest = get_close_matches(name, nodes, n=1)
-        raise InvalidInput(f"the dump has no node {name}" + (f"; did you mean {closest[0]}?" if closest else ""))
+        raise NoSuchNode("the dump", name, nodes)
 
 
 def _is_node(obj: Object, names: set[str]) -> bool:

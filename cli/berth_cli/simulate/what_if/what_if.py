@@ -16,7 +16,7 @@ from berth_cli.simulate.comparison.run import PlaceKind, Run, record
 from berth_cli.simulate.expectations import Figure
 from berth_cli.simulate.queue import Queue, build_queue
 from berth_cli.simulate.scheduler.control_loop import control_loop_of
-from berth_cli.simulate.warnings import pod_warnings
+from berth_cli.simulate.warnings import eviction_warnings, pod_warnings
 from berth_cli.simulate.what_if.changed_objects import ChangedObjects, change_objects
 from berth_cli.simulate.what_if.changes import Changes
 from berth_cli.simulate.what_if.workload_pods import PodName, node_of, pod_name
@@ -68,7 +68,12 @@ def what_if(dump: Dump, changes: Changes, configuration: BerthConfiguration, wei
         queue_after,
         cluster_after.unreadable,
         (*changed.notes, *_violated_budgets(cluster, changes, changed)),
-        tuple(pod_warnings(_to_place(dump, changed), _kinds([*changed.objects, *dump.manifests.others]))),
+        (
+            *pod_warnings(
+                _to_place(dump, changed), _kinds([*changed.objects, *dump.manifests.others]), configuration.gangs
+            ),
+            *eviction_warnings(after.count(PlaceKind.EVICTED), cluster.snapshot.disruption_budgets),
+        ),
     )
 
 

@@ -4,8 +4,8 @@ For each bind of a configuration with such rules:
 
 1. Read the log of announcements to its end at position n, then the node cache.
 2. Judge the pod on its node, with the pods of the cache and those of the announcements that have not ended.
-3. Put the pod's announcement at position n + 1, on the condition that this position is free. If it is taken, begin
-   again: the judgement does not know the pod that came first.
+3. Put the pod's announcement at position n + 1, on the condition that this position is free. If it is taken, wait for
+   a moment and begin again: the judgement does not know the pod that came first.
 4. Create the Binding.
 
 Guarantee: the announcements are one sequence, and each pod in it was judged with all the pods before it. So concurrent
@@ -24,7 +24,7 @@ changed label can make a rule false for pods that are there already, as with kub
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterator
 from contextlib import suppress
 
 from berth.announcements.announcement import Announcement, pod_on_node
@@ -34,8 +34,12 @@ from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome, BindResult
 from berth.extender.ports import Announced, Announcements, Binding, CacheUnavailable, FoundPod, NodeCache
 from berth.scheduling.configuration.node_cache import WhenStale
+from berth.scheduling.evaluation.time_limit import DeadlineExceeded
+from berth.scheduling.feasibility import TOO_COSTLY
 from berth.scheduling.framework.plugin import PluginFailed
 from berth.scheduling.objects import Pod, Unreadable, read_pod
+from berth.scheduling.policy import Policy
+from berth.scheduling.snapshot.snapshot import Snapshot
 
 GRACE_SECONDS = 15.0
 """After the deadline of a bind: for a Binding that is on its way, and between clocks."""
@@ -50,6 +54,10 @@ MAX_CONTENT_BYTES = 64_000
 """Of the pod in an announcement: 16 read units for each call while it counts. A pod of a workload has half a KB to some
 KB; DynamoDB takes items of 400 KB."""
 
+FIRST_WAIT = 0.02
+"""After the first position that was taken, at most. One try of a warm bind takes about as long."""
+LONGEST_WAIT = 0.5
+
 TOO_LARGE = BindResult(
     BindOutcome.TOO_LARGE, "the pod's labels, requests and affinity are too large for rules that depend on other pods"
 )
@@ -61,49 +69,65 @@ class LogAnnouncements(Announcements):
     """Safe to share between threads."""
 
     def __init__(
-        self, log: AnnouncementLog, cache: NodeCache, new_id: Callable[[], str], wall: Callable[[], float]
+        self,
+        log: AnnouncementLog,
+        cache: NodeCache,
+        new_id: Callable[[], str],
+        wall: Callable[[], float],
+        sleep: Callable[[float], None],
+        random: Callable[[], float],
     ) -> None:
-        """cache: of which each read is consistent, and reads the log before the head. wall: seconds since the epoch."""
+        """cache: of which each read is consistent, and reads the log before the head. wall: seconds since the epoch.
+        random: a number in [0, 1)."""
         self._log = log
         self._cache = cache
         self._new_id = new_id
         self._wall = wall
+        self._sleep = sleep
+        self._random = random
 
     def announce(self, binding: Binding, found: FoundPod, deadline: Deadline) -> Announced | BindResult | None:
         pod = read_pod(found.content)
         if isinstance(pod, Unreadable):
             return BindResult(BindOutcome.UNREADABLE, pod.cause)
         attempt, result = self._new_id(), DEADLINE_PASSED
-        while deadline.remaining():
+        for wait in _waits():
+            if not deadline.remaining():
+                break
             context = self._cache.current(deadline)
             if not context.policy.reads_other_pods:
                 # Another configuration is in force by now. The log was not read for it, so its end is not known.
                 return None
             if isinstance(context.cluster, CacheUnavailable):
-                passes = context.cluster.when_stale is WhenStale.PASS
-                return None if passes else BindResult(BindOutcome.NOT_JUDGED, context.cluster.reason)
-            try:
-                rejected = context.policy.rejects_bind(pod, binding.node, context.cluster)
-            except PluginFailed as error:
-                return BindResult(BindOutcome.NOT_JUDGED, f"pod {binding.namespace}/{binding.pod_name}: {error}")
-            if rejected is not None:
-                return BindResult(BindOutcome.REJECTED, rejected.message)
+                return _without_cache(context.policy, context.cluster)
+            refusal = _refusal(pod, binding, context.policy, context.cluster, deadline)
+            if refusal is not None:
+                return refusal
             placed = _placed(found, binding.node, context.policy.counting.pod_annotations)
             if isinstance(placed, BindResult):
                 return placed
             until = self._wall() + deadline.remaining() + GRACE_SECONDS
-            announcement = Announcement(context.log.end + 1, attempt, *placed, found.resource_version, until)
-            announced = Announced(announcement.position, attempt, found.resource_version)
-            try:
-                if self._log.append(announcement):
-                    self._trim(announced.position, context.log.first)
-                    return announced
-            except TableUnavailable as error:
-                # It may be in the log all the same.
-                self.withdraw(announced)
-                return BindResult(BindOutcome.NOT_JUDGED, str(error))
+            announced = self._append(
+                Announcement(context.log.end + 1, attempt, *placed, found.resource_version, until), context.log.first
+            )
+            if announced is not None:
+                return announced
             result = CONTENDED
+            self._sleep(min(wait * self._random(), deadline.remaining()))
         return result
+
+    def _append(self, announcement: Announcement, first: int) -> Announced | BindResult | None:
+        """None: its position is taken. first: where the log begins."""
+        announced = Announced(announcement.position, announcement.attempt, announcement.resource_version)
+        try:
+            if not self._log.append(announcement):
+                return None
+        except TableUnavailable as error:
+            # It may be in the log all the same.
+            self.withdraw(announced)
+            return BindResult(BindOutcome.NOT_JUDGED, str(error))
+        self._trim(announced.position, first)
+        return announced
 
     def withdraw(self, announced: Announced) -> None:
         with suppress(TableUnavailable):
@@ -113,6 +137,34 @@ class LogAnnouncements(Announcements):
         if position % TRIM_EVERY == 0:
             with suppress(TableUnavailable):
                 self._log.trim(first, self._wall() - RETENTION_SECONDS)
+
+
+def _waits() -> Iterator[float]:
+    """The longest wait before the next try, in seconds: without one, n concurrent binds make n² tries."""
+    wait = FIRST_WAIT
+    while True:
+        yield wait
+        wait = min(2 * wait, LONGEST_WAIT)
+
+
+def _without_cache(policy: Policy, cache: CacheUnavailable) -> BindResult | None:
+    """None: the pod is bound without an announcement. Where only scores look at pods, no rule is broken by that."""
+    if not policy.judges_binds or cache.when_stale is WhenStale.PASS:
+        return None
+    return BindResult(BindOutcome.NOT_JUDGED, cache.reason)
+
+
+def _refusal(pod: Pod, binding: Binding, policy: Policy, snapshot: Snapshot, deadline: Deadline) -> BindResult | None:
+    """None: the filters that look at pods pass the node."""
+    try:
+        rejected = policy.rejects_bind(pod, binding.node, snapshot, deadline.decision_seconds())
+    except PluginFailed as error:
+        return BindResult(BindOutcome.NOT_JUDGED, f"pod {binding.namespace}/{binding.pod_name}: {error}")
+    except DeadlineExceeded:
+        return DEADLINE_PASSED
+    if rejected is None:
+        return None
+    return BindResult(BindOutcome.NOT_JUDGED if rejected is TOO_COSTLY else BindOutcome.REJECTED, rejected.message)
 
 
 def _placed(found: FoundPod, node: str, annotations: Container[str]) -> tuple[Pod, bytes] | BindResult:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from threading import Lock
 
+import orjson
 from pydantic import ValidationError
 
 from berth.configuration.plugin_version import installed_version
@@ -20,6 +21,8 @@ from berth.scheduling.configuration.document import BerthConfiguration, validati
 from berth.scheduling.configuration.node_cache import NodeCacheConfiguration
 from berth.scheduling.evaluation.evaluation_cache import MAX_BYTES
 from berth.scheduling.evaluation.time_limit import NO_TIME_LIMIT, TimeLimit
+from berth.scheduling.framework.plugin import PluginFailed
+from berth.scheduling.plugins.custom_plugins.loading import MISSING_REMEDY
 from berth.scheduling.policy import Policy
 
 VERSIONS = 10
@@ -91,7 +94,7 @@ def hash_of(document: str) -> str:
 class Configured:
     """A configuration as a verb uses it, and the document that it was made of.
 
-    fallback: why an earlier document is in use, where the applied one cannot be loaded. plugin_version: of the custom
+    fallback: why another document is in use, where the applied one cannot be loaded. plugin_version: of the custom
     plugins here; empty if the document names none.
     """
 
@@ -101,6 +104,12 @@ class Configured:
     bind: BindConfiguration
     fallback: str = ""
     plugin_version: str = ""
+
+    @property
+    def lacks_plugins(self) -> bool:
+        """Whether the applied document could not be loaded because its plugins are not installed here. A command then
+        knows nothing of the functions, which have plugins of their own."""
+        return MISSING_REMEDY in self.fallback
 
     def plugin_difference(self, applied: str) -> str:
         """Why the plugins here may decide otherwise than those that the document was tried with; empty: they are the
@@ -127,9 +136,8 @@ class Configured:
         built."""
         try:
             policy = configuration.policy(remembered_bytes, time_limit)
-        except Exception as error:
-            # A custom plugin's constructor may raise any exception.
-            raise ConfigurationInvalid(f"the policy cannot be built: {type(error).__name__}: {error}") from error
+        except PluginFailed as error:
+            raise ConfigurationInvalid(str(error)) from error
         version = plugins() if configuration.names_custom_plugins else ""
         return cls(configuration, policy, configuration.node_cache, configuration.bind, plugin_version=version)
 
@@ -137,7 +145,8 @@ class Configured:
 class Configurations:
     """For one warm environment. Safe to share between threads.
 
-    Where the applied document cannot be loaded, the one that was applied before it is used, and `warn` gets the cause.
+    Where the applied document cannot be loaded, the one that was applied before it is used, or else the deployed one,
+    with what the applied one counts; and `warn` gets the cause.
     """
 
     def __init__(
@@ -189,21 +198,49 @@ class Configurations:
         try:
             return self._built(parsed(document, "the applied configuration"))
         except ConfigurationInvalid as error:
-            return self._earlier(document, error)
+            return self._fallback(document, error)
 
-    def _earlier(self, failed: str, cause: ConfigurationInvalid) -> Configured:
-        """The newest earlier document that can be loaded. Raises `cause` where there is none."""
-        for version in self._store.history():
-            if version.document == failed:
-                continue
+    def _fallback(self, failed: str, cause: ConfigurationInvalid) -> Configured:
+        """The newest earlier document that can be loaded, or else the deployed one. It counts what the failed document
+        counts, because the ledger does. Raises `cause` where there is none."""
+        for name, read in self._candidates(failed):
             try:
-                found = self._built(parsed(version.document, f"version {version.version}"))
+                found = self._built(_counting_as(failed, read()))
             except ConfigurationInvalid:
                 continue
-            fallback = f"{cause}; version {version.version} is used instead: apply a valid document"
+            fallback = f"{cause}; {name} is used instead: apply a valid document"
             self._warn(fallback)
             return replace(found, fallback=fallback)
         raise cause
+
+    def _candidates(self, failed: str) -> Iterator[tuple[str, Callable[[], BerthConfiguration]]]:
+        for each in self._store.history():
+            if each.document != failed:
+                name = f"version {each.version}"
+                yield name, partial(parsed, each.document, name)
+        yield "the deployed configuration", self._deployed
+
+
+def _counting_as(failed: str, configuration: BerthConfiguration) -> BerthConfiguration:
+    """The configuration with the counted resources of a document that cannot be loaded.
+
+    Raises ConfigurationInvalid where these cannot be read, and the configuration itself counts not all of them.
+    """
+    try:
+        content = orjson.loads(failed)
+    except orjson.JSONDecodeError:
+        return configuration
+    resources = content.get("managedResources", []) if isinstance(content, dict) else []
+    try:
+        counted = BerthConfiguration.model_validate({"managedResources": resources}).managed_resources
+    except ValidationError as error:
+        # A later release may have written it.
+        listed = resources if isinstance(resources, list) else ()
+        names = {str(each.get("name")) for each in listed if isinstance(each, dict)}
+        if names.issubset(configuration.counting.resources):
+            return configuration
+        raise ConfigurationInvalid("not all resources of the applied configuration are counted") from error
+    return configuration.model_copy(update={"managed_resources": counted})
 
 
 def parsed(document: str, where: str) -> BerthConfiguration:

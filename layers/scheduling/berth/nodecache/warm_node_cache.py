@@ -91,7 +91,7 @@ class WarmNodeCache(NodeCache):
     ) -> None:
         """`warn`: called with failures that the call survived. `on_read`: called by every call that reads the published
         state; it must not raise. `loss`: asked where nothing is counted, if there is a ledger. `reads`: by default
-        bounded ones. `on_fallback`: called by every call that an earlier configuration decides, because the applied one
+        bounded ones. `on_fallback`: called by every call that another configuration decides, because the applied one
         cannot be loaded. `latest_only`: every read is consistent, and a failure of one is a failure of the call."""
         self._table = table
         self._reader = reader

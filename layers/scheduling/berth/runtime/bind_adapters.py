@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache as cached
 from functools import partial
+from random import random
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -102,7 +103,7 @@ def bind_adapters(settings: BindSettings) -> BindAdapters:
         SystemClock(),
         log.warning,
         counting_loss_check(ledger, adapters.tables.configuration),
-        LogAnnouncements(announcement_log, cache, _new_id, time.time),
+        LogAnnouncements(announcement_log, cache, _new_id, time.time, time.sleep, random),
         cached(partial(_gang_barrier, gangs, ledger, cache, 2 * seconds)),
         refresh_seconds=0.0 if adapters.tables.in_process else REFRESH_SECONDS,
     )

@@ -134,6 +134,7 @@ class BindSettings(ClusterSettings, SchedulerSettings, LedgerSettings):
                 "BERTH_CACHE_TABLE": self.cache_table,
                 "BERTH_LEDGER_TABLE": self.ledger_table,
                 "BERTH_CONFIGURATION": self.configuration,
+                "BERTH_HTTP_TIMEOUT": str(self.http_timeout),
             }
         )
 

@@ -20,7 +20,7 @@ from berth.scheduling.evaluation.time_limit import (
 )
 from berth.scheduling.evaluation.verdicts import FilterResult, Rejected
 from berth.scheduling.exemption import Exemption
-from berth.scheduling.feasibility import Feasibility, Unresolvable, none_feasible, only_feasible, too_costly
+from berth.scheduling.feasibility import TOO_COSTLY, Feasibility, Unresolvable, none_feasible, only_feasible, too_costly
 from berth.scheduling.framework.profile import Profile, Scale
 from berth.scheduling.framework.score_scaling import extender_scale
 from berth.scheduling.framework.status import SUCCESS, Code, Status
@@ -88,6 +88,7 @@ class Policy:
         self._evaluations = EvaluationCache(max_bytes=remembered_bytes)
         self._time_limited = TimeLimited(time_limit)
         self._reads_other_pods = any(each.reads_other_pods for each in self.all_profiles)
+        self._judges_binds = any(each.for_bind().filters for each in self.all_profiles)
 
     @property
     def all_profiles(self) -> tuple[Profile, ...]:
@@ -124,6 +125,11 @@ class Policy:
         """Whether a profile depends on other pods. Then decisions need to know which pods are being bound."""
         return self._reads_other_pods
 
+    @property
+    def judges_binds(self) -> bool:
+        """Whether a filter depends on other pods. Then bind has to judge, or concurrent binds break the rule."""
+        return self._judges_binds
+
     def planning_profile(self, pod: Pod) -> Profile:
         """The profile by which members of gangs get their places."""
         return self._profiles.for_planning(pod)
@@ -155,14 +161,23 @@ class Policy:
         planned = self._gang_planner.planned(snapshot, open_gangs, NO_DECISION_DEADLINE)
         return overview(snapshot, self.gangs, planned)
 
-    def rejects_bind(self, pod: Pod, node: str, snapshot: Snapshot) -> Status | None:
-        """Why the filters that look at other pods reject this node; None: they do not. Assumed pods count."""
+    def rejects_bind(self, pod: Pod, node: str, snapshot: Snapshot, seconds_left: float = inf) -> Status | None:
+        """Why the filters that look at other pods reject this node; None: they do not. Assumed pods count.
+
+        TOO_COSTLY where it takes too long to tell.
+        """
         profile = self.profile_of(pod).for_bind()
         if profile.skips(pod):
             return None
-        snapshot = snapshot.placing_assumed(without=pod.uid)
-        status = self._evaluations.of(profile, pod, snapshot).statuses[node]
-        return None if status is SUCCESS else status
+        placed = snapshot.placing_assumed(without=pod.uid)
+
+        def decide(deadline: DecisionDeadline) -> Status:
+            evaluation = self._evaluations.of(profile, pod, placed, deadline)
+            deadline.check()
+            return evaluation.statuses[node]
+
+        status = self._time_limited.run(profile.name, pod, decide, seconds_left)
+        return None if status is SUCCESS else status or TOO_COSTLY
 
     def feasibility(
         self,
@@ -270,7 +285,7 @@ class Policy:
             .statuses.filter_nodes(NodeRefs.of(names, snapshot.nodes.positions))
             .feasible
         )
-        by_plugin = weighted_scores(profile, pod, snapshot, nodes)
+        by_plugin = weighted_scores(profile, pod, snapshot.placing_assumed(without=pod.uid), nodes)
         return {
             name: {plugin: scores[index] for plugin, scores in by_plugin.items()} for index, name in enumerate(nodes)
         }

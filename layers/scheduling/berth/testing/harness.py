@@ -12,7 +12,7 @@ from berth.scheduling.framework.profile import Profile, Scale
 from berth.scheduling.framework.shipped_profiles import build
 from berth.scheduling.framework.status import SUCCESS, Status
 from berth.scheduling.objects import NodeInfo, Pod
-from berth.scheduling.plugins.custom_plugins.checked_plugin import checked_plugin
+from berth.scheduling.plugins.custom_plugins.checked_plugin import built_plugin, checked_plugin
 from berth.scheduling.plugins.custom_plugins.loading import arguments_of
 from berth.scheduling.snapshot.node_positions import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
@@ -47,7 +47,7 @@ class PluginHarness:
     ) -> Self:
         """For a class of plugins, with arguments as the configuration has them. pods: those on the nodes."""
         path = f"{plugin.__module__}:{plugin.__qualname__}"
-        built = checked_plugin(plugin, path)(arguments_of(plugin, path).model_validate(args or {}))
+        built = built_plugin(path, checked_plugin(plugin, path), arguments_of(plugin, path).model_validate(args or {}))
         return cls(built, cluster(nodes, pods))
 
     def filter(self, pod: Pod) -> dict[str, str]:

@@ -58,7 +58,9 @@ def test_shows_document_in_force_and_earlier_ones() -> None:
             "there is no version 3; kept are: none; see berth config history",
             id="no version",
         ),
-        pytest.param(["rollback"], "there is no earlier version; see berth config history", id="nothing before"),
+        pytest.param(
+            ["rollback"], "there is no earlier version: see berth config history; --stack", id="nothing before"
+        ),
     ],
 )
 def test_says_what_to_do_where_nothing_is_kept(arguments: list[str], message: str) -> None:
@@ -130,10 +132,10 @@ def test_rollback_applies_the_document_before_as_a_new_version(store: DynamoDBCo
 
 
 class Functions:
-    """The functions of a stack, which answer a trial with these reports."""
+    """The functions of a stack, which answer a trial with these reports. Its parameter Profile is `full`."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, **reports: Mapping[str, object]) -> None:
-        stack = DeployedStack("berth", None, {}, {"CacheTableName": TABLE})
+        stack = DeployedStack("berth", None, {"Profile": "full"}, {"CacheTableName": TABLE})
         monkeypatch.setattr(deployed_stack, "describe", lambda name, region=None: stack)
         answers = {verb: {"body": json.dumps({"berthVersion": "x", **report})} for verb, report in reports.items()}
         functions: Any = {verb: lambda event, answer=answer: answer for verb, answer in answers.items()}
@@ -141,6 +143,46 @@ class Functions:
 
 
 JUDGED = {"error": "", "judged": 2, "pending": 1, "nodes": 3, "changes": []}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [pytest.param([], id="the only version before"), pytest.param(["--to", "0"], id="by its number")],
+)
+def test_rollback_of_the_first_document_applies_the_deployed_configuration(
+    store: DynamoDBConfigurationStore, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    Functions(monkeypatch, filter=JUDGED)
+    apply(SEGREGATION)
+    done = run("rollback", "--stack", "berth", *arguments)
+    assert (done.exit_code, store.read()) == (0, '{"profile":"full"}')
+    assert f"version 0 is applied to {TABLE}: profile full" in done.stdout
+    assert store.history()[0].note == "rollback to version 0"
+
+
+@pytest.mark.usefixtures("store")
+def test_lists_and_compares_the_deployed_configuration_of_a_stack(monkeypatch: pytest.MonkeyPatch) -> None:
+    Functions(monkeypatch, filter=JUDGED)
+    rows = json.loads(run("history", "--stack", "berth", "-o", "json").stdout)
+    assert [(row["version"], row["appliedAt"], row["profile"], row["inForce"]) for row in rows] == [
+        (0, "deployed", "full", True)
+    ]
+    assert run("show", "--version", "0", "--stack", "berth").stdout == FULL
+    assert run("diff", "--version", "0", "--stack", "berth").exit_code == 0
+    apply(SEGREGATION)
+    rows = json.loads(run("history", "--stack", "berth", "-o", "json").stdout)
+    assert [(row["version"], row["inForce"]) for row in rows] == [(1, True), (0, False)]
+    done = run("diff", "--version", "0", "--stack", "berth")
+    assert done.stdout.splitlines()[-2:] == ["-profile: resource-segregation", "+profile: full"]
+
+
+def test_nothing_before_the_deployed_configuration_is_no_version(
+    store: DynamoDBConfigurationStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Functions(monkeypatch, filter=JUDGED)
+    done = run("rollback", "--stack", "berth")
+    assert (done.exit_code, store.read()) == (1, None)
+    assert "there is no earlier version: see berth config history; apply another document" in done.stderr
 
 
 def test_apply_refuses_document_that_a_function_cannot_load(

@@ -126,7 +126,7 @@ def test_console_only_reads(method: str, path: str) -> None:
 )
 def test_unknown_paths_are_not_looked_up(path: str) -> None:
     status, _, body = running().ask(path)
-    assert (status, orjson.loads(body)) == (404, {"reason": "there is no such path"})
+    assert (status, orjson.loads(body)) == (404, {"reason": "there is no such path; the page is at /"})
 
 
 @pytest.mark.parametrize("header", [{"content_length": "1"}, {"transfer_encoding": "chunked"}])

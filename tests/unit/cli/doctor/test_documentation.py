@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 from berth_cli.doctor.checklist import HOW_TO_PROVIDE
+from berth_cli.doctor.contract import PAGE as CONTRACT
 from berth_cli.doctor.findings import CheckName, Result
-from berth_cli.doctor.report import CONTRACT, FACTS
+from berth_cli.doctor.report import FACTS
 from tests.conftest import PROJECT
 from tests.unit.cli.doctor.test_every_check import CASES
 

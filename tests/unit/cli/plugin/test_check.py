@@ -18,7 +18,9 @@ EXAMPLE = PROJECT / "examples" / "custom-plugin"
 TEAM_NODES = "berth_plugins.team_nodes:TeamNodes"
 
 MODULE = """
+import sys
 from berth.scheduling.framework import NODES_ONLY, FilterPlugin, ScorePlugin, SUCCESS, unschedulable
+from berth.scheduling.framework import ClusterFilter, ClusterFilterPlugin
 from berth.scheduling.plugins.arguments import Args as PluginArgs
 
 class Sound(FilterPlugin):
@@ -38,6 +40,35 @@ class NeedsLicence(Sound):
     def __init__(self, args):
         if not args.licence:
             raise RuntimeError("no licence")
+
+class Exits(Sound):
+    def filter(self, pod, node):
+        sys.exit(3)
+
+class Interrupts(Sound):
+    def filter(self, pod, node):
+        raise KeyboardInterrupt
+
+class SkipsFilter(ClusterFilter):
+    @property
+    def skips(self):
+        return {}["team"]
+
+    def filter(self, node):
+        return SUCCESS
+
+    def updated_to(self, snapshot, delta):
+        return self, None
+
+    def with_pod(self, pod, node):
+        return self
+
+    def without_pod(self, pod, node):
+        return self
+
+class Skips(ClusterFilterPlugin):
+    def pre_filter(self, pod, snapshot):
+        return SkipsFilter()
 
 class ForgetsShape(Sound):
     class Args(PluginArgs):
@@ -106,7 +137,21 @@ def test_says_that_sound_plugin_keeps_every_rule(example: Path) -> None:
             "(float), not an integer",
             id="a fraction",
         ),
-        pytest.param("NeedsLicence", "cannot be built: RuntimeError: no licence", id="a constructor that raises"),
+        pytest.param(
+            "NeedsLicence",
+            "berth_plugins.mine:NeedsLicence: result: it failed in __init__: RuntimeError: no licence (mine.py, line",
+            id="a constructor that raises",
+        ),
+        pytest.param(
+            "Skips",
+            "berth_plugins.mine:Skips: result: pod default/blue: it failed in skips: KeyError: 'team' (mine.py, line",
+            id="a property that raises",
+        ),
+        pytest.param(
+            "Exits",
+            "berth_plugins.mine:Exits: result: pod default/blue: it failed in filter on node blue-1: SystemExit: 3",
+            id="a plugin that exits",
+        ),
         pytest.param("Absent", "is not a class that extends one of", id="no such class"),
     ],
 )
@@ -114,6 +159,32 @@ def test_fails_with_what_is_wrong(plugins: Path, name: str, message: str) -> Non
     done = run("plugin", "check", f"berth_plugins.mine:{name}", "--plugins", plugins)
     assert done.exit_code == 1
     assert message in done.stderr
+
+
+@pytest.mark.parametrize("command", ["config check", "simulate"])
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        pytest.param("Exits", "failed in filter on node", id="exits"),
+        pytest.param("Skips", "failed in skips: KeyError: 'team'", id="a property raises"),
+    ],
+)
+def test_plugin_that_fails_ends_no_command(plugins: Path, command: str, name: str, message: str) -> None:
+    path = document(plugins, name)
+    if command == "simulate":
+        done = run("simulate", "--cluster", EXAMPLE / "cluster.yaml", "--config", path, "--plugins", plugins)
+        assert "0 of 3 pods placed" in done.stdout
+    else:
+        done = run("config", "check", path, "--plugins", plugins)
+        assert done.exit_code == 1
+    assert f"berth_plugins.mine:{name}" in done.output
+    assert message in done.output
+
+
+def test_ctrl_c_during_a_plugin_ends_the_command(plugins: Path) -> None:
+    path = document(plugins, "Interrupts")
+    done = run("simulate", "--cluster", EXAMPLE / "cluster.yaml", "--config", path, "--plugins", plugins)
+    assert (done.exit_code, done.stderr) == (130, "stopped\n")
 
 
 def test_prints_findings_as_json(plugins: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from pathlib import Path
 from zipfile import ZipFile
@@ -74,10 +75,9 @@ def test_prints_commands_for_the_stack(plugins: Path) -> None:
     assert f"--zip-file fileb://{plugins}/layer.zip --compatible-runtimes python3.13" in done.stdout
 
 
-def test_installs_wheels_of_the_platform(plugins: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """pip itself is replaced: the real one asks a package index (tests marked `build`)."""
-    stub = plugins / "python"
-    stub.write_text(
+def stub(file: Path) -> Path:
+    """In place of pip or uv: the real ones ask a package index (test_plugin_package.py, marked `build`)."""
+    file.write_text(
         f"#!{sys.executable}\n"
         "import pathlib, sys\n"
         "options = sys.argv[1:]\n"
@@ -85,17 +85,42 @@ def test_installs_wheels_of_the_platform(plugins: Path, monkeypatch: pytest.Monk
         "requirements = pathlib.Path(options[options.index('--requirement') + 1]).read_text()\n"
         "(target / 'asked.txt').write_text(' '.join(options) + '\\n' + requirements)\n"
     )
-    stub.chmod(0o755)
-    monkeypatch.setattr(sys, "executable", str(stub))
+    file.chmod(0o755)
+    return file
+
+
+@pytest.mark.parametrize(
+    ("has_pip", "command", "platform"),
+    [
+        pytest.param(True, "-m pip install", "--platform manylinux2014_x86_64", id="pip"),
+        pytest.param(False, "pip install", "--python-platform x86_64-manylinux2014", id="uv, where there is no pip"),
+    ],
+)
+def test_installs_wheels_of_the_platform(
+    plugins: Path, monkeypatch: pytest.MonkeyPatch, has_pip: bool, command: str, platform: str
+) -> None:
+    if has_pip:
+        monkeypatch.setattr(sys, "executable", str(stub(plugins / "python")))
+    else:
+        monkeypatch.setattr(layer, "find_spec", lambda name: None)
+        monkeypatch.setattr(shutil, "which", {"uv": str(stub(plugins / "uv"))}.get)
     (plugins / "requirements.txt").write_text(f"numpy==2.4.0 \\\n    {HASH} \\\n    {HASH}\n    # via -r in\n")
     done = run(plugins, "--file", plugins / "layer.zip", "--architecture", "x86_64", "--python", "3.12", "-o", "json")
     assert json.loads(done.stdout)["dependencies"] == 1
     asked = ZipFile(plugins / "layer.zip").read("python/asked.txt").decode()
-    for option in ("--require-hashes", "--no-deps", "--only-binary=:all:", "--python-version 3.12"):
+    assert asked.startswith(f"{command} ")
+    for option in ("--require-hashes", "--no-deps", "--only-binary=:all:", "--python-version 3.12", platform):
         assert option in asked
-    assert "--platform manylinux2014_x86_64" in asked
     assert "numpy==2.4.0" in asked
     assert asked.count(HASH) == 2
+
+
+def test_says_what_to_install_where_there_is_neither_pip_nor_uv(plugins: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(layer, "find_spec", lambda name: None)
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    (plugins / "requirements.txt").write_text(f"numpy==2.4.0 {HASH}\n")
+    done = run(plugins, "--file", plugins / "layer.zip")
+    assert (done.exit_code, "has no pip, and no uv is on the PATH; install uv, or" in done.stderr) == (1, True)
 
 
 def test_leaves_out_what_every_function_has() -> None:
@@ -130,6 +155,9 @@ def test_refuses_requirement(plugins: Path, requirement: str, message: str) -> N
             "import not_there",
             "berth_plugins.mine cannot be imported: ModuleNotFoundError: No module named 'not_there'; correct it, or",
             id="a module that is not there",
+        ),
+        pytest.param(
+            "mine.py", "import sys; sys.exit(0)", "berth_plugins.mine cannot be imported: SystemExit: 0", id="an exit"
         ),
         pytest.param("mine.py", "1 / 0", "berth_plugins.mine cannot be imported: ZeroDivisionError", id="an exception"),
     ],

@@ -6,15 +6,9 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from kubernetes.client import V1Affinity, V1Container, V1PodSpec, V1ResourceRequirements
 
-from berth_cli.simulate.warnings import (
-    AFFINITY_FIELDS,
-    CONTAINER_FIELDS,
-    POD_SPEC_FIELDS,
-    RESOURCES_FIELDS,
-    pod_warnings,
-)
+from berth.scheduling.gangs.gang import GangsConfiguration
+from berth_cli.simulate.warnings import eviction_warnings, pod_warnings
 
 ALL = Counter({"Namespace": 1, "PriorityClass": 1, "Service": 1})
 OWNED = {"ownerReferences": [{"kind": "ReplicaSet", "name": "web", "controller": True}]}
@@ -31,22 +25,6 @@ def warnings(spec: dict[str, Any], kinds: Counter[str] = ALL, **metadata: object
             {"nodeSelecter": {}},
             "spec.nodeSelecter: a pod has no such field, so it has no effect; did you mean `nodeSelector`?",
             id="a misspelt selector",
-        ),
-        pytest.param(
-            {"containers": [{"name": "a", "resource": {}}]},
-            "spec.containers[].resource: a pod has no such field, so it has no effect; did you mean `resources`?",
-            id="in a container",
-        ),
-        pytest.param(
-            {"containers": [{"resources": {"request": {}}}]},
-            "spec.containers[].resources.request: a pod has no such field, so it has no effect; "
-            "did you mean `requests`?",
-            id="in resources",
-        ),
-        pytest.param(
-            {"affinity": {"antiAffinity": {}}},
-            "spec.affinity.antiAffinity: a pod has no such field, so it has no effect; did you mean",
-            id="in the affinity",
         ),
         pytest.param(
             {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]},
@@ -106,12 +84,37 @@ def test_says_once_what_several_pods_have_in_common() -> None:
     assert found.endswith("(2 pods)")
 
 
-def test_knows_every_field_of_the_api() -> None:
-    types: dict[Any, frozenset[str]] = {
-        V1PodSpec: POD_SPEC_FIELDS,
-        V1Container: CONTAINER_FIELDS,
-        V1Affinity: AFFINITY_FIELDS,
-        V1ResourceRequirements: RESOURCES_FIELDS,
-    }
-    for kind, known in types.items():
-        assert set(kind.attribute_map.values()) <= known
+@pytest.mark.parametrize(
+    ("spec", "labels"),
+    [
+        pytest.param({"schedulingGroup": {"podGroupName": "train"}}, {}, id="by its spec"),
+        pytest.param({}, {"scheduling.x-k8s.io/pod-group": "train"}, id="by a label"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("gangs", "kinds", "warns"),
+    [
+        pytest.param(True, ALL, True, id="the dump has none"),
+        pytest.param(True, ALL + Counter({"PodGroup": 1}), False, id="the dump has some"),
+        pytest.param(False, ALL, False, id="the policy has no gangs"),
+    ],
+)
+def test_warns_about_pod_groups_where_the_policy_has_gangs(
+    spec: dict[str, Any], labels: dict[str, str], gangs: bool, kinds: Counter[str], warns: bool
+) -> None:
+    pods: list[dict[str, object]] = [{"kind": "Pod", "metadata": {"labels": labels}, "spec": spec}]
+    found = pod_warnings(pods, kinds, GangsConfiguration(enabled=gangs))
+    assert ["the dump has no PodGroups" in each for each in found] == ([True] if warns else [])
+
+
+@pytest.mark.parametrize(
+    ("evicted", "budgets", "warns"),
+    [
+        pytest.param(2, [], True, id="evictions, and no budgets"),
+        pytest.param(2, ["a budget"], False, id="evictions, and budgets"),
+        pytest.param(0, [], False, id="no eviction"),
+    ],
+)
+def test_warns_about_budgets_where_pods_were_evicted(evicted: int, budgets: list[str], warns: bool) -> None:
+    found = list(eviction_warnings(evicted, budgets))
+    assert ["the dump has no PodDisruptionBudgets" in each for each in found] == ([True] if warns else [])

@@ -53,13 +53,17 @@ def test_reads_token_again(mount: Path, seconds: float, wanted: str) -> None:
     ("environ", "file", "content", "message"),
     [
         pytest.param(
-            {}, "token", "token-1", "KUBERNETES_SERVICE_HOST and .* are not set: this is not a pod", id="no pod"
+            {}, "token", "token-1", "KUBERNETES_SERVICE_HOST and .*: this is not a pod; run it in one, or", id="no pod"
         ),
         pytest.param(ENVIRON, "token", None, "token: No such file or directory; is a service account", id="no token"),
-        pytest.param(ENVIRON, "token", " \n", "token is empty: the service account has no token", id="an empty token"),
+        pytest.param(ENVIRON, "token", " \n", "token is empty: .*; the kubelet writes it", id="an empty token"),
         pytest.param(ENVIRON, "ca.crt", None, "ca.crt: No such file or directory; is a service", id="no authority"),
         pytest.param(
-            ENVIRON, "ca.crt", "", "ca.crt is empty: .* has no certificate authority", id="an empty authority"
+            ENVIRON,
+            "ca.crt",
+            "",
+            "ca.crt is empty: .* has no certificate authority; it comes from",
+            id="an empty authority",
         ),
     ],
 )

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.framework.shipped_profiles import SHIPPED
-from berth.scheduling.objects import Pod, read_pod
+from berth.scheduling.framework.plugin import ClusterScorePlugin, Plugin, ScorePlugin
+from berth.scheduling.framework.profile import Scale
+from berth.scheduling.framework.shipped_profiles import SHIPPED, build
+from berth.scheduling.objects import NodeInfo, Pod, read_pod
 from berth.scheduling.plugins.registry import REGISTRY
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.parts import ALL_PARTS, NODES_AND_PODS, NODES_ONLY, Parts, SnapshotPart
@@ -59,3 +61,48 @@ def _loaded(whole: Snapshot, parts: Parts) -> Snapshot:
     return Snapshot.of(
         (node.with_pods(()) for node in whole.nodes.values()), pods if SnapshotPart.PODS in parts else ()
     )
+
+
+@pytest.mark.parametrize(
+    ("plugin", "depends", "judges"),
+    [
+        pytest.param("NodeResourcesFit", True, True, id="a filter and a score of one node"),
+        pytest.param("NodePorts", True, True, id="a filter of one node"),
+        pytest.param("InterPodAffinity", True, True, id="a filter and a score of all nodes"),
+        pytest.param("NodeResourcesBalancedAllocation", True, False, id="a score of one node"),
+        pytest.param("ManagedResources", False, False, id="the ledger has what this one counts"),
+        pytest.param("ImageLocality", False, False, id="a score that looks at the node alone"),
+        pytest.param("NodePriorityLabel", False, False, id="a filter and a score that look at the node alone"),
+    ],
+)
+def test_profile_depends_on_other_pods_by_its_filters_and_scores(plugin: str, depends: bool, judges: bool) -> None:
+    policy = _policy(plugin)
+    assert (policy.reads_other_pods, policy.judges_binds) == (depends, judges)
+
+
+class PrefersEmptyNodes(ScorePlugin):
+    name = "PrefersEmptyNodes"
+
+    def score(self, state: Pod, node: NodeInfo) -> int:
+        return 0 if node.pods else 100
+
+
+class CountsNodes(ClusterScorePlugin):
+    name = "CountsNodes"
+    reads = NODES_ONLY
+
+    def pre_score(self, pod: Pod, snapshot: Snapshot) -> None:
+        return None
+
+
+@pytest.mark.parametrize(
+    ("plugin", "depends"),
+    [
+        pytest.param(PrefersEmptyNodes(), True, id="without `reads`: it may look at pods"),
+        pytest.param(CountsNodes(), False, id="it looks at all nodes, and at no pods"),
+    ],
+)
+def test_score_of_ones_own_depends_on_other_pods_unless_it_reads_nodes_only(plugin: Plugin, depends: bool) -> None:
+    profile = build("mine", Scale.TOTALS, [(plugin, 1)])
+    assert profile.reads_other_pods is depends
+    assert profile.for_bind().filters == ()

@@ -20,7 +20,7 @@ def no_label(key: str) -> Status:
 NO_LABEL = no_label("priority.lixueduan.com")
 NOT_AN_INTEGER = Status(
     Code.UNSCHEDULABLE_AND_UNRESOLVABLE,
-    ("node(s) had a priority label that is not an integer",),
+    ("node(s) had a priority label priority.lixueduan.com that is not an integer",),
     "NodePriorityLabel",
 )
 

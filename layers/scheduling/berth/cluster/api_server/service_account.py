@@ -17,12 +17,18 @@ def from_service_account(environ: Mapping[str, str], clock: Callable[[], float],
     """Raises ClusterUnavailable."""
     host, port = environ.get("KUBERNETES_SERVICE_HOST"), environ.get("KUBERNETES_SERVICE_PORT")
     if not host or not port:
-        raise ClusterUnavailable("KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set: this is not a pod")
+        raise ClusterUnavailable(
+            "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set: this is not a pod; run it "
+            "in one, or give a kubeconfig"
+        )
     address = f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
     authority = mount / "ca.crt"
     if not _read(authority):
         # Without one TLS would take the system's authorities, and trust a server that is not the cluster's.
-        raise ClusterUnavailable(f"{authority} is empty: the service account has no certificate authority")
+        raise ClusterUnavailable(
+            f"{authority} is empty: the service account has no certificate authority; it comes from "
+            "the ConfigMap kube-root-ca.crt of the pod's namespace"
+        )
     token = _TokenFile(mount / "token", clock)
     token.current()
     return BearerServer(address, authority, token.current)
@@ -42,7 +48,10 @@ class _TokenFile:
             return last[1]
         token = _read(self._path).strip()
         if not token:
-            raise ClusterUnavailable(f"{self._path} is empty: the service account has no token")
+            raise ClusterUnavailable(
+                f"{self._path} is empty: the service account has no token; the kubelet writes it: "
+                "see the events of the pod"
+            )
         self._last = now, token
         return token
 

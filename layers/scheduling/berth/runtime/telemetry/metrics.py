@@ -136,7 +136,7 @@ class CacheMetrics:
         self._add(groups, values)
 
     def fell_back(self) -> None:
-        """A call decides by an earlier configuration, because the applied one cannot be loaded: a failure, although
+        """A call decides by another configuration, because the applied one cannot be loaded: a failure, although
         the call gets an answer. The alarm Failures notices it."""
         self._add([FAILURES_IN_DETAIL if self._metrics.detailed else FAILURES], {"Failures": [1.0]})
 

@@ -19,7 +19,9 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, to_json
 
-from berth.scheduling.framework.plugin import Plugin
+from berth.scheduling.framework.plugin import Plugin, PluginFailed
+from berth.scheduling.plugins.arguments import Args
+from berth.scheduling.plugins.custom_plugins.checked_plugin import built_plugin, description
 from berth.scheduling.plugins.custom_plugins.loading import PACKAGE, PATTERN, NotAPlugin, custom_plugin
 from berth.scheduling.plugins.registry import REGISTRY, PluginFactory
 
@@ -79,7 +81,13 @@ class PluginConfig(BaseModel):
             return args
         # Strict validation of JSON accepts a list for a set, but no string for a number.
         text = to_json({} if args is None else args, fallback=str)
-        return kind.model_validate_json(text, strict=True, by_alias=True, by_name=False)
+        try:
+            return kind.model_validate_json(text, strict=True, by_alias=True, by_name=False)
+        except (ValidationError, KeyboardInterrupt):
+            raise
+        except BaseException as error:
+            # A validator of a custom plugin raised something else.
+            raise PydanticCustomError("plugin", "{reason}", {"reason": description(error)}) from error
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
@@ -125,10 +133,18 @@ def refuse_repeated(names: Sequence[str]) -> None:
 
 
 def build_plugin(name: str, configs: Iterable[PluginConfig]) -> Plugin:
-    """The plugin with its arguments: of several configurations the last one, without any the defaults."""
+    """The plugin with its arguments: of several configurations the last one, without any the defaults.
+
+    Raises PluginFailed if a custom plugin cannot be built, or needs arguments.
+    """
     found = plugin_factory(name)
-    args = found.args()
-    for config in configs:
-        if config.name == name:
-            args = config.args
-    return found.plugin(args)
+    args = [config.args for config in configs if config.name == name]
+    return built_plugin(name, found.plugin, args[-1] if args else _default_args(name, found.args))
+
+
+def _default_args(name: str, kind: type[Args]) -> Args:
+    try:
+        return kind()
+    except ValidationError as error:
+        missing = ", ".join(".".join(map(str, detail["loc"])) for detail in error.errors())
+        raise PluginFailed(name, "Args", f"it needs arguments in pluginConfig: {missing}") from error

@@ -42,11 +42,14 @@ class PluginState(Generic[S]):
 class PluginFailed(Exception):
     """A custom plugin raised, or returned something of a wrong type. It fails the pod at hand, and no other.
 
+    Raised while a plugin is built, it fails the document that names the plugin.
+
     plugin: `<module>:<Class>`. problem: what its method raised or returned. node: empty where the method was asked
     about no single node. failure: the message without the plugin.
     """
 
     def __init__(self, plugin: str, method: str, problem: str, node: str = "") -> None:
+        self.plugin = plugin
         self.failure = f"failed in {method}{f' on node {node}' if node else ''}: {problem}"
         super().__init__(f"plugin {plugin} {self.failure}")
 
@@ -61,8 +64,9 @@ class Plugin(ABC):
 
     reads: ClassVar[Parts] = ALL_PARTS
     """The parts of the cluster's state that the plugin reads. A verb loads the parts that some plugin reads: pods that
-    no plugin reads are not on their nodes. If no filter reads pods, evicting pods changes no verdict. Otherwise
-    bind judges the pod once more, so that concurrent binds break no rule."""
+    no plugin reads are not on their nodes. If no filter reads pods, evicting pods changes no verdict. Where one does,
+    bind judges the pod once more, so that concurrent binds break no rule. Filters and scores that read pods see those
+    that are being bound."""
 
     is_reserved: ClassVar[bool] = False
     """Whether bind reserves what `filter` decides by. Then concurrent binds cannot break the rule either."""

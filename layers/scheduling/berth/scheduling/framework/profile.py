@@ -93,15 +93,12 @@ class Profile:
 
     @property
     def reads_other_pods(self) -> bool:
-        """Whether concurrent binds could break a rule of the profile, or bring a score up to date."""
-        return bool(self.cluster_scores or self.for_bind().filters)
+        """Whether a verdict or a score depends on other pods, and so on pods that are being bound."""
+        return any(map(_depends_on_other_pods, (*self.filters, *(plugin for plugin, _ in self.scores))))
 
     def for_bind(self) -> Profile:
         """The part of the profile that bind judges once more: filters that look at other pods."""
-        filters = tuple(
-            plugin for plugin in self.filters if SnapshotPart.PODS in plugin.reads and not plugin.is_reserved
-        )
-        return Profile(f"{self.name} (bind)", filters, ())
+        return Profile(f"{self.name} (bind)", tuple(filter(_depends_on_other_pods, self.filters)), ())
 
     def skips(self, pod: Pod) -> bool:
         """Whether every node passes for this pod, because no filter applies to it."""
@@ -109,6 +106,11 @@ class Profile:
             return False
         prepared = self.pre_filter(pod)
         return prepared.rejected is None and not prepared.filters
+
+
+def _depends_on_other_pods(plugin: AnyFilter | AnyScore) -> bool:
+    """Of the plugins whose decisions bind reserves, the ledger says what other binds have taken."""
+    return SnapshotPart.PODS in plugin.reads and not plugin.is_reserved
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ NAME = "NodePriorityLabel"
 # Given when the node has no such label. No eviction gives a node a label.
 REASON_NO_LABEL = "node(s) didn't have the priority label {}"
 # Given when the label is no integer.
-REASON_NOT_AN_INTEGER = "node(s) had a priority label that is not an integer"
+REASON_NOT_AN_INTEGER = "node(s) had a priority label {} that is not an integer"
 
 _INTEGER = re.compile(r"-?[0-9]{1,15}", re.ASCII)
 
@@ -50,7 +50,7 @@ class NodePriorityLabel(FilterPlugin, ScorePlugin):
             NAME, REASON_NO_LABEL.format(args.label), reason_code=ReasonCode.PRIORITY_LABEL_MISSING
         )
         self._not_an_integer = unresolvable(
-            NAME, REASON_NOT_AN_INTEGER, reason_code=ReasonCode.PRIORITY_LABEL_NOT_INTEGER
+            NAME, REASON_NOT_AN_INTEGER.format(args.label), reason_code=ReasonCode.PRIORITY_LABEL_NOT_INTEGER
         )
 
     @property

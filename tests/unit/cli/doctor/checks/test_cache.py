@@ -43,7 +43,7 @@ def test_passes_for_healthy_cache() -> None:
         ),
         pytest.param(
             answered({**HEALTHY, "configurationFallback": "No module named 'mine'; version 1 is used instead"}),
-            "configuration", FAILED, "an earlier document decides: No module named 'mine'", id="a fallback",
+            "configuration", FAILED, "the applied configuration is not in use: No module named 'mine'", id="a fallback",
         ),
         pytest.param(answered({**HEALTHY, "observedAgeSeconds": 100.0}), "cache", WARNING, "100.0 s old", id="ageing"),
         pytest.param(

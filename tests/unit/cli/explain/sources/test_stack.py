@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any
@@ -57,8 +58,10 @@ class Stack:
             found = [kept[resource](deepcopy(dict(each))) for each in objects if each["kind"] == kind]
             self.cluster.publish(resource.name, found)
 
-    def read(self, later: float = 0.0) -> StackState:
+    def read(self, later: float = 0.0, applied: str = "") -> StackState:
         store = InMemoryConfigurationStore(self.cluster.item)
+        if applied:
+            store.apply(applied)
         configurations = Configurations(store, lambda: self.configuration)
         now = self.cluster.clock.wall() + later
         return read_tables(self.cluster.table, configurations, lambda: self.records, "the stack s", now)
@@ -78,6 +81,19 @@ def test_explains_a_pending_pod_as_a_dump_of_the_cluster_does(pod: str) -> None:
 
 def test_policy_is_the_one_in_force() -> None:
     assert Stack(configuration={"profile": "full"}).read().configuration.profile == "full"
+
+
+def test_names_why_another_configuration_than_the_applied_one_is_in_force() -> None:
+    found = Stack(configuration={"profile": "full"}).read(applied='{"kind": "Deployment"}')
+    assert found.configuration.profile == "full"
+    assert "the deployed configuration is used instead" in found.fallback
+
+
+def test_refuses_to_explain_without_the_plugins_of_the_applied_configuration() -> None:
+    plugins = {"enabled": [{"name": "berth_plugins.absent:Absent"}]}
+    applied = json.dumps({"profile": "mine", "definitions": {"mine": {"plugins": plugins}}})
+    with pytest.raises(InvalidInput, match=r"the stack s: .*give the command --plugins DIR"):
+        Stack().read(applied=applied)
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,9 @@ def test_passes_where_a_pending_pod_is_as_expected(expected: dict[str, Any]) -> 
             id="another reason",
         ),
         pytest.param(
-            {"rejected": {"x": "cpu"}}, ["default/p: expected x rejected with 'cpu', found no such node"], id="no such"
+            {"rejected": {"x": "cpu"}},
+            ["default/p: expected x rejected with 'cpu', found no such node; it has low, high, none"],
+            id="no such",
         ),
     ],
 )

@@ -10,10 +10,11 @@ from berth.runtime.http.endpoint import EndpointSettings
 from berth_cli.embedded_store.gang_table import InMemoryGangTable
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 from berth_cli.serve.endpoints.metrics import MetricsEndpoint
-from berth_cli.serve.endpoints.prometheus import CONTENT_TYPE, CallDurations
+from berth_cli.serve.endpoints.prometheus import CALLS, CONTENT_TYPE, NO_NODE_FITS, CallDurations
 from tests.builders.events import http_event
 from tests.builders.gang_items import gang, intent
 from tests.builders.nodes import node
+from tests.builders.prometheus_text import read_metrics
 from tests.fakes.cache_tables import InterruptedCacheTable, outage
 from tests.fakes.published import PublishedCluster
 from tests.unit.lease.clocks import EnvironmentClock
@@ -42,6 +43,24 @@ def test_answers_in_the_text_format() -> None:
     assert (answer["statusCode"], answer["headers"]) == (200, {"Content-Type": CONTENT_TYPE})
     assert answer["body"].endswith("\n")
     assert "# TYPE berth_call_duration_seconds histogram" in answer["body"].splitlines()
+
+
+def test_prometheus_reads_every_line() -> None:
+    cluster, ledger, calls = published(), InMemoryLedgerTable(), CallDurations()
+    gangs = InMemoryGangTable(ledger)
+    ledger.put_open(OpenReservation(PodKey("ml", "p", "uid-p"), "a", "attempt", {"example.com/licence": 1}, 0.0))
+    for milliseconds in (0.2, 30.0, 9_000.0):
+        calls.record("filter", "none-feasible", milliseconds, "NoLicence")
+    endpoint = MetricsEndpoint(EndpointSettings(), calls, cluster.table, ledger, lambda: gangs, cluster.clock.wall)
+    families = read_metrics(endpoint.handle(http_event(None, "GET /metrics"))["body"])
+    assert {name: family.kind for name, family in families.items()}.items() >= {
+        "berth_build_info": "gauge",
+        CALLS: "histogram",
+        NO_NODE_FITS: "counter",
+        "berth_cache_age_seconds": "gauge",
+        "berth_open_reservations": "gauge",
+    }.items()
+    assert [each.value for each in families[CALLS].samples if each.name == f"{CALLS}_count"] == [3]
 
 
 def test_shows_age_of_the_cache() -> None:

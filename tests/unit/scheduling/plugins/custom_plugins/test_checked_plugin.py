@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import sys
+from collections.abc import Callable, Collection
 from typing import Any
 
 import pytest
@@ -25,6 +26,7 @@ from berth.scheduling.framework import (
 from berth.scheduling.framework.plugin import PluginFailed
 from berth.scheduling.framework.profile import Scale
 from berth.scheduling.framework.shipped_profiles import build
+from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.custom_plugins.checked_plugin import checked_plugin
 from berth.scheduling.policy import Policy
@@ -60,6 +62,24 @@ class Raises(Filters):
         return SUCCESS
 
 
+class Exits(Filters):
+    def filter(self, state: Pod, node: NodeInfo) -> Status:
+        if state.name == BAD and node.name == "b":
+            sys.exit(3)
+        return SUCCESS
+
+
+class Stops(BaseException):
+    """Not an Exception."""
+
+
+class RaisesOtherThanException(Filters):
+    def filter(self, state: Pod, node: NodeInfo) -> Status:
+        if state.name == BAD and node.name == "b":
+            raise Stops("now")
+        return SUCCESS
+
+
 class PreparesNothing(Filters):
     def pre_filter(self, pod: Pod) -> Any:
         return [] if pod.name == BAD else PluginState(pod)
@@ -68,6 +88,11 @@ class PreparesNothing(Filters):
 class NamesAList(Filters):
     def pre_filter(self, pod: Pod) -> Any:
         return PluginState(pod, ["a"]) if pod.name == BAD else PluginState(pod)  # type: ignore[arg-type]
+
+
+class NamesNumbers(Filters):
+    def pre_filter(self, pod: Pod) -> Any:
+        return PluginState(pod, frozenset([1])) if pod.name == BAD else PluginState(pod)  # type: ignore[list-item]
 
 
 class ListShape(Filters):
@@ -119,6 +144,27 @@ class Counts(ClusterFilterPlugin):
         return CountsFilter(pod)
 
 
+class SkipsFilter(CountsFilter):
+    @property
+    def skips(self) -> bool:
+        if self.pod.name == BAD:
+            raise KeyError("team")
+        return True
+
+
+class Skips(Counts):
+    def shape(self, pod: Pod) -> Any:
+        return pod.name
+
+    def pre_filter(self, pod: Pod, snapshot: Snapshot) -> ClusterFilter:
+        return SkipsFilter(pod)
+
+
+class SkipsWord(Skips):
+    def pre_filter(self, pod: Pod, snapshot: Snapshot) -> ClusterFilter:
+        return with_value(CountsFilter, "skips", "no")(pod) if pod.name == BAD else SkipsFilter(pod)
+
+
 class NoState(Counts):
     def pre_filter(self, pod: Pod, snapshot: Snapshot) -> Any:
         return SUCCESS if pod.name == BAD else CountsFilter(pod)
@@ -155,7 +201,7 @@ def decide(policy: Policy, name: str, snapshot: Snapshot | None = None) -> tuple
     return policy.feasibility(decided, NAMES, cluster).feasible, policy.scores(decided, NAMES, cluster)
 
 
-def with_value(plugin: type[Plugin], attribute: str, value: object) -> type[Plugin]:
+def with_value(plugin: Any, attribute: str, value: object) -> Any:
     return type(plugin.__name__, (plugin,), {attribute: value})
 
 
@@ -163,6 +209,8 @@ def with_value(plugin: type[Plugin], attribute: str, value: object) -> type[Plug
     ("plugin", "message"),
     [
         pytest.param(Raises, r"filter on node b: KeyError: 'team' \(test_checked_plugin.py, line \d+\)", id="raises"),
+        pytest.param(Exits, r"filter on node b: SystemExit: 3 \(test_checked_plugin.py, line \d+\)", id="exits"),
+        pytest.param(RaisesOtherThanException, "filter on node b: Stops: now", id="raises what is no Exception"),
         pytest.param(Filters, r"filter on node b: it returned None \(NoneType\), not a Status", id="no result"),
         pytest.param(
             with_value(Filters, "found", True),
@@ -175,6 +223,7 @@ def with_value(plugin: type[Plugin], attribute: str, value: object) -> type[Plug
             id="a state of another type",
         ),
         pytest.param(NamesAList, "pre_filter: it returned PluginState.*, not a PluginState", id="a list of node names"),
+        pytest.param(NamesNumbers, "pre_filter: it returned PluginState.*, not a", id="node names that are no texts"),
         pytest.param(ListShape, r"shape: it returned \[1\] \(list\), not something hashable", id="a list as shape"),
         pytest.param(Scores, r"score on node b: it returned 0.5 \(float\), not an integer", id="a fraction"),
         pytest.param(
@@ -194,6 +243,8 @@ def with_value(plugin: type[Plugin], attribute: str, value: object) -> type[Plug
             id="a fraction of many",
         ),
         pytest.param(Counts, r"filter on node a: it returned None \(NoneType\), not a Status", id="cluster filter"),
+        pytest.param(Skips, "skips: KeyError: 'team'", id="skips raises"),
+        pytest.param(SkipsWord, r"skips: it returned 'no' \(str\), not a boolean", id="skips is no boolean"),
         pytest.param(NoState, r"pre_filter: it returned Status.*, not a ClusterFilter", id="success, no state"),
         pytest.param(Spreads, r"scores: it returned a list with True \(bool\)", id="cluster score"),
     ],
@@ -209,11 +260,53 @@ def test_fails_pod_at_hand_with_plugin_node_and_cause(plugin: type[Plugin], mess
     assert set(map(type, scores)) == {int}
 
 
-def test_fails_pod_when_state_for_later_snapshot_is_wrong() -> None:
-    decided, first = policy(Counts), Snapshot.of([node(each) for each in NAMES])
+@pytest.mark.parametrize(
+    ("later", "message"),
+    [
+        pytest.param(lambda state: None, r"it returned None \(NoneType\), not a", id="nothing"),
+        pytest.param(lambda state: (state,), "not a ClusterFilter and names of nodes", id="no names"),
+        pytest.param(lambda state: (None, None), "it returned None", id="no state"),
+        pytest.param(lambda state: (state, "node-b"), "not a ClusterFilter and names of nodes", id="one name"),
+        pytest.param(lambda state: (state, 5), "not a ClusterFilter and names of nodes", id="a number"),
+        pytest.param(lambda state: (state, [5]), "not a ClusterFilter and names of nodes", id="numbers"),
+        pytest.param(lambda state: sys.exit(), "SystemExit", id="exits"),
+    ],
+)
+def test_fails_pod_when_state_for_later_snapshot_is_wrong(later: Callable[[object], Any], message: str) -> None:
+    class Later(CountsFilter):
+        def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta) -> Any:
+            return later(self)
+
+    class FollowsWrongly(Counts):
+        def pre_filter(self, pod: Pod, snapshot: Snapshot) -> ClusterFilter:
+            return Later(pod)
+
+    decided, first = policy(FollowsWrongly), Snapshot.of([node(each) for each in NAMES])
     decide(decided, "good", first)
-    with pytest.raises(PluginFailed, match="failed in updated_to: it returned None"):
+    with pytest.raises(PluginFailed, match=f"failed in updated_to: .*{message}"):
         decide(decided, "good", first.with_changes(Changes(nodes=[node("b", {"new": "label"})])))
+
+
+def test_lets_the_users_interrupt_through() -> None:
+    class Interrupted(Filters):
+        def filter(self, state: Pod, node: NodeInfo) -> Status:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        decide(policy(Interrupted), "good")
+
+
+@pytest.mark.parametrize(
+    ("counted", "message"),
+    [
+        pytest.param(lambda self, counting: None, "it returned None", id="nothing"),
+        pytest.param(lambda self, counting: 1 / 0, "ZeroDivisionError", id="raises"),
+    ],
+)
+def test_names_plugin_that_fails_for_counted_resources(counted: object, message: str) -> None:
+    plugin = checked_plugin(with_value(Filters, "with_counting", counted), PATH)()
+    with pytest.raises(PluginFailed, match=f"^plugin {PATH} failed in with_counting: {message}"):
+        plugin.with_counting(Counting())
 
 
 def test_takes_any_status_of_success_for_success() -> None:

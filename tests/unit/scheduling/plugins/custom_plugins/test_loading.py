@@ -10,16 +10,19 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from berth.configuration.store import ConfigurationInvalid, Configured
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.plugins.arguments import NoArgs
 from berth.scheduling.plugins.custom_plugins import loading
 from berth.scheduling.plugins.custom_plugins.loading import NotAPlugin, custom_plugin
+from berth_cli.config.document import parse_document
 
 MODULE = """
 from berth.scheduling.framework import FilterPlugin
 from berth.scheduling.plugins.arguments import Args as PluginArgs
 from berth.scheduling.framework.status import SUCCESS
 from subprocess import Popen
+from pydantic import field_validator
 
 class Passes(FilterPlugin):
     def filter(self, state, node):
@@ -40,6 +43,26 @@ class FailsToStart(Passes):
     def __init__(self, args):
         raise RuntimeError("no licence")
 
+class ExitsAtStart(Passes):
+    def __init__(self, args):
+        raise SystemExit(3)
+
+class NeedsArguments(Passes):
+    class Args(PluginArgs):
+        label: str
+
+class FailsToValidate(Passes):
+    class Args(PluginArgs):
+        label: str = ""
+
+        @field_validator("label")
+        @classmethod
+        def _is_known(cls, label):
+            raise SystemExit("unknown label")
+
+class OddReads(Passes):
+    reads = "nodes"
+
 value = 5
 """
 
@@ -53,6 +76,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     (folder / "mine.py").write_text(MODULE)
     (folder / "broken.py").write_text("def (:")
     (folder / "raises.py").write_text("1 / 0")
+    (folder / "exits.py").write_text("import sys; sys.exit(3)")
     (folder / "lacks.py").write_text("import a_module_that_is_not_there")
     monkeypatch.syspath_prepend(str(tmp_path))
     before = {name for name in sys.modules if name.startswith("berth_plugins")}
@@ -121,6 +145,8 @@ def test_imports_nothing_for_other_names(name: str, monkeypatch: pytest.MonkeyPa
         pytest.param(
             "raises:X", "its module cannot be imported: ZeroDivisionError: division by zero", id="that raises"
         ),
+        pytest.param("exits:X", "its module cannot be imported: SystemExit: 3 (exits.py, line 1)", id="that exits"),
+        pytest.param("mine:OddReads", "reads is not NODES_ONLY or NODES_AND_PODS", id="odd parts"),
         pytest.param("mine:Absent", "is not a class that extends one of FilterPlugin, ScorePlugin, ", id="no class"),
         pytest.param("mine:value", "is not a class that extends one of", id="a value"),
         pytest.param("mine:Popen", "is not a class that extends one of", id="a class that the module imports"),
@@ -146,10 +172,34 @@ def test_validates_arguments_with_plugins_type() -> None:
     assert caught.value.errors()[0]["loc"] == ("pluginConfig", 0, "args", "size")
 
 
-def test_command_line_reports_plugin_that_cannot_be_built() -> None:
-    from berth_cli.config.document import parse_document
-    from berth_cli.config.field_errors import FieldError
+def test_validator_of_arguments_that_exits_is_an_error_of_the_field() -> None:
+    config = {"name": "berth_plugins.mine:FailsToValidate", "args": {"label": "a"}}
+    with pytest.raises(ValidationError) as caught:
+        BerthConfiguration.model_validate({"pluginConfig": [config]})
+    [detail] = caught.value.errors()
+    assert detail["loc"] == ("pluginConfig", 0, "args")
+    assert "SystemExit: unknown label" in detail["msg"]
 
-    definition = {"plugins": {"enabled": [{"name": "berth_plugins.mine:FailsToStart"}]}}
-    found = parse_document(json.dumps({"profile": "mine", "definitions": {"mine": definition}}).encode())
-    assert found == [FieldError("document", "the policy cannot be built: RuntimeError: no licence")]
+
+@pytest.mark.parametrize(
+    ("name", "failure"),
+    [
+        pytest.param("FailsToStart", "failed in __init__: RuntimeError: no licence (mine.py, line", id="raises"),
+        pytest.param("ExitsAtStart", "failed in __init__: SystemExit: 3 (mine.py, line", id="exits"),
+        pytest.param(
+            "NeedsArguments", "failed in Args: it needs arguments in pluginConfig: label", id="lacks arguments"
+        ),
+    ],
+)
+def test_names_plugin_that_cannot_be_built(name: str, failure: str) -> None:
+    plugin = f"berth_plugins.mine:{name}"
+    definition = {"plugins": {"enabled": [{"name": "NodeReady"}, {"name": plugin}]}}
+    document = {"profiles": {"batch": "mine"}, "definitions": {"mine": definition}}
+    with pytest.raises(ConfigurationInvalid) as caught:
+        Configured.of(BerthConfiguration.model_validate(document))
+    assert str(caught.value).startswith(f"plugin {plugin} {failure}")
+    found = parse_document(json.dumps(document, indent=1).encode())
+    assert isinstance(found, list)
+    [error] = found
+    assert (error.field, error.line) == ("definitions.mine.plugins.enabled[1].name", 13)
+    assert error.message.startswith(f"plugin {plugin} {failure}")

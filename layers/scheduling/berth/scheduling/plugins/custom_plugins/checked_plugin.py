@@ -22,6 +22,7 @@ from berth.scheduling.framework.plugin import (
     ScorePlugin,
 )
 from berth.scheduling.framework.status import SUCCESS, Code, Status
+from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.snapshot.history import SnapshotDelta
 from berth.scheduling.snapshot.node_positions import NodeRefs
@@ -31,7 +32,10 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 @cache
 def checked_plugin(plugin: type[Plugin], path: str) -> type[Plugin]:
     """A subclass with the checks. path: `<module>:<Class>`, for messages; also its name if it has none of its own."""
-    methods: dict[str, Any] = {"shape": _shape(path, plugin.shape)}
+    methods: dict[str, Any] = {
+        "with_counting": _with_counting(path, plugin.with_counting),
+        "shape": _shape(path, plugin.shape),
+    }
     if not isinstance(getattr(plugin, "name", None), str):
         methods["name"] = path
     if issubclass(plugin, FilterPlugin):
@@ -49,17 +53,24 @@ def checked_plugin(plugin: type[Plugin], path: str) -> type[Plugin]:
     return type(plugin.__name__, (plugin,), methods)
 
 
-def _call(path: str, run: Callable[..., Any], *args: object, node: str = "") -> Any:
-    """The result. Raises PluginFailed, whatever is raised."""
+def call(path: str, method: str, run: Callable[..., Any], *args: object, node: str = "") -> Any:
+    """The result. Raises PluginFailed for whatever is raised, sys.exit() included: a plugin ends neither a command nor
+    a function. Ctrl-C does."""
     try:
         return run(*args)
-    except PluginFailed:
+    except (PluginFailed, KeyboardInterrupt):
         raise
-    except Exception as error:
-        raise PluginFailed(path, run.__name__, _description(error), node) from error
+    except BaseException as error:
+        raise PluginFailed(path, method, description(error), node) from error
 
 
-def _description(error: BaseException) -> str:
+def built_plugin(path: str, plugin: Callable[[Any], Plugin], args: object) -> Plugin:
+    """The plugin with these arguments. Raises PluginFailed."""
+    built: Plugin = call(path, "__init__", plugin, args)
+    return built
+
+
+def description(error: BaseException) -> str:
     """`ZeroDivisionError: division by zero (team_nodes.py, line 32)`."""
     place, trace = "", error.__traceback__
     while trace is not None:
@@ -81,7 +92,19 @@ def _status(path: str, method: str, found: object, node: str) -> Status:
     if not isinstance(found, Status):
         raise _wrong(path, method, found, "a Status", node)
     # The framework compares by identity.
-    return SUCCESS if found.code is Code.SUCCESS else found
+    return found if _rejects(found) else SUCCESS
+
+
+def _rejects(found: object) -> bool:
+    """Whether it is a Status other than success."""
+    return isinstance(found, Status) and found.code is not Code.SUCCESS
+
+
+def _is_names(found: object) -> bool:
+    """Whether these are names of nodes, or None."""
+    if found is None:
+        return True
+    return isinstance(found, Collection) and not isinstance(found, str) and all(isinstance(each, str) for each in found)
 
 
 def _integers(path: str, method: str, found: object, length: int) -> list[int]:
@@ -93,9 +116,19 @@ def _integers(path: str, method: str, found: object, length: int) -> list[int]:
     return cast(list[int], found)
 
 
+def _with_counting(path: str, original: Callable[..., object]) -> Callable[..., Plugin]:
+    def with_counting(self: Plugin, counting: Counting) -> Plugin:
+        found = call(path, "with_counting", original, self, counting)
+        if not isinstance(found, type(self)):
+            raise _wrong(path, "with_counting", found, f"a {type(self).__name__}")
+        return found
+
+    return with_counting
+
+
 def _shape(path: str, original: Callable[..., object]) -> Callable[..., object]:
     def shape(self: Plugin, pod: Pod) -> object:
-        found = _call(path, original, self, pod)
+        found = call(path, "shape", original, self, pod)
         try:
             hash(found)
         except TypeError as error:
@@ -109,10 +142,11 @@ def _state(path: str, original: Callable[..., object]) -> Callable[..., object]:
     method = original.__name__
 
     def state(self: Plugin, pod: Pod) -> object:
-        found = _call(path, original, self, pod)
-        if found is None or (isinstance(found, Status) and found.code is not Code.SUCCESS):
+        found = call(path, method, original, self, pod)
+        if found is None or _rejects(found):
             return found
-        if not isinstance(found, PluginState) or not isinstance(found.node_names, frozenset | None):
+        names = found.node_names if isinstance(found, PluginState) else ()
+        if not isinstance(names, frozenset | None) or not _is_names(names):
             raise _wrong(path, method, found, "a PluginState, a Status that rejects, or None")
         return found
 
@@ -121,14 +155,14 @@ def _state(path: str, original: Callable[..., object]) -> Callable[..., object]:
 
 def _filter(path: str, original: Callable[..., object]) -> Callable[..., Status]:
     def filter(self: Plugin, state: object, node: NodeInfo) -> Status:  # noqa: A001  # the method's name
-        return _status(path, "filter", _call(path, original, self, state, node, node=node.name), node.name)
+        return _status(path, "filter", call(path, "filter", original, self, state, node, node=node.name), node.name)
 
     return filter
 
 
 def _score(path: str, original: Callable[..., object]) -> Callable[..., int]:
     def score(self: Plugin, state: object, node: NodeInfo) -> int:
-        found = _call(path, original, self, state, node, node=node.name)
+        found = call(path, "score", original, self, state, node, node=node.name)
         if type(found) is not int:
             raise _wrong(path, "score", found, "an integer", node.name)
         return found
@@ -140,16 +174,16 @@ def _normalize(path: str, original: Callable[..., object]) -> Callable[..., list
     def normalize(self: Plugin, scores: list[int]) -> list[int]:
         # The plugin may change the list in place.
         length = len(scores)
-        return _integers(path, "normalize", _call(path, original, self, scores), length)
+        return _integers(path, "normalize", call(path, "normalize", original, self, scores), length)
 
     return normalize
 
 
 def _cluster_pre_filter(path: str, original: Callable[..., object]) -> Callable[..., object]:
     def pre_filter(self: Plugin, pod: Pod, snapshot: Snapshot) -> ClusterFilter | Status:
-        found = _call(path, original, self, pod, snapshot)
-        if isinstance(found, Status) and found.code is not Code.SUCCESS:
-            return found
+        found = call(path, "pre_filter", original, self, pod, snapshot)
+        if _rejects(found):
+            return cast(Status, found)
         return _CheckedClusterFilter.of(path, "pre_filter", found)
 
     return pre_filter
@@ -157,9 +191,9 @@ def _cluster_pre_filter(path: str, original: Callable[..., object]) -> Callable[
 
 def _cluster_pre_score(path: str, original: Callable[..., object]) -> Callable[..., object]:
     def pre_score(self: Plugin, pod: Pod, snapshot: Snapshot) -> ClusterScore | Status | None:
-        found = _call(path, original, self, pod, snapshot)
-        if found is None or (isinstance(found, Status) and found.code is not Code.SUCCESS):
-            return found
+        found = call(path, "pre_score", original, self, pod, snapshot)
+        if found is None or _rejects(found):
+            return cast(Status | None, found)
         return _CheckedClusterScore.of(path, "pre_score", found)
 
     return pre_score
@@ -178,23 +212,28 @@ class _CheckedClusterFilter(ClusterFilter):
 
     @property
     def skips(self) -> bool:
-        return self._state.skips
+        found = call(self._path, "skips", getattr, self._state, "skips")
+        if type(found) is not bool:
+            raise _wrong(self._path, "skips", found, "a boolean")
+        return found
 
     def filter(self, node: NodeInfo) -> Status:
-        return _status(self._path, "filter", _call(self._path, self._state.filter, node, node=node.name), node.name)
+        return _status(
+            self._path, "filter", call(self._path, "filter", self._state.filter, node, node=node.name), node.name
+        )
 
     def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta) -> tuple[ClusterFilter, Collection[str] | None]:
-        found = _call(self._path, self._state.updated_to, snapshot, delta)
-        if not isinstance(found, tuple) or len(found) != 2:
+        found = call(self._path, "updated_to", self._state.updated_to, snapshot, delta)
+        if not isinstance(found, tuple) or len(found) != 2 or not _is_names(found[1]):
             raise _wrong(self._path, "updated_to", found, "a ClusterFilter and names of nodes")
         return self.of(self._path, "updated_to", found[0]), found[1]
 
     def with_pod(self, pod: Pod, node: NodeInfo) -> ClusterFilter:
-        found = _call(self._path, self._state.with_pod, pod, node, node=node.name)
+        found = call(self._path, "with_pod", self._state.with_pod, pod, node, node=node.name)
         return self.of(self._path, "with_pod", found)
 
     def without_pod(self, pod: Pod, node: NodeInfo) -> ClusterFilter:
-        found = _call(self._path, self._state.without_pod, pod, node, node=node.name)
+        found = call(self._path, "without_pod", self._state.without_pod, pod, node, node=node.name)
         return self.of(self._path, "without_pod", found)
 
 
@@ -210,8 +249,10 @@ class _CheckedClusterScore(ClusterScore):
         return cls(path, found)
 
     def scores(self, candidates: NodeRefs, snapshot: Snapshot) -> list[int]:
-        found = _call(self._path, self._state.scores, candidates, snapshot)
+        found = call(self._path, "scores", self._state.scores, candidates, snapshot)
         return _integers(self._path, "scores", found, len(candidates))
 
     def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta) -> ClusterScore:
-        return self.of(self._path, "updated_to", _call(self._path, self._state.updated_to, snapshot, delta))
+        return self.of(
+            self._path, "updated_to", call(self._path, "updated_to", self._state.updated_to, snapshot, delta)
+        )

@@ -10,7 +10,7 @@ from importlib import import_module
 
 from berth.scheduling.framework.plugin import ClusterFilterPlugin, ClusterScorePlugin, FilterPlugin, Plugin, ScorePlugin
 from berth.scheduling.plugins.arguments import Args, NoArgs
-from berth.scheduling.plugins.custom_plugins.checked_plugin import checked_plugin
+from berth.scheduling.plugins.custom_plugins.checked_plugin import checked_plugin, description
 from berth.scheduling.plugins.registry import PluginFactory
 
 PACKAGE = "berth_plugins"
@@ -41,14 +41,19 @@ def custom_plugin(name: str) -> PluginFactory:
             MISSING_REMEDY if (error.name or "").partition(".")[0] == PACKAGE else "is the module part of the layer?"
         )
         raise NotAPlugin(f"{name}: {error}; {remedy}") from error
-    except Exception as error:
-        raise NotAPlugin(f"{name}: its module cannot be imported: {type(error).__name__}: {error}") from error
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        # Also sys.exit().
+        raise NotAPlugin(f"{name}: its module cannot be imported: {description(error)}") from error
     found = getattr(module, class_name, None)
     if not isinstance(found, type) or not issubclass(found, _KINDS):
         kinds = ", ".join(kind.__name__ for kind in _KINDS)
         raise NotAPlugin(f"{name} is not a class that extends one of {kinds}")
     if getattr(found, "__abstractmethods__", None):
         raise NotAPlugin(f"{name} lacks {', '.join(sorted(found.__abstractmethods__))}")
+    if not isinstance(found.reads, frozenset):
+        raise NotAPlugin(f"{name}.reads is not NODES_ONLY or NODES_AND_PODS of berth.scheduling.framework")
     return PluginFactory(checked_plugin(found, name), arguments_of(found, name))
 
 

@@ -12,7 +12,10 @@ from berth.announcements import reader
 from berth.announcements.announcement import has_ended
 from berth.extender import prepared_bind as binding
 from berth.extender.prepared_bind import PreparedBind
+from berth.scheduling.policy import Policy
 from berth_cli.embedded_store.announcement_log import InMemoryAnnouncementLog
+
+from .history import UNRULED
 
 Break = Callable[[pytest.MonkeyPatch], None]
 
@@ -75,6 +78,27 @@ def deleted_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(protocol, "TRIM_EVERY", 1)
 
 
+def only_pods_with_a_rule_are_announced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pod of a scheduler whose profile has no rule is bound without a word to the others."""
+    announce = protocol.LogAnnouncements.announce
+
+    def of_its_own_rules(self, binding, found, deadline):
+        return None if found.content["spec"]["schedulerName"] == UNRULED else announce(self, binding, found, deadline)
+
+    monkeypatch.setattr(protocol.LogAnnouncements, "announce", of_its_own_rules)
+
+
+def judged_by_its_own_node_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Announced pods on other nodes are left out, also of the same zone."""
+    rejects = Policy.rejects_bind
+
+    def with_pods_of_its_node(self, pod, node, snapshot, seconds_left):
+        assumed = {node: snapshot.assumed.get(node, ())}
+        return rejects(self, pod, node, replace(snapshot, assumed=assumed, placed=None), seconds_left)
+
+    monkeypatch.setattr(Policy, "rejects_bind", with_pods_of_its_node)
+
+
 BROKEN: dict[str, Break] = {
     each.__name__: each
     for each in (
@@ -85,5 +109,7 @@ BROKEN: dict[str, Break] = {
         until_too_early,
         unseen_counts_as_gone,
         deleted_at_once,
+        only_pods_with_a_rule_are_announced,
+        judged_by_its_own_node_alone,
     )
 }

@@ -1,15 +1,17 @@
 """Binds of pods that exclude each other, in virtual time: real bind, real announcements, a node cache that is behind.
 
-The rule is one pod of a team on a node. At every call of the log, the cache or the API server the seed decides who goes
-on, and whether a bind dies there. A Binding may arrive after its sender gave up. Pods end and come again.
+A team has one pod on a node, by a plugin of one's own, or one in a zone, by required anti-affinity. Some pods are of a
+scheduler whose profile has no rule: they go anywhere, and the others keep away from them. At every call of the log, the
+cache or the API server the seed decides who goes on, and whether a bind is slow there. A Binding may arrive after its
+sender gave up. Pods end and come again.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
+from typing import Any
 
 from berth.announcements.announcement import Announcement, PodCoverage
 from berth.announcements.bind import GRACE_SECONDS, LogAnnouncements
@@ -33,8 +35,9 @@ from berth.extender.prepared_bind import BindRules
 from berth.nodecache.binds_under_way import NOTHING_READ, BindsUnderWay
 from berth.scheduling.exemption import Exemption
 from berth.scheduling.framework import SUCCESS, FilterPlugin, Status, unschedulable
-from berth.scheduling.framework.profile import Profile
+from berth.scheduling.framework.profile import AnyFilter, Profile
 from berth.scheduling.objects import NodeInfo, Pod, read_pods
+from berth.scheduling.plugins.inter_pod_affinity import InterPodAffinity, InterPodAffinityArgs
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.parts import NO_PARTS, Parts
 from berth.scheduling.snapshot.snapshot import Snapshot
@@ -43,7 +46,10 @@ from tests.builders.nodes import node
 from tests.builders.pods import pod_with
 from tests.simulation.world import EPOCH, World
 
-NODES = ("node-a", "node-b")
+ZONE = "topology.kubernetes.io/zone"
+RULED, UNRULED = "ruled", "unruled"
+"""Names of schedulers. The profile of the second has no rule."""
+
 TEAMS = 2
 PODS = 8
 BINDERS = 4
@@ -65,17 +71,52 @@ class OnePerTeam(FilterPlugin):
 _TAKEN = unschedulable("OnePerTeam", "node(s) had a pod of this team")
 
 
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """domains: by node, that in which a team has one pod. is_affinity: whether the pods say so themselves."""
+
+    plugin: AnyFilter
+    domains: dict[str, str]
+    is_affinity: bool
+
+    @property
+    def nodes(self) -> Iterator[NodeInfo]:
+        """The nodes with their zones."""
+        for name, domain in self.domains.items():
+            yield node(name, {ZONE: domain})
+
+    def spec(self, team: str, scheduler: str) -> dict[str, Any]:
+        """Of a pod of this team."""
+        if not self.is_affinity or scheduler == UNRULED:
+            return {"schedulerName": scheduler}
+        term = {"labelSelector": {"matchLabels": {"team": team}}, "topologyKey": ZONE}
+        required = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+        return {"schedulerName": scheduler, "affinity": {"podAntiAffinity": required}}
+
+
+RULES = (
+    Rule(OnePerTeam(), {"node-a": "node-a", "node-b": "node-b"}, is_affinity=False),
+    Rule(
+        InterPodAffinity(InterPodAffinityArgs()),
+        {"node-a": "1", "node-b": "1", "node-c": "2", "node-d": "2"},
+        is_affinity=True,
+    ),
+)
+
+
 @dataclass(slots=True)
 class _Pod:
     name: str
     uid: str
     team: str
+    scheduler: str
+    spec: dict[str, Any]
     version: int
     node: str = ""
 
     @property
     def content(self) -> dict[str, object]:
-        return pod_with(self.name, {"team": self.team}, metadata={"uid": self.uid}, nodeName=self.node)
+        return pod_with(self.name, {"team": self.team}, metadata={"uid": self.uid}, **self.spec, nodeName=self.node)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +130,16 @@ class AnnouncementsHistory:
 
     def __init__(self, seed: int) -> None:
         self.world = World(seed)
+        self.rule = RULES[seed % len(RULES)]
+        self.lost = 0.25
+        """The part of the answers to Bindings that does not arrive."""
         self.bound = 0
         self.rejected = 0
+        self.tries = 0
+        """Announcements that were put, or found their position taken."""
         self.log = InMemoryAnnouncementLog()
+        self.order: dict[tuple[str, str], int] = {}
+        """The last position of each pod on each node, by UID and node."""
         self.pods: dict[str, _Pod] = {}
         self._versions, self._ids = count(1), count(1)
         self._last_version = 0
@@ -101,7 +149,7 @@ class AnnouncementsHistory:
     def run(self) -> None:
         """All of it, to the point where nothing may remain."""
         for number in range(PODS):
-            self._create(f"pod-{number}")
+            self._create_of_a_team(f"pod-{number}")
         for number in range(BINDERS):
             self.world.start(f"binder-{number}", self._binds)
         self.world.after(0.1, self._publish)
@@ -117,6 +165,27 @@ class AnnouncementsHistory:
 
     def wall(self) -> float:
         return EPOCH + self.world.now
+
+    def binder(self) -> LogAnnouncements:
+        """The announcements of a warm environment of its own."""
+        return LogAnnouncements(
+            _Log(self),
+            _Cache(self),
+            lambda: f"attempt-{next(self._ids)}",
+            self.wall,
+            self.wait,
+            self.world.random.random,
+        )
+
+    def bind(self, announcements: LogAnnouncements, name: str, on: str) -> BindOutcome:
+        """One call of bind."""
+        binding = Binding("default", name, self.pods[name].uid, on)
+        deadline = Deadline(BIND_SECONDS, lambda: self.world.now)
+        return bind(binding, _Binder(self), deadline, BindRules(announcements=announcements)).outcome
+
+    def wait(self, seconds: float) -> None:
+        """What a bind waits before its next try."""
+        self.world.pause(seconds)
 
     def between(self) -> None:
         """Before and after every call. A bind may die there."""
@@ -140,24 +209,37 @@ class AnnouncementsHistory:
             return Refused(409, "the pod has changed")
         pod.node, pod.version = binding.node, self._next_version()
         self.bound += 1
-        together = Counter((each.node, each.team) for each in self.pods.values() if each.node)
-        assert max(together.values()) == 1, f"two pods of a team are on a node: {together}"
+        self._check_rule(pod)
         return Created()
+
+    def _check_rule(self, bound: _Pod) -> None:
+        """Of two pods of a team in a domain, the one that was announced later has no rule."""
+        domain = self.rule.domains[bound.node]
+        for other in self.pods.values():
+            if other is bound or other.team != bound.team or self.rule.domains.get(other.node) != domain:
+                continue
+            later = max(other, bound, key=lambda each: self.order.get((each.uid, each.node), 0))
+            assert later.scheduler == UNRULED, f"{bound.name} and {other.name} of {bound.team} are in {domain}"
 
     def _next_version(self) -> int:
         self._last_version = next(self._versions)
         return self._last_version
 
-    def _create(self, name: str) -> None:
+    def _create_of_a_team(self, name: str) -> None:
         team = f"team-{self.world.random.randrange(TEAMS)}"
-        self.pods[name] = _Pod(name, f"uid-{next(self._ids)}", team, self._next_version())
+        self.create(name, team, UNRULED if self.world.random.random() < 0.2 else RULED)
+
+    def create(self, name: str, team: str, scheduler: str = RULED) -> None:
+        """A pod that waits."""
+        spec = self.rule.spec(team, scheduler)
+        self.pods[name] = _Pod(name, f"uid-{next(self._ids)}", team, scheduler, spec, self._next_version())
 
     # ------------------------------------------------------------------------------------------------------ the others
 
     def _observed(self) -> _Published:
         pods, _ = read_pods(pod.content for pod in self.pods.values())
         seen = PodCoverage(str(self._last_version), self.wall())
-        return _Published(Snapshot.of([node(name) for name in NODES], pods), seen)
+        return _Published(Snapshot.of(self.rule.nodes, pods), seen)
 
     def _publish(self) -> None:
         """What was observed now is visible a little later."""
@@ -175,22 +257,20 @@ class AnnouncementsHistory:
             return
         name = self.world.random.choice(sorted(self.pods))
         del self.pods[name]
-        self._create(f"pod-{next(self._ids)}")
+        self._create_of_a_team(f"pod-{next(self._ids)}")
         self.world.after(self.world.random.uniform(0.2, 2.0), self._something_happens)
 
     def _binds(self) -> None:
         random = self.world.random
-        announcements = LogAnnouncements(_Log(self), _Cache(self), lambda: f"attempt-{next(self._ids)}", self.wall)
+        binder = self.binder()
         while not self._ends:
             self.world.pause(random.uniform(0.0, 0.5))
             waiting = [pod for pod in self.pods.values() if not pod.node]
             if not waiting:
                 continue
             pod = random.choice(waiting)
-            binding = Binding("default", pod.name, pod.uid, random.choice(NODES))
-            deadline = Deadline(BIND_SECONDS, lambda: self.world.now)
-            result = bind(binding, _Binder(self), deadline, BindRules(announcements=announcements))
-            self.rejected += result.outcome is BindOutcome.REJECTED
+            outcome = self.bind(binder, pod.name, random.choice([*self.rule.domains]))
+            self.rejected += outcome is BindOutcome.REJECTED
 
     def _check_end(self) -> None:
         """A new reader finds every pod in the cache, and nothing else in the log."""
@@ -214,6 +294,9 @@ class _Log(AnnouncementLog):
     def append(self, announcement: Announcement) -> bool:
         self._history.between()
         done = self._history.log.append(announcement)
+        self._history.tries += 1
+        if done:
+            self._history.order[announcement.pod.uid, announcement.pod.node_name] = announcement.position
         self._history.between()
         return done
 
@@ -231,7 +314,8 @@ class _Cache(NodeCache):
 
     def __init__(self, history: AnnouncementsHistory) -> None:
         self._history = history
-        self._policy = Policy(Profile("teams", (OnePerTeam(),), ()), Exemption())
+        ruled, unruled = Profile("teams", (history.rule.plugin,), ()), Profile("none", (), ())
+        self._policy = Policy(ruled, Exemption(), {UNRULED: unruled})
         self._under_way = BindsUnderWay(None, AnnouncementReader(_Log(history)))
 
     def current(self, deadline: Deadline = NO_DEADLINE, reads: Parts = NO_PARTS) -> DecisionContext:
@@ -251,14 +335,14 @@ def _fail(error: Exception) -> None:
 
 
 class _Binder(PodBinder):
-    """The API server, for bind: one answer in four is lost, and then the Binding arrives within the grace period."""
+    """The API server, for bind. Where an answer is lost, the Binding arrives within the grace period."""
 
     def __init__(self, history: AnnouncementsHistory) -> None:
         self._history = history
 
     def create_binding(self, binding: Binding, timeout: float) -> Created | Refused | Unanswered:
         world = self._history.world
-        if world.random.random() < 0.25:
+        if world.random.random() < self._history.lost:
             world.after(world.random.uniform(0.0, GRACE_SECONDS), lambda: self._history.arrived(binding))
             world.pause(min(timeout, 1.0))
             return Unanswered("timed out")

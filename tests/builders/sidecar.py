@@ -1,0 +1,24 @@
+"""examples/sidecar with plugins of a user's own, as its comments say; and a ConfigMap as a kubelet mounts it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+_COMMENTED = re.compile(r"^( +)# (- --plugins|- {name: plugins|- name: plugins|  configMap)", re.MULTILINE)
+
+
+def with_plugins(manifest: str) -> str:
+    """The manifest without the comment signs before its lines about plugins."""
+    return _COMMENTED.sub(r"\1\2", manifest)
+
+
+def mount(files: Mapping[str, str], folder: Path) -> None:
+    """Each file is a link to one in `..data`, which is a link to a hidden folder."""
+    versioned = folder / "..2026_01_01_00_00_00.1"
+    versioned.mkdir(parents=True)
+    (folder / "..data").symlink_to(versioned.name)
+    for name, text in files.items():
+        (versioned / name).write_text(text)
+        (folder / name).symlink_to(Path("..data") / name)

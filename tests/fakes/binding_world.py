@@ -1,0 +1,136 @@
+"""Concurrent binds under rules about other pods, without threads: a published cache, the log, and the API server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import count
+from typing import Any
+
+import pytest
+
+from berth.announcements.bind import LogAnnouncements
+from berth.announcements.log import AnnouncementLog
+from berth.announcements.reader import AnnouncementReader
+from berth.configuration.store import Configurations
+from berth.extender.bind import bind
+from berth.extender.deadline import Deadline
+from berth.extender.outcomes import BindResult
+from berth.extender.ports import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
+from berth.extender.prepared_bind import BindRules
+from berth.nodecache.binds_under_way import BindsUnderWay
+from berth.nodecache.feed.reader import NodeCacheReader
+from berth.nodecache.snapshot_view import SnapshotView
+from berth.nodecache.warm_node_cache import WarmNodeCache
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.evaluation.time_limit import NO_TIME_LIMIT, TimeLimit
+from berth_cli.embedded_store.announcement_log import InMemoryAnnouncementLog
+from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
+from tests.builders.pods import pod_with
+from tests.fakes.published import PublishedCluster
+
+ZONE = "topology.kubernetes.io/zone"
+FULL = BerthConfiguration.model_validate({"profile": "full"})
+APART = {
+    "podAntiAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": [
+            {"labelSelector": {"matchLabels": {"app": "db"}}, "topologyKey": "kubernetes.io/hostname"}
+        ]
+    }
+}
+ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
+
+Answer = Callable[[Binding], Created | Refused | Unanswered]
+
+
+class World(PodBinder):
+    """Pods that must not share a node, a published cache without them, and the API server.
+
+    Node a is in zone 1, node b in zone 2. Each pod may have a spec and labels of its own.
+    """
+
+    def __init__(
+        self,
+        configuration: BerthConfiguration = FULL,
+        log: AnnouncementLog | None = None,
+        time_limit: TimeLimit = NO_TIME_LIMIT,
+    ) -> None:
+        self.log = log or InMemoryAnnouncementLog()
+        self.published = PublishedCluster()
+        self.publish_nodes({"node-a": "1", "node-b": "2"})
+        reader = NodeCacheReader(self.published.table, SnapshotView(), lambda seconds: None)
+        store = InMemoryConfigurationStore(self.published.item)
+        self.cache = WarmNodeCache(
+            self.published.table,
+            reader,
+            Configurations(store, lambda: configuration, time_limit=time_limit),
+            self.published.clock,
+            pytest.fail,
+            BindsUnderWay(None, AnnouncementReader(self.log)),
+            latest_only=True,
+        )
+        self.answer: Answer = lambda binding: Created()
+        self.version = "7"
+        self.labels: Mapping[str, str] = {}
+        self.waits: list[float] = []
+        """Of binds that found their position taken, in seconds."""
+        self.specs: dict[str, Mapping[str, Any]] = {}
+        self.now = 0.0
+        """The time that has passed for binds, in seconds."""
+        ids = count(1)
+        self._announcements = LogAnnouncements(
+            self.log,
+            self.cache,
+            lambda: f"attempt-{next(ids)}",
+            self.published.clock.wall,
+            self._wait,
+            lambda: 0.5,
+        )
+
+    def publish_nodes(self, zones: Mapping[str, str]) -> None:
+        """These nodes, with their zones."""
+        self.published.publish("nodes", [node_object(name, zone) for name, zone in zones.items()])
+
+    def _wait(self, seconds: float) -> None:
+        self.waits.append(seconds)
+        self.now += seconds
+
+    def bind(
+        self,
+        name: str,
+        on: str = "node-a",
+        seconds: float = 4.0,
+        namespace: str = "default",
+        *,
+        announces: bool = True,
+    ) -> BindResult:
+        """One call. announces: False for a configuration without rules about other pods."""
+        deadline = Deadline(seconds, lambda: self.now)
+        rules = BindRules(announcements=self._announcements if announces else None)
+        return bind(Binding(namespace, name, f"uid-{name}", on), self, deadline, rules)
+
+    def announced(self) -> list[tuple[int, str, bool]]:
+        return [(each.position, each.pod.name, each.withdrawn) for each in self.log.read(1)]
+
+    def create_binding(self, binding: Binding, timeout: float) -> Created | Refused | Unanswered:
+        return self.answer(binding)
+
+    def assignment(self, namespace: str, pod_name: str, timeout: float) -> Assignment:
+        return Assignment(f"uid-{pod_name}", "")
+
+    def pod(self, namespace: str, pod_name: str, timeout: float) -> FoundPod:
+        content = self.content(pod_name, namespace)
+        return FoundPod(self.assignment(namespace, pod_name, timeout), self.version, False, content)
+
+    def content(self, pod_name: str, namespace: str = "default") -> dict[str, Any]:
+        """The pod at the API server, unbound."""
+        spec = self.specs.get(pod_name, {"affinity": APART})
+        return pod_with(pod_name, {"app": "db", **self.labels}, namespace=namespace, **spec)
+
+
+def node_object(name: str, zone: str) -> Mapping[str, object]:
+    allocatable = {"cpu": "4", "memory": "8Gi", "pods": "110"}
+    conditions = [{"type": "Ready", "status": "True"}]
+    return {
+        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, ZONE: zone}},
+        "status": {"allocatable": allocatable, "conditions": conditions},
+    }

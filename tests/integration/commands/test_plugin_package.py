@@ -1,0 +1,76 @@
+"""`berth plugin package` with a dependency from the package index, for both architectures of a stack."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import venv
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+from tests.conftest import PROJECT
+
+pytestmark = pytest.mark.build
+
+COMPILED = "markupsafe"
+"""A small package with a compiled module, which Berth's own layers lack."""
+
+MACHINES = {"arm64": 0xB7, "x86_64": 0x3E}
+"""In the header of an ELF file."""
+
+BERTH = "from berth_cli.main import main; main(prog_name='berth')"
+
+
+@pytest.fixture
+def plugins(tmp_path: Path) -> Path:
+    """A package that needs the dependency, locked as in the environment of the tests."""
+    package = tmp_path / "plugins" / "berth_plugins"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text(f'import {COMPILED}\n__version__ = "1.0.0"\n')
+    locked = (PROJECT / "requirements" / "dev.txt").read_text()
+    found = re.search(rf"^{COMPILED}==(?:.*\\\n)+.*\n", locked, re.MULTILINE)
+    assert found is not None
+    (package.parent / "requirements.txt").write_text(found[0])
+    return package.parent
+
+
+def package(plugins: Path, architecture: str, python: Path = Path(sys.executable)) -> ZipFile:
+    file = plugins.parent / f"{architecture}.zip"
+    words = ["plugin", "package", str(plugins), f"--file={file}", f"--architecture={architecture}", "--python=3.13"]
+    done = subprocess.run([python, "-c", BERTH, *words, "-o", "json"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["dependencies"] == 1
+    return ZipFile(file)
+
+
+@pytest.mark.parametrize("architecture", MACHINES)
+def test_layer_has_the_dependency_for_the_architecture_of_the_stack(plugins: Path, architecture: str) -> None:
+    """The package index has the other one, too, and neither may be that of this machine."""
+    assert machines(package(plugins, architecture)) == {MACHINES[architecture]}
+
+
+@pytest.mark.parametrize("architecture", MACHINES)
+def test_environment_without_pip_packages_with_uv(
+    plugins: Path, architecture: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `uv tool install` makes it."""
+    environment = tmp_path / "environment"
+    venv.create(environment, with_pip=False)
+    python = environment / "bin" / "python"
+    [site] = environment.glob("lib/python*/site-packages")
+    # Everything but pip.
+    for each in Path(pytest.__file__).parents[1].iterdir():
+        if not each.name.startswith("pip"):
+            (site / each.name).symlink_to(each)
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:/usr/bin:/bin")
+    assert machines(package(plugins, architecture, python)) == {MACHINES[architecture]}
+
+
+def machines(layer: ZipFile) -> set[int]:
+    """Of the compiled modules of CPython 3.13."""
+    modules = [name for name in layer.namelist() if name.startswith(f"python/{COMPILED}/_speedups.cpython-313-")]
+    return {int.from_bytes(layer.read(name)[18:20], "little") for name in modules}
