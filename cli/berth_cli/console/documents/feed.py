@@ -82,16 +82,15 @@ class Feed:
             return
         with self._state_lock:
             counting = found.configured.policy.counting
-            changes = self._state.update(found.snapshot, counting)
-            counted, self._counted = self._counted, counting.resources
-            self._observed = found
-            if changes.are_empty and counted == self._counted and before.sequence:
-                self._publish(Condition(before.sequence, found.observed_at, found.problem), None)
-                return
-            sequence = before.sequence + 1
-            document = {"sequence": sequence, "counted": list(self._counted), **changes.document()}
-            # The first state is everything: who has nothing reads the documents.
-            change = Change(sequence, orjson.dumps(document)) if before.sequence else None
+            state, changes = self._state.after(found.snapshot, counting)
+            sequence, change = before.sequence, None
+            if not changes.are_empty or counting.resources != self._counted or not sequence:
+                sequence += 1
+                document = {"sequence": sequence, "counted": list(counting.resources), **changes.document()}
+                # The first state is everything: who has nothing reads the documents.
+                change = Change(sequence, orjson.dumps(document)) if before.sequence else None
+            # Only now: where one of these steps fails, the next look has to find the change again.
+            self._state, self._counted, self._observed = state, counting.resources, found
             self._publish(Condition(sequence, found.observed_at, found.problem), change)
 
     def _publish(self, condition: Condition, change: Change | None) -> None:

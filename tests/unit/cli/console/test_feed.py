@@ -5,9 +5,14 @@ from __future__ import annotations
 import orjson
 import pytest
 
+from berth.scheduling.managed_resources.counting import Counting
+from berth.scheduling.objects import NodeInfo
 from berth_cli.console.cluster.source import NotObserved, Observed
+from berth_cli.console.documents import cluster_state
 from berth_cli.console.documents.feed import MOST_CHANGES, Feed
+from berth_cli.console.documents.rows import NodeRow, node_row
 from tests.unit.cli.console.cases import DEFAULT, NOW, HandDrivenSource, node, pod, snapshot
+from tests.unit.cli.console.page_reading import applied, nodes_of, pods_of
 
 
 def feed_of(*names: str) -> tuple[Feed, HandDrivenSource]:
@@ -107,3 +112,27 @@ def test_defect_in_reading_is_told_to_pages() -> None:
         while "RuntimeError" not in feed.condition.problem:
             feed._stop.wait(0.01)
     assert source.is_closed
+
+
+def test_defect_in_one_row_is_told_until_it_is_mended_and_no_change_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    feed, source = feed_of("gone", "same", "changed")
+    before = orjson.loads(feed.nodes() or b"")["nodes"]
+
+    def defective(info: NodeInfo, counting: Counting) -> NodeRow:
+        if info.name == "new":
+            raise RuntimeError("a defect")
+        return node_row(info, counting)
+
+    monkeypatch.setattr(cluster_state, "node_row", defective)
+    now = [node("same"), node("changed", labels={"a": "b"}), node("new")]
+    source.shows(snapshot(now, [pod("p", "changed")]))
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="a defect"):
+            feed.observe(0)
+        assert orjson.loads(feed.nodes() or b"")["nodes"] == before
+    monkeypatch.setattr(cluster_state, "node_row", node_row)
+    feed.observe(0)
+    [change] = [orjson.loads(each.document) for each in feed.changes_after(1) or ()]
+    seen = applied(nodes_of(before), change["nodes"], nodes_of)
+    assert {row["name"]: row["labels"].get("a") for row in seen.values()} == {"same": None, "changed": "b", "new": None}
+    assert [row["name"] for row in pods_of(change["pods"]["changed"]).values()] == ["p"]

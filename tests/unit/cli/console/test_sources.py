@@ -69,6 +69,16 @@ def test_changed_dump_is_read_again_and_an_unreadable_one_leaves_the_last_state(
     assert observed(source, lambda found: "n4" in found.snapshot.nodes).problem == ""
 
 
+def test_change_that_cannot_be_applied_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = followed_dump(dump_at(tmp_path, node_with("n1")), default())
+    with monkeypatch.context() as defective:
+        defective.setattr(SnapshotView, "applied", lambda *_: 1 // 0)
+        for _ in range(2):
+            with pytest.raises(ZeroDivisionError):
+                source.observe(0.5)
+    assert list(observed(source).snapshot.nodes) == ["n1"]
+
+
 def test_dump_shows_what_the_configuration_counts(tmp_path: Path) -> None:
     source = followed_dump(dump_at(tmp_path, counted_node_object("n", "5")), Configured.of(configuration(LICENCES)))
     found = observed(source)
