@@ -5,6 +5,8 @@ from __future__ import annotations
 import orjson
 import pytest
 
+from berth.configuration.store import Configured
+from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import NodeInfo
 from berth_cli.console.cluster.source import NotObserved, Observed
@@ -36,6 +38,7 @@ def test_document_says_its_state_and_its_age() -> None:
         "version": 1,
         "sequence": 1,
         "ageSeconds": 7.0,
+        "maxStalenessSeconds": 180.0,
         "problem": "",
         "source": {"kind": "dump", "name": "dump.json"},
         "counted": [],
@@ -58,8 +61,35 @@ def test_nothing_new_is_no_change_but_makes_the_data_younger() -> None:
     feed, source = feed_of("n1")
     source.shows(snapshot([node("n1")]), observed_at=NOW + 5)
     feed.observe(0)
-    assert feed.condition.document(NOW + 7) == {"sequence": 1, "ageSeconds": 2.0, "problem": ""}
+    assert feed.condition.document(NOW + 7) | {"maxStalenessSeconds": 0} == {
+        "sequence": 1,
+        "ageSeconds": 2.0,
+        "maxStalenessSeconds": 0,
+        "problem": "",
+    }
     assert feed.changes_after(1) == []
+
+
+def test_condition_says_from_which_age_on_verbs_call_the_data_stale() -> None:
+    feed, source = feed_of("n1")
+    woken: list[float | None] = []
+    document = BerthConfiguration.model_validate({"nodeCache": {"maxStaleness": 60.0}})
+    source.shows(snapshot([node("n1")]), configured=Configured.of(document))
+    with feed.listening(lambda: woken.append(feed.condition.max_staleness)):
+        feed.observe(0)
+    source.found = NotObserved("the API server cannot be reached")
+    feed.observe(0)
+    assert (woken, feed.condition.document(NOW)["maxStalenessSeconds"]) == ([60.0], 60.0)
+
+
+def test_another_configuration_is_a_change() -> None:
+    """Reasons of pending pods, and what a view shows of the policy, are of the configuration."""
+    feed, source = feed_of("n1")
+    source.shows(snapshot([node("n1")]), configured=Configured.of(BerthConfiguration()))
+    for _ in range(2):
+        feed.observe(0)
+    [change] = [orjson.loads(each.document) for each in feed.changes_after(1) or ()]
+    assert (change["sequence"], change["nodes"]["changed"]["id"]) == (2, [])
 
 
 @pytest.mark.parametrize("since", [0, 1, 9999], ids=["before the first state", "too far behind", "of another process"])

@@ -110,7 +110,7 @@ def test_ledger_that_cannot_be_read_hides_nothing_else() -> None:
 def test_dump_has_neither_cache_nor_ledger() -> None:
     found = Console(has_tables=False).ask()
     assert sorted(found) == ["console", "samples"]
-    assert found["console"]["problem"] == ""
+    assert (found["console"]["problem"], found["console"]["maxStalenessSeconds"]) == ("", 180.0)
 
 
 def test_pages_that_ask_together_get_one_answer() -> None:
