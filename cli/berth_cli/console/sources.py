@@ -102,7 +102,7 @@ def stack_source(stack: str, region: str | None) -> Shown:
     ledger = DynamoDBLedgerTable(client, ledger_name) if ledger_name else None
     loss = None if ledger is None else counting_loss_check(ledger, store)
     tables = ConsoleTables(cache, DynamoDBLeaseLock(client, table), configurations, ledger, loss)
-    source = NodeCacheSource(stack, cache, reader, configurations, Event().wait)
+    source = NodeCacheSource(stack, cache, reader, configurations, Event())
     return Shown(
         source,
         TableHealth(tables, SystemClock()),
@@ -121,7 +121,7 @@ def running_server(url: str, files: TLSFiles) -> RunningServer:
 
 def server_source(server: RunningServer, doctor: Checks) -> Shown:
     """What it says without its cluster."""
-    return with_server(Shown(ServerSource(server, time.time, Event().wait)), server, doctor)
+    return with_server(Shown(ServerSource(server, time.time, Event())), server, doctor)
 
 
 def with_server(cluster: Shown, server: RunningServer, doctor: Checks) -> Shown:

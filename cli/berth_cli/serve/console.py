@@ -39,7 +39,7 @@ def shown_of(
 ) -> Shown:
     """The node cache and the decisions of the verbs in this process."""
     adapters, is_open = stack.cache, address.startswith("http:")
-    source = NodeCacheSource(address, adapters.tables.cache, adapters.reader, adapters.configurations, Event().wait)
+    source = NodeCacheSource(address, adapters.tables.cache, adapters.reader, adapters.configurations, Event())
     return Shown(
         source,
         TableHealth(ConsoleTables.of(adapters), SystemClock()),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from threading import Event
 
 from berth.configuration.store import ConfigurationInvalid, Configurations
 from berth.nodecache.feed.head import FUTURE_SCHEMA
@@ -21,11 +21,11 @@ class NodeCacheSource(ClusterSource):
         table: CacheTable,
         reader: NodeCacheReader[CachedCluster],
         configurations: Configurations,
-        wait: Callable[[float], object],
+        closed: Event,
     ) -> None:
-        """`wait`: for so many seconds, or until the console ends."""
+        """`closed`: set by `close`, which so ends the wait for the next look."""
         self._name, self._table, self._reader, self._configurations = name, table, reader, configurations
-        self._wait = wait
+        self._closed = closed
         self._last: Observed | None = None
 
     @property
@@ -38,18 +38,18 @@ class NodeCacheSource(ClusterSource):
 
     def observe(self, timeout: float) -> Observed | NotObserved:
         if self._last is not None:
-            self._wait(timeout)
+            self._closed.wait(timeout)
         try:
             self._last = self._read()
         except (TableUnavailable, ConfigurationInvalid, NothingPublished) as error:
             if self._last is None:
-                self._wait(timeout)
+                self._closed.wait(timeout)
                 return NotObserved(str(error))
             return Observed(self._last.snapshot, self._last.observed_at, self._last.configured, str(error))
         return self._last
 
     def close(self) -> None:
-        """Nothing runs in the background."""
+        self._closed.set()
 
     def _read(self) -> Observed:
         head = self._table.head()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from threading import Event
 from typing import Any
 
 import orjson
@@ -43,6 +44,18 @@ def pod(name: str, on: str = "", **fields: Any) -> Pod:
 
 def snapshot(nodes: Iterable[NodeInfo], pods: Iterable[Pod] = ()) -> Snapshot:
     return Snapshot.of(nodes, pods)
+
+
+class Waits(Event):
+    """Nobody waits. seconds: how long somebody would have."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seconds: list[float | None] = []
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.seconds.append(timeout)
+        return self.is_set()
 
 
 class HandDrivenSource(ClusterSource):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event, Thread
 
 import pytest
 
@@ -16,13 +17,17 @@ from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.console.cluster.followed_cluster import LISTING, followed_dump, followed_kubeconfig
 from berth_cli.console.cluster.node_cache import NodeCacheSource
 from berth_cli.console.cluster.source import ClusterSource, NotObserved, Observed, SourceKind
+from berth_cli.console.running_server.source import ServerSource
 from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
 from tests.builders.counted import LICENCE, LICENCES, configuration, counted_node_object
 from tests.builders.kubeconfigs import kubeconfig_for
 from tests.builders.nodes import node_object, node_with
 from tests.builders.pods import pod_with
 from tests.fakes.api_server import Fault, verified_kubernetes
+from tests.fakes.doctor import answered
 from tests.fakes.published import PublishedCluster
+from tests.unit.cli.console.cases import Waits
+from tests.unit.cli.console.running_server.cases import Routes, healthy
 
 NOW = 5000.0
 
@@ -117,13 +122,13 @@ def test_live_cluster_that_cannot_be_listed_says_why(tmp_path: Path) -> None:
         assert "nodes is forbidden" in found.reason
 
 
-def node_cache(cluster: PublishedCluster) -> NodeCacheSource:
+def node_cache(cluster: PublishedCluster, closed: Event | None = None) -> NodeCacheSource:
     return NodeCacheSource(
         "berth-production",
         cluster.table,
         NodeCacheReader(cluster.table, SnapshotView(), lambda _: None),
         Configurations(InMemoryConfigurationStore(cluster.item), lambda: configuration(LICENCES)),
-        lambda _: None,
+        closed or Waits(),
     )
 
 
@@ -156,3 +161,32 @@ def test_node_cache_that_cannot_be_read_leaves_the_last_state(monkeypatch: pytes
     monkeypatch.setattr(cluster.table, "head", throttled)
     found = observed(source)
     assert (list(found.snapshot.nodes), found.problem) == (["n1"], "the cache table throttles")
+
+
+def of_node_cache(closed: Event, _: Path) -> ClusterSource:
+    cluster = PublishedCluster()
+    cluster.publish("nodes", [node_with("n1")])
+    return node_cache(cluster, closed)
+
+
+def of_empty_node_cache(closed: Event, _: Path) -> ClusterSource:
+    return node_cache(PublishedCluster(), closed)
+
+
+def of_server(closed: Event, _: Path) -> ClusterSource:
+    return ServerSource(Routes(health=answered(healthy())).server, lambda: NOW, closed)
+
+
+def of_dump(_: Event, folder: Path) -> ClusterSource:
+    return followed_dump(dump_at(folder, node_with("n1")), default())
+
+
+@pytest.mark.parametrize("source_of", [of_node_cache, of_empty_node_cache, of_server, of_dump])
+def test_look_ends_when_the_source_is_closed(source_of: Callable[[Event, Path], ClusterSource], tmp_path: Path) -> None:
+    source = source_of(Event(), tmp_path)
+    source.observe(0)
+    looking = Thread(target=source.observe, args=(60,), daemon=True)
+    looking.start()
+    source.close()
+    looking.join(20)
+    assert not looking.is_alive()
