@@ -98,7 +98,14 @@ class Running:
         self, path: str, method: str = "GET", query: str = "", **headers: str | None
     ) -> tuple[int, Mapping[str, str], bytes]:
         """Status, header and body. headers: with _ for -, beside a Host that fits; None leaves one out."""
-        given = {"host": HOST, **{name.replace("_", "-"): value for name, value in headers.items()}}
+        given = {name.replace("_", "-"): value for name, value in headers.items()}
+        return asyncio.run(self.asked(path, given, method, query))
+
+    async def asked(
+        self, path: str, headers: Mapping[str, str | None], method: str = "GET", query: str = ""
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        """The same, beside other requests."""
+        given = {"host": HOST, **headers}
         sent: list[dict[str, Any]] = []
 
         async def send(message: Any) -> None:
@@ -113,7 +120,7 @@ class Running:
             "query_string": query.encode(),
             "headers": [(name.encode(), value.encode("latin-1")) for name, value in given.items() if value is not None],
         }
-        asyncio.run(self.application(scope, receive, send))
+        await self.application(scope, receive, send)
         found = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
         return sent[0]["status"], found, b"".join(message["body"] for message in sent[1:])
 
