@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from berth.decisions.document import VERSION
 from berth_cli.console.decisions.numbers import Numbers
-from berth_cli.console.decisions.source import MOST_AT_ONCE, DecisionSource
+from berth_cli.console.decisions.source import MOST_AT_ONCE, DecisionSource, without_verdicts
 from berth_cli.console.documents.not_read import NotRead
 from berth_cli.console.health.calls import Call
 from berth_cli.console.running_server.server import RunningServer, Unanswered
@@ -97,9 +97,7 @@ class ServerDecisions(DecisionSource):
             decision = self._numbers.get(number)
         if decision is None:
             return None
-        found = decision.document()
-        # A record names a few nodes of each reason, and the best scores.
-        return {"number": number, **found, "rejected": found["reasons"], "scores": found["best"]}
+        return {"number": number, **without_verdicts(decision.document())}
 
     def calls(self) -> Sequence[Call]:
         with self._lock:

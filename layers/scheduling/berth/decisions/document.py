@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from berth.decisions.call_record import CallRecord
@@ -22,7 +22,9 @@ MOST_REASONS = 50
 """A plugin of a user's own may have a reason for each node."""
 
 
-def document(record: Record, names: Sequence[str], *, by_plugin: bool = True) -> dict[str, object]:
+def document(
+    record: Record, names: Sequence[str], *, by_plugin: bool = True, most_examples: int = MOST_EXAMPLES
+) -> dict[str, object]:
     """names: of the nodes of the request, in its order. A reason has the number of its nodes, and examples. by_plugin:
     whether scores by plugin are computed."""
     return {
@@ -40,7 +42,7 @@ def document(record: Record, names: Sequence[str], *, by_plugin: bool = True) ->
                 "reason": each.reason,
                 "plugin": each.plugin,
                 "count": each.count,
-                "nodes": _examples(each, names),
+                "nodes": list(islice(nodes_of(each, names), most_examples)),
             }
             for each in record.rejected()[:MOST_REASONS]
         ],
@@ -95,6 +97,6 @@ def _header(record: Record | CallRecord) -> dict[str, object]:
     }
 
 
-def _examples(group: RejectedNodes, names: Sequence[str]) -> list[str]:
-    """The first nodes of the group."""
-    return list(islice((name for index, name in enumerate(names) if group.bitmap >> index & 1 and name), MOST_EXAMPLES))
+def nodes_of(group: RejectedNodes, names: Sequence[str]) -> Iterator[str]:
+    """Those of the group that have a name. names: of the nodes of the request, in its order."""
+    return (name for index, name in enumerate(names) if group.bitmap >> index & 1 and name)

@@ -89,6 +89,23 @@ def test_details_have_the_nodes_that_the_record_names() -> None:
     assert following.decisions.details(2) is None
 
 
+@pytest.mark.parametrize(
+    ("more", "passed"),
+    [
+        pytest.param({}, [], id="a filter, which counts them"),
+        pytest.param({"verb": "filter_onlyone", "chosen": "c"}, ["c"], id="a filter that chooses"),
+        pytest.param({"verb": "bind", "chosen": "c", "reasons": []}, ["c"], id="a bind"),
+        pytest.param({"verb": "bind", "chosen": "c", "feasible": 0, "reasons": []}, [], id="a bind that failed"),
+        pytest.param({"verb": "preempt", "victims": {"a": 2, "b": 1}}, ["a", "b"], id="a preemption"),
+    ],
+)
+def test_details_name_the_nodes_that_the_record_accepts(more: dict[str, object], passed: list[str]) -> None:
+    following = Following(record("p", 1.0, **more))
+    following.after(0)
+    found: Any = following.decisions.details(1)
+    assert found["passed"] == passed
+
+
 def test_calls_are_those_that_were_read() -> None:
     following = Following(record("p", 1.0), record("q", 2.0, verb="bind"))
     assert [(each.at, each.verb, each.milliseconds) for each in following.decisions.calls()] == [
