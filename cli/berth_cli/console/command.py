@@ -11,6 +11,7 @@ import click
 
 from berth_cli.plugin_options import plugins_option
 from berth_cli.scheduler_config.tls_config import TLSFiles
+from berth_cli.simulate.policy_options import weight_option
 from berth_cli.stack_options import REGION_HELP
 from berth_cli.tls_options import require_key_pair, tls_options
 
@@ -86,6 +87,7 @@ class _Sources:
 @click.option("--compare", type=_FILE, help="A second BerthConfiguration document: what it would place elsewhere now.")
 @click.option("--recording", type=_FILE, help="A recording of berth serve: where its pods go by the configurations.")
 @plugins_option
+@weight_option
 @click.option("--port", default=CONSOLE_PORT, show_default=True, help="Port on 127.0.0.1; 0 selects a free port.")
 def console(
     cluster: Path | None,
@@ -100,6 +102,7 @@ def console(
     config: Path | None,
     compare: Path | None,
     recording: Path | None,
+    weight: int,
     port: int,
 ) -> None:
     """Show nodes and pods of a cluster on a page of this machine.
@@ -116,7 +119,7 @@ def console(
     """
     sources = _Sources(cluster, kubeconfig, stack, region, url, TLSFiles(certificate, key, ca), profile, config)
     sources.check()
-    shown = replace(_shown(sources), second=_second(compare), recording=recording)
+    shown = replace(_shown(sources), second=_second(compare), recording=recording, weight=weight)
     # Imported here: a usage error must not wait for the server's modules.
     from berth_cli.console.running import open_console, show_address
     from berth_cli.http_server.server import ListenError

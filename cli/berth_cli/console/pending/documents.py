@@ -33,9 +33,10 @@ MOST_PODS = 2000
 class PendingDocuments:
     """One request at a time: each may take some seconds of a processor."""
 
-    def __init__(self, feed: Feed, monotonic: Callable[[], float], wall: Callable[[], float]) -> None:
-        """`monotonic`: seconds. `wall`: seconds since the epoch."""
-        self._feed, self._monotonic, self._wall = feed, monotonic, wall
+    def __init__(self, feed: Feed, monotonic: Callable[[], float], wall: Callable[[], float], weight: int = 1) -> None:
+        """`monotonic`: seconds. `wall`: seconds since the epoch. `weight`: of the extender in kube-scheduler's
+        configuration."""
+        self._feed, self._monotonic, self._wall, self._weight = feed, monotonic, wall, weight
         self._lock = Lock()
         self._rules: tuple[Configured, Rules] | None = None
         self._judge = PendingJudge(monotonic)
@@ -80,7 +81,9 @@ class PendingDocuments:
             end, now = self._monotonic() + SEARCH_SECONDS, self._wall()
             target, rules = pending_target(pod, observed.snapshot), self._rules_of(observed)
             try:
-                found = explain_pod(target, rules, weight=1, now=now, is_over=lambda: self._monotonic() >= end)
+                found = explain_pod(
+                    target, rules, weight=self._weight, now=now, is_over=lambda: self._monotonic() >= end
+                )
             except PluginFailed as error:
                 return Refusal(503, Outcome.NOT_READY, str(error))
         return orjson.dumps(document(found) | {"headline": headline(found, now), "searched": found.searched})

@@ -29,10 +29,11 @@ def documents(
     pods: Sequence[Pod],
     configured: Configured = FULL,
     clock: Callable[[], float] = lambda: 0.0,
+    weight: int = 1,
 ) -> PendingDocuments:
     feed = Feed(HandDrivenSource(Observed(snapshot(nodes, pods), NOW, configured)), lambda: NOW)
     feed.observe(0)
-    return PendingDocuments(feed, clock, lambda: NOW)
+    return PendingDocuments(feed, clock, lambda: NOW, weight)
 
 
 def pending(found: PendingDocuments) -> dict[str, Any]:
@@ -175,6 +176,14 @@ def test_pod_is_judged_without_itself() -> None:
     """Its own spread constraint would count it twice."""
     found = explained(documents([node("n1")], [pod("p")]), "p")
     assert (found["verdict"], found["node"]) == ("placeable", "n1")
+
+
+def test_explanation_is_of_the_weight_that_the_scheduler_gives_the_extender() -> None:
+    nodes = [node("n1", labels={PRIORITY: "3"}), node("n2", labels={PRIORITY: "1"})]
+    asked = (documents(nodes, [pod("p")], DEFAULT, weight=weight) for weight in (1, 5))
+    low, high = (explained(each, "p")["ranking"][0] for each in asked)
+    assert (low["node"], high["node"]) == ("n1", "n1")
+    assert high["scores"]["Berth"] == 5 * low["scores"]["Berth"] > 0
 
 
 @pytest.mark.parametrize(
