@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
+
+if TYPE_CHECKING:
+    from berth.scheduling.configuration.document import BerthConfiguration
 
 URL_PREFIX = "UrlPrefix"
 CACHE_TABLE_NAME = "CacheTableName"
@@ -37,6 +41,22 @@ class DeployedStack:
         if key not in self.outputs:
             raise StackUnavailable(f"the stack {self.name} has no output {key}; is it a Berth stack?")
         return self.outputs[key]
+
+    def configuration(self) -> BerthConfiguration:
+        """By which the verbs decide while no other one is applied. Raises ConfigurationInvalid."""
+        # Imported here: most commands do not need it.
+        from pydantic import ValidationError
+
+        from berth.configuration.store import ConfigurationInvalid
+        from berth.scheduling.configuration.document import BerthConfiguration
+
+        profile = self.parameters.get("Profile")
+        if profile is None:
+            raise ConfigurationInvalid(f"the stack {self.name} has no parameter Profile; is it a Berth stack?")
+        try:
+            return BerthConfiguration.model_validate({"profile": profile})
+        except ValidationError as error:
+            raise ConfigurationInvalid(f"the stack's parameter Profile: {error.errors()[0]['msg']}") from error
 
     @property
     def http_timeout(self) -> str:

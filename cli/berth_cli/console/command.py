@@ -61,7 +61,7 @@ class _Sources:
     def check(self) -> None:
         """Raises UsageError."""
         if self.stack is not None and self.url is not None:
-            raise click.UsageError("give --stack NAME or --url URL, not both: a stack has its records in its table")
+            raise click.UsageError("give --stack NAME or --url URL, not both: a stack has its decisions in its table")
         count = sum(given is not None for given in (self.cluster, self.kubeconfig, self.stack))
         if count > 1 or (count == 0 and self.url is None):
             raise click.UsageError("give one of --cluster DUMP, --kubeconfig FILE and --stack NAME, or --url URL")
@@ -78,7 +78,7 @@ class _Sources:
 @click.command(epilog=EPILOG)
 @click.option("--cluster", type=_FILE, help="Cluster dump; read again when it changes.")
 @click.option("--kubeconfig", type=_FILE, help="Live cluster: its API server is watched.")
-@click.option("--stack", help="Name of a stack: its node cache is read, once a second.")
+@click.option("--stack", help="Name of a stack: its node cache and its decisions are read, once a second.")
 @click.option("--region", help=REGION_HELP)
 @click.option("--url", help="urlPrefix of a berth serve, such as http://127.0.0.1:8080/scheduler: what it says.")
 @tls_options("--url")

@@ -83,11 +83,11 @@ def open_console(shown: Shown, port: int, show: Callable[[str], None]) -> Consol
     )
     feed = Feed(shown.source, time.time)
     gangs = shown.gangs or ObservedGangs(lambda: feed.observed, shown.gang_table)
-    calls = tuple if shown.decisions is None else shown.decisions.calls
+    calls, sampling = (tuple, "") if shown.decisions is None else (shown.decisions.calls, shown.decisions.sampling)
     documents: dict[str, Document] = {
         **PendingDocuments(feed, time.monotonic, time.time, shown.weight).by_path,
         **GangDocuments(feed, gangs, time.time).by_path,
-        **HealthDocuments(feed, shown.health, time.time, time.monotonic, calls, gangs).by_path,
+        **HealthDocuments(feed, shown.health, time.time, time.monotonic, calls, gangs, sampling).by_path,
         **PolicyDocuments(feed, shown.second, time.monotonic, str(shown.recording or ""), shown.weight).by_path,
         **ReplayDocuments(feed, shown.recording, shown.second, time.monotonic).by_path,
         **ShadowDocuments(shown.shadow).by_path,

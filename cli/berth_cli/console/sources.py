@@ -16,6 +16,7 @@ from click import ClickException
 
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth.configuration.store import Configurations, Configured
+from berth.decisions.dynamodb_table import DynamoDBDecisionTable
 from berth.gangs.dynamodb_table import DynamoDBGangTable
 from berth.lease.clock import SystemClock
 from berth.lease.dynamodb_lock import DynamoDBLeaseLock
@@ -25,9 +26,9 @@ from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import SnapshotView
 from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
 from berth.runtime.adapters import counting_loss_check
-from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.console.cluster.followed_cluster import followed_dump, followed_kubeconfig
 from berth_cli.console.cluster.node_cache import NodeCacheSource
+from berth_cli.console.decisions.stack import StackDecisions
 from berth_cli.console.health.doctor import Checks
 from berth_cli.console.health.tables import ConsoleTables, TableHealth
 from berth_cli.console.running import Shown
@@ -86,7 +87,7 @@ def doctor_with(options: Options) -> Checks:
 
 
 def stack_source(stack: str, region: str | None) -> Shown:
-    """The node cache of a deployed stack. Raises ClickException."""
+    """The node cache of a deployed stack, and what its tables have beside it. Raises ClickException."""
     try:
         deployed = describe(stack, region)
         client = boto3.client("dynamodb", region_name=region, config=CLIENT_CONFIG)
@@ -97,15 +98,17 @@ def stack_source(stack: str, region: str | None) -> Shown:
         raise ClickException(f"{error}; are AWS credentials and region set?") from error
     ledger_name = deployed.outputs.get(LEDGER_TABLE_NAME, "")
     store = DynamoDBConfigurationStore(client, table, ledger_name)
-    cache, configurations = DynamoDBCacheTable(client, table), Configurations(store, BerthConfiguration)
+    cache, configurations = DynamoDBCacheTable(client, table), Configurations(store, deployed.configuration)
     reader = NodeCacheReader(cache, SnapshotView(), time.sleep)
     ledger = DynamoDBLedgerTable(client, ledger_name) if ledger_name else None
     loss = None if ledger is None else counting_loss_check(ledger, store)
     tables = ConsoleTables(cache, DynamoDBLeaseLock(client, table), configurations, ledger, loss)
     source = NodeCacheSource(stack, cache, reader, configurations, Event())
+    records = DynamoDBDecisionTable(client, table)
     return Shown(
         source,
         TableHealth(tables, SystemClock()),
+        StackDecisions(f"the stack {stack}", records, lambda: source.last, time.monotonic),
         gang_table=(lambda: DynamoDBGangTable(client, ledger_name)) if ledger_name else None,
         doctor=doctor_with(Options(stack=stack, region=region)),
     )

@@ -36,6 +36,11 @@ class NodeCacheSource(ClusterSource):
     def name(self) -> str:
         return self._name
 
+    @property
+    def last(self) -> Observed | None:
+        """What was read last, without a look. For any thread."""
+        return self._last
+
     def observe(self, timeout: float) -> Observed | NotObserved:
         if self._last is not None:
             self._closed.wait(timeout)

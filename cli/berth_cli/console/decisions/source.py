@@ -27,8 +27,13 @@ class DecisionSource(ABC):
         (`feasible`). None: there is none of this number, or it is not kept any more."""
 
     @abstractmethod
-    def calls(self) -> Sequence[Call]:
+    def calls(self) -> Sequence[Call] | NotRead:
         """All that are known, without their documents."""
+
+    @property
+    def sampling(self) -> str:
+        """Which part of the calls is known, for people; empty for all of the last ones."""
+        return ""
 
 
 def without_verdicts(document: Mapping[str, object]) -> dict[str, object]:
