@@ -33,7 +33,10 @@ MOST_OF_A_POD = 20
 LATE_SECONDS = 60.0
 """A record may be written so much later than one with a later time: a function writes in the background."""
 
-SAMPLING = "of the calls that the stack's table has: at most 10 a second of each verb, environment and result"
+SAMPLING = (
+    "the calls in the stack's table: of each verb and environment at most 10 a second that left the pod a node, and 10 "
+    "that did not"
+)
 
 
 class StackDecisions(PolledDecisions):
