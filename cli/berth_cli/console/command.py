@@ -111,8 +111,10 @@ def console(
     only reads, it is served on 127.0.0.1 alone, and it loads nothing from elsewhere. Stop with Ctrl-C.
 
     With --kubeconfig the user needs the verbs list and watch on nodes, pods, namespaces, poddisruptionbudgets and
-    priorityclasses. With --stack the caller needs to read the stack and its cache table. Counted resources are shown as
-    the configuration counts them: with --stack the one in force, else that of --config or --profile.
+    priorityclasses; for pods that are spread by default, as without --config, also on services, replicationcontrollers,
+    replicasets and statefulsets, and for gangs on podgroups. With --stack the caller needs to read the stack and its
+    cache table. Counted resources are shown as the configuration counts them: with --stack the one in force, else that
+    of --config or --profile.
 
     With --url the page shows the decisions and the health of that server. A server gives out neither nodes nor pods:
     give --kubeconfig or --cluster too. Without --config and --profile its configuration counts.

@@ -33,6 +33,7 @@ from berth.nodecache.snapshot_view import SnapshotView
 from berth_cli.console.cluster.source import ClusterSource, NotObserved, Observed, SourceKind
 
 LISTING = "the cluster is being listed"
+REMEDY = "give the user of the kubeconfig the verbs list and watch"
 
 
 class FollowedCluster(ClusterSource):
@@ -99,5 +100,5 @@ def followed_dump(path: Path, configured: Configured) -> ClusterSource:
 def followed_kubeconfig(path: Path, configured: Configured, clock: Callable[[], float]) -> ClusterSource:
     """The cluster of this kubeconfig. clock: seconds since the epoch. Raises ClusterUnavailable."""
     api = ApiServer(Access(partial(from_file, path)), clock)
-    cluster = KubernetesCluster(api, RequiredFields.of(configured.policy), clock, random.random)
+    cluster = KubernetesCluster(api, RequiredFields.of(configured.policy), clock, random.random, remedy=REMEDY)
     return FollowedCluster(cluster, SourceKind.CLUSTER, str(path), configured)

@@ -119,7 +119,7 @@ def test_live_cluster_that_cannot_be_listed_says_why(tmp_path: Path) -> None:
         finally:
             source.close()
         assert isinstance(found, NotObserved)
-        assert "nodes is forbidden" in found.reason
+        assert "nodes is forbidden; give the user of the kubeconfig the verbs list and watch on nodes" in found.reason
 
 
 def node_cache(cluster: PublishedCluster, closed: Event | None = None) -> NodeCacheSource:
