@@ -11,6 +11,9 @@ from berth.nodecache.feed.table import CacheTable, TableUnavailable
 from berth.nodecache.snapshot_view import CachedCluster
 from berth_cli.console.cluster.source import ClusterSource, NotObserved, Observed, SourceKind
 
+LOOK_SECONDS = 1.0
+"""Each costs a read unit of a stack's table."""
+
 
 class NodeCacheSource(ClusterSource):
     """Each look reads the head consistently, one read unit, and what was published since the last one."""
@@ -22,10 +25,12 @@ class NodeCacheSource(ClusterSource):
         reader: NodeCacheReader[CachedCluster],
         configurations: Configurations,
         closed: Event,
+        look_seconds: float = LOOK_SECONDS,
     ) -> None:
-        """`closed`: set by `close`, which so ends the wait for the next look."""
+        """`closed`: set by `close`, which so ends the wait for the next look. `look_seconds`: from one look to the
+        next."""
         self._name, self._table, self._reader, self._configurations = name, table, reader, configurations
-        self._closed = closed
+        self._closed, self._look_seconds = closed, look_seconds
         self._last: Observed | None = None
 
     @property
@@ -42,13 +47,14 @@ class NodeCacheSource(ClusterSource):
         return self._last
 
     def observe(self, timeout: float) -> Observed | NotObserved:
+        seconds = min(timeout, self._look_seconds)
         if self._last is not None:
-            self._closed.wait(timeout)
+            self._closed.wait(seconds)
         try:
             self._last = self._read()
         except (TableUnavailable, ConfigurationInvalid, NothingPublished) as error:
             if self._last is None:
-                self._closed.wait(timeout)
+                self._closed.wait(seconds)
                 return NotObserved(str(error))
             return Observed(self._last.snapshot, self._last.observed_at, self._last.configured, str(error))
         return self._last

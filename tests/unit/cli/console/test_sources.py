@@ -15,7 +15,7 @@ from berth.nodecache.feed.table import TableUnavailable
 from berth.nodecache.snapshot_view import SnapshotView
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.console.cluster.followed_cluster import LISTING, followed_dump, followed_kubeconfig
-from berth_cli.console.cluster.node_cache import NodeCacheSource
+from berth_cli.console.cluster.node_cache import LOOK_SECONDS, NodeCacheSource
 from berth_cli.console.cluster.source import ClusterSource, NotObserved, Observed, SourceKind
 from berth_cli.console.running_server.source import ServerSource
 from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
@@ -122,13 +122,16 @@ def test_live_cluster_that_cannot_be_listed_says_why(tmp_path: Path) -> None:
         assert "nodes is forbidden; give the user of the kubeconfig the verbs list and watch on nodes" in found.reason
 
 
-def node_cache(cluster: PublishedCluster, closed: Event | None = None) -> NodeCacheSource:
+def node_cache(
+    cluster: PublishedCluster, closed: Event | None = None, look_seconds: float = LOOK_SECONDS
+) -> NodeCacheSource:
     return NodeCacheSource(
         "berth-production",
         cluster.table,
         NodeCacheReader(cluster.table, SnapshotView(), lambda _: None),
         Configurations(InMemoryConfigurationStore(cluster.item), lambda: configuration(LICENCES)),
         closed or Waits(),
+        look_seconds,
     )
 
 
@@ -141,6 +144,26 @@ def test_node_cache_is_read_with_its_age_and_its_configuration() -> None:
     assert found.configured.policy.counting.resources == (LICENCE,)
     cluster.publish("nodes", [counted_node_object("n1", "5"), node_with("n2")])
     assert list(observed(source).snapshot.nodes) == ["n1", "n2"]
+
+
+@pytest.mark.parametrize(
+    ("look_seconds", "timeout", "waited"),
+    [
+        pytest.param(0.25, 1.0, 0.25, id="as often as the table is looked at"),
+        pytest.param(LOOK_SECONDS, 0.5, 0.5, id="no longer than the caller waits"),
+    ],
+)
+@pytest.mark.parametrize("nodes", [[], [node_with("n1")]], ids=["nothing published", "published"])
+def test_node_cache_waits_between_two_looks(
+    look_seconds: float, timeout: float, waited: float, nodes: list[dict[str, object]]
+) -> None:
+    cluster, waits = PublishedCluster(), Waits()
+    if nodes:
+        cluster.publish("nodes", nodes)
+    source = node_cache(cluster, waits, look_seconds)
+    for _ in range(2):
+        source.observe(timeout)
+    assert waits.seconds[-1] == waited
 
 
 def test_node_cache_that_is_empty_says_so() -> None:
