@@ -6,10 +6,14 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
+
+if TYPE_CHECKING:
+    from berth.scheduling.configuration.document import BerthConfiguration
 
 URL_PREFIX = "UrlPrefix"
 CACHE_TABLE_NAME = "CacheTableName"
@@ -39,13 +43,29 @@ class DeployedStack:
             raise StackUnavailable(f"the stack {self.name} has no output {key}; is it a Berth stack?")
         return self.outputs[key]
 
+    def configuration(self) -> BerthConfiguration:
+        """By which the verbs decide while no other one is applied. Raises ConfigurationInvalid."""
+        # Imported here: most commands do not need it.
+        from pydantic import ValidationError
+
+        from berth.configuration.store import ConfigurationInvalid
+        from berth.scheduling.configuration.document import BerthConfiguration
+
+        profile = self.parameters.get("Profile")
+        if profile is None:
+            raise ConfigurationInvalid(f"the stack {self.name} has no parameter Profile; is it a Berth stack?")
+        try:
+            return BerthConfiguration.model_validate({"profile": profile})
+        except ValidationError as error:
+            raise ConfigurationInvalid(f"the stack's parameter Profile: {error.errors()[0]['msg']}") from error
+
     @property
     def http_timeout(self) -> str:
         """The stack's httpTimeout in seconds; empty if it is unknown. Stacks of earlier releases lack the output."""
         return self.outputs.get("HttpTimeoutSeconds") or self.parameters.get("HttpTimeoutSeconds", "")
 
     @property
-    def configuration(self) -> str:
+    def configuration_document(self) -> str:
         """The BerthConfiguration that decides until one is applied, as JSON."""
         profile = self.parameters.get("Profile")
         return json.dumps({} if profile is None else {"profile": profile}, separators=(",", ":"))

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.console.chromium import Browser, NoBrowser, Tab, find_browser
+
 from .berth.extender import SERVE_AND_STACK, Extender, ExtenderCache
 from .berth.identities import identities, serve
 from .berth.recording_proxy import RecordingProxy
@@ -99,3 +101,18 @@ def run_scheduler(control_plane: ControlPlane, cluster: Cluster) -> Iterator[Run
             running.enter_context(control_plane.scheduler(scheduler_configuration(extenders)))
 
         yield run
+
+
+@pytest.fixture
+def tab(tmp_path: Path) -> Iterator[Tab]:
+    """A test fails if the page breaks its own policy, or throws."""
+    try:
+        command = find_browser()
+    except NoBrowser as error:
+        pytest.skip(str(error))
+    folder = tmp_path / "chromium"
+    folder.mkdir()
+    with Browser(command, folder) as browser, browser.tab() as found:
+        yield found
+        assert found.violations == []
+        assert found.errors == []

@@ -2,63 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
-from tests.console.chromium import Browser, NoBrowser, Tab, find_browser
+from tests.console.chromium import Tab
 from tests.console.test_overview import IS_CURRENT, ROWS
 from tests.console.test_pending import ROWS as PENDING_ROWS
 
-from .berth.identities import serve
+from .berth.console import WITHIN_TWO_SECONDS, ConsoleServe
 from .berth.label_priority import NO_LABEL, priority
 from .kubernetes.cluster import Cluster
 from .kubernetes.control_plane import ControlPlane, RunScheduler
-from .kubernetes.loopback import free_port
 from .kubernetes.scheduler_configuration import filter_prioritize_bind
 
-# wait_for answers two seconds before its own limit.
-WITHIN_TWO_SECONDS = 4
 KIND = "document.getElementById('status').dataset.kind"
-ADDRESS = re.compile(r"^console: (\S+)", re.MULTILINE)
-
-
-@pytest.fixture
-def tab(tmp_path: Path) -> Iterator[Tab]:
-    """A test fails if the page breaks its own policy, or throws."""
-    try:
-        command = find_browser()
-    except NoBrowser as error:
-        pytest.skip(str(error))
-    folder = tmp_path / "chromium"
-    folder.mkdir()
-    with Browser(command, folder) as browser, browser.tab() as found:
-        yield found
-        assert found.violations == []
-        assert found.errors == []
-
-
-class ConsoleServe:
-    """`berth serve --console` on the same two ports each time that it is started."""
-
-    def __init__(self, control_plane: ControlPlane, directory: Path) -> None:
-        self._port, self._console_port = free_port(), free_port()
-        options = ["--console", f"--console-port={self._console_port}"]
-        self.serve = serve(control_plane, directory, port=self._port, options=options)
-        self._log = directory / f"berth-serve-{self._port}.log"
-
-    @property
-    def origin(self) -> str:
-        """The page's."""
-        return f"http://127.0.0.1:{self._console_port}"
-
-    @property
-    def address(self) -> str:
-        """The one that was printed last."""
-        found = [each[1] for each in ADDRESS.finditer(self._log.read_text())]
-        return found[-1]
 
 
 def test_page_follows_the_cluster_explains_a_pod_and_survives_its_server(

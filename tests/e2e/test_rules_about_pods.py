@@ -205,14 +205,14 @@ def _node(name: str, zone: str) -> JsonObject:
 
 
 def _pods(burst: Burst) -> Iterator[JsonObject]:
-    """The kinds take turns."""
-    teams = [_pod("team", team, number) for number in range(burst.teams[1]) for team in range(burst.teams[0])]
-    apart = [_pod("apart", group, number) for number in range(burst.apart[1]) for group in range(burst.apart[0])]
-    spread = [_pod("spread", 0, number) for number in range(burst.spread)]
-    while teams or apart or spread:
-        for kind in (teams, apart, spread):
-            if kind:
-                yield kind.pop()
+    """Those that exclude each other come one after another: the scheduler asks about the second while Berth binds the
+    first."""
+    for number in range(burst.spread):
+        yield _pod("spread", 0, number)
+    for rule, (groups, pods) in (("apart", burst.apart), ("team", burst.teams)):
+        for group in range(groups):
+            for number in range(pods):
+                yield _pod(rule, group, number)
 
 
 def _pod(rule: str, group: int, number: int) -> JsonObject:

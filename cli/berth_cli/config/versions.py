@@ -111,7 +111,7 @@ def diff(
         raise click.UsageError("give either FILE or --version N")
     loaded = None if file is None else load_document(file).configuration
     with open_stack(stack, table, region, ledger_table) as opened:
-        now = opened.store.read() or ("{}" if opened.deployed is None else opened.deployed.configuration)
+        now = opened.store.read() or ("{}" if opened.deployed is None else opened.deployed.configuration_document)
         if loaded is None:
             other, name = _version(_versions(opened), version or DEPLOYED).document, f"version {version}"
         else:
@@ -202,7 +202,7 @@ def _versions(opened: OpenStack) -> Sequence[AppliedVersion]:
         return opened.store.history()
     return [
         *opened.store.history(),
-        AppliedVersion(DEPLOYED, opened.deployed.configuration, 0.0, "the stack's parameter Profile"),
+        AppliedVersion(DEPLOYED, opened.deployed.configuration_document, 0.0, "the stack's parameter Profile"),
     ]
 
 

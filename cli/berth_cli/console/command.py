@@ -11,6 +11,7 @@ import click
 
 from berth_cli.plugin_options import plugins_option
 from berth_cli.scheduler_config.tls_config import TLSFiles
+from berth_cli.simulate.policy_options import weight_option
 from berth_cli.stack_options import REGION_HELP
 from berth_cli.tls_options import require_key_pair, tls_options
 
@@ -60,7 +61,7 @@ class _Sources:
     def check(self) -> None:
         """Raises UsageError."""
         if self.stack is not None and self.url is not None:
-            raise click.UsageError("give --stack NAME or --url URL, not both: a stack has its records in its table")
+            raise click.UsageError("give --stack NAME or --url URL, not both: a stack has its decisions in its table")
         count = sum(given is not None for given in (self.cluster, self.kubeconfig, self.stack))
         if count > 1 or (count == 0 and self.url is None):
             raise click.UsageError("give one of --cluster DUMP, --kubeconfig FILE and --stack NAME, or --url URL")
@@ -77,7 +78,7 @@ class _Sources:
 @click.command(epilog=EPILOG)
 @click.option("--cluster", type=_FILE, help="Cluster dump; read again when it changes.")
 @click.option("--kubeconfig", type=_FILE, help="Live cluster: its API server is watched.")
-@click.option("--stack", help="Name of a stack: its node cache is read, once a second.")
+@click.option("--stack", help="Name of a stack: its node cache and its decisions are read, once a second.")
 @click.option("--region", help=REGION_HELP)
 @click.option("--url", help="urlPrefix of a berth serve, such as http://127.0.0.1:8080/scheduler: what it says.")
 @tls_options("--url")
@@ -86,6 +87,7 @@ class _Sources:
 @click.option("--compare", type=_FILE, help="A second BerthConfiguration document: what it would place elsewhere now.")
 @click.option("--recording", type=_FILE, help="A recording of berth serve: where its pods go by the configurations.")
 @plugins_option
+@weight_option
 @click.option("--port", default=CONSOLE_PORT, show_default=True, help="Port on 127.0.0.1; 0 selects a free port.")
 def console(
     cluster: Path | None,
@@ -100,6 +102,7 @@ def console(
     config: Path | None,
     compare: Path | None,
     recording: Path | None,
+    weight: int,
     port: int,
 ) -> None:
     """Show nodes and pods of a cluster on a page of this machine.
@@ -108,15 +111,17 @@ def console(
     only reads, it is served on 127.0.0.1 alone, and it loads nothing from elsewhere. Stop with Ctrl-C.
 
     With --kubeconfig the user needs the verbs list and watch on nodes, pods, namespaces, poddisruptionbudgets and
-    priorityclasses. With --stack the caller needs to read the stack and its cache table. Counted resources are shown as
-    the configuration counts them: with --stack the one in force, else that of --config or --profile.
+    priorityclasses; for pods that are spread by default, as without --config, also on services, replicationcontrollers,
+    replicasets and statefulsets, and for gangs on podgroups. With --stack the caller needs to read the stack and its
+    cache table. Counted resources are shown as the configuration counts them: with --stack the one in force, else that
+    of --config or --profile.
 
     With --url the page shows the decisions and the health of that server. A server gives out neither nodes nor pods:
     give --kubeconfig or --cluster too. Without --config and --profile its configuration counts.
     """
     sources = _Sources(cluster, kubeconfig, stack, region, url, TLSFiles(certificate, key, ca), profile, config)
     sources.check()
-    shown = replace(_shown(sources), second=_second(compare), recording=recording)
+    shown = replace(_shown(sources), second=_second(compare), recording=recording, weight=weight)
     # Imported here: a usage error must not wait for the server's modules.
     from berth_cli.console.running import open_console, show_address
     from berth_cli.http_server.server import ListenError

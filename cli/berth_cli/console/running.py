@@ -44,7 +44,7 @@ class Shown:
     """What a console shows. health: None for a cluster alone. decisions: None where no verb is known. second: None
     without a policy beside the one in force. gangs: None for those of the source, with the table of gangs that are
     being bound, where there is one. doctor: None where there is no installation. shadow: None where no policy judges
-    live decisions. recording: None without one."""
+    live decisions. recording: None without one. weight: of the extender in kube-scheduler's configuration."""
 
     source: ClusterSource
     health: HealthSource | None = None
@@ -55,6 +55,7 @@ class Shown:
     doctor: Checks | None = None
     shadow: Shadow | None = None
     recording: Path | None = None
+    weight: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +83,12 @@ def open_console(shown: Shown, port: int, show: Callable[[str], None]) -> Consol
     )
     feed = Feed(shown.source, time.time)
     gangs = shown.gangs or ObservedGangs(lambda: feed.observed, shown.gang_table)
-    calls = tuple if shown.decisions is None else shown.decisions.calls
+    calls, sampling = (tuple, "") if shown.decisions is None else (shown.decisions.calls, shown.decisions.sampling)
     documents: dict[str, Document] = {
-        **PendingDocuments(feed, time.monotonic, time.time).by_path,
+        **PendingDocuments(feed, time.monotonic, time.time, shown.weight).by_path,
         **GangDocuments(feed, gangs, time.time).by_path,
-        **HealthDocuments(feed, shown.health, time.time, time.monotonic, calls, gangs).by_path,
-        **PolicyDocuments(feed, shown.second, time.monotonic, str(shown.recording or "")).by_path,
+        **HealthDocuments(feed, shown.health, time.time, time.monotonic, calls, gangs, sampling).by_path,
+        **PolicyDocuments(feed, shown.second, time.monotonic, str(shown.recording or ""), shown.weight).by_path,
         **ReplayDocuments(feed, shown.recording, shown.second, time.monotonic).by_path,
         **ShadowDocuments(shown.shadow).by_path,
         DOCTOR: no_doctor,

@@ -15,7 +15,8 @@ from botocore.exceptions import BotoCoreError
 from click import ClickException
 
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
-from berth.configuration.store import Configurations, Configured, parsed
+from berth.configuration.store import Configurations, Configured
+from berth.decisions.dynamodb_table import DynamoDBDecisionTable
 from berth.gangs.dynamodb_table import DynamoDBGangTable
 from berth.lease.clock import SystemClock
 from berth.lease.dynamodb_lock import DynamoDBLeaseLock
@@ -27,6 +28,7 @@ from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
 from berth.runtime.adapters import counting_loss_check
 from berth_cli.console.cluster.followed_cluster import followed_dump, followed_kubeconfig
 from berth_cli.console.cluster.node_cache import NodeCacheSource
+from berth_cli.console.decisions.stack import StackDecisions
 from berth_cli.console.health.doctor import Checks
 from berth_cli.console.health.tables import ConsoleTables, TableHealth
 from berth_cli.console.running import Shown
@@ -85,7 +87,7 @@ def doctor_with(options: Options) -> Checks:
 
 
 def stack_source(stack: str, region: str | None) -> Shown:
-    """The node cache of a deployed stack. Raises ClickException."""
+    """The node cache of a deployed stack, and what its tables have beside it. Raises ClickException."""
     try:
         deployed = describe(stack, region)
         client = boto3.client("dynamodb", region_name=region, config=CLIENT_CONFIG)
@@ -96,16 +98,17 @@ def stack_source(stack: str, region: str | None) -> Shown:
         raise ClickException(f"{error}; are AWS credentials and region set?") from error
     ledger_name = deployed.outputs.get(LEDGER_TABLE_NAME, "")
     store = DynamoDBConfigurationStore(client, table, ledger_name)
-    cache = DynamoDBCacheTable(client, table)
-    configurations = Configurations(store, partial(parsed, deployed.configuration, "the stack's parameter Profile"))
+    cache, configurations = DynamoDBCacheTable(client, table), Configurations(store, deployed.configuration)
     reader = NodeCacheReader(cache, SnapshotView(), time.sleep)
     ledger = DynamoDBLedgerTable(client, ledger_name) if ledger_name else None
     loss = None if ledger is None else counting_loss_check(ledger, store)
     tables = ConsoleTables(cache, DynamoDBLeaseLock(client, table), configurations, ledger, loss)
-    source = NodeCacheSource(stack, cache, reader, configurations, Event().wait)
+    source = NodeCacheSource(stack, cache, reader, configurations, Event())
+    records = DynamoDBDecisionTable(client, table)
     return Shown(
         source,
         TableHealth(tables, SystemClock()),
+        StackDecisions(f"the stack {stack}", records, lambda: source.last, time.monotonic),
         gang_table=(lambda: DynamoDBGangTable(client, ledger_name)) if ledger_name else None,
         doctor=doctor_with(Options(stack=stack, region=region)),
     )
@@ -121,7 +124,7 @@ def running_server(url: str, files: TLSFiles) -> RunningServer:
 
 def server_source(server: RunningServer, doctor: Checks) -> Shown:
     """What it says without its cluster."""
-    return with_server(Shown(ServerSource(server, time.time, Event().wait)), server, doctor)
+    return with_server(Shown(ServerSource(server, time.time, Event())), server, doctor)
 
 
 def with_server(cluster: Shown, server: RunningServer, doctor: Checks) -> Shown:

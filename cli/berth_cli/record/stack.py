@@ -17,7 +17,7 @@ from berth.scheduling.configuration.decisions import Decisions
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.deployed_stack import CACHE_TABLE_NAME, CLIENT_CONFIG, describe
 from berth_cli.recording.format import RecordingWriter
-from berth_cli.recording.stack_recording import NOTES, StackRecording, Written
+from berth_cli.recording.stack_recording import NOTES, StackRecording, Written, keeps_no_decisions
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +36,7 @@ class RecordedStack:
     def check(self) -> None:
         """Raises ClickException where the stack keeps no decisions in its table."""
         if self.configuration.decisions is not Decisions.TABLE:
-            kept_in = self.configuration.decisions or Decisions.LOG
-            raise click.ClickException(
-                f"{self.where} keeps no decisions in its table: decisions is {kept_in}; apply decisions: table"
-            )
+            raise click.ClickException(keeps_no_decisions(self.where, self.configuration))
 
     def write(self, writer: RecordingWriter) -> Written:
         """Read the decisions and write everything. Raises TableUnavailable."""
@@ -60,15 +57,14 @@ def open_stack(
     ClickException."""
     deployed = None if stack is None else describe(stack, region)
     name = table or ("" if deployed is None else deployed.output(CACHE_TABLE_NAME))
-    profile = None if deployed is None else deployed.parameters.get("Profile")
     where = f"the stack {stack}" if stack else f"the table {name}"
 
     def unconfigured() -> BerthConfiguration:
         if given is not None:
             return given
-        if profile is None:
+        if deployed is None:
             raise ConfigurationInvalid(f"no configuration was applied to {name}; give --config or --profile")
-        return BerthConfiguration.model_validate({"profile": profile})
+        return deployed.configuration()
 
     client = boto3.client("dynamodb", region_name=region, config=CLIENT_CONFIG)
     cache, store = DynamoDBCacheTable(client, name), DynamoDBConfigurationStore(client, name)

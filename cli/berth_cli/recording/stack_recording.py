@@ -19,6 +19,7 @@ from berth.decisions.repeatable import FIRST_STATUS, NOT_ASKED, PASSES, Repeatab
 from berth.dynamodb_errors import TableUnavailable
 from berth.extender.outcomes import FilterOutcome
 from berth.nodecache.feed.table import CacheTable
+from berth.scheduling.configuration.decisions import Decisions
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects.projection import is_placed
 from berth_cli.recording.digest import EXEMPT, digest_of_rejections, digest_of_scores, rejection_text
@@ -72,6 +73,12 @@ class Written:
 
     decisions: int
     missing: int
+
+
+def keeps_no_decisions(where: str, configuration: BerthConfiguration) -> str:
+    """Why there is nothing to read. where: how the stack is called in messages."""
+    kept_in = configuration.decisions or Decisions.LOG
+    return f"{where} keeps no decisions in its table: decisions is {kept_in}; apply decisions: table"
 
 
 @dataclass(slots=True)

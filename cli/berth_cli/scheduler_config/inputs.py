@@ -89,7 +89,7 @@ def configuration_in_force(stack: DeployedStack) -> BerthConfiguration:
     try:
         ledger_table = stack.outputs.get(LEDGER_TABLE_NAME, "")
         document = DynamoDBConfigurationStore(client, stack.output(CACHE_TABLE_NAME), ledger_table).read()
-        found = parsed(document or stack.configuration, f"the configuration of the stack {stack.name}")
+        found = parsed(document or stack.configuration_document, f"the configuration of the stack {stack.name}")
         return Configured.of(found).document
     except (TableUnavailable, ConfigurationInvalid) as error:
         raise StackUnavailable(str(error)) from error

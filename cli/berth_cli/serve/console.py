@@ -20,6 +20,9 @@ from berth_cli.doctor.options import Options
 from berth_cli.http_server.server import ListenError
 from berth_cli.serve.local_stack import LocalStack
 
+LOOK_SECONDS = 0.25
+"""Its node cache is in this process, or in tables that its verbs read more often."""
+
 
 @contextmanager
 def console_of(
@@ -39,7 +42,9 @@ def shown_of(
 ) -> Shown:
     """The node cache and the decisions of the verbs in this process."""
     adapters, is_open = stack.cache, address.startswith("http:")
-    source = NodeCacheSource(address, adapters.tables.cache, adapters.reader, adapters.configurations, Event().wait)
+    source = NodeCacheSource(
+        address, adapters.tables.cache, adapters.reader, adapters.configurations, Event(), LOOK_SECONDS
+    )
     return Shown(
         source,
         TableHealth(ConsoleTables.of(adapters), SystemClock()),

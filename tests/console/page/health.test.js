@@ -56,6 +56,19 @@ test('cache, leader, publications and reservations have a group each', () => {
   assert.ok(groups.every(({ problem }) => problem === ''));
 });
 
+test('calls say which part of all they are, or why there are none', () => {
+  const calls = { since: 0, seconds: 1, verbs: {} };
+  const groupOf = (/** @type {object} */ more) =>
+    factGroups({ console: CONSOLE, samples: [], calls: { ...calls, ...more } }).slice(1);
+  assert.deepEqual(groupOf({ note: 'a part of them' }), [
+    { title: 'Calls', problem: '', facts: [['charts', 'a part of them']] },
+  ]);
+  assert.deepEqual(groupOf({ problem: 'apply decisions: table' }), [
+    { title: 'Calls', problem: 'apply decisions: table', facts: [] },
+  ]);
+  assert.deepEqual(groupOf({ note: '' }), []);
+});
+
 test('a server that does not say its leader has no group for it', () => {
   const groups = factGroups({ console: CONSOLE, samples: [], cache: { status: 'ok' } });
   assert.deepEqual(

@@ -2,32 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from uuid import uuid4
-
 import pytest
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
 from berth.decisions.background import REPEATABLE
 from berth.decisions.dynamodb_table import KEPT_SECONDS, DynamoDBDecisionTable, StoredDecision
 from berth.dynamodb_errors import TableUnavailable
-from tests.builders.tables import create_cache_table
-from tests.unit.reservations.ledger.ledger_tables import CONCURRENT, MOTO, dynamodb_client
 
 NOW = 1_800_000_000.0
-
-
-@pytest.fixture(params=[MOTO, *CONCURRENT])
-def client(request: pytest.FixtureRequest) -> DynamoDBClient:
-    return dynamodb_client(request.param, request)
-
-
-@pytest.fixture
-def name(client: DynamoDBClient) -> Iterator[str]:
-    name = f"cache-{uuid4().hex[:8]}"
-    create_cache_table(client, name)
-    yield name
-    client.delete_table(TableName=name)
 
 
 def record(pod: str, at: float, **more: object) -> dict[str, object]:
@@ -43,6 +25,17 @@ def test_reads_the_newest_records_of_a_pod_the_oldest_first(client: DynamoDBClie
         record("a", NOW + 3, reasons=[{"count": 3}]),
     ]
     assert table.of_pod("ml", "unknown", 2) == []
+
+
+def test_newest_records_have_what_makes_them_repeatable(client: DynamoDBClient, name: str) -> None:
+    table = DynamoDBDecisionTable(client, name)
+    for number in range(3):
+        table.put({**record("a", NOW + number), REPEATABLE: b"data"})
+    table.put(record("a", NOW + 3))
+    assert table.newest("ml", "a", 2) == [
+        StoredDecision(record("a", NOW + 2), b"data"),
+        StoredDecision(record("a", NOW + 3), None),
+    ]
 
 
 def test_reads_all_records_of_a_pod_since_a_moment_with_what_makes_them_repeatable(
@@ -79,6 +72,7 @@ def test_names_a_table_that_is_not_there(client: DynamoDBClient) -> None:
     for call in (
         lambda: table.put(record("a", NOW)),
         lambda: table.of_pod("ml", "a", 1),
+        lambda: table.newest("ml", "a", 1),
         lambda: list(table.since("ml", "a", 0)),
     ):
         with pytest.raises(TableUnavailable, match="no-table: the table does not exist"):

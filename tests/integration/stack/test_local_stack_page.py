@@ -68,7 +68,7 @@ class LocalStack:
 
     def _invoke(self, event: Mapping[str, object]) -> object:
         store = DynamoDBConfigurationStore(self._client, TABLE)
-        applied, deployed = store.read(), parsed(self._stack.configuration, "the parameter Profile")
+        applied, deployed = store.read(), parsed(self._stack.configuration_document, "the parameter Profile")
         configured = Configurations(store, lambda: deployed).at("" if applied is None else hash_of(applied))
         objects = yaml.safe_load(Path(self._cluster).read_text())["items"]
         cache = FixedNodeCache.of(configured.document, *objects)

@@ -6,6 +6,7 @@ import boto3
 import pytest
 from botocore.exceptions import BotoCoreError, ClientError, NoRegionError
 
+from berth.configuration.store import ConfigurationInvalid
 from berth_cli.deployed_stack import DeployedStack, StackUnavailable, describe
 
 ABSENT = ClientError(
@@ -43,3 +44,20 @@ def test_error_remedy_depends_on_source_of_error(
 )
 def test_http_timeout_is_the_output(parameters: dict[str, str], outputs: dict[str, str], seconds: str) -> None:
     assert DeployedStack("berth", None, parameters, outputs).http_timeout == seconds
+
+
+def test_configuration_is_the_profile_of_the_stack() -> None:
+    deployed = DeployedStack("berth", None, {"Profile": "managed-resources"}, {})
+    assert deployed.configuration().profile == "managed-resources"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "reason"),
+    [
+        pytest.param({}, "the stack berth has no parameter Profile; is it a Berth stack?", id="no Berth stack"),
+        pytest.param({"Profile": "none"}, "the stack's parameter Profile: ", id="a profile of another release"),
+    ],
+)
+def test_stack_without_a_profile_that_is_known_has_no_configuration(parameters: dict[str, str], reason: str) -> None:
+    with pytest.raises(ConfigurationInvalid, match=reason):
+        DeployedStack("berth", None, parameters, {}).configuration()

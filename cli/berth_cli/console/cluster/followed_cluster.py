@@ -17,6 +17,7 @@ from berth.cluster.dump.dump_cluster import DumpCluster
 from berth.cluster.field_projection import RequiredFields
 from berth.cluster.kubernetes_cluster import KubernetesCluster
 from berth.configuration.store import Configured
+from berth.nodecache.feed.changes import Change
 from berth.nodecache.feed.cluster import (
     Added,
     Cluster,
@@ -32,6 +33,7 @@ from berth.nodecache.snapshot_view import SnapshotView
 from berth_cli.console.cluster.source import ClusterSource, NotObserved, Observed, SourceKind
 
 LISTING = "the cluster is being listed"
+REMEDY = "give the user of the kubeconfig the verbs list and watch"
 
 
 class FollowedCluster(ClusterSource):
@@ -41,6 +43,7 @@ class FollowedCluster(ClusterSource):
         self._cluster, self._kind, self._name, self._configured = cluster, kind, name, configured
         self._watch = cluster.watch({})
         self._objects = ObservedState({})
+        self._changes: list[Change] = []
         self._view = SnapshotView()
         self._state = self._view.empty()
         self._problems: dict[str, str] = {}
@@ -60,9 +63,10 @@ class FollowedCluster(ClusterSource):
         problem = next(iter(self._problems.values()), "")
         if observed_at is None:
             return NotObserved(problem or LISTING)
-        changes = self._objects.take_changes()
-        if changes:
-            self._state = self._view.applied(self._state, changes)
+        # Kept until they are applied: where that fails, the next look tries it again.
+        self._changes += self._objects.take_changes()
+        if self._changes:
+            self._state, self._changes = self._view.applied(self._state, self._changes), []
         return Observed(self._state.snapshot, observed_at, self._configured, problem)
 
     def close(self) -> None:
@@ -96,5 +100,5 @@ def followed_dump(path: Path, configured: Configured) -> ClusterSource:
 def followed_kubeconfig(path: Path, configured: Configured, clock: Callable[[], float]) -> ClusterSource:
     """The cluster of this kubeconfig. clock: seconds since the epoch. Raises ClusterUnavailable."""
     api = ApiServer(Access(partial(from_file, path)), clock)
-    cluster = KubernetesCluster(api, RequiredFields.of(configured.policy), clock, random.random)
+    cluster = KubernetesCluster(api, RequiredFields.of(configured.policy), clock, random.random, remedy=REMEDY)
     return FollowedCluster(cluster, SourceKind.CLUSTER, str(path), configured)

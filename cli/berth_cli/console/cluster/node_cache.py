@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from threading import Event
 
 from berth.configuration.store import ConfigurationInvalid, Configurations
 from berth.nodecache.feed.head import FUTURE_SCHEMA
@@ -10,6 +10,9 @@ from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished
 from berth.nodecache.feed.table import CacheTable, TableUnavailable
 from berth.nodecache.snapshot_view import CachedCluster
 from berth_cli.console.cluster.source import ClusterSource, NotObserved, Observed, SourceKind
+
+LOOK_SECONDS = 1.0
+"""Each costs a read unit of a stack's table."""
 
 
 class NodeCacheSource(ClusterSource):
@@ -21,11 +24,13 @@ class NodeCacheSource(ClusterSource):
         table: CacheTable,
         reader: NodeCacheReader[CachedCluster],
         configurations: Configurations,
-        wait: Callable[[float], object],
+        closed: Event,
+        look_seconds: float = LOOK_SECONDS,
     ) -> None:
-        """`wait`: for so many seconds, or until the console ends."""
+        """`closed`: set by `close`, which so ends the wait for the next look. `look_seconds`: from one look to the
+        next."""
         self._name, self._table, self._reader, self._configurations = name, table, reader, configurations
-        self._wait = wait
+        self._closed, self._look_seconds = closed, look_seconds
         self._last: Observed | None = None
 
     @property
@@ -36,20 +41,26 @@ class NodeCacheSource(ClusterSource):
     def name(self) -> str:
         return self._name
 
+    @property
+    def last(self) -> Observed | None:
+        """What was read last, without a look. For any thread."""
+        return self._last
+
     def observe(self, timeout: float) -> Observed | NotObserved:
+        seconds = min(timeout, self._look_seconds)
         if self._last is not None:
-            self._wait(timeout)
+            self._closed.wait(seconds)
         try:
             self._last = self._read()
         except (TableUnavailable, ConfigurationInvalid, NothingPublished) as error:
             if self._last is None:
-                self._wait(timeout)
+                self._closed.wait(seconds)
                 return NotObserved(str(error))
             return Observed(self._last.snapshot, self._last.observed_at, self._last.configured, str(error))
         return self._last
 
     def close(self) -> None:
-        """Nothing runs in the background."""
+        self._closed.set()
 
     def _read(self) -> Observed:
         head = self._table.head()

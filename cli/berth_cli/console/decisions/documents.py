@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable
 
 import orjson
 
-from berth_cli.console.decisions.source import DecisionSource
+from berth_cli.console.decisions.source import MOST_AT_ONCE, DecisionSource
 from berth_cli.console.documents.not_read import NotRead
 from berth_cli.console.http.access import Outcome, Refusal
 from berth_cli.console.http.application import Query
@@ -15,6 +15,9 @@ from berth_cli.console.http.application import Query
 STREAM = "/api/decisions"
 DETAILS = "/api/decision"
 LOOK_SECONDS = 0.5
+IDLE_SECONDS = 15.0
+IDLE = b": idle\n\n"
+"""A comment, which says only that the console is there."""
 
 
 def decision_details(decisions: DecisionSource, query: Query) -> bytes | Refusal:
@@ -27,19 +30,34 @@ def decision_details(decisions: DecisionSource, query: Query) -> bytes | Refusal
 
 
 async def decision_events(
-    decisions: DecisionSource, since: int, is_stopping: Callable[[], bool], look_seconds: float = LOOK_SECONDS
+    decisions: DecisionSource,
+    since: int,
+    is_stopping: Callable[[], bool],
+    look_seconds: float = LOOK_SECONDS,
+    idle_seconds: float = IDLE_SECONDS,
 ) -> AsyncIterator[bytes]:
-    """Server-sent events: `decisions` with those that came since the last one, at first possibly with none, and
-    `problem` once when they cannot be read."""
-    problem, is_first = "", True
+    """Server-sent events: `decisions` with those that came since the last one, at first possibly with none, `problem`
+    once when they cannot be read, and a comment while there is neither."""
+    clock = asyncio.get_running_loop().time
+    problem: str | None = None  # None: nothing was sent yet
+    sent_at = clock()
     while not is_stopping():
         found = await asyncio.to_thread(decisions.after, since)
         if isinstance(found, NotRead):
-            if found.reason != problem:
-                problem = found.reason
-                yield b"event: problem\ndata: %s\n\n" % orjson.dumps({"reason": problem})
-        elif found or is_first or problem:
-            problem, is_first = "", False
-            yield b"event: decisions\ndata: %s\n\n" % orjson.dumps(found)
+            event = b"" if found.reason == problem else _event("problem", {"reason": found.reason})
+            problem, may_be_more = found.reason, False
+        else:
+            event = b"" if not found and problem == "" else _event("decisions", found)
+            problem, may_be_more = "", len(found) == MOST_AT_ONCE
             since = max((each["number"] for each in found if isinstance(each["number"], int)), default=since)
-        await asyncio.sleep(look_seconds)
+        if not event and clock() - sent_at >= idle_seconds:
+            event = IDLE
+        if event:
+            sent_at = clock()
+            yield event
+        if not may_be_more:
+            await asyncio.sleep(look_seconds)
+
+
+def _event(name: str, data: object) -> bytes:
+    return b"event: %s\ndata: %s\n\n" % (name.encode(), orjson.dumps(data))

@@ -31,8 +31,8 @@ class Numbers(Generic[T]):
             self._things[number] = thing
 
     def after(self, number: int, most: int) -> list[tuple[int, T]]:
-        """The last ones with higher numbers."""
-        found = sorted(each for each in self._things if each > number)[-most:]
+        """The first ones with higher numbers."""
+        found = sorted(each for each in self._things if each > number)[:most]
         return [(each, self._things[each]) for each in found]
 
     def get(self, number: int) -> T | None:

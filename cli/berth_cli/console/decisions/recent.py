@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import compress
 from threading import Lock
 
 from berth.decisions.call_record import CallRecord
-from berth.decisions.document import call_document, document
+from berth.decisions.document import call_document, document, nodes_of
 from berth.decisions.recent import RecentDecisions
 from berth.decisions.record import Record
 from berth_cli.console.decisions.numbers import Numbers
-from berth_cli.console.decisions.source import MOST_AT_ONCE, DecisionSource
+from berth_cli.console.decisions.source import MOST_AT_ONCE, DecisionSource, without_verdicts
 from berth_cli.console.health.calls import Call
+
+SUMMARY_NODES = 30
+"""Of each reason: a page filters by them, and shows the reasons of few nodes with all of these."""
 
 
 class DecisionsHere(DecisionSource):
@@ -26,7 +30,7 @@ class DecisionsHere(DecisionSource):
         with self._lock:
             self._numbers.renew(self._kept())
             found = self._numbers.after(number, MOST_AT_ONCE)
-        return [{"number": each, **_document(record)} for each, record in found]
+        return [{"number": each, **_summary(record)} for each, record in found]
 
     def details(self, number: int) -> Mapping[str, object] | None:
         with self._lock:
@@ -40,26 +44,25 @@ class DecisionsHere(DecisionSource):
         return sorted([*self._recent.all(), *self._recent.calls()], key=lambda record: record.at)
 
 
-def _document(record: Record | CallRecord) -> dict[str, object]:
-    return call_document(record) if isinstance(record, CallRecord) else document(record, record.names())
+def _summary(record: Record | CallRecord) -> dict[str, object]:
+    if isinstance(record, CallRecord):
+        return call_document(record)
+    return document(record, record.names(), by_plugin=False, most_examples=SUMMARY_NODES)
 
 
 def _details(record: Record | CallRecord) -> dict[str, object]:
     """With every node, where the record has verdicts on nodes."""
     if isinstance(record, CallRecord):
-        found = call_document(record)
-        return {**found, "rejected": found["reasons"], "scores": []}
+        return without_verdicts(call_document(record))
     names = record.names()
+    rejected = [
+        {"reason": each.reason, "plugin": each.plugin, "count": each.count, "nodes": list(nodes_of(each, names))}
+        for each in record.rejected()
+    ]
+    passed = compress(names, record.mask) if record.mask else names
     return {
         **document(record, names),
-        "rejected": [
-            {
-                "reason": each.reason,
-                "plugin": each.plugin,
-                "count": each.count,
-                "nodes": [name for at, name in enumerate(names) if each.bitmap >> at & 1],
-            }
-            for each in record.rejected()
-        ],
+        "rejected": rejected,
+        "passed": [name for name in passed if name],
         "scores": [{"node": name, "score": score} for name, score in zip(names, record.scores, strict=False)],
     }

@@ -9,7 +9,7 @@ from berth_cli.console.documents.not_read import NotRead
 from berth_cli.console.health.calls import Call
 
 MOST_AT_ONCE = 50
-"""Scores by plugin are computed for each that is sent."""
+"""In one event, so that the first ones are shown while the others are read."""
 
 
 class DecisionSource(ABC):
@@ -17,14 +17,30 @@ class DecisionSource(ABC):
 
     @abstractmethod
     def after(self, number: int) -> Sequence[Mapping[str, object]] | NotRead:
-        """The newest decisions with higher numbers, at most MOST_AT_ONCE, the oldest first. Documents of records, each
-        with its `number`. May take some hundred milliseconds. The first decision has number 1."""
+        """The next decisions with higher numbers, the oldest first: documents of records, each with its `number`. If
+        there are MOST_AT_ONCE, more may follow. May take some hundred milliseconds. The first decision has number 1."""
 
     @abstractmethod
     def details(self, number: int) -> Mapping[str, object] | None:
-        """The document of one decision, with `rejected`, the nodes that each reason rejects, and `scores`. A reason may
-        have more nodes (`count`) than it names. None: there is none of this number, or it is not kept any more."""
+        """The document of one decision, with `rejected`, the nodes that each reason rejects, `passed`, the nodes that
+        none rejects, and `scores`. A reason may have more nodes (`count`) than it names, and so may `passed`
+        (`feasible`). None: there is none of this number, or it is not kept any more."""
 
     @abstractmethod
-    def calls(self) -> Sequence[Call]:
+    def calls(self) -> Sequence[Call] | NotRead:
         """All that are known, without their documents."""
+
+    @property
+    def sampling(self) -> str:
+        """Which part of the calls is known, for people; empty for all of the last ones."""
+        return ""
+
+
+def without_verdicts(document: Mapping[str, object]) -> dict[str, object]:
+    """The details of a record that names some nodes only, or none: those of its reasons, and those that it accepts."""
+    best, victims = document["best"], document["victims"]
+    assert isinstance(best, list)
+    assert isinstance(victims, dict)
+    chosen = [document["chosen"]] if document["chosen"] and document["feasible"] != 0 else []
+    passed = dict.fromkeys([*chosen, *victims])
+    return {**document, "rejected": document["reasons"], "passed": list(passed), "scores": best}

@@ -3,12 +3,15 @@
 Guarantees:
 - A node or pod keeps its id while it exists, and no id is used twice.
 - A state plus the changes that follow it is the state after them, whatever the source did in between.
-- A snapshot costs a comparison of its nodes by identity, and the work for the nodes that changed and their pods.
+- A snapshot costs a comparison of its nodes by identity, the work for the nodes that changed and their pods, and copies
+  of two dictionaries.
+- A state is never changed: whoever cannot make the next one, or cannot send the changes, still has the one before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass
 from itertools import count
 
@@ -41,18 +44,21 @@ class RowChanges:
         }
 
 
-@dataclass(slots=True)
+NO_CHANGES = RowChanges((), (), (), ())
+
+
+@dataclass(frozen=True, slots=True)
 class _Node:
-    """pods: the UIDs of the pods that were on it."""
+    """pods: the UIDs of the pods that are on it."""
 
     id: int
     info: NodeInfo
     row: NodeRow
-    pods: frozenset[str] = frozenset()
+    pods: frozenset[str]
 
 
 class ClusterState:
-    """For one thread at a time."""
+    """Its successors are made by one thread at a time."""
 
     def __init__(self) -> None:
         self._nodes: dict[str, _Node] = {}
@@ -62,10 +68,15 @@ class ClusterState:
         self._counting: Counting | None = None
         self._snapshot: Snapshot | None = None
 
-    def update(self, snapshot: Snapshot, counting: Counting) -> RowChanges:
-        """Take over a snapshot, and say what is different."""
+    def after(self, snapshot: Snapshot, counting: Counting) -> tuple[ClusterState, RowChanges]:
+        """The state of this snapshot, and what is different."""
         if snapshot is self._snapshot and counting is self._counting:
-            return RowChanges((), (), (), ())
+            return self, NO_CHANGES
+        state = copy(self)
+        state._nodes, state._pods = self._nodes.copy(), self._pods.copy()
+        return state, state._update(snapshot, counting)
+
+    def _update(self, snapshot: Snapshot, counting: Counting) -> RowChanges:
         recount = counting is not self._counting
         self._snapshot, self._counting = snapshot, counting
         gone = [self._nodes.pop(name) for name in [*self._nodes] if name not in snapshot.nodes]
@@ -77,14 +88,13 @@ class ClusterState:
             if known is not None and known.info is info and not recount:
                 continue
             row = node_row(info, counting)
-            if known is None:
-                known = self._nodes[name] = _Node(next(self._ids), info, row)
-                nodes.append((known.id, row))
-            elif row != known.row:
-                nodes.append((known.id, row))
-            earlier |= known.pods
-            known.info, known.row, known.pods = info, row, frozenset(pod.uid for pod in info.pods)
-            seen |= {pod.uid: (pod, known.id, True) for pod in info.pods}
+            number = next(self._ids) if known is None else known.id
+            if known is None or row != known.row:
+                nodes.append((number, row))
+            if known is not None:
+                earlier |= known.pods
+            self._nodes[name] = _Node(number, info, row, frozenset(pod.uid for pod in info.pods))
+            seen |= {pod.uid: (pod, number, True) for pod in info.pods}
         elsewhere = {uid: (pod, NO_NODE, True) for uid, pod in snapshot.unbound.items()}
         for pods in snapshot.pods_on_unknown_nodes.values():
             elsewhere |= {pod.uid: (pod, NO_NODE, False) for pod in pods}
@@ -110,8 +120,3 @@ class ClusterState:
     def pods(self) -> Columns:
         """All pods."""
         return pod_table(self._pods.values())
-
-    @property
-    def counts(self) -> tuple[int, int]:
-        """How many nodes and pods there are."""
-        return len(self._nodes), len(self._pods)

@@ -9,7 +9,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Event, Lock, Thread
 
 import orjson
@@ -32,16 +32,23 @@ log = logging.getLogger("berth.console")
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """How current the state is. sequence: 0 before the first one. problem: see Observed."""
+    """How current the state is. sequence: 0 before the first one. problem: see Observed. max_staleness: of the
+    configuration in force, in seconds: verbs call older data stale; None before the first state."""
 
     sequence: int
     observed_at: float
     problem: str
+    max_staleness: float | None = None
 
     def document(self, now: float) -> dict[str, object]:
         """For the page. age: the page's own clock may differ from this one."""
         age = max(0.0, now - self.observed_at) if self.sequence else None
-        return {"sequence": self.sequence, "ageSeconds": age, "problem": self.problem}
+        return {
+            "sequence": self.sequence,
+            "ageSeconds": age,
+            "maxStalenessSeconds": self.max_staleness,
+            "problem": self.problem,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +73,6 @@ class Feed:
         self._condition = Condition(0, 0.0, "nothing was read yet")
         self._changes: deque[Change] = deque(maxlen=MOST_CHANGES)
         self._documents: dict[str, tuple[int, bytes]] = {}
-        self._counted: tuple[str, ...] = ()
         self._observed: Observed | None = None
         self._listeners: list[Callable[[], None]] = []
         self._stop = Event()
@@ -76,23 +82,24 @@ class Feed:
     def observe(self, timeout: float = OBSERVE_SECONDS) -> None:
         """Look at the source once."""
         found = self._source.observe(timeout)
-        before = self._condition
         if isinstance(found, NotObserved):
-            self._publish(Condition(before.sequence, before.observed_at, found.reason), None)
+            self._note(found.reason)
             return
+        before, configured = self._observed, found.configured
         with self._state_lock:
-            counting = found.configured.policy.counting
-            changes = self._state.update(found.snapshot, counting)
-            counted, self._counted = self._counted, counting.resources
-            self._observed = found
-            if changes.are_empty and counted == self._counted and before.sequence:
-                self._publish(Condition(before.sequence, found.observed_at, found.problem), None)
-                return
-            sequence = before.sequence + 1
-            document = {"sequence": sequence, "counted": list(self._counted), **changes.document()}
-            # The first state is everything: who has nothing reads the documents.
-            change = Change(sequence, orjson.dumps(document)) if before.sequence else None
-            self._publish(Condition(sequence, found.observed_at, found.problem), change)
+            counting = configured.policy.counting
+            state, changes = self._state.after(found.snapshot, counting)
+            sequence, change = self._condition.sequence, None
+            # Another configuration shows in other views than the map.
+            if before is None or before.configured is not configured or not changes.are_empty:
+                sequence += 1
+                document = {"sequence": sequence, "counted": list(counting.resources), **changes.document()}
+                # The first state is everything: who has nothing reads the documents.
+                change = None if before is None else Change(sequence, orjson.dumps(document))
+            # Only now: where one of these steps fails, the next look has to find the change again.
+            self._state, self._observed = state, found
+            max_staleness = configured.document.node_cache.max_staleness
+            self._publish(Condition(sequence, found.observed_at, found.problem, max_staleness), change)
 
     def _publish(self, condition: Condition, change: Change | None) -> None:
         with self._lock:
@@ -100,7 +107,8 @@ class Feed:
             if change is not None:
                 self._keep(change)
             listeners = list(self._listeners)
-        if (before.sequence, before.problem) != (condition.sequence, condition.problem):
+        # Older and younger data is news every few seconds only.
+        if before != replace(condition, observed_at=before.observed_at):
             for listener in listeners:
                 listener()
 
@@ -132,7 +140,7 @@ class Feed:
                 self._stop.wait(PAUSE_SECONDS)
 
     def _note(self, problem: str) -> None:
-        self._publish(Condition(self._condition.sequence, self._condition.observed_at, problem), None)
+        self._publish(replace(self._condition, problem=problem), None)
 
     # Requests
 
@@ -178,8 +186,8 @@ class Feed:
     def _document(self, part: str) -> bytes | None:
         """Made once for each state, however many ask."""
         with self._state_lock:
-            condition = self._condition
-            if not condition.sequence:
+            condition, observed = self._condition, self._observed
+            if observed is None:
                 return None
             known = self._documents.get(part)
             if known is None or known[0] != condition.sequence:
@@ -189,6 +197,6 @@ class Feed:
                 "version": VERSION,
                 **condition.document(self._wall()),
                 "source": {"kind": self._source.kind, "name": self._source.name},
-                "counted": list(self._counted),
+                "counted": list(observed.configured.policy.counting.resources),
             }
         return orjson.dumps(head)[:-1] + b"," + known[1][1:]

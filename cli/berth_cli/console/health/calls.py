@@ -39,13 +39,16 @@ class CallsOverTime:
     seconds: int
     verbs: Mapping[str, CallsOfVerb]
 
-    def document(self) -> dict[str, object]:
-        """For the page."""
+    def document(self, note: str = "") -> dict[str, object]:
+        """For the page. note: what the reader has to know of the calls."""
         verbs = {
             verb: {"count": each.count, "median": each.median, "slowest": each.slowest}
             for verb, each in self.verbs.items()
         }
-        return {"since": self.since, "seconds": self.seconds, "verbs": verbs}
+        return {"since": self.since, "seconds": self.seconds, "verbs": verbs, "note": note}
+
+
+NO_CALLS = CallsOverTime(0.0, 1, {})
 
 
 def calls_over_time(calls: Iterable[Call], now: float) -> CallsOverTime | None:

@@ -14,7 +14,7 @@ import orjson
 
 from berth_cli.console.documents.feed import Feed
 from berth_cli.console.documents.not_read import NotRead
-from berth_cli.console.health.calls import Call, calls_over_time
+from berth_cli.console.health.calls import NO_CALLS, Call, calls_over_time
 from berth_cli.console.health.source import HealthSource
 from berth_cli.console.http.access import Refusal
 from berth_cli.console.http.application import Document, Query
@@ -36,12 +36,14 @@ class HealthDocuments:
         source: HealthSource | None,
         wall: Callable[[], float],
         monotonic: Callable[[], float],
-        calls: Callable[[], Iterable[Call]] = tuple,
+        calls: Callable[[], Iterable[Call] | NotRead] = tuple,
         gangs: GangSource | None = None,
+        sampling: str = "",
     ) -> None:
-        """`wall`: seconds since the epoch. `monotonic`: seconds. `calls`: of the verbs, as far as they are known."""
+        """`wall`: seconds since the epoch. `monotonic`: seconds. `calls`: of the verbs, as far as they are known.
+        `sampling`: which part of them that is, for people."""
         self._feed, self._source, self._wall, self._monotonic = feed, source, wall, monotonic
-        self._calls, self._gangs = calls, gangs
+        self._calls, self._gangs, self._sampling = calls, gangs, sampling
         self._lock = Lock()
         self._samples: deque[tuple[float, float, int]] = deque(maxlen=MOST_SAMPLES)
         self._sampled_at = -SAMPLE_SECONDS
@@ -68,15 +70,21 @@ class HealthDocuments:
             found |= self._source.facts(wall)
         if self._gangs is not None:
             found |= _gangs(self._gangs.gangs(wall))
-        over_time = calls_over_time(self._calls(), wall)
-        if over_time is not None:
-            found["calls"] = over_time.document()
+        found |= _calls(self._calls(), wall, self._sampling)
         age = condition.document(wall)["ageSeconds"]
         if isinstance(age, float) and now - self._sampled_at >= SAMPLE_SECONDS:
             self._sampled_at = now
             self._samples.append((round(wall, 1), round(age, 2), condition.sequence))
         # Time, age of the data, number of changes so far.
         return found | {"samples": list(self._samples)}
+
+
+def _calls(found: Iterable[Call] | NotRead, wall: float, sampling: str) -> dict[str, object]:
+    """Nothing where there was no call."""
+    if isinstance(found, NotRead):
+        return {"calls": {**NO_CALLS.document(), "problem": found.reason}}
+    over_time = calls_over_time(found, wall)
+    return {} if over_time is None else {"calls": over_time.document(sampling)}
 
 
 def _gangs(found: Mapping[str, Any] | NotRead) -> dict[str, object]:

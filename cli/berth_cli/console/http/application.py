@@ -39,6 +39,11 @@ SESSION = "/session"
 CHANGES = "/api/changes"
 JSON = "application/json"
 THREADS = 4
+"""For documents: comparing, replaying and planning take some seconds each."""
+
+STATE_THREADS = 2
+"""For nodes and pods alone, so that a page that opens does not wait for what others compare."""
+
 MOST_STREAMS = 16
 MOST_QUERY = 2048
 LIMITS = Limits(connections=64, head_bytes=16 * 1024, request_bytes=32 * 1024)
@@ -74,16 +79,17 @@ class ConsoleApplication:
         self._access, self._feed = access, feed
         self.is_stopping = is_stopping
         self._assets = read_assets()
-        self._documents: Mapping[str, Document] = {
-            "/api/nodes": lambda _: self._state(feed.nodes()),
-            "/api/pods": lambda _: self._state(feed.pods()),
-            **(documents or {}),
+        states = ThreadPoolExecutor(STATE_THREADS, thread_name_prefix="console-state")
+        others = ThreadPoolExecutor(THREADS, thread_name_prefix="console")
+        self._documents: Mapping[str, tuple[Document, ThreadPoolExecutor]] = {
+            "/api/nodes": (lambda _: self._state(feed.nodes()), states),
+            "/api/pods": (lambda _: self._state(feed.pods()), states),
+            **{path: (document, others) for path, document in (documents or {}).items()},
         }
         self._stream_by_path: Mapping[str, Stream] = {
             CHANGES: lambda since, is_over: events(feed, since, wall, is_over),
             **(streams or {}),
         }
-        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="console")
         self._streams = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -120,7 +126,8 @@ class ConsoleApplication:
         query = _query(scope)
         if isinstance(query, Refusal):
             return _refused(query)
-        found = await asyncio.get_running_loop().run_in_executor(self._pool, self._documents[path], query)
+        document, threads = self._documents[path]
+        found = await asyncio.get_running_loop().run_in_executor(threads, document, query)
         return _refused(found) if isinstance(found, Refusal) else _Answer(200, JSON, found)
 
     def _state(self, document: bytes | None) -> bytes | Refusal:

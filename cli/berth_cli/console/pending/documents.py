@@ -16,7 +16,7 @@ from berth_cli.console.cluster.source import Observed
 from berth_cli.console.documents.feed import Feed
 from berth_cli.console.http.access import Outcome, Refusal
 from berth_cli.console.http.application import Document, Query
-from berth_cli.console.pending.judgement import Judgement, ReasonKey, judge_pending
+from berth_cli.console.pending.judgement import Judgement, PendingJudge, ReasonKey
 from berth_cli.console.pending.target import pending_target
 from berth_cli.explain.explanation import explain_pod
 from berth_cli.explain.report import document, headline
@@ -33,11 +33,13 @@ MOST_PODS = 2000
 class PendingDocuments:
     """One request at a time: each may take some seconds of a processor."""
 
-    def __init__(self, feed: Feed, monotonic: Callable[[], float], wall: Callable[[], float]) -> None:
-        """`monotonic`: seconds. `wall`: seconds since the epoch."""
-        self._feed, self._monotonic, self._wall = feed, monotonic, wall
+    def __init__(self, feed: Feed, monotonic: Callable[[], float], wall: Callable[[], float], weight: int = 1) -> None:
+        """`monotonic`: seconds. `wall`: seconds since the epoch. `weight`: of the extender in kube-scheduler's
+        configuration."""
+        self._feed, self._monotonic, self._wall, self._weight = feed, monotonic, wall, weight
         self._lock = Lock()
         self._rules: tuple[Configured, Rules] | None = None
+        self._judge = PendingJudge(monotonic)
         self._last: tuple[Snapshot, Configured, bytes] | None = None
 
     @property
@@ -46,7 +48,8 @@ class PendingDocuments:
         return {PENDING: self.pending, EXPLAIN: self.explain}
 
     def pending(self, _: Query) -> bytes | Refusal:
-        """All pending pods by reason."""
+        """All pending pods by reason. Where it is not complete, there was no time for some: whoever asks again gets
+        more."""
         observed = self._feed.observed
         if observed is None:
             return Refusal(503, Outcome.NOT_READY, self._feed.condition.problem)
@@ -54,13 +57,10 @@ class PendingDocuments:
             last = self._last
             if last is not None and last[0] is observed.snapshot and last[1] is observed.configured:
                 return last[2]
-            end = self._monotonic() + JUDGE_SECONDS
-            pods = _pending_pods(observed.snapshot)
-            judged = judge_pending(
-                pods[:MOST_PODS], observed.snapshot, self._rules_of(observed), lambda: self._monotonic() >= end
-            )
-            found = orjson.dumps(_document(judged, len(pods), list(observed.snapshot.nodes)))
-            self._last = observed.snapshot, observed.configured, found
+            pods, snapshot = _pending_pods(observed.snapshot), observed.snapshot
+            judged, left = self._judge.judge(pods[:MOST_PODS], snapshot, self._rules_of(observed), JUDGE_SECONDS)
+            found = orjson.dumps({**_document(judged, len(pods), list(snapshot.nodes)), "isComplete": not left})
+            self._last = None if left else (snapshot, observed.configured, found)
             return found
 
     def explain(self, query: Query) -> bytes | Refusal:
@@ -81,7 +81,9 @@ class PendingDocuments:
             end, now = self._monotonic() + SEARCH_SECONDS, self._wall()
             target, rules = pending_target(pod, observed.snapshot), self._rules_of(observed)
             try:
-                found = explain_pod(target, rules, weight=1, now=now, is_over=lambda: self._monotonic() >= end)
+                found = explain_pod(
+                    target, rules, weight=self._weight, now=now, is_over=lambda: self._monotonic() >= end
+                )
             except PluginFailed as error:
                 return Refusal(503, Outcome.NOT_READY, str(error))
         return orjson.dumps(document(found) | {"headline": headline(found, now), "searched": found.searched})

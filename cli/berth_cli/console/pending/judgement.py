@@ -1,19 +1,20 @@
 """All pending pods by reason: each kind of pod is judged once, as long as there is time.
 
 Pods of one controller have one spec and one set of labels, so thousands of them are judged together. A member of a gang
-is judged alone: whether its whole gang fits is more than this says.
+is judged as filter judges it: with the plan of its gang.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from berth.scheduling.framework.plugin import PluginFailed
 from berth.scheduling.objects import LabelSet, Pod, PodSpec
 from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.explain.report import duration
 from berth_cli.explain.rules import DecidedBy, Rejection, Rules
 
 
@@ -51,24 +52,77 @@ NOT_IN_TIME = Judgement(
     Category.UNDETERMINED, note="there was no time to judge it; it is judged when the page asks again"
 )
 
+Kind = tuple[PodSpec, LabelSet, tuple[tuple[str, str], ...]]
 
-def judge_pending(
-    pods: Iterable[Pod], snapshot: Snapshot, rules: Rules, is_over: Callable[[], bool]
-) -> list[tuple[Pod, Judgement]]:
-    """Each pod with its judgement. is_over: asked before each kind of pod."""
-    names = list(snapshot.nodes)
-    known: dict[tuple[PodSpec, LabelSet, tuple[tuple[str, str], ...]], Judgement] = {}
-    found = []
-    for pod in pods:
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """at: in seconds of the monotonic clock. is_current: judged on the state that is shown."""
+
+    judgement: Judgement
+    at: float
+    is_current: bool
+
+
+class PendingJudge:
+    """Keeps what it has judged from one question to the next. For one thread at a time.
+
+    Each question goes on where the one before it ended: with the kinds that were never judged, then with those that
+    were judged longest ago. So every kind has its turn, however many there are and however often the cluster changes.
+    """
+
+    def __init__(self, monotonic: Callable[[], float]) -> None:
+        """`monotonic`: seconds."""
+        self._monotonic = monotonic
+        self._state: tuple[Snapshot, Rules] | None = None
+        self._kept: dict[Kind, _Kept] = {}  # the one that was judged longest ago first
+
+    def judge(
+        self, pods: Iterable[Pod], snapshot: Snapshot, rules: Rules, seconds: float
+    ) -> tuple[Sequence[tuple[Pod, Judgement]], int]:
+        """Each pod with its judgement, and how many kinds are not judged on this state. seconds: after these no other
+        kind is begun."""
+        listed = list(pods)
+        kinds = {_kind(pod): pod for pod in listed if not pod.spec.gated}
+        self._begin(kinds, snapshot, rules)
+        end, names = self._monotonic() + seconds, list(snapshot.nodes)
+        left = [kind for kind in kinds if kind not in self._kept]
+        left += [kind for kind, kept in self._kept.items() if not kept.is_current]
+        while left and self._monotonic() < end:
+            kind = left.pop(0)
+            self._kept.pop(kind, None)
+            self._kept[kind] = _Kept(_judge(kinds[kind], names, snapshot, rules), self._monotonic(), is_current=True)
+        return [(pod, self._judgement(pod, snapshot)) for pod in listed], len(left)
+
+    def _begin(self, kinds: Container[Kind], snapshot: Snapshot, rules: Rules) -> None:
+        last, self._state = self._state, (snapshot, rules)
+        is_same = last is not None and last[0] is snapshot
+        is_kept = last is not None and last[1] is rules
+        self._kept = {
+            kind: kept if is_same else replace(kept, is_current=False)
+            for kind, kept in self._kept.items()
+            if is_kept and kind in kinds
+        }
+
+    def _judgement(self, pod: Pod, snapshot: Snapshot) -> Judgement:
         if pod.spec.gated:
-            found.append((pod, GATED))
-            continue
-        kind = pod.spec, pod.label_set, tuple(sorted(pod.annotations.items()))
-        judgement = known.get(kind)
-        if judgement is None and not is_over():
-            judgement = known[kind] = _judge(pod, names, snapshot, rules)
-        found.append((pod, judgement or NOT_IN_TIME))
-    return found
+            return GATED
+        kept = self._kept.get(_kind(pod))
+        if kept is None:
+            return NOT_IN_TIME
+        return kept.judgement if kept.is_current else _earlier(kept, self._monotonic() - kept.at, snapshot)
+
+
+def _kind(pod: Pod) -> Kind:
+    return pod.spec, pod.label_set, tuple(sorted(pod.annotations.items()))
+
+
+def _earlier(kept: _Kept, seconds: float, snapshot: Snapshot) -> Judgement:
+    """Without the nodes that are gone, and with its age."""
+    found = kept.judgement
+    main = next((key.reason for key in found.reasons), found.category.value) if not found.note else found.note
+    reasons = {key: [name for name in names if name in snapshot.nodes] for key, names in found.reasons.items()}
+    return replace(found, reasons=reasons, note=f"{main} (judged {duration(seconds)} ago)")
 
 
 def _judge(pod: Pod, names: Sequence[str], snapshot: Snapshot, rules: Rules) -> Judgement:

@@ -46,11 +46,17 @@ class PolicyDocuments:
     """One comparison at a time: it takes some seconds of a processor."""
 
     def __init__(
-        self, feed: Feed, second: SecondPolicy | None, monotonic: Callable[[], float], recording: str = ""
+        self,
+        feed: Feed,
+        second: SecondPolicy | None,
+        monotonic: Callable[[], float],
+        recording: str = "",
+        weight: int = 1,
     ) -> None:
         """`second`: None where none was given. `monotonic`: seconds. `recording`: the name of its file; empty for
-        none."""
+        none. `weight`: of the extender in kube-scheduler's configuration."""
         self._feed, self._second, self._monotonic, self._recording = feed, second, monotonic, recording
+        self._weight = weight
         self._lock = Lock()
 
     @property
@@ -93,11 +99,9 @@ class PolicyDocuments:
         old, new, snapshot = observed.configured.document, second.configuration, observed.snapshot
         queue = build_queue(snapshot.unbound.values(), schedulers_of(old, new)).pods
         end = self._monotonic() + PLACE_SECONDS
+        before, after = (control_loop_of(each, snapshot, weight=self._weight) for each in (old, new))
         comparison, judged = place_by_both(
-            control_loop_of(old, snapshot),
-            control_loop_of(new, snapshot),
-            ((pod, pod) for pod in _first(queue)),
-            lambda: self._monotonic() < end,
+            before, after, ((pod, pod) for pod in _first(queue)), lambda: self._monotonic() < end
         )
         return PolicyDiff(comparison, judged, f"{pods_text(judged)} pending"), len(queue) - judged
 

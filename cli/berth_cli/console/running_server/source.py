@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from threading import Event
 from typing import Any
 
 from pydantic import ValidationError
@@ -17,9 +18,9 @@ from berth_cli.console.running_server.server import RunningServer, Unanswered
 class ServerSource(ClusterSource):
     """Each look asks /healthz."""
 
-    def __init__(self, server: RunningServer, wall: Callable[[], float], wait: Callable[[float], object]) -> None:
-        """`wall`: seconds since the epoch. `wait`: for so many seconds, or until the console ends."""
-        self._server, self._wall, self._wait = server, wall, wait
+    def __init__(self, server: RunningServer, wall: Callable[[], float], closed: Event) -> None:
+        """`wall`: seconds since the epoch. `closed`: set by `close`, which so ends the wait for the next look."""
+        self._server, self._wall, self._closed = server, wall, closed
         self._empty = Snapshot.of(())
         self._known: tuple[object, Configured, str] = (None, Configured.of(BerthConfiguration()), "")
         self._last: Observed | None = None
@@ -35,7 +36,7 @@ class ServerSource(ClusterSource):
 
     def observe(self, timeout: float) -> Observed | NotObserved:
         if self._has_asked:
-            self._wait(timeout)
+            self._closed.wait(timeout)
         self._has_asked = True
         health = self._server.health()
         if not isinstance(health, Unanswered):
@@ -46,7 +47,7 @@ class ServerSource(ClusterSource):
         return Observed(self._empty, self._last.observed_at, self._last.configured, health.reason)
 
     def close(self) -> None:
-        """Nothing runs in the background."""
+        self._closed.set()
 
     def _observed(self, health: Mapping[str, Any]) -> Observed:
         configured, problem = self._configured(health.get("configuration"))

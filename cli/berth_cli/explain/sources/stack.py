@@ -28,7 +28,7 @@ from berth.scheduling.configuration.node_cache import WhenStale
 from berth.scheduling.fields.reading import Object
 from berth_cli.cached_objects import ObjectsView, as_dump
 from berth_cli.config.stack import TABLE_OUTPUT
-from berth_cli.deployed_stack import CLIENT_CONFIG, StackUnavailable, describe
+from berth_cli.deployed_stack import CLIENT_CONFIG, DeployedStack, StackUnavailable, describe
 from berth_cli.explain.attempts import Attempts, NoRecord
 from berth_cli.explain.sources.records import ALWAYS, DecisionRecord, attempts_of, later_version
 from berth_cli.input_files import InvalidInput
@@ -71,10 +71,9 @@ def read_stack(
         deployed = None if stack is None else describe(stack, region)
         name = table or ("" if deployed is None else deployed.output(TABLE_OUTPUT))
         client = boto3.client("dynamodb", region_name=region, config=CLIENT_CONFIG)
-        profile = None if deployed is None else deployed.parameters.get("Profile")
         return read_tables(
             DynamoDBCacheTable(client, name),
-            Configurations(DynamoDBConfigurationStore(client, name), lambda: given or _deployed(profile, name)),
+            Configurations(DynamoDBConfigurationStore(client, name), lambda: given or _deployed(deployed, name)),
             lambda: DynamoDBDecisionTable(client, name).of_pod(*pod, MOST_RECORDS),
             f"the stack {stack}" if stack else f"the table {name}",
             time.time(),
@@ -113,13 +112,10 @@ def _observed_at(head: Head | None) -> float:
     return head.pointer.observation.observed_at
 
 
-def _deployed(profile: str | None, table: str) -> BerthConfiguration:
-    if profile is None:
+def _deployed(stack: DeployedStack | None, table: str) -> BerthConfiguration:
+    if stack is None:
         raise ConfigurationInvalid(f"no configuration was applied to {table}; give --config or --profile")
-    try:
-        return BerthConfiguration.model_validate({"profile": profile})
-    except ValidationError as error:
-        raise ConfigurationInvalid(f"the stack's parameter Profile: {error.errors()[0]['msg']}") from error
+    return stack.configuration()
 
 
 def _attempts(documents: list[object], configuration: BerthConfiguration, where: str) -> Attempts | NoRecord:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 from berth.cluster.api_server.client import CREDENTIALS_REFUSED, UNAUTHORIZED, ApiServer, ApiServerUnreachable
 from berth.cluster.field_projection import RequiredFields, projection_id, projections, resources
-from berth.cluster.watch.kubernetes_lister_watcher import WatchOptions
+from berth.cluster.watch.kubernetes_lister_watcher import WATCHERS_REMEDY, WatchOptions
 from berth.cluster.watch.watches import watch
 from berth.nodecache.feed.cluster import Cluster, ClusterUnavailable, ClusterWatch, Position
 
@@ -75,13 +75,16 @@ class KubernetesCluster(Cluster):
         clock: Callable[[], float],
         jitter: Callable[[], float],
         relist_seconds: float = RELIST_SECONDS,
+        remedy: str = WATCHERS_REMEDY,
     ) -> None:
-        """`clock`: seconds since the epoch. `jitter`: a number between 0 and 1 (see Backoff)."""
+        """`clock`: seconds since the epoch. `jitter`: a number between 0 and 1 (see Backoff). `remedy`: what to do if
+        the user may not list or watch a resource, whose name follows."""
         self._api = api
         self._required = required
         self._clock = clock
         self._jitter = jitter
         self._relist_seconds = relist_seconds
+        self._remedy = remedy
 
     def uid(self) -> str:
         """The cluster's UID, and the projection of its objects.
@@ -102,6 +105,7 @@ class KubernetesCluster(Cluster):
             options=OPTIONS,
             relist_seconds=self._relist_seconds,
             projections=projections(self._required),
+            remedy=self._remedy,
         )
         watches.start()
         return watches

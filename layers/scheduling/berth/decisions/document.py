@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from berth.decisions.call_record import CallRecord
@@ -39,7 +39,9 @@ def with_every_node(record: Record, *, by_plugin: bool = True) -> dict[str, obje
     return found | {"reasons": reasons, NODE_NAMES: names}
 
 
-def document(record: Record, names: Sequence[str], *, by_plugin: bool = True) -> dict[str, object]:
+def document(
+    record: Record, names: Sequence[str], *, by_plugin: bool = True, most_examples: int = MOST_EXAMPLES
+) -> dict[str, object]:
     """names: of the nodes of the request, in its order. A reason has the number of its nodes, and examples. by_plugin:
     whether scores by plugin are computed."""
     return {
@@ -51,7 +53,7 @@ def document(record: Record, names: Sequence[str], *, by_plugin: bool = True) ->
         "nodes": record.nodes,
         "feasible": record.feasible,
         "chosen": record.chosen or None,
-        "reasons": [_reason(each, names) for each in record.rejected()[:MOST_REASONS]],
+        "reasons": [_reason(each, names, most_examples) for each in record.rejected()[:MOST_REASONS]],
         "best": [
             {"node": each.node, "score": each.score, "byPlugin": each.by_plugin}
             for each in record.best(by_plugin=by_plugin)
@@ -103,16 +105,16 @@ def _header(record: Record | CallRecord) -> dict[str, object]:
     }
 
 
-def _reason(group: RejectedNodes, names: Sequence[str]) -> dict[str, object]:
+def _reason(group: RejectedNodes, names: Sequence[str], most_examples: int = MOST_EXAMPLES) -> dict[str, object]:
     return {
         "code": group.code,
         "reason": group.reason[:MOST_REASON_CHARACTERS],
         "plugin": group.plugin,
         "count": group.count,
-        "nodes": _examples(group, names),
+        "nodes": list(islice(nodes_of(group, names), most_examples)),
     }
 
 
-def _examples(group: RejectedNodes, names: Sequence[str]) -> list[str]:
-    """The first nodes of the group."""
-    return list(islice((name for index, name in enumerate(names) if group.bitmap >> index & 1 and name), MOST_EXAMPLES))
+def nodes_of(group: RejectedNodes, names: Sequence[str]) -> Iterator[str]:
+    """Those of the group that have a name. names: of the nodes of the request, in its order."""
+    return (name for index, name in enumerate(names) if group.bitmap >> index & 1 and name)

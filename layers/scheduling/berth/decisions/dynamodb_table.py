@@ -62,6 +62,10 @@ class DynamoDBDecisionTable:
 
     def of_pod(self, namespace: str, name: str, most: int) -> list[object]:
         """The newest records of the pod, as they were stored, the oldest first. One read."""
+        return [each.record for each in self.newest(namespace, name, most)]
+
+    def newest(self, namespace: str, name: str, most: int) -> list[StoredDecision]:
+        """The same, with what makes them repeatable."""
         with self._errors.errors():
             answer = self._client.query(
                 TableName=self._table,
@@ -71,7 +75,7 @@ class DynamoDBDecisionTable:
                 Limit=most,
             )
         with self._malformed():
-            return [orjson.loads(item["record"]["S"]) for item in reversed(answer["Items"])]
+            return [_stored(item) for item in reversed(answer["Items"])]
 
     def since(self, namespace: str, name: str, at: float) -> Iterator[StoredDecision]:
         """The records of the pod from this moment on, in seconds since the epoch, the oldest first."""
@@ -89,8 +93,7 @@ class DynamoDBDecisionTable:
                 )
             for item in answer["Items"]:
                 with self._malformed():
-                    repeatable = bytes(item[REPEATABLE]["B"]) if REPEATABLE in item else None
-                    yield StoredDecision(orjson.loads(item["record"]["S"]), repeatable)
+                    yield _stored(item)
             if not answer.get("LastEvaluatedKey"):
                 return
             start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
@@ -101,3 +104,9 @@ class DynamoDBDecisionTable:
             yield
         except (KeyError, ValueError) as error:
             raise TableUnavailable(f"node cache table {self._table}: a record is malformed ({error})") from error
+
+
+def _stored(item: Mapping[str, AttributeValueTypeDef]) -> StoredDecision:
+    """Raises KeyError and ValueError."""
+    repeatable = bytes(item[REPEATABLE]["B"]) if REPEATABLE in item else None
+    return StoredDecision(orjson.loads(item["record"]["S"]), repeatable)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from threading import Event
 from typing import Any
 
 import orjson
@@ -43,6 +44,18 @@ def pod(name: str, on: str = "", **fields: Any) -> Pod:
 
 def snapshot(nodes: Iterable[NodeInfo], pods: Iterable[Pod] = ()) -> Snapshot:
     return Snapshot.of(nodes, pods)
+
+
+class Waits(Event):
+    """Nobody waits. seconds: how long somebody would have."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seconds: list[float | None] = []
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.seconds.append(timeout)
+        return self.is_set()
 
 
 class HandDrivenSource(ClusterSource):
@@ -85,7 +98,14 @@ class Running:
         self, path: str, method: str = "GET", query: str = "", **headers: str | None
     ) -> tuple[int, Mapping[str, str], bytes]:
         """Status, header and body. headers: with _ for -, beside a Host that fits; None leaves one out."""
-        given = {"host": HOST, **{name.replace("_", "-"): value for name, value in headers.items()}}
+        given = {name.replace("_", "-"): value for name, value in headers.items()}
+        return asyncio.run(self.asked(path, given, method, query))
+
+    async def asked(
+        self, path: str, headers: Mapping[str, str | None], method: str = "GET", query: str = ""
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        """The same, beside other requests."""
+        given = {"host": HOST, **headers}
         sent: list[dict[str, Any]] = []
 
         async def send(message: Any) -> None:
@@ -100,7 +120,7 @@ class Running:
             "query_string": query.encode(),
             "headers": [(name.encode(), value.encode("latin-1")) for name, value in given.items() if value is not None],
         }
-        asyncio.run(self.application(scope, receive, send))
+        await self.application(scope, receive, send)
         found = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
         return sent[0]["status"], found, b"".join(message["body"] for message in sent[1:])
 

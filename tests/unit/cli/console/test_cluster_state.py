@@ -36,11 +36,11 @@ def test_changes_lead_to_what_a_new_state_shows() -> None:
             else:
                 pods[key] = pod(key, chance.choice(["", "n0", "n1", "n4"]), requests={"cpu": f"{chance.randrange(9)}"})
         now = snapshot(nodes.values(), pods.values())
-        document = orjson.loads(orjson.dumps(state.update(now, NO_COUNTING).document()))
+        state, changes = state.after(now, NO_COUNTING)
+        document = orjson.loads(orjson.dumps(changes.document()))
         seen_nodes = applied(seen_nodes, document["nodes"], nodes_of)
         seen_pods = applied(seen_pods, document["pods"], pods_of)
-        fresh = ClusterState()
-        fresh.update(now, NO_COUNTING)
+        fresh, _ = ClusterState().after(now, NO_COUNTING)
         assert by_name(seen_nodes) == by_name(nodes_of(fresh.nodes()))
         assert seen_nodes == nodes_of(state.nodes())
         assert seen_pods == pods_of(state.pods())
@@ -54,36 +54,42 @@ def _named(pods: Rows, nodes: Rows) -> dict[str, object]:
 
 
 def test_pod_keeps_its_id_when_it_gets_a_node() -> None:
-    state = ClusterState()
-    before = snapshot([node("n")], [pod("p")])
-    [(waiting, _)] = state.update(before, NO_COUNTING).pods
-    [(placed, row)] = state.update(snapshot([node("n")], [pod("p", "n")]), NO_COUNTING).pods
+    state, before = ClusterState().after(snapshot([node("n")], [pod("p")]), NO_COUNTING)
+    _, after = state.after(snapshot([node("n")], [pod("p", "n")]), NO_COUNTING)
+    [(waiting, _)], [(placed, row)] = before.pods, after.pods
     assert (placed, row.node) == (waiting, 0)
 
 
 def test_same_snapshot_changes_nothing() -> None:
-    state, seen = ClusterState(), snapshot([node("n")], [pod("p", "n")])
-    assert not state.update(seen, NO_COUNTING).are_empty
-    assert state.update(seen, NO_COUNTING).are_empty
+    seen = snapshot([node("n")], [pod("p", "n")])
+    state, first = ClusterState().after(seen, NO_COUNTING)
+    _, second = state.after(seen, NO_COUNTING)
+    assert (first.are_empty, second.are_empty) == (False, True)
 
 
 def test_equal_nodes_of_another_list_change_nothing() -> None:
-    state = ClusterState()
-    state.update(snapshot([node("n")], [pod("p", "n")]), NO_COUNTING)
-    assert state.update(snapshot([node("n")], [pod("p", "n")]), NO_COUNTING).are_empty
+    state, _ = ClusterState().after(snapshot([node("n")], [pod("p", "n")]), NO_COUNTING)
+    assert state.after(snapshot([node("n")], [pod("p", "n")]), NO_COUNTING)[1].are_empty
 
 
 def test_only_the_node_that_changed_is_told_again() -> None:
-    state, seen = ClusterState(), snapshot([node("n1"), node("n2")], [pod("a", "n1"), pod("b", "n2")])
-    state.update(seen, NO_COUNTING)
+    seen = snapshot([node("n1"), node("n2")], [pod("a", "n1"), pod("b", "n2")])
+    state, _ = ClusterState().after(seen, NO_COUNTING)
     changed = replace(pod("c", "n2"), node_name="n2")
-    found = state.update(seen.with_changes(Changes(pods=(changed,))), NO_COUNTING)
+    _, found = state.after(seen.with_changes(Changes(pods=(changed,))), NO_COUNTING)
     assert [row.name for _, row in found.nodes] == ["n2"]
     assert [row.name for _, row in found.pods] == ["c"]
 
 
 def test_another_configuration_counts_all_nodes_again() -> None:
-    state, seen = ClusterState(), snapshot([counted_node("n", licences="5")])
-    state.update(seen, NO_COUNTING)
-    [(_, row)] = state.update(seen, counting(LICENCES)).nodes
+    seen = snapshot([counted_node("n", licences="5")])
+    state, _ = ClusterState().after(seen, NO_COUNTING)
+    [(_, row)] = state.after(seen, counting(LICENCES))[1].nodes
     assert row.allocatable[LICENCE] == 5
+
+
+def test_state_stays_as_it_was_when_the_next_one_is_made() -> None:
+    state, _ = ClusterState().after(snapshot([node("n1")], [pod("p", "n1")]), NO_COUNTING)
+    before = state.nodes(), state.pods()
+    state.after(snapshot([node("n1", labels={"a": "b"}), node("n2")], [pod("p", "n2")]), NO_COUNTING)
+    assert (state.nodes(), state.pods()) == before

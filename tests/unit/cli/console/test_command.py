@@ -9,6 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from berth_cli.console.command import console
+from berth_cli.console.running import Console, Shown
+from berth_cli.http_server.server import ListenError
 from tests.conftest import CLUSTER
 
 DUMP = ["--cluster", str(CLUSTER)]
@@ -35,6 +37,18 @@ def test_rejects_options_with_one_line(arguments: list[str], line: str) -> None:
     assert done.exit_code == 2
     assert line in done.stderr
     assert done.stdout == ""
+
+
+def test_explanations_and_comparisons_get_the_weight(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Shown] = []
+
+    def open_console(shown: Shown, *_: object) -> Console:
+        asked.append(shown)
+        raise ListenError("not here")
+
+    monkeypatch.setattr("berth_cli.console.running.open_console", open_console)
+    CliRunner().invoke(console, [*DUMP, "--weight", "5"])
+    assert [each.weight for each in asked] == [5]
 
 
 def test_port_in_use_names_the_option() -> None:

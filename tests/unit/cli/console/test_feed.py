@@ -5,9 +5,16 @@ from __future__ import annotations
 import orjson
 import pytest
 
+from berth.configuration.store import Configured
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.managed_resources.counting import Counting
+from berth.scheduling.objects import NodeInfo
 from berth_cli.console.cluster.source import NotObserved, Observed
+from berth_cli.console.documents import cluster_state
 from berth_cli.console.documents.feed import MOST_CHANGES, Feed
+from berth_cli.console.documents.rows import NodeRow, node_row
 from tests.unit.cli.console.cases import DEFAULT, NOW, HandDrivenSource, node, pod, snapshot
+from tests.unit.cli.console.page_reading import applied, nodes_of, pods_of
 
 
 def feed_of(*names: str) -> tuple[Feed, HandDrivenSource]:
@@ -31,6 +38,7 @@ def test_document_says_its_state_and_its_age() -> None:
         "version": 1,
         "sequence": 1,
         "ageSeconds": 7.0,
+        "maxStalenessSeconds": 180.0,
         "problem": "",
         "source": {"kind": "dump", "name": "dump.json"},
         "counted": [],
@@ -53,8 +61,35 @@ def test_nothing_new_is_no_change_but_makes_the_data_younger() -> None:
     feed, source = feed_of("n1")
     source.shows(snapshot([node("n1")]), observed_at=NOW + 5)
     feed.observe(0)
-    assert feed.condition.document(NOW + 7) == {"sequence": 1, "ageSeconds": 2.0, "problem": ""}
+    assert feed.condition.document(NOW + 7) | {"maxStalenessSeconds": 0} == {
+        "sequence": 1,
+        "ageSeconds": 2.0,
+        "maxStalenessSeconds": 0,
+        "problem": "",
+    }
     assert feed.changes_after(1) == []
+
+
+def test_condition_says_from_which_age_on_verbs_call_the_data_stale() -> None:
+    feed, source = feed_of("n1")
+    woken: list[float | None] = []
+    document = BerthConfiguration.model_validate({"nodeCache": {"maxStaleness": 60.0}})
+    source.shows(snapshot([node("n1")]), configured=Configured.of(document))
+    with feed.listening(lambda: woken.append(feed.condition.max_staleness)):
+        feed.observe(0)
+    source.found = NotObserved("the API server cannot be reached")
+    feed.observe(0)
+    assert (woken, feed.condition.document(NOW)["maxStalenessSeconds"]) == ([60.0], 60.0)
+
+
+def test_another_configuration_is_a_change() -> None:
+    """Reasons of pending pods, and what a view shows of the policy, are of the configuration."""
+    feed, source = feed_of("n1")
+    source.shows(snapshot([node("n1")]), configured=Configured.of(BerthConfiguration()))
+    for _ in range(2):
+        feed.observe(0)
+    [change] = [orjson.loads(each.document) for each in feed.changes_after(1) or ()]
+    assert (change["sequence"], change["nodes"]["changed"]["id"]) == (2, [])
 
 
 @pytest.mark.parametrize("since", [0, 1, 9999], ids=["before the first state", "too far behind", "of another process"])
@@ -107,3 +142,27 @@ def test_defect_in_reading_is_told_to_pages() -> None:
         while "RuntimeError" not in feed.condition.problem:
             feed._stop.wait(0.01)
     assert source.is_closed
+
+
+def test_defect_in_one_row_is_told_until_it_is_mended_and_no_change_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    feed, source = feed_of("gone", "same", "changed")
+    before = orjson.loads(feed.nodes() or b"")["nodes"]
+
+    def defective(info: NodeInfo, counting: Counting) -> NodeRow:
+        if info.name == "new":
+            raise RuntimeError("a defect")
+        return node_row(info, counting)
+
+    monkeypatch.setattr(cluster_state, "node_row", defective)
+    now = [node("same"), node("changed", labels={"a": "b"}), node("new")]
+    source.shows(snapshot(now, [pod("p", "changed")]))
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="a defect"):
+            feed.observe(0)
+        assert orjson.loads(feed.nodes() or b"")["nodes"] == before
+    monkeypatch.setattr(cluster_state, "node_row", node_row)
+    feed.observe(0)
+    [change] = [orjson.loads(each.document) for each in feed.changes_after(1) or ()]
+    seen = applied(nodes_of(before), change["nodes"], nodes_of)
+    assert {row["name"]: row["labels"].get("a") for row in seen.values()} == {"same": None, "changed": "b", "new": None}
+    assert [row["name"] for row in pods_of(change["pods"]["changed"]).values()] == ["p"]

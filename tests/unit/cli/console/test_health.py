@@ -38,7 +38,8 @@ class Console:
         ledger: LedgerTable | None = None,
         *,
         has_tables: bool = True,
-        calls: Sequence[Call] = (),
+        calls: Sequence[Call] | NotRead = (),
+        sampling: str = "",
         gangs: GangSource | None = None,
     ) -> None:
         self.cluster = PublishedCluster()
@@ -54,7 +55,7 @@ class Console:
         )
         source = TableHealth(tables, self.cluster.clock) if has_tables else None
         self.documents = HealthDocuments(
-            self.feed, source, self.cluster.clock.wall, lambda: self.seconds, lambda: calls, gangs
+            self.feed, source, self.cluster.clock.wall, lambda: self.seconds, lambda: calls, gangs, sampling
         )
 
     def ask(self) -> dict[str, Any]:
@@ -110,7 +111,7 @@ def test_ledger_that_cannot_be_read_hides_nothing_else() -> None:
 def test_dump_has_neither_cache_nor_ledger() -> None:
     found = Console(has_tables=False).ask()
     assert sorted(found) == ["console", "samples"]
-    assert found["console"]["problem"] == ""
+    assert (found["console"]["problem"], found["console"]["maxStalenessSeconds"]) == ("", 180.0)
 
 
 def test_pages_that_ask_together_get_one_answer() -> None:
@@ -135,6 +136,17 @@ def test_calls_are_counted_over_time() -> None:
     now = Console(has_tables=False).cluster.clock.wall()
     found = Console(has_tables=False, calls=[Call(now, "filter", 2.0), Call(now, "filter", 4.0)]).ask()["calls"]
     assert found["verbs"]["filter"] == {"count": [2], "median": [3.0], "slowest": [4.0]}
+
+
+def test_calls_that_are_a_part_of_all_say_so() -> None:
+    now = Console(has_tables=False).cluster.clock.wall()
+    found = Console(has_tables=False, calls=[Call(now, "filter", 2.0)], sampling="a part of them").ask()["calls"]
+    assert found["note"] == "a part of them"
+
+
+def test_calls_that_cannot_be_read_say_why() -> None:
+    found = Console(has_tables=False, calls=NotRead("apply decisions: table")).ask()["calls"]
+    assert (found["problem"], found["verbs"]) == ("apply decisions: table", {})
 
 
 class Listed(GangSource):

@@ -29,10 +29,11 @@ def documents(
     pods: Sequence[Pod],
     configured: Configured = FULL,
     clock: Callable[[], float] = lambda: 0.0,
+    weight: int = 1,
 ) -> PendingDocuments:
     feed = Feed(HandDrivenSource(Observed(snapshot(nodes, pods), NOW, configured)), lambda: NOW)
     feed.observe(0)
-    return PendingDocuments(feed, clock, lambda: NOW)
+    return PendingDocuments(feed, clock, lambda: NOW, weight)
 
 
 def pending(found: PendingDocuments) -> dict[str, Any]:
@@ -92,22 +93,64 @@ def test_counted_resources_decide_too() -> None:
     assert [each["reason"] for each in found["reasons"]] == [f"Insufficient {LICENCE}"]
 
 
-def test_pods_of_one_kind_are_judged_once_and_the_others_while_there_is_time() -> None:
-    now = 0.0
+class SlowClock:
+    """Each look takes a fifth of the time that judging has: a question judges two kinds."""
 
-    def clock() -> float:
-        nonlocal now
-        now += JUDGE_SECONDS / 3
-        return now
+    def __init__(self) -> None:
+        self._now = 0.0
 
-    kinds = [pod(f"p{cpu}-{number}", requests={"cpu": str(cpu)}) for cpu in range(1, 8) for number in range(5)]
-    found = pending(documents([node("n1")], kinds, clock=clock))
-    judged = [
-        name
-        for name, each in zip(found["pods"]["name"], found["pods"]["category"], strict=True)
-        if each != "undetermined"
+    def __call__(self) -> float:
+        self._now += JUDGE_SECONDS / 5
+        return self._now
+
+
+def kinds(count: int, of_each: int = 1) -> list[Pod]:
+    return [
+        pod(f"p{cpu}-{number}", requests={"cpu": f"1{cpu}"}) for cpu in range(1, count + 1) for number in range(of_each)
     ]
-    assert judged == [f"p{cpu}-{number}" for cpu in (1, 2) for number in range(5)]
+
+
+def judged(found: dict[str, Any]) -> list[str]:
+    pods = found["pods"]
+    return [name for name, each in zip(pods["name"], pods["category"], strict=True) if each != "undetermined"]
+
+
+def test_pods_of_one_kind_are_judged_together_and_the_others_when_the_page_asks_again() -> None:
+    asked = documents([node("n1")], kinds(5, of_each=3), clock=SlowClock())
+    answers = [pending(asked) for _ in range(3)]
+    assert [len(judged(each)) for each in answers] == [6, 12, 15]
+    assert [each["isComplete"] for each in answers] == [False, False, True]
+
+
+def test_every_kind_has_its_turn_while_the_cluster_changes() -> None:
+    """What was judged on an earlier state stays, with its age and without the nodes that are gone."""
+    pods = kinds(6)
+    source = HandDrivenSource(Observed(snapshot([node("n1"), node("n2")], pods), NOW, FULL))
+    feed = Feed(source, lambda: NOW)
+    asked = PendingDocuments(feed, SlowClock(), lambda: NOW)
+    answers = []
+    for _ in range(3):
+        feed.observe(0)
+        answers.append(pending(asked))
+        source.shows(snapshot([node("n2")], pods), configured=FULL)
+    assert [len(judged(each)) for each in answers] == [2, 4, 6]
+    last = answers[-1]
+    assert last["nodes"] == ["n2"]
+    assert [each["reason"] for each in last["reasons"]] == ["Insufficient cpu"]
+    assert [note.partition(" (judged ")[0] for note in last["pods"]["note"]] == ["Insufficient cpu"] * 4 + [""] * 2
+
+
+def test_another_configuration_judges_all_anew() -> None:
+    pods = [pod("p")]
+    source = HandDrivenSource(Observed(snapshot([node("n1")], pods), NOW, FULL))
+    feed = Feed(source, lambda: NOW)
+    asked = PendingDocuments(feed, lambda: 0.0, lambda: NOW)
+    answers = []
+    for configured in (FULL, DEFAULT):
+        source.shows(source.found.snapshot, configured=configured)  # type: ignore[union-attr]
+        feed.observe(0)
+        answers.append(pending(asked)["pods"]["category"])
+    assert answers == [["schedulable-now"], ["unschedulable"]]
 
 
 def test_nothing_is_judged_again_while_nothing_changes() -> None:
@@ -133,6 +176,14 @@ def test_pod_is_judged_without_itself() -> None:
     """Its own spread constraint would count it twice."""
     found = explained(documents([node("n1")], [pod("p")]), "p")
     assert (found["verdict"], found["node"]) == ("placeable", "n1")
+
+
+def test_explanation_is_of_the_weight_that_the_scheduler_gives_the_extender() -> None:
+    nodes = [node("n1", labels={PRIORITY: "3"}), node("n2", labels={PRIORITY: "1"})]
+    asked = (documents(nodes, [pod("p")], DEFAULT, weight=weight) for weight in (1, 5))
+    low, high = (explained(each, "p")["ranking"][0] for each in asked)
+    assert (low["node"], high["node"]) == ("n1", "n1")
+    assert high["scores"]["Berth"] == 5 * low["scores"]["Berth"] > 0
 
 
 @pytest.mark.parametrize(

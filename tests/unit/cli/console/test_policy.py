@@ -10,7 +10,7 @@ import pytest
 
 from berth.configuration.store import Configured
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.objects import Pod
+from berth.scheduling.objects import NodeInfo, Pod
 from berth_cli.console.cluster.source import NotObserved, Observed
 from berth_cli.console.documents.feed import Feed
 from berth_cli.console.http.access import Refusal
@@ -32,10 +32,12 @@ def documents(
     waiting: Sequence[Pod] | None = None,
     seconds: float = 0.0,
     observed: bool = True,
+    nodes: Sequence[NodeInfo] = NODES,
+    weight: int = 1,
 ) -> PolicyDocuments:
     """waiting: in place of so many pods. seconds: that each look at the clock takes."""
     pending = [pod(f"p{number}") for number in range(pods)] if waiting is None else waiting
-    cluster = snapshot(NODES, [*pending, pod("on-node", "n1")])
+    cluster = snapshot(nodes, [*pending, pod("on-node", "n1")])
     found = Observed(cluster, NOW, Configured.of(in_force)) if observed else NotObserved("being listed")
     feed = Feed(HandDrivenSource(found), lambda: NOW)
     feed.observe(0)
@@ -46,7 +48,9 @@ def documents(
         now += seconds
         return now
 
-    return PolicyDocuments(feed, None if second is None else SecondPolicy("proposed.yaml", second), clock)
+    return PolicyDocuments(
+        feed, None if second is None else SecondPolicy("proposed.yaml", second), clock, weight=weight
+    )
 
 
 def content(answer: bytes | Refusal) -> dict[str, Any]:
@@ -70,6 +74,14 @@ def test_difference_names_the_pods_that_go_elsewhere() -> None:
     assert found["moved"] == len(found["pods"]) > 0
     assert len(found["messages"]) == len(found["pods"])
     assert found["headline"] == f"0 newly pending, {found['moved']} moved, 0 newly placed"
+
+
+@pytest.mark.parametrize(("weight", "moved"), [(1, []), (50, ["preferred"])])
+def test_difference_is_of_the_weight_that_the_scheduler_gives_the_extender(weight: int, moved: list[str]) -> None:
+    taint = {"key": "old", "value": "", "effect": "PreferNoSchedule"}
+    nodes = [node("clean", labels={PRIORITY: "1"}), node("preferred", labels={PRIORITY: "10"}, taints=[taint])]
+    found = content(documents(nodes=nodes, pods=1, weight=weight).diff({}))
+    assert [each["after"]["node"] for each in found["pods"]] == moved
 
 
 def test_same_policy_changes_nothing() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event, Thread
 
 import pytest
 
@@ -14,15 +15,19 @@ from berth.nodecache.feed.table import TableUnavailable
 from berth.nodecache.snapshot_view import SnapshotView
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.console.cluster.followed_cluster import LISTING, followed_dump, followed_kubeconfig
-from berth_cli.console.cluster.node_cache import NodeCacheSource
+from berth_cli.console.cluster.node_cache import LOOK_SECONDS, NodeCacheSource
 from berth_cli.console.cluster.source import ClusterSource, NotObserved, Observed, SourceKind
+from berth_cli.console.running_server.source import ServerSource
 from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
 from tests.builders.counted import LICENCE, LICENCES, configuration, counted_node_object
 from tests.builders.kubeconfigs import kubeconfig_for
 from tests.builders.nodes import node_object, node_with
 from tests.builders.pods import pod_with
 from tests.fakes.api_server import Fault, verified_kubernetes
+from tests.fakes.doctor import answered
 from tests.fakes.published import PublishedCluster
+from tests.unit.cli.console.cases import Waits
+from tests.unit.cli.console.running_server.cases import Routes, healthy
 
 NOW = 5000.0
 
@@ -69,6 +74,16 @@ def test_changed_dump_is_read_again_and_an_unreadable_one_leaves_the_last_state(
     assert observed(source, lambda found: "n4" in found.snapshot.nodes).problem == ""
 
 
+def test_change_that_cannot_be_applied_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = followed_dump(dump_at(tmp_path, node_with("n1")), default())
+    with monkeypatch.context() as defective:
+        defective.setattr(SnapshotView, "applied", lambda *_: 1 // 0)
+        for _ in range(2):
+            with pytest.raises(ZeroDivisionError):
+                source.observe(0.5)
+    assert list(observed(source).snapshot.nodes) == ["n1"]
+
+
 def test_dump_shows_what_the_configuration_counts(tmp_path: Path) -> None:
     source = followed_dump(dump_at(tmp_path, counted_node_object("n", "5")), Configured.of(configuration(LICENCES)))
     found = observed(source)
@@ -104,16 +119,19 @@ def test_live_cluster_that_cannot_be_listed_says_why(tmp_path: Path) -> None:
         finally:
             source.close()
         assert isinstance(found, NotObserved)
-        assert "nodes is forbidden" in found.reason
+        assert "nodes is forbidden; give the user of the kubeconfig the verbs list and watch on nodes" in found.reason
 
 
-def node_cache(cluster: PublishedCluster) -> NodeCacheSource:
+def node_cache(
+    cluster: PublishedCluster, closed: Event | None = None, look_seconds: float = LOOK_SECONDS
+) -> NodeCacheSource:
     return NodeCacheSource(
         "berth-production",
         cluster.table,
         NodeCacheReader(cluster.table, SnapshotView(), lambda _: None),
         Configurations(InMemoryConfigurationStore(cluster.item), lambda: configuration(LICENCES)),
-        lambda _: None,
+        closed or Waits(),
+        look_seconds,
     )
 
 
@@ -126,6 +144,26 @@ def test_node_cache_is_read_with_its_age_and_its_configuration() -> None:
     assert found.configured.policy.counting.resources == (LICENCE,)
     cluster.publish("nodes", [counted_node_object("n1", "5"), node_with("n2")])
     assert list(observed(source).snapshot.nodes) == ["n1", "n2"]
+
+
+@pytest.mark.parametrize(
+    ("look_seconds", "timeout", "waited"),
+    [
+        pytest.param(0.25, 1.0, 0.25, id="as often as the table is looked at"),
+        pytest.param(LOOK_SECONDS, 0.5, 0.5, id="no longer than the caller waits"),
+    ],
+)
+@pytest.mark.parametrize("nodes", [[], [node_with("n1")]], ids=["nothing published", "published"])
+def test_node_cache_waits_between_two_looks(
+    look_seconds: float, timeout: float, waited: float, nodes: list[dict[str, object]]
+) -> None:
+    cluster, waits = PublishedCluster(), Waits()
+    if nodes:
+        cluster.publish("nodes", nodes)
+    source = node_cache(cluster, waits, look_seconds)
+    for _ in range(2):
+        source.observe(timeout)
+    assert waits.seconds[-1] == waited
 
 
 def test_node_cache_that_is_empty_says_so() -> None:
@@ -146,3 +184,32 @@ def test_node_cache_that_cannot_be_read_leaves_the_last_state(monkeypatch: pytes
     monkeypatch.setattr(cluster.table, "head", throttled)
     found = observed(source)
     assert (list(found.snapshot.nodes), found.problem) == (["n1"], "the cache table throttles")
+
+
+def of_node_cache(closed: Event, _: Path) -> ClusterSource:
+    cluster = PublishedCluster()
+    cluster.publish("nodes", [node_with("n1")])
+    return node_cache(cluster, closed)
+
+
+def of_empty_node_cache(closed: Event, _: Path) -> ClusterSource:
+    return node_cache(PublishedCluster(), closed)
+
+
+def of_server(closed: Event, _: Path) -> ClusterSource:
+    return ServerSource(Routes(health=answered(healthy())).server, lambda: NOW, closed)
+
+
+def of_dump(_: Event, folder: Path) -> ClusterSource:
+    return followed_dump(dump_at(folder, node_with("n1")), default())
+
+
+@pytest.mark.parametrize("source_of", [of_node_cache, of_empty_node_cache, of_server, of_dump])
+def test_look_ends_when_the_source_is_closed(source_of: Callable[[Event, Path], ClusterSource], tmp_path: Path) -> None:
+    source = source_of(Event(), tmp_path)
+    source.observe(0)
+    looking = Thread(target=source.observe, args=(60,), daemon=True)
+    looking.start()
+    source.close()
+    looking.join(20)
+    assert not looking.is_alive()

@@ -37,7 +37,8 @@ def add_node(console: Running) -> None:
 
 def test_begins_with_the_condition() -> None:
     console = running()
-    assert asyncio.run(first(console.feed, 1, 1)) == [("condition", {"sequence": 1, "ageSeconds": 0.0, "problem": ""})]
+    [(name, content)] = asyncio.run(first(console.feed, 1, 1))
+    assert (name, content) == ("condition", console.feed.condition.document(NOW))
 
 
 def test_sends_a_change_when_it_comes() -> None:

@@ -12,6 +12,8 @@ import { formatAge } from './quantities.js';
  * @property {number} since where the first interval begins
  * @property {number} seconds the length of each
  * @property {Record<string, VerbCalls>} verbs
+ * @property {string} [note] which part of the calls they are
+ * @property {string} [problem] why there are none
  *
  * @typedef {object} CallChart bars and lines in a field whose left top is 0, 0
  * @property {string} text

@@ -31,7 +31,7 @@ function bytes(size) {
 
 /** @param {HealthDocument} found @returns {FactGroup[]} */
 export function factGroups(found) {
-  const { cache, published, leader, reservations, gangs } = found;
+  const { cache, published, leader, reservations, gangs, calls } = found;
   /** @type {FactGroup[]} */
   const groups = [
     {
@@ -58,6 +58,9 @@ export function factGroups(found) {
             ),
           ],
     });
+  }
+  if (calls?.problem || calls?.note) {
+    groups.push({ title: 'Calls', problem: calls.problem ?? '', facts: calls.note ? [['charts', calls.note]] : [] });
   }
   return groups;
 }

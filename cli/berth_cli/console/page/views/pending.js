@@ -13,7 +13,7 @@ import { Grid } from './grid.js';
  */
 
 /** The server judges for some seconds; while the cluster changes it is asked again after this. */
-const AGAIN_MS = 2000;
+const AGAIN_MS = 500;
 
 export class Pending {
   /** @param {Document} page @param {Session} session @param {(change: Partial<State>) => void} go

@@ -12,7 +12,7 @@ from typing import Generic, Self, TypeVar
 
 from berth.cluster.api_server.client import ApiServer
 from berth.cluster.watch.decoding import Projection, without_managed_fields
-from berth.cluster.watch.kubernetes_lister_watcher import KubernetesListerWatcher, WatchOptions
+from berth.cluster.watch.kubernetes_lister_watcher import WATCHERS_REMEDY, KubernetesListerWatcher, WatchOptions
 from berth.cluster.watch.lister_watcher import ListerWatcher
 from berth.cluster.watch.optional_lister_watcher import OptionalListerWatcher
 from berth.cluster.watch.reflector import Backoff, Reflector
@@ -161,16 +161,17 @@ def watch(
     options: WatchOptions | None = None,
     relist_seconds: float | None = None,
     projections: Mapping[Resource, Projection] | None = None,
+    remedy: str = WATCHERS_REMEDY,
 ) -> Watches:
     """Watches of an API server, over connections of their own, not started yet.
 
     `positions`: those of a predecessor. `relist_seconds`: list again at that age, even without a reason.
-    `projections`: by resource; other objects keep all but managedFields.
+    `projections`: by resource; other objects keep all but managedFields. `remedy`: see KubernetesListerWatcher.
     """
     stop, own = Flag(), api.separate()
     reflectors = {
         resource.key: Reflector(
-            _source(own, resource, options, (projections or {}).get(resource, without_managed_fields), stop),
+            _source(own, resource, options, (projections or {}).get(resource, without_managed_fields), remedy, stop),
             stop=stop,
             clock=clock,
             backoff=Backoff(jitter),
@@ -182,10 +183,15 @@ def watch(
 
 
 def _source(
-    api: ApiServer, resource: Resource, options: WatchOptions | None, projection: Projection, stop: Flag
+    api: ApiServer,
+    resource: Resource,
+    options: WatchOptions | None,
+    projection: Projection,
+    remedy: str,
+    stop: Flag,
 ) -> ListerWatcher:
     versions = [
-        KubernetesListerWatcher(api, replace(resource, version=version), options or WatchOptions(), projection)
+        KubernetesListerWatcher(api, replace(resource, version=version), options or WatchOptions(), projection, remedy)
         for version in (resource.version, *resource.earlier_versions)
     ]
     return OptionalListerWatcher(versions, stop.wait) if resource.is_optional else versions[0]

@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from berth_cli.console.decisions.documents import decision_details, decision_events
-from berth_cli.console.decisions.source import DecisionSource
+from berth_cli.console.decisions.source import MOST_AT_ONCE, DecisionSource
 from berth_cli.console.documents.not_read import NotRead
 from berth_cli.console.health.calls import Call
 from berth_cli.console.http.access import Refusal
@@ -34,17 +34,21 @@ class Scripted(DecisionSource):
         return []
 
 
-def events(source: Scripted, count: int) -> list[tuple[str, object]]:
-    """The first ones of the stream."""
+def events(source: Scripted, count: int, idle_seconds: float = 60.0) -> list[tuple[str, object]]:
+    """The first ones of the stream. A comment has an empty name."""
 
     async def first() -> list[tuple[str, object]]:
         found: list[tuple[str, object]] = []
-        async for event in decision_events(source, 0, lambda: len(found) == count, look_seconds=0):
-            name, data = event.decode().removesuffix("\n\n").split("\n")
-            found.append((name.removeprefix("event: "), orjson.loads(data.removeprefix("data: "))))
+        stream = decision_events(source, 0, lambda: len(found) == count, look_seconds=0, idle_seconds=idle_seconds)
+        async for event in stream:
+            name, _, data = event.decode().removesuffix("\n\n").partition("\n")
+            if not data:
+                found.append(("", name))
+            else:
+                found.append((name.removeprefix("event: "), orjson.loads(data.removeprefix("data: "))))
         return found
 
-    return asyncio.run(first())
+    return asyncio.run(asyncio.wait_for(first(), 20))
 
 
 def test_stream_begins_with_what_is_kept_and_goes_on_with_what_comes() -> None:
@@ -64,6 +68,29 @@ def test_stream_says_once_why_there_are_none_and_when_they_are_back() -> None:
         ("problem", {"reason": "connection refused"}),
         ("decisions", []),
     ]
+
+
+@pytest.mark.parametrize("quiet", [[], NotRead("connection refused")], ids=["nothing is decided", "nothing is read"])
+def test_stream_is_never_silent(quiet: Sequence[int] | NotRead) -> None:
+    """A page cannot know a quiet night from a console that has gone."""
+    assert events(Scripted(quiet), 3, idle_seconds=0)[1:] == [("", ": idle"), ("", ": idle")]
+
+
+def test_stream_asks_again_at_once_while_more_is_kept() -> None:
+    """look_seconds would be longer than the test."""
+    whole = range(1, MOST_AT_ONCE + 1)
+    source = Scripted(whole, [MOST_AT_ONCE + 1], [])
+
+    async def first() -> list[bytes]:
+        found: list[bytes] = []
+        async for event in decision_events(source, 0, lambda: len(found) == 2, look_seconds=3600):
+            found.append(event)
+            if len(found) == 2:
+                break
+        return found
+
+    assert len(asyncio.run(asyncio.wait_for(first(), 20))) == 2
+    assert source.asked == [0, MOST_AT_ONCE]
 
 
 def test_details_are_those_of_the_number() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import count
 from typing import Any
@@ -10,7 +10,8 @@ from typing import Any
 from berth.decisions.recent import RecentDecisions
 from berth.extender.bind import answer_bind, failed
 from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
-from berth_cli.console.decisions.recent import DecisionsHere
+from berth.scheduling.objects import NodeInfo
+from berth_cli.console.decisions.recent import SUMMARY_NODES, DecisionsHere
 from berth_cli.console.decisions.source import MOST_AT_ONCE
 from tests.builders.events import http_event
 from tests.builders.nodes import labelled, node
@@ -25,14 +26,15 @@ NODES = [labelled("a", "10"), labelled("b", "20"), node("c")]
 class Deciding:
     """Verbs that record. most: records that are kept."""
 
-    def __init__(self, most: int = 1000) -> None:
+    def __init__(self, most: int = 1000, nodes: Sequence[NodeInfo] = NODES) -> None:
         self._recent = RecentDecisions(map(float, count(1)).__next__, most_records=most)
-        self._verbs = Verbs(NODES, recorder=self._recent)
+        self._verbs = Verbs(nodes, recorder=self._recent)
+        self._names = [each.name for each in nodes]
         self.decisions = DecisionsHere(self._recent)
 
-    def decide(self, *pods: str, verb: str = "filter") -> None:
+    def decide(self, *pods: str, verb: str = "filter", namespace: str = "ml") -> None:
         for pod in pods:
-            self._verbs.ask(verb, cache_mode(["a", "b", "c"], pod_object(pod)))
+            self._verbs.ask(verb, cache_mode(self._names, pod_object(pod, namespace=namespace)))
 
     def bind(self, pod: str, step: Step) -> None:
         answering = partial(answer_bind, binder=ScriptedBinder(step))
@@ -41,6 +43,11 @@ class Deciding:
 
     def after(self, number: int) -> list[tuple[object, object]]:
         return [(each["number"], each["name"]) for each in self.decisions.after(number)]
+
+    @property
+    def summary(self) -> Mapping[str, Any]:
+        [found] = self.decisions.after(0)
+        return found
 
     def details(self, number: int) -> Mapping[str, Any]:
         found = self.decisions.details(number)
@@ -68,11 +75,15 @@ def test_numbers_stay_when_old_decisions_are_dropped() -> None:
     assert [name for _, name in deciding.after(3)] == ["t", "u"]
 
 
-def test_page_that_is_far_behind_gets_the_newest() -> None:
+def test_page_that_is_far_behind_gets_all_that_are_kept() -> None:
     deciding = Deciding()
-    deciding.decide(*(f"p{number}" for number in range(MOST_AT_ONCE + 5)))
-    found = deciding.after(0)
-    assert (len(found), found[-1][1]) == (MOST_AT_ONCE, f"p{MOST_AT_ONCE + 4}")
+    deciding.decide(*(f"p{number}" for number in range(2 * MOST_AT_ONCE + 5)))
+    found, number = list[tuple[object, object]](), 0
+    while batch := deciding.after(number):
+        assert len(batch) <= MOST_AT_ONCE
+        found += batch
+        number = int(str(batch[-1][0]))
+    assert found == [(at + 1, f"p{at}") for at in range(2 * MOST_AT_ONCE + 5)]
 
 
 def test_details_have_every_node() -> None:
@@ -84,7 +95,35 @@ def test_details_have_every_node() -> None:
     assert [(each["plugin"], each["count"], each["nodes"]) for each in filtered["rejected"]] == [
         ("NodePriorityLabel", 1, ["c"])
     ]
+    assert filtered["passed"] == ["a", "b"]
     assert {each["node"]: each["score"] for each in scored["scores"]}["b"] > 0
+
+
+def test_all_nodes_pass_where_no_rule_is_applied() -> None:
+    deciding = Deciding()
+    deciding.decide("p", namespace="kube-system")
+    deciding.after(0)
+    assert (deciding.details(1)["feasible"], deciding.details(1)["passed"]) == (None, ["a", "b", "c"])
+
+
+def test_summary_has_what_a_page_filters_by() -> None:
+    """Pod, verb, reason, plugin, and nodes: of one that many nodes share the first ones."""
+    many = [node(f"n{number:02}") for number in range(SUMMARY_NODES + 5)]
+    deciding = Deciding(nodes=[labelled("a", "10"), *many])
+    deciding.decide("p")
+    found = deciding.summary
+    [reason] = found["reasons"]
+    assert (found["verb"], found["namespace"], found["name"], found["outcome"]) == ("filter", "ml", "p", "feasible")
+    assert (reason["plugin"], reason["count"]) == ("NodePriorityLabel", len(many))
+    assert reason["nodes"] == [each.name for each in many[:SUMMARY_NODES]]
+
+
+def test_summary_computes_no_scores_by_plugin() -> None:
+    """All kept decisions go to each page that opens; only the opened one needs them."""
+    deciding = Deciding()
+    deciding.decide("p", verb="prioritize")
+    assert [each["byPlugin"] for each in deciding.summary["best"]] == [None] * 3
+    assert deciding.details(1)["best"][0]["byPlugin"] == {"NodePriorityLabel": 20}
 
 
 def test_binds_and_failed_calls_have_numbers_among_the_others() -> None:
@@ -96,6 +135,7 @@ def test_binds_and_failed_calls_have_numbers_among_the_others() -> None:
     assert deciding.after(0) == [(1, "p"), (2, "p"), (3, "q"), (4, "q")]
     placed, refusal = deciding.details(2), deciding.details(4)
     assert (placed["verb"], placed["chosen"], placed["rejected"], placed["scores"]) == ("bind", "a", [], [])
+    assert (placed["passed"], refusal["passed"]) == (["a"], [])
     assert "binds are forbidden" in refusal["error"]
 
 

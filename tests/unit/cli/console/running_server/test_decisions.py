@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from berth_cli.console.decisions.polled import LOOK_SECONDS, MOST_KEPT
 from berth_cli.console.documents.not_read import NotRead
-from berth_cli.console.running_server.decisions import LOOK_SECONDS, ServerDecisions
+from berth_cli.console.running_server.decisions import ServerDecisions
 from tests.fakes.doctor import answered
 from tests.unit.cli.console.running_server.cases import REFUSED, Routes
 
@@ -89,12 +90,51 @@ def test_details_have_the_nodes_that_the_record_names() -> None:
     assert following.decisions.details(2) is None
 
 
+@pytest.mark.parametrize(
+    ("more", "passed"),
+    [
+        pytest.param({}, [], id="a filter, which counts them"),
+        pytest.param({"verb": "filter_onlyone", "chosen": "c"}, ["c"], id="a filter that chooses"),
+        pytest.param({"verb": "bind", "chosen": "c", "reasons": []}, ["c"], id="a bind"),
+        pytest.param({"verb": "bind", "chosen": "c", "feasible": 0, "reasons": []}, [], id="a bind that failed"),
+        pytest.param({"verb": "preempt", "victims": {"a": 2, "b": 1}}, ["a", "b"], id="a preemption"),
+    ],
+)
+def test_details_name_the_nodes_that_the_record_accepts(more: dict[str, object], passed: list[str]) -> None:
+    following = Following(record("p", 1.0, **more))
+    following.after(0)
+    found: Any = following.decisions.details(1)
+    assert found["passed"] == passed
+
+
 def test_calls_are_those_that_were_read() -> None:
     following = Following(record("p", 1.0), record("q", 2.0, verb="bind"))
-    assert [(each.at, each.verb, each.milliseconds) for each in following.decisions.calls()] == [
+    found = following.decisions.calls()
+    assert not isinstance(found, NotRead)
+    assert [(each.at, each.verb, each.milliseconds) for each in found] == [
         (1.0, "filter", 1.5),
         (2.0, "bind", 1.5),
     ]
+
+
+def test_newest_are_kept() -> None:
+    following = Following()
+    for second in range(MOST_KEPT + 10):
+        following.answers(record("p", float(second)))
+        following.after(0)
+    found = following.decisions.calls()
+    assert not isinstance(found, NotRead)
+    assert [each.at for each in found] == [float(second) for second in range(10, MOST_KEPT + 10)]
+    assert (following.after(0)[0], following.decisions.details(10)) == ((11, "p"), None)
+
+
+def test_calls_that_were_read_stay_while_the_server_is_away() -> None:
+    following = Following(record("p", 1.0))
+    before = following.decisions.calls()
+    following.endpoint.routes["decisions"] = REFUSED
+    following.seconds += LOOK_SECONDS
+    assert isinstance(following.decisions.after(0), NotRead)
+    assert following.decisions.calls() == before
 
 
 @pytest.mark.parametrize(
@@ -114,5 +154,6 @@ def test_server_without_decisions_says_why(answer: object, reason: str) -> None:
     found = following.decisions.after(0)
     assert isinstance(found, NotRead)
     assert reason in found.reason
+    assert following.decisions.calls() == found
     following.answers(record("p", 1.0))
     assert following.after(0) == [(1, "p")]

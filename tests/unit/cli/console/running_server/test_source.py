@@ -7,6 +7,7 @@ import pytest
 from berth_cli.console.cluster.source import NotObserved, Observed, SourceKind
 from berth_cli.console.running_server.source import ServerSource
 from tests.fakes.doctor import ADDRESS, answered
+from tests.unit.cli.console.cases import Waits
 from tests.unit.cli.console.running_server.cases import REFUSED, Routes, healthy
 
 NOW = 1000.0
@@ -17,8 +18,9 @@ class Looking:
 
     def __init__(self, **more: object) -> None:
         self.endpoint = Routes(health=answered(healthy(**more)))
-        self.waits: list[float] = []
-        self.source = ServerSource(self.endpoint.server, lambda: NOW, self.waits.append)
+        waits = Waits()
+        self.waits = waits.seconds
+        self.source = ServerSource(self.endpoint.server, lambda: NOW, waits)
 
     def look(self) -> Observed:
         found = self.source.observe(1.0)

@@ -1,0 +1,153 @@
+"""Views of `berth serve --console` that need a cluster on which something happens, with a real kube-scheduler: gangs,
+policy, and how soon a change shows.
+
+Each wait for a change ends after two seconds. What it took is printed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+from tests.console.chromium import Tab
+from tests.console.test_overview import IS_CURRENT, ROWS
+from tests.console.test_pending import ROWS as PENDING_ROWS
+
+from .berth.berth_serve import CONFIGURATION
+from .berth.console import WITHIN_TWO_SECONDS, ConsoleServe
+from .berth.extender import ExtenderCache
+from .berth.label_priority import priority
+from .gangs.members import PLAIN, Gangs
+from .gangs.scheduler import GangScheduler
+from .kubernetes.cluster import Cluster
+from .kubernetes.control_plane import ControlPlane, RunScheduler
+from .kubernetes.kubernetes_api import KubernetesApi
+from .kubernetes.scheduler_configuration import filter_prioritize_bind
+
+CHANGES = 8
+# One decision of ten is judged by the second policy.
+PODS_FOR_SHADOW = 30
+
+
+def has(element: str, text: str) -> str:
+    """Whether it shows this text."""
+    return f"document.getElementById('{element}').innerText.includes('{text}')"
+
+
+@pytest.fixture
+def gangs(control_plane: ControlPlane, cluster: Cluster) -> Gangs:
+    return Gangs(cluster, KubernetesApi(control_plane.credentials()))
+
+
+def test_gangs_say_what_they_wait_for_until_they_have_nodes(
+    control_plane: ControlPlane, gangs: Gangs, tab: Tab, tmp_path: Path
+) -> None:
+    console = ConsoleServe(control_plane, tmp_path, document=PLAIN)
+    with console.serve as berth, GangScheduler(control_plane, tmp_path).run(berth.url_prefix):
+        ExtenderCache(berth).wait_for_feasible(gangs.create_nodes(1))
+        tab.open(console.address)
+        tab.wait_for(IS_CURRENT)
+        tab.open(f"{console.origin}/#/pending")
+        members = [gangs.create_member("train", 0, 2)]
+        tab.wait_for(has("gangs-list", "1 of 2 members exist"))
+        assert tab.text("#gangs-caption") == "1 gang, 1 waiting"
+        members.append(gangs.create_member("train", 1, 2))
+        tab.wait_for(has("gangs-list", "does-not-fit"))
+        tab.wait_for(has("reasons", "gang does not fit"))
+        tab.open(f"{console.origin}/#/pending?gang=default%2Ftrain")
+        tab.wait_for(has("gang", "Insufficient cpu"))
+        gangs.create_nodes(1)
+        gangs.wait_until_bound(members)
+        tab.wait_for("document.getElementById('gangs-caption').innerText === '1 gang, 0 waiting'")
+
+
+def test_policy_shows_both_configurations_and_what_differs_on_live_and_pending_pods(
+    control_plane: ControlPlane, cluster: Cluster, tab: Tab, tmp_path: Path
+) -> None:
+    proposed = tmp_path / "proposed.yaml"
+    proposed.write_text(f"{CONFIGURATION}nodeCache: {{maxStaleness: 60}}\n")
+    console = ConsoleServe(control_plane, tmp_path, f"--shadow={proposed}", document=PLAIN)
+    with console.serve as berth:
+        with GangScheduler(control_plane, tmp_path).run(berth.url_prefix):
+            ExtenderCache(berth).wait_for_feasible([cluster.create_node("plain")])
+            tab.open(console.address)
+            tab.wait_for(IS_CURRENT)
+            tab.open(f"{console.origin}/#/policy")
+            tab.wait_for("document.querySelectorAll('pre').length === 2")
+            shown = tab.text("#policy-texts")
+            # Defaults are left out, and label-priority is one.
+            assert ("profile: full" in shown, "maxStaleness: 60" in shown) == (True, True)
+            pods = [cluster.create_pod(f"small-{number}", cpu="10m") for number in range(PODS_FOR_SHADOW)]
+            for pod in pods:
+                cluster.wait_until_assigned(pod)
+            tab.wait_for(has("shadow-summary", "newly-pending"))
+            assert "NodePriorityLabel" in tab.text("#shadow")
+        # No scheduler takes it any more, so it is pending for the comparison.
+        cluster.create_pod("late")
+        tab.open(f"{console.origin}/#/pending")
+        tab.wait_for(f"({PENDING_ROWS}).includes('default/late')")
+        tab.open(f"{console.origin}/#/policy")
+        tab.evaluate("document.getElementById('compare-run').click()")
+        tab.wait_for("document.getElementById('compare-summary').innerText.startsWith('1 pending pods placed by both')")
+        assert "default/late" in tab.text("#compare-grid")
+
+
+class Watched:
+    """A page on a live cluster, and how long it took until it showed each change."""
+
+    def __init__(self, tab: Tab) -> None:
+        self._tab = tab
+        self._seconds: dict[str, list[float]] = {}
+
+    def shows(self, what: str, change: Callable[[], object], condition: str) -> None:
+        """condition: holds when the page shows the change."""
+        change()
+        started = time.monotonic()
+        self._tab.wait_for(condition, seconds=WITHIN_TWO_SECONDS)
+        self._seconds.setdefault(what, []).append(time.monotonic() - started)
+
+    def print(self) -> None:
+        for what, seconds in self._seconds.items():
+            print(f"{what}: median {median(seconds):.2f} s, longest {max(seconds):.2f} s of {len(seconds)}")
+
+
+@pytest.fixture
+def watched(tab: Tab) -> Iterator[Watched]:
+    found = Watched(tab)
+    yield found
+    found.print()
+
+
+def test_overview_pending_and_decisions_show_a_change_within_two_seconds(
+    control_plane: ControlPlane,
+    cluster: Cluster,
+    run_scheduler: RunScheduler,
+    tab: Tab,
+    watched: Watched,
+    tmp_path: Path,
+) -> None:
+    console = ConsoleServe(control_plane, tmp_path)
+    with console.serve as berth:
+        run_scheduler(filter_prioritize_bind(berth.url_prefix))
+        node = cluster.create_node("good", priority(1))
+        ExtenderCache(berth).wait_for_scores({node: 1})
+        tab.open(console.address)
+        tab.wait_for(IS_CURRENT)
+
+        tab.open(f"{console.origin}/#/overview?rows=nodes&label=")
+        for name in (f"n{number}" for number in range(CHANGES)):
+            shown = f"({ROWS}).some((row) => row.startsWith('{name}-'))"
+            watched.shows("overview, a node", partial(cluster.create_node, name), shown)
+        tab.open(f"{console.origin}/#/pending")
+        for name in (f"large-{number}" for number in range(CHANGES)):
+            shown = f"({PENDING_ROWS}).includes('default/{name}')"
+            watched.shows("pending, a pod and its reason", partial(cluster.create_pod, name, cpu="99"), shown)
+        tab.open(f"{console.origin}/#/decisions")
+        for name in (f"small-{number}" for number in range(CHANGES)):
+            shown = has("decisions-grid", f"default/{name}")
+            watched.shows("decisions, of a pod that is created", partial(cluster.create_pod, name), shown)

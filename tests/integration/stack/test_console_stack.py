@@ -1,0 +1,51 @@
+"""What `berth console --stack` reads, from the tables of a stack in DynamoDB."""
+
+from __future__ import annotations
+
+import pytest
+
+from berth_cli.console import sources
+from berth_cli.console.cluster.source import Observed
+from berth_cli.console.documents.not_read import NotRead
+from berth_cli.console.running import Shown
+from berth_cli.deployed_stack import CACHE_TABLE_NAME, LEDGER_TABLE_NAME, DeployedStack
+from berth_cli.serve.stores import CACHE_TABLE, LEDGER_TABLE
+
+
+@pytest.fixture
+def shown(stack: object, monkeypatch: pytest.MonkeyPatch) -> Shown:
+    deployed = DeployedStack(
+        "berth",
+        None,
+        {"Profile": "resource-segregation"},
+        {CACHE_TABLE_NAME: CACHE_TABLE, LEDGER_TABLE_NAME: LEDGER_TABLE},
+    )
+    monkeypatch.setattr(sources, "describe", lambda *_: deployed)
+    return sources.stack_source("berth", None)
+
+
+def observed(shown: Shown) -> Observed:
+    found = shown.source.observe(0)
+    assert isinstance(found, Observed)
+    return found
+
+
+def test_node_cache_is_shown_with_the_profile_of_the_stack_where_no_configuration_is_applied(shown: Shown) -> None:
+    found = observed(shown)
+    assert sorted(found.snapshot.nodes) == ["n10", "n20", "plain", "worded"]
+    assert found.configured.document.profile == "resource-segregation"
+
+
+def test_decisions_say_what_to_apply_where_the_stack_keeps_none_in_its_table(shown: Shown) -> None:
+    observed(shown)
+    assert shown.decisions is not None
+    assert shown.decisions.after(0) == NotRead(
+        "the stack berth keeps no decisions in its table: decisions is log; apply decisions: table"
+    )
+
+
+def test_health_has_cache_leader_and_ledger(shown: Shown) -> None:
+    assert shown.health is not None
+    found = shown.health.facts(observed(shown).observed_at)
+    assert set(found) == {"cache", "published", "leader", "reservations"}
+    assert shown.gang_table is not None
