@@ -17,6 +17,7 @@ def main() -> None:
     figures_to, sys.stdout = sys.stdout, open(os.devnull, "w")  # noqa: SIM115
 
     from tests.bench import (
+        busy_calls,
         cold_load,
         cold_start,
         event_to_visible,
@@ -27,6 +28,7 @@ def main() -> None:
         head_read,
         http_calls,
         memory,
+        parts,
         preempt,
         simulate,
         simulate_preemption,
@@ -35,8 +37,9 @@ def main() -> None:
     )
     from tests.bench.figures import shown
 
-    verbs, cache = (warm, first_sight, preempt, gangs), (growth, memory, head_read, units, event_to_visible)
-    for module in (*verbs, *cache, simulate, simulate_preemption, cold_load, cold_start, functions, http_calls):
+    verbs, cache = (warm, first_sight, preempt, gangs), (growth, parts, memory, head_read, units, event_to_visible)
+    servers = (http_calls, busy_calls)
+    for module in (*verbs, *cache, simulate, simulate_preemption, cold_load, cold_start, functions, *servers):
         for family in module.families():
             progress(f"measuring {family.name}")
             for figure in family.figures(arguments.prefix):
