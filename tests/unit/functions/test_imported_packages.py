@@ -103,6 +103,10 @@ def test_bind_on_eks_imports_neither_kubernetes_client_nor_parts_of_the_watcher(
     assert modules & PLUGINS == set()
 
 
+def test_watcher_on_eks_imports_no_kubernetes_client() -> None:
+    assert packages(imported("watcher", **EKS)) - EVERY_FUNCTION == set()
+
+
 CONNECT = """
 import os, sys
 from berth.runtime.cluster import connect
