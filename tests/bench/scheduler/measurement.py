@@ -19,6 +19,7 @@ from tests.bench.scheduler.workload import (
     Bound,
     Workload,
     counted_pod_manifest,
+    overcommitted,
     pending_manifest,
     pod_manifest,
 )
@@ -35,6 +36,10 @@ FIRST_SECONDS, BIND_SECONDS = 120.0, 30.0
 """How long the first pod may take, and how long is measured at most: a slow case binds fewer pods."""
 
 MOST_COUNTED = COUNTED_NODES * SLOTS * 3 // 4
+FULL_SECONDS = 60.0
+MORE_THAN_FULL = 16
+"""After the measured pods of a counted case so many come that this many find no slot."""
+
 # With the defaults the scheduler's own client would be what is measured.
 CLIENT = {"qps": 5000, "burst": 10000}
 
@@ -53,7 +58,7 @@ class Cluster:
             self._control_plane = undo.enter_context(ControlPlane(home))
             undo.enter_context(counted_resources(self._control_plane))
             self._workload = Workload(self._control_plane.credentials())
-            self._servers = Servers(self._control_plane, self._workload, self._directory)
+            self._servers = Servers(self._control_plane, self._directory)
             self._running = undo.pop_all()
         return self
 
@@ -66,7 +71,7 @@ class Cluster:
 
     def run(self, case: Case, nodes: int, number: int, pods: int) -> Run:
         """Measure once. It leaves no pods behind."""
-        before = load()
+        before, began = load(), time.monotonic()
         with ExitStack() as running:
             running.callback(self._workload.clear)
             extenders, counts = running.enter_context(self._servers.of(case, nodes))
@@ -81,19 +86,30 @@ class Cluster:
                 running.enter_context(self._control_plane.scheduler(_configuration(case, name, extenders)))
             _wait(bound, len(manifests), case)
             times = list(bound.times)
-            counted = self._counted(counts, writes) if case.extender is Extender.BERTH_COUNTED else None
+            counted = self._counted(counts, writes, names, bound) if case.extender is Extender.BERTH_COUNTED else None
         measured, seconds = rate_of(times)
-        return Run(case.name, nodes, number, measured, round(seconds, 4), len(times), before, counted)
+        took = round(time.monotonic() - began, 1)
+        return Run(case.name, nodes, number, measured, round(seconds, 4), len(times), before, counted, took)
 
-    def _counted(self, counts: Path, before: Counter[str]) -> Counted:
+    def _counted(self, counts: Path, before: Counter[str], names: list[str], bound: Bound) -> Counted:
         time.sleep(1)  # the file is at most so old
         done = _counts(counts) - before
+        self._fill(names, bound)
         on = Counter(
             pod["spec"]["nodeName"]
             for pod in self._workload.pods()
             if pod["spec"].get("nodeName") and pod["metadata"]["labels"].get("bench") == "measured"
         )
-        return Counted(done["writes"], done["conflicts"], sum(units > SLOTS for units in on.values()))
+        return Counted(done["writes"], done["conflicts"], overcommitted(on))
+
+    def _fill(self, names: list[str], bound: Bound) -> None:
+        """Take every slot, with more pods than slots: a ledger is most likely to give too much where little is left."""
+        slots = COUNTED_NODES * SLOTS
+        numbers = range(MOST_COUNTED, slots + MORE_THAN_FULL + MOST_COUNTED - min(MOST_COUNTED, len(bound.times)))
+        self._workload.create_pods([counted_pod_manifest(number, names[number % len(names)]) for number in numbers])
+        until = time.monotonic() + FULL_SECONDS
+        while len(bound.times) < slots and time.monotonic() < until:
+            bound.wait(1)
 
 
 def _scheduler_names(case: Case) -> list[str]:
