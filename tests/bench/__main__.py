@@ -18,6 +18,7 @@ def main() -> None:
 
     from tests.bench import (
         announcements,
+        busy_calls,
         cold_load,
         cold_start,
         event_to_visible,
@@ -29,6 +30,7 @@ def main() -> None:
         head_read,
         http_calls,
         memory,
+        parts,
         preempt,
         recording,
         replay,
@@ -41,7 +43,7 @@ def main() -> None:
 
     verbs, cache = (
         (warm, first_sight, preempt, announcements, gangs),
-        (growth, memory, head_read, units, event_to_visible),
+        (growth, parts, memory, head_read, units, event_to_visible),
     )
     for module in (
         *verbs,
@@ -55,6 +57,7 @@ def main() -> None:
         cold_start,
         functions,
         http_calls,
+        busy_calls,
     ):
         for family in module.families():
             progress(f"measuring {family.name}")

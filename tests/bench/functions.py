@@ -93,7 +93,10 @@ def _figures(name: str, function: str, chunks: Path, profile: str = "label-prior
     measured: Measured = json.loads(run.stdout)
     units = {"imports": "s", "first": "s", "call": "ms", "slowest": "ms", "memory": "MB"}
     for what, value in measured.items():
-        yield Figure(f"{name}.{what}", value, units[what])
+        yield Figure(f"{name}.{what}", value, units[what], TARGETS.get(f"{name}.{what}"))
+
+
+TARGETS = {"function.filter.label-priority.5000.memory": 90.0}
 
 
 def measure(function: str, chunks: Chunks, profile: str) -> Measured:

@@ -114,12 +114,17 @@ class Servers:
         return self._start([sys.executable, "-m", "tests.bench.null_extender", port, file], port)
 
     def _start(self, command: Sequence[object], port: int) -> Server:
-        process = ChildProcess([str(word) for word in command], self._folder / f"{port}.log")
-        self._running.callback(process.stop, SIGINT)
-        server = Server(process, HTTPConnection(HOST, port))
-        self._running.callback(server.connection.close)
-        process.wait_until(partial(_listens, server.connection), seconds=START_SECONDS)
-        return server
+        return started(command, port, self._folder, self._running)
+
+
+def started(command: Sequence[object], port: int, folder: Path, running: ExitStack) -> Server:
+    """The server of this command, once it listens on the port."""
+    process = ChildProcess([str(word) for word in command], folder / f"{port}.log")
+    running.callback(process.stop, SIGINT)
+    server = Server(process, HTTPConnection(HOST, port))
+    running.callback(server.connection.close)
+    process.wait_until(partial(_listens, server.connection), seconds=START_SECONDS)
+    return server
 
 
 def _listens(connection: HTTPConnection) -> bool:
@@ -135,7 +140,7 @@ def _measure(nodes: int) -> Iterator[Figure]:
     with Servers(nodes) as servers:
         berth = servers.berth()
         for verb in VERBS:
-            name, bodies = f"http.{nodes}.{verb}", cycle(list(requests(nodes)))
+            name, bodies = f"http.{nodes}.{verb}", cycle(list(request_bodies(nodes)))
             null = servers.null(berth.call(verb, next(bodies)))
             for calls in (WARM_UP, CALLS):
                 berth.begin()
@@ -155,7 +160,7 @@ def _measure(nodes: int) -> Iterator[Figure]:
     yield Figure(f"http.{nodes}.filter_and_prioritize.null_ratio", of_null / of_berth, "x")
 
 
-def requests(nodes: int) -> Iterator[bytes]:
-    """Of one pod each, as kube-scheduler makes them."""
+def request_bodies(nodes: int) -> Iterator[bytes]:
+    """Of one pod each, of several shapes, with the names in an order that differs."""
     for index, names in enumerate(cluster.requested_names(nodes)):
         yield orjson.dumps({"Pod": cluster.pod_manifest(index), "Nodes": None, "NodeNames": names})

@@ -1,10 +1,11 @@
-"""An API server that lists the pages of a directory, as tests.bench.lambda_share writes them; every watch is silent."""
+"""An API server that lists the pages of a directory, as tests.bench.lambda_share writes them. Watches are silent, or
+have the lines that they are given."""
 
 from __future__ import annotations
 
 import base64
 import ssl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -19,9 +20,16 @@ from tests.builders.kubeconfigs import kubeconfig_for
 KUBE_SYSTEM = {"kind": "Namespace", "metadata": {"name": "kube-system", "uid": "bench"}}
 
 
+def _silent(_: str) -> Iterable[bytes]:
+    return ()
+
+
 @contextmanager
-def serve(directory: Path) -> Iterator[Path]:
-    """Its kubeconfig, until the context exits. Pages are files named RESOURCE-NUMBER, in their order."""
+def serve(directory: Path, lines: Callable[[str], Iterable[bytes]] = _silent) -> Iterator[Path]:
+    """Its kubeconfig, until the context exits. Pages are files named RESOURCE-NUMBER, in their order.
+
+    lines: of a watch of this resource. It stays open after the last one.
+    """
     closed = Event()
     certificate, key = self_signed(directory, "api-server")
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -32,16 +40,18 @@ def serve(directory: Path) -> Iterator[Path]:
 
         def do_GET(self) -> None:
             url = urlsplit(self.path)
-            query = parse_qs(url.query)
+            query, resource = parse_qs(url.query), url.path.rpartition("/")[2]
             if url.path.endswith("/kube-system"):
                 self._answer(orjson.dumps(KUBE_SYSTEM))
             elif "watch" in query:
                 self.send_response(200)
                 self.send_header("Transfer-Encoding", "chunked")
                 self.end_headers()
+                for line in lines(resource):
+                    self.wfile.write(b"%x\r\n%s\n\r\n" % (len(line) + 1, line))
                 closed.wait()
             else:
-                self._answer(_page(directory, url.path.rpartition("/")[2], int(query.get("continue", ["0"])[0])))
+                self._answer(_page(directory, resource, int(query.get("continue", ["0"])[0])))
 
         def _answer(self, body: bytes) -> None:
             self.send_response(200)

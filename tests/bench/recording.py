@@ -45,7 +45,7 @@ from berth_cli.recording.recorder import DecisionRecording
 from berth_cli.serve.shadow import ShadowPolicy
 from tests.bench import cluster
 from tests.bench.figures import Family, Figure
-from tests.bench.http_calls import Servers, requests
+from tests.bench.http_calls import Servers, request_bodies
 from tests.builders.requests import body_of, cache_mode
 from tests.fakes.verbs import Verbs
 
@@ -151,7 +151,7 @@ def _over_http(nodes: int) -> Iterator[Figure]:
         second.write_text("profile: full\n")
         options = {"none": [], "record": [f"--record={folder}/{nodes}.rec"], "shadow": [f"--shadow={second}"]}
         found = {name: servers.berth(*each) for name, each in options.items()}
-        bodies = cycle(list(requests(nodes)))
+        bodies = cycle(list(request_bodies(nodes)))
         for calls in (HTTP_WARM_UP, HTTP_CALLS):
             for server in found.values():
                 server.begin()

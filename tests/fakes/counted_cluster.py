@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from typing import TypeVar
@@ -179,6 +179,10 @@ class CountedCluster(PodBinder, ReservedPods):
         return (
             PodNotFound() if found is None else PodFound(found.key.uid, found.node, str(found.version), found.finished)
         )
+
+    def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | PodUnknown:
+        pods = ((each.key, read_pod(each.content())) for each in self.pods.values() if not each.finished)
+        return tuple(key for key, pod in pods if isinstance(pod, Pod) and is_wanted(pod))
 
     def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | PodUnknown:
         found = self.pods.get(pod.name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from threading import Lock
 
@@ -16,6 +16,7 @@ from berth.reservations.reconciler.reserved_pods import (
     PodUnknown,
     ReservedPods,
 )
+from berth.scheduling.objects import Pod, read_pod
 
 CHANGED = "the object has been modified; please apply your changes to the latest version and try again"
 
@@ -153,6 +154,11 @@ class PodsInMemory(PodBinder, ReservedPods):
         with self._lock:
             found = self._pods.get((pod.namespace, pod.name))
         return PodNotFound() if found is None else PodFound(found.uid, found.node, str(found.resource_version))
+
+    def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | PodUnknown:
+        found = [read_pod(stored.content(*key)) for key, stored in self.all().items()]
+        pods = [pod for pod in found if isinstance(pod, Pod) and not pod.finished and is_wanted(pod)]
+        return tuple(PodKey(pod.namespace, pod.name, pod.uid) for pod in pods)
 
     def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | PodUnknown:
         with self._lock:

@@ -213,6 +213,18 @@ def test_sidecar_takes_the_place_of_the_scheduler_and_gets_its_rights() -> None:
     assert {"berth-watcher", "berth-binder", "berth-watcher-counted-resources", "system:kube-scheduler"} <= granted
 
 
+SHARED = {"kind": "dynamodb", "region": "eu-central-1"}
+
+
+def test_replicas_of_the_sidecar_share_tables() -> None:
+    sidecar = {**SIDECAR["sidecar"], "replicas": 2, "store": SHARED}
+    found = by_key(rendered({"sidecar": sidecar, "rbac": {"enabled": False, "countedResources": True}}))
+    spec = found[Key("Deployment", "kube-system", "berth-sidecar")]["spec"]
+    [berth] = [each for each in spec["template"]["spec"]["containers"] if each["name"] == "berth"]
+    options = ["--store=dynamodb", "--cache-table=berth-cache", "--ledger-table=berth-ledger", "--region=eu-central-1"]
+    assert (spec["replicas"], "strategy" in spec, berth["args"][-4:]) == (2, False, options)
+
+
 def test_configuration_of_the_sidecar_is_valid(tmp_path: Path) -> None:
     configuration = {
         "apiVersion": "berth.dev/v1alpha1",
@@ -302,6 +314,19 @@ def test_commented_lines_of_the_sidecar_are_those_of_the_chart() -> None:
         ),
         pytest.param(
             {"sidecar": {"enabled": True, "image": IMAGE, "configuration": {"kind": "Pod"}}}, "kind", id="another kind"
+        ),
+        pytest.param(
+            {**SIDECAR, "sidecar": {**SIDECAR["sidecar"], "replicas": 2}, "rbac": {"countedResources": True}},
+            "count apart from each other",
+            id="two ledgers in memory",
+        ),
+        pytest.param(
+            {**SIDECAR, "sidecar": {**SIDECAR["sidecar"], "store": {"kind": "dynamodb"}}},
+            "sidecar.store.region is missing",
+            id="tables without a region",
+        ),
+        pytest.param(
+            {**SIDECAR, "sidecar": {**SIDECAR["sidecar"], "store": {"kind": "file"}}}, "kind", id="an unknown store"
         ),
     ],
 )

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.filter import answer_filter, answer_filter_onlyone
 from berth.extender.ports import DecisionContext, NodeCache
+from berth.extender.prioritize import answer_prioritize
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.parts import NO_PARTS, Parts
@@ -37,7 +38,7 @@ class AtHand(NodeCache):
         return self._policy
 
 
-@pytest.mark.parametrize("answer", [answer_filter, answer_filter_onlyone])
+@pytest.mark.parametrize("answer", [answer_filter, answer_filter_onlyone, answer_prioritize])
 @given(clusters(), steps, st.lists(incoming, min_size=1, max_size=2), st.data())
 def test_warm_and_cold_answers_are_same_bytes(
     answer: Any, cluster: Cluster, changes: list[list[Event]], pods: list[dict[str, Any]], data: st.DataObject

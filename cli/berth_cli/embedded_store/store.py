@@ -64,7 +64,6 @@ class EmbeddedStore:
             standby_lock=InMemoryLeaseLock(InMemoryItem(), _random_id),
             ledger=self.ledger,
             identity=InMemoryStoreIdentity(self.identity),
-            ledger_since=time.monotonic(),
             in_process=True,
             announcements=InMemoryAnnouncementLog(),
             gangs=lambda: gangs,

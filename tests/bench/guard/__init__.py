@@ -1,1 +1,1 @@
-"""What a call costs, beside committed values: counts in every test run, ratios in the lanes."""
+"""What a call costs, beside committed values: counts in `make test-long`, counts and ratios in `make bench-guard`."""

@@ -1,16 +1,19 @@
 """Counts of a warm call, of a cold one and of an import: nearly the same on every machine.
 
-Calls are those of functions, in Python and in C. Allocated is the most that a call holds at once, beyond what was
-there.
+Calls are those of functions, in Python and in C; `calls.http` are those of the local gateway alone. Allocated is the
+most that a call holds at once, beyond what was there. `bytes.read` are the parts of a snapshot that a policy reads.
 """
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import json
 import sys
 import tracemalloc
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, Future
+from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
 from types import FrameType
@@ -18,20 +21,28 @@ from typing import Any
 
 from berth.cluster.field_projection import RequiredFields, projections
 from berth.cluster.watch.resources import NODES as NODES_RESOURCE
+from berth.cluster.watch.resources import PODS as PODS_RESOURCE
 from berth.extender.outcomes import BindOutcome
 from berth.nodecache.feed.changes import Change, pack
+from berth.nodecache.feed.head import SnapshotPointer
+from berth.nodecache.feed.reader import NodeCacheReader
+from berth.nodecache.snapshot_view import SnapshotView
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.snapshot.parts import ALL_PARTS, NODES_ONLY, Parts
+from berth_cli.serve.gateway import Gateway
 from tests.bench import cluster
 from tests.builders.function_process import run
 from tests.builders.nodes import labelled
 from tests.builders.requests import body_of, cache_mode
 from tests.fakes.binding_world import World
+from tests.fakes.cache_tables import CountingCacheTable
+from tests.fakes.published import PublishedCluster
 from tests.fakes.verbs import Verbs
 
 PROJECT = Path(__file__).parents[3]
 NODES = 1000
 VERBS = ("filter", "filter_onlyone", "prioritize")
-FUNCTIONS = ("filter", "bind", "authorizer")
+FUNCTIONS = ("filter", "bind", "watcher", "authorizer")
 # What the standard library loads differs from one Python to the next.
 COUNT_MODULES = """
 import importlib.util, sys
@@ -43,7 +54,7 @@ print(sum(name.partition(".")[0] not in sys.stdlib_module_names for name in sys.
 
 def measured() -> Mapping[str, float]:
     """By name, in the order of the page."""
-    return dict([*_imports(), *_cold(), *_warm(), *_binds(), *_bytes()])
+    return dict([*_imports(), *_cold(), *_warm(), *_http(), *_binds(), *_bytes()])
 
 
 def _imports() -> Iterator[tuple[str, float]]:
@@ -101,8 +112,73 @@ def _record(owner: object, name: str, requests: list[str]) -> None:
     setattr(owner, name, recorded)
 
 
+class _Inline(Executor):
+    """Calls at once, so that the event loop has the same steps each time."""
+
+    def submit(self, call: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
+        done: Future[Any] = Future()
+        done.set_result(call(*arguments, **named))
+        return done
+
+
+def _http() -> Iterator[tuple[str, float]]:
+    """Of the gateway of berth serve, between HTTP server and function."""
+    body = _body(NODES)
+    sent = body.encode() if isinstance(body, str) else body
+    gateway = Gateway({"POST /scheduler/filter": lambda event, context: {"statusCode": 200, "headers": {}, "body": ""}})
+    gateway._pool = _Inline()  # type: ignore[assignment]
+    headers = [(b"host", b"127.0.0.1"), (b"content-type", b"application/json")]
+    scope = {
+        "method": "POST",
+        "path": "/scheduler/filter",
+        "query_string": b"",
+        "http_version": "1.1",
+        "client": ("127.0.0.1", 1),
+        "headers": headers,
+    }
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": sent, "more_body": False}
+
+    async def send(_: object) -> None:
+        """Sends nothing."""
+
+    async def measure() -> int:
+        await gateway(scope, receive, send)
+        with _counting_calls() as number:
+            await gateway(scope, receive, send)
+        return number()
+
+    yield "calls.http.filter", asyncio.run(measure())
+
+
+class _MeasuredTable(CountingCacheTable):
+    """read: bytes of snapshots."""
+
+    read = 0
+
+    def chunks(self, snapshot: SnapshotPointer, parts: Parts = ALL_PARTS) -> Sequence[bytes | None]:  # type: ignore[override]
+        found = super().chunks(snapshot, parts)
+        self.read += sum(len(chunk or b"") for chunk in found)
+        return found
+
+
+def _read_by_parts() -> Iterator[tuple[str, float]]:
+    published, trims = PublishedCluster(), projections(RequiredFields())
+    pods = [cluster.pod_manifest(index) for index in range(cluster.CONTROLLERS)]
+    for index, pod in enumerate(pods):
+        pod["spec"]["nodeName"] = cluster.node_name(index)
+    published.publish("nodes", [trims[NODES_RESOURCE](cluster.node_manifest(index)) for index in range(NODES)])
+    published.publish("pods", map(trims[PODS_RESOURCE], pods))
+    published.compact()
+    for name, parts in (("nodes", NODES_ONLY), ("all", ALL_PARTS)):
+        table = _MeasuredTable(published.table)
+        NodeCacheReader(table, SnapshotView(), published.clock.advance).at(table.head(), parts=parts)
+        yield f"bytes.read.{name}", table.read
+
+
 def _bytes() -> Iterator[tuple[str, float]]:
-    """Answers, and nodes as the watcher publishes them."""
+    """Answers, nodes as the watcher publishes them, and what a cold verb reads."""
     verbs = _verbs("label-priority")
     for verb in VERBS:
         yield f"bytes.answer.{verb}", len(_ask(verbs, verb, NODES))
@@ -110,6 +186,7 @@ def _bytes() -> Iterator[tuple[str, float]]:
     nodes = [trim(cluster.node_manifest(index)) for index in range(NODES)]
     changes = [Change("nodes", cluster.node_name(index), node) for index, node in enumerate(nodes)]
     yield "bytes.published.nodes", sum(map(len, pack(changes).items))
+    yield from _read_by_parts()
 
 
 def _verbs(profile: str) -> Verbs:
@@ -129,6 +206,14 @@ def _body(nodes: int) -> str | bytes:
 
 def function_calls(call: Callable[[], object]) -> int:
     """In Python and in C, of this thread."""
+    with _counting_calls() as number:
+        call()
+    return number()
+
+
+@contextmanager
+def _counting_calls() -> Iterator[Callable[[], int]]:
+    """How many functions have been called in the block."""
     number = 0
 
     def seen(_: FrameType, event: str, __: object) -> None:
@@ -138,11 +223,10 @@ def function_calls(call: Callable[[], object]) -> int:
     gc.disable()
     sys.setprofile(seen)
     try:
-        call()
+        yield lambda: number
     finally:
         sys.setprofile(None)
         gc.enable()
-    return number
 
 
 def _allocated(call: Callable[[], object]) -> int:

@@ -1,4 +1,5 @@
-"""`python -m tests.bench.scheduler [--cases NAME,…] [--nodes N,…] [--runs N] [--pods N] [--small] [--write]`."""
+"""`python -m tests.bench.scheduler [--cases NAME,…] [--nodes N,…] [--runs N] [--pods N] [--small] [--from FILE]
+[--write]`."""
 
 from __future__ import annotations
 
@@ -8,20 +9,22 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from tests.bench.scheduler import documents
 from tests.bench.scheduler.cases import CASES, SMALL, Case, selected
+from tests.bench.scheduler.documents import RESULTS
 from tests.bench.scheduler.extenders import BINARY as EXTENDER
-from tests.bench.scheduler.results import Results, Run, machine
+from tests.bench.scheduler.results import Results, Run, machine, read
 from tests.e2e.kubernetes.control_plane import BINARY as CONTROL_PLANE
 
 NODES, RUNS, PODS = (500, 1000, 5000), 3, 500
 SMALL_NODES, SMALL_RUNS, SMALL_PODS = (500,), 1, 200
 OUTPUT = Path(__file__).parents[3] / ".build" / "bench-scheduler"
 INTERRUPTED = 130
+CONTINUE = f"to measure what is missing, and keep the rest: --from {OUTPUT / 'results.json'}"
 
 T = TypeVar("T")
 
@@ -39,19 +42,20 @@ def main() -> int:
             return 1
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, _interrupt)
-    results, failures = Results(machine(chosen.kubernetes)), list[str]()
+    results, failures = Results(machine(chosen.kubernetes), chosen.earlier.runs), list[str]()
     directory = Path(tempfile.mkdtemp(prefix="bench-scheduler-"))
     try:
         _measure(chosen, directory, results, failures)
     except KeyboardInterrupt:
         _progress("interrupted; all that was started has ended")
         _show(results)
+        _progress(CONTINUE)
         shutil.rmtree(directory, ignore_errors=True)
         return INTERRUPTED
     _show(results)
     failures += [f"{run.case}: a node has more than its capacity" for run in results.runs if _overcommitted(run)]
     if failures:
-        _progress("\n".join([*failures, f"logs: {directory}"]))
+        _progress("\n".join([*failures, f"logs: {directory}", CONTINUE]))
         return 1
     shutil.rmtree(directory, ignore_errors=True)
     if chosen.write:
@@ -83,6 +87,14 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--runs", type=int, help="of each case, in turn with the others; default: 3")
     parser.add_argument("--pods", type=int, help="of each run; default: 500")
     parser.add_argument("--small", action="store_true", help="four cases, 500 nodes, one run of 200 pods")
+    parser.add_argument(
+        "--from",
+        dest="earlier",
+        metavar="FILE",
+        type=_earlier,
+        default=Results(machine("unknown")),
+        help="keep the runs of this results.json, and measure those that it does not have",
+    )
     parser.add_argument("--write", action="store_true", help="write the figures into the documents")
     parser.add_argument("--kubernetes", default="unknown", help="the version, for the results")
     parser.add_argument("--list", action="store_true", help="print the names of the cases, and measure nothing")
@@ -102,10 +114,14 @@ def _numbers(text: str) -> list[int]:
     return _checked(lambda: sorted({int(each) for each in text.replace(",", " ").split()}))
 
 
-def _checked(read: Callable[[], T]) -> T:
+def _earlier(text: str) -> Results:
+    return _checked(lambda: read(Path(text)))
+
+
+def _checked(found: Callable[[], T]) -> T:
     try:
-        return read()
-    except ValueError as error:
+        return found()
+    except (OSError, ValueError) as error:
         raise argparse.ArgumentTypeError(str(error)) from error
 
 
@@ -115,30 +131,45 @@ def _measure(chosen: argparse.Namespace, directory: Path, results: Results, fail
     from tests.bench.scheduler.measurement import Cluster
 
     planned = [
-        (nodes, number, case) for nodes in chosen.nodes for number in range(1, chosen.runs + 1) for case in chosen.cases
+        (nodes, number, case)
+        for nodes in chosen.nodes
+        for number in range(1, chosen.runs + 1)
+        for case in chosen.cases
+        if not results.has(case, nodes, number)
     ]
-    began = began_size = time.monotonic()
-    done_size = 0
+    known = Results(results.machine, [*results.runs, *read(RESULTS).runs])
+    _progress(f"{len(planned)} runs{_estimate([known.seconds(case, nodes) for nodes, _, case in planned])}")
+    if not planned:
+        return
+    began = time.monotonic()
     with Cluster(directory) as cluster:
         for done, (nodes, number, case) in enumerate(planned):
             if done == 0 or planned[done - 1][0] != nodes:
                 _progress(f"{nodes} nodes")
                 cluster.set_nodes(nodes)
-                began_size, done_size = time.monotonic(), done
             started = time.monotonic()
             try:
-                results.runs.append(cluster.run(case, nodes, number, chosen.pods))
+                run = cluster.run(case, nodes, number, chosen.pods)
+                results.runs.append(run)
+                known.runs.insert(0, run)
+                documents.write(results, OUTPUT)
                 what = f"{results.runs[-1].rate:.1f} pods/s"
             except Exception as error:  # whatever failed, hours of other runs are not lost
                 failures.append(f"{case.name} at {nodes} nodes: {error}")
                 what = "failed"
             ended = time.monotonic()
-            left = (ended - began_size) / (done + 1 - done_size) * (len(planned) - done - 1)
+            left = _estimate([known.seconds(other, size) for size, _, other in planned[done + 1 :]])
             _progress(
                 f"{done + 1}/{len(planned)}  {nodes} nodes, run {number}, {case.name}: {what}"
-                f"  ({ended - started:.0f} s; about {left / 60:.0f} min left)"
+                f"  ({ended - started:.0f} s{left})"
             )
     _progress(f"measured in {time.monotonic() - began:.0f} s")
+
+
+def _estimate(seconds: Sequence[float | None]) -> str:
+    """By runs that are known."""
+    known = [each for each in seconds if each is not None]
+    return f", about {sum(known) / 60:.0f} min" if known and len(known) == len(seconds) else ""
 
 
 def _overcommitted(run: Run) -> bool:

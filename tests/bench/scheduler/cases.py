@@ -11,8 +11,8 @@ from fnmatch import fnmatchcase
 class Extender(StrEnum):
     """What the scheduler calls.
 
-    NULL: answers without looking, with the HTTP server of `berth serve`. GO_FULL: gets whole nodes. The rest is
-    `berth serve`. ONLYONE: filter passes one node, and prioritize is not called. COUNTED, RULES: bind is called, too,
+    NULL: answers as BERTH does, without looking, with the HTTP server of `berth serve`. GO_FULL: gets whole nodes. The
+    rest is `berth serve`. ONLYONE: filter passes one node, and prioritize is not called. COUNTED, RULES: bind is called
     for counted resources and under a rule about other pods.
     """
 
@@ -68,14 +68,11 @@ class Case:
         return ".".join([self.extender, *(each for each in differences if each)])
 
 
-_CACHE_MODE = (Extender.BERTH, Extender.BERTH_ONLYONE)
+_CACHE_MODE = (Extender.NULL, Extender.NULL_ONLYONE, Extender.BERTH, Extender.BERTH_ONLYONE)
 
 CASES: Sequence[Case] = (
     *(Case(extender) for extender in Extender if not extender.binds),
-    *(
-        Case(extender, pods=Pods.MIXED)
-        for extender in (Extender.NONE, Extender.NULL, *_CACHE_MODE, Extender.BERTH_FULL)
-    ),
+    *(Case(extender, pods=Pods.MIXED) for extender in (Extender.NONE, *_CACHE_MODE, Extender.BERTH_FULL)),
     *(Case(extender, events=events) for events in (1, 10) for extender in (Extender.NONE, *_CACHE_MODE)),
     # Pending pods are tried again when something happens: so there is an event a second.
     *(Case(extender, events=1, pending=pending) for pending in (10, 100) for extender in _CACHE_MODE),
@@ -93,6 +90,31 @@ BASELINES = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The least ratio of a case to another one, with so many nodes."""
+
+    case: Case
+    to: Case
+    nodes: int
+    least: float
+
+
+TARGETS: Sequence[Target] = (
+    Target(Case(Extender.BERTH_ONLYONE), Case(Extender.NONE), 1_000, 0.8),
+    Target(Case(Extender.BERTH_ONLYONE), Case(Extender.NONE), 5_000, 1.0),
+    Target(Case(Extender.BERTH), Case(Extender.NULL), 1_000, 0.75),
+    Target(Case(Extender.BERTH), Case(Extender.NULL), 5_000, 0.75),
+    Target(Case(Extender.BERTH), Case(Extender.GO_FULL), 5_000, 25),
+)
+
+
+def target(case: Case, to: Case | None, nodes: int) -> float | None:
+    """The least ratio of the two; None where there is none."""
+    wanted = (each.least for each in TARGETS if (each.case, each.to, each.nodes) == (case, to, nodes))
+    return next(wanted, None)
+
+
 def baseline(case: Case) -> Case | None:
     """The case with an extender that answers in the same form and does not look."""
     extender = BASELINES.get(case.extender)
@@ -104,6 +126,16 @@ def beside_none(case: Case) -> Case:
     """The case without an extender: with as many events and the same pods."""
     wanted = Case(Extender.NONE, pods=case.pods, events=case.events)
     return wanted if wanted in CASES else Case(Extender.NONE)
+
+
+def peer(case: Case) -> Case | None:
+    """The case with the extender in full mode; Berth's plain one has it."""
+    return Case(Extender.GO_FULL) if case == Case(Extender.BERTH) else None
+
+
+def with_one_scheduler(case: Case) -> Case | None:
+    """The same for one scheduler, of a case with several."""
+    return replace(case, schedulers=1) if case.schedulers > 1 else None
 
 
 def selected(patterns: Sequence[str]) -> list[Case]:

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.bench.scheduler.cases import Case, baseline, beside_none
+from tests.bench.scheduler.cases import (
+    Case,
+    baseline,
+    beside_none,
+    peer,
+    target,
+    with_one_scheduler,
+)
 from tests.bench.scheduler.plot import plot
 from tests.bench.scheduler.results import Results
 
@@ -43,15 +50,31 @@ def page(text: str, results: Results) -> str:
 
 def table(results: Results) -> str:
     """For a terminal: a line for each case and size."""
-    lines = [f"{'nodes':>6}  {'case':<28}{'pods/s':>9}{'ms a pod':>10}{'/ none':>8}{'/ null':>8}"]
+    columns = ("/ none", "/ null", "/ go")
+    lines = [
+        f"{'nodes':>6}  {'case':<28}{'pods/s':>9}{'ms a pod':>10}{''.join(f'{each:>8}' for each in columns)}  targets"
+    ]
     for nodes in results.sizes:
         for case in results.cases:
             rate = results.rate(case, nodes)
-            ratios = (results.ratio(case, other, nodes) for other in (beside_none(case), baseline(case)))
             if rate:
-                shown = "".join(f"{'' if each is None else f'{each:.2f}':>8}" for each in ratios)
-                lines.append(f"{nodes:>6}  {case.name:<28}{rate:>9.1f}{1000 / rate:>10.1f}{shown}".rstrip())
+                ratios = _ratios(results, case, nodes)
+                shown = "".join(f"{'' if value is None else f'{value:.2f}':>8}" for value, _ in ratios)
+                targets = "".join(
+                    f"  {column} >= {least:g}"
+                    for column, (_, least) in zip(columns, ratios, strict=True)
+                    if least is not None
+                )
+                lines.append(f"{nodes:>6}  {case.name:<28}{rate:>9.1f}{1000 / rate:>10.1f}{shown}{targets}".rstrip())
     return "\n".join([*lines, *_counted_lines(results)])
+
+
+def _ratios(results: Results, case: Case, nodes: int) -> list[tuple[float | None, float | None]]:
+    """To no extender, to one that does not look, to the peer: the ratio and its target."""
+    others = (beside_none(case), baseline(case), peer(case))
+    return [
+        (None if other is None else results.ratio(case, other, nodes), target(case, other, nodes)) for other in others
+    ]
 
 
 def section(results: Results) -> str:
@@ -80,8 +103,8 @@ def _tables(results: Results) -> Iterator[str]:
         plain = [case for case in results.cases if not case.extender.binds]
         yield f"{nodes:,} nodes:"
         yield ""
-        yield "| case | pods a second | ms a pod | ratio to `none` | ratio to `null` |"
-        yield "|---|---:|---:|---:|---:|"
+        yield "| case | pods a second | ms a pod | ratio to `none` | ratio to `null` | ratio to `go-full` |"
+        yield "|---|---:|---:|---:|---:|---:|"
         for case in plain:
             yield from _row(results, case, nodes)
         yield ""
@@ -91,19 +114,24 @@ def _tables(results: Results) -> Iterator[str]:
 def _row(results: Results, case: Case, nodes: int) -> Iterator[str]:
     rate = results.rate(case, nodes)
     if rate:
-        ratios = (results.ratio(case, other, nodes) for other in (beside_none(case), baseline(case)))
-        shown = " | ".join("" if each is None else f"{each:.2f}" for each in ratios)
+        shown = " | ".join(_cell(*each) for each in _ratios(results, case, nodes))
         yield f"| `{case.name}` | {rate:.1f} | {1000 / rate:.1f} | {shown} |"
+
+
+def _cell(ratio: float | None, least: float | None) -> str:
+    value = "" if ratio is None else f"{ratio:.2f}"
+    return value if least is None else f"{value} (target {least:g})".strip()
 
 
 def _counted_table(results: Results, nodes: int) -> Iterator[str]:
     cases = [case for case in results.cases if case.extender.binds and results.of(case, nodes)]
     if cases:
-        yield "| Berth binds | pods a second | conflicts per bind | overcommitted nodes |"
-        yield "|---|---:|---:|---:|"
+        yield "| Berth binds | pods a second | to one scheduler | conflicts per bind | overcommitted nodes |"
+        yield "|---|---:|---:|---:|---:|"
         for case in cases:
             conflicts, overcommitted = _of_ledger(results, case, nodes)
-            yield f"| `{case.name}` | {results.rate(case, nodes):.1f} | {conflicts:.3f} | {overcommitted} |"
+            rate, ratio = results.rate(case, nodes), _cell(_to_one_scheduler(results, case, nodes), None)
+            yield f"| `{case.name}` | {rate:.1f} | {ratio} | {conflicts:.3f} | {overcommitted} |"
         yield ""
 
 
@@ -113,7 +141,14 @@ def _counted_lines(results: Results) -> Iterator[str]:
             if case.extender.binds and results.of(case, nodes):
                 conflicts, overcommitted = _of_ledger(results, case, nodes)
                 found = f"{conflicts:.3f} conflicts per bind, {overcommitted} nodes overcommitted"
-                yield f"{nodes:>6}  {case.name}: {found}"
+                ratio = _to_one_scheduler(results, case, nodes)
+                beside = "" if ratio is None else f", {ratio:.2f} of the pods a second of one scheduler"
+                yield f"{nodes:>6}  {case.name}: {found}{beside}"
+
+
+def _to_one_scheduler(results: Results, case: Case, nodes: int) -> float | None:
+    other = with_one_scheduler(case)
+    return None if other is None else results.ratio(case, other, nodes)
 
 
 def _of_ledger(results: Results, case: Case, nodes: int) -> tuple[float, int]:

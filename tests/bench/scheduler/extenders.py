@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -13,8 +13,10 @@ from signal import SIGINT
 from socket import create_connection
 from typing import Any
 
+from berth.scheduling.plugins import node_affinity, node_priority_label
 from tests.bench.scheduler.cases import Case, Extender
-from tests.bench.scheduler.workload import COUNTED, COUNTED_NODES, Workload, node_manifest
+from tests.bench.scheduler.null import REJECTED
+from tests.bench.scheduler.workload import COUNTED, COUNTED_NODES, node_manifest
 from tests.e2e.berth.berth_serve import BerthServe
 from tests.e2e.berth.endpoint import Endpoint
 from tests.e2e.berth.identities import serve
@@ -43,7 +45,7 @@ profile: with-affinity"""
 """For pods that are pending on Berth's reasons: the scheduler's own NodeAffinity is switched off then."""
 
 START_SECONDS = 60
-LEDGER_SECONDS = 240
+LEDGER_SECONDS = 90
 POLL_SECONDS = 0.2
 READY_ROUNDS = 5
 
@@ -51,9 +53,8 @@ READY_ROUNDS = 5
 class Servers:
     """Starts what a case needs, on nodes that exist."""
 
-    def __init__(self, control_plane: ControlPlane, workload: Workload, directory: Path) -> None:
+    def __init__(self, control_plane: ControlPlane, directory: Path) -> None:
         self._control_plane = control_plane
-        self._workload = workload
         self._directory = directory
         self._started = 0
 
@@ -78,7 +79,7 @@ class Servers:
             case Extender.NONE:
                 return ""
             case Extender.NULL | Extender.NULL_ONLYONE:
-                return self._null(labelled, folder, running)
+                return self._null(labelled, [each["name"] for each in names], folder, running)
             case Extender.GO_FULL:
                 address = f"{HOST}:{free_port()}"
                 _run([BINARY, "full", address, LABEL], address, folder / "go.log", running)
@@ -95,16 +96,10 @@ class Servers:
                 _wait_for_nodes(berth.url_prefix, case, [each["name"] for each in names], passed)
                 return berth.url_prefix
 
-    def _null(self, labelled: dict[str, int], folder: Path, running: ExitStack) -> str:
+    def _null(self, labelled: Mapping[str, int], names: Sequence[str], folder: Path, running: ExitStack) -> str:
         answers = folder / "answers"
         answers.mkdir()
-        best = [name for name, score in labelled.items() if score == max(labelled.values())]
-        lines: dict[str, list[Any]] = {
-            "filter": [_passed(list(labelled))],
-            "filter_onlyone": [_passed([name]) for name in best],
-            "prioritize": [[{"Host": name, "Score": score} for name, score in labelled.items()]],
-        }
-        for verb, those in lines.items():
+        for verb, those in null_answers(labelled, names).items():
             (answers / verb).write_text("".join(json.dumps(each) + "\n" for each in those))
         port = free_port()
         command: list[str | Path] = [sys.executable, "-m", "tests.bench.scheduler.null", str(port), answers]
@@ -114,16 +109,15 @@ class Servers:
     def _counted(self, folder: Path, running: ExitStack) -> str:
         counts = folder / "ledger.json"
         document = _document(DOCUMENTS[Extender.BERTH_COUNTED])
-        berth = serve(self._control_plane, folder, document=document, command=_counting(counts), is_healthy=False)
-        _started(berth, running)
+        # It is stopped, not killed: it gives the Lease of its ledger up, and the next run need not wait for that.
+        berth = running.enter_context(
+            serve(self._control_plane, folder, document=document, command=_counting(counts), is_healthy=False)
+        )
         until = time.monotonic() + LEDGER_SECONDS
-        # An idle API server rarely says how far pods are; the ledgers of a new table wait for that. And the server of
-        # the run before is the one that counts, until its Lease has been silent for long enough.
-        with self._workload.pulse():
-            while _ledgers(counts) < COUNTED_NODES:
-                if time.monotonic() > until:
-                    raise TimeoutError(f"after {LEDGER_SECONDS} s there are {_ledgers(counts)} ledgers: {folder}")
-                time.sleep(POLL_SECONDS)
+        while _ledgers(counts) < COUNTED_NODES:
+            if time.monotonic() > until:
+                raise TimeoutError(f"after {LEDGER_SECONDS} s there are {_ledgers(counts)} ledgers: {folder}")
+            time.sleep(POLL_SECONDS)
         return berth.url_prefix
 
     def _delayed(self, url: str, milliseconds: int, folder: Path, running: ExitStack) -> str:
@@ -154,8 +148,30 @@ def _document(rest: str) -> str:
     return f"apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\n{rest}\n"
 
 
-def _passed(names: list[str]) -> dict[str, Any]:
-    return {"NodeNames": names, "FailedNodes": {}, "FailedAndUnresolvableNodes": {}, "Error": ""}
+def null_answers(labelled: Mapping[str, int], names: Sequence[str]) -> Mapping[str, list[object]]:
+    """The answers of each verb, by turns: those of Berth under label-priority, and for a pod that it rejects.
+
+    labelled: by name, the priorities of nodes that have one.
+    """
+    no_label = node_priority_label.REASON_NO_LABEL.format(LABEL)
+    rejected = {name: no_label for name in names if name not in labelled}
+    best = [name for name, score in labelled.items() if score == max(labelled.values())]
+    return {
+        "filter": [_filtered(list(labelled), rejected)],
+        "filter_onlyone": [_filtered([name], rejected) for name in best],
+        "prioritize": [[{"Host": name, "Score": score} for name, score in labelled.items()]],
+        REJECTED: [_filtered([], rejected | dict.fromkeys(labelled, node_affinity.REASON_POD))],
+    }
+
+
+def _filtered(names: list[str], rejected: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "Nodes": None,
+        "NodeNames": names,
+        "FailedNodes": {},
+        "FailedAndUnresolvableNodes": rejected,
+        "Error": "",
+    }
 
 
 def _started(berth: BerthServe, running: ExitStack) -> BerthServe:

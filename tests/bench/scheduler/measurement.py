@@ -19,6 +19,7 @@ from tests.bench.scheduler.workload import (
     Bound,
     Workload,
     counted_pod_manifest,
+    overcommitted,
     pending_manifest,
     pod_manifest,
     ruled_pod_manifest,
@@ -36,6 +37,10 @@ FIRST_SECONDS, BIND_SECONDS = 120.0, 30.0
 """How long the first pod may take, and how long is measured at most: a slow case binds fewer pods."""
 
 MOST_COUNTED = COUNTED_NODES * SLOTS * 3 // 4
+FULL_SECONDS = 60.0
+MORE_THAN_FULL = 16
+"""After the measured pods of a counted case so many come that this many find no slot."""
+
 # With the defaults the scheduler's own client would be what is measured.
 CLIENT = {"qps": 5000, "burst": 10000}
 
@@ -54,7 +59,7 @@ class Cluster:
             self._control_plane = undo.enter_context(ControlPlane(home))
             undo.enter_context(counted_resources(self._control_plane))
             self._workload = Workload(self._control_plane.credentials())
-            self._servers = Servers(self._control_plane, self._workload, self._directory)
+            self._servers = Servers(self._control_plane, self._directory)
             self._running = undo.pop_all()
         return self
 
@@ -67,7 +72,7 @@ class Cluster:
 
     def run(self, case: Case, nodes: int, number: int, pods: int) -> Run:
         """Measure once. It leaves no pods behind."""
-        before = load()
+        before, began = load(), time.monotonic()
         with ExitStack() as running:
             running.callback(self._workload.clear)
             extenders, counts = running.enter_context(self._servers.of(case, nodes))
@@ -82,20 +87,36 @@ class Cluster:
                 running.enter_context(self._control_plane.scheduler(_configuration(case, name, extenders)))
             _wait(bound, len(manifests), case)
             times = list(bound.times)
-            counted = self._counted(case, counts, writes) if case.extender.binds else None
+            counted = self._counted(case, counts, writes, names, bound) if case.extender.binds else None
         measured, seconds = rate_of(times)
-        return Run(case.name, nodes, number, measured, round(seconds, 4), len(times), before, counted)
+        took = round(time.monotonic() - began, 1)
+        return Run(case.name, nodes, number, measured, round(seconds, 4), len(times), before, counted, took)
 
-    def _counted(self, case: Case, counts: Path, before: Counter[str]) -> Counted:
+    def _counted(self, case: Case, counts: Path, before: Counter[str], names: list[str], bound: Bound) -> Counted:
         time.sleep(1)  # the file is at most so old
         done = _counts(counts) - before
+        if case.extender is Extender.BERTH_COUNTED:
+            self._fill(names, bound)
         on = Counter(
             pod["spec"]["nodeName"]
             for pod in self._workload.pods()
             if pod["spec"].get("nodeName") and pod["metadata"]["labels"].get("bench") == "measured"
         )
-        most = SLOTS if case.extender is Extender.BERTH_COUNTED else 1
-        return Counted(done["writes"], done["conflicts"], sum(pods > most for pods in on.values()))
+        is_counted = case.extender is Extender.BERTH_COUNTED
+        return Counted(
+            done["writes"],
+            done["conflicts"],
+            overcommitted(on) if is_counted else sum(pods > 1 for pods in on.values()),
+        )
+
+    def _fill(self, names: list[str], bound: Bound) -> None:
+        """Take every slot, with more pods than slots: a ledger is most likely to give too much where little is left."""
+        slots = COUNTED_NODES * SLOTS
+        numbers = range(MOST_COUNTED, slots + MORE_THAN_FULL + MOST_COUNTED - min(MOST_COUNTED, len(bound.times)))
+        self._workload.create_pods([counted_pod_manifest(number, names[number % len(names)]) for number in numbers])
+        until = time.monotonic() + FULL_SECONDS
+        while len(bound.times) < slots and time.monotonic() < until:
+            bound.wait(1)
 
 
 def _scheduler_names(case: Case) -> list[str]:

@@ -9,9 +9,17 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from statistics import median
+from statistics import mean, median
 
-from tests.bench.scheduler.cases import CASES, Case
+from tests.bench.scheduler.cases import (
+    CASES,
+    Case,
+    baseline,
+    beside_none,
+    peer,
+    target,
+    with_one_scheduler,
+)
 
 NAMED = {case.name: case for case in CASES}
 
@@ -30,7 +38,8 @@ class Counted:
 class Run:
     """One measurement. `pods` were bound in `seconds`, after the first ones, which warm everything up.
 
-    `load`: the machine's load average of a minute when it began. `placed`: all pods that were bound.
+    `load`: the machine's load average of a minute when it began. `placed`: all pods that were bound. `took`: seconds,
+    with all that was started and cleared for it; 0 where it is not known.
     """
 
     case: str
@@ -41,11 +50,23 @@ class Run:
     placed: int
     load: float
     counted: Counted | None = None
+    took: float = 0.0
 
     @property
     def rate(self) -> float:
         """Pods a second."""
         return self.pods / self.seconds if self.seconds else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """Pods a second of a case to those of another one. `target`: the least that it should be; None: none."""
+
+    case: str
+    to: str
+    nodes: int
+    value: float
+    target: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +111,36 @@ class Results:
         rate, other = self.rate(case, nodes), self.rate(to, nodes)
         return None if rate is None or not other or to == case else rate / other
 
+    def has(self, case: Case, nodes: int, number: int) -> bool:
+        """Whether this run was measured."""
+        return any(run.number == number for run in self.of(case, nodes))
+
+    def seconds(self, case: Case, nodes: int) -> float | None:
+        """How long a run takes: of this case, else of a case with as many nodes, else of any; None: not known."""
+        for those in (self.of(case, nodes), [run for run in self.runs if run.nodes == nodes], self.runs):
+            if known := [run.took for run in those if run.took]:
+                return mean(known)
+        return None
+
+    @property
+    def ratios(self) -> list[Ratio]:
+        """Of the medians, with the targets."""
+        return [
+            Ratio(case.name, other.name, nodes, round(value, 3), target(case, other, nodes))
+            for nodes in self.sizes
+            for case in self.cases
+            for other in (beside_none(case), baseline(case), peer(case), with_one_scheduler(case))
+            if other is not None and (value := self.ratio(case, other, nodes)) is not None
+        ]
+
     def loads(self) -> tuple[float, float]:
         """The smallest and the largest."""
         found = [run.load for run in self.runs]
         return min(found), max(found)
 
     def json(self) -> str:
-        """The file."""
-        return json.dumps(asdict(self), indent=1) + "\n"
+        """The file. The ratios in it are for people and other programs: `read` computes them again."""
+        return json.dumps({**asdict(self), "ratios": [asdict(each) for each in self.ratios]}, indent=1) + "\n"
 
 
 def read(file: Path) -> Results:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from threading import Event, Thread, local
@@ -29,9 +29,11 @@ MIXED_CONTROLLERS = tuple(
     if index % 10 != 2 and index % 40 != 3
 )
 MEASURED = {"bench": "measured"}
+PENDING = "pending-"
+"""What the names of pods begin with that Berth rejects on every node."""
+
 PODS_PATH, NODES_PATH = "/api/v1/namespaces/default/pods", "/api/v1/nodes"
 WATCH_SECONDS = 300
-PULSE_SECONDS = 0.5
 
 T = TypeVar("T")
 
@@ -81,9 +83,15 @@ def ruled_pod_manifest(number: int, scheduler: str) -> Manifest:
 def pending_manifest(number: int) -> Manifest:
     """A pod that asks for a label that no node has."""
     manifest = pod_manifest(number, Pods.IDENTICAL)
-    manifest["metadata"] = {"name": f"pending-{number}", "labels": {"bench": "pending"}}
+    manifest["metadata"] = {"name": f"{PENDING}{number}", "labels": {"bench": "pending"}}
     manifest["spec"]["nodeSelector"] = {"bench": "nowhere"}
     return manifest
+
+
+def overcommitted(units: Mapping[str, int]) -> int:
+    """How many nodes have more than they have slots. units: by node."""
+    slots = {cluster.node_name(index): SLOTS for index in range(COUNTED_NODES)}
+    return sum(number > slots.get(node, 0) for node, number in units.items())
 
 
 class Workload:
@@ -139,23 +147,6 @@ class Workload:
                 yield
         else:
             yield
-
-    @contextmanager
-    def pulse(self) -> Iterator[None]:
-        """Change a pod that no scheduler looks at, twice a second, until the block ends."""
-        manifest = pod_manifest(0, Pods.IDENTICAL)
-        manifest["metadata"] = {"name": "pulse"}
-        manifest["spec"]["schedulerName"] = "none"
-        self.api.create(PODS_PATH, manifest)
-
-        def change(number: int) -> None:
-            self.api.patch(f"{PODS_PATH}/pulse", {"metadata": {"annotations": {"pulse": str(number)}}})
-
-        try:
-            with _repeated(change, PULSE_SECONDS):
-                yield
-        finally:
-            self.api.delete(f"{PODS_PATH}/pulse", {"gracePeriodSeconds": "0"})
 
     @staticmethod
     def _each(call: Callable[[T], object], those: Sequence[T]) -> None:

@@ -136,7 +136,7 @@ class BerthServe:
             self._process = None
 
     def wait_for_ledger(self, *nodes: str) -> None:
-        """Wait until counted pods can be bound to these nodes: half a minute where they are older than the server."""
+        """Wait until counted pods can be bound to these nodes: after a crash until its Lease has expired."""
         deadline = time.monotonic() + LEDGER_SECONDS
         while not set(nodes) <= (found := self._nodes_of_ledger()):
             assert time.monotonic() < deadline, f"after {LEDGER_SECONDS} s the ledger has {sorted(found)}"

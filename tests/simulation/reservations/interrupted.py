@@ -16,6 +16,7 @@ from berth.reservations.reconciler.reserved_pods import (
     PodUnknown,
     ReservedPods,
 )
+from berth.scheduling.objects import Pod
 
 T = TypeVar("T")
 Between = Callable[[], None]
@@ -90,6 +91,9 @@ class InterruptedPods(Interrupted, ReservedPods):
 
     def find(self, pod: PodKey) -> PodFound | PodNotFound | PodUnknown:
         return self.call(lambda: self._pods.find(pod))
+
+    def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | PodUnknown:
+        return self.call(lambda: self._pods.list_pods(is_wanted))
 
     def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | PodUnknown:
         return self.call(lambda: self._pods.touch(pod, resource_version))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from berth.extender.ports import Binding, Created
@@ -18,6 +19,7 @@ from berth.reservations.reconciler.reserved_pods import (
     ReservedPods,
 )
 from berth.scheduling.managed_resources.counting import Counting
+from berth.scheduling.objects import Pod
 from tests.fakes.counted_cluster import BY_ANNOTATION, COUNTING, NAMESPACE, REQUEST, SLOT
 from tests.unit.reservations.reconciler.reconciler_harness import HTTP_TIMEOUT, NODE, ReconcilerHarness
 
@@ -58,6 +60,9 @@ def another_attempt_between_touch_and_release() -> None:
     class TakenOver(ReservedPods):
         def find(self, pod: PodKey) -> PodFound | PodNotFound | PodUnknown:
             return harness.cluster.find(pod)
+
+        def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | PodUnknown:
+            return harness.cluster.list_pods(is_wanted)
 
         def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | PodUnknown:
             touched = harness.cluster.touch(pod, resource_version)

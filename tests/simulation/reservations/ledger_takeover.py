@@ -120,7 +120,7 @@ class Store:
     ) -> BindResult:
         """bind of this store. wire: called before each of its calls to the cluster and the ledger's Lease."""
         carry = wire or (lambda call: None)
-        right: CountingRight | None = _Right(LedgerHolderCheck(self._lease, self.identity), carry)
+        right: CountingRight | None = CheckedRight(LedgerHolderCheck(self._lease, self.identity), carry)
         if self._variant is Variant.UNCHECKED:
             right = None
         elif self._variant is Variant.CHECKED_FIRST:
@@ -133,7 +133,7 @@ class Store:
         pod = self._cluster.pods[name].key
         return bind(
             Binding(NAMESPACE, name, pod.uid, NODE),
-            _Binder(self._cluster, carry, late),
+            BoundBinder(self._cluster, carry, late),
             Deadline(HTTP_TIMEOUT, lambda: 0.0),
             BindRules(CountedResources(COUNTING, reservations, right)),
         )
@@ -142,7 +142,7 @@ class Store:
         return f"{self._name}-{next(self._ids)}"
 
 
-class _Right(CountingRight):
+class CheckedRight(CountingRight):
     def __init__(self, check: CountingRight, carry: Callable[[str], None]) -> None:
         self._check = check
         self._carry = carry
@@ -154,7 +154,7 @@ class _Right(CountingRight):
         return found
 
 
-class _Binder(PodBinder):
+class BoundBinder(PodBinder):
     """late: where the Binding waits until it is carried out; None: it is carried out at once."""
 
     def __init__(

@@ -22,10 +22,12 @@ READY = Marker(MarkerState.READY, 1, 0.0, "ready")
 class Store:
     """One store and its watcher. `refusals`: what it published, one after the other."""
 
-    def __init__(self, name: str, lease: LeaseInMemory, wall: float = 0.0) -> None:
+    def __init__(self, name: str, lease: LeaseInMemory, wall: float = 0.0, *, is_new: bool = False) -> None:
+        """is_new: its table has no marker."""
         self.lease = lease
         self.table = InMemoryLedgerTable()
-        self.table.put_marker(READY, None)
+        if not is_new:
+            self.table.put_marker(READY, None)
         self.identity = IdentityInMemory(name)
         self.clock = EnvironmentClock(AT + wall)
         self.refusals: list[str] = []
@@ -75,6 +77,29 @@ def test_counts_at_once_when_the_lease_never_had_a_holder(lease: LeaseInMemory) 
     assert store.counts()
     assert store.refusals == [""]
     assert store.table.marker() == READY
+
+
+def test_first_holder_with_new_table_counts_at_once_and_requests_its_rebuild(lease: LeaseInMemory) -> None:
+    store = Store("store-1", lease, is_new=True)
+    store.holder.step()
+    marker = store.table.marker()
+    assert marker is not None
+    assert (marker.state, store.counts()) == (MarkerState.REBUILDING, True)
+
+
+def test_takeover_by_new_table_requests_one_rebuild_and_not_before_it_holds_the_lease(lease: LeaseInMemory) -> None:
+    first, second = Store("store-1", lease), Store("store-2", lease, is_new=True)
+    first.run(1)
+    second.run(ELECTION.lease_duration - 1)
+    assert second.table.marker() is None
+    second.run(ELECTION.longest_retry)
+    requested = second.table.marker()
+    second.run(60)
+    assert second.table.marker() == requested
+    assert not second.counts()
+    second.rebuild()
+    second.run(2)
+    assert second.counts()
 
 
 def test_second_store_names_the_holder_and_never_acquires_while_it_renews(lease: LeaseInMemory) -> None:

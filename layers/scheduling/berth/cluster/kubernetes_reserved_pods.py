@@ -1,4 +1,4 @@
-"""Pods that something is reserved for, at the API server: `get` and `patch` on pods."""
+"""Pods that something is reserved for, at the API server: `get`, `list` and `patch` on pods."""
 
 from __future__ import annotations
 
@@ -15,11 +15,14 @@ from berth.reservations.reconciler.reserved_pods import (
     PodUnknown,
     ReservedPods,
 )
+from berth.scheduling.objects import Pod
+from berth.scheduling.objects.pod_reading import PodReader
 
 ANNOTATION = "berth.dev/touched-at"
 """For its sake alone: a patch of the pod is what makes a Binding that was sent before fail."""
 
 TIMEOUT_SECONDS = 2.0
+PAGE_SIZE, PAGE_SECONDS = 500, 30.0
 NOT_FOUND = 404
 CONFLICT = 409
 UNPROCESSABLE = 422
@@ -27,7 +30,7 @@ _FINISHED = ("Succeeded", "Failed")
 
 
 class KubernetesReservedPods(ReservedPods):
-    """Each method is one request."""
+    """Each method is one request; a list is one for each page."""
 
     def __init__(self, api: ApiServer, clock: Callable[[], float]) -> None:
         """clock: seconds since the epoch."""
@@ -51,6 +54,24 @@ class KubernetesReservedPods(ReservedPods):
             return PodUnknown("the API server's answer is no Pod")
         phase = status.get("phase") if isinstance(status, dict) else None
         return PodFound(uid, str(spec.get("nodeName") or ""), version, phase in _FINISHED)
+
+    def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | PodUnknown:
+        # Without resourceVersion the first page is a consistent read; the others are of the same moment.
+        found: list[PodKey] = []
+        reader, query = PodReader(), {"limit": str(PAGE_SIZE)}
+        while True:
+            try:
+                answer = self._api.request("GET", "/api/v1/pods", timeout=PAGE_SECONDS, query=query)
+            except ApiServerUnreachable as error:
+                return PodUnknown(str(error))
+            items, metadata = answer.content.get("items"), answer.content.get("metadata")
+            if not answer.ok or not isinstance(items, list) or not isinstance(metadata, dict):
+                return PodUnknown(f"{answer.message}; give the watcher's user the verb list on pods")
+            pods = (each for each in map(reader.read, items) if isinstance(each, Pod))
+            found += [PodKey(pod.namespace, pod.name, pod.uid) for pod in pods if not pod.finished and is_wanted(pod)]
+            if not metadata.get("continue"):
+                return tuple(found)
+            query["continue"] = str(metadata["continue"])
 
     def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | PodUnknown:
         at = datetime.fromtimestamp(self._clock(), UTC).isoformat(timespec="milliseconds")

@@ -8,7 +8,7 @@ from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.decision import AnyDecision, Decision, UnjudgedCall
 from berth.extender.outcomes import Failure, PrioritizeOutcome, deadline_passed
 from berth.extender.ports import NodeCache
-from berth.extender.reply import Reply, reply, silent_reply, status_reply
+from berth.extender.reply import Reply, host_scores, reply, silent_reply, status_reply
 from berth.extender.request.arguments import Passthrough, read_candidates
 from berth.scheduling.evaluation.time_limit import DeadlineExceeded
 from berth.scheduling.feasibility import TOO_COSTLY
@@ -42,9 +42,9 @@ def answer_prioritize(
     if isinstance(candidates, Passthrough):
         decision = UnjudgedCall(pod, len(candidates.names))
         outcome, detail = PrioritizeOutcome.PASSED, candidates.reason
-        scores = [0] * len(candidates.names)
+        names, scores = [*candidates.names], [0] * len(candidates.names)
     else:
-        left = deadline.decision_seconds()
+        names, left = candidates.names.names, deadline.decision_seconds()
         try:
             found = candidates.policy.timely_scores(pod, candidates.names, candidates.snapshot, left)
         except DeadlineExceeded:
@@ -60,5 +60,4 @@ def answer_prioritize(
             decision = Decision(
                 pod, candidates.names, candidates.policy, candidates.snapshot, candidates.state, scores=scores
             )
-    hosts = [{"Host": name, "Score": score} for name, score in zip(candidates.names, scores, strict=True)]
-    return reply(hosts, outcome, pod=pod_name, detail=detail, decision=decision)
+    return reply(host_scores(names, scores), outcome, pod=pod_name, detail=detail, decision=decision)

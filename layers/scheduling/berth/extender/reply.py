@@ -1,11 +1,12 @@
-"""Replies of the verbs, and the reasons of rejected nodes as JSON.
+"""Replies of the verbs, and the reasons of rejected nodes and the scores of the others as JSON.
 
-On a large cluster thousands of nodes are rejected for a handful of reasons. Joining strings takes half the time of
-filling and encoding a dictionary; the bytes are the same.
+On a large cluster thousands of nodes have a handful of reasons and scores. Joining strings takes half the time of
+filling and encoding dictionaries, and a third of that where there is one for each node; the bytes are the same.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ import orjson
 from berth.extender.decision import AnyDecision
 from berth.extender.outcomes import Failure, FailureOutcome, Outcome
 from berth.scheduling.evaluation.verdicts import Rejected
+from berth.scheduling.snapshot.node_positions import pick
 
 OK = 200
 BAD_REQUEST = 400
@@ -61,20 +63,38 @@ def silent_reply(answer: object, failure: Failure) -> Reply:
 def reasons(rejected: Rejected) -> object:
     """A JSON object with a message for each name."""
     names = rejected.names
-    if not names or b"\\" in orjson.dumps(names):
-        # A name that needs escapes is no node's name; the encoder escapes it.
+    if not names or _need_escapes(names):
         return rejected.messages
-    parts = [""] * (2 * len(names))
-    parts[0::2] = names
-    parts[1::2] = rejected.for_each_node([_after_name(status.message) for status in rejected.statuses])
-    parts[0] = '{"' + parts[0]
-    parts[-1] = parts[-1].removesuffix(_NEXT) + "}"
-    return orjson.Fragment("".join(parts))
+    after = rejected.for_each_node([_after_name(status.message) for status in rejected.statuses])
+    return _joined('{"', names, after, _NEXT_NAME, "}")
 
 
-_NEXT = ',"'
+def host_scores(names: list[str], scores: Sequence[int]) -> object:
+    """HostPriorityList: a JSON array with an object for each name."""
+    if not names or _need_escapes(names):
+        return [{"Host": name, "Score": score} for name, score in zip(names, scores, strict=True)]
+    after = {score: f'","Score":{score}}}{_NEXT_HOST}' for score in set(scores)}
+    return _joined('[{"Host":"', names, pick(after, scores), _NEXT_HOST, "]")
+
+
+_NEXT_NAME, _NEXT_HOST = ',"', ',{"Host":"'
 
 
 @lru_cache(maxsize=1024)
 def _after_name(message: str) -> str:
-    return f'":{orjson.dumps(message).decode()}{_NEXT}'
+    return f'":{orjson.dumps(message).decode()}{_NEXT_NAME}'
+
+
+def _need_escapes(names: list[str]) -> bool:
+    """A name that needs escapes is no node's name; the encoder escapes it."""
+    return b"\\" in orjson.dumps(names)
+
+
+def _joined(start: str, names: list[str], after: Sequence[str], separator: str, end: str) -> orjson.Fragment:
+    """JSON of names with what is after each of them, which ends with the separator."""
+    parts = [""] * (2 * len(names))
+    parts[0::2] = names
+    parts[1::2] = after
+    parts[0] = start + parts[0]
+    parts[-1] = parts[-1].removesuffix(separator) + end
+    return orjson.Fragment("".join(parts))

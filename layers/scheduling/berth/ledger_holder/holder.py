@@ -1,7 +1,8 @@
 """The watcher's part: it acquires the Lease of the ledger for its store, takes over, renews, and reports who counts.
 
 Guarantees: the Lease is marked as counting only after a rebuild of this store's ledger that began after the Lease was
-acquired. The exception is a Lease that never had a holder: no other store has counted.
+acquired. The exception is a Lease that never had a holder: no other store has counted, and a new ledger becomes ready
+node by node.
 
 Not guaranteed: that a store counts. After a crash of the holder the next one waits until the Lease has expired.
 """
@@ -115,9 +116,12 @@ class LedgerHolder:
                 return False
             if found.is_counting:
                 return True
-            if became.previous or became.lease_transitions != _FIRST_TRANSITION:
-                self._rebuild = self._request_rebuild()
-                return False
+            is_first = not became.previous and became.lease_transitions == _FIRST_TRANSITION
+            if not is_first or self._table.marker() is None:
+                requested = self._request_rebuild()
+                if not is_first:
+                    self._rebuild = requested
+                    return False
         elif not self._is_rebuilt(self._rebuild):
             return False
         lease = self._lease.get()
@@ -131,8 +135,6 @@ class LedgerHolder:
         requested = Marker(
             MarkerState.REBUILDING, 0 if seen is None else seen.epoch, self._clock.wall(), self._new_id()
         )
-        if seen is None:
-            return requested  # the reconciler rebuilds a table without a marker anyway
         return requested if self._table.put_marker(requested, seen) else None
 
     def _is_rebuilt(self, requested: Marker) -> bool:

@@ -41,9 +41,8 @@ if TYPE_CHECKING:
 class Tables:
     """Cache table and ledger. All of it may be shared between threads.
 
-    ledger, identity, announcements, gangs: None where there is no ledger. ledger_since: when it was created, in
-    monotonic seconds, if it loses items only by being created anew (see Rebuild); None if it may lose them at any time.
-    in_process: no read of them waits for a network. gangs: opens the table of gangs; without gangs nobody imports it.
+    ledger, identity, announcements, gangs: None where there is no ledger. in_process: they live and end with this
+    process, and no read of them waits for a network. gangs: opens the table of gangs; without gangs nobody imports it.
     decisions: opens the table for records of decisions; None where there is none.
     """
 
@@ -53,7 +52,6 @@ class Tables:
     standby_lock: LeaseLock
     ledger: LedgerTable | None = None
     identity: StoreIdentity | None = None
-    ledger_since: float | None = None
     in_process: bool = False
     announcements: AnnouncementLog | None = None
     gangs: Callable[[], GangTable] | None = None

@@ -20,9 +20,10 @@ def test_every_case_has_a_name_of_its_own() -> None:
         ("go-full", "none", "null"),
         ("berth-onlyone", "none", "null-onlyone"),
         ("berth.mixed", "none.mixed", "null.mixed"),
-        ("berth-onlyone.events-10", "none.events-10", None),
-        ("berth.pending-100", "none.events-1", None),
-        ("berth.delay-20", "none", None),
+        ("berth-onlyone.mixed", "none.mixed", "null-onlyone.mixed"),
+        ("berth-onlyone.events-10", "none.events-10", "null-onlyone.events-10"),
+        ("berth.pending-100", "none.events-1", "null.pending-100"),
+        ("berth.delay-20", "none", "null.delay-20"),
         ("null", "none", None),
     ],
 )

@@ -14,6 +14,7 @@ from tests.bench.scheduler.plot import plot
 from tests.bench.scheduler.results import Counted, Machine, Results, Run, rate_of, read
 
 NONE, BERTH, COUNTED = Case(Extender.NONE), Case(Extender.BERTH), Case(Extender.BERTH_COUNTED, schedulers=8)
+NULL, PEER, ONE = Case(Extender.NULL), Case(Extender.GO_FULL), Case(Extender.BERTH_COUNTED)
 MACHINE = Machine(2, "any", "3.13.0", "v1.36.3", "2026-11-22")
 
 
@@ -56,11 +57,54 @@ def test_file_has_every_run(results: Results, tmp_path: Path) -> None:
 
 def test_table_and_section_show_rate_time_and_ratio(results: Results) -> None:
     assert f"{500:>6}  {'berth':<28}{50:>9.1f}{20:>10.1f}{0.5:>8.2f}" in table(results).splitlines()
-    assert "| `berth` | 50.0 | 20.0 | 0.50 |  |" in section(results).splitlines()
+    assert "| `berth` | 50.0 | 20.0 | 0.50 |  |  |" in section(results).splitlines()
+
+
+def test_targets_stand_beside_the_ratios_that_have_one() -> None:
+    rates = {NONE: 100, NULL: 40, PEER: 2, BERTH: 20}
+    results = Results(MACHINE, [replace(_run(case, rate), nodes=5000) for case, rate in rates.items()])
+    assert "| `berth` | 20.0 | 50.0 | 0.20 | 0.50 (target 0.75) | 10.00 (target 25) |" in section(results).splitlines()
+    [line] = [line for line in table(results).splitlines() if "  berth  " in line]
+    assert line.endswith(f"{0.2:>8.2f}{0.5:>8.2f}{10:>8.2f}  / null >= 0.75  / go >= 25")
+    assert [(each.to, each.value, each.target) for each in results.ratios if each.case == "berth"] == [
+        ("none", 0.2, None),
+        ("null", 0.5, 0.75),
+        ("go-full", 10.0, 25),
+    ]
+
+
+def test_ratio_to_one_scheduler_is_shown() -> None:
+    results = Results(MACHINE, [_run(ONE, 20, counted=Counted(20, 1, 0)), _run(COUNTED, 30, counted=Counted(30, 3, 0))])
+    assert "| `berth-counted.schedulers-8` | 30.0 | 1.50 | 0.100 | 0 |" in section(results).splitlines()
+    assert "1.50 of the pods a second of one scheduler" in table(results).splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("case", "nodes", "seconds"),
+    [
+        pytest.param(NONE, 500, 20.0, id="of this case"),
+        pytest.param(BERTH, 500, 30.0, id="of as many nodes"),
+        pytest.param(BERTH, 1000, 50.0, id="of any"),
+    ],
+)
+def test_time_of_a_run_is_estimated_by_what_is_known(case: Case, nodes: int, seconds: float) -> None:
+    runs = [(NONE, 500, 20.0), (NULL, 500, 40.0), (NONE, 5000, 90.0), (PEER, 500, 0.0)]
+    results = Results(MACHINE, [replace(_run(each, 10), nodes=size, took=took) for each, size, took in runs])
+    assert results.seconds(case, nodes) == seconds
+
+
+def test_time_of_a_run_is_unknown_without_runs() -> None:
+    assert Results(MACHINE, [_run(NONE, 10)]).seconds(NONE, 500) is None
+
+
+def test_knows_which_runs_it_has(results: Results) -> None:
+    assert results.has(NONE, 500, 2)
+    assert not results.has(NONE, 500, 3)
+    assert not results.has(NONE, 1000, 2)
 
 
 def test_counted_resources_show_conflicts_per_bind_and_overcommitted_nodes(results: Results) -> None:
-    assert "| `berth-counted.schedulers-8` | 40.0 | 0.250 | 0 |" in section(results).splitlines()
+    assert "| `berth-counted.schedulers-8` | 40.0 |  | 0.250 | 0 |" in section(results).splitlines()
     assert (
         "   500  berth-counted.schedulers-8: 0.250 conflicts per bind, 0 nodes overcommitted"
         in table(results).splitlines()

@@ -16,6 +16,7 @@ from kubernetes.config import load_kube_config_from_dict
 from berth.cluster.api_server import kubeconfig
 from berth.cluster.api_server.access import authorization
 from berth.cluster.api_server.bearer import BearerServer
+from berth.cluster.api_server.certificate import CertificateServer
 from berth.cluster.api_server.connections import Connections
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from tests.builders.certificates import self_signed
@@ -87,6 +88,40 @@ def test_takes_what_the_client_takes_and_imports_it_for_more_than_a_token(
     given, wanted = Connections().pool(server).connection_pool_kw, Connections().pool(known).connection_pool_kw
     assert given["cert_reqs"] == wanted["cert_reqs"]
     assert _authority(given) == _authority(wanted)
+
+
+@pytest.fixture
+def user_certificate(tmp_path: Path) -> dict[str, object]:
+    """The fields of a user."""
+    files = zip(("client-certificate-data", "client-key-data"), self_signed(tmp_path, "user"), strict=True)
+    return {name: base64.b64encode(file.read_bytes()).decode() for name, file in files}
+
+
+@pytest.mark.parametrize(
+    ("changed", "needs_client"),
+    [
+        pytest.param({}, False, id="a certificate and its key"),
+        pytest.param({"token": "t"}, True, id="and a token"),
+        pytest.param({"client-key-data": None}, True, id="without a key"),
+        pytest.param({"client-certificate-data": CERTIFICATE}, True, id="no certificate"),
+    ],
+)
+def test_certificate_as_data_needs_no_client(
+    changed: dict[str, object], needs_client: bool, tmp_path: Path, user_certificate: dict[str, object]
+) -> None:
+    fields = {name: value for name, value in (user_certificate | changed).items() if value is not None}
+    server = kubeconfig.from_file(written(tmp_path, yaml.safe_dump(_document(**_user(**fields)))))
+    assert isinstance(server, CertificateServer) is not needs_client
+    assert server.host == "https://10.0.0.1:6443"
+
+
+def test_certificate_behind_a_proxy_needs_the_client(
+    tmp_path: Path, user_certificate: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example:3128")
+    document = _document(**_user(**user_certificate))
+    server = kubeconfig.from_file(written(tmp_path, yaml.safe_dump(document)))
+    assert isinstance(server, Configuration)
 
 
 def _authority(pool: dict[str, Any]) -> str | None:

@@ -41,7 +41,7 @@ class ReconcilerHarness:
         pods: ReservedPods | None = None,
         table: LedgerTable | None = None,
         epoch: int | None = None,
-        table_since: float | None = None,
+        is_lost_with_process: bool = False,
         may_expire: Callable[[OpenReservation], bool] | None = None,
     ) -> Reconciler:
         """A new leader, of the next epoch or of this one, that knows what is published by now."""
@@ -57,7 +57,7 @@ class ReconcilerHarness:
             new_id=lambda: f"id-{next(self._ids)}",
             report=self._record,
             on_capacity_released=self._count_release,
-            table_since=table_since,
+            is_lost_with_process=is_lost_with_process,
             may_expire=may_expire,
         )
         reconciler.update(*self.cluster.published(), self.clock.now)

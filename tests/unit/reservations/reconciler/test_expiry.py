@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -18,6 +19,7 @@ from berth.reservations.reconciler.reserved_pods import (
     PodUnknown,
     ReservedPods,
 )
+from berth.scheduling.objects import Pod
 from tests.fakes.counted_cluster import SLOT
 from tests.unit.reservations.reconciler.reconciler_harness import NODE, ReconcilerHarness
 
@@ -153,12 +155,18 @@ class _Forwarding(ReservedPods):
     def find(self, pod: PodKey) -> PodFound | PodNotFound | PodUnknown:
         return self._pods.find(pod)
 
+    def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | PodUnknown:
+        return self._pods.list_pods(is_wanted)
+
     def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | PodUnknown:
         return self._pods.touch(pod, resource_version)
 
 
 class _Silent(ReservedPods):
     def find(self, pod: PodKey) -> PodFound | PodNotFound | PodUnknown:
+        return PodUnknown("no route to host")
+
+    def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | PodUnknown:
         return PodUnknown("no route to host")
 
     def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | PodUnknown:

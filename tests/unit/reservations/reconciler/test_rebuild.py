@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from berth.reservations.ledger.entry import EntryState, OpenReservation, PodKey
@@ -16,7 +18,8 @@ from berth.reservations.reconciler.reserved_pods import (
     PodUnknown,
     ReservedPods,
 )
-from tests.fakes.counted_cluster import SLOT
+from berth.scheduling.objects import Pod
+from tests.fakes.counted_cluster import SLOT, CountedCluster
 from tests.unit.reservations.reconciler.reconciler_harness import HTTP_TIMEOUT, NODE, ReconcilerHarness
 
 BIND_SECONDS = HTTP_TIMEOUT + LATE_SECONDS
@@ -49,46 +52,87 @@ def test_rebuilds_new_table_from_pods_after_binds_under_way_have_ended() -> None
     assert marker.state is MarkerState.READY
 
 
-def test_wait_for_binds_of_an_earlier_process_counts_from_start_of_this_one() -> None:
+@pytest.fixture
+def memory() -> ReconcilerHarness:
+    """A ledger that ends with its process, and has just begun."""
     harness = ReconcilerHarness(ready=False)
     harness.node(8)
-    harness.cluster.create_pod("waiting")
-    version = harness.cluster.pods["waiting"].version
     harness.publish()
-    started = harness.clock.now
-    harness.clock.advance(BIND_SECONDS - 2)
-    leader = harness.lead(table_since=started)
-
-    harness.run(leader, 1)
-    harness.publish(leader)
-    harness.run(leader, 0.5)
-    assert harness.table.node(NODE) is None, "a bind of the earlier process may still run"
-    assert harness.cluster.pods["waiting"].version == version
-    harness.run(leader, 1)
-    harness.publish(leader)
-    harness.run(leader, 3)
-
-    assert harness.ledger().avail == {SLOT: 8}
-    assert harness.cluster.pods["waiting"].version > version, "its last Binding would succeed"
+    return harness
 
 
-def test_wait_for_binds_of_this_process_counts_from_the_step_that_stops_them() -> None:
-    harness = ReconcilerHarness()
-    harness.node(8)
-    harness.publish()
-    leader = harness.lead(table_since=harness.clock.now)
-    harness.run(leader, 2 * BIND_SECONDS)
-    harness.table.put_marker(Marker(MarkerState.REBUILDING, 0, 0, "asked"), harness.table.marker())
+def _request(harness: ReconcilerHarness) -> None:
+    """The holder of the Lease requests a rebuild."""
+    asked = Marker(MarkerState.REBUILDING, 0, 0, "asked")
+    assert harness.table.put_marker(asked, harness.table.marker())
 
-    harness.run(leader, 3)
-    harness.publish(leader)
-    harness.run(leader, BIND_SECONDS - 3)
-    assert harness.ledger().avail is None, "a bind that reserved before may still run"
-    harness.publish(leader)
-    harness.run(leader, 3)
-    harness.publish(leader)
-    harness.run(leader, 3)
-    assert harness.ledger().avail == {SLOT: 8}
+
+def test_ledger_in_memory_is_not_rebuilt_before_holder_of_lease_requests_it(memory: ReconcilerHarness) -> None:
+    version = memory.cluster.create_pod("waiting") and memory.cluster.pods["waiting"].version
+    memory.publish()
+    leader = memory.lead(is_lost_with_process=True)
+
+    memory.run(leader, 10 * BIND_SECONDS)
+
+    assert memory.table.marker() is None
+    assert memory.table.node(NODE) is None
+    assert memory.cluster.pods["waiting"].version == version
+
+
+def test_node_of_new_ledger_in_memory_waits_for_no_bind_and_no_publication(memory: ReconcilerHarness) -> None:
+    leader = memory.lead(is_lost_with_process=True)
+    memory.run(leader, 1)
+    memory.cluster.create_pod("unpublished")
+    version = memory.cluster.pods["unpublished"].version
+    _request(memory)
+
+    memory.run(leader, 3)
+
+    assert memory.ledger().avail == {SLOT: 8}
+    assert memory.cluster.pods["unpublished"].version > version, "a Binding of another store would succeed"
+
+
+def test_pod_that_only_the_api_server_shows_on_a_node_is_published_there_first(memory: ReconcilerHarness) -> None:
+    leader = memory.lead(is_lost_with_process=True)
+    memory.run(leader, 1)
+    memory.cluster.create_pod("a", 3)
+    memory.cluster.place("a", NODE)
+    _request(memory)
+    memory.run(leader, BIND_SECONDS)
+    assert memory.table.node(NODE) is None
+
+    memory.publish(leader)
+    memory.run(leader, 3)
+
+    assert memory.ledger().avail == {SLOT: 5}
+
+
+def test_node_of_ledger_in_memory_waits_while_pods_cannot_be_listed(memory: ReconcilerHarness) -> None:
+    class NoAnswer(CountedCluster):
+        def list_pods(self, is_wanted: Callable[[Pod], bool]) -> PodUnknown:
+            return PodUnknown("no route to host")
+
+    leader = memory.lead(pods=NoAnswer(), is_lost_with_process=True)
+    _request(memory)
+
+    memory.run(leader, 3)
+
+    assert memory.table.node(NODE) is None
+    assert ReservationEventType.CLUSTER_UNAVAILABLE in memory.happened()
+
+
+def test_node_with_entries_of_this_process_waits_for_its_binds(memory: ReconcilerHarness) -> None:
+    leader = memory.lead(is_lost_with_process=True)
+    _request(memory)
+    memory.run(leader, 3)
+    _request(memory)
+
+    memory.run(leader, BIND_SECONDS - 1)
+    assert memory.ledger().avail is None, "a bind that reserved before may still run"
+    memory.run(leader, 3)
+    memory.publish(leader)
+    memory.run(leader, 3)
+    assert memory.ledger().avail == {SLOT: 8}
 
 
 def test_removes_avail_while_rebuilding(harness: ReconcilerHarness) -> None:
@@ -198,6 +242,9 @@ def test_reconciles_rebuilt_node_while_another_is_not_rebuilt_yet(harness: Recon
 
         def find(self, pod: PodKey) -> PodFound | PodNotFound | PodUnknown:
             return PodUnknown("no answer") if pod.name == "late" else harness.cluster.find(pod)
+
+        def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | PodUnknown:
+            return harness.cluster.list_pods(is_wanted)
 
         def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | PodUnknown:
             return harness.cluster.touch(pod, resource_version)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from berth.reservations.ledger.entry import PodKey
@@ -15,6 +17,7 @@ from berth.reservations.reconciler.reserved_pods import (
     PodUnknown,
     ReservedPods,
 )
+from berth.scheduling.objects import Pod
 from tests.fakes.counted_cluster import REQUEST, SLOT
 from tests.unit.reservations.reconciler.counted_pods import (
     EXPIRY,
@@ -128,6 +131,9 @@ class _Counted(ReservedPods):
     def find(self, pod: PodKey) -> PodFound | PodNotFound | PodUnknown:
         self.found.append(pod.name)
         return self._pods.find(pod) if self.answers else PodUnknown("no route to host")
+
+    def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | PodUnknown:
+        return self._pods.list_pods(is_wanted)
 
     def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | PodUnknown:
         return self._pods.touch(pod, resource_version)

@@ -12,13 +12,14 @@ from threading import Lock
 from typing import TYPE_CHECKING, TypeAlias, Union
 
 from berth.cluster.api_server.bearer import BearerServer
+from berth.cluster.api_server.certificate import CertificateServer
 from berth.nodecache.feed.cluster import ClusterUnavailable
 
 if TYPE_CHECKING:
     from kubernetes.client import Configuration
 
-Server: TypeAlias = Union[BearerServer, "Configuration"]
-"""An API server and our credentials for it. The Kubernetes client makes a Configuration of a kubeconfig."""
+Server: TypeAlias = Union[BearerServer, CertificateServer, "Configuration"]
+"""An API server and our credentials for it. The Kubernetes client makes a Configuration of other kubeconfigs."""
 
 
 class Access:
@@ -48,6 +49,8 @@ class Access:
 
 def authorization(server: Server) -> dict[str, str]:
     """The Authorization header, if there is one: a client certificate needs none. Raises ClusterUnavailable."""
+    if isinstance(server, CertificateServer):
+        return {}
     return {"Authorization": f"Bearer {server.token()}"} if isinstance(server, BearerServer) else _of_client(server)
 
 

@@ -17,6 +17,7 @@ from urllib3.connection import HTTPConnection
 
 from berth.cluster.api_server.access import Server
 from berth.cluster.api_server.bearer import BearerServer
+from berth.cluster.api_server.certificate import CertificateServer
 
 if TYPE_CHECKING:
     import urllib3
@@ -70,6 +71,8 @@ class Connections:
 
 
 def _pool_of(server: Server) -> urllib3.PoolManager:
+    if isinstance(server, CertificateServer):
+        return server.pool()
     if isinstance(server, BearerServer):
         if not getproxies():
             return server.pool()

@@ -15,12 +15,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 import yaml
 from botocore.exceptions import BotoCoreError, ClientError
 
 from berth.cluster.api_server.access import Server
 from berth.cluster.api_server.bearer import BearerServer
+from berth.cluster.api_server.certificate import CertificateServer, client_context
 from berth.nodecache.feed.cluster import ClusterUnavailable
 
 if TYPE_CHECKING:
@@ -110,41 +112,53 @@ _UNVERIFIED = "{where} has insecure-skip-tls-verify; Berth always verifies: set 
 
 
 def _server(document: dict[str, object], where: str) -> Server:
-    server = _token_server(document)
+    server = _plain_server(document)
     if server is None:
         return _configuration(document, where)
     _refuse_server(server.host, where)
     return server
 
 
-def _token_server(document: dict[str, object]) -> BearerServer | None:
-    """For a kubeconfig of one context that has an address, a token and perhaps an authority, and nothing else. None for
-    all others, also for wrong ones: the Kubernetes client says what is wrong."""
+def _plain_server(document: dict[str, object]) -> BearerServer | CertificateServer | None:
+    """For a kubeconfig of one context that has an address, perhaps an authority, and a token or a client certificate
+    with its key, and nothing else. None for all others, also for wrong ones: the Kubernetes client says what is
+    wrong."""
     context, cluster, user = (_only(document, f"{entry}s", entry) for entry in ("context", "cluster", "user"))
     if document.get("current-context") != context.name:
         return None
     if (context.fields.get("cluster"), context.fields.get("user")) != (cluster.name, user.name):
         return None
-    host, token = cluster.fields.get("server"), user.fields.get("token")
-    if cluster.fields.keys() - CLUSTER_FIELDS or user.fields.keys() != {"token"}:
-        return None
-    if not isinstance(host, str) or not host or not isinstance(token, str) or not token:
+    host = cluster.fields.get("server")
+    if cluster.fields.keys() - CLUSTER_FIELDS or not isinstance(host, str) or not host:
         return None
     authority = None
     if "certificate-authority-data" in cluster.fields:
-        authority = _certificates(cluster.fields["certificate-authority-data"])
+        authority = _pem(cluster.fields["certificate-authority-data"], "CERTIFICATE")
         if authority is None:
             return None
-    return BearerServer(host.rstrip("/"), authority, token.strip)
+    return _with_user(host.rstrip("/"), authority, user.fields)
 
 
-def _certificates(data: object) -> str | None:
-    """As PEM; None for what is none."""
+def _with_user(host: str, authority: str | None, user: dict[str, object]) -> BearerServer | CertificateServer | None:
+    if user.keys() == {"token"}:
+        token = user["token"]
+        return BearerServer(host, authority, token.strip) if isinstance(token, str) and token else None
+    # The client knows kinds of proxies, and which servers they are not for.
+    if user.keys() != {"client-certificate-data", "client-key-data"} or getproxies():
+        return None
+    certificate = _pem(user["client-certificate-data"], "CERTIFICATE")
+    key = _pem(user["client-key-data"], "PRIVATE KEY")
+    context = client_context(authority, certificate, key) if certificate and key else None
+    return None if context is None else CertificateServer(host, context)
+
+
+def _pem(data: object, kind: str) -> str | None:
+    """The text; None for what is none. kind: the end of its first line."""
     try:
         text = base64.b64decode(data).decode("ascii") if isinstance(data, str) else ""
     except (binascii.Error, UnicodeDecodeError):
         return None
-    return text if "-----BEGIN CERTIFICATE-----" in text else None
+    return text if "-----BEGIN " in text and f"{kind}-----" in text else None
 
 
 class _Entry(NamedTuple):

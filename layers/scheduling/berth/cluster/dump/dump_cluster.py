@@ -21,7 +21,8 @@ from berth.reservations.reconciler.reserved_pods import (
     PodUnknown,
     ReservedPods,
 )
-from berth.scheduling.objects.pod import FAILED, SUCCEEDED
+from berth.scheduling.objects.pod import FAILED, SUCCEEDED, Pod
+from berth.scheduling.objects.pod_reading import read_pods
 
 NOT_FOUND = 404
 CONFLICT = 409
@@ -103,7 +104,7 @@ class DumpReservedPods(ReservedPods):
     """Who binds a dump's pods is in this process, and does it at once: no Binding is ever late, so that there is
     nothing to be touched."""
 
-    def __init__(self, dump: PodBinder) -> None:
+    def __init__(self, dump: DumpCluster) -> None:
         self._dump = dump
 
     def find(self, pod: PodKey) -> PodFound | PodNotFound | PodUnknown:
@@ -116,6 +117,14 @@ class DumpReservedPods(ReservedPods):
                 return PodNotFound() if code == NOT_FOUND else PodUnknown(message)
             case Unanswered(cause=cause):
                 return PodUnknown(cause)
+
+    def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | PodUnknown:
+        try:
+            contents, _ = self._dump.read()
+        except ClusterUnavailable as error:
+            return PodUnknown(str(error))
+        pods, _ = read_pods(contents.pods.values())
+        return tuple(PodKey(pod.namespace, pod.name, pod.uid) for pod in pods if not pod.finished and is_wanted(pod))
 
     def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | PodUnknown:
         return PodTouched()

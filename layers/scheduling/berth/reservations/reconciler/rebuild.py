@@ -4,14 +4,18 @@ A lost table has forgotten the binds that were under way. So the order of the st
 
 1. Remove `avail` from the item: from now on no bind can reserve on the node.
 2. Read the open reservations of the node: a bind that reserved before step 1 has written one.
-3. Wait until no bind that began before step 1 can still run, and until a later state of the cluster is published. A
-   table in the memory of a process (`table_since`) forgets only at its start, and without an item no bind reserves: so
-   on a node without one, every bind that is forgotten began before the process did, and the wait counts from there.
+3. Wait until no bind that began before step 1 can still run, and until a later state of the cluster is published.
 4. Invalidate the Bindings of every pod that may have been reserved for (see expiry): the pods of the open reservations
    and of the old reserved entries. If all ledgers are rebuilt, also every unbound pod that requests a counted resource:
-   a lost table has no trace of its binds.
+   a lost table has no trace of its binds. A pod that turns out to be on a node has to be published there first.
 5. Write the entries of the pods that are published on the node, with `avail`: now binds can reserve again. Bound
    entries that the item still has are kept. Only where they are lost, the pods' annotations decide.
+
+A table that ends with its process (`is_lost_with_process`) forgets nothing while the process lives. Without an item no
+bind reserves, so a node without one needs no step 3: what is forgotten was reserved by the binds of another store.
+Each of these read its pod before this store acquired the Lease of the ledger, or it has ended (see ledger_holder). So
+such a table is rebuilt only when the holder of the Lease requests it, and step 4 lists the pods at the API server: also
+those that no publication shows yet.
 
 Guarantees: no Binding that was sent before the rebuild succeeds after it without an entry in the new ledger. A rebuild
 that is interrupted begins again with the next watcher; the table's marker says `rebuilding` until the end.
@@ -21,8 +25,9 @@ Not guaranteed: how long it takes. While the table or the API server does not an
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from berth.reservations.ledger.entry import EntryState, OpenReservation, PodKey
 from berth.reservations.ledger.table import LedgerTable, Marker, MarkerState, NotWritten
@@ -39,12 +44,15 @@ class _NodeRebuild:
     """A node between step 2 and step 5. unconfirmed: the reservations whose Binding may still arrive.
 
     binds_end_at: when no bind that began before step 1 can run any more, in monotonic seconds. observed_after: the
-    published state must be later than this, in seconds since the epoch.
+    published state must be later than this, in seconds since the epoch. bound: by UID, pods that are on the node by the
+    API server's word, and when it said so. Each has to be published there, or is too large for that: then the published
+    state must be later.
     """
 
     unconfirmed: list[OpenReservation]
     binds_end_at: float
     observed_after: float
+    bound: dict[str, float] = field(default_factory=dict)
 
 
 class Rebuild:
@@ -65,14 +73,15 @@ class Rebuild:
         monotonic: Callable[[], float],
         new_id: Callable[[], str],
         report: Report,
-        unbound_pods: Callable[[], Iterable[PodKey]],
-        table_since: float | None = None,
+        unpublished_pods: Callable[[], Iterable[PodKey] | None],
+        is_published: Callable[[str], bool],
+        is_lost_with_process: bool = False,
     ) -> None:
         """bind_seconds: the longest time from the begin of a bind to the arrival of its Binding.
 
-        unbound_pods: the pods that request a counted resource and are published on no node. table_since: when the
-        table was created, in monotonic seconds, if it loses an item only by being created anew; None if an item may be
-        lost at any time.
+        unpublished_pods: the pods that request a counted resource and are published on no node; None: the API server
+        gave no answer. is_published: whether the pod with this UID is published on a node or has ended.
+        is_lost_with_process: whether the table loses items only with its process.
         """
         self._table = table
         self._reconciliation = reconciliation
@@ -83,14 +92,15 @@ class Rebuild:
         self._monotonic = monotonic
         self._new_id = new_id
         self._report = report
-        self._unbound_pods = unbound_pods
-        self._table_since = table_since
+        self._unpublished_pods = unpublished_pods
+        self._is_published = is_published
+        self._is_lost_with_process = is_lost_with_process
         self._queue: dict[str, None] = {}
         """Nodes before step 1, in order."""
         self._without_avail: dict[str, list[OpenReservation]] = {}
         """Nodes between steps 1 and 2, with the reserved entries of the old ledger."""
         self._never_reserved: set[str] = set()
-        """Of them, those on which no bind can have reserved since `table_since`: without an item no bind reserves."""
+        """Of them, those on which no bind of this store can have reserved."""
         self._waiting: dict[str, _NodeRebuild] = {}
         """Nodes between steps 2 and 5."""
         self._rebuilt: set[str] = set()
@@ -111,7 +121,12 @@ class Rebuild:
         return self._is_known(node) or (self._marker is not None and node not in self._rebuilt)
 
     def follow_marker(self, marker: Marker | None, nodes: Iterable[str]) -> None:
-        """Register the epoch in the marker; rebuild these nodes, all there are, if it is absent or requests that."""
+        """Register the epoch in the marker; rebuild these nodes, all there are, if it is absent or requests that.
+
+        A table that ends with its process has no marker before the holder of the Lease requests its rebuild.
+        """
+        if marker is None and self._is_lost_with_process:
+            return
         if marker is not None and marker.epoch >= self._epoch + self.is_registered:
             raise StaleEpoch("marker", marker.epoch)
         if marker is not None and self._marker is not None and marker.nonce == self._marker.nonce:
@@ -162,9 +177,12 @@ class Rebuild:
         self._observed_at = observed_at
         for node, rebuild in self._waiting.items():
             have_ended = self._monotonic() >= rebuild.binds_end_at
-            if have_ended and observed_at > rebuild.observed_after:
+            if have_ended and observed_at > rebuild.observed_after and self._are_published(rebuild):
                 return self._invalidate_unbound_pods() and self._finish_node(node, rebuild)
         return self._finish()
+
+    def _are_published(self, rebuild: _NodeRebuild) -> bool:
+        return all(self._is_published(uid) or self._observed_at > at for uid, at in rebuild.bound.items())
 
     def _is_known(self, node: str) -> bool:
         return node in self._queue or node in self._waiting or node in self._without_avail
@@ -176,7 +194,7 @@ class Rebuild:
         if isinstance(written, NotWritten) and written.ledger is not None:
             raise StaleEpoch(node, written.ledger.epoch)
         entries = {} if written.ledger is None else written.ledger.entries
-        if written.ledger is None and self._table_since is not None:
+        if written.ledger is None and self._is_lost_with_process:
             self._never_reserved.add(node)
         del self._queue[node]
         self._without_avail[node] = [
@@ -191,9 +209,11 @@ class Rebuild:
         now = self._monotonic()
         for node, reserved in self._without_avail.items():
             unconfirmed = reserved + [each for each in found if each.node == node]
-            last_began = self._table_since if node in self._never_reserved else None
-            seconds = max(0.0, (now if last_began is None else last_began) + self._bind_seconds - now)
-            self._waiting[node] = _NodeRebuild(unconfirmed, now + seconds, self._wall() + seconds)
+            if node in self._never_reserved:
+                self._waiting[node] = _NodeRebuild(unconfirmed, now, -math.inf)
+            else:
+                ends = now + self._bind_seconds, self._wall() + self._bind_seconds
+                self._waiting[node] = _NodeRebuild(unconfirmed, *ends)
         self._without_avail, self._never_reserved = {}, set()
 
     def _invalidate_unbound_pods(self) -> bool:
@@ -201,8 +221,11 @@ class Rebuild:
         if self._marker is None:
             return True
         if self._pods_to_invalidate is None:
-            # Each is published by now, on a node or unbound.
-            self._pods_to_invalidate = list(self._unbound_pods())
+            # Those of a table that may be lost at any time are published by now, on a node or unbound.
+            found = self._unpublished_pods()
+            if found is None:
+                return False
+            self._pods_to_invalidate = list(found)
         while self._pods_to_invalidate:
             if not self._invalidate_bindings(self._pods_to_invalidate[-1]):
                 return False
@@ -217,8 +240,8 @@ class Rebuild:
                 return False
             self._expiry.delete_open(reservation)
             rebuild.unconfirmed.pop()
-        if rebuild.observed_after >= self._observed_at:
-            return True  # a pod was bound here meanwhile: it has to be published first
+        if not self._are_published(rebuild):
+            return True  # a pod was bound here meanwhile
         if not self._reconciliation.rebuild(node):
             return False
         self._rebuilt.add(node)
@@ -231,7 +254,7 @@ class Rebuild:
             case ExpiryResult():
                 return False
             case OnNode(node=node) if node in self._waiting:
-                self._waiting[node].observed_after = self._wall()
+                self._waiting[node].bound[pod.uid] = self._wall()
         return True
 
     def _finish(self) -> bool:

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from berth.reservations.ledger.entry import OpenReservation
+from berth.reservations.ledger.entry import OpenReservation, PodKey
 from berth.reservations.ledger.table import LedgerTable, MarkerState, TableUnavailable
 from berth.reservations.reconciler.events import Report, ReservationEvent, ReservationEventType
 from berth.reservations.reconciler.expiry import Expiry, ExpiryOutcome, ExpiryResult
@@ -23,7 +23,7 @@ from berth.reservations.reconciler.node_reconciliation import NodeReconciliation
 from berth.reservations.reconciler.open_reservations import OpenReservations, key_of
 from berth.reservations.reconciler.published_pods import PublishedPods
 from berth.reservations.reconciler.rebuild import LATE_SECONDS, Rebuild
-from berth.reservations.reconciler.reserved_pods import ReservedPods
+from berth.reservations.reconciler.reserved_pods import PodUnknown, ReservedPods
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import NodeInfo, Pod
 
@@ -67,11 +67,11 @@ class Reconciler:
         report: Report,
         on_capacity_released: Callable[[], None],
         intervals: Intervals | None = None,
-        table_since: float | None = None,
+        is_lost_with_process: bool = False,
         may_expire: Callable[[OpenReservation], bool] | None = None,
     ) -> None:
-        """epoch: of this leadership. http_timeout: the scheduler's for the extender, in seconds. table_since: see
-        Rebuild.
+        """epoch: of this leadership. http_timeout: the scheduler's for the extender, in seconds. is_lost_with_process:
+        see Rebuild.
 
         on_capacity_released: called when pods may fit that did not fit before, and no publication says so. may_expire:
         whether an old reservation may be released, as far as its gang is concerned; raises TableUnavailable. None: pods
@@ -79,6 +79,7 @@ class Reconciler:
         """
         self._table = table
         self._published = PublishedPods(counting)
+        self._pods, self._counting = pods, counting
         self._epoch = epoch
         self._monotonic = monotonic
         self._report = report
@@ -99,8 +100,9 @@ class Reconciler:
             monotonic=monotonic,
             new_id=new_id,
             report=self._report_change,
-            unbound_pods=lambda: self._published.unbound_pods,
-            table_since=table_since,
+            unpublished_pods=self._listed_pods if is_lost_with_process else lambda: self._published.unbound_pods,
+            is_published=self._published.is_bound_or_finished,
+            is_lost_with_process=is_lost_with_process,
         )
         self._open = OpenReservations(wall, monotonic)
         self._changed_nodes: dict[str, None] = {}
@@ -157,12 +159,13 @@ class Reconciler:
         if self.is_deposed:
             return self._intervals.poll
         due = self._poll_at
-        if self._to_sweep:
-            due = min(due, self._sweep_at)
-        if self._rebuild.is_under_way:
-            due = min(due, self._rebuild_at)
-        if self._changed_nodes or self._to_close or self._to_expire:
-            due = now
+        if self._rebuild.is_registered:
+            if self._to_sweep:
+                due = min(due, self._sweep_at)
+            if self._rebuild.is_under_way:
+                due = min(due, self._rebuild_at)
+            if self._changed_nodes or self._to_close or self._to_expire:
+                due = now
         return max(0.0, due - now, self._resume_at - now)
 
     def _work_once(self, now: float) -> None:
@@ -185,6 +188,14 @@ class Reconciler:
             self._sweep_at = now + self._intervals.sweep
             self._reconcile(self._to_sweep[0])
             self._to_sweep.popleft()
+
+    def _listed_pods(self) -> list[PodKey] | None:
+        """The pods at the API server that request a counted resource and are published on no node; None: no answer."""
+        found = self._pods.list_pods(lambda pod: bool(self._counting.demands(pod)))
+        if isinstance(found, PodUnknown):
+            self._report(ReservationEvent(ReservationEventType.CLUSTER_UNAVAILABLE, detail=found.cause))
+            return None
+        return [pod for pod in found if not self._published.is_bound_or_finished(pod.uid)]
 
     def _is_table_ready(self) -> bool:
         found = self._table.marker()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from berth.reservations.ledger.entry import PodKey
+from berth.scheduling.objects import Pod
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,10 @@ class ReservedPods(ABC):
     @abstractmethod
     def find(self, pod: PodKey) -> PodFound | PodNotFound | PodUnknown:
         """The pod of this name, by a consistent GET."""
+
+    @abstractmethod
+    def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | PodUnknown:
+        """The wanted pods that have not ended, by a consistent list of all pods of the cluster."""
 
     @abstractmethod
     def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | PodUnknown:

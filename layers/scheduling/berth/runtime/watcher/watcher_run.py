@@ -221,7 +221,7 @@ class WatcherRun:
                 new_id=lambda: uuid4().hex,
                 report=report,
                 on_capacity_released=capacity_freed,
-                table_since=self._tables.ledger_since,
+                is_lost_with_process=self._tables.in_process,
                 may_expire=None if gangs is None else gangs.watch.may_expire,
             )
 

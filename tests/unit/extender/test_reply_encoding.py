@@ -1,11 +1,11 @@
-"""The reasons for dropped nodes are joined as text, and are the bytes that encoding a dictionary would give."""
+"""Reasons and scores of nodes are joined as text, and are the bytes that encoding dictionaries would give."""
 
 from __future__ import annotations
 
 import orjson
 import pytest
 
-from berth.extender.reply import reasons
+from berth.extender.reply import host_scores, reasons
 from berth.scheduling.evaluation.verdicts import NONE_REJECTED, Rejected
 from berth.scheduling.framework.status import unresolvable, unschedulable
 
@@ -28,3 +28,19 @@ ODD = unresolvable("Odd", 'it says "no"\n', "née \\ ☃")
 def test_reasons_equal_encoded_dictionary(dropped: Rejected) -> None:
     expected = {name: status.message for name, status in dropped.items()}
     assert orjson.dumps(reasons(dropped)) == orjson.dumps(expected)
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        pytest.param({}, id="none"),
+        pytest.param({"a": 7}, id="one"),
+        pytest.param({"b": 10, "c": -3, "a": 10, "d": 10**15}, id="some, in the request's order"),
+        pytest.param({"a": 0, 'x",': 1}, id="a name with a quotation mark"),
+        pytest.param({"a\\": 0, "b\n": 0}, id="names with other characters that JSON escapes"),
+        pytest.param({"": 1, "é☃": 2}, id="an empty name, and one beyond ASCII"),
+    ],
+)
+def test_host_scores_equal_encoded_list(scores: dict[str, int]) -> None:
+    expected = [{"Host": name, "Score": score} for name, score in scores.items()]
+    assert orjson.dumps(host_scores([*scores], [*scores.values()])) == orjson.dumps(expected)

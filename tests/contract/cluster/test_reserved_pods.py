@@ -1,0 +1,113 @@
+"""The list of the port ReservedPods, held by the dump, the Kubernetes API and the clusters of the simulations."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import orjson
+import pytest
+from kubernetes.client import Configuration
+
+from berth.cluster import kubernetes_reserved_pods
+from berth.cluster.api_server.client import ApiServer
+from berth.cluster.dump.dump_cluster import DumpCluster, DumpReservedPods
+from berth.cluster.kubernetes_reserved_pods import KubernetesReservedPods
+from berth.reservations.ledger.entry import PodKey
+from berth.reservations.reconciler.reserved_pods import PodUnknown, ReservedPods
+from berth.scheduling.objects import Pod
+from tests.fakes.api_server import Fault, KubernetesOnLoopback, kubernetes_on_loopback
+from tests.fakes.counted_cluster import CountedCluster
+from tests.fakes.pods import PodsInMemory
+
+NAMES = ("waiting", "running", "ended", "unwanted")
+
+
+def _manifests() -> list[dict[str, object]]:
+    nodes, phases = {"running": "n1", "ended": "n1"}, {"ended": "Succeeded"}
+    return [
+        {
+            "kind": "Pod",
+            "metadata": {"name": name, "namespace": "ml", "uid": f"uid-{name}"},
+            "spec": {"nodeName": nodes.get(name, "")},
+            "status": {"phase": phases.get(name, "Pending")},
+        }
+        for name in NAMES
+    ]
+
+
+@pytest.fixture
+def kubernetes() -> Iterator[KubernetesOnLoopback]:
+    with kubernetes_on_loopback() as kubernetes:
+        kubernetes.pods = {("ml", name): found for name, found in zip(NAMES, _manifests(), strict=True)}
+        yield kubernetes
+
+
+@pytest.fixture(params=["dump", "Kubernetes API", "counted cluster", "pods in memory"])
+def pods(
+    request: pytest.FixtureRequest, kubernetes: KubernetesOnLoopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> ReservedPods:
+    match request.param:
+        case "dump":
+            path = tmp_path / "cluster.json"
+            path.write_bytes(orjson.dumps({"kind": "List", "items": _manifests()}))
+            return DumpReservedPods(DumpCluster(path))
+        case "Kubernetes API":
+            monkeypatch.setattr(kubernetes_reserved_pods, "PAGE_SIZE", 2)
+            return _api(kubernetes)
+        case "counted cluster":
+            cluster = CountedCluster()
+            for name in NAMES:
+                cluster.create_pod(name)
+            cluster.place("running", "n1")
+            cluster.finish("ended")
+            return cluster
+        case _:
+            stored = PodsInMemory()
+            for name in NAMES:
+                stored.add(name, f"uid-{name}", {}, node="n1" if name == "running" else "")
+            stored.change("ended", phase="Succeeded")
+            return stored
+
+
+def _api(kubernetes: KubernetesOnLoopback) -> KubernetesReservedPods:
+    configuration = Configuration()
+    configuration.host = kubernetes.host
+    return KubernetesReservedPods(ApiServer(configuration, time.time), time.time)
+
+
+def _is_wanted(pod: Pod) -> bool:
+    return pod.name != "unwanted"
+
+
+def test_lists_wanted_pods_that_have_not_ended(pods: ReservedPods) -> None:
+    found = pods.list_pods(_is_wanted)
+    assert not isinstance(found, PodUnknown)
+    assert {(pod.namespace, pod.name) for pod in found} == {("ml", "waiting"), ("ml", "running")}
+    assert all(pod.uid.startswith(f"uid-{pod.name}") for pod in found)
+
+
+@pytest.mark.parametrize(
+    ("fault", "cause"),
+    [
+        pytest.param(Fault("GET"), "broke", id="no answer"),
+        pytest.param(Fault("GET", 403, "pods is forbidden"), "the verb list on pods", id="no right"),
+        pytest.param(Fault("GET", 410, "expired", where="continue="), "expired", id="expired between two pages"),
+        pytest.param(Fault("GET", 200, raw=b"{}"), "list", id="no list"),
+    ],
+)
+def test_list_that_is_not_complete_is_no_list(
+    kubernetes: KubernetesOnLoopback, monkeypatch: pytest.MonkeyPatch, fault: Fault, cause: str
+) -> None:
+    monkeypatch.setattr(kubernetes_reserved_pods, "PAGE_SIZE", 2)
+    kubernetes.faults.append(fault)
+    found = _api(kubernetes).list_pods(_is_wanted)
+    assert isinstance(found, PodUnknown)
+    assert cause in found.cause
+
+
+def test_list_is_consistent(kubernetes: KubernetesOnLoopback) -> None:
+    """A list with a resourceVersion may be answered from a cache that is behind."""
+    assert PodKey("ml", "waiting", "uid-waiting") in _api(kubernetes).list_pods(_is_wanted)  # type: ignore[operator]
+    assert [request.query for request in kubernetes.requests] == [{"limit": "500"}]

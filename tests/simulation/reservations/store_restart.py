@@ -1,0 +1,232 @@
+"""A store in memory that ends at any call of a bind, and the one that takes its place: real bind, holder and
+reconciler.
+
+The first store's process is killed: it makes no more calls, its Lease is not given up, and its last Binding may still
+be on the wire. The second one begins with an empty ledger, after that or beside the first. Its watch may have stopped
+before the pod was created. What must hold is the capacity of the node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import count
+
+from berth.extender.bind import bind
+from berth.extender.deadline import Deadline
+from berth.extender.outcomes import BindOutcome, BindResult
+from berth.extender.ports import Binding
+from berth.extender.prepared_bind import BindRules, CountedResources
+from berth.ledger_holder.bind_check import LedgerHolderCheck
+from berth.ledger_holder.holder import LedgerHolder
+from berth.ledger_holder.lease import ELECTION
+from berth.reservations.bind.reservations import LedgerReservations
+from berth.reservations.ledger.entry import PodKey
+from berth.reservations.ledger.table import Marker, MarkerState
+from berth.reservations.reconciler.reconciler import Reconciler
+from berth.reservations.reconciler.reserved_pods import PodTouched
+from berth.scheduling.objects import Pod
+from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
+from tests.fakes.counted_cluster import COUNTING, NAMESPACE, CountedCluster
+from tests.fakes.ledger_lease import IdentityInMemory, LeaseInMemory
+from tests.simulation.reservations.ledger_takeover import CALLS, HTTP_TIMEOUT, NODE, BoundBinder, CheckedRight
+from tests.unit.lease.clocks import EnvironmentClock
+
+REBUILD_SECONDS = 6
+"""From the acquisition of the Lease until the store counts, at most: two polls of the reconciler, and a look at it."""
+
+WATCH_SECONDS = 5
+"""A watch that has stopped goes on so long after the acquisition, if a pod was bound."""
+
+LONGEST_WAIT = ELECTION.lease_duration + ELECTION.longest_retry + REBUILD_SECONDS + WATCH_SECONDS
+
+
+class Variant(StrEnum):
+    """CORRECT, and protocols that wait for too little."""
+
+    CORRECT = "correct"
+    BEFORE_THE_LEASE = "the rebuild begins with the process, and not after the Lease was acquired"
+    PUBLISHED_PODS = "the rebuild invalidates the Bindings of published pods only"
+    TOUCHES_NOTHING = "the rebuild does not invalidate Bindings"
+    UNPUBLISHED = "a pod that is on a node by the API server's word need not be published there"
+
+
+class Arrival(StrEnum):
+    """When the Binding that is on the wire as the process ends gets to the API server."""
+
+    NEVER = "never"
+    AT_ONCE = "at once"
+    BEFORE_THE_REBUILD = "before the rebuild"
+    AFTER_THE_REBUILD = "after the rebuild"
+    LAST = "after the next bind"
+
+
+class _Killed(BaseException):
+    """The process has ended."""
+
+
+class _Cluster(CountedCluster):
+    def __init__(self, variant: Variant) -> None:
+        super().__init__()
+        self._variant = variant
+
+    def touch(self, pod: PodKey, resource_version: str) -> PodTouched | object:  # type: ignore[override]
+        return PodTouched() if self._variant is Variant.TOUCHES_NOTHING else super().touch(pod, resource_version)
+
+    def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...]:
+        if self._variant is not Variant.PUBLISHED_PODS:
+            return super().list_pods(is_wanted)  # type: ignore[return-value]
+        _, pods = self.published()
+        return tuple(self.pods[pod.name].key for pod in pods.values() if pod is not None and is_wanted(pod))
+
+
+class _WithoutRebuild(LedgerHolder):
+    """Takes the ledger as it is."""
+
+    def _request_rebuild(self) -> Marker:
+        return Marker(MarkerState.REBUILDING, 0, 0.0, "not requested")
+
+
+class Store:
+    """A ledger that ends with its process, and its watcher."""
+
+    def __init__(self, name: str, lease: LeaseInMemory, cluster: CountedCluster, variant: Variant) -> None:
+        self._cluster, self._lease, self._name = cluster, lease, name
+        self.clock = EnvironmentClock()
+        self.table = InMemoryLedgerTable()
+        self.identity = IdentityInMemory(name)
+        self._ids = count()
+        is_early = variant is Variant.BEFORE_THE_LEASE
+        if is_early:
+            self.table.put_marker(Marker(MarkerState.REBUILDING, 0, 0.0, "at the start"), None)
+        self._holder = (_WithoutRebuild if is_early else LedgerHolder)(
+            lease, self.table, self.identity, lambda refusal: None, self.clock, lambda: 0.999, self._new_id, name=name
+        )
+        self._reconciler = Reconciler(
+            self.table,
+            cluster,
+            COUNTING,
+            1,
+            HTTP_TIMEOUT,
+            wall=self.clock.wall,
+            monotonic=self.clock.monotonic,
+            new_id=self._new_id,
+            report=lambda event: None,
+            on_capacity_released=lambda: None,
+            is_lost_with_process=True,
+        )
+        if variant is Variant.UNPUBLISHED:
+            self._reconciler._rebuild._are_published = lambda rebuild: True  # type: ignore[method-assign]
+        self._reconciler.update(*cluster.published(), self.clock.wall())
+
+    def work(self, seconds: float, *, publishes: bool) -> None:
+        """The watcher reconciles and steps, twice a second; publishes: its watch of pods goes on."""
+        for _ in range(int(seconds * 2)):
+            if publishes:
+                self._cluster.publish()
+                self._reconciler.update(*self._cluster.published(), self.clock.wall())
+            for _ in range(8):
+                self._reconciler.work()
+            self._holder.step()
+            self.clock.advance(0.5)
+
+    @property
+    def holds_lease(self) -> bool:
+        """Whether the Lease names this store."""
+        return getattr(self._lease.holding(1.0), "holder", "") == self._name
+
+    @property
+    def counts(self) -> bool:
+        """Whether its binds can reserve on the node."""
+        ledger = self.table.node(NODE)
+        is_counting = getattr(self._lease.holding(1.0), "is_counting", False)
+        return self.holds_lease and is_counting and ledger is not None and ledger.avail is not None
+
+    def bind(self, name: str, call: Callable[[str], None], late: list[Callable[[], object]] | None) -> BindResult:
+        """bind of this store. call: called before each of its calls. late: where the Binding waits, if it does."""
+        right = CheckedRight(LedgerHolderCheck(self._lease, self.identity), call)
+        reservations = LedgerReservations(self.table, self._new_id, self.clock.wall, call_seconds=0.1)
+        return bind(
+            Binding(NAMESPACE, name, self._cluster.pods[name].key.uid, NODE),
+            BoundBinder(self._cluster, call, late),
+            Deadline(HTTP_TIMEOUT, lambda: 0.0),
+            BindRules(CountedResources(COUNTING, reservations, right)),
+        )
+
+    def _new_id(self) -> str:
+        return f"{self._name}-{next(self._ids)}"
+
+
+@dataclass
+class Case:
+    """killed_at: before which call of its bind the first store ends. is_beside: the second one was there before, and
+    its watch stopped before the pod was created."""
+
+    variant: Variant
+    killed_at: int
+    arrival: Arrival
+    is_beside: bool
+    calls: list[str] = field(default_factory=list)
+
+    def run(self) -> BindResult:
+        """The result of the second store's bind. Raises AssertionError where the node has too few, and where that store
+        counts too late."""
+        lease, cluster = LeaseInMemory(), _Cluster(self.variant)
+        cluster.nodes[NODE] = 1
+        cluster.publish()
+        first = Store("first", lease, cluster, self.variant)
+        first.work(10, publishes=True)
+        second = Store("second", lease, cluster, self.variant) if self.is_beside else None
+        if second is not None:
+            second.work(20, publishes=True)
+            first.work(1, publishes=True)
+        cluster.create_pod("a")
+        on_the_wire: list[Callable[[], object]] = []
+        self._bind_until_killed(first, on_the_wire if self.arrival is not Arrival.AT_ONCE else None)
+        second = second or Store("second", lease, cluster, self.variant)
+        cluster.create_pod("b")
+        self._take_over(second, cluster, on_the_wire)
+        found = second.bind("b", lambda call: None, None)
+        if self.arrival is Arrival.LAST:
+            _arrive(on_the_wire)
+        assert cluster.used(NODE) <= cluster.nodes[NODE], f"both pods are on the node; calls: {self.calls}"
+        return found
+
+    def _bind_until_killed(self, store: Store, late: list[Callable[[], object]] | None) -> None:
+        def call(what: str) -> None:
+            if len(self.calls) == self.killed_at:
+                raise _Killed
+            self.calls.append(what)
+
+        with suppress(_Killed):
+            store.bind("a", call, late)
+
+    def _take_over(self, second: Store, cluster: CountedCluster, on_the_wire: list[Callable[[], object]]) -> None:
+        began, seconds_held = second.clock.wall(), 0.0
+        while not second.counts:
+            assert second.clock.wall() - began <= LONGEST_WAIT, "it does not count"
+            if second.holds_lease and self.arrival is Arrival.BEFORE_THE_REBUILD:
+                _arrive(on_the_wire)
+            goes_on = cluster.used(NODE) > 0 and seconds_held >= WATCH_SECONDS
+            second.work(0.5, publishes=not self.is_beside or goes_on)
+            seconds_held += 0.5 * second.holds_lease
+        if self.arrival is Arrival.AFTER_THE_REBUILD:
+            _arrive(on_the_wire)
+
+
+def _arrive(on_the_wire: list[Callable[[], object]]) -> None:
+    while on_the_wire:
+        on_the_wire.pop()()
+
+
+def cases(variant: Variant) -> Iterator[Case]:
+    """Every call of a bind, and every moment at which its Binding arrives."""
+    for killed_at in range(CALLS):
+        for arrival in Arrival:
+            for is_beside in (False, True):
+                yield Case(variant, killed_at, arrival, is_beside)
+
+
+BOUND = (BindOutcome.BOUND, BindOutcome.ALREADY_BOUND)

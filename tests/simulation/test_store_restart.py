@@ -1,0 +1,31 @@
+"""A store in memory ends at every call of a bind, and another one takes its place: one seat is given to one pod."""
+
+from __future__ import annotations
+
+import pytest
+
+from berth.extender.outcomes import BindOutcome
+
+from .reservations.store_restart import Case, Variant, cases
+
+pytestmark = pytest.mark.long
+
+
+def test_next_store_counts_in_time_and_never_overcommits_wherever_one_ends() -> None:
+    found = [(each, each.run()) for each in cases(Variant.CORRECT)]
+
+    assert {result.outcome for _, result in found} == {BindOutcome.BOUND, BindOutcome.INSUFFICIENT}
+    assert {call for case, _ in found for call in case.calls} == {"pod", "Lease", "reserve", "Binding"}
+
+
+@pytest.mark.parametrize("variant", [each for each in Variant if each is not Variant.CORRECT])
+def test_store_that_waits_for_too_little_overcommits(variant: Variant) -> None:
+    assert any(_overcommits(case) for case in cases(variant))
+
+
+def _overcommits(case: Case) -> bool:
+    try:
+        case.run()
+    except AssertionError as error:
+        return "both pods are on the node" in str(error)
+    return False
