@@ -86,8 +86,12 @@ console-check: .tools/console/.ready ## The console's page: form (Prettier), lin
 console-format: .tools/console/.ready ## Bring the console's page into the form that console-check wants (npm)
 	$(PRETTIER) --write $(CONSOLE_FORMATTED)
 
+.PHONY: chromium
+chromium: ## Install Chromium with apt-get where that is possible; say why where it is not
+	@tools/console/chromium.sh
+
 .PHONY: console-test
-console-test: setup .tools/console/.ready ## The console's page in Chromium, with axe-core (BROWSER=command; apt-get install chromium)
+console-test: setup .tools/console/.ready ## The console's page in Chromium, with axe-core (BROWSER=command; REQUIRE_BROWSER=1 and CI=true fail without one)
 	$(BIN)/pytest tests/console $(if $(BROWSER),--browser '$(BROWSER)')
 
 .PHONY: console-screenshots

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
+import pytest
 import websocket
 
 COMMANDS = ("chromium", "chromium-browser", "google-chrome")
@@ -38,7 +40,15 @@ def find_browser(command: str = "") -> str:
         found = shutil.which(name)
         if found:
             return found
-    raise NoBrowser("no Chromium; install one with: apt-get install chromium, or name it with BROWSER=command")
+    raise NoBrowser("no Chromium; install one with: make chromium, or name it with BROWSER=command")
+
+
+def missing(reason: str, environment: Mapping[str, str] = os.environ) -> NoReturn:
+    """Skip a test that lacks its tool. Continuous integration (CI=true) and REQUIRE_BROWSER=1 fail it: a skipped test
+    proves nothing."""
+    if environment.get("CI") == "true" or environment.get("REQUIRE_BROWSER") == "1":
+        pytest.fail(reason, pytrace=False)
+    pytest.skip(reason)
 
 
 class Browser:

@@ -1,4 +1,4 @@
-"""One browser for all tests; without one they are skipped, and say how to get it."""
+"""One browser for all tests; without one they are skipped or fail, and say how to get it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.console.chromium import Browser, NoBrowser, Tab, find_browser
+from tests.console.chromium import Browser, NoBrowser, Tab, find_browser, missing
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -20,7 +20,7 @@ def browser(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     try:
         command = find_browser(request.config.getoption("--browser"))
     except NoBrowser as error:
-        pytest.skip(str(error))
+        missing(str(error))
     with Browser(command, tmp_path_factory.mktemp("chromium")) as found:
         yield found
 

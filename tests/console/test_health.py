@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from time import time
 
 import pytest
@@ -16,9 +15,10 @@ from berth_cli.embedded_store.configuration_store import InMemoryConfigurationSt
 from berth_cli.embedded_store.lease_lock import InMemoryLeaseLock
 from tests.builders.nodes import node_with
 from tests.builders.requests import cache_mode
+from tests.console.axe import axe_violations
 from tests.console.chromium import Browser, Tab
 from tests.console.served import LiveSource, served
-from tests.console.test_overview import AXE, CUT_OFF, IS_CURRENT
+from tests.console.test_overview import CUT_OFF, IS_CURRENT
 from tests.console.test_pending import FULL, NODES, PODS
 from tests.console.test_policy import PROPOSED
 from tests.fakes.published import PublishedCluster
@@ -80,8 +80,6 @@ def test_checks_of_doctor_run_when_they_are_asked_for_and_what_failed_comes_firs
 
 @pytest.mark.parametrize("width", [390, 1280])
 def test_axe_finds_nothing_in_any_view(browser: Browser, width: int) -> None:
-    if not AXE.exists():
-        pytest.skip("axe-core is not installed: make .tools/console/.ready")
     recent = RecentDecisions(time)
     Verbs(NODES, recorder=recent).ask("filter", cache_mode(["n1", "n2"]))
     with (
@@ -90,17 +88,10 @@ def test_axe_finds_nothing_in_any_view(browser: Browser, width: int) -> None:
     ):
         tab.open(console.addresses[-1])
         tab.wait_for(IS_CURRENT)
-        tab.evaluate(AXE.read_text())
         for view, is_shown in SHOWN.items():
             tab.evaluate(f"location.hash = '#/{view}'")
             tab.wait_for(is_shown)
-            found = json.loads(
-                tab.evaluate(
-                    "axe.run({resultTypes: ['violations']}).then((found) => JSON.stringify(found.violations.map("
-                    "({id, nodes}) => [id, nodes.map(({html, failureSummary}) => [html, failureSummary])])))"
-                )
-            )
-            assert (view, found) == (view, [])
+            assert (view, axe_violations(tab)) == (view, [])
             assert tab.evaluate(CUT_OFF) == 0, view
         assert tab.violations == []
         assert tab.errors == []

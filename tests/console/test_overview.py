@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
 
+from tests.console.axe import axe_violations
 from tests.console.chromium import Browser, Tab
 from tests.console.served import LiveSource, Served, served
 from tests.unit.cli.console.cases import node, pod
 
 ZONE = "topology.kubernetes.io/zone"
-AXE = Path(__file__).resolve().parents[2] / ".tools" / "console" / "node_modules" / "axe-core" / "axe.min.js"
 NODES = [node(f"n{number}", labels={ZONE: f"zone-{number % 3}"}) for number in range(12)]
 PODS = [pod(f"p{number}", f"n{number % 12}", requests={"cpu": "500m"}) for number in range(30)]
 IS_CURRENT = "document.getElementById('status').dataset.kind === 'current'"
@@ -124,19 +121,10 @@ def test_an_address_opens_once(browser: Browser, tab: Tab) -> None:
 @pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_and_nothing_is_cut_off(browser: Browser, width: int, scheme: str) -> None:
-    if not AXE.exists():
-        pytest.skip("axe-core is not installed: make .tools/console/.ready")
     with served(LiveSource(NODES, PODS)) as console, browser.tab(width, 844, scheme) as tab:
         opened(tab, console, "#/overview?group=zone-1&node=n1")
         tab.wait_for(HAS_PODS)
-        tab.evaluate(AXE.read_text())
-        found = json.loads(
-            tab.evaluate(
-                "axe.run({resultTypes: ['violations']}).then((found) => JSON.stringify(found.violations.map("
-                "({id, nodes}) => [id, nodes.map(({html, failureSummary}) => [html, failureSummary])])))"
-            )
-        )
-        assert found == []
+        assert axe_violations(tab) == []
         assert tab.evaluate(CUT_OFF) == 0
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.console.chromium import Browser, NoBrowser, Tab, find_browser
+from tests.console.chromium import Browser, NoBrowser, Tab, find_browser, missing
 from tests.console.test_overview import IS_CURRENT, ROWS
 from tests.console.test_pending import ROWS as PENDING_ROWS
 
@@ -31,7 +31,7 @@ def tab(tmp_path: Path) -> Iterator[Tab]:
     try:
         command = find_browser()
     except NoBrowser as error:
-        pytest.skip(str(error))
+        missing(str(error))
     folder = tmp_path / "chromium"
     folder.mkdir()
     with Browser(command, folder) as browser, browser.tab() as found:
