@@ -71,7 +71,7 @@ test-long: setup ## Run what takes seconds a test: histories in virtual time, pr
 	$(PYTEST) tests/simulation tests/property tests/integration tests/unit -m long
 
 CONSOLE_JS := cli/berth_cli/console/page tests/console/page
-CONSOLE_FORMATTED := 'cli/berth_cli/console/page/**/*.{js,css}' 'tests/console/page/*.js' tools/console/eslint.config.mjs
+CONSOLE_FORMATTED := 'cli/berth_cli/console/page/**/*.{js,css}' 'tests/console/page/**/*.js' tools/console/eslint.config.mjs
 PRETTIER := .tools/console/node_modules/.bin/prettier --config tools/console/prettier.json --log-level warn
 
 .PHONY: console-check

@@ -1,9 +1,9 @@
 // The page: its session, its data, and the address that says what is shown.
 
-import { follow } from './connection.js';
+import { follow } from './connection/follow.js';
 import { Cluster } from './model/cluster.js';
 import { formatState, parseState, tokenOf } from './model/url_state.js';
-import { NoSession, Session } from './session.js';
+import { NoSession, Session } from './connection/session.js';
 import { Decisions } from './views/decisions.js';
 import { Doctor } from './views/doctor.js';
 import { Gangs } from './views/gangs.js';

@@ -1,18 +1,18 @@
 // The stream of decisions, the newest first, and one of them with every node's verdict and scores.
 
-import { readEvents } from '../connection.js';
+import { readEvents } from '../connection/follow.js';
 import { decisionTable, factsOf, joined, nodesText, scoreBars } from '../model/decisions.js';
-import { pause } from '../pause.js';
+import { pause } from '../connection/pause.js';
 import { arranged } from '../model/rows.js';
-import { NoSession, Refused } from '../session.js';
-import { element, setText } from './dom.js';
-import { Grid } from './grid.js';
+import { NoSession, Refused } from '../connection/session.js';
+import { element, setText } from './elements/dom.js';
+import { Grid } from './elements/grid.js';
 
 /**
  * @typedef {import('../model/decisions.js').Decision} Decision
  * @typedef {import('../model/decisions.js').DecisionDetails} DecisionDetails
  * @typedef {import('../model/url_state.js').State} State
- * @typedef {import('../session.js').Session} Session
+ * @typedef {import('../connection/session.js').Session} Session
  */
 
 const NONE_HERE =

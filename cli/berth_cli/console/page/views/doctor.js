@@ -1,9 +1,9 @@
 // The checks of berth doctor, run when they are asked for, and what they found.
 
-import { element, setText } from './dom.js';
+import { element, setText } from './elements/dom.js';
 
 /**
- * @typedef {import('../session.js').Session} Session
+ * @typedef {import('../connection/session.js').Session} Session
  *
  * @typedef {object} Findings what berth doctor -o json prints, and its last line
  * @property {{check: string, result: string, told: string, remedy: string, links: string[]}[]} findings

@@ -1,7 +1,7 @@
 // One pending pod: the verdict, the reasons with their nodes, the best nodes, and the changes that would place it.
 
-import { element } from './dom.js';
-import { reasonTable, row, table } from './tables.js';
+import { element } from './elements/dom.js';
+import { reasonTable, row, table } from './elements/tables.js';
 
 /**
  * @typedef {object} Explanation what berth explain -o json prints, and its headline

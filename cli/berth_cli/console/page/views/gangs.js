@@ -1,14 +1,14 @@
 // Gangs beside the pending pods: what each one waits for, and what keeps the next member of one of them out.
 
 import { captionOf, gangTexts, HEADS, inOrder } from '../model/gangs.js';
-import { pause } from '../pause.js';
-import { element, setText } from './dom.js';
-import { reasonTable, row, scrolled, table } from './tables.js';
+import { pause } from '../connection/pause.js';
+import { element, setText } from './elements/dom.js';
+import { reasonTable, row, scrolled, table } from './elements/tables.js';
 
 /**
  * @typedef {import('../model/gangs.js').GangsDocument} GangsDocument
  * @typedef {import('../model/url_state.js').State} State
- * @typedef {import('../session.js').Session} Session
+ * @typedef {import('../connection/session.js').Session} Session
  *
  * @typedef {object} GangExplanation what berth explain --gang -o json prints, and its headline
  * @property {string} headline

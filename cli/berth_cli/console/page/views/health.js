@@ -4,14 +4,14 @@
 import { callCharts } from '../model/calls.js';
 import { ageLine, factGroups, reservationTexts } from '../model/health.js';
 import { formatAge } from '../model/quantities.js';
-import { pause } from '../pause.js';
-import { chart, HEIGHT, WIDTH } from './charts.js';
-import { element } from './dom.js';
-import { row, scrolled, table } from './tables.js';
+import { pause } from '../connection/pause.js';
+import { chart, HEIGHT, WIDTH } from './elements/charts.js';
+import { element } from './elements/dom.js';
+import { row, scrolled, table } from './elements/tables.js';
 
 /**
  * @typedef {import('../model/health.js').HealthDocument} HealthDocument
- * @typedef {import('../session.js').Session} Session
+ * @typedef {import('../connection/session.js').Session} Session
  */
 
 const ASK_MS = 2000;

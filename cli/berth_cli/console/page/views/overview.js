@@ -1,16 +1,16 @@
 // The overview: the map, and the table that mirrors it. Both show what the address says.
 
 import { NOT_READY, DEFECT, UNSCHEDULABLE } from '../model/cluster.js';
-import { stepOf } from '../model/colours.js';
+import { stepOf } from '../model/map/colours.js';
 import { groupNodes, groupingLabels, NO_GROUPS, resourcesOf, totalUse, useOf } from '../model/grouping.js';
 import { formatAmount, formatShare } from '../model/quantities.js';
 import { arranged, groupName, groupTable, nodeTable, podTable } from '../model/rows.js';
 import { WITHOUT_LABEL } from '../model/url_state.js';
-import { element, setText } from './dom.js';
-import { Grid } from './grid.js';
-import { showLegend } from './legend.js';
+import { element, setText } from './elements/dom.js';
+import { Grid } from './elements/grid.js';
+import { showLegend } from './map/legend.js';
 import { showNode } from './node_details.js';
-import { NodeMap, NOT_READY_MARK, UNSCHEDULABLE_MARK } from './node_map.js';
+import { NodeMap, NOT_READY_MARK, UNSCHEDULABLE_MARK } from './map/node_map.js';
 
 /**
  * @typedef {import('../model/cluster.js').Cluster} Cluster
@@ -18,7 +18,7 @@ import { NodeMap, NOT_READY_MARK, UNSCHEDULABLE_MARK } from './node_map.js';
  * @typedef {import('../model/grouping.js').Group} Group
  * @typedef {import('../model/rows.js').Table} Table
  * @typedef {import('../model/url_state.js').State} State
- * @typedef {import('./node_map.js').Place} Place
+ * @typedef {import('./map/node_map.js').Place} Place
  */
 
 const NO_NODES = 'There are no nodes yet. Nodes appear here as soon as the cluster has some.';

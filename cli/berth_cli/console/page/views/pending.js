@@ -2,14 +2,14 @@
 
 import { byCategory, CATEGORIES, pendingTable, reasonsOf } from '../model/pending.js';
 import { arranged } from '../model/rows.js';
-import { element, setText } from './dom.js';
+import { element, setText } from './elements/dom.js';
 import { showExplanation } from './explanation.js';
-import { Grid } from './grid.js';
+import { Grid } from './elements/grid.js';
 
 /**
  * @typedef {import('../model/pending.js').PendingDocument} PendingDocument
  * @typedef {import('../model/url_state.js').State} State
- * @typedef {import('../session.js').Session} Session
+ * @typedef {import('../connection/session.js').Session} Session
  */
 
 /** The server judges for some seconds; while the cluster changes it is asked again after this. */

@@ -3,18 +3,18 @@
 
 import { diffTable, SHADOW_HEADS, shadowRows, shadowSummary, summaryOf } from '../model/policy.js';
 import { arranged } from '../model/rows.js';
-import { pause } from '../pause.js';
-import { Refused } from '../session.js';
-import { element, setText } from './dom.js';
-import { Grid } from './grid.js';
-import { row, scrolled, table } from './tables.js';
+import { pause } from '../connection/pause.js';
+import { Refused } from '../connection/session.js';
+import { element, setText } from './elements/dom.js';
+import { Grid } from './elements/grid.js';
+import { row, scrolled, table } from './elements/tables.js';
 
 /**
  * @typedef {import('../model/policy.js').PolicyDocument} PolicyDocument
  * @typedef {import('../model/policy.js').PolicyDiff} PolicyDiff
  * @typedef {import('../model/policy.js').ShadowDocument} ShadowDocument
  * @typedef {import('../model/url_state.js').State} State
- * @typedef {import('../session.js').Session} Session
+ * @typedef {import('../connection/session.js').Session} Session
  */
 
 const ASK_MS = 3000;

@@ -1,7 +1,7 @@
 // One line that says how current the page is: loading, empty, current, old, or without its console.
 
 import { formatAge } from '../model/quantities.js';
-import { element, setAttributes, setText } from './dom.js';
+import { element, setAttributes, setText } from './elements/dom.js';
 
 /** Verbs decide on data of at most this age by default (maxStaleness). */
 const STALE_SECONDS = 180;

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { NoSession, Refused, Session } from '../../../cli/berth_cli/console/page/session.js';
+import { NoSession, Refused, Session } from '../../../../cli/berth_cli/console/page/connection/session.js';
 
 function memory() {
   /** @type {Map<string, string>} */

@@ -10,9 +10,9 @@ import {
   MOST_DECISIONS,
   nodesText,
   scoreBars,
-} from '../../../cli/berth_cli/console/page/model/decisions.js';
+} from '../../../../cli/berth_cli/console/page/model/decisions.js';
 
-/** @param {number} number @param {Partial<import('../../../cli/berth_cli/console/page/model/decisions.js').Decision>} [more] */
+/** @param {number} number @param {Partial<import('../../../../cli/berth_cli/console/page/model/decisions.js').Decision>} [more] */
 function decision(number, more = {}) {
   return {
     number,

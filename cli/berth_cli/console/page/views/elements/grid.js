@@ -4,8 +4,8 @@
 import { element, setAttributes, setText } from './dom.js';
 
 /**
- * @typedef {import('../model/rows.js').Row} Row
- * @typedef {import('../model/rows.js').Column} Column
+ * @typedef {import('../../model/rows.js').Row} Row
+ * @typedef {import('../../model/rows.js').Column} Column
  *
  * @typedef {object} Listener
  * @property {(key: string) => void} onOpen

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { DEFAULTS, formatState, parseState, tokenOf } from '../../../cli/berth_cli/console/page/model/url_state.js';
+import { DEFAULTS, formatState, parseState, tokenOf } from '../../../../cli/berth_cli/console/page/model/url_state.js';
 
 const HOSTILE = 'a&b=c#d?e/f%20 "<img src=x onerror=alert(1)>é';
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { ageLine, factGroups, reservationTexts } from '../../../cli/berth_cli/console/page/model/health.js';
+import { ageLine, factGroups, reservationTexts } from '../../../../cli/berth_cli/console/page/model/health.js';
 
 const CONSOLE = { sequence: 3, ageSeconds: 2, problem: '' };
 

@@ -3,7 +3,12 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { diffTable, shadowRows, shadowSummary, summaryOf } from '../../../cli/berth_cli/console/page/model/policy.js';
+import {
+  diffTable,
+  shadowRows,
+  shadowSummary,
+  summaryOf,
+} from '../../../../cli/berth_cli/console/page/model/policy.js';
 
 const DIFF = {
   headline: '1 newly pending, 1 moved, 0 newly placed',

@@ -1,11 +1,11 @@
 // Keeps the cluster up to date: reads it, follows its changes, and begins again when the console was away.
 
-import { EventParser } from './model/event_parser.js';
+import { EventParser } from './event_parser.js';
 import { pause } from './pause.js';
 import { NoSession, Refused } from './session.js';
 
 /**
- * @typedef {import('./model/cluster.js').Cluster} Cluster
+ * @typedef {import('../model/cluster.js').Cluster} Cluster
  * @typedef {import('./session.js').Session} Session
  *
  * @typedef {object} Condition

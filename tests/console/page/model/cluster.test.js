@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { Cluster } from '../../../cli/berth_cli/console/page/model/cluster.js';
-import { change, nodeTable, podTable } from './cases.js';
+import { Cluster } from '../../../../cli/berth_cli/console/page/model/cluster.js';
+import { change, nodeTable, podTable } from '../cases.js';
 
 const NODES = [
   {

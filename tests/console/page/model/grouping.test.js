@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { readNodes } from '../../../cli/berth_cli/console/page/model/cluster.js';
+import { readNodes } from '../../../../cli/berth_cli/console/page/model/cluster.js';
 import {
   compareNames,
   groupNodes,
@@ -12,8 +12,8 @@ import {
   resourcesOf,
   totalUse,
   useOf,
-} from '../../../cli/berth_cli/console/page/model/grouping.js';
-import { nodeTable } from './cases.js';
+} from '../../../../cli/berth_cli/console/page/model/grouping.js';
+import { nodeTable } from '../cases.js';
 
 /** @param {Record<string, string>[]} labels */
 function labelled(...labels) {

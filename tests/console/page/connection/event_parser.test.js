@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { EventParser } from '../../../cli/berth_cli/console/page/model/event_parser.js';
+import { EventParser } from '../../../../cli/berth_cli/console/page/connection/event_parser.js';
 
 const TEXT = 'event: change\ndata: {"a": 1}\n\n: a comment\n\nevent: condition\ndata: x\ndata: y\n\ndata:z\n\n';
 const EVENTS = [

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { callCharts } from '../../../cli/berth_cli/console/page/model/calls.js';
+import { callCharts } from '../../../../cli/berth_cli/console/page/model/calls.js';
 
 const CALLS = {
   since: 100,

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { captionOf, gangTexts, inOrder, NOT_ENABLED } from '../../../cli/berth_cli/console/page/model/gangs.js';
+import { captionOf, gangTexts, inOrder, NOT_ENABLED } from '../../../../cli/berth_cli/console/page/model/gangs.js';
 
 /** @param {string} gang @param {string} waitsFor @param {number} [priority] */
 function made(gang, waitsFor, priority = 0) {

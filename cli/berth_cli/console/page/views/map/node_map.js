@@ -1,12 +1,24 @@
 // The map: groups of nodes on a canvas. What can be seen here is in the table too, for keyboard and screen reader.
 
-import { BEYOND, STEPS, colourOf } from '../model/colours.js';
-import { cellAt, fit, hit, keepInSight, layOut, pan, podAt, podSide, TITLE, visible, zoom } from '../model/layout.js';
+import { BEYOND, STEPS, colourOf } from '../../model/map/colours.js';
+import {
+  cellAt,
+  fit,
+  hit,
+  keepInSight,
+  layOut,
+  pan,
+  podAt,
+  podSide,
+  TITLE,
+  visible,
+  zoom,
+} from '../../model/map/layout.js';
 
 /**
- * @typedef {import('../model/cluster.js').Pod} Pod
- * @typedef {import('../model/layout.js').Layout} Layout
- * @typedef {import('../model/layout.js').View} View
+ * @typedef {import('../../model/cluster.js').Pod} Pod
+ * @typedef {import('../../model/map/layout.js').Layout} Layout
+ * @typedef {import('../../model/map/layout.js').View} View
  *
  * @typedef {object} SceneGroup
  * @property {string} title

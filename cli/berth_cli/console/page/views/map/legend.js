@@ -1,7 +1,7 @@
 // What the colours and marks of the map mean.
 
-import { BEYOND, STEPS, colourOf } from '../model/colours.js';
-import { element } from './dom.js';
+import { BEYOND, STEPS, colourOf } from '../../model/map/colours.js';
+import { element } from '../elements/dom.js';
 
 /** @param {HTMLElement} place */
 export function showLegend(place) {

@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { readNodes, readPods } from '../../../cli/berth_cli/console/page/model/cluster.js';
-import { colourOf, stepOf, STEPS } from '../../../cli/berth_cli/console/page/model/colours.js';
-import { groupNodes } from '../../../cli/berth_cli/console/page/model/grouping.js';
-import { formatAge, formatAmount, formatShare } from '../../../cli/berth_cli/console/page/model/quantities.js';
-import { arranged, groupTable, nodeTable, podTable } from '../../../cli/berth_cli/console/page/model/rows.js';
-import { nodeTable as nodesOf, podTable as podsOf } from './cases.js';
+import { readNodes, readPods } from '../../../../cli/berth_cli/console/page/model/cluster.js';
+import { colourOf, stepOf, STEPS } from '../../../../cli/berth_cli/console/page/model/map/colours.js';
+import { groupNodes } from '../../../../cli/berth_cli/console/page/model/grouping.js';
+import { formatAge, formatAmount, formatShare } from '../../../../cli/berth_cli/console/page/model/quantities.js';
+import { arranged, groupTable, nodeTable, podTable } from '../../../../cli/berth_cli/console/page/model/rows.js';
+import { nodeTable as nodesOf, podTable as podsOf } from '../cases.js';
 
 const NODES = readNodes(
   nodesOf([

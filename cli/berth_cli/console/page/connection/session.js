@@ -1,6 +1,6 @@
 // The session with the console: the token of the address becomes a key, which every request for data sends.
 
-import { tokenOf } from './model/url_state.js';
+import { tokenOf } from '../model/url_state.js';
 
 const STORED = 'berth-console-session';
 

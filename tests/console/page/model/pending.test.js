@@ -3,7 +3,12 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { byCategory, pendingTable, reasonKey, reasonsOf } from '../../../cli/berth_cli/console/page/model/pending.js';
+import {
+  byCategory,
+  pendingTable,
+  reasonKey,
+  reasonsOf,
+} from '../../../../cli/berth_cli/console/page/model/pending.js';
 
 const DOCUMENT = {
   count: 4,

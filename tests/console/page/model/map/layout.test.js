@@ -16,7 +16,7 @@ import {
   TITLE,
   visible,
   zoom,
-} from '../../../cli/berth_cli/console/page/model/layout.js';
+} from '../../../../../cli/berth_cli/console/page/model/map/layout.js';
 
 test('groups do not overlap and stay within the whole', () => {
   for (const counts of [[1], [5000], [3, 3, 3], [1, 200, 7, 7, 900, 2], Array(200).fill(25)]) {
