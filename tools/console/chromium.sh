@@ -22,10 +22,14 @@ if [ "$(id -u)" != 0 ]; then
   as_root=(sudo -n)
 fi
 
+update() { "${as_root[@]}" apt-get update --quiet=2; }
 has_package() { apt-cache policy chromium 2>/dev/null | grep -q 'Candidate: [^(]'; }
+install() {
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install --quiet=2 --yes --no-install-recommends chromium
+}
 
-has_package || "${as_root[@]}" apt-get update --quiet=2 || not_installed "apt-get update failed; is there a network?"
+has_package || update || not_installed "apt-get update failed; is there a network?"
 has_package || not_installed "no package source of apt-get has chromium; install a browser by hand: BROWSER=command"
-"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install --quiet=2 --yes --no-install-recommends chromium ||
-  not_installed "apt-get install chromium failed, see above"
+# An old index names packages that are no longer there.
+install || { update && install; } || not_installed "apt-get install chromium failed, see above"
 echo "chromium: $(command -v chromium), installed now"

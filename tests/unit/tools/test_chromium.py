@@ -69,3 +69,10 @@ def test_installs_with_apt_get(tmp_path: Path, user: dict[str, str]) -> None:
     install = "case $* in *install*chromium) touch $FOLDER/chromium; /bin/chmod +x $FOLDER/chromium;; esac"
     commands = {"apt-get": install, "apt-cache": HAS_PACKAGE, "true": "", **user}
     assert run(tmp_path, commands).endswith("/chromium, installed now\n")
+
+
+def test_installs_with_a_new_index_where_the_old_one_is_outdated(tmp_path: Path) -> None:
+    install = "[ -e $FOLDER/updated ] || exit 100; touch $FOLDER/chromium; /bin/chmod +x $FOLDER/chromium"
+    apt_get = f"case $* in update*) touch $FOLDER/updated;; *install*chromium) {install};; esac"
+    commands = {"apt-get": apt_get, "apt-cache": HAS_PACKAGE, "id": ROOT}
+    assert run(tmp_path, commands).endswith("/chromium, installed now\n")
