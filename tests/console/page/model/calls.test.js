@@ -31,17 +31,21 @@ test('bars are beside the interval with most calls, and lines beside the slowest
 });
 
 test('the text says the number, the rate, and the times', () => {
-  const [{ text }] = callCharts(CALLS, 200, 80);
+  const [{ verb, text }] = callCharts(CALLS, 200, 80);
+  assert.equal(verb, 'filter');
   assert.equal(
     text,
-    'filter: 6 calls in 40 s (0.15 a second; bars, at most 4); last median 3.0 ms (line), slowest 8.0 ms (dashed)',
+    '6 calls in 40 s (0.15 a second; bars, at most 4); last median 3.0 ms (line), slowest 8.0 ms (dashed)',
   );
 });
 
 test('each verb has its own chart', () => {
   const verbs = { ...CALLS.verbs, bind: { count: [0, 0, 0, 60], median: [0, 0, 0, 1], slowest: [0, 0, 0, 1] } };
   assert.deepEqual(
-    callCharts({ ...CALLS, verbs }, 200, 80).map(({ text }) => text.split(' (')[0]),
-    ['filter: 6 calls in 40 s', 'bind: 60 calls in 40 s'],
+    callCharts({ ...CALLS, verbs }, 200, 80).map(({ verb, text }) => [verb, text.split(' (')[0]]),
+    [
+      ['filter', '6 calls in 40 s'],
+      ['bind', '60 calls in 40 s'],
+    ],
   );
 });

@@ -4,13 +4,17 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 
 import {
+  choices,
+  decisionKey,
   decisionTable,
   factsOf,
   joined,
+  matching,
   MOST_DECISIONS,
   nodesText,
   scoreBars,
 } from '../../../../cli/berth_cli/console/page/model/decisions.js';
+import { arranged } from '../../../../cli/berth_cli/console/page/model/rows.js';
 
 /** @param {number} number @param {Partial<import('../../../../cli/berth_cli/console/page/model/decisions.js').Decision>} [more] */
 function decision(number, more = {}) {
@@ -51,7 +55,7 @@ test('a row says how many nodes fit, and why the others do not', () => {
   const reasons = [{ reason: 'Insufficient cpu', plugin: 'NodeResourcesFit', count: 2, nodes: ['a', 'b'] }];
   const [row] = decisionTable([decision(7, { reasons })]).rows;
   assert.deepEqual(row.texts.slice(1), ['filter', 'ml/p', 'ok', '1 of 3', '2 × Insufficient cpu', '1.3']);
-  assert.equal(row.key, '7');
+  assert.equal(row.key, '7@0');
 });
 
 test('without a rule all nodes pass, and a score names the best', () => {
@@ -92,4 +96,68 @@ test('a record that names some nodes of a reason says how many more there are', 
   const rejected = { reason: 'r', plugin: 'p', nodes: ['a', 'b'] };
   assert.equal(nodesText({ ...rejected, count: 2 }), 'a, b');
   assert.equal(nodesText({ ...rejected, count: 9 }), 'a, b and 7 more, which the record does not name');
+});
+
+const CPU = { reason: 'Insufficient cpu', plugin: 'NodeResourcesFit', count: 2, nodes: ['n6', 'n7'] };
+const TAINT = { reason: 'untolerated taint', plugin: 'TaintToleration', count: 1, nodes: ['n8'] };
+const MANY = [
+  decision(1, { reasons: [CPU] }),
+  decision(2, { reasons: [CPU, TAINT] }),
+  decision(3, { verb: 'prioritize', best: [{ node: 'n5', score: 7, byPlugin: null }] }),
+  decision(4, { verb: 'bind', chosen: 'n4', profile: '' }),
+  decision(5, { verb: 'preempt', victims: { n3: 2 } }),
+];
+
+for (const [filter, wanted] of /** @type {[string, number[]][]} */ ([
+  ['n7', [1, 2]],
+  ['n8', [2]],
+  ['n5', [3]],
+  ['n4', [4]],
+  ['n3', [5]],
+  ['tainttoleration', [2]],
+  ['full', [1, 2, 3, 5]],
+  ['ml/p', [1, 2, 3, 4, 5]],
+  ['n9', []],
+])) {
+  test(`the filter ${filter} finds the decisions that name it`, () => {
+    const rows = arranged(decisionTable(MANY), 'number', false, filter);
+    assert.deepEqual(
+      rows.map(({ values }) => values[0]),
+      wanted,
+    );
+  });
+}
+
+for (const [verb, reason, wanted] of /** @type {[string, string, number[]][]} */ ([
+  ['', '', [1, 2, 3, 4, 5]],
+  ['filter', '', [1, 2]],
+  ['', TAINT.reason, [2]],
+  ['filter', CPU.reason, [1, 2]],
+  ['bind', CPU.reason, []],
+])) {
+  test(`verb “${verb}” and reason “${reason}” choose decisions`, () => {
+    assert.deepEqual(
+      matching(MANY, verb, reason).map(({ number }) => number),
+      wanted,
+    );
+  });
+}
+
+test('verbs and reasons can be chosen that there are, and what is chosen stays', () => {
+  const { verbs, reasons } = choices(MANY, 'filter_onlyone', TAINT.reason);
+  assert.deepEqual(verbs, [
+    ['filter', 2],
+    ['bind', 1],
+    ['preempt', 1],
+    ['prioritize', 1],
+    ['filter_onlyone', 0],
+  ]);
+  assert.deepEqual(reasons, [
+    [CPU.reason, 2],
+    [TAINT.reason, 1],
+  ]);
+});
+
+test('a number names another decision after a restart', () => {
+  assert.notEqual(decisionKey(decision(1, { time: 1.5 })), decisionKey(decision(1, { time: 2.5 })));
 });

@@ -5,10 +5,13 @@ import test from 'node:test';
 
 import {
   byCategory,
+  captionOf,
+  nodesOf,
   pendingTable,
   reasonKey,
   reasonsOf,
 } from '../../../../cli/berth_cli/console/page/model/pending.js';
+import { DEFAULTS, formatState, parseState } from '../../../../cli/berth_cli/console/page/model/url_state.js';
 
 const DOCUMENT = {
   count: 4,
@@ -70,3 +73,25 @@ test('a reason and a category choose pods', () => {
   assert.deepEqual(keys('schedulable-now', reasonKey(DOCUMENT.reasons[1])), ['default/small']);
   assert.deepEqual(keys('', 'a reason that is gone'), []);
 });
+
+test('a reason names its nodes, as long as there are any', () => {
+  assert.deepEqual(nodesOf(DOCUMENT, reasonKey(DOCUMENT.reasons[0])), ['n1', 'n2']);
+  assert.equal(nodesOf(DOCUMENT, 'a reason that is gone'), null);
+  assert.equal(nodesOf(DOCUMENT, ''), null);
+});
+
+test('a reason of any length is found by its link', () => {
+  const [first, second] = DOCUMENT.reasons;
+  const long = { ...DOCUMENT, reasons: [first, { ...second, reason: 'x'.repeat(5000) }] };
+  const { reason } = parseState(formatState({ ...DEFAULTS, reason: reasonKey(long.reasons[1]) }));
+  assert.deepEqual(nodesOf(long, reason), ['n3']);
+  assert.equal(pendingTable(long, '', reason).rows.length, 3);
+});
+
+for (const [count, wanted] of /** @type {[number, string][]} */ ([
+  [0, 'No pod is pending'],
+  [4, '4 pending pods: 2 unschedulable, 1 schedulable now, 1 undetermined'],
+  [9, '9 pending pods: 2 unschedulable, 1 schedulable now, 1 undetermined, 5 more not listed'],
+])) {
+  test(`${count} pending pods are said in one line`, () => assert.equal(captionOf({ ...DOCUMENT, count }), wanted));
+}

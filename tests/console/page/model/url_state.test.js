@@ -3,7 +3,13 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { DEFAULTS, formatState, parseState, tokenOf } from '../../../../cli/berth_cli/console/page/model/url_state.js';
+import {
+  DEFAULTS,
+  formatState,
+  MOST_CHARACTERS,
+  parseState,
+  tokenOf,
+} from '../../../../cli/berth_cli/console/page/model/url_state.js';
 
 const HOSTILE = 'a&b=c#d?e/f%20 "<img src=x onerror=alert(1)>é';
 
@@ -27,7 +33,9 @@ test('every state comes back from its link', () => {
     category: ['unschedulable'],
     reason: ['Berth NodeReady: node is not ready', HOSTILE],
     pod: ['default/p', HOSTILE],
-    decision: ['17'],
+    gang: ['ml/train', HOSTILE],
+    verb: ['filter', HOSTILE],
+    decision: ['17@1700000000.25'],
   })) {
     for (const value of values) {
       const state = { ...DEFAULTS, [name]: value };
@@ -43,7 +51,14 @@ test('what is not understood is left out', () => {
 });
 
 test('texts are limited', () => {
-  assert.equal(parseState(`#/overview?filter=${'x'.repeat(5000)}`).filter.length, 300);
+  assert.equal(parseState(`#/overview?filter=${'x'.repeat(5000)}`).filter.length, MOST_CHARACTERS);
+});
+
+test('the longest name of a pod, and of a label or a resource, comes back', () => {
+  const pod = `${'n'.repeat(63)}/${'p'.repeat(253)}`;
+  const label = `${'d'.repeat(253)}/${'l'.repeat(63)}`;
+  const state = { ...DEFAULTS, pod, label, resource: label };
+  assert.deepEqual(parseState(formatState(state)), state);
 });
 
 test('only a whole fragment is a token', () => {

@@ -1,6 +1,6 @@
 // Keeps the cluster up to date: reads it, follows its changes, and begins again when the console was away.
 
-import { EventParser } from './event_parser.js';
+import { readEvents } from './events.js';
 import { pause } from './pause.js';
 import { NoSession, Refused } from './session.js';
 
@@ -10,6 +10,7 @@ import { NoSession, Refused } from './session.js';
  *
  * @typedef {object} Condition
  * @property {number | null} ageSeconds
+ * @property {number | null} [maxStalenessSeconds] verbs call older data stale
  * @property {string} problem
  *
  * @typedef {object} Source
@@ -17,6 +18,7 @@ import { NoSession, Refused } from './session.js';
  * @property {string} name
  *
  * @typedef {object} Listener
+ * @property {(isNew: boolean) => void} onSession isNew: a token opened it
  * @property {(source: Source) => void} onLoaded nodes are there
  * @property {() => void} onPods pods are there too
  * @property {() => void} onChanged
@@ -29,30 +31,31 @@ import { NoSession, Refused } from './session.js';
 
 const VERSION = 1;
 const WAIT_MS = 1000;
-/** The console tells its condition every 5 s. */
-const SILENCE_MS = 20_000;
 
 class OtherRelease extends Error {}
 
-/** @param {Cluster} cluster @param {Session} session @param {Listener} listener @returns {Promise<void>} ends without
- * a session */
-export async function follow(cluster, session, listener) {
+/** @param {string} fragment of the address, which may have a token @param {Cluster} cluster @param {Session} session
+ * @param {Listener} listener @param {typeof pause} [wait] @returns {Promise<void>} ends without a session */
+export async function follow(fragment, cluster, session, listener, wait = pause) {
+  let isOpen = false;
   for (;;) {
     try {
+      if (!isOpen) listener.onSession(await session.open(fragment));
+      isOpen = true;
       await followOnce(cluster, session, listener);
     } catch (error) {
       if (error instanceof NoSession) return listener.onNoSession(error.message);
       if (error instanceof OtherRelease) return listener.onOtherRelease();
       if (error instanceof Refused) listener.onWaiting(error.message);
       else listener.onDisconnected();
-      await pause(WAIT_MS);
+      await wait(WAIT_MS);
     }
   }
 }
 
 /** Until the stream ends. @param {Cluster} cluster @param {Session} session @param {Listener} listener */
 async function followOnce(cluster, session, listener) {
-  const content = await (await session.get('/api/nodes')).json();
+  const content = await session.document('/api/nodes');
   if (content.version !== VERSION) throw new OtherRelease();
   cluster.loadNodes(content.nodes, content.sequence, content.counted);
   listener.onLoaded(content.source);
@@ -62,7 +65,7 @@ async function followOnce(cluster, session, listener) {
     // Whichever fails first ends the other.
     await Promise.all([
       loadPods(cluster, session, listener, ending.signal),
-      stream(cluster, session, listener, ending),
+      followChanges(cluster, session, listener, ending),
     ]);
   } finally {
     ending.abort();
@@ -71,36 +74,22 @@ async function followOnce(cluster, session, listener) {
 
 /** @param {Cluster} cluster @param {Session} session @param {Listener} listener @param {AbortSignal} signal */
 async function loadPods(cluster, session, listener, signal) {
-  const content = await (await session.get('/api/pods', signal)).json();
-  cluster.loadPods(content.pods, content.sequence);
-  listener.onPods();
+  try {
+    const content = await session.document('/api/pods', signal);
+    if (signal.aborted) return;
+    cluster.loadPods(content.pods, content.sequence);
+    listener.onPods();
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
 }
 
 /** @param {Cluster} cluster @param {Session} session @param {Listener} listener @param {AbortController} ending */
-async function stream(cluster, session, listener, ending) {
-  await readEvents(session, `/api/changes?since=${cluster.sequence}`, ending, (name, content) => {
+async function followChanges(cluster, session, listener, ending) {
+  await readEvents(session, `/api/changes?since=${cluster.sequence}`, ending.signal, (name, content) => {
     if (name === 'condition') listener.onCondition(content);
     // Both begin again: what is missing is not kept by the console.
     else if (name === 'reset' || !cluster.apply(content)) ending.abort();
     else listener.onChanged();
   });
-}
-
-/** Until it is aborted. Throws when the stream ends or is silent for too long.
- * @param {Session} session @param {string} path @param {AbortController} ending
- * @param {(name: string, content: any) => void} onEvent @param {number} [silenceMs] */
-export async function readEvents(session, path, ending, onEvent, silenceMs = SILENCE_MS) {
-  const answer = await session.get(path, ending.signal);
-  if (!answer.body) return;
-  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
-  const parser = new EventParser();
-  while (!ending.signal.aborted) {
-    const silence = setTimeout(() => ending.abort(), silenceMs);
-    const { done, value } = await reader.read().finally(() => clearTimeout(silence));
-    if (done) throw new Error('the stream ended');
-    for (const event of parser.push(value)) {
-      onEvent(event.name, JSON.parse(event.data));
-      if (ending.signal.aborted) return;
-    }
-  }
 }

@@ -5,17 +5,11 @@ import test from 'node:test';
 
 import {
   cellAt,
-  fit,
   hit,
-  keepInSight,
   layOut,
-  MOST_SCALE,
-  pan,
   podAt,
   podSide,
   TITLE,
-  visible,
-  zoom,
 } from '../../../../../cli/berth_cli/console/page/model/map/layout.js';
 
 test('groups do not overlap and stay within the whole', () => {
@@ -38,6 +32,44 @@ test('the whole has about the wanted ratio', () => {
   for (const ratio of [0.5, 1, 2]) {
     const { width, height } = layOut(Array(60).fill(80), ratio);
     assert.ok(Math.abs(width / height / ratio - 1) < 0.35, `${width} x ${height}`);
+  }
+});
+
+/** Pixels of a cell on a map of this ratio that is one pixel high. @param {number[]} counts @param {number} ratio */
+function scaleOf(counts, ratio) {
+  const { width, height } = layOut(counts, ratio);
+  return Math.min(ratio / (width + 1), 1 / (height + 1));
+}
+
+test('a few equal groups stand beside each other where the map is wide', () => {
+  const { blocks } = layOut([80, 80, 80], 2.6);
+  assert.deepEqual(
+    blocks.map(({ y }) => y),
+    [0, 0, 0],
+  );
+});
+
+test('one group takes the form of the map', () => {
+  const { width, height } = layOut([5000], 2.6);
+  assert.ok(width / height > 1.8, `${width} x ${height}`);
+});
+
+test('a higher map has groups below each other', () => {
+  const { blocks } = layOut([80, 80, 80], 0.5);
+  assert.deepEqual(
+    blocks.map(({ x }) => x),
+    [0, 0, 0],
+  );
+});
+
+test('more room never makes cells smaller', () => {
+  for (const counts of [[5000], [80, 80, 80], [1, 200, 7, 7, 900, 2], Array(60).fill(80)]) {
+    let before = 0;
+    for (const ratio of [0.5, 0.8, 1.3, 2, 3.1, 5]) {
+      const scale = scaleOf(counts, ratio);
+      assert.ok(scale >= before / 1.1, `${counts.length} groups at ${ratio}`);
+      before = scale;
+    }
   }
 });
 
@@ -68,41 +100,6 @@ test('the title is the group, and beside nodes there is nothing', () => {
   );
 });
 
-test('fitting shows all of a part in the middle', () => {
-  const view = fit({ x: 10, y: 20, width: 4, height: 2 }, 400, 400);
-  assert.equal(view.scale, 100);
-  assert.deepEqual([(10 - view.x) * view.scale, (20 - view.y) * view.scale], [0, 100]);
-});
-
-test('zooming keeps what is under the pointer', () => {
-  const before = { x: 3, y: 4, scale: 10 };
-  const after = zoom(before, 2, 50, 70, 1);
-  assert.deepEqual([after.x + 50 / after.scale, after.y + 70 / after.scale], [8, 11]);
-});
-
-test('zooming has limits', () => {
-  assert.equal(zoom({ x: 0, y: 0, scale: 10 }, 1000, 0, 0, 1).scale, MOST_SCALE);
-  assert.equal(zoom({ x: 0, y: 0, scale: 10 }, 0.0001, 0, 0, 2).scale, 2);
-});
-
-test('the map cannot be moved out of sight', () => {
-  const layout = layOut([100], 1);
-  for (const [left, top] of [
-    [1e6, 1e6],
-    [-1e6, -1e6],
-  ]) {
-    const view = pan({ x: 0, y: 0, scale: 10 }, left, top, layout, 300, 200);
-    assert.ok(visible(layout, view, 300, 200).length === 1);
-    assert.deepEqual(view, keepInSight(view, layout, 300, 200));
-  }
-});
-
-test('only the rows of nodes in sight are visible', () => {
-  const layout = layOut([10_000], 1);
-  const [{ block, first, last }] = visible(layout, { x: 0, y: 50, scale: 100 }, 500, 500);
-  assert.ok(last - first <= 6 && first > 40 && last < block.rows);
-});
-
 test('each pod of a node is found where it stands', () => {
   for (const count of [1, 2, 5, 30, 110]) {
     const side = podSide(count);
@@ -111,4 +108,12 @@ test('each pod of a node is found where it stands', () => {
     }
   }
   assert.equal(podAt(2, 0.9, 0.9), null);
+  for (const [x, y] of [
+    [-0.01, 0.5],
+    [0.5, -0.01],
+    [1, 0.5],
+    [0.5, 1],
+  ]) {
+    assert.equal(podAt(4, x, y), null);
+  }
 });

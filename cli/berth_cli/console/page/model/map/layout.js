@@ -1,4 +1,4 @@
-// Where groups, nodes and pods stand on the map, and what part of it is seen. Lengths are in cells: a node takes one.
+// Where groups, nodes and pods stand on the map. Lengths are in cells: a node takes one.
 
 /**
  * @typedef {object} Block a group's place
@@ -14,11 +14,6 @@
  * @property {number} height
  * @property {Block[]} blocks in the order of the groups
  *
- * @typedef {object} View pixels = (cells - x or y) * scale
- * @property {number} x
- * @property {number} y
- * @property {number} scale pixels of a cell
- *
  * @typedef {object} Hit
  * @property {number} block
  * @property {number | null} cell of the node in its group; null: the group's title
@@ -29,18 +24,44 @@
 /** Cells above a group's nodes, for its title. */
 export const TITLE = 2;
 const GAP = 1;
-export const MOST_SCALE = 320;
 
-/** Groups in rows, in their order, so that the whole has about this ratio of width to height.
- * @param {readonly number[]} counts @param {number} ratio @returns {Layout} */
+/** Columns for each row of a group's nodes; the first ones are preferred. */
+const SHAPES = [1.3, 2.4, 0.7];
+const CLEARLY_LARGER = 1.1;
+
+/** Groups in rows, in their order, so that cells are as large as they can be where the map has this ratio of width to
+ * height. @param {readonly number[]} counts @param {number} ratio @returns {Layout} */
 export function layOut(counts, ratio) {
-  const sizes = counts.map((count) => {
-    const columns = Math.max(1, Math.min(count, Math.ceil(Math.sqrt(count * 1.3))));
-    return { columns, rows: Math.max(1, Math.ceil(count / columns)) };
-  });
-  const area = sizes.reduce((sum, { columns, rows }) => sum + (columns + GAP) * (rows + TITLE + GAP), 0);
+  let best = { layout: inRows(counts, [], 1), scale: 0 };
+  for (const shape of SHAPES) {
+    const sizes = counts.map((count) => sizeOf(count, shape));
+    let widest = best;
+    for (const limit of limitsOf(sizes)) {
+      const layout = inRows(counts, sizes, limit);
+      const scale = Math.min(Math.max(0.1, ratio) / (layout.width + 1), 1 / (layout.height + 1));
+      if (scale > widest.scale) widest = { layout, scale };
+    }
+    if (widest.scale > best.scale * CLEARLY_LARGER) best = widest;
+  }
+  return best.layout;
+}
+
+/** @param {number} count @param {number} shape */
+function sizeOf(count, shape) {
+  const columns = Math.max(1, Math.min(count, Math.ceil(Math.sqrt(count * shape))));
+  return { columns, rows: Math.max(1, Math.ceil(count / columns)) };
+}
+
+/** Widths at which one more group stands in the first row. @param {readonly {columns: number}[]} sizes */
+function limitsOf(sizes) {
   const widest = sizes.reduce((most, { columns }) => Math.max(most, columns), 0);
-  const limit = Math.max(widest, Math.sqrt(area * Math.max(0.1, ratio)));
+  let width = -GAP;
+  return sizes.map(({ columns }) => Math.max(widest, (width += columns + GAP)));
+}
+
+/** Rows of at most this width. @param {readonly number[]} counts
+ * @param {readonly {columns: number, rows: number}[]} sizes @param {number} limit @returns {Layout} */
+function inRows(counts, sizes, limit) {
   /** @type {Block[]} */
   const blocks = [];
   let x = 0;
@@ -81,62 +102,6 @@ export function hit(layout, x, y) {
   return null;
 }
 
-/** The blocks that are seen, and of each the first and last row of nodes.
- * @param {Layout} layout @param {View} view @param {number} width @param {number} height pixels
- * @returns {{block: Block, first: number, last: number}[]} */
-export function visible(layout, view, width, height) {
-  const right = view.x + width / view.scale;
-  const bottom = view.y + height / view.scale;
-  /** @type {{block: Block, first: number, last: number}[]} */
-  const found = [];
-  for (const block of layout.blocks) {
-    const top = block.y + TITLE;
-    if (block.x > right || block.x + block.columns < view.x || block.y > bottom || top + block.rows < view.y) continue;
-    const first = Math.max(0, Math.floor(view.y - top));
-    const last = Math.min(block.rows - 1, Math.floor(bottom - top));
-    found.push({ block, first, last });
-  }
-  return found;
-}
-
-/** The view that shows all of a rectangle, in the middle.
- * @param {{x: number, y: number, width: number, height: number}} part @param {number} width @param {number} height
- * @returns {View} */
-export function fit(part, width, height) {
-  const scale = Math.min(MOST_SCALE, Math.min(width / part.width, height / part.height));
-  return {
-    scale,
-    x: part.x - (width / scale - part.width) / 2,
-    y: part.y - (height / scale - part.height) / 2,
-  };
-}
-
-/** Zoom so that what is at this pixel stays there.
- * @param {View} view @param {number} factor @param {number} left @param {number} top @param {number} least scale
- * @returns {View} */
-export function zoom(view, factor, left, top, least) {
-  const scale = Math.min(MOST_SCALE, Math.max(least, view.scale * factor));
-  return { scale, x: view.x + left / view.scale - left / scale, y: view.y + top / view.scale - top / scale };
-}
-
-/** Move by pixels. A part of the map stays in sight.
- * @param {View} view @param {number} left @param {number} top @param {Layout} layout @param {number} width
- * @param {number} height @returns {View} */
-export function pan(view, left, top, layout, width, height) {
-  return keepInSight({ ...view, x: view.x - left / view.scale, y: view.y - top / view.scale }, layout, width, height);
-}
-
-/** @param {View} view @param {Layout} layout @param {number} width @param {number} height @returns {View} */
-export function keepInSight(view, layout, width, height) {
-  const across = width / view.scale;
-  const down = height / view.scale;
-  return {
-    scale: view.scale,
-    x: Math.min(layout.width - across * 0.1, Math.max(-across * 0.9, view.x)),
-    y: Math.min(layout.height - down * 0.1, Math.max(-down * 0.9, view.y)),
-  };
-}
-
 /** Pods of a node stand in a square. @param {number} count */
 export function podSide(count) {
   return Math.max(1, Math.ceil(Math.sqrt(count)));
@@ -145,6 +110,7 @@ export function podSide(count) {
 /** The pod at this place of its node; null beside them.
  * @param {number} count @param {number} fractionX @param {number} fractionY @returns {number | null} */
 export function podAt(count, fractionX, fractionY) {
+  if (Math.min(fractionX, fractionY) < 0 || Math.max(fractionX, fractionY) >= 1) return null;
   const side = podSide(count);
   const found = Math.floor(fractionY * side) * side + Math.floor(fractionX * side);
   return found < count ? found : null;

@@ -11,12 +11,16 @@ import { element } from './dom.js';
 
 export const WIDTH = 600;
 export const HEIGHT = 80;
+/** Pixels for one of these, so that lines are sharp on dense screens too. */
+const DENSITY = 2;
 
-/** @param {string} text @param {Line[]} lines @param {[number, number, number, number][]} [bars] */
-export function chart(text, lines, bars = []) {
-  const canvas = element('canvas', { width: WIDTH, height: HEIGHT + 4, class: 'line', 'aria-hidden': 'true' });
+/** @param {string} title @param {string} text @param {Line[]} lines @param {[number, number, number, number][]} [bars] */
+export function chart(title, text, lines, bars = []) {
+  const size = { width: WIDTH * DENSITY, height: (HEIGHT + 4) * DENSITY };
+  const canvas = element('canvas', { ...size, class: 'line', 'aria-hidden': 'true' });
   const context = canvas.getContext('2d');
   if (context) {
+    context.scale(DENSITY, DENSITY);
     const style = getComputedStyle(document.documentElement);
     context.fillStyle = style.getPropertyValue('--line');
     for (const [x, y, width, height] of bars) context.fillRect(x + 0.5, y + 2, Math.max(1, width - 1), height);
@@ -31,5 +35,5 @@ export function chart(text, lines, bars = []) {
       context.stroke();
     }
   }
-  return element('figure', {}, element('figcaption', {}, text), canvas);
+  return element('figure', {}, element('figcaption', {}, element('strong', {}, title), ` ${text}`), canvas);
 }

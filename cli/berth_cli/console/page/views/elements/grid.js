@@ -16,6 +16,7 @@ import { element, setAttributes, setText } from './dom.js';
 const ROW_HEIGHT = 30;
 const MORE_ROWS = 6;
 const MOST_PRINTED = 1000;
+const ROOMS = ['narrow', 'medium', 'wide'];
 
 export class Grid {
   /** @param {HTMLElement} place @param {Listener} listener */
@@ -39,7 +40,9 @@ export class Grid {
       element('div', { role: 'rowgroup', class: 'grid-top' }, this.head),
       this.body,
     );
-    place.append(this.grid);
+    this.note = element('p', { class: 'print-note', hidden: true });
+    place.classList.add('grid-place');
+    place.append(this.grid, this.note);
     this.grid.addEventListener('scroll', () => this.render(), { passive: true });
     this.grid.addEventListener('keydown', (event) => this.onKey(event));
     this.grid.addEventListener('click', (event) => this.onClick(event));
@@ -62,16 +65,8 @@ export class Grid {
       this.active = { row: content.rows.length ? 1 : 0, column: 0 };
       this.clear();
       this.grid.scrollTop = 0;
-      this.grid.style.setProperty(
-        '--columns',
-        this.columns.map((each) => (each.isNumber ? 'minmax(5.5rem, 1fr)' : 'minmax(7rem, 2.2fr)')).join(' '),
-      );
-      this.grid.style.setProperty(
-        '--few-columns',
-        this.columns
-          .filter((each) => !each.isWide)
-          .map((each) => (each.isNumber ? 'minmax(4rem, 1fr)' : 'minmax(6rem, 1.6fr)'))
-          .join(' '),
+      ROOMS.forEach((room, at) =>
+        this.grid.style.setProperty(`--${room}-columns`, this.widths(ROOMS.slice(0, at + 1))),
       );
       this.head.replaceChildren(...this.columns.map((column, at) => this.headCell(column, at)));
     }
@@ -96,6 +91,14 @@ export class Grid {
     this.render();
     // Who came here by keyboard goes on by keyboard.
     if (hadFocus && !this.focused) this.moveTo(this.active.row, this.active.column);
+  }
+
+  /** Of the columns that have room. @param {readonly string[]} rooms */
+  widths(rooms) {
+    return this.columns
+      .filter(({ room }) => rooms.includes(room))
+      .map(({ isNumber, grow }) => (isNumber ? 'minmax(4.5rem, 1fr)' : `minmax(5rem, ${grow}fr)`))
+      .join(' ');
   }
 
   /** @param {number} at @param {HTMLElement} shown */
@@ -287,6 +290,8 @@ export class Grid {
   /** All rows, up to a limit, are on paper. @param {boolean} isPrinting */
   setPrinting(isPrinting) {
     this.isPrinting = isPrinting;
+    this.note.hidden = !isPrinting || this.rows.length <= MOST_PRINTED;
+    setText(this.note, `The first ${MOST_PRINTED} of ${this.rows.length} rows.`);
     this.clear();
     this.render();
   }
@@ -294,5 +299,5 @@ export class Grid {
 
 /** @param {Column} column */
 function classOf(column) {
-  return `cell${column.isNumber ? ' number' : ''}${column.isWide ? ' wide' : ''}`;
+  return `cell${column.isNumber ? ' number' : ''} ${column.room}`;
 }

@@ -2,19 +2,30 @@
 
 import { element } from './dom.js';
 
-/** @param {readonly string[]} heads @param {HTMLElement[]} rows */
+/** @param {readonly string[]} heads @param {HTMLElement[] | HTMLTableSectionElement} rows or the body with them */
 export function table(heads, rows) {
   return element(
     'table',
     { class: 'facts' },
     element('thead', {}, element('tr', {}, ...heads.map((text) => element('th', { scope: 'col' }, text)))),
-    element('tbody', {}, ...rows),
+    Array.isArray(rows) ? element('tbody', {}, ...rows) : rows,
   );
 }
 
-/** @param {readonly (string | HTMLElement)[]} contents */
+/** @param {readonly (string | HTMLElement)[]} contents cells, or what is in them */
 export function row(contents) {
-  return element('tr', {}, ...contents.map((content) => element('td', {}, content)));
+  return element(
+    'tr',
+    {},
+    ...contents.map((content) => (content instanceof HTMLTableCellElement ? content : element('td', {}, content))),
+  );
+}
+
+/** A number over a bar. @param {string} text @param {number} share of the longest bar */
+export function barCell(text, share) {
+  const bar = element('span', { class: 'bar', 'aria-hidden': 'true' });
+  bar.style.setProperty('--share', String(Math.max(0, share)));
+  return element('td', { class: 'number' }, text, bar);
 }
 
 /** A region that scrolls, which the keyboard reaches. @param {string} label @param {HTMLElement} content */
@@ -24,14 +35,16 @@ export function scrolled(label, content) {
 
 /** Reasons with the nodes that each one rejects, which light up.
  * @param {{by: string, plugin: string, reason: string, count: number, nodes: string[]}[]} reasons
- * @param {(nodes: string[] | null) => void} light */
-export function reasonTable(reasons, light) {
+ * @param {import('../highlight.js').Highlight} highlight */
+export function reasonTable(reasons, highlight) {
+  // The rows that were pointed at may be gone.
+  highlight.point(null);
   return table(
     ['Nodes', 'Rule', 'Reason'],
     reasons.map((each) => {
       const made = row([String(each.count), `${each.by} ${each.plugin}`, each.reason]);
-      made.addEventListener('pointerenter', () => light(each.nodes));
-      made.addEventListener('pointerleave', () => light(null));
+      made.addEventListener('pointerenter', () => highlight.point(each.nodes));
+      made.addEventListener('pointerleave', () => highlight.point(null));
       return made;
     }),
   );

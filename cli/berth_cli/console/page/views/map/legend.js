@@ -19,6 +19,7 @@ export function showLegend(place) {
     item(element('span', { class: 'swatch none', 'aria-hidden': 'true' }), 'has none'),
     item(element('span', { class: 'swatch unschedulable', 'aria-hidden': 'true' }), 'unschedulable'),
     item(element('span', { class: 'swatch not-ready', 'aria-hidden': 'true' }), 'not ready'),
+    item(element('span', { class: 'swatch pods', 'aria-hidden': 'true' }), 'pods, stronger where they request more'),
   );
 }
 
