@@ -71,7 +71,7 @@ test-long: setup ## Run what takes seconds a test: histories in virtual time, pr
 	$(PYTEST) tests/simulation tests/property tests/integration tests/unit -m long
 
 CONSOLE_JS := cli/berth_cli/console/page tests/console/page
-CONSOLE_FORMATTED := 'cli/berth_cli/console/page/**/*.{js,css}' 'tests/console/page/*.js' tools/console/eslint.config.mjs
+CONSOLE_FORMATTED := 'cli/berth_cli/console/page/**/*.{js,css}' 'tests/console/page/**/*.js' tools/console/eslint.config.mjs
 PRETTIER := .tools/console/node_modules/.bin/prettier --config tools/console/prettier.json --log-level warn
 
 .PHONY: console-check
@@ -86,8 +86,12 @@ console-check: .tools/console/.ready ## The console's page: form (Prettier), lin
 console-format: .tools/console/.ready ## Bring the console's page into the form that console-check wants (npm)
 	$(PRETTIER) --write $(CONSOLE_FORMATTED)
 
+.PHONY: chromium
+chromium: ## Install Chromium with apt-get where that is possible; say why where it is not
+	@tools/console/chromium.sh
+
 .PHONY: console-test
-console-test: setup .tools/console/.ready ## The console's page in Chromium, with axe-core (BROWSER=command; apt-get install chromium)
+console-test: setup .tools/console/.ready ## The console's page in Chromium, with axe-core (BROWSER=command; REQUIRE_BROWSER=1 fails without one)
 	$(BIN)/pytest tests/console $(if $(BROWSER),--browser '$(BROWSER)')
 
 .PHONY: console-screenshots
@@ -95,8 +99,8 @@ console-screenshots: setup ## Take the pictures of docs/how-to/console.md: light
 	@$(BIN)/python -m tests.console.screenshots $(if $(BROWSER),--browser '$(BROWSER)')
 
 .PHONY: bench-console
-bench-console: setup ## The console with 5,000 nodes and 150,000 pods in Chromium: first paint and times of frames (NODES=5000 PODS=150000)
-	@$(BIN)/python -m tests.console.bench --nodes $(or $(NODES),5000) --pods $(or $(PODS),150000) $(if $(BROWSER),--browser '$(BROWSER)')
+bench-console: setup ## The console with 5,000 nodes and 150,000 pods in Chromium: first paint and times of frames (NODES=5000 PODS=150000; MOST_PAINT=1000 MOST_FRAME=17 fail beyond so many ms)
+	@$(BIN)/python -m tests.console.bench --nodes $(or $(NODES),5000) --pods $(or $(PODS),150000) $(if $(BROWSER),--browser '$(BROWSER)') $(if $(MOST_PAINT),--most-paint $(MOST_PAINT)) $(if $(MOST_FRAME),--most-frame $(MOST_FRAME))
 
 .PHONY: simulation
 simulation: setup ## Histories of the node cache in virtual time (N=2000), every bind cut short at every call, rules about pods (RULES=2000), and gangs (GANGS=200, MEMBERS=120 in the gang whose commit is cut short)

@@ -27,7 +27,7 @@ from typing import IO
 PROJECT = Path(__file__).resolve().parents[1]
 LOGS = PROJECT / ".build" / "lanes"
 
-PYTEST = r"\d+ (?:passed|failed|error)\b.* in [\d.]+s.*"
+PYTEST = r"\d+ (?:passed|failed|error|skipped)\b.* in [\d.]+s.*"
 FIGURE_WIDTH = 100
 SHOWN_OF_A_FAILURE = 40
 BACKGROUND = ("nice", "-n", "19")
@@ -78,6 +78,7 @@ STEPS = (
     Step("lint", figure=r"no issues found in \d+ source files"),
     Step("test", figure=PYTEST),
     Step("console-check", figure=r"# (?:pass|fail) \d+|.*SKIPPED.*"),
+    Step("chromium"),
     Step("console-test", figure=PYTEST),
     Step("test-external", figure=PYTEST),
     Step("test-long", figure=PYTEST),

@@ -4,27 +4,32 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
+import pytest
 import websocket
 
 COMMANDS = ("chromium", "chromium-browser", "google-chrome")
 START_SECONDS = 60
 WAIT_SECONDS = 20
 CALL_SECONDS = 120
+KEY_CODES = {"Tab": 9, "Enter": 13, "End": 35, "Home": 36} | {
+    f"Arrow{name}": code for name, code in (("Left", 37), ("Up", 38), ("Right", 39), ("Down", 40))
+}
 
-# Runs before any script of a page. Nothing of it is in the page itself.
-WATCH_FOR_VIOLATIONS = """
-window.violations = [];
+BINDING = "berthViolation"
+# Runs before any script of a page. Nothing of it is in the page itself. What a document tells outlives it.
+WATCH_FOR_VIOLATIONS = f"""
 document.addEventListener('securitypolicyviolation', (event) =>
-  window.violations.push(`${event.violatedDirective}: ${event.blockedURI} ${event.sample}`));
-window.alert = () => window.violations.push('alert');
+  window.{BINDING}(`${{event.violatedDirective}}: ${{event.blockedURI}} ${{event.sample}}`));
+window.alert = () => window.{BINDING}('alert');
 """
 
 
@@ -38,7 +43,15 @@ def find_browser(command: str = "") -> str:
         found = shutil.which(name)
         if found:
             return found
-    raise NoBrowser("no Chromium; install one with: apt-get install chromium, or name it with BROWSER=command")
+    raise NoBrowser("no Chromium; install one with: make chromium, or name it with BROWSER=command")
+
+
+def missing(reason: str, environment: Mapping[str, str] = os.environ) -> NoReturn:
+    """Skip a test that lacks its tool. REQUIRE_BROWSER=1, which the workflows set, fails it: a skipped test proves
+    nothing."""
+    if environment.get("REQUIRE_BROWSER") == "1":
+        pytest.fail(reason, pytrace=False)
+    pytest.skip(reason)
 
 
 class Browser:
@@ -106,6 +119,12 @@ class Browser:
             if "method" in received:
                 self._events.append(received)
 
+    @property
+    def version(self) -> str:
+        """Such as HeadlessChrome/150.0.1.2."""
+        found: str = self.call("Browser.getVersion")["product"]
+        return found
+
     def events(self, session: str, method: str) -> list[dict[str, Any]]:
         """The events of a tab so far."""
         self.call("Runtime.evaluate", session, expression="0")
@@ -113,39 +132,68 @@ class Browser:
 
     @contextmanager
     def tab(self, width: int = 1280, height: int = 900, scheme: str = "light") -> Iterator[Tab]:
-        """A tab, closed at the end of the block."""
+        """A tab with storage of its own, closed at the end of the block."""
         context = self.call("Target.createBrowserContext")["browserContextId"]
-        target = self.call("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
-        session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        tab = Tab(self, session)
-        for domain in ("Page", "Runtime", "Log"):
-            tab.call(f"{domain}.enable")
-        tab.call("Page.addScriptToEvaluateOnNewDocument", source=WATCH_FOR_VIOLATIONS)
-        tab.resize(width, height)
-        tab.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
         try:
-            yield tab
+            yield self.tab_in(context, width, height, scheme)
         finally:
             self.call("Target.disposeBrowserContext", browserContextId=context)
+
+    def tab_in(self, context: str, width: int, height: int, scheme: str) -> Tab:
+        """A tab that has the storage of others in the same context."""
+        target = self.call("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
+        session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        tab = Tab(self, session, context, target)
+        for domain in ("Page", "Runtime"):
+            tab.call(f"{domain}.enable")
+        tab.call("Runtime.addBinding", name=BINDING)
+        tab.run_first(WATCH_FOR_VIOLATIONS)
+        tab.resize(width, height)
+        tab.emulate(scheme)
+        return tab
 
 
 class Tab:
     """One page."""
 
-    def __init__(self, browser: Browser, session: str) -> None:
-        self._browser, self._session = browser, session
+    def __init__(self, browser: Browser, session: str, context: str, target: str) -> None:
+        self._browser, self._session, self._context, self._target = browser, session, context, target
+
+    @contextmanager
+    def beside(self) -> Iterator[Tab]:
+        """Another tab with the same storage, closed at the end of the block."""
+        other = self._browser.tab_in(self._context, 1280, 900, "light")
+        try:
+            yield other
+        finally:
+            self._browser.call("Target.closeTarget", targetId=other._target)
 
     def call(self, method: str, **parameters: object) -> dict[str, Any]:
         """One call of the protocol for this tab."""
         return self._browser.call(method, self._session, **parameters)
 
+    def run_first(self, script: str) -> None:
+        """In each document from now on, before any script of its own."""
+        self.call("Page.addScriptToEvaluateOnNewDocument", source=script)
+
     def open(self, address: str) -> None:
         """Go to an address. Only the fragment may differ: then the page stays."""
         self.call("Page.navigate", url=address)
 
+    def reload(self) -> None:
+        """Load the page anew; the old document is gone then."""
+        self.evaluate("window.isOld = true")
+        self.call("Page.reload")
+        self.wait_for("!window.isOld")
+
     def resize(self, width: int, height: int) -> None:
         """In pixels."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+
+    def emulate(self, scheme: str = "light", media: str = "") -> None:
+        """The system's choice of colours. media: print for paper."""
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        self.call("Emulation.setEmulatedMedia", features=features, media=media)
 
     def evaluate(self, expression: str) -> Any:
         """The value of an expression or of its promise."""
@@ -174,6 +222,7 @@ class Tab:
                 continue
             assert found, f"{condition} did not become true; the page says: {self.text('#status')}"
             return
+        raise AssertionError(f"{condition}: the page was loaded anew each time")
 
     def text(self, selector: str) -> str:
         """What an element shows."""
@@ -181,23 +230,39 @@ class Tab:
         return found
 
     def press(self, key: str, modifiers: int = 0) -> None:
-        """A key, with its default action. modifiers: 2 for Ctrl."""
+        """A key, with its default action. modifiers: 2 for Ctrl, 8 for Shift."""
         text = {"Enter": "\r", " ": " "}.get(key, key if len(key) == 1 else "")
-        code = {"Enter": 13, "Tab": 9, "ArrowDown": 40, "ArrowUp": 38, "End": 35, "Home": 36}.get(key, 0)
+        code = KEY_CODES.get(key, 0)
         common = {"key": key, "code": key, "windowsVirtualKeyCode": code, "modifiers": modifiers}
         self.call("Input.dispatchKeyEvent", type="keyDown", text=text, **common)
         self.call("Input.dispatchKeyEvent", type="keyUp", **common)
 
+    def point(self, x: float, y: float) -> None:
+        """Move the pointer to a place of the window."""
+        self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+
+    def point_at(self, selector: str) -> None:
+        """Move the pointer onto an element, which is scrolled into sight."""
+        found = json.dumps(selector)
+        self.evaluate(f"document.querySelector({found}).scrollIntoView({{block: 'center'}})")
+        box = self.evaluate(f"document.querySelector({found}).getBoundingClientRect().toJSON()")
+        self.point(box["x"] + min(10, box["width"] / 2), box["y"] + min(10, box["height"] / 2))
+
     def click(self, x: float, y: float) -> None:
         """The left button at a place of the window."""
-        for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
+        self.point(x, y)
+        for kind in ("mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
+    def wheel(self, x: float, y: float, pixels: float, modifiers: int = 0) -> None:
+        """Turn the wheel there. modifiers: 2 for Ctrl."""
+        moved = {"deltaX": 0, "deltaY": pixels, "modifiers": modifiers}
+        self.call("Input.dispatchMouseEvent", type="mouseWheel", x=x, y=y, **moved)
 
     @property
     def violations(self) -> list[str]:
-        """What the page's policy has blocked, and calls of alert."""
-        found: list[str] = self.evaluate("window.violations")
-        return found
+        """What the policies of all documents so far have blocked, and calls of alert."""
+        return [each["payload"] for each in self._browser.events(self._session, "Runtime.bindingCalled")]
 
     @property
     def errors(self) -> list[str]:

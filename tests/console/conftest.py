@@ -1,12 +1,13 @@
-"""One browser for all tests; without one they are skipped, and say how to get it."""
+"""One browser for all tests; without one they are skipped or fail, and say how to get it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.console.chromium import Browser, NoBrowser, Tab, find_browser
+from tests.console.chromium import Browser, NoBrowser, Tab, find_browser, missing
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -20,9 +21,17 @@ def browser(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     try:
         command = find_browser(request.config.getoption("--browser"))
     except NoBrowser as error:
-        pytest.skip(str(error))
+        missing(str(error))
     with Browser(command, tmp_path_factory.mktemp("chromium")) as found:
         yield found
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The directory of the user's state: each test has its own."""
+    folder = tmp_path / "state"
+    monkeypatch.setenv("XDG_STATE_HOME", str(folder))
+    return folder
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from threading import Condition
 from time import time
 
@@ -11,6 +12,7 @@ from berth.configuration.store import Configured
 from berth.decisions.recent import RecentDecisions
 from berth.lease.clock import SystemClock
 from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.console.cluster.source import ClusterSource, Observed, SourceKind
 from berth_cli.console.decisions.recent import DecisionsHere
@@ -46,6 +48,10 @@ class LiveSource(ClusterSource):
     ) -> None:
         """From now on."""
         self._show(Observed(Snapshot.of(nodes, pods), time() - age, self._configured, problem))
+
+    def change(self, changes: Changes) -> None:
+        """The rest stays."""
+        self._show(replace(self._found, snapshot=self._found.snapshot.with_changes(changes), observed_at=time()))
 
     def _show(self, found: Observed) -> None:
         with self._changed:

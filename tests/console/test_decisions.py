@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from json import dumps
 from time import time
 
 from berth.decisions.recent import RecentDecisions
@@ -10,8 +11,11 @@ from tests.builders.pods import pod_object
 from tests.builders.requests import cache_mode
 from tests.console.chromium import Tab
 from tests.console.served import LiveSource, served
+from tests.console.test_connection import free_port
 from tests.console.test_overview import IS_CURRENT
+from tests.console.test_pending import PICTURE
 from tests.fakes.verbs import Verbs
+from tests.unit.cli.console.cases import pod
 
 NODES = [labelled("a", "10"), labelled("b", "20"), node("c")]
 ROWS = (
@@ -35,8 +39,84 @@ def test_decisions_are_shown_as_they_come_and_one_in_detail(tab: Tab) -> None:
         assert tab.evaluate(ROWS) == ["prioritize ml/train-0", "filter ml/train-0"]
         tab.evaluate("document.querySelectorAll('#decisions-grid [role=gridcell]')[0].click()")
         tab.wait_for("document.getElementById('decision').innerText.includes('NodePriorityLabel')")
-        tab.open(f"{console.origin}/#/decisions?decision=1")
+        assert tab.evaluate("location.hash").startswith("#/decisions?decision=2")
+        tab.evaluate("document.querySelectorAll('#decisions-grid [role=row]:last-child [role=gridcell]')[0].click()")
         tab.wait_for("document.querySelector('#decision details')?.innerText.includes('1 \u00d7 NodePriorityLabel')")
+
+
+def test_decisions_are_filtered_by_pod_node_plugin_verb_and_reason(tab: Tab) -> None:
+    recent = RecentDecisions(time)
+    verbs = Verbs([*NODES, node("node-7")], recorder=recent)
+    verbs.ask("filter", cache_mode(["a", "b", "node-7"], pod_object("train-0")))
+    verbs.ask("filter", cache_mode(["a"], pod_object("web-0")))
+    verbs.ask("prioritize", cache_mode(["a", "b"], pod_object("train-0")))
+    with served(LiveSource(NODES), recent=recent) as console:
+        tab.open(console.addresses[-1])
+        tab.wait_for(IS_CURRENT)
+        for query, wanted in (
+            ("filter=web", ["filter ml/web-0"]),
+            ("filter=node-7", ["filter ml/train-0"]),
+            ("verb=prioritize", ["prioritize ml/train-0"]),
+            ("verb=filter&filter=train", ["filter ml/train-0"]),
+            ("filter=nodeprioritylabel", ["filter ml/train-0"]),
+            ("verb=bind", []),
+        ):
+            tab.open(f"{console.origin}/#/decisions?{query}")
+            tab.wait_for("document.querySelectorAll('#decisions-verb option').length > 2")
+            tab.wait_for(f"JSON.stringify({ROWS}) === {dumps(dumps(wanted))}")
+            caption = f"Decisions, {len(wanted)} of 3"
+            tab.wait_for(f"document.getElementById('decisions-caption').innerText === '{caption}'")
+        # By the lists, which say how many there are.
+        tab.open(f"{console.origin}/#/decisions")
+        tab.wait_for(f"({ROWS}).length === 3")
+        options = "[...document.getElementById('decisions-{}').options].map((each) => each.innerText)"
+        assert tab.evaluate(options.format("verb")) == ["all", "filter (2)", "prioritize (1)"]
+        [_, reason] = tab.evaluate(options.format("reason"))
+        assert reason.endswith("(1)")
+        tab.evaluate("document.getElementById('decisions-reason').selectedIndex = 1")
+        tab.evaluate("document.getElementById('decisions-reason').dispatchEvent(new Event('change'))")
+        tab.wait_for(f"({ROWS}).length === 1")
+        tab.reload()
+        tab.wait_for(f"JSON.stringify({ROWS}) === {dumps(dumps(['filter ml/train-0']))}")
+
+
+def test_nodes_of_a_verdict_stay_lit_while_the_cluster_changes(tab: Tab) -> None:
+    recent = RecentDecisions(time)
+    Verbs(NODES, recorder=recent).ask("filter", cache_mode(["a", "b", "c"], pod_object("train-0")))
+    source = LiveSource(NODES)
+    with served(source, recent=recent) as console:
+        tab.open(console.addresses[-1])
+        tab.wait_for(IS_CURRENT)
+        tab.open(f"{console.origin}/#/decisions")
+        tab.wait_for(f"({ROWS}).length === 1")
+        tab.evaluate("document.querySelector('#decisions-grid [role=gridcell]').click()")
+        tab.wait_for("document.querySelector('#decision details') !== null")
+        before = tab.evaluate(PICTURE)
+        tab.point_at("#decision details")
+        lit = tab.evaluate(PICTURE)
+        assert lit != before
+        source.shows(NODES, [pod("more")])
+        tab.wait_for("document.getElementById('summary').textContent.includes(', 1 pod;')")
+        assert tab.evaluate(PICTURE) == lit
+
+
+def test_decisions_of_another_process_replace_those_that_were_shown(tab: Tab) -> None:
+    first, second = RecentDecisions(time), RecentDecisions(time)
+    for number in range(3):
+        Verbs(NODES, recorder=first).ask("filter", cache_mode(["a"], pod_object(f"before-{number}")))
+    Verbs(NODES, recorder=second).ask("filter", cache_mode(["a"], pod_object("after")))
+    with served(LiveSource(NODES), free_port(), recent=first) as console:
+        tab.open(console.addresses[-1])
+        tab.wait_for(IS_CURRENT)
+        tab.open(f"{console.origin}/#/decisions")
+        tab.wait_for(f"({ROWS}).length === 3")
+        tab.evaluate("document.querySelector('#decisions-grid [role=gridcell]').click()")
+        tab.wait_for("document.getElementById('decision').innerText.includes('ml/before-2')")
+    with served(LiveSource(NODES), console.port, recent=second):
+        tab.wait_for(f"JSON.stringify({ROWS}) === {dumps(dumps(['filter ml/after']))}")
+        # The number of the decision that was open is that of no other one now.
+        tab.reload()
+        tab.wait_for("document.getElementById('decision').innerText.includes('not kept any more')")
 
 
 def test_says_where_decisions_are_shown_if_there_are_none(tab: Tab) -> None:

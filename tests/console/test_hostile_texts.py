@@ -8,6 +8,7 @@ from pathlib import Path
 from time import time
 from typing import Any
 
+import orjson
 import pytest
 
 from berth.configuration.store import Configured
@@ -19,15 +20,18 @@ from berth_cli.console.decisions.source import DecisionSource
 from berth_cli.console.health.calls import Call
 from berth_cli.console.health.source import HealthSource
 from berth_cli.console.pending.gangs import GangSource
-from berth_cli.console.policy.documents import SecondPolicy
+from berth_cli.console.policy.documents import PolicyDocuments, SecondPolicy
+from berth_cli.console.policy.replay import ReplayDocuments
 from berth_cli.console.running import Shown
 from berth_cli.doctor.findings import CheckName, Finding, failed
 from berth_cli.explain.rules import Rejection, Rules
 from tests.console.chromium import Tab
 from tests.console.served import LiveSource, served, served_as
+from tests.console.test_map import BOX
 from tests.console.test_overview import HAS_PODS, IS_CURRENT, ROWS
 from tests.unit.cli.console.cases import node, pod
 
+NO_ELEMENTS = "document.querySelectorAll('main img, #status img, body script, main style, iframe').length === 0"
 HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>\"'`${alert(3)}&lt;"
 
 
@@ -57,8 +61,32 @@ def test_hostile_texts_are_shown_and_do_nothing(tab: Tab) -> None:
         assert tab.evaluate(ROWS) == [f"{HOSTILE}/{HOSTILE}"]
         assert tab.text("#details h2") == HOSTILE
         assert HOSTILE in tab.text("#caption")
-        assert tab.evaluate("document.querySelectorAll('img, main script').length") == 0
-        assert tab.violations == []
+        # Beside the pointer, too.
+        box = tab.evaluate(BOX)
+        tab.point(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        tab.wait_for("document.getElementById('tip').checkVisibility()")
+        assert tab.text("#tip").count(HOSTILE) >= 3
+        assert tab.evaluate(NO_ELEMENTS)
+
+
+class HostileSource(LiveSource):
+    """A kubeconfig whose name, and whose problem, somebody else has chosen."""
+
+    @property
+    def name(self) -> str:
+        return HOSTILE
+
+
+def test_hostile_source_is_named_and_does_nothing(tab: Tab) -> None:
+    source = HostileSource([node("n1")])
+    with served(source) as console:
+        tab.open(console.addresses[-1])
+        tab.wait_for(IS_CURRENT)
+        assert HOSTILE in tab.text("#status")
+        source.shows([node("n1")], problem=f"problem {HOSTILE}")
+        tab.wait_for("document.getElementById('status').dataset.kind === 'stale'")
+        assert f"problem {HOSTILE}" in tab.text("#status")
+        assert tab.evaluate(NO_ELEMENTS)
 
 
 FULL = Configured.of(BerthConfiguration.model_validate({"profile": "full", "gangs": {"enabled": True}}))
@@ -129,6 +157,14 @@ def hostile_shadow() -> Mapping[str, object]:
     return {"decisions": {HOSTILE: 1}, "disagreements": [{**named, "after": HOSTILE, "rules": [rule]}]}
 
 
+def hostile_diff(*_: object) -> bytes:
+    """Of a comparison or a replay: a pod that goes elsewhere, and why."""
+    place = {"state": HOSTILE, "node": HOSTILE}
+    found = {"namespace": HOSTILE, "name": HOSTILE, "effect": HOSTILE, "before": place, "after": place}
+    document = {"headline": HOSTILE, "judged": 1, "notes": [HOSTILE], "pods": [found], "messages": [HOSTILE]}
+    return orjson.dumps(document)
+
+
 REJECTED = Rules.rejected
 
 
@@ -142,7 +178,8 @@ def hostile_rejected(rules: Rules, pod: Pod, names: Sequence[str], snapshot: Sna
 
 def hostile_console() -> Shown:
     """A pending pod and its gang, and every source that has texts of others."""
-    alone = replace(pod("alone", requests={"cpu": "99"}), name=HOSTILE, annotations={HOSTILE: HOSTILE})
+    alone = pod("alone", requests={"cpu": "99"})
+    alone = replace(alone, name=HOSTILE, label_set=LabelSet(HOSTILE, alone.labels), annotations={HOSTILE: HOSTILE})
     # The names of gangs are names: Berth takes no other ones. Those of its members are shown.
     annotations = {"berth.dev/gang": "train", "berth.dev/gang-size": "2", HOSTILE: HOSTILE}
     member = replace(pod("member"), name=f"{HOSTILE} 2", annotations=annotations)
@@ -167,20 +204,27 @@ def hostile_console() -> Shown:
         pytest.param(
             "health", ("#health-content", "#health-charts", "#health-reservations", "#doctor-findings"), id="health"
         ),
-        pytest.param("policy", ("#policy-texts", "#shadow-summary", "#shadow"), id="policy"),
+        pytest.param(
+            "policy",
+            ("#policy-texts", "#shadow-summary", "#shadow", "#compare-summary", "#compare-grid", "#replay-grid"),
+            id="policy",
+        ),
     ],
 )
 def test_hostile_texts_of_a_view_are_shown_and_do_nothing(
     tab: Tab, fragment: str, places: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Rules, "rejected", hostile_rejected)
+    monkeypatch.setattr(PolicyDocuments, "diff", hostile_diff)
+    monkeypatch.setattr(ReplayDocuments, "replay", hostile_diff)
+    monkeypatch.setattr("berth_cli.console.policy.documents.to_yaml", lambda _: f"definitions: {HOSTILE}")
     with served_as(hostile_console()) as console:
         tab.open(console.addresses[-1])
         tab.wait_for(IS_CURRENT)
         tab.evaluate(f"window.hostile = {HOSTILE!r}")
-        tab.evaluate(f"location.hash = '#/{fragment}'.replace('POD', encodeURIComponent(`default/${{hostile}}`))")
-        tab.evaluate("document.getElementById('doctor-run').click()")
+        tab.evaluate(f"location.hash = '#/{fragment}'.replace('POD', encodeURIComponent(`${{hostile}}/${{hostile}}`))")
+        for button in ("doctor", "compare", "replay"):
+            tab.evaluate(f"document.getElementById('{button}-run').click()")
         for place in places:
             tab.wait_for(f"document.querySelector('{place}').innerText.includes(hostile)")
-        assert tab.evaluate("document.querySelectorAll('main img, main script').length") == 0
-        assert tab.violations == []
+        assert tab.evaluate(NO_ELEMENTS)

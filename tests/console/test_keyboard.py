@@ -1,75 +1,136 @@
-"""Every view by keyboard alone: Tab reaches what can be used, and Enter uses it."""
+"""Every view by keyboard alone: Tab and Shift+Tab reach what can be used, and Enter uses it."""
 
 from __future__ import annotations
 
 from time import time
 
+import pytest
+
+from berth.configuration.store import Configured
 from berth.decisions.recent import RecentDecisions
 from berth_cli.doctor.findings import CheckName, ok
+from tests.builders.planned import gang_configuration
 from tests.builders.requests import cache_mode
 from tests.console.chromium import Tab
 from tests.console.served import LiveSource, served
-from tests.console.test_overview import IS_CURRENT
-from tests.console.test_pending import FULL, NODES, PODS
+from tests.console.test_overview import HAS_PODS, IS_CURRENT, ROWS, opened
+from tests.console.test_overview import NODES as ZONES
+from tests.console.test_overview import PODS as PODS_OF_ZONES
+from tests.console.test_pending import NODES, PICTURE, PODS, TRAIN
 from tests.console.test_policy import PROPOSED
 from tests.fakes.verbs import Verbs
 
-MOST_STEPS = 60
+MOST_STEPS = 80
+SHIFT = 8
 
 
-def tab_to(tab: Tab, selector: str) -> None:
-    """Press Tab until the focus is there; the focus can be seen on the way."""
+def tab_to(tab: Tab, selector: str, *, back: bool = False) -> None:
+    """Press Tab, or Shift+Tab, until the focus is there; the focus can be seen on the way."""
     for _ in range(MOST_STEPS):
-        tab.press("Tab")
+        tab.press("Tab", SHIFT if back else 0)
         if tab.evaluate(f"document.activeElement.matches({selector!r})"):
             assert tab.evaluate("document.activeElement.matches(':focus-visible')")
             return
     raise AssertionError(f"{MOST_STEPS} times Tab do not reach {selector}")
 
 
-def test_every_view_is_reached_and_used_by_keyboard_alone(tab: Tab) -> None:
+def test_overview_is_used_by_keyboard_alone(tab: Tab) -> None:
+    with served(LiveSource(ZONES, PODS_OF_ZONES)) as console:
+        tab.open(console.addresses[-1])
+        tab.wait_for(HAS_PODS)
+        # The first stop leads past everything to the table, at its first row.
+        tab.press("Tab")
+        assert tab.evaluate("document.activeElement.id") == "skip"
+        tab.press("Enter")
+        tab.wait_for("document.activeElement.closest('#grid') !== null")
+        tab.press("Enter")
+        tab.wait_for("location.hash === '#/overview?group=zone-0'")
+        # The way back is before the table.
+        tab_to(tab, "#crumbs button", back=True)
+        tab.press("Enter")
+        tab.wait_for("location.hash === '#/overview'")
+        tab_to(tab, "#resource", back=True)
+        tab.press("ArrowDown")
+        tab.wait_for("location.hash.includes('resource=')")
+
+        tab_to(tab, "#map")
+        before = tab.evaluate(PICTURE)
+        for there, back in (("+", "-"), ("ArrowLeft", "ArrowRight"), ("ArrowUp", "ArrowDown")):
+            tab.press(there)
+            moved = tab.evaluate(PICTURE)
+            assert moved != before, there
+            tab.press(back)
+            assert tab.evaluate(PICTURE) != moved, back
+        tab.press("0")
+        assert tab.evaluate(PICTURE) == before
+
+        tab_to(tab, "#filter")
+        for key in "zone-2":
+            tab.press(key)
+        tab.wait_for(f"JSON.stringify({ROWS}) === JSON.stringify(['zone-2'])")
+        tab_to(tab, "#grid [tabindex='0']")
+        tab.press("End", 2)
+        tab.press("Enter")
+        tab.wait_for("location.hash.includes('group=zone-2')")
+
+
+@pytest.mark.parametrize("view", ["pending", "decisions", "health", "policy"])
+def test_first_stop_leads_past_the_map_to_what_a_view_is_of(tab: Tab, view: str) -> None:
+    with served(LiveSource(NODES, PODS)) as console:
+        opened(tab, console, f"#/{view}")
+        tab.wait_for(f"document.getElementById('{view}-caption').checkVisibility()")
+        tab.press("Tab")
+        assert tab.evaluate("document.activeElement.id") == "skip"
+        tab.press("Enter")
+        assert tab.evaluate("document.activeElement.id") == f"{view}-caption"
+
+
+def test_every_other_view_is_reached_and_used_by_keyboard_alone(tab: Tab) -> None:
     recent = RecentDecisions(time)
     Verbs(NODES, recorder=recent).ask("filter", cache_mode(["n1", "n2"]))
     found = [ok(CheckName.CACHE, "data is 1 s old")]
-    with served(LiveSource(NODES, PODS, FULL), recent=recent, second=PROPOSED, doctor=lambda: found) as console:
+    source = LiveSource(NODES, [*PODS, *TRAIN], Configured.of(gang_configuration()))
+    with served(source, recent=recent, second=PROPOSED, doctor=lambda: found) as console:
         tab.open(console.addresses[-1])
         tab.wait_for(IS_CURRENT)
 
         tab_to(tab, "[data-view=pending]")
         tab.press("Enter")
-        tab.wait_for("document.querySelectorAll('#reasons button').length === 2")
+        tab.wait_for("document.querySelectorAll('#reasons button').length > 1")
         tab_to(tab, "#reasons button")
         tab.press("Enter")
         tab.wait_for("document.querySelector('#reasons button[aria-pressed=true]') !== null")
+        tab_to(tab, "[data-gang]")
+        tab.press("Enter")
+        tab.wait_for("document.querySelector('#gang table') !== null")
         tab_to(tab, "#pending-grid [role=gridcell]")
         tab.press("Enter")
         tab.wait_for("document.querySelector('#explanation h3') !== null")
 
-        tab.evaluate("document.activeElement.blur()")
-        tab_to(tab, "[data-view=decisions]")
+        tab_to(tab, "[data-view=decisions]", back=True)
         tab.press("Enter")
         tab.wait_for("document.querySelector('#decisions-grid [role=gridcell]') !== null")
+        tab_to(tab, "#decisions-verb")
+        tab.press("ArrowDown")
+        tab.wait_for("location.hash.includes('verb=filter')")
         # A grid is one stop; before it had rows, this is the head of a column.
         tab_to(tab, "#decisions-grid [tabindex='0']")
         tab.press("ArrowDown")
         tab.press("Enter")
         tab.wait_for("document.querySelector('#decision details') !== null")
         # The nodes of a reason are behind it.
-        tab.evaluate("document.activeElement.blur()")
-        tab_to(tab, "#decision summary")
+        tab_to(tab, "#decision summary", back=True)
         tab.press("Enter")
-        tab.wait_for("document.querySelector('#decision details').open")
+        tab.wait_for("document.activeElement.closest('details').open")
 
-        tab.evaluate("document.activeElement.blur()")
-        tab_to(tab, "[data-view=health]")
+        tab_to(tab, "[data-view=health]", back=True)
         tab.press("Enter")
         tab.wait_for("document.querySelector('#health-content .card') !== null")
         tab_to(tab, "#doctor-run")
         tab.press("Enter")
         tab.wait_for("document.getElementById('doctor-line').innerText === '1 ok'")
 
-        tab.evaluate("document.activeElement.blur()")
-        tab_to(tab, "[data-view=policy]")
+        tab_to(tab, "[data-view=policy]", back=True)
         tab.press("Enter")
         tab.wait_for("document.querySelectorAll('pre').length === 2")
         tab_to(tab, "#compare-run")

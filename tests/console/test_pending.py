@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from berth.configuration.store import Configured
 from berth.scheduling.configuration.document import BerthConfiguration
 from tests.builders.gangs import member
@@ -16,6 +18,8 @@ TAINT = {"key": "dedicated", "value": "ml", "effect": "NoSchedule"}
 NODES = [node("n1"), node("n2", taints=[TAINT])]
 PODS = [pod("fits"), pod("large", requests={"cpu": "9"}), pod("gated", schedulingGates=[{"name": "quota"}])]
 ROWS = "[...document.querySelectorAll('#pending-grid .grid-body [role=row]')].map((row) => row.children[0].innerText)"
+# wait_for answers two seconds before its own limit.
+WITHIN_TWO_SECONDS = 4
 PICTURE = (
     "new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => "
     "resolve(document.getElementById('map').toDataURL()))))"
@@ -55,6 +59,62 @@ def test_a_reason_lights_up_its_nodes(tab: Tab) -> None:
         assert tab.evaluate(PICTURE) == before
 
 
+@pytest.mark.parametrize("by", ["pointer", "focus"])
+def test_reason_stays_lit_while_the_cluster_changes(tab: Tab, by: str) -> None:
+    source = LiveSource(NODES, PODS, FULL)
+    with served(source) as console:
+        tab.open(console.addresses[-1])
+        tab.wait_for(IS_CURRENT)
+        tab.open(f"{console.origin}/#/pending")
+        tab.wait_for("document.querySelectorAll('#reasons button').length === 2")
+        before = tab.evaluate(PICTURE)
+        if by == "pointer":
+            tab.point_at("#reasons button")
+        else:
+            tab.evaluate("document.querySelector('#reasons button').focus()")
+        lit = tab.evaluate(PICTURE)
+        assert lit != before
+        for number in range(3):
+            source.shows(NODES, [*PODS, *(pod(f"more-{at}") for at in range(number + 1))])
+            tab.wait_for(f"({ROWS}).length === {4 + number}")
+            assert tab.evaluate(PICTURE) == lit
+        tab.point(2, 2)
+        tab.evaluate("document.activeElement.blur()")
+        assert tab.evaluate(PICTURE) == before
+
+
+def test_chosen_reason_stays_lit_when_the_pointer_leaves_another_one(tab: Tab) -> None:
+    with served(LiveSource(NODES, PODS, FULL)) as console:
+        tab.open(console.addresses[-1])
+        tab.wait_for(IS_CURRENT)
+        tab.open(f"{console.origin}/#/pending?pod=default/large")
+        tab.wait_for("document.querySelectorAll('#explanation tr').length > 2")
+        before = tab.evaluate(PICTURE)
+        tab.evaluate("document.querySelectorAll('#reasons button')[1].click()")
+        lit = tab.evaluate(PICTURE)
+        assert lit != before
+        for place in ("#reasons li:first-child button", "#explanation tr:nth-child(2)"):
+            tab.point_at(place)
+            assert tab.evaluate(PICTURE) != lit
+            tab.point(2, 2)
+            assert tab.evaluate(PICTURE) == lit
+
+
+def test_explanation_follows_the_cluster(tab: Tab) -> None:
+    source = LiveSource(NODES, PODS, FULL)
+    with served(source) as console:
+        tab.open(console.addresses[-1])
+        tab.wait_for(IS_CURRENT)
+        tab.open(f"{console.origin}/#/pending?pod=default/large")
+        tab.wait_for("document.getElementById('explanation').innerText.includes('0 of 2 nodes fit')")
+        larger = node("n3", allocatable={"cpu": "16"})
+        source.shows([*NODES, larger], PODS)
+        explained = "document.getElementById('explanation').innerText"
+        tab.wait_for(f"{explained}.includes('1 of 3 nodes fit')", WITHIN_TWO_SECONDS)
+        source.shows([*NODES, larger], [PODS[0], pod("large", "n3", requests={"cpu": "9"})])
+        tab.wait_for(f"{explained}.includes('is not pending: it has a node or is gone')", WITHIN_TWO_SECONDS)
+
+
 def test_a_pod_that_gets_a_node_leaves_the_list(tab: Tab) -> None:
     source = LiveSource(NODES, PODS, FULL)
     with served(source) as console:
@@ -63,7 +123,7 @@ def test_a_pod_that_gets_a_node_leaves_the_list(tab: Tab) -> None:
         tab.open(f"{console.origin}/#/pending")
         tab.wait_for(f"({ROWS}).length === 3")
         source.shows(NODES, PODS[1:])
-        tab.wait_for(f"({ROWS}).length === 2")
+        tab.wait_for(f"({ROWS}).length === 2", WITHIN_TWO_SECONDS)
 
 
 def test_says_that_no_pod_is_pending(tab: Tab) -> None:
@@ -95,6 +155,10 @@ def test_gang_is_listed_with_what_it_waits_for_and_explained_by_keyboard(tab: Ta
         shown = tab.text("#gang")
         assert "gang ml/train: pending: 2 members wait for a node, 2 are needed" in shown
         assert "ml/train-0\tplanned\tn1" in shown
+        # It has room now: the explanation and the list say so.
+        source.shows([*NODES[:1], node("n9")], TRAIN)
+        tab.wait_for("!document.getElementById('gang').innerText.includes('Insufficient cpu')")
+        tab.wait_for("document.activeElement.dataset.gang === 'ml/train'")
 
 
 def test_says_that_gangs_are_not_enabled(tab: Tab) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.console.chromium import Browser, NoBrowser, Tab, find_browser
+from tests.console.chromium import Browser, NoBrowser, Tab, find_browser, missing
 
 from .berth.extender import SERVE_AND_STACK, Extender, ExtenderCache
 from .berth.identities import identities, serve
@@ -104,12 +104,13 @@ def run_scheduler(control_plane: ControlPlane, cluster: Cluster) -> Iterator[Run
 
 
 @pytest.fixture
-def tab(tmp_path: Path) -> Iterator[Tab]:
+def tab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tab]:
     """A test fails if the page breaks its own policy, or throws."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     try:
         command = find_browser()
     except NoBrowser as error:
-        pytest.skip(str(error))
+        missing(str(error))
     folder = tmp_path / "chromium"
     folder.mkdir()
     with Browser(command, folder) as browser, browser.tab() as found:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -23,6 +24,7 @@ from berth_cli.console.health.documents import HealthDocuments
 from berth_cli.console.health.source import HealthSource
 from berth_cli.console.http.access import Access, Outcome, Refusal
 from berth_cli.console.http.application import ConsoleApplication, Document, Stream
+from berth_cli.console.http.known_browsers import KnownBrowsers, file_of
 from berth_cli.console.pending.documents import EXPLAIN, PENDING, PendingDocuments
 from berth_cli.console.pending.gang_documents import GANG, GangDocuments
 from berth_cli.console.pending.gangs import GangSource, ObservedGangs
@@ -72,14 +74,18 @@ class Console:
             self.uvicorn_server.run(sockets=[self.listener])
 
 
-def open_console(shown: Shown, port: int, show: Callable[[str], None]) -> Console:
-    """Listen, and give out the first address. show: called with each address that opens the page once. Raises
-    ListenError."""
+def open_console(
+    shown: Shown, port: int, show: Callable[[str], None], environment: Mapping[str, str] = os.environ
+) -> Console:
+    """Listen, and give out the first address. show: called with each address that opens the page once. environment:
+    names the directory of the user's state, which keeps the browsers of a port. Raises ListenError."""
     listener = server.listen(HOST, port)
     authority = f":{listener.getsockname()[1]}"
     access = Access(
         frozenset((f"{HOST}{authority}", f"localhost{authority}")),
         lambda token: show(f"http://{HOST}{authority}/#token={token}"),
+        # Nobody comes back to a port that was free by chance.
+        browsers=KnownBrowsers(file_of(port, environment) if port else None, time.time),
     )
     feed = Feed(shown.source, time.time)
     gangs = shown.gangs or ObservedGangs(lambda: feed.observed, shown.gang_table)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -56,7 +57,8 @@ class ConsoleCommand:
         self._port = free_port()
         self._log = directory / f"berth-console-{self._port}.log"
         self._options = options
-        self._environment = environment
+        # Where it keeps the browsers that it knows.
+        self._environment = {"XDG_STATE_HOME": str(directory / "state"), **(environment or os.environ)}
 
     def __enter__(self) -> Self:
         self._process = ChildProcess(

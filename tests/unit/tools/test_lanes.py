@@ -51,6 +51,11 @@ def test_continues_with_the_step_that_is_named() -> None:
     assert [step.target for step in steps_from("bench")] == ["bench", "bench-scheduler"]
 
 
+def test_browser_is_installed_before_tests_ask_for_it() -> None:
+    targets = [step.target for step in STEPS]
+    assert targets.index("chromium") == targets.index("console-test") - 1
+
+
 def chaos_variables(lane: Lane) -> dict[str, str]:
     [step] = [step for step in STEPS if step.target == "chaos"]
     _, *variables = step.command(lane) or []
@@ -134,6 +139,12 @@ def test_change_has_nothing_in_background(tmp_path: Path) -> None:
             "3 passed in 1.00s\n== 9 passed, 1 skipped in 2.50s ==\nhint",
             "3 passed in 1.00s; 9 passed, 1 skipped in 2.50s",
             id="all matches",
+        ),
+        pytest.param(
+            Step("console-test", figure=PYTEST),
+            "== 31 skipped in 0.40s ==\n",
+            "31 skipped in 0.40s",
+            id="nothing was tested",
         ),
         pytest.param(Step("test", figure=PYTEST), "nothing like it", "", id="no match"),
         pytest.param(Step("demo"), "one\ntwo\n\nmake: *** Error 1\n", "two", id="the last line that is not make's"),

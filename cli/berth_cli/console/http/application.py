@@ -4,6 +4,7 @@
 |---|---|
 | `/` and the page's files | the page; it has no data, and needs no session |
 | `POST /session` | a session for the token |
+| `POST /session/challenge`, `POST /session/return` | a session for a browser that had one before a restart |
 | `/api/…` | data as JSON; needs the session |
 | `/api/changes?since=N` | the changes after state N, as server-sent events; needs the session |
 | other streams | likewise |
@@ -36,6 +37,8 @@ Document = Callable[[Query], "bytes | Refusal"]
 """Answers a GET of data: JSON, or why not. Called in a thread of the console's own."""
 
 SESSION = "/session"
+CHALLENGE = "/session/challenge"
+RETURN = "/session/return"
 CHANGES = "/api/changes"
 JSON = "application/json"
 THREADS = 4
@@ -91,6 +94,11 @@ class ConsoleApplication:
             **(streams or {}),
         }
         self._streams = 0
+        self._secrets: Mapping[str, tuple[str, Callable[[Mapping[str, str]], str | Refusal]]] = {
+            SESSION: ("session", access.new_session),
+            CHALLENGE: ("challenge", access.challenge),
+            RETURN: ("session", access.returned_session),
+        }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
@@ -110,16 +118,17 @@ class ConsoleApplication:
         if refusal is not None:
             return refusal
         is_data = path in self._documents or path in self._stream_by_path
-        if path != SESSION and path not in self._assets and not is_data:
+        if path not in self._secrets and path not in self._assets and not is_data:
             return Refusal(404, Outcome.UNKNOWN_PATH, "there is no such path; the page is at /")
-        if method != ("POST" if path == SESSION else "GET"):
+        if method != ("POST" if path in self._secrets else "GET"):
             return Refusal(405, Outcome.WRONG_METHOD, "the console only reads")
         return self._access.session_refusal(headers) if is_data else None
 
     async def _answer(self, method: str, path: str, scope: Scope, headers: Mapping[str, str]) -> _Answer:
-        if path == SESSION:
-            key = self._access.new_session(headers)
-            return _refused(key) if isinstance(key, Refusal) else _Answer(200, JSON, orjson.dumps({"session": key}))
+        if path in self._secrets:
+            name, give = self._secrets[path]
+            secret = give(headers)
+            return _refused(secret) if isinstance(secret, Refusal) else _Answer(200, JSON, orjson.dumps({name: secret}))
         asset = self._assets.get(path)
         if asset is not None:
             return _Answer(200, asset.content_type, asset.content)

@@ -1,13 +1,16 @@
 // The page: its session, its data, and the address that says what is shown.
 
-import { follow } from './connection.js';
+import { BrowserKey, pairStore } from './connection/browser_key.js';
+import { follow } from './connection/follow.js';
+import { newKey, Session } from './connection/session.js';
 import { Cluster } from './model/cluster.js';
 import { formatState, parseState, tokenOf } from './model/url_state.js';
-import { NoSession, Session } from './session.js';
 import { Decisions } from './views/decisions.js';
 import { Doctor } from './views/doctor.js';
+import { placeOf, setText } from './views/elements/dom.js';
 import { Gangs } from './views/gangs.js';
 import { Health } from './views/health.js';
+import { Highlight } from './views/highlight.js';
 import { Overview } from './views/overview.js';
 import { Pending } from './views/pending.js';
 import { Policy } from './views/policy.js';
@@ -17,17 +20,20 @@ const REDRAW_MS = 250;
 const RELOADED = 'berth-console-reloaded';
 
 const cluster = new Cluster();
-const session = new Session(localStorage, (input, init) => fetch(input, init));
-const status = new Status(/** @type {HTMLElement} */ (document.getElementById('status')), () => performance.now());
+const browserKey = new BrowserKey(pairStore(indexedDB), crypto.subtle, location.origin);
+const session = new Session(localStorage, (input, init) => fetch(input, init), browserKey);
+const status = new Status(placeOf(document, 'status'), () => performance.now());
 const overview = new Overview(document, cluster, go);
-const pending = new Pending(document, session, go, (nodes) => overview.map.light(nodes && new Set(nodes)));
-const gangs = new Gangs(document, session, go, (nodes) => overview.map.light(nodes && new Set(nodes)));
-const decisions = new Decisions(document, session, go, (nodes) => overview.map.light(nodes && new Set(nodes)));
+const highlight = new Highlight((names) => overview.map.light(names));
+const pending = new Pending(document, session, go, highlight);
+const gangs = new Gangs(document, session, go, highlight);
+const decisions = new Decisions(document, session, go, highlight);
 const health = new Health(document, session);
 const policy = new Policy(document, session, go);
 new Doctor(document, session);
 
 let isPending = false;
+let shownView = '';
 
 /** Another place: a step back returns. What is typed changes the place that is there. @param {Partial<import('./model/url_state.js').State>} change */
 function go(change) {
@@ -40,26 +46,30 @@ function go(change) {
 
 function show() {
   const state = parseState(location.hash);
+  const hasState = cluster.sequence > 0;
+  const isFirst = hasState && document.body.dataset.phase !== 'shown';
+  document.body.dataset.phase = hasState ? 'shown' : 'start';
+  document.body.dataset.view = state.view;
   for (const link of document.querySelectorAll('#views a')) {
     const isCurrent = link instanceof HTMLElement && link.dataset.view === state.view;
     if (isCurrent) link.setAttribute('aria-current', 'page');
     else link.removeAttribute('aria-current');
   }
-  overview.show(state);
   for (const view of ['pending', 'decisions', 'health', 'policy']) {
-    /** @type {HTMLElement} */ (document.getElementById(view)).hidden = state.view !== view;
+    placeOf(document, view).hidden = state.view !== view;
   }
-  if (state.view !== 'pending') overview.map.light(null);
-  else if (cluster.sequence) pending.show(state);
-  // These are of no node: the map would only take room.
-  const isAway = state.view === 'health' || state.view === 'policy';
-  for (const part of document.querySelectorAll('.on-map')) part.classList.toggle('away', isAway);
-  if (cluster.sequence) {
-    decisions.show(state);
-    gangs.show(state);
-    health.show(state.view === 'health');
-    policy.show(state);
-  }
+  // Health and policy are of no node: the map would only take room.
+  placeOf(document, 'map-panel').hidden = state.view === 'health' || state.view === 'policy' || !cluster.nodes.size;
+  if (!hasState) return;
+  if (isFirst) overview.map.resize();
+  if (state.view !== shownView) highlight.clear();
+  shownView = state.view;
+  overview.show(state);
+  pending.show(state);
+  gangs.show(state);
+  decisions.show(state);
+  health.show(state.view === 'health');
+  policy.show(state);
 }
 
 /** Many changes in a row are shown together. */
@@ -72,45 +82,81 @@ function showSoon() {
   }, REDRAW_MS);
 }
 
+/** Past the views and the map. */
+function skip() {
+  const { view } = parseState(location.hash);
+  if (view === 'overview') overview.grid.focus();
+  else placeOf(document, `${view}-caption`).focus();
+}
+
+function outdate() {
+  pending.outdate();
+  gangs.outdate();
+}
+
+/** @param {Parameters<typeof status.tell>[0]} change */
+function tell(change) {
+  status.tell(change);
+  setText(placeOf(document, 'start'), status.freshness.sentence);
+}
+
+/** One frame draws what was shown; when the next one begins, it is on the screen. @param {string} name */
+function markWhenDrawn(name) {
+  requestAnimationFrame(() => requestAnimationFrame(() => performance.mark(name)));
+}
+
+/** @param {boolean} isPrinting paper is white: what is drawn has the colours of the light page there */
+function setPrinting(isPrinting) {
+  document.documentElement.classList.toggle('printing', isPrinting);
+  overview.map.draw();
+}
+
+/** @type {import('./connection/follow.js').Listener} */
+const LISTENER = {
+  onSession: (isNew) => {
+    if (isNew) history.replaceState(null, '', formatState(parseState('')));
+  },
+  onLoaded: (source) => {
+    outdate();
+    sessionStorage.removeItem(RELOADED);
+    tell((freshness) => (freshness.name = source.name));
+    overview.setSource(source.kind);
+    show();
+    markWhenDrawn('berth-nodes-shown');
+  },
+  onPods: () => {
+    show();
+    markWhenDrawn('berth-pods-shown');
+  },
+  onChanged: () => {
+    outdate();
+    showSoon();
+  },
+  onCondition: (condition) => tell((freshness) => freshness.observe(condition)),
+  onWaiting: (reason) => tell((freshness) => freshness.wait(reason)),
+  onDisconnected: () => tell((freshness) => freshness.disconnect()),
+  onNoSession: (reason) => tell((freshness) => freshness.close(reason)),
+  onOtherRelease: () => {
+    if (sessionStorage.getItem(RELOADED))
+      return tell((freshness) => freshness.close('The console is of another release than this page.'));
+    sessionStorage.setItem(RELOADED, 'yes');
+    location.reload();
+  },
+};
+
 async function start() {
+  placeOf(document, 'skip').addEventListener('click', skip);
   window.addEventListener('popstate', show);
   window.addEventListener('hashchange', () => (tokenOf(location.hash) ? location.reload() : show()));
-  setInterval(() => status.show(), 1000);
+  window.addEventListener('beforeprint', () => setPrinting(true));
+  window.addEventListener('afterprint', () => setPrinting(false));
+  setInterval(() => tell(() => {}), 1000);
   show();
-  try {
-    if (await session.open(location.hash)) history.replaceState(null, '', formatState(parseState('')));
-  } catch (error) {
-    if (error instanceof NoSession) return status.set('closed', error.message);
-    status.set('disconnected');
+  for (;;) {
+    await follow(location.hash, cluster, session, LISTENER);
+    // The new address may be opened in another tab.
+    await newKey(window);
   }
-  await follow(cluster, session, {
-    onLoaded: (source) => {
-      pending.outdate();
-      status.name = source.name;
-      overview.setSource(source.kind);
-      sessionStorage.removeItem(RELOADED);
-      show();
-      performance.mark('berth-nodes-shown');
-    },
-    onPods: () => {
-      show();
-      performance.mark('berth-pods-shown');
-    },
-    onChanged: () => {
-      pending.outdate();
-      showSoon();
-    },
-    onCondition: ({ ageSeconds, problem }) => status.setCondition(ageSeconds, problem),
-    onWaiting: (reason) => status.set('loading', reason),
-    onDisconnected: () => status.set('disconnected'),
-    onNoSession: (reason) => status.set('closed', reason),
-    onOtherRelease: () => {
-      if (sessionStorage.getItem(RELOADED))
-        return status.set('closed', 'The console is of another release than this page.');
-      sessionStorage.setItem(RELOADED, 'yes');
-      location.reload();
-    },
-  });
 }
 
 start();

@@ -18,6 +18,7 @@ from berth_cli.console.cluster.source import ClusterSource, NotObserved, Observe
 from berth_cli.console.documents.feed import Feed
 from berth_cli.console.http.access import Access
 from berth_cli.console.http.application import ConsoleApplication, Document
+from berth_cli.console.http.known_browsers import KnownBrowsers
 from tests.builders.nodes import node_with
 from tests.builders.pods import pod_with
 
@@ -137,12 +138,16 @@ class Running:
         return status, orjson.loads(body)
 
 
-def running(found: Observed | NotObserved | None = None, documents: Mapping[str, Document] | None = None) -> Running:
+def running(
+    found: Observed | NotObserved | None = None,
+    documents: Mapping[str, Document] | None = None,
+    browsers: KnownBrowsers | None = None,
+) -> Running:
     """A console that has looked once."""
     source = HandDrivenSource(found or Observed(snapshot([node("n1")]), NOW, DEFAULT))
     feed = Feed(source, lambda: NOW)
     feed.observe(0)
     tokens: list[str] = []
     secrets = (f"secret-{number}" for number in range(1000))
-    access = Access(frozenset({HOST, "localhost:8090"}), tokens.append, lambda: next(secrets))
+    access = Access(frozenset({HOST, "localhost:8090"}), tokens.append, lambda: next(secrets), browsers)
     return Running(source, feed, ConsoleApplication(access, feed, lambda: NOW, documents), tokens)

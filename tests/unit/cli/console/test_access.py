@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import re
+from collections.abc import Callable
+from typing import Any
 
 import orjson
 import pytest
@@ -10,7 +13,9 @@ import pytest
 from berth_cli.console.cluster.source import NotObserved
 from berth_cli.console.http.access import MOST_SESSIONS
 from berth_cli.console.http.application import MOST_QUERY, MOST_STREAMS
-from tests.unit.cli.console.cases import ORIGIN, node, pod, running, snapshot
+from berth_cli.console.http.known_browsers import KnownBrowsers
+from tests.unit.cli.console.browser_keys import Browser
+from tests.unit.cli.console.cases import ORIGIN, Running, node, pod, running, snapshot
 
 DATA = "/api/nodes"
 
@@ -46,6 +51,124 @@ def test_token_gives_one_session_and_the_next_token_is_given_out() -> None:
             "printed last"
         },
     )
+
+
+PATHS_OF_SESSIONS = ("/session", "/session/challenge", "/session/return")
+
+
+def challenge(console: Running) -> str:
+    """For a browser that wants to come back."""
+    _, _, body = console.ask("/session/challenge", "POST", origin=ORIGIN)
+    found: str = orjson.loads(body)["challenge"]
+    return found
+
+
+def returned(console: Running, proof: str, origin: str | None = ORIGIN) -> tuple[int, Any]:
+    """The answer to a proof."""
+    status, _, body = console.ask("/session/return", "POST", origin=origin, authorization=proof)
+    return status, orjson.loads(body)
+
+
+@pytest.fixture
+def browser() -> Browser:
+    return Browser()
+
+
+@pytest.fixture
+def restarted(browser: Browser) -> Running:
+    """A console that knows the browser from a process that has ended."""
+    browsers = KnownBrowsers(None, lambda: 0.0)
+    before = running(browsers=browsers)
+    headers = {"origin": ORIGIN, "authorization": f"Bearer {before.tokens[-1]}", "berth_browser_key": browser.key}
+    assert before.ask("/session", "POST", **headers)[0] == 200
+    return running(browsers=browsers)
+
+
+def test_known_browser_gets_a_session_for_its_proof(restarted: Running, browser: Browser) -> None:
+    status, content = returned(restarted, browser.proof(ORIGIN, challenge(restarted)))
+    assert status == 200
+    assert restarted.ask(DATA, authorization=f"Bearer {content['session']}")[0] == 200
+
+
+def test_key_of_an_earlier_process_opens_nothing() -> None:
+    browsers = KnownBrowsers(None, lambda: 0.0)
+    key = running(browsers=browsers).session()
+    assert running(browsers=browsers).ask(DATA, authorization=f"Bearer {key}")[0] == 401
+
+
+def test_challenge_is_used_once(restarted: Running, browser: Browser) -> None:
+    proof = browser.proof(ORIGIN, challenge(restarted))
+    assert returned(restarted, proof)[0] == 200
+    assert returned(restarted, proof)[0] == 409
+    challenge(restarted)
+    assert returned(restarted, proof)[0] == 409
+
+
+def test_who_asks_again_and_again_takes_no_challenge_from_others(restarted: Running, browser: Browser) -> None:
+    proof = browser.proof(ORIGIN, challenge(restarted))
+    for _ in range(100):
+        challenge(restarted)
+    assert returned(restarted, proof)[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("proof", "wanted"),
+    [
+        pytest.param(lambda browser, given: browser.proof("http://127.0.0.1:8091", given), 401, id="other port"),
+        pytest.param(lambda browser, given: browser.proof(ORIGIN, f"{given}x"), 409, id="a challenge of its own"),
+        pytest.param(lambda browser, given: browser.proof(ORIGIN, ""), 409, id="no challenge"),
+        pytest.param(lambda _, given: Browser().proof(ORIGIN, given), 401, id="a browser that is not known"),
+        pytest.param(lambda browser, given: f"Proof {browser.key}.{given}.", 401, id="no signature"),
+        pytest.param(
+            lambda browser, given: f"Proof {browser.key}.{given}.{Browser().sign(ORIGIN, given)}",
+            401,
+            id="the signature of another browser",
+        ),
+        pytest.param(lambda browser, given: browser.proof(ORIGIN, given)[6:], 409, id="without the scheme"),
+        pytest.param(lambda browser, given: f"{browser.proof(ORIGIN, given)}.x", 409, id="too many parts"),
+        pytest.param(lambda *_: "Bearer secret-0", 409, id="a token"),
+        pytest.param(lambda *_: None, 409, id="nothing"),
+    ],
+)
+def test_wrong_proof_opens_nothing(
+    restarted: Running, browser: Browser, proof: Callable[[Browser, str], str], wanted: int
+) -> None:
+    status, content = returned(restarted, proof(browser, challenge(restarted)))
+    assert (status, list(content)) == (wanted, ["reason"])
+
+
+def test_proof_without_a_challenge_opens_nothing(restarted: Running, browser: Browser) -> None:
+    assert returned(restarted, browser.proof(ORIGIN, ""))[0] == 409
+
+
+@pytest.mark.parametrize("key", ["", "x", "A" * 87, "\xff"])
+def test_key_that_is_none_uses_no_token(key: str) -> None:
+    console = running()
+    headers = {"origin": ORIGIN, "authorization": "Bearer secret-0", "berth_browser_key": key}
+    assert console.ask("/session", "POST", **headers)[0] == 400
+    assert console.tokens == ["secret-0"]
+
+
+def test_session_without_a_key_is_not_known_later() -> None:
+    browsers = KnownBrowsers(None, lambda: 0.0)
+    running(browsers=browsers).session()
+    assert returned(running(browsers=browsers), "Proof ..")[0] == 409
+
+
+def test_secrets_are_in_no_log(restarted: Running, browser: Browser, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG):
+        given = challenge(restarted)
+        wrong = Browser().proof(ORIGIN, given)
+        proof = browser.proof(ORIGIN, given)
+        token = restarted.tokens[-1]
+        returned(restarted, wrong)
+        returned(restarted, proof)
+        returned(restarted, proof)
+        restarted.ask("/session", "POST", origin=ORIGIN, authorization="Bearer guessed")
+        restarted.ask("/session", "POST", origin=ORIGIN, authorization=f"Bearer {token}")
+        restarted.ask(DATA, authorization="Bearer guessed")
+    assert "POST /session/return: refused-proof" in caplog.text
+    assert not [each for each in (given, wrong, proof, token, browser.key, "guessed") if each in caplog.text]
 
 
 def test_oldest_session_ends_when_there_are_too_many() -> None:
@@ -91,13 +214,28 @@ def test_other_pages_get_nothing(headers: dict[str, str]) -> None:
     console = running()
     key = console.session()
     assert console.ask(DATA, authorization=f"Bearer {key}", **headers)[0] == 403
-    assert console.ask("/session", "POST", authorization="Bearer secret-1", **{"origin": ORIGIN, **headers})[0] == 403
+    for path in PATHS_OF_SESSIONS:
+        assert console.ask(path, "POST", authorization="Bearer secret-1", **{"origin": ORIGIN, **headers})[0] == 403
 
 
-def test_session_needs_an_origin() -> None:
+@pytest.mark.parametrize("path", PATHS_OF_SESSIONS)
+def test_session_needs_an_origin(path: str) -> None:
     console = running()
-    assert console.ask("/session", "POST", authorization="Bearer secret-0")[0] == 403
+    assert console.ask(path, "POST", authorization="Bearer secret-0")[0] == 403
     assert console.tokens == ["secret-0"]
+
+
+@pytest.mark.parametrize("path", PATHS_OF_SESSIONS)
+def test_unknown_host_gets_no_session(path: str) -> None:
+    console = running()
+    headers = {"host": "evil.example:8090", "origin": "http://evil.example:8090", "authorization": "Bearer secret-0"}
+    assert console.ask(path, "POST", **headers)[0] == 421
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "OPTIONS"])
+@pytest.mark.parametrize("path", PATHS_OF_SESSIONS)
+def test_session_is_posted_for(method: str, path: str) -> None:
+    assert running().ask(path, method, origin=ORIGIN)[0] == 405
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD", "TRACE"])
@@ -130,9 +268,10 @@ def test_unknown_paths_are_not_looked_up(path: str) -> None:
 
 
 @pytest.mark.parametrize("header", [{"content_length": "1"}, {"transfer_encoding": "chunked"}])
-def test_bodies_are_refused_and_the_connection_is_closed(header: dict[str, str]) -> None:
+@pytest.mark.parametrize("path", PATHS_OF_SESSIONS)
+def test_bodies_are_refused_and_the_connection_is_closed(path: str, header: dict[str, str]) -> None:
     console = running()
-    status, headers, _ = console.ask("/session", "POST", origin=ORIGIN, authorization="Bearer secret-0", **header)
+    status, headers, _ = console.ask(path, "POST", origin=ORIGIN, authorization="Bearer secret-0", **header)
     assert (status, headers["connection"]) == (413, "close")
     assert console.tokens == ["secret-0"]
 
@@ -160,6 +299,7 @@ def test_streams_are_limited() -> None:
         pytest.param(DATA, "GET", {}, id="a refusal"),
         pytest.param("/nothing", "GET", {}, id="an unknown path"),
         pytest.param("/session", "POST", {"origin": ORIGIN, "authorization": "Bearer secret-0"}, id="a session"),
+        pytest.param("/session/challenge", "POST", {"origin": ORIGIN}, id="a challenge"),
         pytest.param("/", "GET", {"host": "evil.example"}, id="another host"),
     ],
 )

@@ -1,6 +1,6 @@
 // Calls of the verbs over time: what is said of them, and where their bars and lines are.
 
-import { formatAge } from './quantities.js';
+import { formatAge, formatCount } from './quantities.js';
 
 /**
  * @typedef {object} VerbCalls by interval, the oldest first; times in milliseconds
@@ -16,6 +16,7 @@ import { formatAge } from './quantities.js';
  * @property {string} [problem] why there are none
  *
  * @typedef {object} CallChart bars and lines in a field whose left top is 0, 0
+ * @property {string} verb
  * @property {string} text
  * @property {[number, number, number, number][]} bars left, top, width and height of each
  * @property {[number, number][]} median
@@ -43,7 +44,8 @@ export function callCharts(calls, width, height) {
         .filter(([, , count]) => count > 0)
         .map(([x, y]) => /** @type {[number, number]} */ ([x, y]));
     return {
-      text: textOf(verb, found, intervals * calls.seconds),
+      verb,
+      text: textOf(found, intervals * calls.seconds),
       bars: found.count.map((count, at) => [
         at * step,
         height * (1 - count / mostCalls),
@@ -56,15 +58,15 @@ export function callCharts(calls, width, height) {
   });
 }
 
-/** @param {string} verb @param {VerbCalls} found @param {number} span seconds */
-function textOf(verb, found, span) {
+/** @param {VerbCalls} found @param {number} span seconds */
+function textOf(found, span) {
   const total = found.count.reduce((sum, count) => sum + count, 0);
   const last = found.count.findLastIndex((count) => count > 0);
   const rate = total / span;
   const often = `${rate < 1 ? rate.toPrecision(2) : rate.toFixed(1)} a second`;
   const most = Math.max(...found.count);
   return (
-    `${verb}: ${total} call${total === 1 ? '' : 's'} in ${formatAge(span)} (${often}; bars, at most ${most}); ` +
+    `${formatCount(total, 'call')} in ${formatAge(span)} (${often}; bars, at most ${most}); ` +
     `last median ${found.median[last].toFixed(1)} ms (line), slowest ${Math.max(...found.slowest).toFixed(1)} ms (dashed)`
   );
 }

@@ -1,5 +1,9 @@
 // The decisions that the page has, and the rows of their table.
 
+import { compareNames } from './grouping.js';
+import { column, numberColumn } from './rows.js';
+import { MOST_CHARACTERS } from './url_state.js';
+
 /**
  * @typedef {import('./rows.js').Table} Table
  *
@@ -22,8 +26,9 @@
  * @property {string} error why a bind or a call failed
  *
  * A reason may have more nodes than it names: a record of another process has examples.
+ * passed: nodes without a reason, where the record has them.
  * @typedef {Decision & {rejected: {reason: string, plugin: string, count: number, nodes: string[]}[],
- *   scores: {node: string, score: number}[]}} DecisionDetails
+ *   scores: {node: string, score: number}[], passed?: string[]}} DecisionDetails
  */
 
 /** The console keeps no more. */
@@ -45,18 +50,64 @@ export function summaryOf(decision) {
   return best ? `best: ${best.node} (${best.score})` : (decision.chosen ?? '');
 }
 
+/** As the address names a decision: its number alone is another decision's after the console was started again.
+ * @param {Decision} decision */
+export function decisionKey({ number, time }) {
+  return `${number}@${time}`;
+}
+
+/** @param {readonly Decision[]} decisions @param {string} verb empty: any @param {string} reason empty: any */
+export function matching(decisions, verb, reason) {
+  return decisions.filter(
+    (each) => (!verb || each.verb === verb) && (!reason || each.reasons.some((found) => isNamed(found, reason))),
+  );
+}
+
+/** @param {{reason: string}} found @param {string} reason as the address names it */
+function isNamed(found, reason) {
+  return found.reason.slice(0, MOST_CHARACTERS) === reason;
+}
+
+/** The verbs and the reasons that there are, each with its number of decisions; that of most first, and what is chosen
+ * even if there is none. @param {readonly Decision[]} decisions @param {string} verb @param {string} reason
+ * @returns {{verbs: [string, number][], reasons: [string, number][]}} */
+export function choices(decisions, verb, reason) {
+  const verbs = new Map(verb ? [[verb, 0]] : []);
+  const reasons = new Map(reason ? [[reason, 0]] : []);
+  for (const each of decisions) {
+    verbs.set(each.verb, (verbs.get(each.verb) ?? 0) + 1);
+    for (const name of new Set(each.reasons.map((found) => found.reason.slice(0, MOST_CHARACTERS)))) {
+      reasons.set(name, (reasons.get(name) ?? 0) + 1);
+    }
+  }
+  const ordered = (/** @type {Map<string, number>} */ found) =>
+    [...found].sort((a, b) => b[1] - a[1] || compareNames(a[0], b[0]));
+  return { verbs: ordered(verbs), reasons: ordered(reasons) };
+}
+
+/** What the filter finds beside the columns: nodes and plugins that are named. @param {Decision} decision */
+function searchTexts({ chosen, reasons, best, victims, profile }) {
+  return [
+    chosen ?? '',
+    profile,
+    ...reasons.flatMap(({ plugin, nodes }) => [plugin, ...nodes]),
+    ...best.map(({ node }) => node),
+    ...Object.keys(victims),
+  ];
+}
+
 /** @param {readonly Decision[]} decisions @returns {Table} */
 export function decisionTable(decisions) {
   return {
     caption: 'Decisions',
     columns: [
-      { key: 'number', title: 'Time', isNumber: false, isWide: false },
-      { key: 'verb', title: 'Verb', isNumber: false, isWide: false },
-      { key: 'pod', title: 'Pod', isNumber: false, isWide: false },
-      { key: 'outcome', title: 'Outcome', isNumber: false, isWide: true },
-      { key: 'fit', title: 'Nodes that fit', isNumber: true, isWide: false },
-      { key: 'why', title: 'Reasons', isNumber: false, isWide: true },
-      { key: 'milliseconds', title: 'ms', isNumber: true, isWide: true },
+      column('number', 'Time', 'narrow', 1),
+      column('verb', 'Verb', 'narrow', 1),
+      column('pod', 'Pod', 'narrow', 2),
+      column('outcome', 'Outcome', 'wide', 1),
+      numberColumn('fit', 'Nodes that fit'),
+      column('why', 'Reasons', 'medium', 3),
+      numberColumn('milliseconds', 'ms', 'wide'),
     ],
     rows: decisions.map((each) => {
       const pod = `${each.namespace}/${each.name}`;
@@ -64,10 +115,11 @@ export function decisionTable(decisions) {
       const why = summaryOf(each);
       const time = TIME.format(new Date(each.time * 1000));
       return {
-        key: String(each.number),
+        key: decisionKey(each),
         texts: [time, each.verb, pod, each.outcome, fit, why, each.milliseconds.toFixed(1)],
         values: [each.number, each.verb, pod, each.outcome, each.feasible ?? each.nodes, why, each.milliseconds],
         share: null,
+        search: searchTexts(each),
       };
     }),
   };

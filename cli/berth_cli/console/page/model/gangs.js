@@ -1,6 +1,7 @@
 // Gangs: the server's document, their order, and what the table says of each.
 
 import { compareNames } from './grouping.js';
+import { formatCount } from './quantities.js';
 
 /**
  * @typedef {object} Gang
@@ -32,7 +33,7 @@ export function captionOf(found) {
   if (!found.gangs.length) return found.compared ? 'No gangs' : NOT_ENABLED;
   const waiting = found.gangs.filter(({ waitsFor }) => waitsFor).length;
   const open = found.open ? `; ${found.open} is being placed` : '';
-  return `${found.gangs.length} gang${found.gangs.length === 1 ? '' : 's'}, ${waiting} waiting${open}`;
+  return `${formatCount(found.gangs.length, 'gang')}, ${waiting} waiting${open}`;
 }
 
 /** The texts of a row, without the name. @param {Gang} gang */

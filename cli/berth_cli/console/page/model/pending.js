@@ -1,6 +1,9 @@
 // Pending pods by reason: the server's document, and the rows of the table.
 
 import { compareNames } from './grouping.js';
+import { formatCount } from './quantities.js';
+import { column, numberColumn } from './rows.js';
+import { MOST_CHARACTERS } from './url_state.js';
 
 /**
  * @typedef {import('./rows.js').Table} Table
@@ -15,6 +18,7 @@ import { compareNames } from './grouping.js';
  *
  * @typedef {object} PendingDocument
  * @property {number} count
+ * @property {boolean} [isComplete] whether all were judged on this state
  * @property {string[]} nodes
  * @property {Reason[]} reasons
  * @property {{namespace: string[], name: string[], gang: string[], priority: number[], category: string[],
@@ -27,9 +31,27 @@ export const CATEGORIES = {
   undetermined: 'Undetermined',
 };
 
-/** As the address names a reason. @param {Reason} reason */
+/** As the address names a reason, which may be of any length. @param {Reason} reason */
 export function reasonKey(reason) {
-  return `${reason.by} ${reason.plugin}: ${reason.reason}`;
+  return `${reason.by} ${reason.plugin}: ${reason.reason}`.slice(0, MOST_CHARACTERS);
+}
+
+/** The names of the nodes that a reason rejects; null: it rejects none now. @param {PendingDocument} document
+ * @param {string} key */
+export function nodesOf({ nodes, reasons }, key) {
+  const found = key && reasons.find((reason) => reasonKey(reason) === key);
+  return found ? found.nodes.map((at) => nodes[at]) : null;
+}
+
+/** @param {PendingDocument} document */
+export function captionOf(document) {
+  const { count, pods } = document;
+  if (!count) return 'No pod is pending';
+  const counts = byCategory(document);
+  const parts = Object.entries(CATEGORIES).map(([key, title]) => `${counts.get(key) ?? 0} ${title.toLowerCase()}`);
+  const left = count - pods.name.length;
+  const more = left ? `, ${left} more not listed` : '';
+  return `${formatCount(count, 'pending pod')}: ${parts.join(', ')}${more}`;
 }
 
 /** How many pods each category has. @param {PendingDocument} document @returns {Map<string, number>} */
@@ -77,12 +99,12 @@ export function pendingTable(document, category, reason) {
   return {
     caption: 'Pending pods',
     columns: [
-      { key: 'name', title: 'Pod', isNumber: false, isWide: false },
-      { key: 'state', title: 'State', isNumber: false, isWide: true },
-      { key: 'why', title: 'Why', isNumber: false, isWide: false },
-      { key: 'fitting', title: 'Nodes that fit', isNumber: true, isWide: false },
-      { key: 'priority', title: 'Priority', isNumber: true, isWide: true },
-      { key: 'gang', title: 'Gang', isNumber: false, isWide: true },
+      column('name', 'Pod', 'narrow', 3),
+      column('state', 'State', 'wide'),
+      column('why', 'Why', 'narrow', 3),
+      numberColumn('fitting', 'Nodes that fit', 'medium'),
+      numberColumn('priority', 'Priority', 'wide'),
+      column('gang', 'Gang', 'wide'),
     ],
     rows,
   };

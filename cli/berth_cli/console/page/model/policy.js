@@ -1,5 +1,7 @@
 // What a second policy would place elsewhere: the server's document, and the rows of the table.
 
+import { column } from './rows.js';
+
 /**
  * @typedef {import('./rows.js').Table} Table
  *
@@ -64,20 +66,14 @@ export function summaryOf(diff, what) {
 
 /** @param {PolicyDiff} diff @returns {Table} */
 export function diffTable(diff) {
-  const column = (/** @type {string} */ key, /** @type {string} */ title, isWide = false) => ({
-    key,
-    title,
-    isNumber: false,
-    isWide,
-  });
   return {
     caption: 'Pods that the second policy places elsewhere',
     columns: [
       column('name', 'Pod'),
-      column('effect', 'Effect', true),
+      column('effect', 'Effect', 'medium', 1),
       column('before', 'In force'),
       column('after', 'Second'),
-      column('why', 'Why', true),
+      column('why', 'Why', 'medium', 5),
     ],
     rows: diff.pods.map((each, at) => {
       const texts = [

@@ -36,3 +36,8 @@ export function formatAge(seconds) {
   if (seconds < 36 * 3600) return `${Math.round(seconds / 3600)} h`;
   return `${Math.round(seconds / 86400)} days`;
 }
+
+/** @param {number} number @param {string} noun */
+export function formatCount(number, noun) {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
+}

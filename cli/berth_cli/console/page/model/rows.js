@@ -15,13 +15,15 @@ import { formatAmount, formatShare } from './quantities.js';
  * @property {string} key
  * @property {string} title
  * @property {boolean} isNumber aligned at the right
- * @property {boolean} isWide left out where there is little room
+ * @property {'narrow' | 'medium' | 'wide'} room that a table must have to show it
+ * @property {number} grow its part of the room beside that of others
  *
  * @typedef {object} Row
  * @property {string} key of what it stands for
  * @property {string[]} texts one for each column
  * @property {(string | number)[]} values to sort by
  * @property {number | null} share for the bar
+ * @property {string[]} [search] more texts that the filter finds
  *
  * @typedef {object} Table
  * @property {string} caption
@@ -29,9 +31,15 @@ import { formatAmount, formatShare } from './quantities.js';
  * @property {Row[]} rows
  */
 
-/** @param {string} key @param {string} title @param {boolean} [isNumber] @param {boolean} [isWide] @returns {Column} */
-function column(key, title, isNumber = false, isWide = false) {
-  return { key, title, isNumber, isWide };
+/** A column of texts. @param {string} key @param {string} title @param {Column['room']} [room] @param {number} [grow]
+ * @returns {Column} */
+export function column(key, title, room = 'narrow', grow = 2) {
+  return { key, title, isNumber: false, room, grow };
+}
+
+/** @param {string} key @param {string} title @param {Column['room']} [room] @returns {Column} */
+export function numberColumn(key, title, room = 'narrow') {
+  return { key, title, isNumber: true, room, grow: 1 };
 }
 
 /** @param {Use} use @param {string} resource */
@@ -49,10 +57,10 @@ function useCells(use, resource) {
 }
 
 const USE_COLUMNS = [
-  column('use', 'In use', true),
-  column('used', 'Requested', true, true),
-  column('allocatable', 'Allocatable', true, true),
-  column('free', 'Free', true),
+  numberColumn('use', 'In use'),
+  numberColumn('used', 'Requested', 'medium'),
+  numberColumn('allocatable', 'Allocatable', 'medium'),
+  numberColumn('free', 'Free'),
 ];
 
 /** @param {string | null} value @param {string} label */
@@ -65,7 +73,7 @@ export function groupName(value, label) {
 export function groupTable(groups, label, resource) {
   return {
     caption: label ? `Groups of nodes by ${label}` : 'All nodes as one group',
-    columns: [column('name', label || 'Group'), column('nodes', 'Nodes', true), ...USE_COLUMNS],
+    columns: [column('name', label || 'Group'), numberColumn('nodes', 'Nodes'), ...USE_COLUMNS],
     rows: groups.map((group) => {
       const use = totalUse(group.nodes, resource);
       const cells = useCells(use, resource);
@@ -93,7 +101,7 @@ export function nodeState(node) {
 export function nodeTable(nodes, resource, where) {
   return {
     caption: `Nodes ${where}`,
-    columns: [column('name', 'Node'), ...USE_COLUMNS, column('pods', 'Pods', true, true), column('state', 'State')],
+    columns: [column('name', 'Node'), ...USE_COLUMNS, numberColumn('pods', 'Pods', 'medium'), column('state', 'State')],
     rows: nodes.map((node) => {
       const use = useOf(node, resource);
       const cells = useCells(use, resource);
@@ -115,11 +123,11 @@ export function podTable(pods, resource, where) {
     caption: `Pods ${where}`,
     columns: [
       column('name', 'Pod'),
-      column('use', `Requests ${resource}`, true),
-      column('priority', 'Priority', true, true),
+      numberColumn('use', `Requests ${resource}`),
+      numberColumn('priority', 'Priority', 'medium'),
       column('state', 'State'),
-      column('controller', 'Controller', false, true),
-      column('gang', 'Gang', false, true),
+      column('controller', 'Controller', 'wide'),
+      column('gang', 'Gang', 'medium'),
     ],
     rows: pods.map((pod) => {
       const asked = resource === 'pods' ? 1 : (pod.requests.get(resource) ?? 0);
@@ -135,12 +143,13 @@ export function podTable(pods, resource, where) {
   };
 }
 
-/** The rows with this text in any column, sorted. @param {Table} table @param {string} sort @param {boolean} descending
+/** The rows with this text in any column or beside them, sorted. @param {Table} table @param {string} sort @param {boolean} descending
  * @param {string} filter @returns {Row[]} */
 export function arranged(table, sort, descending, filter) {
   const wanted = filter.trim().toLowerCase();
+  const isIn = (/** @type {string} */ text) => text.toLowerCase().includes(wanted);
   const rows = wanted
-    ? table.rows.filter((row) => row.texts.some((text) => text.toLowerCase().includes(wanted)))
+    ? table.rows.filter((row) => [...row.texts, ...(row.search ?? [])].some((text) => isIn(text)))
     : [...table.rows];
   const at = Math.max(
     0,

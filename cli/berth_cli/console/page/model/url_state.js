@@ -12,10 +12,11 @@
  * @property {boolean} descending
  * @property {string} filter
  * @property {string} category of pending pods; empty: all
- * @property {string} reason why pods are pending; empty: any
+ * @property {string} reason why pods are pending, or nodes rejected in decisions; empty: any
+ * @property {string} verb of decisions; empty: any
  * @property {string} pod that is explained, with its namespace; empty: none
  * @property {string} gang that is explained, with its namespace; empty: none
- * @property {string} decision number of the decision whose nodes are shown; empty: none
+ * @property {string} decision number and time of the decision whose nodes are shown; empty: none
  */
 
 /** A group of nodes without the label. It is no value that a label can have. */
@@ -34,13 +35,17 @@ export const DEFAULTS = Object.freeze({
   filter: '',
   category: '',
   reason: '',
+  verb: '',
   pod: '',
   gang: '',
   decision: '',
 });
 
 export const VIEWS = ['overview', 'pending', 'decisions', 'health', 'policy'];
-const MOST_CHARACTERS = 300;
+/** Of a text: a name with its namespace has up to 317, and a plugin of a user's own may give reasons of any length. */
+export const MOST_CHARACTERS = 1000;
+
+const TEXTS = /** @type {const} */ (['filter', 'category', 'reason', 'verb', 'pod', 'gang', 'decision']);
 
 /** Whatever the fragment has: what is not understood is left out.
  * @param {string} fragment @returns {State} */
@@ -60,6 +65,7 @@ export function parseState(fragment) {
     filter: text('filter'),
     category: text('category'),
     reason: text('reason'),
+    verb: text('verb'),
     pod: text('pod'),
     gang: text('gang'),
     decision: text('decision'),
@@ -76,7 +82,7 @@ export function formatState(state) {
   if (state.rows !== DEFAULTS.rows) query.set('rows', state.rows);
   if (state.sort !== DEFAULTS.sort) query.set('sort', state.sort);
   if (state.descending) query.set('order', 'descending');
-  for (const name of /** @type {const} */ (['filter', 'category', 'reason', 'pod', 'gang', 'decision'])) {
+  for (const name of TEXTS) {
     if (state[name]) query.set(name, state[name]);
   }
   const text = query.toString();

@@ -1,9 +1,10 @@
 // The checks of berth doctor, run when they are asked for, and what they found.
 
-import { element, setText } from './dom.js';
+import { messageOf } from '../connection/polling.js';
+import { buttonOf, element, placeOf, setText } from './elements/dom.js';
 
 /**
- * @typedef {import('../session.js').Session} Session
+ * @typedef {import('../connection/session.js').Session} Session
  *
  * @typedef {object} Findings what berth doctor -o json prints, and its last line
  * @property {{check: string, result: string, told: string, remedy: string, links: string[]}[]} findings
@@ -17,15 +18,9 @@ export class Doctor {
   /** @param {Document} page @param {Session} session */
   constructor(page, session) {
     this.session = session;
-    /** @param {string} id */
-    const place = (id) => {
-      const found = page.getElementById(id);
-      if (!found) throw new Error(`the page has no ${id}`);
-      return found;
-    };
-    this.line = place('doctor-line');
-    this.findings = place('doctor-findings');
-    this.button = /** @type {HTMLButtonElement} */ (place('doctor-run'));
+    this.line = placeOf(page, 'doctor-line');
+    this.findings = placeOf(page, 'doctor-findings');
+    this.button = buttonOf(page, 'doctor-run');
     this.button.addEventListener('click', () => this.run());
   }
 
@@ -33,9 +28,9 @@ export class Doctor {
     this.button.disabled = true;
     setText(this.line, 'Checking: calls for a pod that does not exist, and dry runs …');
     try {
-      this.draw(await (await this.session.get('/api/doctor')).json());
+      this.draw(await this.session.document('/api/doctor'));
     } catch (error) {
-      setText(this.line, error instanceof Error ? error.message : String(error));
+      setText(this.line, messageOf(error));
     }
     this.button.disabled = false;
     // A disabled button loses the focus.

@@ -1,14 +1,15 @@
 // Gangs beside the pending pods: what each one waits for, and what keeps the next member of one of them out.
 
+import { Polling } from '../connection/polling.js';
 import { captionOf, gangTexts, HEADS, inOrder } from '../model/gangs.js';
-import { pause } from '../pause.js';
-import { element, setText } from './dom.js';
-import { reasonTable, row, scrolled, table } from './tables.js';
+import { element, placeOf, setChildren, setText } from './elements/dom.js';
+import { reasonTable, row, scrolled, table } from './elements/tables.js';
 
 /**
+ * @typedef {import('../model/gangs.js').Gang} Gang
  * @typedef {import('../model/gangs.js').GangsDocument} GangsDocument
  * @typedef {import('../model/url_state.js').State} State
- * @typedef {import('../session.js').Session} Session
+ * @typedef {import('../connection/session.js').Session} Session
  *
  * @typedef {object} GangExplanation what berth explain --gang -o json prints, and its headline
  * @property {string} headline
@@ -17,93 +18,90 @@ import { reasonTable, row, scrolled, table } from './tables.js';
  * @property {string[]} before
  */
 
-const ASK_MS = 3000;
+const PAUSE_MS = 1500;
 
 export class Gangs {
   /** @param {Document} page @param {Session} session @param {(change: Partial<State>) => void} go
-   * @param {(nodes: string[] | null) => void} light */
-  constructor(page, session, go, light) {
-    this.session = session;
+   * @param {import('./highlight.js').Highlight} highlight */
+  constructor(page, session, go, highlight) {
     this.go = go;
-    this.light = light;
-    /** @param {string} id */
-    const place = (id) => {
-      const found = page.getElementById(id);
-      if (!found) throw new Error(`the page has no ${id}`);
-      return found;
-    };
-    this.caption = place('gangs-caption');
-    this.list = place('gangs-list');
-    this.details = place('gang');
-    this.isAsking = false;
-    this.isShown = false;
+    this.highlight = highlight;
+    this.caption = placeOf(page, 'gangs-caption');
+    this.list = placeOf(page, 'gangs-list');
+    this.details = placeOf(page, 'gang');
+    this.rows = element('tbody');
     this.chosen = '';
     this.drawn = '';
+    this.gangs = new Polling(session, {
+      pauseMs: PAUSE_MS,
+      isPeriodic: true,
+      onAnswer: (found) => this.draw(found),
+      onProblem: (problem) => setText(this.caption, `Gangs: ${problem}`),
+    });
+    this.gang = new Polling(session, {
+      pauseMs: PAUSE_MS,
+      onAnswer: (found) => this.drawExplanation(found),
+      onProblem: (problem) => this.drawExplanation(null, problem),
+    });
+  }
+
+  /** The cluster changed. */
+  outdate() {
+    this.gang.outdate();
   }
 
   /** @param {State} state */
   show(state) {
-    this.isShown = state.view === 'pending';
-    if (!this.isShown) return;
-    if (!this.isAsking) this.ask();
-    this.explain(state.gang);
+    const isShown = state.view === 'pending';
+    this.gangs.ask(isShown ? '/api/gangs' : '');
+    this.explain(isShown ? state.gang : '');
   }
 
-  /** As long as the view is shown. */
-  async ask() {
-    this.isAsking = true;
-    while (this.isShown) {
-      try {
-        this.draw(await (await this.session.get('/api/gangs')).json());
-      } catch (error) {
-        setText(this.caption, `Gangs: ${error instanceof Error ? error.message : String(error)}`);
-      }
-      await pause(ASK_MS);
-    }
-    this.isAsking = false;
-  }
-
-  /** Only where something changed, so that the focus stays. @param {GangsDocument} found */
+  /** @param {GangsDocument} found */
   draw(found) {
-    const drawn = JSON.stringify(found);
-    if (drawn === this.drawn) return;
-    this.drawn = drawn;
     setText(this.caption, captionOf(found));
-    const focused = document.activeElement;
-    const focusedGang = focused instanceof HTMLElement ? focused.dataset.gang : undefined;
-    const rows = inOrder(found).map((gang) => {
-      const open = () => this.go({ gang: this.chosen === gang.gang ? '' : gang.gang });
-      const button = element(
-        'button',
-        { type: 'button', class: 'link', 'data-gang': gang.gang, click: open },
-        gang.gang,
-      );
-      if (gang.gang === focusedGang) queueMicrotask(() => button.focus());
-      return row([button, ...gangTexts(gang)]);
-    });
-    this.list.replaceChildren(...(rows.length ? [scrolled('Gangs', table(HEADS, rows))] : []));
+    if (!found.gangs.length) return this.list.replaceChildren();
+    setChildren(
+      this.rows,
+      inOrder(found),
+      ({ gang }) => gang,
+      ({ gang }) => this.row(gang),
+      (made, gang) => gangTexts(gang).forEach((text, at) => setText(made.children[at + 1], text)),
+    );
+    if (!this.list.children.length) this.list.append(scrolled('Gangs', table(HEADS, this.rows)));
   }
 
   /** @param {string} gang */
-  async explain(gang) {
+  row(gang) {
+    const open = () => this.go({ gang: this.chosen === gang ? '' : gang });
+    const button = element('button', { type: 'button', class: 'link', 'data-gang': gang, click: open }, gang);
+    return row([button, ...HEADS.slice(1).map(() => '')]);
+  }
+
+  /** @param {string} gang */
+  explain(gang) {
     this.details.hidden = gang === '';
-    if (gang === this.chosen) return;
-    this.chosen = gang;
-    if (!gang) return this.light(null);
-    this.details.replaceChildren(element('p', {}, `Planning the members of ${gang} …`));
-    try {
-      /** @type {GangExplanation} */
-      const found = await (await this.session.get(`/api/gang?gang=${encodeURIComponent(gang)}`)).json();
-      if (this.chosen === gang) this.drawExplanation(found);
-    } catch (error) {
-      if (this.chosen !== gang) return;
-      this.details.replaceChildren(element('p', {}, error instanceof Error ? error.message : String(error)));
+    if (gang !== this.chosen) {
+      this.chosen = gang;
+      this.drawn = '';
+      this.highlight.point(null);
+      this.details.replaceChildren(element('p', {}, `Planning the members of ${gang} …`));
     }
+    this.gang.ask(gang && `/api/gang?gang=${encodeURIComponent(gang)}`);
+  }
+
+  /** Only where something changed, so that what is read stays in its place.
+   * @param {GangExplanation | null} found @param {string} [problem] */
+  drawExplanation(found, problem = '') {
+    const drawn = JSON.stringify([found, problem]);
+    if (drawn === this.drawn) return;
+    this.drawn = drawn;
+    this.details.replaceChildren(...(found ? this.explanation(found) : [element('p', {}, problem)]));
   }
 
   /** @param {GangExplanation} found */
-  drawExplanation({ headline, members, reasons, before }) {
-    this.details.replaceChildren(
+  explanation({ headline, members, reasons, before }) {
+    return [
       element('h3', {}, headline),
       table(
         ['Member', 'State', 'Node'],
@@ -112,10 +110,10 @@ export class Gangs {
       ...(reasons.length
         ? [
             element('h3', {}, 'With these on their nodes, the next member fits on no node'),
-            reasonTable(reasons, this.light),
+            reasonTable(reasons, this.highlight),
           ]
         : []),
       ...(before.length ? [element('p', {}, `Gangs that get their places first: ${before.join(', ')}`)] : []),
-    );
+    ];
   }
 }

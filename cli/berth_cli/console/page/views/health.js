@@ -1,57 +1,39 @@
 // Health: the node cache, its leader, what is published, reservations and gangs; the age of the data and the calls over
 // time.
 
+import { Polling } from '../connection/polling.js';
 import { callCharts } from '../model/calls.js';
 import { ageLine, factGroups, reservationTexts } from '../model/health.js';
 import { formatAge } from '../model/quantities.js';
-import { pause } from '../pause.js';
-import { chart, HEIGHT, WIDTH } from './charts.js';
-import { element } from './dom.js';
-import { row, scrolled, table } from './tables.js';
+import { chart, HEIGHT, WIDTH } from './elements/charts.js';
+import { element, placeOf } from './elements/dom.js';
+import { row, scrolled, table } from './elements/tables.js';
 
 /**
  * @typedef {import('../model/health.js').HealthDocument} HealthDocument
- * @typedef {import('../session.js').Session} Session
+ * @typedef {import('../connection/session.js').Session} Session
  */
 
-const ASK_MS = 2000;
+const PAUSE_MS = 2000;
 
 export class Health {
   /** @param {Document} page @param {Session} session */
   constructor(page, session) {
-    this.session = session;
-    /** @param {string} id */
-    const place = (id) => {
-      const found = page.getElementById(id);
-      if (!found) throw new Error(`the page has no ${id}`);
-      return found;
-    };
-    this.facts = place('health-content');
-    this.charts = place('health-charts');
-    this.reservations = place('health-reservations');
-    this.isShown = false;
-    this.isAsking = false;
+    this.facts = placeOf(page, 'health-content');
+    this.charts = placeOf(page, 'health-charts');
+    this.reservations = placeOf(page, 'health-reservations');
     this.reservationsDrawn = '';
+    this.polling = new Polling(session, {
+      pauseMs: PAUSE_MS,
+      isPeriodic: true,
+      onAnswer: (found) => this.draw(found),
+      onProblem: (problem) => this.facts.replaceChildren(element('p', { class: 'problem' }, problem)),
+    });
   }
 
   /** @param {boolean} isShown */
   show(isShown) {
-    this.isShown = isShown;
-    if (isShown && !this.isAsking) this.ask();
-  }
-
-  /** As long as the view is shown. */
-  async ask() {
-    this.isAsking = true;
-    while (this.isShown) {
-      try {
-        this.draw(await (await this.session.get('/api/health')).json());
-      } catch (error) {
-        this.facts.replaceChildren(element('p', {}, error instanceof Error ? error.message : String(error)));
-      }
-      await pause(ASK_MS);
-    }
-    this.isAsking = false;
+    this.polling.ask(isShown ? '/api/health' : '');
   }
 
   /** @param {HealthDocument} found */
@@ -69,8 +51,9 @@ export class Health {
     );
     this.charts.replaceChildren(
       ...(found.samples.length > 1 ? [ageChart(found)] : []),
-      ...(found.calls ? callCharts(found.calls, WIDTH, HEIGHT) : []).map(({ text, bars, median, slowest }) =>
+      ...(found.calls ? callCharts(found.calls, WIDTH, HEIGHT) : []).map(({ verb, text, bars, median, slowest }) =>
         chart(
+          verb,
           text,
           [
             { points: median, colour: '--accent' },
@@ -101,6 +84,6 @@ function ageChart(found) {
   const { points, most } = ageLine(found.samples, WIDTH, HEIGHT);
   const last = found.samples.at(-1)?.[1] ?? 0;
   const span = (found.samples.at(-1)?.[0] ?? 0) - found.samples[0][0];
-  const text = `Age of the data over the last ${formatAge(span)}: now ${last.toFixed(1)} s, at most ${most.toFixed(1)} s`;
-  return chart(text, [{ points, colour: '--accent' }]);
+  const text = `over the last ${formatAge(span)}: now ${last.toFixed(1)} s, at most ${most.toFixed(1)} s`;
+  return chart('Age of the data', text, [{ points, colour: '--accent' }]);
 }

@@ -3,7 +3,7 @@
 import { useOf } from '../model/grouping.js';
 import { formatAmount, formatShare } from '../model/quantities.js';
 import { nodeState } from '../model/rows.js';
-import { element } from './dom.js';
+import { element } from './elements/dom.js';
 
 /** @typedef {import('../model/cluster.js').Node} Node */
 

@@ -1,16 +1,17 @@
 // The overview: the map, and the table that mirrors it. Both show what the address says.
 
 import { NOT_READY, DEFECT, UNSCHEDULABLE } from '../model/cluster.js';
-import { stepOf } from '../model/colours.js';
+import { stepOf } from '../model/map/colours.js';
 import { groupNodes, groupingLabels, NO_GROUPS, resourcesOf, totalUse, useOf } from '../model/grouping.js';
-import { formatAmount, formatShare } from '../model/quantities.js';
+import { formatAmount, formatCount, formatShare } from '../model/quantities.js';
 import { arranged, groupName, groupTable, nodeTable, podTable } from '../model/rows.js';
 import { WITHOUT_LABEL } from '../model/url_state.js';
-import { element, setText } from './dom.js';
-import { Grid } from './grid.js';
-import { showLegend } from './legend.js';
+import { element, inputOf, placeOf, selectOf, setOptions, setText } from './elements/dom.js';
+import { Grid } from './elements/grid.js';
+import { showLegend } from './map/legend.js';
 import { showNode } from './node_details.js';
-import { NodeMap, NOT_READY_MARK, UNSCHEDULABLE_MARK } from './node_map.js';
+import { NodeMap } from './map/node_map.js';
+import { NOT_READY_MARK, UNSCHEDULABLE_MARK } from './map/painter.js';
 
 /**
  * @typedef {import('../model/cluster.js').Cluster} Cluster
@@ -18,7 +19,7 @@ import { NodeMap, NOT_READY_MARK, UNSCHEDULABLE_MARK } from './node_map.js';
  * @typedef {import('../model/grouping.js').Group} Group
  * @typedef {import('../model/rows.js').Table} Table
  * @typedef {import('../model/url_state.js').State} State
- * @typedef {import('./node_map.js').Place} Place
+ * @typedef {import('./map/node_map.js').Place} Place
  */
 
 const NO_NODES = 'There are no nodes yet. Nodes appear here as soon as the cluster has some.';
@@ -31,24 +32,18 @@ export class Overview {
   constructor(page, cluster, go) {
     this.cluster = cluster;
     this.go = go;
-    /** @param {string} id */
-    const place = (id) => {
-      const found = page.getElementById(id);
-      if (!found) throw new Error(`the page has no ${id}`);
-      return found;
-    };
-    this.labelSelect = /** @type {HTMLSelectElement} */ (place('label'));
-    this.resourceSelect = /** @type {HTMLSelectElement} */ (place('resource'));
-    this.filterInput = /** @type {HTMLInputElement} */ (place('filter'));
-    this.rowsSelect = /** @type {HTMLSelectElement} */ (place('rows'));
-    this.rowsField = place('rows-field');
-    this.crumbs = place('crumbs');
-    this.summary = place('summary');
-    this.caption = place('caption');
-    this.tip = place('tip');
-    this.details = place('details');
-    this.tableArea = place('table-area');
-    this.empty = place('empty');
+    this.labelSelect = selectOf(page, 'label');
+    this.resourceSelect = selectOf(page, 'resource');
+    this.filterInput = inputOf(page, 'filter');
+    this.rowsSelect = selectOf(page, 'rows');
+    this.rowsField = placeOf(page, 'rows-field');
+    this.crumbs = placeOf(page, 'crumbs');
+    this.summary = placeOf(page, 'summary');
+    this.caption = placeOf(page, 'caption');
+    this.tip = placeOf(page, 'tip');
+    this.details = placeOf(page, 'details');
+    this.tableArea = placeOf(page, 'table-area');
+    this.empty = placeOf(page, 'empty');
     setText(this.empty, NO_NODES);
     /** @type {State | null} */
     this.state = null;
@@ -56,27 +51,26 @@ export class Overview {
     this.groups = [];
     this.label = NO_GROUPS;
     this.at = '';
-    this.podScale = { resource: '', most: 1 };
-    this.map = new NodeMap(/** @type {HTMLCanvasElement} */ (place('map')), {
+    this.mostRequested = 1;
+    this.map = new NodeMap(/** @type {HTMLCanvasElement} */ (placeOf(page, 'map')), {
       onOpen: (found) => this.openPlace(found),
       onPoint: (found, x, y) => this.showTip(found, x, y),
     });
-    this.grid = new Grid(place('grid'), {
+    this.grid = new Grid(placeOf(page, 'grid'), {
       onOpen: (key) => this.openRow(key),
       onSort: (key) => this.sortBy(key),
       onPoint: (key) => this.map.mark(this.placeOfRow(key)),
     });
-    showLegend(place('legend'));
+    showLegend(placeOf(page, 'legend'));
     this.labelSelect.addEventListener('change', () => go({ label: this.labelSelect.value, group: null, node: '' }));
     this.resourceSelect.addEventListener('change', () => go({ resource: this.resourceSelect.value }));
     this.rowsSelect.addEventListener('change', () =>
       go({ rows: this.rowsSelect.value === 'nodes' ? 'nodes' : 'groups' }),
     );
     this.filterInput.addEventListener('input', () => go({ filter: this.filterInput.value }));
-    place('skip').addEventListener('click', () => this.grid.focus());
-    place('zoom-in').addEventListener('click', () => this.map.zoomBy(1.6));
-    place('zoom-out').addEventListener('click', () => this.map.zoomBy(1 / 1.6));
-    place('zoom-all').addEventListener('click', () => this.map.fitAll());
+    placeOf(page, 'zoom-in').addEventListener('click', () => this.map.zoomBy(1.6));
+    placeOf(page, 'zoom-out').addEventListener('click', () => this.map.zoomBy(1 / 1.6));
+    placeOf(page, 'zoom-all').addEventListener('click', () => this.map.fitAll());
   }
 
   /** Show this state of the page, or the same with other data. @param {State} state */
@@ -88,23 +82,27 @@ export class Overview {
     this.label = state.label ?? labels[0] ?? NO_GROUPS;
     this.groups = groupNodes(nodes, this.label);
     const resources = resourcesOf(nodes, cluster.counted);
-    fillSelect(
+    setOptions(
       this.labelSelect,
-      [NO_GROUPS, ...withChosen(labels, this.label)],
+      [NO_GROUPS, ...withChosen(labels, this.label)].map((label) => [label, label || 'no groups']),
       this.label,
-      (label) => label || 'no groups',
     );
-    fillSelect(this.resourceSelect, withChosen(resources, state.resource), state.resource, (name) =>
-      cluster.counted.includes(name) ? `${name} (counted)` : name,
+    setOptions(
+      this.resourceSelect,
+      withChosen(resources, state.resource).map((name) => [
+        name,
+        cluster.counted.includes(name) ? `${name} (counted)` : name,
+      ]),
+      state.resource,
     );
     if (this.rowsSelect.value !== state.rows) this.rowsSelect.value = state.rows;
     if (this.filterInput.value !== state.filter) this.filterInput.value = state.filter;
-    this.empty.hidden = nodes.length > 0;
-    this.tableArea.hidden = state.view !== 'overview';
+    this.empty.hidden = nodes.length > 0 || state.view !== 'overview';
+    this.tableArea.hidden = nodes.length === 0 || state.view !== 'overview';
     const group = this.chosenGroup();
     const node = state.node ? cluster.nodeNamed(state.node) : undefined;
     this.rowsField.hidden = group !== undefined || state.node !== '';
-    this.podScale = { resource: state.resource, most: this.mostRequested(state.resource) };
+    this.mostRequested = this.mostOf(state.resource);
     this.showScene(state.resource);
     this.showCrumbs(state, group);
     this.showTable(state, group, node);
@@ -140,7 +138,7 @@ export class Overview {
         marks: Uint8Array.from(nodes, marksOf),
       })),
       podsOf: (id) => cluster.podsOf(id),
-      podStep: (pod) => stepOf(Math.min(1, this.asked(pod, resource) / this.podScale.most)),
+      podShare: (pod) => this.asked(pod, resource) / this.mostRequested,
     });
   }
 
@@ -150,7 +148,7 @@ export class Overview {
   }
 
   /** Pods are coloured beside the pod that requests most. @param {string} resource */
-  mostRequested(resource) {
+  mostOf(resource) {
     let most = 1;
     if (resource === 'pods') return most;
     for (const pod of this.cluster.pods.values()) most = Math.max(most, pod.requests.get(resource) ?? 0);
@@ -226,13 +224,13 @@ export class Overview {
   /** @param {Node[]} nodes @param {string} resource */
   showSummary(nodes, resource) {
     const use = totalUse(nodes, resource);
-    const pods = this.cluster.hasPods ? `, ${this.cluster.pods.size} pods` : '';
+    const pods = this.cluster.hasPods ? `, ${formatCount(this.cluster.pods.size, 'pod')}` : '';
     const amounts = `${formatAmount(resource, use.used)} of ${formatAmount(resource, use.allocatable)}`;
     const used = use.share === null ? `no node has ${resource}` : `${resource}: ${formatShare(use.share)} (${amounts})`;
-    setText(this.summary, `${nodes.length} ${nodes.length === 1 ? 'node' : 'nodes'}${pods}; ${used}`);
+    setText(this.summary, `${formatCount(nodes.length, 'node')}${pods}; ${used}`);
     this.map.canvas.setAttribute(
       'aria-label',
-      `Map of ${nodes.length} nodes in ${this.groups.length} groups, coloured by the use of ${resource}. The table below has the same.`,
+      `Map of ${formatCount(nodes.length, 'node')} in ${formatCount(this.groups.length, 'group')}, coloured by the use of ${resource}. The table below has the same.`,
     );
   }
 
@@ -304,7 +302,7 @@ export class Overview {
         : `${resource}: ${formatShare(use.share)}, ${formatAmount(resource, use.used)} of ${formatAmount(resource, use.allocatable)}`,
     );
     this.tip.replaceChildren(...lines.map((line) => element('div', {}, line)));
-    const room = this.map.width - this.tip.offsetWidth - 4;
+    const room = this.map.picture.width - this.tip.offsetWidth - 4;
     this.tip.style.transform = `translate(${Math.max(0, Math.min(room, x + 14))}px, ${y + 14}px)`;
   }
 }
@@ -323,15 +321,4 @@ function marksOf(node) {
 /** @param {string[]} values @param {string} chosen */
 function withChosen(values, chosen) {
   return chosen === '' || values.includes(chosen) ? values : [...values, chosen];
-}
-
-/** @param {HTMLSelectElement} select @param {string[]} values @param {string} chosen
- * @param {(value: string) => string} text */
-function fillSelect(select, values, chosen, text) {
-  const key = JSON.stringify(values.map(text));
-  if (select.dataset.key !== key) {
-    select.dataset.key = key;
-    select.replaceChildren(...values.map((value) => element('option', { value }, text(value))));
-  }
-  if (select.value !== chosen) select.value = chosen;
 }

@@ -1,98 +1,82 @@
 // Policy: the configuration in force, a second one beside it, and what it would place elsewhere: now, in live decisions
 // that a server judges by both, and in a recording.
 
+import { messageOf, Polling } from '../connection/polling.js';
 import { diffTable, SHADOW_HEADS, shadowRows, shadowSummary, summaryOf } from '../model/policy.js';
 import { arranged } from '../model/rows.js';
-import { pause } from '../pause.js';
-import { Refused } from '../session.js';
-import { element, setText } from './dom.js';
-import { Grid } from './grid.js';
-import { row, scrolled, table } from './tables.js';
+import { buttonOf, element, placeOf, setText } from './elements/dom.js';
+import { Grid } from './elements/grid.js';
+import { row, scrolled, table } from './elements/tables.js';
 
 /**
  * @typedef {import('../model/policy.js').PolicyDocument} PolicyDocument
  * @typedef {import('../model/policy.js').PolicyDiff} PolicyDiff
  * @typedef {import('../model/policy.js').ShadowDocument} ShadowDocument
  * @typedef {import('../model/url_state.js').State} State
- * @typedef {import('../session.js').Session} Session
+ * @typedef {import('../connection/session.js').Session} Session
  */
 
-const ASK_MS = 3000;
-const NO_PATH = 404;
+const PAUSE_MS = 3000;
 
 export class Policy {
   /** @param {Document} page @param {Session} session @param {(change: Partial<State>) => void} go */
   constructor(page, session, go) {
-    this.session = session;
-    /** @param {string} id */
-    const place = (id) => {
-      const found = page.getElementById(id);
-      if (!found) throw new Error(`the page has no ${id}`);
-      return found;
-    };
-    this.texts = place('policy-texts');
-    this.shadowSummary = place('shadow-summary');
-    this.shadow = place('shadow');
+    this.texts = placeOf(page, 'policy-texts');
+    this.shadowSummary = placeOf(page, 'shadow-summary');
+    this.shadow = placeOf(page, 'shadow');
     const places = (/** @type {string} */ name) => ({
-      button: /** @type {HTMLButtonElement} */ (place(`${name}-run`)),
-      summary: place(`${name}-summary`),
-      grid: place(`${name}-grid`),
+      button: buttonOf(page, `${name}-run`),
+      summary: placeOf(page, `${name}-summary`),
+      grid: placeOf(page, `${name}-grid`),
     });
     this.pending = new Comparison(session, go, places('compare'), '/api/policy/diff', 'pending pods placed by both');
     this.replay = new Comparison(session, go, places('replay'), '/api/policy/replay', 'recorded pods judged by both');
-    this.isShown = false;
-    this.isAsking = false;
-    this.isRead = false;
+    this.textsDrawn = '';
     this.shadowDrawn = '';
+    this.configurations = new Polling(session, {
+      pauseMs: PAUSE_MS,
+      isPeriodic: true,
+      onAnswer: (found) => this.drawTexts(found),
+      onProblem: (problem) => this.drawProblem(problem),
+    });
+    this.shadows = new Polling(session, {
+      pauseMs: PAUSE_MS,
+      isPeriodic: true,
+      onAnswer: (found) => this.drawShadow(found),
+      onProblem: (problem) => setText(this.shadowSummary, problem),
+    });
   }
 
   /** @param {State} state */
   show(state) {
-    this.isShown = state.view === 'policy';
-    if (!this.isShown) {
-      this.isRead = false;
-      return;
-    }
-    if (!this.isRead) this.read();
-    if (!this.isAsking) this.followShadow();
+    const isShown = state.view === 'policy';
+    this.configurations.ask(isShown ? '/api/policy' : '');
+    this.shadows.ask(isShown ? '/api/shadow' : '');
+    if (!isShown) return;
     this.pending.show(state);
     this.replay.show(state);
   }
 
-  /** Each time that the view is opened. */
-  async read() {
-    this.isRead = true;
-    try {
-      /** @type {PolicyDocument} */
-      const found = await (await this.session.get('/api/policy')).json();
-      this.pending.places.button.hidden = found.second === null;
-      this.replay.places.button.hidden = !found.recording;
-      if (found.recording) setText(this.replay.places.button, `Replay ${found.recording}`);
-      this.texts.replaceChildren(
-        text('In force', found.inForce, found.fallback),
-        found.second
-          ? text(found.second.name, found.second.text, '')
-          : element('p', {}, 'Start the console with --compare FILE to see a second policy beside it.'),
-      );
-    } catch (error) {
-      this.isRead = false;
-      this.texts.replaceChildren(element('p', {}, messageOf(error)));
-    }
+  /** Only where something changed, so that the focus and the place in the texts stay. @param {PolicyDocument} found */
+  drawTexts(found) {
+    const drawn = JSON.stringify(found);
+    if (drawn === this.textsDrawn) return;
+    this.textsDrawn = drawn;
+    this.pending.places.button.hidden = found.second === null;
+    this.replay.places.button.hidden = !found.recording;
+    if (found.recording) setText(this.replay.places.button, `Replay ${found.recording}`);
+    this.texts.replaceChildren(
+      text('In force', found.inForce, found.fallback),
+      found.second
+        ? text(found.second.name, found.second.text, '')
+        : element('p', {}, 'Start the console with --compare FILE to see a second policy beside it.'),
+    );
   }
 
-  /** As long as the view is shown, and there is a shadow. */
-  async followShadow() {
-    this.isAsking = true;
-    while (this.isShown) {
-      try {
-        this.drawShadow(await (await this.session.get('/api/shadow')).json());
-      } catch (error) {
-        setText(this.shadowSummary, messageOf(error));
-        if (error instanceof Refused && error.status === NO_PATH) break;
-      }
-      await pause(ASK_MS);
-    }
-    this.isAsking = false;
+  /** @param {string} problem */
+  drawProblem(problem) {
+    this.textsDrawn = '';
+    this.texts.replaceChildren(element('p', { class: 'problem' }, problem));
   }
 
   /** Only where something changed, so that the focus and the place in the list stay. @param {ShadowDocument} found */
@@ -140,7 +124,7 @@ class Comparison {
     button.disabled = true;
     setText(summary, 'Asking both policies …');
     try {
-      this.diff = await (await this.session.get(this.path)).json();
+      this.diff = await this.session.document(this.path);
       this.draw();
     } catch (error) {
       setText(summary, messageOf(error));
@@ -168,11 +152,10 @@ function text(title, content, problem) {
     { class: 'card' },
     element('h3', {}, title),
     problem ? element('p', { class: 'problem' }, problem) : null,
-    element('pre', { tabindex: 0, role: 'region', 'aria-label': `Configuration: ${title}` }, content || '{}'),
+    element(
+      'pre',
+      { tabindex: 0, role: 'region', 'aria-label': `Configuration: ${title}` },
+      content.trim() === '{}' ? '# every field has its default' : content,
+    ),
   );
-}
-
-/** @param {unknown} error */
-function messageOf(error) {
-  return error instanceof Error ? error.message : String(error);
 }

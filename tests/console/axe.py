@@ -1,0 +1,24 @@
+"""axe-core in the page: what people without a mouse, or without sight, would meet."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.console.chromium import Tab, missing
+
+SCRIPT = Path(__file__).resolve().parents[2] / ".tools" / "console" / "node_modules" / "axe-core" / "axe.min.js"
+RUN = (
+    "axe.run({resultTypes: ['violations']}).then((found) => JSON.stringify(found.violations.map("
+    "({id, nodes}) => [id, nodes.map(({html, failureSummary}) => [html, failureSummary])])))"
+)
+
+
+def axe_violations(tab: Tab) -> list[object]:
+    """Of what the page shows now. Skips or fails the test where axe-core is not installed."""
+    if not SCRIPT.exists():
+        missing("axe-core is not installed: make .tools/console/.ready")
+    if not tab.evaluate("'axe' in window"):
+        tab.evaluate(SCRIPT.read_text())
+    found: list[object] = json.loads(tab.evaluate(RUN))
+    return found

@@ -1,0 +1,69 @@
+// What is said of one pending pod.
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+
+import { changeTexts, evictionTexts, newNodeTexts } from '../../../../cli/berth_cli/console/page/model/explanation.js';
+
+test('a change of the pod names the nodes that it then fits on, a change of a node that node', () => {
+  const found = changeTexts([
+    { changes: [{ text: 'request less cpu', node: null }], fits: ['n1', 'n2', 'n3', 'n4', 'n5'] },
+    { changes: [{ text: 'add a label to n7', node: 'n7' }], fits: ['n7'] },
+    {
+      changes: [
+        { text: 'one', node: null },
+        { text: 'two', node: null },
+      ],
+      fits: [],
+    },
+  ]);
+  assert.deepEqual(found, ['request less cpu → n1, n2, n3 and 2 more', 'add a label to n7', 'one; and two']);
+});
+
+const VICTIM = { namespace: 'ml', name: 'old', priority: 5, violates: [] };
+
+for (const [title, found, wanted] of /** @type {[string, Parameters<typeof evictionTexts>[0], string[]][]} */ ([
+  ['nothing is said of it', null, []],
+  ['a pod that may not preempt', { reason: 'its policy is Never' }, ['Preemption: its policy is Never']],
+  [
+    'one victim',
+    { node: 'n1', victims: [VICTIM], otherNodes: {} },
+    ['Preemption would place it on n1. It evicts ml/old (priority 5).'],
+  ],
+  [
+    'a budget that is violated, and other nodes',
+    { node: 'n1', victims: [{ ...VICTIM, violates: ['ml/two'] }], otherNodes: { n2: { reason: 'more' } } },
+    [
+      'Preemption would place it on n1. It evicts ml/old (priority 5, violates ml/two).',
+      '1 other node would take more evictions, or cannot be used.',
+    ],
+  ],
+])) {
+  test(`evictions: ${title}`, () => assert.deepEqual(evictionTexts(found), wanted));
+}
+
+for (const [title, found, wanted] of /** @type {[string, Parameters<typeof newNodeTexts>[0], string[]][]} */ ([
+  [
+    'only Berth rejects nodes that are there',
+    { fitsForScheduler: ['n1'], kinds: [{ like: 'n1', outcome: 'rejected-by-berth', reason: 'no label' }] },
+    [
+      "none comes: by kube-scheduler's own rules the pod fits on 1 node that is there (n1)",
+      'one like n1 would come in vain: Berth rejects it: no label',
+    ],
+  ],
+  [
+    'no kind is of use',
+    { fitsForScheduler: [], kinds: [{ like: 'n1', outcome: 'rejected-by-kube-scheduler', reason: 'taint' }] },
+    [
+      'none of the kinds that are known would take the pod, of any size',
+      'one like n1 does not help: kube-scheduler rejects it: taint',
+    ],
+  ],
+  [
+    'a kind takes it',
+    { fitsForScheduler: [], kinds: [{ like: 'pool', outcome: 'takes-the-pod', reason: null }] },
+    ['one like pool would take the pod'],
+  ],
+])) {
+  test(`new nodes: ${title}`, () => assert.deepEqual(newNodeTexts(found), wanted));
+}

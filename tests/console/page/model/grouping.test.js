@@ -1,0 +1,92 @@
+// Groups, labels to group by, and use.
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+
+import { readNodes } from '../../../../cli/berth_cli/console/page/model/cluster.js';
+import {
+  compareNames,
+  groupNodes,
+  groupingLabels,
+  NO_GROUPS,
+  resourcesOf,
+  totalUse,
+  useOf,
+} from '../../../../cli/berth_cli/console/page/model/grouping.js';
+import { nodeTable } from '../cases.js';
+
+/** @param {Record<string, string>[]} labels */
+function labelled(...labels) {
+  return readNodes(nodeTable(labels.map((each, id) => ({ id, name: `n${id}`, labels: each }))));
+}
+
+/** @param {...Record<string, [number, number]>} amounts */
+function using(...amounts) {
+  return readNodes(nodeTable(amounts.map((each, id) => ({ id, name: `n${id}`, amounts: each }))));
+}
+
+test('numbers in names are ordered as numbers', () => {
+  assert.deepEqual(['n10', 'n2', 'n1'].sort(compareNames), ['n1', 'n2', 'n10']);
+});
+
+test('nodes without the label are the last group', () => {
+  const groups = groupNodes(labelled({}, { zone: 'b' }, { zone: 'a' }, { zone: '' }), 'zone');
+  assert.deepEqual(
+    groups.map(({ value }) => value),
+    ['', 'a', 'b', null],
+  );
+});
+
+test('without a label all nodes are one group', () => {
+  assert.deepEqual(
+    groupNodes(labelled({}, {}), NO_GROUPS).map(({ nodes }) => nodes.length),
+    [2],
+  );
+});
+
+test('labels that differ on every node group nothing', () => {
+  const nodes = labelled(...['1', '2', '3'].map((host) => ({ 'kubernetes.io/hostname': host, pool: 'x' })));
+  assert.deepEqual(groupingLabels(nodes), ['pool']);
+});
+
+test('well-known labels come first, then those with few values', () => {
+  const nodes = labelled(
+    ...['1', '2', '3'].map((at) => ({
+      many: String(Number(at) % 2),
+      one: 'x',
+      'node.kubernetes.io/instance-type': 'm',
+      'topology.kubernetes.io/zone': at === '1' ? 'a' : 'b',
+    })),
+  );
+  assert.deepEqual(groupingLabels(nodes), [
+    'topology.kubernetes.io/zone',
+    'node.kubernetes.io/instance-type',
+    'one',
+    'many',
+  ]);
+});
+
+test('common resources come first, then counted ones', () => {
+  const nodes = using({ zebra: [1, 0], memory: [1, 0], 'example.com/licence': [1, 0], cpu: [1, 0] });
+  assert.deepEqual(resourcesOf(nodes, ['example.com/licence', 'unused']), [
+    'cpu',
+    'memory',
+    'example.com/licence',
+    'unused',
+    'zebra',
+  ]);
+});
+
+for (const [name, amount, share] of /** @type {[string, Record<string, [number, number]>, number | null][]} */ ([
+  ['half in use', { cpu: [1000, 500] }, 0.5],
+  ['more than there is', { cpu: [1000, 1500] }, 1.5],
+  ['none of the resource', {}, null],
+  ['nothing allocatable and nothing used', { cpu: [0, 0] }, null],
+  ['nothing allocatable but used', { cpu: [0, 5] }, Infinity],
+])) {
+  test(`the share of a node: ${name}`, () => assert.equal(useOf(using(amount)[0], 'cpu').share, share));
+}
+
+test('the share of a group counts every node by its size', () => {
+  assert.equal(totalUse(using({ cpu: [1000, 1000] }, { cpu: [3000, 0] }, {}), 'cpu').share, 0.25);
+});

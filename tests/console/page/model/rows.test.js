@@ -1,0 +1,80 @@
+// The table beside the map: its texts, its order, and amounts as people read them.
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+
+import { readNodes, readPods } from '../../../../cli/berth_cli/console/page/model/cluster.js';
+import { colourOf, stepOf, STEPS } from '../../../../cli/berth_cli/console/page/model/map/colours.js';
+import { groupNodes } from '../../../../cli/berth_cli/console/page/model/grouping.js';
+import { formatAge, formatAmount, formatShare } from '../../../../cli/berth_cli/console/page/model/quantities.js';
+import { arranged, groupTable, nodeTable, podTable } from '../../../../cli/berth_cli/console/page/model/rows.js';
+import { nodeTable as nodesOf, podTable as podsOf } from '../cases.js';
+
+const NODES = readNodes(
+  nodesOf([
+    { id: 0, name: 'n10', labels: { zone: 'a' }, amounts: { cpu: [4000, 1000], pods: [10, 1] } },
+    { id: 1, name: 'n2', labels: { zone: 'a' }, amounts: { cpu: [4000, 4000] }, flags: 3 },
+    { id: 2, name: 'n1' },
+  ]),
+);
+
+test('a group has the sums of its nodes', () => {
+  const [group] = groupTable(groupNodes(NODES, 'zone'), 'zone', 'cpu').rows;
+  assert.deepEqual(group.texts, ['a', '2', '63 %', '5', '8', '3']);
+});
+
+test('a node has its state in words', () => {
+  const rows = nodeTable(NODES, 'cpu', '').rows;
+  assert.deepEqual(rows[1].texts, ['n2', '100 %', '4', '4', '0', '0', 'not ready, unschedulable']);
+  assert.deepEqual(rows[2].texts, ['n1', 'none', '', '', '', '0', 'ready']);
+});
+
+test('a pod has what it requests', () => {
+  const pods = readPods(podsOf([{ id: 1, name: 'web', node: 0, requests: { memory: 1 << 29 }, state: 1 }]));
+  assert.deepEqual(podTable(pods, 'memory', '').rows[0].texts, ['default/web', '512 Mi', '0', 'pending', '', '']);
+  assert.equal(podTable(pods, 'pods', '').rows[0].texts[1], '1');
+});
+
+test('names are sorted as names and amounts as numbers, both ways', () => {
+  const table = nodeTable(NODES, 'cpu', '');
+  const names = (/** @type {string} */ sort, descending = false) =>
+    arranged(table, sort, descending, '').map(({ key }) => key);
+  assert.deepEqual(names('name'), ['n1', 'n2', 'n10']);
+  assert.deepEqual(names('name', true), ['n10', 'n2', 'n1']);
+  assert.deepEqual(names('use'), ['n1', 'n10', 'n2']);
+  assert.deepEqual(names('no such column'), names('name'));
+});
+
+test('the filter looks at every text', () => {
+  const found = arranged(nodeTable(NODES, 'cpu', ''), 'name', false, ' Unsched ');
+  assert.deepEqual(
+    found.map(({ key }) => key),
+    ['n2'],
+  );
+});
+
+for (const [resource, amount, text] of /** @type {[string, number, string][]} */ ([
+  ['cpu', 1500, '1.5'],
+  ['cpu', 1, '0'],
+  ['memory', 0, '0'],
+  ['memory', 1536 * 1024 * 1024, '1.5 Gi'],
+  ['hugepages-2Mi', 2 * 1024 * 1024, '2 Mi'],
+  ['memory', -(1 << 30), '-1 Gi'],
+  ['nvidia.com/gpu', 1234, '1,234'],
+])) {
+  test(`${amount} of ${resource} is ${text}`, () => assert.equal(formatAmount(resource, amount), text));
+}
+
+test('shares and ages', () => {
+  assert.deepEqual([0, 0.555, 1.2, null, Infinity].map(formatShare), ['0 %', '56 %', '120 %', 'none', 'beyond']);
+  assert.deepEqual([3, 89.9, 600, 7200, 3 * 86400].map(formatAge), ['3 s', '90 s', '10 min', '2 h', '3 days']);
+});
+
+test('each step of the scale is lighter than the one before', () => {
+  const lightness = Array.from({ length: STEPS }, (_, step) => {
+    const [red, green, blue] = (colourOf(step).match(/\d+/g) ?? []).map(Number);
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  });
+  assert.ok(lightness.every((value, step) => step === 0 || value > lightness[step - 1]));
+  assert.deepEqual([stepOf(-1), stepOf(0), stepOf(1), stepOf(1.01), stepOf(Infinity)], [0, 0, STEPS - 1, STEPS, STEPS]);
+});
