@@ -25,6 +25,7 @@ from berth.reservations.bind.reservations import LedgerReservations
 from berth.reservations.ledger.entry import Entry, EntryState, NodeLedger, PodKey
 from berth.reservations.ledger.ledger import Ledger, new_ledger
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.exemption import SYSTEM_CRITICAL_PRIORITY
 from berth.scheduling.gangs.gang import GangKey
 from berth_cli.embedded_store.gang_table import InMemoryGangTable
 from tests.fakes.clock import HandDrivenClock
@@ -58,7 +59,8 @@ CONFIGURATION = BerthConfiguration.model_validate(
         "gangs": {"enabled": True},
     }
 )
-COUNTING = CONFIGURATION.policy().counting
+POLICY = CONFIGURATION.policy()
+COUNTING = POLICY.counting
 
 
 def unavailable() -> NoReturn:
@@ -305,6 +307,8 @@ class GangWorld:
 
     def _assert_committed(self, binding: Binding) -> None:
         member = self.members[binding.pod_name]
+        if member.priority >= SYSTEM_CRITICAL_PRIORITY:
+            return  # it is exempt
         item = self.gangs.gang(member.key)
         if item is None and any(self.pods.stored(name) for name in self._bound_before_loss):
             # The commit was lost, and the members that it bound are its proof.

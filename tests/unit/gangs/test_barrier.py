@@ -12,6 +12,7 @@ from berth.extender.outcomes import BindOutcome
 from berth.extender.ports import CacheUnavailable
 from berth.gangs.item import GangState
 from berth.scheduling.configuration.node_cache import WhenStale
+from berth.scheduling.exemption import SYSTEM_CRITICAL_PRIORITY
 from tests.builders.gang_items import TRAIN
 from tests.fakes.node_cache import FixedNodeCache
 from tests.fakes.pods import PodsInMemory
@@ -220,6 +221,22 @@ def test_says_that_the_gang_is_degraded_when_a_member_is_gone_after_the_commit()
     world.world.run(10.0)
     assert world.outcomes == {BindOutcome.BOUND: 3, BindOutcome.GANG_DEGRADED: 1}
     assert sum(world.held().values()) == 3
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param({}, id="of which no other member comes"),
+        pytest.param({"labels": {"scheduling.x-k8s.io/pod-group": "train"}, "annotations": {}}, id="without PodGroup"),
+    ],
+)
+def test_binds_an_exempt_pod_that_names_a_gang_alone(names: dict[str, Any]) -> None:
+    """filter passes it: a policy must not bar the cluster's own agents."""
+    world = GangWorld(gang_of(4, priority=SYSTEM_CRITICAL_PRIORITY))
+    world.pods.change("train-0", **names)
+    world.schedule(world.members["train-0"], tries=1)
+    world.world.run(10.0)
+    assert world.outcomes == {BindOutcome.BOUND: 1}
 
 
 def test_names_the_cause_where_the_gang_cannot_be_read() -> None:

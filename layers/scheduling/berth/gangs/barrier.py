@@ -109,6 +109,8 @@ class GangTableBarrier(GangBarrier):
         if not names_gang(pod):
             return None
         context = self._cache.current(deadline)
+        if not context.policy.plans(pod):
+            return None
         cluster = None if isinstance(context.cluster, CacheUnavailable) else context.cluster
         if cluster is None and names_pod_group(pod):
             # How many members it has is not known, whatever `whenStale` says: filter decides without the cache, and
