@@ -59,8 +59,7 @@ CONFIGURATION = BerthConfiguration.model_validate(
         "gangs": {"enabled": True},
     }
 )
-POLICY = CONFIGURATION.policy()
-COUNTING = POLICY.counting
+COUNTING = CONFIGURATION.policy().counting
 
 
 def unavailable() -> NoReturn:

@@ -204,6 +204,45 @@ def test_members_of_committed_gang_are_placed_like_other_pods(how: str) -> None:
     assert answers(POLICY, snapshot, TRAIN[1:2], opened)["train-1"].feasible == ["n0", "n1"]
 
 
+COMMITTED_BEFORE = OpenGang(KEY, 0, {f"uid-before-{index}": "n0" for index in range(4)}, is_committed=True)
+
+
+@pytest.mark.parametrize(
+    ("pods", "wanted"),
+    [
+        pytest.param(TRAIN[:2], {WAITS}, id="members are missing"),
+        pytest.param(TRAIN, {"n0", "n1"}, id="all members are there"),
+        pytest.param(
+            [replace(member("old", "train", 4, uid="uid-before-0"), terminating=True), *TRAIN[:2]],
+            {WAITS},
+            id="one of the earlier gang is being deleted",
+        ),
+    ],
+)
+def test_plans_a_gang_as_a_whole_when_only_an_earlier_one_of_its_name_was_committed(
+    pods: list[Pod], wanted: set[str]
+) -> None:
+    """Its item stays until the watcher has seen that no member lives."""
+    waiting = [pod for pod in pods if not pod.terminating]
+    found = answers(POLICY, cluster(3, 1, pods=pods), waiting, [COMMITTED_BEFORE])
+    assert set(places(found).values()) == wanted
+
+
+def test_member_that_the_cache_lacks_waits_when_only_an_earlier_gang_of_its_name_was_committed() -> None:
+    answer = answers(POLICY, cluster(9, pods=[]), TRAIN[:1], [COMMITTED_BEFORE])
+    assert places(answer) == {"train-0": WAITS}
+
+
+def test_replacement_that_the_cache_lacks_is_placed_like_other_pods_where_all_others_are_on_nodes() -> None:
+    on_nodes = [replace(pod, node_name="n0") for pod in TRAIN[1:]]
+    assert answers(POLICY, cluster(9, 9, pods=on_nodes), TRAIN[:1])["train-0"].feasible == ["n0", "n1"]
+
+
+def test_member_of_a_commit_that_the_cache_lacks_is_placed_like_other_pods() -> None:
+    opened = [OpenGang(KEY, 0, {TRAIN[0].uid: "n0"}, is_committed=True)]
+    assert answers(POLICY, cluster(9, 9, pods=[]), TRAIN[:1], opened)["train-0"].feasible == ["n0", "n1"]
+
+
 def test_member_in_the_barrier_is_no_proof_of_commit() -> None:
     """Its open reservation and its announcement are written before it waits for the others."""
     snapshot = cluster(9, pods=TRAIN[:3]).assuming(being_bound(TRAIN[0]))

@@ -30,7 +30,7 @@ from berth.scheduling.gangs.gang import (
     OpenGang,
     gang_of,
 )
-from berth.scheduling.gangs.members import GangMembers, gangs_in, is_on_nodes
+from berth.scheduling.gangs.members import GangMembers, gangs_in, is_committed
 from berth.scheduling.gangs.planning import GangPlan, GangPlanning
 from berth.scheduling.gangs.room import Candidates, Room, room_of
 from berth.scheduling.gangs.shortage import Shortage, shortage_of
@@ -173,7 +173,7 @@ class GangPlanner:
         found = gang_of(pod, snapshot.pod_groups, self._configuration)
         if not isinstance(found, Gang):
             return found is not None
-        return not is_on_nodes(found.key, snapshot)
+        return not is_committed(found.key, snapshot)
 
     def decide(
         self,
@@ -195,7 +195,7 @@ class GangPlanner:
         found = self._round(pod, snapshot, open_gangs, deadline)
         if gang.key not in found.outcomes:
             # No member waits: this one is terminating, is on a node by now, or its last bind has left a reservation.
-            return None if _is_committed(gang.key, snapshot, open_gangs) else GangWait.FOR_MEMBERS
+            return None if is_committed(gang.key, snapshot, open_gangs, pod) else GangWait.FOR_MEMBERS
         outcome = found.outcomes[gang.key]
         if isinstance(outcome, GangPlan):
             return self._places(pod, _Requested(nodes), outcome, found.members[gang.key], found)
@@ -324,10 +324,6 @@ class GangPlanner:
         taken = [plan.places[each.uid] for each in found.planning.alike(pod, members) if each.uid in plan.places]
         changed = tuple(dict.fromkeys(name for name in taken if name in requested))
         return Places(changed) if changed else GangWait.FOR_ROOM
-
-
-def _is_committed(key: GangKey, snapshot: Snapshot, open_gangs: Sequence[OpenGang]) -> bool:
-    return is_on_nodes(key, snapshot) or any(each.key == key and each.is_committed for each in open_gangs)
 
 
 def _outcomes(found: _Round) -> Iterator[tuple[GangMembers, GangPlan | GangError | GangWait | None]]:
