@@ -308,6 +308,46 @@ def test_alternatives_are_of_the_same_domain() -> None:
         assert set(answer.feasible) <= {"b1", "b2"} or set(answer.feasible) <= {"c1"}
 
 
+IN_ZONES = members("train", 3, count=5, requests=CPU, topology_key="zone")
+COMMITTED_IN_B = [OpenGang(KEY, 0, {IN_ZONES[0].uid: "b1"}, is_committed=True)]
+
+
+@pytest.mark.parametrize(
+    ("first", "opened"),
+    [
+        pytest.param(replace(IN_ZONES[0], node_name="b1"), [], id="a member is on a node"),
+        pytest.param(IN_ZONES[0], COMMITTED_IN_B, id="a member gets its Binding"),
+    ],
+)
+@pytest.mark.parametrize("decide", ["feasibility", "best"])
+def test_member_of_a_committed_gang_gets_only_nodes_of_its_domain(
+    first: Pod, opened: list[OpenGang], decide: str
+) -> None:
+    snapshot = Snapshot.of(ZONES, [first, IN_ZONES[1]])
+    answer = getattr(POLICY, decide)(IN_ZONES[1], [*snapshot.nodes], snapshot, open_gangs=opened)
+    assert answer.feasible == ["b1", "b2"][: 1 if decide == "best" else 2]
+    elsewhere = {name for name, status in answer.rejected.items() if "another topology domain" in status.message}
+    assert elsewhere == {"a1", "a2", "c1", "none"}
+    assert {answer.rejected[name].code for name in elsewhere} == {Code.UNSCHEDULABLE_AND_UNRESOLVABLE}
+
+
+def test_member_of_a_committed_gang_gets_no_node_where_the_domain_of_the_others_is_unknown() -> None:
+    snapshot = Snapshot.of(ZONES, [replace(IN_ZONES[0], node_name="none"), IN_ZONES[1]])
+    assert answers(POLICY, snapshot, IN_ZONES[1:2])["train-1"].feasible == []
+
+
+def test_replacement_evicts_nothing_outside_the_domain_of_its_gang() -> None:
+    victims = {
+        node: replace(member(f"victim-{node}", None, requests=CPU, priority=-1), node_name=node)
+        for node in ("a1", "b2")
+    }
+    on_node = replace(IN_ZONES[0], node_name="b1")
+    snapshot = Snapshot.of(ZONES, [*victims.values(), on_node, IN_ZONES[1]])
+    proposals = {node: Proposal((victim.uid,), 0) for node, victim in victims.items()}
+    found = POLICY.review_victims(IN_ZONES[1], proposals, snapshot)
+    assert (set(found.victims), dict(found.rejected)) == ({"b2"}, {"a1": NodeRejection.GANG})
+
+
 def test_place_that_the_scheduler_refuses_is_replaced_by_another_node_with_room() -> None:
     snapshot = cluster(*[4] * 3, pods=TRAIN)
     found = places(answers(POLICY, snapshot, TRAIN[:1], names=["n2"]))

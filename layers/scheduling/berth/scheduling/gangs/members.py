@@ -80,7 +80,9 @@ def gangs_in(
     return sorted(found, key=lambda each: each.order)
 
 
-def is_committed(key: GangKey, snapshot: Snapshot, open_gangs: Iterable[OpenGang] = (), asked: Pod | None = None) -> bool:
+def is_committed(
+    key: GangKey, snapshot: Snapshot, open_gangs: Iterable[OpenGang] = (), asked: Pod | None = None
+) -> bool:
     """Whether a member of this gang is on a node, or is getting its Binding.
 
     No member gets one before the gang is committed, so a member on a node is the proof. A commit is one only while one
@@ -96,6 +98,18 @@ def _is_committed(living: Sequence[Pod], open_gang: OpenGang | None) -> bool:
     if any(pod.node_name for pod in living):
         return True
     return open_gang is not None and open_gang.is_committed and any(pod.uid in open_gang.members for pod in living)
+
+
+def domains_of(gang: Gang, snapshot: Snapshot, open_gangs: Iterable[OpenGang] = ()) -> frozenset[str]:
+    """The values of the gang's topology key on the nodes of its committed members: one value, unless members were bound
+    before the gang had the key."""
+    pods = snapshot.pods_by_gang.get((gang.key.namespace, gang.key.name), {}).values()
+    names = {pod.node_name for pod in pods if pod.node_name and not pod.terminating}
+    for each in open_gangs:
+        if each.key == gang.key and each.is_committed:
+            names.update(each.members.values())
+    nodes = [snapshot.nodes[name] for name in names if name in snapshot.nodes]
+    return frozenset(value for node in nodes if (value := node.labels.get(gang.topology_key)))
 
 
 def members_on_nodes(key: GangKey, snapshot: Snapshot) -> Iterator[tuple[str, str]]:
