@@ -63,11 +63,12 @@ class TestPut:
         item = gang(
             [
                 intent(demands=demands, shares={"example.com/gpumem#0": 2400, "example.com/licence": 2}),
-                intent("train-1"),
+                intent("train-1", topology="zone-a"),
             ],
             state=GangState.PREPARING,
             coordinator="attempt-train-1",
             reason="a reason",
+            topology_key="topology.kubernetes.io/zone",
         )
         assert table.put(item, None)
         assert table.gang(TRAIN) == item

@@ -7,22 +7,19 @@ checked at every Binding and at every version of the ledger, not only at the end
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import NoReturn, TypeVar
 
-from berth.dynamodb_errors import TableUnavailable
 from berth.extender.bind import bind
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome
 from berth.extender.ports import Binding, Created, NodeCache, Refused, Unanswered
 from berth.extender.prepared_bind import BindRules, CountedResources
 from berth.gangs.barrier import GangTableBarrier
-from berth.gangs.item import Domain, GangItem, GangState, Intent
-from berth.gangs.table import GangTable, NotTransacted, Transaction
+from berth.gangs.item import GangState
 from berth.reservations.bind.reservations import LedgerReservations
-from berth.reservations.ledger.entry import Entry, EntryState, NodeLedger, PodKey
+from berth.reservations.ledger.entry import Entry, EntryState, PodKey
 from berth.reservations.ledger.ledger import Ledger, new_ledger
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.exemption import SYSTEM_CRITICAL_PRIORITY
@@ -30,7 +27,7 @@ from berth.scheduling.gangs.gang import GangKey
 from berth_cli.embedded_store.gang_table import InMemoryGangTable
 from tests.fakes.clock import HandDrivenClock
 from tests.fakes.node_cache import FixedNodeCache
-from tests.fakes.pods import PodsInMemory
+from tests.fakes.pods import PodsInMemory, StoredPod
 from tests.simulation.reservations.binds import (
     GPU_MEMORY,
     HTTP_TIMEOUT,
@@ -44,10 +41,12 @@ from tests.simulation.reservations.binds import (
 )
 from tests.simulation.world import EPOCH, World
 
-T = TypeVar("T")
+from .wire import REQUEST_SECONDS, Turns, WiredGangTable
 
 BACKOFF_SECONDS = 1.0
 CALL_SECONDS = 0.5
+ZONE = "zone"
+NO_ZONES: Mapping[str, str] = {}
 DEVICES = {f"{GPU_MEMORY}#0": 8000, f"{GPU_MEMORY}#1": 8000}
 
 CONFIGURATION = BerthConfiguration.model_validate(
@@ -62,11 +61,6 @@ CONFIGURATION = BerthConfiguration.model_validate(
 COUNTING = CONFIGURATION.policy().counting
 
 
-def unavailable() -> NoReturn:
-    """What a call without an answer raises."""
-    raise TableUnavailable("ledger table: no answer")
-
-
 @dataclass(frozen=True, slots=True)
 class Member:
     """A pod of a gang, and the node that the scheduler chose for it."""
@@ -77,6 +71,7 @@ class Member:
     minimum: int = 4
     priority: int = 0
     requests: Mapping[str, str] = field(default_factory=lambda: {LICENCE: "1"})
+    topology_key: str = ""
     generation: int = 0
 
     @property
@@ -86,65 +81,6 @@ class Member:
     @property
     def key(self) -> GangKey:
         return GangKey("ml", self.gang)
-
-
-class Turns(Wire):
-    """At every call another actor may go on. Faults are by the number of the call among those of all binds."""
-
-    def __init__(self, world: World, faults: Mapping[int, Fault] | None = None) -> None:
-        super().__init__(faults or {})
-        self._world = world
-        self.ambush: dict[str, Callable[[], object]] = {}
-        """What happens once before a call of this name."""
-
-    def carry(self, name: str, effect: Callable[[], T], unanswered: Callable[[], T]) -> T:
-        self._world.pause(0.001)
-        self.ambush.pop(name, lambda: None)()
-        return super().carry(name, effect, unanswered)
-
-
-class WiredGangTable(GangTable):
-    """The table of gangs over the wire."""
-
-    def __init__(self, table: GangTable, wire: Wire) -> None:
-        self._table = table
-        self._wire = wire
-
-    def gangs(self) -> Sequence[GangItem]:
-        return self._wire.carry("Query gangs", self._table.gangs, unavailable)
-
-    def gang(self, key: GangKey) -> GangItem | None:
-        return self._wire.carry("GetItem gang", lambda: self._table.gang(key), unavailable)
-
-    def most_members(self, intent: Intent) -> int:
-        return self._table.most_members(intent)
-
-    def put(self, item: GangItem, seen: GangItem | None) -> bool:
-        return self._written(f"PutItem {item.state}", lambda: self._table.put(item, seen))
-
-    def delete(self, seen: GangItem) -> bool:
-        return self._written("DeleteItem gang", lambda: self._table.delete(seen))
-
-    def join(self, key: GangKey, round_: int, intent: Intent) -> GangItem | None:
-        return self._wire.carry("join", lambda: self._table.join(key, round_, intent), unavailable)
-
-    def withdraw(self, key: GangKey, round_: int, uid: str, attempt: str) -> GangItem | None:
-        return self._wire.carry("withdraw", lambda: self._table.withdraw(key, round_, uid, attempt), unavailable)
-
-    def domain(self) -> Domain:
-        return self._wire.carry("GetItem domain", self._table.domain, unavailable)
-
-    def put_domain(self, domain: Domain, seen: Domain) -> bool:
-        return self._written("PutItem domain", lambda: self._table.put_domain(domain, seen))
-
-    def ledgers(self, nodes: Collection[str]) -> Mapping[str, NodeLedger]:
-        return self._wire.carry("BatchGetItem", lambda: self._table.ledgers(nodes), unavailable)
-
-    def transact(self, transaction: Transaction) -> NotTransacted | None:
-        return self._wire.carry("TransactWriteItems", lambda: self._table.transact(transaction), unavailable)
-
-    def _written(self, name: str, write: Callable[[], bool]) -> bool:
-        return self._wire.carry(name, write, unavailable)
 
 
 class _WorldClock(HandDrivenClock):
@@ -186,7 +122,10 @@ class GangWorld:
         licences: int = 2,
         faults: Mapping[int, Fault] | None = None,
         http_timeout: float = HTTP_TIMEOUT,
+        zones: Mapping[str, str] | None = None,
+        request_seconds: float = REQUEST_SECONDS,
     ) -> None:
+        """zones: of nodes, by their label ZONE. request_seconds: how long each request to the tables takes."""
         self.world = World(seed)
         self._http_timeout = http_timeout
         self.members = {member.name: member for member in members}
@@ -194,11 +133,12 @@ class GangWorld:
         self.ledger = CheckedTable()
         self.ledger.check = lambda: None
         self.gangs = InMemoryGangTable(self.ledger)
-        self.wire = Turns(self.world, faults)
+        self.wire = Turns(self.world, faults, request_seconds)
         self.outcomes: Counter[BindOutcome | None] = Counter()
         self.reasons: Counter[str] = Counter()
         self._bound_before_loss: set[str] = set()
-        self.cache: NodeCache = FixedNodeCache.of(CONFIGURATION, *map(node_object, {member.node for member in members}))
+        self.zones = zones or {}
+        self.cache: NodeCache = cluster_of(self.pods, {member.node for member in members}, self.zones)
         self._clock = _WorldClock(self.world)
         self._ids = count(1)
         for node in sorted({member.node for member in members}):
@@ -208,6 +148,8 @@ class GangWorld:
 
     def _add(self, member: Member) -> None:
         annotations = {"berth.dev/gang": member.gang, "berth.dev/gang-size": str(member.minimum)}
+        if member.topology_key:
+            annotations["berth.dev/gang-topology-key"] = member.topology_key
         self.pods.add(member.name, member.uid, member.requests, annotations=annotations, priority=member.priority)
 
     # -------------------------------------------------------------------------------------------------------- actors
@@ -229,12 +171,14 @@ class GangWorld:
         )
         rules = BindRules(CountedResources(COUNTING, reservations), gangs=barrier)
         binding = Binding("ml", member.name, member.uid, member.node)
-        deadline = Deadline(self._http_timeout - 1, self._clock)
+        began_at, deadline = self.world.now, Deadline(self._http_timeout - 1, self._clock)
         try:
             result = bind(binding, WiredBinder(self.pods, wire, self._clock), deadline, rules)
         except Died:
             self.outcomes[None] += 1
             return None
+        took = self.world.now - began_at
+        assert took <= self._http_timeout, f"bind of {member.name} answered after {took:.1f} s: {result}"
         self.outcomes[result.outcome] += 1
         self.reasons[result.reason] += 1
         return result.outcome
@@ -295,6 +239,11 @@ class GangWorld:
         """The members that are on a node."""
         return {name for (_, name), pod in self.pods.all().items() if pod.node and self.members[name].gang == gang}
 
+    def _living(self, gang: str) -> Iterator[tuple[str, StoredPod]]:
+        for (_, name), pod in self.pods.all().items():
+            if self.members[name].gang == gang and not pod.deleting and pod.phase == "Pending":
+                yield name, pod
+
     def assert_whole(self, gang: str = "train") -> None:
         """All members of the gang are on their nodes, or none."""
         members = {name for name, member in self.members.items() if member.gang == gang}
@@ -308,6 +257,9 @@ class GangWorld:
         member = self.members[binding.pod_name]
         if member.priority >= SYSTEM_CRITICAL_PRIORITY:
             return  # it is exempt
+        if member.topology_key:
+            others = {self.zones[pod.node] for _, pod in self._living(member.gang) if pod.node}
+            assert len(others) == 1, f"members of {member.gang} are in {others}"
         item = self.gangs.gang(member.key)
         if item is None and any(self.pods.stored(name) for name in self._bound_before_loss):
             # The commit was lost, and the members that it bound are its proof.
@@ -321,9 +273,15 @@ class GangWorld:
             assert member.uid in ledger.entries, f"{member.name} is bound without its share"
 
 
-def node_object(name: str) -> dict[str, object]:
+def node_object(name: str, zone: str = "") -> dict[str, object]:
     """A v1.Node; what it has is in its ledger."""
-    return {"kind": "Node", "metadata": {"name": name}}
+    return {"kind": "Node", "metadata": {"name": name, "labels": {ZONE: zone} if zone else {}}}
+
+
+def cluster_of(pods: PodsInMemory, nodes: Iterable[str], zones: Mapping[str, str] = NO_ZONES) -> FixedNodeCache:
+    """What the watcher has published of these pods, and these nodes."""
+    found = [pod.content(namespace, name) for (namespace, name), pod in pods.all().items()]
+    return FixedNodeCache.of(CONFIGURATION, *(node_object(node, zones.get(node, "")) for node in nodes), *found)
 
 
 def gang_of(size: int, *, per_node: int = 1, name: str = "train", prefix: str = "", **fields: object) -> list[Member]:

@@ -68,3 +68,23 @@ def test_knows_the_open_round(domain: Domain, holds: bool) -> None:
 def test_counts_members_whose_calls_have_not_ended() -> None:
     waits, ended = intent("train-0", until=NOW + 0.5), intent("train-1", until=NOW)
     assert gang([waits, ended]).waiting(NOW) == {waits.pod.uid: waits}
+
+
+@pytest.mark.parametrize(
+    ("zones", "wanted"),
+    [
+        pytest.param(["", ""], [0, 1], id="without a topology key"),
+        pytest.param(["a", "a"], [0, 1], id="all in one domain"),
+        pytest.param(["a", "b"], [], id="no domain has the minimum"),
+        pytest.param(["b", "a", "b", "b", "a"], [0, 2, 3], id="the domain with the most of them"),
+        pytest.param(["b", "a", "b", "a"], [1, 3], id="of equal domains the first by its value"),
+    ],
+)
+def test_commit_takes_members_of_one_topology_domain(zones: list[str], wanted: list[int]) -> None:
+    members = [intent(f"train-{number}", topology=zone) for number, zone in enumerate(zones)]
+    assert set(gang(members, minimum=2).complete(NOW)) == {members[number].pod.uid for number in wanted}
+
+
+def test_commit_takes_nobody_when_calls_have_ended_and_fewer_than_the_minimum_wait() -> None:
+    members = [intent("train-0", until=NOW + 1), intent("train-1", until=NOW)]
+    assert gang(members, minimum=2).complete(NOW) == {}

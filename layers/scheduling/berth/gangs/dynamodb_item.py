@@ -4,6 +4,9 @@
 |---|---|---|
 | domain | gang | domain |
 | gang | gang | gang#namespace/name |
+
+`topologyKey` of a gang and `topology` of a member are there where the gang has a topology key. `openedAt` and `queue`
+of the domain are optional: without them no gang waits, and the gang was opened long ago.
 """
 
 from __future__ import annotations
@@ -42,19 +45,24 @@ def gang_key(key: GangKey) -> Attributes:
 
 def gang_item(item: GangItem) -> Attributes:
     """The whole item."""
-    return gang_key(item.key) | {
-        "schema": number(SCHEMA_VERSION),
-        "state": {"S": item.state.value},
-        "round": number(item.round),
-        "minimum": number(item.minimum),
-        "priority": number(item.priority),
-        "version": number(item.version),
-        "openedAt": time(item.opened_at),
-        "changedAt": time(item.changed_at),
-        "intents": {"M": {uid: intent_value(intent) for uid, intent in item.intents.items()}},
-        "coordinator": {"S": item.coordinator},
-        "reason": {"S": item.reason},
-    }
+    of_topology: Attributes = {"topologyKey": {"S": item.topology_key}} if item.topology_key else {}
+    return (
+        gang_key(item.key)
+        | of_topology
+        | {
+            "schema": number(SCHEMA_VERSION),
+            "state": {"S": item.state.value},
+            "round": number(item.round),
+            "minimum": number(item.minimum),
+            "priority": number(item.priority),
+            "version": number(item.version),
+            "openedAt": time(item.opened_at),
+            "changedAt": time(item.changed_at),
+            "intents": {"M": {uid: intent_value(intent) for uid, intent in item.intents.items()}},
+            "coordinator": {"S": item.coordinator},
+            "reason": {"S": item.reason},
+        }
+    )
 
 
 def intent_value(intent: Intent) -> UniversalAttributeValueTypeDef:
@@ -74,6 +82,8 @@ def intent_value(intent: Intent) -> UniversalAttributeValueTypeDef:
         }
     if intent.shares:
         value["shares"] = amounts(intent.shares)
+    if intent.topology:
+        value["topology"] = {"S": intent.topology}
     return {"M": value}
 
 
@@ -82,6 +92,8 @@ def member_bytes(intent: Intent) -> int:
     up."""
     texts = (intent.pod.uid, intent.pod.name, intent.node, intent.attempt, "name", "node", "attempt", "until")
     found = sum(len(text.encode()) for text in texts) + _MAP_BYTES + _NUMBER_BYTES
+    if intent.topology:
+        found += len("topology") + len(intent.topology.encode()) + 1
     if intent.demands:
         found += len("demands") + len("shares") + 2 * _MAP_BYTES
     for demand in intent.demands:
@@ -133,6 +145,7 @@ def read_gang(item: Item) -> GangItem:
             intents={uid: _intent(key, uid, value["M"]) for uid, value in item["intents"]["M"].items()},
             coordinator=item["coordinator"]["S"],
             reason=item["reason"]["S"],
+            topology_key=item.get("topologyKey", {"S": ""})["S"],
         )
     except (KeyError, ValueError) as error:
         raise MalformedItem(f"{type(error).__name__}: {error}") from error
@@ -162,6 +175,7 @@ def _intent(key: GangKey, uid: str, value: Item) -> Intent:
         float(value["until"]["N"]),
         tuple(sorted(demands, key=lambda demand: demand.resource)),
         {pool: int(amount["N"]) for pool, amount in value.get("shares", {"M": {}})["M"].items()},
+        value.get("topology", {"S": ""})["S"],
     )
 
 

@@ -41,7 +41,8 @@ class Intent:
     """A member that waits in bind for the others.
 
     attempt: the id of its call, and of its entry in the ledger. until: its call ends then, in seconds since the epoch.
-    shares: what the commit gave it; empty before, and for a member that requests nothing counted.
+    shares: what the commit gave it; empty before, and for a member that requests nothing counted. topology: the value
+    of the gang's topology key on the node; empty where the gang has none.
     """
 
     pod: PodKey
@@ -50,6 +51,7 @@ class Intent:
     until: float
     demands: tuple[Demand, ...] = ()
     shares: Shares = field(default_factory=lambda: _NO_SHARES)
+    topology: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,7 @@ class GangItem:
     round: the domain's fence when the round was opened. intents: by the pod's UID; once the round is fixed, those of
     the commit. version: changes with every write. opened_at, changed_at: of the round and of its state, in seconds
     since the epoch. coordinator: the call that holds. reason: why the round ended, for the members that wait.
+    topology_key: of the gang, as the member said that opened the round.
     """
 
     key: GangKey
@@ -72,6 +75,7 @@ class GangItem:
     intents: Mapping[str, Intent] = field(default_factory=dict)
     coordinator: str = ""
     reason: str = ""
+    topology_key: str = ""
 
     def intent(self, uid: str, attempt: str) -> Intent | None:
         """The intent of this call, if it is the member's last one."""
@@ -81,6 +85,16 @@ class GangItem:
     def waiting(self, now: float) -> Mapping[str, Intent]:
         """The intents of the calls that have not ended."""
         return {uid: intent for uid, intent in self.intents.items() if intent.until > now}
+
+    def complete(self, now: float) -> Mapping[str, Intent]:
+        """The members that a commit takes: of those that wait, the ones in the topology domain that has the most of
+        them, of equal domains the first by its value. Empty: no domain has the minimum."""
+        domains: dict[str, dict[str, Intent]] = {}
+        for uid, intent in self.waiting(now).items():
+            domains.setdefault(intent.topology, {})[uid] = intent
+        best = min(domains, key=lambda value: (-len(domains[value]), value), default="")
+        found = domains.get(best, {})
+        return found if len(found) >= self.minimum else {}
 
     def changed(self, state: GangState, now: float, **changes: object) -> GangItem:
         """The item after another change of its state."""
