@@ -6,6 +6,7 @@ checked at every Binding and at every version of the ledger, not only at the end
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -124,8 +125,10 @@ class GangWorld:
         http_timeout: float = HTTP_TIMEOUT,
         zones: Mapping[str, str] | None = None,
         request_seconds: float = REQUEST_SECONDS,
+        slots: int = sys.maxsize,
     ) -> None:
-        """zones: of nodes, by their label ZONE. request_seconds: how long each request to the tables takes."""
+        """zones: of nodes, by their label ZONE. request_seconds: how long each request to the tables takes. slots: how
+        many binds run at once; the scheduler tries others again later."""
         self.world = World(seed)
         self._http_timeout = http_timeout
         self.members = {member.name: member for member in members}
@@ -134,6 +137,7 @@ class GangWorld:
         self.ledger.check = lambda: None
         self.gangs = InMemoryGangTable(self.ledger)
         self.wire = Turns(self.world, faults, request_seconds)
+        self._slots = slots
         self.outcomes: Counter[BindOutcome | None] = Counter()
         self.reasons: Counter[str] = Counter()
         self._bound_before_loss: set[str] = set()
@@ -155,8 +159,16 @@ class GangWorld:
     # -------------------------------------------------------------------------------------------------------- actors
 
     def bind(self, member: Member, wire: Wire | None = None) -> BindOutcome | None:
-        """One call of bind; None if its process died."""
-        wire = wire or self.wire
+        """One call of bind; None if its process died, or if there is no slot for it."""
+        if not self._slots:
+            return None
+        self._slots -= 1
+        try:
+            return self._bind(member, wire or self.wire)
+        finally:
+            self._slots += 1
+
+    def _bind(self, member: Member, wire: Wire) -> BindOutcome | None:
         ledger, gangs = WiredTable(self.ledger, wire), WiredGangTable(self.gangs, wire)
         new_id = lambda: f"attempt-{next(self._ids)}"  # noqa: E731
         reservations = LedgerReservations(ledger, new_id, self._clock, CALL_SECONDS)

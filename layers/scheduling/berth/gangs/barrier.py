@@ -5,7 +5,8 @@ Each call of bind, for a member of a gang:
 1. Read the gang's item. If the gang is committed and a member of it lives, the pod is bound like any other, on a node
    of the gang's topology domain. So it is where the item is gone, and a member lives that is on a node: before a commit
    no member gets there.
-2. Open the contention domain for the gang, or find it open.
+2. Open the contention domain for the gang, or find it open. While another gang is open, wait for its end, within
+   bounds; then fail.
 3. Leave an open reservation, and write the intent into the gang's item.
 4. Wait. Who finds the minimum, all of it in one topology domain and on nodes that exist, commits for all
    (`GangCommit`). The others see it when they read the item again.
@@ -20,6 +21,8 @@ Guarantees:
 - With a topology key, the members of a commit are on nodes of one value of the key, as the node cache had it. A pod
   that joins a committed gang is bound on such a node.
 - A commit counts only for its own members: when none of them lives, another gang may have the name.
+- Gangs do not wait for each other in a circle: one is open, and the others hold nothing in the tables. Their places in
+  the queue only bound how many calls wait.
 - A request that may not end before the call's deadline is not made. What a call leaves then, another member, a later
   call or the watcher finishes, as after a crash.
 - A member whose call died after the commit keeps its share until it expires, and its next bind takes it over.

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from berth.gangs.item import Claim, Domain, GangItem, GangState, Intent
+from berth.gangs.item import Claim, Domain, GangItem, GangState, Intent, QueuedGang
 from berth.reservations.ledger.dynamodb_item import MalformedItem, amounts, number, time
 from berth.reservations.ledger.entry import PodKey
 from berth.scheduling.gangs.gang import GangKey
@@ -120,9 +120,17 @@ def domain_item(domain: Domain) -> Attributes:
             "open": {"S": str(domain.open.key)},
             "priority": number(domain.open.priority),
             "until": time(domain.open.until),
+            "openedAt": time(domain.open.opened_at),
         }
     if domain.resting is not None:
         item |= {"resting": {"S": str(domain.resting)}, "restUntil": time(domain.rest_until)}
+    if domain.queue:
+        item["queue"] = {
+            "M": {
+                str(key): {"M": {"members": number(queued.members), "until": time(queued.until)}}
+                for key, queued in domain.queue.items()
+            }
+        }
     return item
 
 
@@ -156,11 +164,18 @@ def read_domain(item: Item) -> Domain:
     try:
         claim = None
         if "open" in item:
-            claim = Claim(_key(item["open"]["S"]), int(item["priority"]["N"]), float(item["until"]["N"]))
+            opened_at = float(item.get("openedAt", {"N": "0"})["N"])
+            claim = Claim(_key(item["open"]["S"]), int(item["priority"]["N"]), float(item["until"]["N"]), opened_at)
         resting = _key(item["resting"]["S"]) if "resting" in item else None
-        return Domain(claim, int(item["fence"]["N"]), resting, float(item.get("restUntil", {"N": "0"})["N"]))
+        rest_until = float(item.get("restUntil", {"N": "0"})["N"])
+        queue = {_key(key): _queued(value["M"]) for key, value in item.get("queue", {"M": {}})["M"].items()}
+        return Domain(claim, int(item["fence"]["N"]), resting, rest_until, queue)
     except (KeyError, ValueError) as error:
         raise MalformedItem(f"{type(error).__name__}: {error}") from error
+
+
+def _queued(value: Item) -> QueuedGang:
+    return QueuedGang(int(value["members"]["N"]), float(value["until"]["N"]))
 
 
 def _intent(key: GangKey, uid: str, value: Item) -> Intent:

@@ -35,6 +35,14 @@ other from the end."""
 
 PATIENCE = 3.0
 
+PLACING_SECONDS = 5.0
+"""A gang that is open for longer misses members. Calls of other gangs do not wait for it: its members may need the
+execution environments or threads that these occupy."""
+
+JOINING_SECONDS = 0.5
+"""What a call that waits for another gang keeps for its own: all members find the domain free within LAST_POLL_SECONDS,
+and join."""
+
 FIRST_POLL_SECONDS = 0.05
 LAST_POLL_SECONDS = 0.25
 
@@ -96,7 +104,6 @@ class MemberCall:
         self._attempt = surroundings.new_id()
         self._member = member
         self._gang = member.of.gang
-        self._priority = member.of.gang.priority or 0
         binding = member.binding
         self._pod, self._node = PodKey(binding.namespace, binding.pod_name, binding.pod_uid), binding.node
         self._mine: _WaitingCall | None = None
@@ -202,15 +209,33 @@ class MemberCall:
         return self._table.slowest * requests_of(item)
 
     def _open_domain(self) -> Domain | None:
-        """The domain with this gang open; None: another one is, or others were faster."""
-        now, seen = self._wall(), self._table.domain()
-        claim = Claim(self._gang.key, self._priority, now + self._gang.timeout)
-        opened = seen.opened_by(claim, now)
-        if opened is None or opened is seen or self._table.put_domain(opened, seen):
-            return opened
-        # Another member of this gang, or another gang.
-        seen = self._table.domain()
-        return seen if seen.open is not None and seen.open.key == self._gang.key else None
+        """The domain with this gang open. None: another one is, and this call does not wait for its end any longer."""
+        while True:
+            now, seen = self._wall(), self._table.domain()
+            opened = seen.opened_by(Claim(self._gang.key, self._gang.priority or 0, now + self._gang.timeout, now), now)
+            if opened is seen or (opened is not None and self._table.put_domain(opened, seen)):
+                return opened
+            if opened is None and not self._waits_in_queue(seen, now):
+                return None
+            self._sleep(self._next_pause(sum(queued.members for queued in seen.queue.values())))
+
+    def _waits_in_queue(self, seen: Domain, now: float) -> bool:
+        """Whether this call waits for the open gang's end: as long as that is near, the others of its own gang have
+        time to join afterwards, and not too many wait."""
+        assert seen.open is not None  # or this gang would have been opened
+        if now - seen.open.opened_at >= PLACING_SECONDS or not self._has_time(JOINING_SECONDS):
+            return False
+        queued = seen.queued(self._gang.key, self._gang.minimum, now)
+        if queued is not None and queued is not seen:
+            # Another gang may write its place at the same time; then the next look repeats it.
+            self._table.put_domain(queued, seen)
+        return queued is not None
+
+    def _next_pause(self, members: int) -> float:
+        """Between two reads of the domain's item, which so many read."""
+        pause, longest = self._pause, max(LAST_POLL_SECONDS, members / READS_A_SECOND)
+        self._pause = min(longest, 1.5 * pause)
+        return pause
 
     def _prepare_intent(self) -> _WaitingCall | BindResult:
         """The intent of this call, and its open reservation: every entry has one from before it is written."""
@@ -243,19 +268,7 @@ class MemberCall:
             return self._table.join(self._gang.key, domain.fence, intent)
         if seen is not None and seen.round >= domain.fence:
             return None
-        now, version = self._wall(), 1 if seen is None else seen.version + 1
-        first = GangItem(
-            self._gang.key,
-            GangState.OPEN,
-            domain.fence,
-            self._gang.minimum,
-            self._priority,
-            version,
-            opened_at=now,
-            changed_at=now,
-            intents={intent.pod.uid: intent},
-            topology_key=self._gang.topology_key,
-        )
+        first = GangItem.opened(self._gang, domain.fence, intent, seen, self._wall())
         self._joined = domain
         return first if self._table.put(first, seen) else None
 
@@ -298,11 +311,9 @@ class MemberCall:
             left = self._member.deadline.remaining() - self._kept_seconds
             self._sleep(max(FIRST_POLL_SECONDS, min(left / 3, max(LAST_POLL_SECONDS, between_looks))))
             return
-        longest = max(LAST_POLL_SECONDS, members / READS_A_SECOND)
         look_at = self._wall() + max(TAKEOVER_SECONDS, between_looks)
         while self._has_time() and self._wall() < look_at:
-            self._sleep(self._pause)
-            self._pause = min(longest, 1.5 * self._pause)
+            self._sleep(self._next_pause(members))
             if not self._table.domain().holds(self._gang.key, domain.fence):
                 return
 
