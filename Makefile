@@ -99,10 +99,10 @@ bench-console: setup ## The console with 5,000 nodes and 150,000 pods in Chromiu
 	@$(BIN)/python -m tests.console.bench --nodes $(or $(NODES),5000) --pods $(or $(PODS),150000) $(if $(BROWSER),--browser '$(BROWSER)')
 
 .PHONY: simulation
-simulation: setup ## Histories of the node cache in virtual time (N=2000), every bind cut short at every call, and gangs (GANGS=200, MEMBERS=120 in the gang whose commit is cut short)
+simulation: setup ## Histories of the node cache in virtual time (N=2000), every bind cut short at every call, and gangs (GANGS=200, MEMBERS=120 in the gang whose commit is cut short, one in EACH=10 of the cases with watchers)
 	$(BIN)/python -m tests.simulation --histories $(or $(N),2000)
 	$(BIN)/python -m tests.simulation.cut_short
-	$(BIN)/python -m tests.simulation.gangs --histories $(or $(GANGS),200) --members $(or $(MEMBERS),120)
+	$(BIN)/python -m tests.simulation.gangs --histories $(or $(GANGS),200) --members $(or $(MEMBERS),120) --each $(or $(EACH),10)
 
 .PHONY: soak
 soak: tools simulation ## Run the simulation, and concurrent binds against an emulator (BINDS=60000, tried about twice each; ON=dynamodb-local)

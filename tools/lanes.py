@@ -92,7 +92,9 @@ STEPS = (
     Step("spec", figure=r"\d+ configurations, \d+ s", computes=True),
     Step("spec-large", change=None, figure=r"\d+ configurations, \d+ s", computes=True),
     Step("simulation", change="N=200", nightly=None, figure=r"\d+ binds cut short.*"),
-    Step("soak", change=None, nightly="N=2000 BINDS=60000", figure=r"\d+ binds by .*", computes=True),
+    Step(
+        "soak", change=None, nightly="N=2000 BINDS=60000 MEMBERS=1000 EACH=2", figure=r"\d+ binds by .*", computes=True
+    ),
     Step("soak-serve", change=None, figure=r"growth after .*", computes=True),
     # The memory stays the same from some hundred shapes on. SHAPES=3600 is an hour of one pod a second.
     Step("soak-verbs", change=None, nightly="SHAPES=1200", figure=r"\w+: peak \d+ MB", computes=True),

@@ -25,6 +25,9 @@ from berth.reservations.ledger.ledger import Ledger, new_ledger
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.exemption import SYSTEM_CRITICAL_PRIORITY
 from berth.scheduling.gangs.gang import GangKey
+from berth.scheduling.objects import Pod, read_pod
+from berth.scheduling.objects.cluster import read_objects
+from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.embedded_store.gang_table import InMemoryGangTable
 from tests.fakes.clock import HandDrivenClock
 from tests.fakes.node_cache import FixedNodeCache
@@ -140,10 +143,11 @@ class GangWorld:
         self._slots = slots
         self.outcomes: Counter[BindOutcome | None] = Counter()
         self.reasons: Counter[str] = Counter()
-        self._bound_before_loss: set[str] = set()
         self.zones = zones or {}
+        self._licences = licences
+        self._published: tuple[Mapping[tuple[str, str], StoredPod], Snapshot, Mapping[str, Pod]] | None = None
         self.cache: NodeCache = cluster_of(self.pods, {member.node for member in members}, self.zones)
-        self._clock = _WorldClock(self.world)
+        self.wall = self._clock = _WorldClock(self.world)
         self._ids = count(1)
         for node in sorted({member.node for member in members}):
             self.ledger.create(new_ledger(node, {LICENCE: licences, **DEVICES}, {}, epoch=1))
@@ -214,10 +218,24 @@ class GangWorld:
             self.members[member.name] = member
             self._add(member)
 
+    def publish(self) -> tuple[Snapshot, Mapping[str, Pod]]:
+        """What the leader publishes: bind finds it in the node cache. The pods: all, by namespace and name."""
+        stored = self.pods.all()
+        if self._published is None or self._published[0] != stored:
+            nodes = [
+                node_object(ledger.node, self.zones.get(ledger.node, ""), self._licences)
+                for ledger in self.ledger.nodes()
+            ]
+            read = {f"{key[0]}/{key[1]}": read_pod(pod.content(*key)) for key, pod in stored.items()}
+            pods = {name: pod for name, pod in read.items() if isinstance(pod, Pod)}
+            snapshot = Snapshot.of(read_objects(nodes).nodes, pods.values())
+            self._published = stored, snapshot, pods
+            self.cache = FixedNodeCache(CONFIGURATION, snapshot)
+        return self._published[1:]
+
     def lose_table(self) -> None:
         """The items of gangs and domain are gone, as after a restore from a backup."""
         self.gangs = InMemoryGangTable(self.ledger)
-        self._bound_before_loss = self.bound()
 
     def occupy(self, node: str, shares: Mapping[str, int], *, before: str) -> None:
         """Another pod gets this of the node just before the first call of this name."""
@@ -247,9 +265,14 @@ class GangWorld:
 
     # --------------------------------------------------------------------------------------------- what must hold
 
-    def bound(self, gang: str = "train") -> set[str]:
-        """The members that are on a node."""
-        return {name for (_, name), pod in self.pods.all().items() if pod.node and self.members[name].gang == gang}
+    def bound(self, gang: str | None = "train") -> set[str]:
+        """The members that are on a node; None: of all gangs."""
+        on_nodes = {name for (_, name), pod in self.pods.all().items() if pod.node}
+        return {name for name in on_nodes if gang is None or self.members[name].gang == gang}
+
+    def is_counted(self, name: str) -> bool:
+        """Whether the member requests counted resources."""
+        return not {LICENCE, GPU_MEMORY}.isdisjoint(self.members[name].requests)
 
     def _living(self, gang: str) -> Iterator[tuple[str, StoredPod]]:
         for (_, name), pod in self.pods.all().items():
@@ -273,21 +296,22 @@ class GangWorld:
             others = {self.zones[pod.node] for _, pod in self._living(member.gang) if pod.node}
             assert len(others) == 1, f"members of {member.gang} are in {others}"
         item = self.gangs.gang(member.key)
-        if item is None and any(self.pods.stored(name) for name in self._bound_before_loss):
-            # The commit was lost, and the members that it bound are its proof.
-            return
-        assert item is not None, f"{member.name} is bound, and its gang never waited"
-        assert item.state is GangState.COMMITTED, f"{member.name} is bound while its gang is {item.state}"
-        assert len(item.intents) >= member.minimum
+        if item is None or item.state is not GangState.COMMITTED:
+            # The commit was lost, or its time is over: the members that it bound are its proof.
+            others = {name for name, pod in self._living(member.gang) if pod.node and name != member.name}
+            assert others, f"{member.name} is bound, and its gang is {item and item.state}"
+        else:
+            assert len(item.intents) >= member.minimum
         ledger = self.ledger.node(binding.node)
         assert ledger is not None
-        if not {LICENCE, GPU_MEMORY}.isdisjoint(member.requests):
+        if self.is_counted(member.name):
             assert member.uid in ledger.entries, f"{member.name} is bound without its share"
 
 
-def node_object(name: str, zone: str = "") -> dict[str, object]:
-    """A v1.Node; what it has is in its ledger."""
-    return {"kind": "Node", "metadata": {"name": name, "labels": {ZONE: zone} if zone else {}}}
+def node_object(name: str, zone: str = "", licences: int = 2) -> dict[str, object]:
+    """A v1.Node with what its ledger has."""
+    metadata = {"name": name, "labels": {ZONE: zone} if zone else {}, "annotations": {"example.com/gpus": "8000,8000"}}
+    return {"kind": "Node", "metadata": metadata, "status": {"allocatable": {LICENCE: str(licences)}}}
 
 
 def cluster_of(pods: PodsInMemory, nodes: Iterable[str], zones: Mapping[str, str] = NO_ZONES) -> FixedNodeCache:

@@ -18,10 +18,10 @@ from berth.gangs.commit import REASON_NODE_GONE, CommitOutcome, GangCommit, requ
 from berth.gangs.item import Claim, Domain, GangItem, GangState, Intent
 from berth.gangs.living_members import Life, life_of
 from berth.gangs.table import GangTable
-from berth.gangs.timed_table import OutOfTime, TimedGangTable
+from berth.gangs.timed_table import TimedGangTable
 from berth.reservations.bind.device_choice import DeviceChoice
 from berth.reservations.ledger.entry import OpenReservation, PodKey, Shares
-from berth.reservations.ledger.table import LedgerTable
+from berth.reservations.ledger.table import DeadlineExceeded, LedgerTable
 from berth.scheduling.gangs.gang import GangError
 from berth.scheduling.managed_resources.counting import Insufficient
 
@@ -116,11 +116,11 @@ class MemberCall:
             return TOO_LARGE
         try:
             return self._placed_with_others()
-        except OutOfTime:
+        except DeadlineExceeded:
             self._kept_seconds = self._surroundings.call_seconds
             try:
                 return self._leave(CONTENDED) if self._joined is None else self._give_up(self._joined, GAVE_UP)
-            except OutOfTime:
+            except DeadlineExceeded:
                 return CONTENDED if self._joined is None else GAVE_UP
 
     def _placed_with_others(self) -> GangPlace | BindResult | None:
@@ -158,7 +158,7 @@ class MemberCall:
 
     def _check_time(self) -> None:
         if not self._has_time():
-            raise OutOfTime
+            raise DeadlineExceeded
 
     # ------------------------------------------------------------------------------------------------------- joining
 

@@ -17,15 +17,11 @@ from berth.scheduling.gangs.gang import GangKey
 T = TypeVar("T")
 
 
-class OutOfTime(Exception):
-    """There is too little time left for the request, which was not made."""
-
-
 class TimedGangTable(GangTable):
-    """Every request may raise OutOfTime. For one call."""
+    """Every request may raise DeadlineExceeded. For one call."""
 
     def __init__(self, table: GangTable, check_time: Callable[[], None], wall: Callable[[], float]) -> None:
-        """check_time: raises OutOfTime. wall: seconds since the epoch."""
+        """check_time: raises DeadlineExceeded. wall: seconds since the epoch."""
         self._table, self._check_time, self._wall = table, check_time, wall
         self.slowest = 0.0
         """Seconds that the slowest request took until now."""

@@ -140,8 +140,8 @@ class WatcherRun:
             if reconciler is not None:
                 cleanup.callback(reconciler.close)
             steps = [] if reconciler is None else self._holder()
-            looks_at_gangs = configured.policy.gangs.enabled and self._mode is not WatcherMode.PERIODIC
-            if gangs is not None and looks_at_gangs:
+            follows_gangs = gangs is not None and configured.policy.gangs.enabled
+            if gangs is not None and follows_gangs:
                 steps += gangs.steps()
             for each in steps:
                 cleanup.callback(each.close)
@@ -155,7 +155,7 @@ class WatcherRun:
                     pod_events.record(event)
                 if reconciler is not None:
                     reconciler.published(publication)
-                if gangs is not None and looks_at_gangs:
+                if gangs is not None and follows_gangs:
                     gangs.published(publication)
                 for each in steps:
                     each.published()
@@ -246,6 +246,7 @@ class WatcherRun:
             self._metrics,
             pod_events.record,
             on_closed,
+            once=self._mode is WatcherMode.PERIODIC,
         )
 
     def _holder(self) -> list[BackgroundSteps]:
