@@ -121,7 +121,7 @@ fuzz-pods: setup ## Any pods that an API server takes, of 1.5 MB: at most 1 s co
 	$(BIN)/python -m tests.property.pod_costs --pods $(or $(PODS),200) --seed $(or $(SEED),0)
 
 .PHONY: spec
-spec: ## Check the protocols of node cache and ledger with TLC, broken variants included (Java 11 or later, Maven)
+spec: ## Check the protocols of node cache, ledger, announcements and gangs with TLC, broken variants included (Java 11 or later, Maven)
 	spec/check.sh
 
 .PHONY: spec-large

@@ -275,6 +275,7 @@ def _serve(
     from botocore.exceptions import BotoCoreError
 
     from berth_cli.http_server import server
+    from berth_cli.http_server.limits import allow_open_files
     from berth_cli.http_server.tls import TLS, InvalidTLSFiles
     from berth_cli.logs import log_to, make_readable_on_terminal
     from berth_cli.serve import local_stack
@@ -324,7 +325,7 @@ def _serve(
     uvicorn_server = server.create_server(stack.gateway, tls)
     address = f"{'https' if tls else 'http'}://{listen_options.host}:{listener.getsockname()[1]}"
     click.echo(f"Berth serves the profile {configuration.profile} on {address}/scheduler")
-    for warning in configuration_warnings(configuration):
+    for warning in (*configuration_warnings(configuration), *allow_open_files(stack.gateway.limits.connections)):
         click.echo(f"warning: {warning}", err=True)
     click.echo(f"cluster: {source}, {_state(first_run, live=live)}; health: {address}/healthz; Ctrl-C stops")
     click.echo(f"store: {store.description}")

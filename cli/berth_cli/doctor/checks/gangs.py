@@ -1,4 +1,4 @@
-"""Gangs: does kube-scheduler call Berth as they need it, and which gangs wait."""
+"""Gangs: does kube-scheduler call Berth as they need it, can their members wait at once, and which gangs wait."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from berth.gangs.item import GangState
 from berth.scheduling.gangs.gang import GangsConfiguration
 from berth.scheduling.gangs.overview import GangStage
+from berth_cli.doctor.access.account import Account, AccountUnavailable
 from berth_cli.doctor.access.endpoint import Endpoint, NoResponse
 from berth_cli.doctor.access.running import json_object
 from berth_cli.doctor.findings import CheckName, Finding, failed, ok, skipped, warning
@@ -81,6 +82,26 @@ def _times(side: SchedulerSide) -> Iterator[Finding]:
             f"podMaxBackoffSeconds is {longest}: a gang that did not fit is tried again after up to {longest} s",
             f"set podMaxBackoffSeconds to {GANG_BACKOFF_SECONDS} or less",
         )
+
+
+def check_concurrency(account: Account, gangs: GangsConfiguration) -> Iterator[Finding]:
+    """Whether all members of the largest gang can wait in bind at once. Nothing where gangs are not enabled."""
+    if not gangs.enabled:
+        return
+    try:
+        most = account.concurrent_executions()
+    except AccountUnavailable as error:
+        yield skipped(CHECK, str(error), "needs lambda:GetAccountSettings")
+        return
+    if most >= gangs.max_members:
+        yield ok(CHECK, f"{most} concurrent executions, for gangs of {gangs.max_members} members at most")
+        return
+    yield warning(
+        CHECK,
+        f"each member that waits in bind takes an execution environment, and the account has {most}: a gang of about "
+        f"{most} members or more is never placed, and maxMembers is {gangs.max_members}",
+        f"request a higher quota of concurrent executions, or set gangs.maxMembers below {most}",
+    )
 
 
 def check_waiting_gangs(endpoint: Endpoint, now: float) -> Iterator[Finding]:

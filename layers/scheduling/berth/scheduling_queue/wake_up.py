@@ -6,8 +6,8 @@ the queue after it has published.
 
 Rules:
 - It wakes only while a pending pod has a reason of Berth's, and at most once a second. A pod that is rejected again and
-  again causes a wake-up every 10 seconds at most, a member of a gang every 3 seconds (see WakeUpBudget); one that is due
-  comes later, it is not lost.
+  again causes a wake-up every 10 seconds at most, a member of a gang every 3 seconds (see WakeUpBudget). One that is
+  due comes later, it is not lost.
 - It wakes once more if such a rejection appears within two seconds after a publication: the pod was judged on the state
   before it.
 - A new member of a gang, and a new or changed PodGroup, wake too: the members that came before were rejected because
@@ -34,9 +34,9 @@ REFILL_SECONDS = 10.0
 """Between two wake-ups for a pod whose burst is spent: kube-scheduler's own podMaxBackoffSeconds by default."""
 
 MEMBER_REFILL_SECONDS = 3.0
-"""The same for a member of a gang: podMaxBackoffSeconds as gangs need it. So a gang that fits again is tried within 5 s,
-also where other pods come and go all the time: publication 0.5 s, this, and the second until the scheduler looks for
-pods whose back-off is over."""
+"""The same for a member of a gang: podMaxBackoffSeconds as gangs need it. So a gang that fits again is tried within
+5 s, also where other pods come and go all the time: publication 0.5 s, this, and the second until the scheduler looks
+for pods whose back-off is over."""
 
 _NODES, _PODS, _POD_GROUPS = "nodes", "pods", "podgroups."
 _FINISHED = ("Succeeded", "Failed")

@@ -15,6 +15,7 @@ from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth.configuration.store import Configurations, hash_of
 from berth.gangs.dynamodb_table import DynamoDBGangTable
 from berth.gangs.item import Claim, Domain
+from berth.gangs.watch import GangEvent, GangEventType
 from berth.lease.clock import SystemClock
 from berth.lease.dynamodb_item import HEAD_KEY, STANDBY_KEY
 from berth.nodecache.feed.cluster import Added
@@ -180,9 +181,11 @@ def test_periodic_run_looks_at_gangs_once(
     gangs.put_domain(Domain(Claim(GangKey("ml", "train"), 0, until=2e9, opened_at=1.0), 1), Domain())
     with_gangs = replace(adapters, tables=replace(adapters.tables, gangs=lambda: gangs))
     given = Configurations(adapters.tables.configuration, lambda: BerthConfiguration.model_validate(document))
-    connection = ScriptedConnection("n1", pods=PodsInMemory())
-    WatcherRun(invocation(), with_gangs, connection).execute(given.at(""), lambda: False)
+    connection, told = ScriptedConnection("n1", pods=PodsInMemory()), list[GangEvent]()
+    run = WatcherRun(replace(invocation(), on_gang=told.append), with_gangs, connection)
+    run.execute(given.at(""), lambda: False)
     assert (gangs.domain().open is not None) is is_open
+    assert [event.type for event in told] == ([] if is_open else [GangEventType.TIMED_OUT])
     dynamodb.delete_table(TableName=ledger)
 
 

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from berth.scheduling.gangs.gang import GangsConfiguration
-from berth_cli.doctor.checks.gangs import MOST_SHOWN, check_gang_scheduling, check_waiting_gangs
+from berth_cli.doctor.access.account import InspectionDenied
+from berth_cli.doctor.checks.gangs import MOST_SHOWN, check_concurrency, check_gang_scheduling, check_waiting_gangs
 from berth_cli.doctor.findings import Result
 from berth_cli.scheduler_config.managed_resources import ManagedResource, ManagedResources
 from tests.builders.gangs import ENABLED
-from tests.fakes.doctor import NOW, FakeEndpoint, answered
+from tests.fakes.doctor import NOW, FakeAccount, FakeEndpoint, answered
 from tests.unit.cli.doctor.finding_assertions import expect
 from tests.unit.cli.doctor.scheduler_documents import document, side
 
@@ -90,3 +91,29 @@ def test_shows_some_of_many() -> None:
 
 def test_says_nothing_about_a_stack_which_has_no_such_route() -> None:
     assert list(check_waiting_gangs(FakeEndpoint(), NOW)) == []
+
+
+@pytest.mark.parametrize(
+    ("account", "result", "message"),
+    [
+        pytest.param(FakeAccount(concurrency=1000), Result.OK, "for gangs of 100 members", id="enough"),
+        pytest.param(FakeAccount(concurrency=100), Result.OK, "100 concurrent executions", id="just enough"),
+        pytest.param(
+            FakeAccount(concurrency=10),
+            Result.WARNING,
+            "a gang of about 10 members or more is never",
+            id="a new account",
+        ),
+        pytest.param(
+            FakeAccount(error=InspectionDenied("not allowed")), Result.SKIPPED, "not allowed", id="it may not ask"
+        ),
+    ],
+)
+def test_compares_the_accounts_concurrency_with_the_largest_gang(
+    account: FakeAccount, result: Result, message: str
+) -> None:
+    expect(check_concurrency(account, GangsConfiguration(enabled=True, maxMembers=100)), CHECK, result, message)
+
+
+def test_says_nothing_of_the_account_where_gangs_are_not_enabled() -> None:
+    assert list(check_concurrency(FakeAccount(concurrency=1), GangsConfiguration())) == []
