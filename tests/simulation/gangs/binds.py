@@ -204,12 +204,14 @@ class GangWorld:
         self.pods.delete(member.name)
         ledger = self.ledger.node(member.node)
         assert ledger is not None
-        Ledger(self.ledger).release(member.node, ledger.entries[member.uid], ledger=ledger)
+        if member.uid in ledger.entries:
+            Ledger(self.ledger).release(member.node, ledger.entries[member.uid], ledger=ledger)
 
-    def replace(self, member: Member) -> None:
-        """The pod is gone, and another one comes in its place."""
+    def replace(self, member: Member, node: str = "") -> None:
+        """The pod is gone, and another one comes in its place. node: another one than before."""
         self.end(member)
-        again = self.members[member.name] = replace(member, generation=member.generation + 1)
+        again = replace(member, generation=member.generation + 1, node=node or member.node)
+        self.members[member.name] = again
         self._add(again)
 
     def come(self, members: Sequence[Member]) -> None:
