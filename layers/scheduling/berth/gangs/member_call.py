@@ -206,7 +206,7 @@ class MemberCall:
 
     def _commit_seconds(self, item: GangItem) -> float:
         """How long a commit takes at the pace of this call's requests."""
-        return self._table.slowest * requests_of(item)
+        return self._table.pace * requests_of(item)
 
     def _open_domain(self) -> Domain | None:
         """The domain with this gang open. None: another one is, and this call does not wait for its end any longer."""

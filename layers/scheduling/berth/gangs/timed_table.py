@@ -23,8 +23,12 @@ class TimedGangTable(GangTable):
     def __init__(self, table: GangTable, check_time: Callable[[], None], wall: Callable[[], float]) -> None:
         """check_time: raises DeadlineExceeded. wall: seconds since the epoch."""
         self._table, self._check_time, self._wall = table, check_time, wall
-        self.slowest = 0.0
-        """Seconds that the slowest request took until now."""
+        self._requests, self._seconds = 0, 0.0
+
+    @property
+    def pace(self) -> float:
+        """Seconds that a request took until now, on average."""
+        return self._seconds / max(1, self._requests)
 
     def gangs(self) -> Sequence[GangItem]:
         return self._made(self._table.gangs)
@@ -65,4 +69,5 @@ class TimedGangTable(GangTable):
         try:
             return request()
         finally:
-            self.slowest = max(self.slowest, self._wall() - began_at)
+            self._requests += 1
+            self._seconds += self._wall() - began_at
