@@ -63,8 +63,8 @@ test: setup ## Run all tests without those of test-external, test-long, build, s
 
 # One process: the emulators work beside it, and are started once.
 .PHONY: test-external
-test-external: tools ## Run the tests on DynamoDB Local, ministack and a policy simulator (Java 17, Maven, npm)
-	$(BIN)/pytest tests/contract tests/integration -m external
+test-external: tools ## Run the tests on DynamoDB Local, ministack and a policy simulator (Java 17, Maven, npm; GANG_COMMIT=every-write interrupts each write of a gang of 1,000)
+	GANG_COMMIT=$(GANG_COMMIT) $(BIN)/pytest tests/contract tests/integration -m external
 
 .PHONY: test-long
 test-long: setup ## Run what takes seconds a test: histories in virtual time, properties with large cases, real limits, imports

@@ -79,7 +79,7 @@ STEPS = (
     Step("test", figure=PYTEST),
     Step("console-check", figure=r"# (?:pass|fail) \d+|.*SKIPPED.*"),
     Step("console-test", figure=PYTEST),
-    Step("test-external", figure=PYTEST),
+    Step("test-external", nightly="GANG_COMMIT=every-write", figure=PYTEST),
     Step("test-long", figure=PYTEST),
     Step("demo"),
     Step("docs", figure="Documentation built in .*"),
