@@ -15,10 +15,10 @@ from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome, BindResult
 from berth.extender.ports import FoundPod, GangMember, GangPlace, Refused, Reservation, Unanswered
 from berth.gangs.commit import REASON_NODE_GONE, CommitOutcome, GangCommit, requests_of
-from berth.gangs.item import Claim, Domain, GangItem, GangState, Intent
+from berth.gangs.domain_opening import FIRST_POLL_SECONDS, LAST_POLL_SECONDS, READS_A_SECOND, DomainOpening
+from berth.gangs.item import Domain, GangItem, GangState, Intent
 from berth.gangs.living_members import Life, life_of
-from berth.gangs.table import GangTable
-from berth.gangs.timed_table import TimedGangTable
+from berth.gangs.table import GangTable, TimedGangTable
 from berth.reservations.bind.device_choice import DeviceChoice
 from berth.reservations.ledger.entry import OpenReservation, PodKey, Shares
 from berth.reservations.ledger.table import DeadlineExceeded, LedgerTable
@@ -34,20 +34,6 @@ takes PATIENCE times what the commit takes at the pace of its own requests: thos
 other from the end."""
 
 PATIENCE = 3.0
-
-PLACING_SECONDS = 5.0
-"""A gang that is open for longer misses members. Calls of other gangs do not wait for it: its members may need the
-execution environments or threads that these occupy."""
-
-JOINING_SECONDS = 0.5
-"""What a call that waits for another gang keeps for its own: all members find the domain free within LAST_POLL_SECONDS,
-and join."""
-
-FIRST_POLL_SECONDS = 0.05
-LAST_POLL_SECONDS = 0.25
-
-READS_A_SECOND = 1500.0
-"""Of one item, by all members that wait: half of what DynamoDB gives a partition, in read units."""
 
 MEMBER_READ_UNITS = 0.06
 """What a member adds to a read of the gang's item: 230 bytes, as tests/unit/gangs/test_item_size.py measures."""
@@ -100,10 +86,10 @@ class MemberCall:
         self._ledger = surroundings.ledger
         self._commit = GangCommit(self._table, self._wall)
         self._kept_seconds = surroundings.call_seconds + BINDING_SECONDS
-        self._pause = FIRST_POLL_SECONDS
         self._attempt = surroundings.new_id()
         self._member = member
         self._gang = member.of.gang
+        self._domain = DomainOpening(self._table, self._gang, self._has_time, self._wall, self._sleep)
         binding = member.binding
         self._pod, self._node = PodKey(binding.namespace, binding.pod_name, binding.pod_uid), binding.node
         self._mine: _WaitingCall | None = None
@@ -114,6 +100,13 @@ class MemberCall:
         """None: the gang was committed before, so the pod is bound like any other. Raises TableUnavailable."""
         if self._gang.minimum > self._table.most_members(self._intent()):
             return TOO_LARGE
+        found = self._placed_in_time()
+        # If there is no time or no answer for that, the watcher does it.
+        with suppress(DeadlineExceeded, TableUnavailable):
+            self._domain.close_unused()
+        return found
+
+    def _placed_in_time(self) -> GangPlace | BindResult | None:
         try:
             return self._placed_with_others()
         except DeadlineExceeded:
@@ -137,7 +130,7 @@ class MemberCall:
                     return MEMBERS_UNKNOWN
                 case Life.NONE_LIVES:
                     pass
-            domain = self._open_domain()
+            domain = self._domain.open()
             if domain is None:
                 return self._leave(ANOTHER_IS_OPEN)
             difference = self._difference(item, domain)
@@ -149,6 +142,7 @@ class MemberCall:
             self._mine = mine
             joined = self._join(item, domain, mine.intent)
             if joined is not None:
+                self._domain.keep()
                 return self._until_committed(joined, domain, mine)
             self._sleep(FIRST_POLL_SECONDS)
 
@@ -207,35 +201,6 @@ class MemberCall:
     def _commit_seconds(self, item: GangItem) -> float:
         """How long a commit takes at the pace of this call's requests."""
         return self._table.pace * requests_of(item)
-
-    def _open_domain(self) -> Domain | None:
-        """The domain with this gang open. None: another one is, and this call does not wait for its end any longer."""
-        while True:
-            now, seen = self._wall(), self._table.domain()
-            opened = seen.opened_by(Claim(self._gang.key, self._gang.priority or 0, now + self._gang.timeout, now), now)
-            if opened is seen or (opened is not None and self._table.put_domain(opened, seen)):
-                return opened
-            if opened is None and not self._waits_in_queue(seen, now):
-                return None
-            self._sleep(self._next_pause(sum(queued.members for queued in seen.queue.values())))
-
-    def _waits_in_queue(self, seen: Domain, now: float) -> bool:
-        """Whether this call waits for the open gang's end: as long as that is near, the others of its own gang have
-        time to join afterwards, and not too many wait."""
-        assert seen.open is not None  # or this gang would have been opened
-        if now - seen.open.opened_at >= PLACING_SECONDS or not self._has_time(JOINING_SECONDS):
-            return False
-        queued = seen.queued(self._gang.key, self._gang.minimum, now)
-        if queued is not None and queued is not seen:
-            # Another gang may write its place at the same time; then the next look repeats it.
-            self._table.put_domain(queued, seen)
-        return queued is not None
-
-    def _next_pause(self, members: int) -> float:
-        """Between two reads of the domain's item, which so many read."""
-        pause, longest = self._pause, max(LAST_POLL_SECONDS, members / READS_A_SECOND)
-        self._pause = min(longest, 1.5 * pause)
-        return pause
 
     def _prepare_intent(self) -> _WaitingCall | BindResult:
         """The intent of this call, and its open reservation: every entry has one from before it is written."""
@@ -313,7 +278,7 @@ class MemberCall:
             return
         look_at = self._wall() + max(TAKEOVER_SECONDS, between_looks)
         while self._has_time() and self._wall() < look_at:
-            self._sleep(self._next_pause(members))
+            self._domain.pause(members)
             if not self._table.domain().holds(self._gang.key, domain.fence):
                 return
 

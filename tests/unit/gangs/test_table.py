@@ -7,8 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from berth.gangs.item import Domain
-from berth.gangs.table import GangTable, Transaction
-from berth.gangs.timed_table import TimedGangTable
+from berth.gangs.table import GangTable, TimedGangTable, Transaction
 from berth.reservations.ledger.table import DeadlineExceeded
 from berth_cli.embedded_store.gang_table import InMemoryGangTable
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
