@@ -43,11 +43,24 @@ def check_gang_scheduling(side: SchedulerSide, gangs: GangsConfiguration) -> Ite
         return
     problems = [*_calls(side), *_times(side)]
     yield from problems or [ok(CHECK, "kube-scheduler sends filter and bind every pod")]
-    yield skipped(
-        CHECK,
-        "the flags of kube-scheduler are not in its configuration: without the feature gate a native gang that does "
-        "not fit is retried without a pause (fact 44)",
-        f"run kube-scheduler with {BOUNDED_RETRIES}",
+    yield _retries(side.flags)
+
+
+def _retries(flags: tuple[str, ...] | None) -> Finding:
+    """flags: of kube-scheduler; None: unknown."""
+    remedy = f"run kube-scheduler with {BOUNDED_RETRIES}"
+    if flags is None:
+        return skipped(
+            CHECK,
+            "the flags of kube-scheduler are not in its configuration: without the feature gate a native gang that "
+            "does not fit is retried without a pause (fact 44)",
+            f"{remedy}; manifests with its container show them",
+        )
+    gate = BOUNDED_RETRIES.partition("=")[2]
+    if any(flag.startswith("--feature-gates=") and gate in flag.partition("=")[2].split(",") for flag in flags):
+        return ok(CHECK, f"kube-scheduler runs with {gate}")
+    return failed(
+        CHECK, f"kube-scheduler runs without {gate}: a native gang that does not fit is retried without a pause", remedy
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -64,6 +65,30 @@ def test_says_what_the_schedulers_configuration_lacks(
 def test_warns_about_a_long_back_off(changes: dict[str, int], message: str) -> None:
     found = side({**document(), **changes})
     expect(check_gang_scheduling(found, ENABLED), CHECK, Result.WARNING, message)
+
+
+@pytest.mark.parametrize(
+    ("flags", "result", "message"),
+    [
+        pytest.param(None, Result.SKIPPED, "are not in its configuration", id="unknown"),
+        pytest.param(
+            ("--config=/etc/berth/config.yaml", "--feature-gates=Other=true,SchedulerPopFromBackoffQ=false"),
+            Result.OK,
+            "runs with SchedulerPopFromBackoffQ=false",
+            id="with the gate",
+        ),
+        pytest.param(("--feature-gates=Other=true",), Result.FAILED, "retried without a pause", id="without the gate"),
+        pytest.param(
+            ("--feature-gates=SchedulerPopFromBackoffQ=true",), Result.FAILED, "without a pause", id="the gate is on"
+        ),
+        pytest.param((), Result.FAILED, "retried without a pause", id="without flags"),
+    ],
+)
+def test_demands_the_feature_gate_where_the_flags_are_known(
+    flags: tuple[str, ...] | None, result: Result, message: str
+) -> None:
+    found = replace(side(document(ManagedResources(gangs=True))), flags=flags)
+    expect(check_gang_scheduling(found, ENABLED), CHECK, result, message)
 
 
 def test_says_nothing_where_gangs_are_not_enabled() -> None:
