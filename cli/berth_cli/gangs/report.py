@@ -11,6 +11,7 @@ from berth.gangs.item import Domain, GangItem, GangState
 from berth.gangs.watch import EXPIRY_SECONDS
 from berth.scheduling.gangs.gang import GangKey
 from berth.scheduling.gangs.overview import GangStage, GangStanding
+from berth_cli.gangs.release import Seen
 from berth_cli.output import shown_age
 
 DEGRADED = "degraded"
@@ -116,6 +117,7 @@ def _gang(
         "topologyKey": "" if standing is None else standing.topology_key,
         "since": None if since is None else datetime.fromtimestamp(since, UTC).isoformat(timespec="seconds"),
         "places": _places(key, item, standing),
+        "revision": Seen(key, item, domain).revision,
     }
 
 
