@@ -63,8 +63,8 @@ test: setup ## Run all tests without those of test-external, test-long, build, s
 
 # One process: the emulators work beside it, and are started once.
 .PHONY: test-external
-test-external: tools ## Run the tests on DynamoDB Local, ministack and a policy simulator (Java 17, Maven, npm)
-	$(BIN)/pytest tests/contract tests/integration -m external
+test-external: tools ## Run the tests on DynamoDB Local, ministack and a policy simulator (Java 17, Maven, npm; GANG_COMMIT=every-write interrupts each write of a gang of 1,000)
+	GANG_COMMIT=$(GANG_COMMIT) $(BIN)/pytest tests/contract tests/integration -m external
 
 .PHONY: test-long
 test-long: setup ## Run what takes seconds a test: histories in virtual time, properties with large cases, real limits, imports
@@ -103,11 +103,11 @@ bench-console: setup ## The console with 5,000 nodes and 150,000 pods in Chromiu
 	@$(BIN)/python -m tests.console.bench --nodes $(or $(NODES),5000) --pods $(or $(PODS),150000) $(if $(BROWSER),--browser '$(BROWSER)') $(if $(MOST_PAINT),--most-paint $(MOST_PAINT)) $(if $(MOST_FRAME),--most-frame $(MOST_FRAME))
 
 .PHONY: simulation
-simulation: setup ## Histories of the node cache in virtual time (N=2000), every bind cut short at every call, rules about pods (RULES=2000), and gangs (GANGS=200, MEMBERS=120 in the gang whose commit is cut short)
+simulation: setup ## Histories of the node cache in virtual time (N=2000), every bind cut short at every call, rules about pods (RULES=2000), and gangs (GANGS=200, MEMBERS=120 in the gang whose commit is cut short, one in EACH=10 of the cases with watchers)
 	$(BIN)/python -m tests.simulation --histories $(or $(N),2000)
 	$(BIN)/python -m tests.simulation.cut_short
 	$(BIN)/python -m tests.simulation.announcements --histories $(or $(RULES),2000)
-	$(BIN)/python -m tests.simulation.gangs --histories $(or $(GANGS),200) --members $(or $(MEMBERS),120)
+	$(BIN)/python -m tests.simulation.gangs --histories $(or $(GANGS),200) --members $(or $(MEMBERS),120) --each $(or $(EACH),10)
 
 .PHONY: soak
 soak: tools simulation ## Run the simulation, and concurrent binds against an emulator (BINDS=60000, tried about twice each; ON=dynamodb-local)
@@ -126,7 +126,7 @@ fuzz-pods: setup ## Any pods that an API server takes, of 1.5 MB: at most 1 s co
 	$(BIN)/python -m tests.property.pod_costs --pods $(or $(PODS),200) --seed $(or $(SEED),0)
 
 .PHONY: spec
-spec: ## Check the protocols of node cache and ledger with TLC, broken variants included (Java 11 or later, Maven)
+spec: ## Check the protocols of node cache, ledger, announcements and gangs with TLC, broken variants included (Java 11 or later, Maven)
 	spec/check.sh
 
 .PHONY: spec-large

@@ -2,13 +2,15 @@
 (* How the members of a gang are bound all or not at all: the gang's item, the domain's item that says which gang is open,
    the ledger of each node, calls of bind, and watchers. One step is one request. README.md describes the model.
 
-   There is no clock: a round may expire at any moment, also while its calls are waiting. The id of a call is its attempt. *)
+   There is no clock: a round may expire at any moment, also while its calls are waiting, and a call that runs out of time
+   is one that dies. The id of a call is its attempt. *)
 EXTENDS FiniteSets, Naturals, TLC
 
 CONSTANTS
     Gangs,       \* each is the set of its members
     Second,      \* members that are created when all others of their gang are gone, under the same names
     Nodes,
+    Zones,       \* the nodes by the value of the gangs' topology key, a set for each; one set: gangs have no such key
     Room,        \* how many members a node's ledger has room for
     Minimum,     \* members of each gang that must be bound together
     Calls,       \* calls of bind; each is made once
@@ -27,9 +29,10 @@ VARIABLES
     flight,      \* Bindings on their way, by call
     late,        \* a write on its way whose sender is gone
     expiry,      \* by watcher: the reservation that it expires
+    given,       \* history: what has a share, by a commit or alone: [member, attempt, node, alone]
     withdrawn    \* history: attempts whose call has answered that it gave up
 
-vars == <<pod, domain, gang, ledger, call, flight, late, expiry, withdrawn>>
+vars == <<pod, domain, gang, ledger, call, flight, late, expiry, given, withdrawn>>
 
 Mistake(name) == name \in Mistakes
 None == "none"
@@ -41,7 +44,8 @@ GangOf(m) == CHOOSE g \in Gangs : m \in g
 Empty == [m \in {} |-> None]
 Free == [holder |-> Nobody, fence |-> 0]
 NoGang == [state |-> "none", round |-> 0, intents |-> Empty, coordinator |-> None]
-Idle == [at |-> "idle", member |-> None, node |-> None, round |-> 0, seen |-> NoGang, held |-> {}, fresh |-> FALSE]
+Idle == [at |-> "idle", member |-> None, node |-> None, round |-> 0, seen |-> NoGang, held |-> {}, fresh |-> FALSE,
+         outside |-> FALSE]
 NoExpiry == [at |-> "idle"]
 NoLate == [kind |-> "none"]
 
@@ -57,15 +61,27 @@ Init ==
     /\ flight = {}
     /\ late = NoLate
     /\ expiry = [w \in Watchers |-> NoExpiry]
+    /\ given = {}
     /\ withdrawn = {}
 
 Alive(m) == pod[m] \notin {"absent", "gone"}
+OnNode(m) == pod[m] \in Nodes
+ZoneOf(n) == CHOOSE z \in Zones : n \in z
 
 \* ------------------------------------------------------------------------------------------------------ the gang's item
 
 (* Where the members of these intents go on this node. *)
 On(intents, n) == {m \in DOMAIN intents : intents[m].node = n}
 Places(intents) == {intents[m].node : m \in DOMAIN intents}
+
+(* The members that a commit takes: those that wait in one zone. *)
+InZone(intents, z) == [m \in {k \in DOMAIN intents : intents[k].node \in z} |-> intents[m]]
+Chosen(item, z) ==
+    [item EXCEPT !.intents = IF Mistake("commit-of-two-domains") THEN @ ELSE InZone(@, z)]
+IsComplete(item) == Cardinality(DOMAIN item.intents) >= Minimum
+
+Shares(intents) ==
+    {[member |-> m, attempt |-> intents[m].attempt, node |-> intents[m].node, alone |-> FALSE] : m \in DOMAIN intents}
 
 (* The entry is there already, by an earlier try; or there is room for it, with all others of the gang on this node. *)
 Fits(intents, n) == Cardinality(DOMAIN ledger[n] \union On(intents, n)) <= Room
@@ -95,16 +111,43 @@ Go(b, c) == call' = [call EXCEPT ![b] = c]
 Done == [Idle EXCEPT !.at = "done"]
 End(b) == Go(b, Done)
 
-(* It reads the pod, and then the gang's item. *)
+(* It reads the pod. *)
 Start(b, m, n) ==
-    LET item == gang[GangOf(m)]
-        joins == /\ item.state = "committed"
-                 /\ Mistake("committed-for-ever") \/ \E other \in DOMAIN item.intents : Alive(other)
-    IN
     /\ call[b].at = "idle"
     /\ pod[m] = "unbound"
-    /\ Go(b, [Idle EXCEPT !.at = IF joins THEN "single" ELSE "opening", !.member = m, !.node = n, !.fresh = TRUE])
-    /\ UNCHANGED <<pod, domain, gang, ledger, flight, late, expiry, withdrawn>>
+    /\ Go(b, [Idle EXCEPT !.at = "reading", !.member = m, !.node = n, !.fresh = TRUE])
+    /\ UNCHANGED <<pod, domain, gang, ledger, flight, late, expiry, given, withdrawn>>
+
+(* The gang is committed, and a member of it lives: by its item, or because one is on a node. The pod joins in the zone of
+   the commit and of the members on nodes. *)
+Lives(g) ==
+    \/ gang[g].state = "committed" /\ (Mistake("committed-for-ever") \/ \E m \in DOMAIN gang[g].intents : Alive(m))
+    \/ \E m \in g : OnNode(m)
+
+JoinsIn(g) ==
+    {ZoneOf(pod[m]) : m \in {k \in g : OnNode(k)}} \union
+    IF gang[g].state = "committed" THEN {ZoneOf(gang[g].intents[m].node) : m \in DOMAIN gang[g].intents} ELSE {}
+
+(* It reads the gang's item. *)
+Read(b) ==
+    LET g == GangOf(call[b].member) IN
+    /\ call[b].at = "reading"
+    /\ gang[g].state \notin {"preparing", "aborting"}
+    /\ IF ~Lives(g) THEN Go(b, [call[b] EXCEPT !.at = "opening"])
+       ELSE IF ZoneOf(call[b].node) \in JoinsIn(g) \/ Mistake("joins-in-any-domain")
+            THEN Go(b, [call[b] EXCEPT !.at = "single"])
+            ELSE End(b)
+    /\ UNCHANGED <<pod, domain, gang, ledger, flight, late, expiry, given, withdrawn>>
+
+(* The round of earlier calls is in its second phase: it goes on for them. *)
+Finish(b) ==
+    LET g == GangOf(call[b].member) IN
+    /\ call[b].at = "reading"
+    /\ gang[g].state = "preparing"
+    /\ gang[g].coordinator # b
+    /\ gang' = [gang EXCEPT ![g].coordinator = b]
+    /\ Go(b, [call[b] EXCEPT !.at = "holding", !.seen = gang'[g], !.outside = TRUE])
+    /\ UNCHANGED <<pod, domain, ledger, flight, late, expiry, given, withdrawn>>
 
 (* Another gang that is open loses the domain: it has a lower rank, or its time is over. *)
 Open(b) ==
@@ -120,7 +163,7 @@ Open(b) ==
        \/ /\ domain.holder \notin {g, Nobody}
           /\ End(b)
           /\ UNCHANGED domain
-    /\ UNCHANGED <<pod, gang, ledger, flight, late, expiry, withdrawn>>
+    /\ UNCHANGED <<pod, gang, ledger, flight, late, expiry, given, withdrawn>>
 
 Intent(b) == [node |-> call[b].node, attempt |-> b, round |-> call[b].round]
 
@@ -131,7 +174,7 @@ Join(b) ==
     /\ call[b].at = "joining"
     /\ gang' = [gang EXCEPT ![GangOf(m)] = joined]
     /\ IF joined = gang[GangOf(m)] THEN End(b) ELSE Go(b, [call[b] EXCEPT !.at = "waiting"])
-    /\ UNCHANGED <<pod, domain, ledger, flight, late, expiry, withdrawn>>
+    /\ UNCHANGED <<pod, domain, ledger, flight, late, expiry, given, withdrawn>>
 
 (* The mistake: it sends the Binding and waits for nobody. *)
 JoinAndSend(b) ==
@@ -140,16 +183,16 @@ JoinAndSend(b) ==
     /\ Fits(With(Empty, call[b].member, Intent(b)), call[b].node)
     /\ ledger' = [ledger EXCEPT ![call[b].node] = Held(With(Empty, call[b].member, Intent(b)), call[b].node)]
     /\ Go(b, [call[b] EXCEPT !.at = "committed"])
-    /\ UNCHANGED <<pod, domain, gang, flight, late, expiry, withdrawn>>
+    /\ UNCHANGED <<pod, domain, gang, flight, late, expiry, given, withdrawn>>
 
-(* The minimum is there: it reads the item, and plans the commit. *)
-Complete(b) ==
+(* The minimum is there, in this zone: it reads the item, and plans the commit. *)
+Complete(b, z) ==
     LET g == GangOf(call[b].member) IN
     /\ call[b].at = "waiting"
     /\ IsOpen(g, call[b].round)
-    /\ Cardinality(DOMAIN gang[g].intents) >= Minimum
-    /\ Go(b, [call[b] EXCEPT !.at = "committing", !.seen = gang[g]])
-    /\ UNCHANGED <<pod, domain, gang, ledger, flight, late, expiry, withdrawn>>
+    /\ IsComplete(Chosen(gang[g], z))
+    /\ Go(b, [call[b] EXCEPT !.at = "committing", !.seen = gang[g], !.held = z])
+    /\ UNCHANGED <<pod, domain, gang, ledger, flight, late, expiry, given, withdrawn>>
 
 (* What the transaction requires of the items of gang and domain. *)
 Unchanged(g, seen) ==
@@ -159,39 +202,49 @@ Unchanged(g, seen) ==
 
 Committed(seen) == [seen EXCEPT !.state = "committed"]
 
-CommitNow(g, seen) ==
-    /\ gang' = [gang EXCEPT ![g] = Committed(seen)]
+CommitNow(g, taken) ==
+    /\ gang' = [gang EXCEPT ![g] = Committed(taken)]
     /\ domain' = Closed(g)
-    /\ ledger' = [n \in Nodes |-> IF n \in Places(seen.intents) THEN Held(seen.intents, n) ELSE ledger[n]]
+    /\ ledger' = [n \in Nodes |-> IF n \in Places(taken.intents) THEN Held(taken.intents, n) ELSE ledger[n]]
+    /\ given' = given \union Shares(taken.intents)
 
+Transact(g, seen, taken) ==
+    IF Unchanged(g, seen) /\ \A n \in Places(taken.intents) : Fits(taken.intents, n)
+    THEN CommitNow(g, taken)
+    ELSE UNCHANGED <<gang, domain, ledger, given>>
+
+(* The zone that the call has chosen is in `held` until it holds. *)
 Transaction(b) ==
-    LET g == GangOf(call[b].member)
-        seen == call[b].seen
-    IN
     /\ ~TwoPhase
     /\ call[b].at = "committing"
-    /\ IF Unchanged(g, seen) /\ \A n \in Places(seen.intents) : Fits(seen.intents, n)
-       THEN CommitNow(g, seen)
-       ELSE UNCHANGED <<gang, domain, ledger>>
-    /\ Go(b, [call[b] EXCEPT !.at = "waiting", !.seen = NoGang])
+    /\ Transact(GangOf(call[b].member), call[b].seen, Chosen(call[b].seen, call[b].held))
+    /\ Go(b, [call[b] EXCEPT !.at = "waiting", !.seen = NoGang, !.held = {}])
     /\ UNCHANGED <<pod, flight, late, expiry, withdrawn>>
 
 (* Two phases: it freezes the intents, holds on one node after another, and marks the gang as committed. *)
+Prepared(b) == [Chosen(call[b].seen, call[b].held) EXCEPT !.state = "preparing", !.coordinator = b]
+
 Prepare(b) ==
-    LET g == GangOf(call[b].member)
-        seen == call[b].seen
-    IN
+    LET g == GangOf(call[b].member) IN
     /\ TwoPhase
     /\ call[b].at = "committing"
-    /\ IF Unchanged(g, seen)
-       THEN /\ gang' = [gang EXCEPT ![g] = [seen EXCEPT !.state = "preparing", !.coordinator = b]]
-            /\ Go(b, [call[b] EXCEPT !.at = "holding"])
-       ELSE /\ Go(b, [call[b] EXCEPT !.at = "waiting", !.seen = NoGang])
-            /\ UNCHANGED gang
-    /\ UNCHANGED <<pod, domain, ledger, flight, late, expiry, withdrawn>>
+    /\ IF Unchanged(g, call[b].seen)
+       THEN /\ gang' = [gang EXCEPT ![g] = Prepared(b)]
+            /\ domain' = Closed(g)
+            /\ Go(b, [call[b] EXCEPT !.at = "holding", !.seen = Prepared(b), !.held = {}])
+       ELSE /\ Go(b, [call[b] EXCEPT !.at = "waiting", !.seen = NoGang, !.held = {}])
+            /\ UNCHANGED <<gang, domain>>
+    /\ UNCHANGED <<pod, ledger, flight, late, expiry, given, withdrawn>>
 
 Coordinates(b, g, seen) ==
     gang[g].state = "preparing" /\ gang[g].coordinator = b /\ gang[g].round = seen.round
+
+(* A call from outside the round reads the item again; one that waits goes on waiting. *)
+Released(b) ==
+    [call[b] EXCEPT !.at = IF call[b].outside THEN "reading" ELSE "waiting", !.seen = NoGang, !.held = {},
+                    !.outside = FALSE]
+
+MayHold(b, g, seen, n) == (Coordinates(b, g, seen) \/ Mistake("hold-without-check")) /\ Fits(seen.intents, n)
 
 (* Where a node has no room, or the round has ended, it ends: the round is rolled back when it expires. *)
 Hold(b, n) ==
@@ -200,12 +253,16 @@ Hold(b, n) ==
     IN
     /\ call[b].at = "holding"
     /\ n \in Places(seen.intents) \ call[b].held
-    /\ IF (Coordinates(b, g, seen) \/ Mistake("hold-without-check")) /\ Fits(seen.intents, n)
+    /\ IF MayHold(b, g, seen, n)
        THEN /\ ledger' = [ledger EXCEPT ![n] = Held(seen.intents, n)]
             /\ Go(b, [call[b] EXCEPT !.held = @ \union {n}])
-       ELSE /\ Go(b, [call[b] EXCEPT !.at = "waiting", !.seen = NoGang, !.held = {}])
+       ELSE /\ Go(b, Released(b))
             /\ UNCHANGED ledger
-    /\ UNCHANGED <<pod, domain, gang, flight, late, expiry, withdrawn>>
+    /\ UNCHANGED <<pod, domain, gang, flight, late, expiry, given, withdrawn>>
+
+MayMark(b, g, seen) ==
+    \/ Coordinates(b, g, seen)
+    \/ Mistake("mark-of-any-coordinator") /\ gang[g].round = seen.round
 
 Mark(b) ==
     LET g == GangOf(call[b].member)
@@ -213,13 +270,12 @@ Mark(b) ==
     IN
     /\ call[b].at = "holding"
     /\ call[b].held = Places(seen.intents) \/ Mistake("mark-before-holds")
-    /\ IF \/ Coordinates(b, g, seen)
-          \/ Mistake("mark-of-any-coordinator") /\ gang[g].round = seen.round
+    /\ IF MayMark(b, g, seen)
        THEN /\ gang' = [gang EXCEPT ![g] = Committed(seen)]
-            /\ domain' = Closed(g)
-       ELSE UNCHANGED <<gang, domain>>
-    /\ Go(b, [call[b] EXCEPT !.at = "waiting", !.seen = NoGang, !.held = {}])
-    /\ UNCHANGED <<pod, ledger, flight, late, expiry, withdrawn>>
+            /\ given' = given \union Shares(seen.intents)
+       ELSE UNCHANGED <<gang, given>>
+    /\ Go(b, Released(b))
+    /\ UNCHANGED <<pod, domain, ledger, flight, late, expiry, withdrawn>>
 
 (* The coordinator may be dead: another member that waits goes on. The holds have the attempts of the intents. *)
 TakeOver(b) ==
@@ -230,7 +286,7 @@ TakeOver(b) ==
     /\ gang[g].coordinator # b
     /\ gang' = [gang EXCEPT ![g].coordinator = b]
     /\ Go(b, [call[b] EXCEPT !.at = "holding", !.seen = gang'[g]])
-    /\ UNCHANGED <<pod, domain, ledger, flight, late, expiry, withdrawn>>
+    /\ UNCHANGED <<pod, domain, ledger, flight, late, expiry, given, withdrawn>>
 
 IsMine(b) ==
     LET item == gang[GangOf(call[b].member)]
@@ -242,9 +298,9 @@ Poll(b) ==
     /\ \/ /\ gang[GangOf(call[b].member)].state = "committed"
           /\ IsMine(b)
           /\ Go(b, [call[b] EXCEPT !.at = "committed"])
-       \/ /\ ~IsMine(b) \/ gang[GangOf(call[b].member)].state = "aborting"
+       \/ /\ ~IsMine(b) \/ gang[GangOf(call[b].member)].state = "aborting"  \* or it waits in another zone
           /\ End(b)
-    /\ UNCHANGED <<pod, domain, gang, ledger, flight, late, expiry, withdrawn>>
+    /\ UNCHANGED <<pod, domain, gang, ledger, flight, late, expiry, given, withdrawn>>
 
 (* It takes its intent back while the gang is open. *)
 GiveUp(b) ==
@@ -255,7 +311,7 @@ GiveUp(b) ==
     /\ gang' = [gang EXCEPT ![g].intents = Without(@, call[b].member)]
     /\ withdrawn' = withdrawn \union {b}
     /\ End(b)
-    /\ UNCHANGED <<pod, domain, ledger, flight, late, expiry>>
+    /\ UNCHANGED <<pod, domain, ledger, flight, late, expiry, given>>
 
 (* Of a committed gang: its share of the ledger is taken over, or reserved anew. *)
 Single(b) ==
@@ -264,15 +320,16 @@ Single(b) ==
     /\ IF Fits(own, call[b].node) /\ \/ call[b].member \notin DOMAIN ledger[call[b].node]
                                      \/ ledger[call[b].node][call[b].member].state = "reserved"
        THEN /\ ledger' = [ledger EXCEPT ![call[b].node] = Held(own, call[b].node)]
+            /\ given' = given \union {[member |-> call[b].member, attempt |-> b, node |-> call[b].node, alone |-> TRUE]}
             /\ Go(b, [call[b] EXCEPT !.at = "committed"])
-       ELSE End(b) /\ UNCHANGED ledger
+       ELSE End(b) /\ UNCHANGED <<ledger, given>>
     /\ UNCHANGED <<pod, domain, gang, flight, late, expiry, withdrawn>>
 
 Send(b) ==
     /\ call[b].at = "committed"
     /\ flight' = flight \union {b}
     /\ Go(b, [call[b] EXCEPT !.at = "sent"])
-    /\ UNCHANGED <<pod, domain, gang, ledger, late, expiry, withdrawn>>
+    /\ UNCHANGED <<pod, domain, gang, ledger, late, expiry, given, withdrawn>>
 
 (* The Binding is valid for the pod as it was read. For a pod that is gone, its share is released by its attempt. *)
 Arrive(b) ==
@@ -285,38 +342,54 @@ Arrive(b) ==
     /\ ledger' = IF pod[m] = "gone" /\ m \in DOMAIN ledger[n] /\ ledger[n][m].attempt = b
                  THEN [ledger EXCEPT ![n] = Without(@, m)] ELSE ledger
     /\ End(b)
-    /\ UNCHANGED <<domain, gang, late, expiry, withdrawn>>
+    /\ UNCHANGED <<domain, gang, late, expiry, given, withdrawn>>
 
 (* It dies between two requests. What it has sent stays on its way. *)
 Die(b) ==
     /\ call[b].at \notin {"idle", "done", "sent"}
     /\ End(b)
-    /\ UNCHANGED <<pod, domain, gang, ledger, flight, late, expiry, withdrawn>>
+    /\ UNCHANGED <<pod, domain, gang, ledger, flight, late, expiry, given, withdrawn>>
 
 (* It ends during a write, which may still arrive. *)
-Leave(b) ==
+Leave(b, n) ==
+    LET kind == CASE call[b].at = "joining" -> "join"
+                  [] call[b].at = "committing" /\ ~TwoPhase -> "commit"
+                  [] call[b].at = "committing" /\ TwoPhase -> "prepare"
+                  [] call[b].at = "holding" /\ n \in Places(call[b].seen.intents) \ call[b].held -> "hold"
+                  [] call[b].at = "holding" /\ call[b].held = Places(call[b].seen.intents) -> "mark"
+                  [] OTHER -> "none"
+    IN
     /\ Late
     /\ late = NoLate
-    /\ \/ /\ call[b].at = "joining"
-          /\ late' = [kind |-> "join", from |-> call[b], intent |-> Intent(b)]
-       \/ /\ call[b].at = "committing" /\ ~TwoPhase
-          /\ late' = [kind |-> "commit", from |-> call[b], intent |-> Intent(b)]
+    /\ kind # "none"
+    /\ late' = [kind |-> kind, by |-> b, from |-> call[b], intent |-> Intent(b), node |-> n, prepared |-> Prepared(b)]
     /\ End(b)
-    /\ UNCHANGED <<pod, domain, gang, ledger, flight, expiry, withdrawn>>
+    /\ UNCHANGED <<pod, domain, gang, ledger, flight, expiry, given, withdrawn>>
 
 ArriveLate ==
     LET g == GangOf(late.from.member)
         seen == late.from.seen
+        n == late.node
     IN
     /\ late # NoLate
     /\ late' = NoLate
     /\ CASE late.kind = "join" ->
                 /\ gang' = [gang EXCEPT ![g] = Joined(@, late.from.round, late.from.member, late.intent)]
+                /\ UNCHANGED <<domain, ledger, given>>
+         [] late.kind = "commit" -> Transact(g, seen, Chosen(seen, late.from.held))
+         [] late.kind = "prepare" ->
+                /\ IF Unchanged(g, seen)
+                   THEN gang' = [gang EXCEPT ![g] = late.prepared] /\ domain' = Closed(g)
+                   ELSE UNCHANGED <<gang, domain>>
+                /\ UNCHANGED <<ledger, given>>
+         [] late.kind = "hold" ->
+                /\ ledger' = IF MayHold(late.by, g, seen, n) THEN [ledger EXCEPT ![n] = Held(seen.intents, n)] ELSE ledger
+                /\ UNCHANGED <<gang, domain, given>>
+         [] late.kind = "mark" ->
+                /\ IF MayMark(late.by, g, seen)
+                   THEN gang' = [gang EXCEPT ![g] = Committed(seen)] /\ given' = given \union Shares(seen.intents)
+                   ELSE UNCHANGED <<gang, given>>
                 /\ UNCHANGED <<domain, ledger>>
-         [] late.kind = "commit" ->
-                IF Unchanged(g, seen) /\ \A n \in Places(seen.intents) : Fits(seen.intents, n)
-                THEN CommitNow(g, seen)
-                ELSE UNCHANGED <<gang, domain, ledger>>
     /\ UNCHANGED <<pod, call, flight, expiry, withdrawn>>
 
 \* ------------------------------------------------------------------------------------------------------------ watchers
@@ -328,12 +401,24 @@ ExpireRound(g) ==
     /\ gang' = [gang EXCEPT ![g].state = IF @ = "open" THEN "none" ELSE "aborting",
                             ![g].intents = IF gang[g].state = "open" THEN Empty ELSE @]
     /\ domain' = Closed(g)
-    /\ UNCHANGED <<pod, ledger, call, flight, late, expiry, withdrawn>>
+    /\ UNCHANGED <<pod, ledger, call, flight, late, expiry, given, withdrawn>>
+
+(* A member is on a node: that is the proof of the commit from now on. Or none is, and no call is under way that knows of
+   the commit: the watcher waits for longer than any bind takes. *)
+IsUnderWay(b, g) == b \in flight \/ (call[b].at \notin {"idle", "done"} /\ call[b].member \in g)
+
+Forget(g) ==
+    /\ gang[g].state = "committed"
+    /\ \/ \E m \in g : OnNode(m)
+       \/ \A b \in Calls : ~IsUnderWay(b, g)
+       \/ Mistake("forgets-at-once")
+    /\ gang' = [gang EXCEPT ![g] = NoGang]
+    /\ UNCHANGED <<pod, domain, ledger, call, flight, late, expiry, given, withdrawn>>
 
 CloseDomain ==
     /\ domain.holder # Nobody
     /\ domain' = [domain EXCEPT !.holder = Nobody]
-    /\ UNCHANGED <<pod, gang, ledger, call, flight, late, expiry, withdrawn>>
+    /\ UNCHANGED <<pod, gang, ledger, call, flight, late, expiry, given, withdrawn>>
 
 IsHold(g, n, m) ==
     /\ m \in DOMAIN gang[g].intents /\ m \in DOMAIN ledger[n]
@@ -344,13 +429,13 @@ RollBack(g, n) ==
     /\ gang[g].state = "aborting"
     /\ \E m \in Members : IsHold(g, n, m)
     /\ ledger' = [ledger EXCEPT ![n] = [m \in {k \in DOMAIN @ : ~IsHold(g, n, k)} |-> @[m]]]
-    /\ UNCHANGED <<pod, domain, gang, call, flight, late, expiry, withdrawn>>
+    /\ UNCHANGED <<pod, domain, gang, call, flight, late, expiry, given, withdrawn>>
 
 RolledBack(g) ==
     /\ gang[g].state = "aborting"
     /\ \A n \in Nodes, m \in Members : ~IsHold(g, n, m)
     /\ gang' = [gang EXCEPT ![g].state = "none", ![g].intents = Empty, ![g].coordinator = None]
-    /\ UNCHANGED <<pod, domain, ledger, call, flight, late, expiry, withdrawn>>
+    /\ UNCHANGED <<pod, domain, ledger, call, flight, late, expiry, given, withdrawn>>
 
 (* A reservation that is old: first it reads the gang's item. The round of a hold is ended before the hold is. *)
 BeginExpiry(w, n, m) ==
@@ -360,7 +445,7 @@ BeginExpiry(w, n, m) ==
     /\ \/ gang[GangOf(m)].state \notin {"preparing", "aborting"} \/ ~IsHold(GangOf(m), n, m)
        \/ Mistake("expiry-of-holds")
     /\ expiry' = [expiry EXCEPT ![w] = [at |-> "touch", node |-> n, member |-> m, attempt |-> ledger[n][m].attempt]]
-    /\ UNCHANGED <<pod, domain, gang, ledger, call, flight, late, withdrawn>>
+    /\ UNCHANGED <<pod, domain, gang, ledger, call, flight, late, given, withdrawn>>
 
 (* A pod on its node is left to the publication. The touch makes every Binding fail that was sent before. *)
 Touch(w) ==
@@ -372,7 +457,7 @@ Touch(w) ==
        THEN expiry' = [expiry EXCEPT ![w] = NoExpiry] /\ UNCHANGED call
        ELSE /\ expiry' = [expiry EXCEPT ![w].at = "release"]
             /\ call' = [b \in Calls |-> IF call[b].member = m THEN [call[b] EXCEPT !.fresh = FALSE] ELSE call[b]]
-    /\ UNCHANGED <<pod, domain, gang, ledger, flight, late, withdrawn>>
+    /\ UNCHANGED <<pod, domain, gang, ledger, flight, late, given, withdrawn>>
 
 Release(w) ==
     LET m == expiry[w].member
@@ -382,7 +467,7 @@ Release(w) ==
     /\ ledger' = IF m \in DOMAIN ledger[n] /\ ledger[n][m].state = "reserved" /\ ledger[n][m].attempt = expiry[w].attempt
                  THEN [ledger EXCEPT ![n] = Without(@, m)] ELSE ledger
     /\ expiry' = [expiry EXCEPT ![w] = NoExpiry]
-    /\ UNCHANGED <<pod, domain, gang, call, flight, late, withdrawn>>
+    /\ UNCHANGED <<pod, domain, gang, call, flight, late, given, withdrawn>>
 
 (* What is published: a pod on its node is confirmed, the entry of one that is gone ends. *)
 Reconcile(n, m) ==
@@ -393,30 +478,31 @@ Reconcile(n, m) ==
        \/ /\ pod[m] = "gone"
           /\ ledger[n][m].state = "bound"
           /\ ledger' = [ledger EXCEPT ![n] = Without(@, m)]
-    /\ UNCHANGED <<pod, domain, gang, call, flight, late, expiry, withdrawn>>
+    /\ UNCHANGED <<pod, domain, gang, call, flight, late, expiry, given, withdrawn>>
 
 \* ----------------------------------------------------------------------------------------------------------- the world
 
 Delete(m) ==
     /\ Alive(m)
     /\ pod' = [pod EXCEPT ![m] = "gone"]
-    /\ UNCHANGED <<domain, gang, ledger, call, flight, late, expiry, withdrawn>>
+    /\ UNCHANGED <<domain, gang, ledger, call, flight, late, expiry, given, withdrawn>>
 
 Create(m) ==
     /\ pod[m] = "absent"
     /\ \A other \in Members \ Second : GangOf(other) = GangOf(m) => pod[other] = "gone"
     /\ pod' = [pod EXCEPT ![m] = "unbound"]
-    /\ UNCHANGED <<domain, gang, ledger, call, flight, late, expiry, withdrawn>>
+    /\ UNCHANGED <<domain, gang, ledger, call, flight, late, expiry, given, withdrawn>>
 
 BindSteps(b) ==
     \/ \E m \in Members, n \in Nodes : Start(b, m, n)
-    \/ Open(b) \/ Join(b) \/ JoinAndSend(b) \/ Complete(b) \/ Transaction(b)
-    \/ Prepare(b) \/ Mark(b) \/ TakeOver(b) \/ \E n \in Nodes : Hold(b, n)
-    \/ Poll(b) \/ GiveUp(b) \/ Single(b) \/ Send(b) \/ Arrive(b) \/ Die(b) \/ Leave(b)
+    \/ Read(b) \/ Finish(b) \/ Open(b) \/ Join(b) \/ JoinAndSend(b) \/ Transaction(b)
+    \/ \E z \in Zones : Complete(b, z)
+    \/ Prepare(b) \/ Mark(b) \/ TakeOver(b) \/ \E n \in Nodes : Hold(b, n) \/ Leave(b, n)
+    \/ Poll(b) \/ GiveUp(b) \/ Single(b) \/ Send(b) \/ Arrive(b) \/ Die(b)
 
 WatcherSteps ==
     \/ CloseDomain
-    \/ \E g \in Gangs : ExpireRound(g) \/ RolledBack(g) \/ \E n \in Nodes : RollBack(g, n)
+    \/ \E g \in Gangs : ExpireRound(g) \/ RolledBack(g) \/ Forget(g) \/ \E n \in Nodes : RollBack(g, n)
     \/ \E n \in Nodes, m \in Members : Reconcile(n, m)
     \/ \E w \in Watchers : Touch(w) \/ Release(w) \/ \E n \in Nodes, m \in Members : BeginExpiry(w, n, m)
 
@@ -443,14 +529,28 @@ CommitIsWhole ==
             LET place == gang'[g].intents[m]
             IN  m \in DOMAIN ledger'[place.node] /\ ledger'[place.node][m].attempt = place.attempt]_<<gang, ledger>>
 
-(* Before the commit no member is bound. *)
-NoneBeforeCommit ==
-    \A m \in Members : pod[m] \in Nodes => gang[GangOf(m)].state = "committed"
+(* Those that were part of a commit, now or before. *)
+Placed == {share.member : share \in {each \in given : ~each.alone}}
 
-(* A member is bound with the others of its gang: those that committed, or that were alive when it joined them. *)
+(* Before a commit no member is bound. *)
+NoneBeforeCommit == \A m \in Members : OnNode(m) => \E other \in Placed : GangOf(other) = GangOf(m)
+
+(* A member is bound with the others of its own gang, and not after those of an earlier one of this name. *)
 BoundWithOthers ==
-    [][\A m \in Members : pod'[m] \in Nodes /\ pod[m] \notin Nodes =>
-        gang[GangOf(m)].state = "committed" /\ (m \in DOMAIN gang[GangOf(m)].intents \/ m \notin Second)]_pod
+    \A m \in Members : OnNode(m) =>
+        \E other \in Placed : GangOf(other) = GangOf(m) /\ (other \in Second <=> m \in Second)
+
+(* While no member is gone, all that are on nodes are in one zone. *)
+InOneDomain ==
+    \A m1, m2 \in Members :
+        GangOf(m1) = GangOf(m2) /\ OnNode(m1) /\ OnNode(m2) /\ (\A m \in GangOf(m1) : Alive(m)) =>
+            ZoneOf(pod[m1]) = ZoneOf(pod[m2])
+
+(* And so are the members of each commit. *)
+CommitInOneDomain ==
+    [][\A g \in Gangs : gang'[g].state = "committed" /\ gang[g].state # "committed" =>
+        \A m1, m2 \in DOMAIN gang'[g].intents :
+            ZoneOf(gang'[g].intents[m1].node) = ZoneOf(gang'[g].intents[m2].node)]_gang
 
 (* No commit counts a member whose call has said that it gave up. *)
 NoneThatGaveUp ==
@@ -460,9 +560,10 @@ NoneThatGaveUp ==
 (* A call that knows an earlier round has no part in this one. *)
 OfThisRound == \A g \in Gangs : \A m \in DOMAIN gang[g].intents : gang[g].intents[m].round = gang[g].round
 
-(* What is committed stays until no member lives. *)
+(* What is committed stays until no member lives, one is on a node, or no call is under way that knows of it. *)
 CommitStays ==
-    [][\A g \in Gangs : gang[g].state = "committed" /\ gang'[g] # gang[g] => IsOver(gang[g])]_gang
+    [][\A g \in Gangs : gang[g].state = "committed" /\ gang'[g] # gang[g] =>
+        IsOver(gang[g]) \/ (\E m \in g : OnNode(m)) \/ \A b \in Calls : ~IsUnderWay(b, g)]_gang
 
 (* Only the open gang of the domain commits. With two phases, the gang that was open when it began to hold. *)
 OnlyTheOpenGang ==
@@ -473,10 +574,12 @@ NothingOverReserved == \A n \in Nodes : Cardinality(DOMAIN ledger[n]) <= Room
 
 BoundIsCounted == \A m \in Members : pod[m] \in Nodes => m \in DOMAIN ledger[pod[m]]
 
-(* A round that is over holds nothing for members that may come again. *)
+(* A round that is over holds nothing for members that may come again: what there is was given by a commit, or alone. *)
+IsGiven(m, n) == \E share \in given : share.member = m /\ share.node = n /\ share.attempt = ledger[n][m].attempt
+
 NoHoldsAfterwards ==
     \A g \in Gangs : gang[g].state \in {"none", "open"} =>
-        \A n \in Nodes : \A m \in DOMAIN ledger[n] : GangOf(m) = g => pod[m] # "unbound"
+        \A n \in Nodes : \A m \in DOMAIN ledger[n] : GangOf(m) = g => pod[m] # "unbound" \/ IsGiven(m, n)
 
 (* With watchers at work, no round stays open and no domain closed for others. *)
 EveryRoundEnds == \A g \in Gangs : gang[g].state \in {"open", "preparing", "aborting"} ~>

@@ -80,7 +80,7 @@ STEPS = (
     Step("console-check", figure=r"# (?:pass|fail) \d+|.*SKIPPED.*"),
     Step("chromium"),
     Step("console-test", figure=PYTEST),
-    Step("test-external", figure=PYTEST),
+    Step("test-external", nightly="GANG_COMMIT=every-write", figure=PYTEST),
     Step("test-long", figure=PYTEST),
     Step("demo"),
     Step("docs", figure="Documentation built in .*"),
@@ -93,7 +93,9 @@ STEPS = (
     Step("spec", figure=r"\d+ configurations, \d+ s", computes=True),
     Step("spec-large", change=None, figure=r"\d+ configurations, \d+ s", computes=True),
     Step("simulation", change="N=200 RULES=200", nightly=None, figure=r"\d+ binds cut short.*|.* rules about pods, .*"),
-    Step("soak", change=None, nightly="N=2000 BINDS=60000", figure=r"\d+ binds by .*", computes=True),
+    Step(
+        "soak", change=None, nightly="N=2000 BINDS=60000 MEMBERS=1000 EACH=2", figure=r"\d+ binds by .*", computes=True
+    ),
     Step("soak-serve", change=None, figure=r"growth after .*", computes=True),
     # The memory stays the same from some hundred shapes on. SHAPES=3600 is an hour of one pod a second.
     Step("soak-verbs", change=None, nightly="SHAPES=1200", figure=r"\w+: peak \d+ MB", computes=True),

@@ -1,12 +1,12 @@
-"""What a running `berth serve` says of its tables, by its routes /reservations and /gangs."""
+"""What a running `berth serve` says of its tables, by its routes /reservations and /gangs, and what it does there."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from berth_cli.doctor.access.credentials import CredentialsUnreadable, load_tls_material
-from berth_cli.doctor.access.endpoint import NoResponse
+from berth_cli.doctor.access.endpoint import HttpResponse, NoResponse
 from berth_cli.doctor.access.https_endpoint import HTTPSEndpoint
 from berth_cli.doctor.access.running import json_object
 from berth_cli.scheduler_config.tls_config import TLSFiles
@@ -23,14 +23,28 @@ def running_document(url: str, files: TLSFiles, route: str) -> Mapping[str, Any]
 
     Raises ServerUnavailable.
     """
+    return _content(url, files, lambda endpoint: endpoint.get(route), route, route)
+
+
+def answer_of_server(url: str, files: TLSFiles, route: str, body: bytes, field: str) -> Mapping[str, Any]:
+    """What a POST to this route answers, which has this field. body: JSON.
+
+    Raises ServerUnavailable; the server may have done it all the same.
+    """
+    return _content(url, files, lambda endpoint: endpoint.post(route, body), route, field)
+
+
+def _content(
+    url: str, files: TLSFiles, call: Callable[[HTTPSEndpoint], HttpResponse | NoResponse], route: str, field: str
+) -> Mapping[str, Any]:
     try:
-        answer = HTTPSEndpoint(url, load_tls_material(None, files), CALL_SECONDS).get(route)
+        answer = call(HTTPSEndpoint(url, load_tls_material(None, files), CALL_SECONDS))
     except CredentialsUnreadable as error:
         raise ServerUnavailable(str(error)) from error
     content = json_object(answer) or {}
     if isinstance(answer, NoResponse):
         raise ServerUnavailable(f"{url}: {answer.cause}")
-    if answer.status != 200 or route not in content:
+    if answer.status != 200 or field not in content:
         reason = content.get("reason") or "is it a berth serve of this release?"
         raise ServerUnavailable(f"{url}: /{route} answers {answer.status}; {reason}")
     return content

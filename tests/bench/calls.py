@@ -13,7 +13,7 @@ from berth.extender import filter as filtering
 from berth.extender import prioritize
 from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.outcomes import Failure
-from berth.extender.ports import DecisionContext, NodeCache
+from berth.extender.ports import DecisionContext, NodeCache, OpenGangs
 from berth.extender.reply import Reply
 from berth.runtime.http.answers import HTTPAnswer
 from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
@@ -40,13 +40,13 @@ class Environment(NodeCache):
         pod: Manifest,
         nodes: int,
         snapshot: Snapshot | None = None,
-        gangs: bool = False,
+        gangs: OpenGangs | None = None,
         changes: Callable[[Snapshot], Iterator[Snapshot]] = cluster.changes,
     ) -> None:
-        """snapshot: in place of the usual one of so many nodes. gangs: whether they are enabled. changes: the snapshots
-        that follow it."""
+        """snapshot: in place of the usual one of so many nodes. gangs: those that are open; None: gangs are not
+        enabled. changes: the snapshots that follow it."""
         self._verb, self._profile = verb, profile
-        self._gangs = GangsConfiguration(enabled=gangs)
+        self._open_gangs, self._gangs = gangs, GangsConfiguration(enabled=gangs is not None)
         self._nodes = nodes
         self.replace_pod(pod)
         self._event = next(self._events)
@@ -64,7 +64,10 @@ class Environment(NodeCache):
         """Forget all verdicts, as in a new environment."""
         self._policy = BerthConfiguration(profile=self._profile, gangs=self._gangs).policy()
         answer, failed = _VERBS[self._verb]
-        self._endpoint = VerbEndpoint(self._verb, EndpointSettings(), partial(answer, cache=self), failed)
+        answers = partial(answer, cache=self)
+        if self._open_gangs is not None:
+            answers = partial(answers, open_gangs=self._open_gangs)
+        self._endpoint = VerbEndpoint(self._verb, EndpointSettings(), answers, failed)
 
     def replace_pod(self, pod: Manifest) -> None:
         """The next calls are for this pod."""

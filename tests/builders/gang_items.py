@@ -20,10 +20,11 @@ def intent(
     until: float = 100.5,
     demands: tuple[Demand, ...] = (),
     shares: Shares | None = None,
+    topology: str = "",
 ) -> Intent:
     """Of a pod of this name. attempt: by default of this pod's own."""
     pod = PodKey("ml", name, f"uid-{name}")
-    return Intent(pod, node, attempt or f"attempt-{name}", until, demands, shares or {})
+    return Intent(pod, node, attempt or f"attempt-{name}", until, demands, shares or {}, topology)
 
 
 def gang(
@@ -37,12 +38,13 @@ def gang(
     at: float = 10.25,
     reason: str = "",
     coordinator: str = "",
+    topology_key: str = "",
 ) -> GangItem:
     """One in its first round."""
     by_uid = {each.pod.uid: each for each in intents}
-    return GangItem(key, state, round_, minimum, 0, version, at, at, by_uid, coordinator, reason)
+    return GangItem(key, state, round_, minimum, 0, version, at, at, by_uid, coordinator, reason, topology_key)
 
 
-def claim(name: str = "train", *, priority: int = 0, until: float = 60.5) -> Claim:
+def claim(name: str = "train", *, priority: int = 0, until: float = 60.5, opened_at: float = 0.0) -> Claim:
     """Of a gang of this name."""
-    return Claim(GangKey("ml", name), priority, until)
+    return Claim(GangKey("ml", name), priority, until, opened_at)

@@ -10,6 +10,7 @@ from berth.scheduling.feasibility import Feasibility
 from berth.scheduling.gangs.gang import NO_OPEN_GANGS, OpenGang
 from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
 from berth.scheduling.policy import Policy
+from berth.scheduling.snapshot.assumed_pods import AssumedPod
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.nodes import node_with
 from tests.builders.pods import pod_object
@@ -77,6 +78,11 @@ def apart(pod: Pod, key: str = "kubernetes.io/hostname") -> Pod:
     found = read_pod(whole)
     assert isinstance(found, Pod)
     return found
+
+
+def being_bound(*pods: Pod, node: str = "") -> list[AssumedPod]:
+    """Their reservations, on this node or on a node for each."""
+    return [AssumedPod("ml", pod.name, pod.uid, node or f"n{index}", {}) for index, pod in enumerate(pods)]
 
 
 ZONES = (

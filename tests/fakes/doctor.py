@@ -141,6 +141,7 @@ class FakeAccount(Account):
     forbidden: Callable[[str, Action], bool] = lambda function, action: False
     error: AccountUnavailable | None = None
     epoch: int | None = None
+    concurrency: int = 1000
 
     def _check(self) -> None:
         if self.error is not None:
@@ -161,6 +162,10 @@ class FakeAccount(Account):
     def functions(self) -> list[FunctionState]:
         self._check()
         return list(self.deployed)
+
+    def concurrent_executions(self) -> int:
+        self._check()
+        return self.concurrency
 
     def denied(self, function: str, actions: Sequence[Action]) -> list[Action]:
         self._check()

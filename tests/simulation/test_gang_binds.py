@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import pytest
 
 from berth.extender.outcomes import BindOutcome
 
 from .gangs.binds import GangWorld, gang_of
-from .gangs.crashes import LARGE_GANG_TIMEOUT, cases, commit_cases
+from .gangs.crashes import LARGE_GANG_TIMEOUT, Afterwards, cases, cases_of_watchers, commit_cases
 from .gangs.histories import run_two_gangs
 
 pytestmark = pytest.mark.long
@@ -16,14 +18,36 @@ HISTORIES = 40
 PARTS = 4
 
 
+EACH_WITH_WATCHERS, EACH_OF_WATCHERS = 48, 500
+"""Of the cases with watchers; `make simulation` runs more."""
+
+
 @pytest.mark.parametrize("part", range(PARTS))
 def test_recovers_when_a_bind_of_the_gang_is_interrupted_at_any_call(part: int) -> None:
-    for case in [*cases()][part::PARTS]:
+    for case in [case for case in cases() if case.afterwards is Afterwards.COMES_AGAIN][part::PARTS]:
+        case.run()
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_watchers_give_back_what_an_interrupted_bind_has_left(part: int) -> None:
+    """Whether its pods stay, are deleted or come again."""
+    found = [case for case in cases() if case.afterwards is not Afterwards.COMES_AGAIN]
+    for case in found[part * EACH_WITH_WATCHERS // PARTS :: EACH_WITH_WATCHERS]:
+        case.run()
+
+
+def test_successor_completes_what_a_watcher_leaves_that_dies_at_any_call() -> None:
+    for case in islice(cases_of_watchers(), 0, None, EACH_OF_WATCHERS):
         case.run()
 
 
 def test_recovers_when_a_commit_of_120_nodes_is_interrupted_at_any_call() -> None:
     for case in commit_cases(gang_of(120)):
+        case.run()
+
+
+def test_watchers_give_back_what_an_interrupted_commit_of_120_nodes_has_left() -> None:
+    for case in islice(commit_cases(gang_of(120), (Afterwards.STAYS, Afterwards.DELETED)), 0, None, 12):
         case.run()
 
 

@@ -14,7 +14,7 @@ from berth_cli.doctor.checks import cluster as cluster_checks
 from berth_cli.doctor.checks.authentication import AccessProbe, probe_access
 from berth_cli.doctor.checks.cache import check_configuration, check_healthz
 from berth_cli.doctor.checks.certificates import check_client_certificate, check_server_certificate
-from berth_cli.doctor.checks.gangs import check_gang_scheduling, check_waiting_gangs
+from berth_cli.doctor.checks.gangs import check_concurrency, check_gang_scheduling, check_waiting_gangs
 from berth_cli.doctor.checks.kubernetes_version import CHECK as KUBERNETES_VERSION
 from berth_cli.doctor.checks.kubernetes_version import check_kubernetes_version
 from berth_cli.doctor.checks.latency import check_bind_time, check_latency
@@ -60,7 +60,7 @@ def checks(inputs: Inputs, wall: Callable[[], float]) -> list[Check]:
     found += _scheduler_checks(inputs, running)
     found += _address_checks(inputs, running, wall)
     found += _cluster_checks(inputs, running, wall)
-    found += _account_checks(inputs, wall)
+    found += _account_checks(inputs, running, wall)
     return found
 
 
@@ -182,7 +182,7 @@ def _configuration(inputs: Inputs, running: Running) -> BerthConfiguration:
     return inputs.configuration or running().configuration or BerthConfiguration()
 
 
-def _account_checks(inputs: Inputs, wall: Callable[[], float]) -> Iterator[Check]:
+def _account_checks(inputs: Inputs, running: Running, wall: Callable[[], float]) -> Iterator[Check]:
     account = inputs.account
     if account is None:
         yield _not_provided(CheckName.ACCOUNT, inputs)
@@ -191,6 +191,7 @@ def _account_checks(inputs: Inputs, wall: Callable[[], float]) -> Iterator[Check
     yield Check(account_checks.LEASE, lambda: _lease_findings(account, inputs, wall))
     yield Check(account_checks.SCHEDULE, lambda: list(account_checks.check_schedule(account, external=inputs.external)))
     yield Check(account_checks.FUNCTIONS, lambda: list(account_checks.check_functions(account)))
+    yield Check(CheckName.GANGS, lambda: list(check_concurrency(account, _configuration(inputs, running).gangs)))
     yield Check(account_checks.ROLES, lambda: list(account_checks.check_roles(account, external=inputs.external)))
 
 

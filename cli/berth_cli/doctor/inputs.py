@@ -116,7 +116,9 @@ def _side(errors: InputErrors, options: Options, reader: ClusterAccess | None, a
     )
     if path is not None:
         document = errors.read(check, remedy, lambda: scheduler_source.from_file(path))
-        return None if document is None else scheduler_side(str(path), document, address)
+        if document is None:
+            return None
+        return scheduler_side(str(path), document, address, scheduler_source.flags_in(path))
     if name is None or reader is None:
         return None
     document = errors.read(check, remedy, lambda: scheduler_source.from_cluster(reader, *name))

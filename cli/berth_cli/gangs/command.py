@@ -18,7 +18,8 @@ from berth_cli.tls_options import require_key_pair, tls_options
 if TYPE_CHECKING:
     from berth.gangs.table import GangTable
     from berth.scheduling.gangs.gang import GangKey
-    from berth_cli.gangs.release import Seen
+    from berth_cli.gangs.release import ReleaseOutcome
+    from berth_cli.scheduler_config.tls_config import TLSFiles
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -41,6 +42,7 @@ Examples:
 RELEASE_EPILOG = """\b
 Examples:
   berth gangs release ml/train --stack berth-production
+  berth gangs release ml/train --url http://127.0.0.1:8080/scheduler
   berth gangs release ml/train --table berth-LedgerTable-1A2B --yes -o json
 """
 
@@ -59,6 +61,17 @@ class Source:
     certificate: Path | None
     key: Path | None
     ca: Path | None
+
+    @property
+    def tls_files(self) -> TLSFiles:
+        """Of the calls to url."""
+        from berth_cli.scheduler_config.tls_config import TLSFiles
+
+        return TLSFiles(self.certificate, self.key, self.ca)
+
+
+Confirm = Callable[[int], None]
+"""Asks whether a gang with so many members in bind is to be released. Ends the command if not."""
 
 
 def source_options(command: F) -> F:
@@ -128,24 +141,28 @@ def describe(gang: str, output: str, **options: Any) -> None:
 @gangs.command(epilog=RELEASE_EPILOG)
 @click.argument("gang", metavar="NAMESPACE/GANG")
 @table_options(OUTPUT, "ledger")
+@click.option("--url", help="urlPrefix of a berth serve, instead of --stack.")
+@tls_options("--url")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @output_option()
-def release(gang: str, stack: str | None, table: str | None, region: str | None, yes: bool, output: str) -> None:
+def release(gang: str, yes: bool, output: str, **options: Any) -> None:
     """End the placement of a gang that is in bind, so that another gang may be placed.
 
     None of its members is bound then, and the scheduler tries them again. A gang that is committed stays: delete its
     pods to end it. If the gang changes after it was read, nothing is written. Exit status: 0 released, 1 not released,
     2 usage error.
     """
-    from berth_cli.gangs.release import ReleaseOutcome, seen_in
-    from berth_cli.gangs.release import release as release_seen
+    from berth_cli.gangs.release import ReleaseOutcome
 
-    key = _key(gang)
-    with _open_table(stack, table, region) as opened:
-        seen = seen_in(opened, key)
+    key, source = _key(gang), Source(cache_table=None, kubeconfig=None, config=None, **options)
+    _check(source)
+
+    def confirm(in_bind: int) -> None:
         if not yes:
-            click.confirm(_question(seen), abort=True, err=output != Format.TABLE)
-        outcome = release_seen(opened, seen, time.time)
+            question = f"End the placement of {key}, of which {in_bind} members are in bind?"
+            click.confirm(question, abort=True, err=output != Format.TABLE)
+
+    outcome = _release_at(source.url, source, key, confirm) if source.url else _release_in_table(source, key, confirm)
     if output != Format.TABLE:
         click.echo(render({"gang": str(key), "result": outcome.value}, output))
     match outcome:
@@ -160,9 +177,31 @@ def release(gang: str, stack: str | None, table: str | None, region: str | None,
             raise click.ClickException(f"{key} went on meanwhile, and nothing was written; see: berth gangs list")
 
 
-def _question(seen: Seen) -> str:
-    waiting = 0 if seen.item is None else len(seen.item.waiting(time.time()))
-    return f"End the placement of {seen.key}, of which {waiting} members are in bind?"
+def _release_in_table(source: Source, key: GangKey, confirm: Confirm) -> ReleaseOutcome:
+    from berth_cli.gangs.release import release as release_seen
+    from berth_cli.gangs.release import seen_in
+
+    with _open_table(source.stack, source.table, source.region) as opened:
+        seen = seen_in(opened, key)
+        confirm(0 if seen.item is None else len(seen.item.waiting(time.time())))
+        return release_seen(opened, seen, time.time)
+
+
+def _release_at(url: str, source: Source, key: GangKey, confirm: Confirm) -> ReleaseOutcome:
+    import orjson
+
+    from berth_cli.gangs.release import ReleaseOutcome
+    from berth_cli.running_server import ServerUnavailable, answer_of_server
+
+    found = next((each for each in _of_server(url, source)["gangs"] if each["gang"] == str(key)), None)
+    if found is None:
+        return ReleaseOutcome.NOT_OPEN
+    confirm(found["members"]["inBind"])
+    body = orjson.dumps({"gang": str(key), "revision": found.get("revision", "")})
+    try:
+        return ReleaseOutcome(answer_of_server(url, source.tls_files, "gangs/release", body, "result")["result"])
+    except ServerUnavailable as error:
+        raise click.ClickException(str(error)) from error
 
 
 def _key(text: str) -> GangKey:
@@ -174,7 +213,8 @@ def _key(text: str) -> GangKey:
     return GangKey(namespace, name)
 
 
-def _read(source: Source) -> Mapping[str, Any]:
+def _check(source: Source) -> None:
+    """Raise UsageError for sources that exclude each other, and for a key without its certificate."""
     has_table = bool(source.stack or source.table)
     if source.url and (has_table or source.kubeconfig):
         raise click.UsageError("--url is for a berth serve: give it without --stack, --table and --kubeconfig")
@@ -183,6 +223,10 @@ def _read(source: Source) -> Mapping[str, Any]:
     if (source.kubeconfig is None) != (source.config is None):
         raise click.UsageError("--kubeconfig and --config go together: the document enables gangs")
     require_key_pair(source.certificate, source.key)
+
+
+def _read(source: Source) -> Mapping[str, Any]:
+    _check(source)
     if source.url:
         return _of_server(source.url, source)
     if source.kubeconfig and source.config:
@@ -192,10 +236,9 @@ def _read(source: Source) -> Mapping[str, Any]:
 
 def _of_server(url: str, source: Source) -> Mapping[str, Any]:
     from berth_cli.running_server import ServerUnavailable, running_document
-    from berth_cli.scheduler_config.tls_config import TLSFiles
 
     try:
-        return running_document(url, TLSFiles(source.certificate, source.key, source.ca), "gangs")
+        return running_document(url, source.tls_files, "gangs")
     except ServerUnavailable as error:
         raise click.ClickException(str(error)) from error
 

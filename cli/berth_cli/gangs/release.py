@@ -31,6 +31,13 @@ class Seen:
     domain: Domain
 
     @property
+    def revision(self) -> str:
+        """Another one after every write to the gang's item, and to whether it has the domain."""
+        claim = self.domain.open
+        fence = self.domain.fence if claim is not None and claim.key == self.key else 0
+        return f"{0 if self.item is None else self.item.version}-{fence}"
+
+    @property
     def keeps_domain(self) -> bool:
         """Whether the gang keeps others from being placed without an open round: a call died before its first write,
         or after the last one."""

@@ -11,6 +11,7 @@ from berth.gangs.item import Domain, GangItem, GangState
 from berth.gangs.watch import EXPIRY_SECONDS
 from berth.scheduling.gangs.gang import GangKey
 from berth.scheduling.gangs.overview import GangStage, GangStanding
+from berth_cli.gangs.release import Seen
 from berth_cli.output import shown_age
 
 DEGRADED = "degraded"
@@ -116,6 +117,7 @@ def _gang(
         "topologyKey": "" if standing is None else standing.topology_key,
         "since": None if since is None else datetime.fromtimestamp(since, UTC).isoformat(timespec="seconds"),
         "places": _places(key, item, standing),
+        "revision": Seen(key, item, domain).revision,
     }
 
 
@@ -126,7 +128,7 @@ def _state(item: GangItem | None, standing: GangStanding | None, domain: Domain,
     if standing is None:
         return (GangState.ENDED.value, item.reason) if item is not None else ("", "")
     if standing.stage is GangStage.PLACED:
-        return COMMITTED, ""
+        return _state_of_placed(standing, standing.minimum)
     if standing.stage is not GangStage.HAS_PLACES:
         return standing.stage.value, standing.waits_for
     claim = domain.open
@@ -142,13 +144,17 @@ def _state_of_round(item: GangItem, standing: GangStanding | None, now: float) -
         case GangState.PREPARING:
             return item.state.value, "its counted resources are being held, node by node"
         case GangState.COMMITTED if standing is not None and now - item.changed_at >= EXPIRY_SECONDS:
-            if standing.on_nodes < item.minimum:
-                return DEGRADED, f"{standing.on_nodes} of {item.minimum} members are on nodes"
-            return COMMITTED, ""
+            return _state_of_placed(standing, item.minimum)
         case GangState.COMMITTED:
             return COMMITTED, ""
         case GangState.ROLLING_BACK | GangState.ENDED:
             return item.state.value, item.reason
+
+
+def _state_of_placed(standing: GangStanding, minimum: int) -> tuple[str, str]:
+    if standing.on_nodes < minimum:
+        return DEGRADED, f"{standing.on_nodes} of {minimum} members are on nodes"
+    return COMMITTED, ""
 
 
 def _places(key: GangKey, item: GangItem | None, standing: GangStanding | None) -> list[dict[str, str]]:

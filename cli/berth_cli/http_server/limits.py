@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 
@@ -25,6 +25,26 @@ class Limits:
     request_bytes: int = 32_000_000
     bytes_in_flight: int = 32_000_000
     pipelined_requests: int = 8
+
+
+SPARE_FILES = 256
+"""Open files beside the connections of callers: those to the API server and to tables among them."""
+
+
+def allow_open_files(connections: int) -> Iterator[str]:
+    """Let this process have as many open files as so many connections need. A warning where it may not."""
+    import resource  # POSIX only
+
+    needed = connections + SPARE_FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        allowed = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+        if allowed < needed:
+            yield (
+                f"this process may have {allowed} open files, and {connections} connections need more: raise the hard "
+                "limit (ulimit -Hn), or set gangs.maxMembers to less"
+            )
 
 
 class BytesInFlight:

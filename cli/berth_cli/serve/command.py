@@ -209,6 +209,7 @@ def _serve(
     from botocore.exceptions import BotoCoreError
 
     from berth_cli.http_server import server
+    from berth_cli.http_server.limits import allow_open_files
     from berth_cli.http_server.tls import TLS, InvalidTLSFiles
     from berth_cli.logs import log_to, make_readable_on_terminal
     from berth_cli.serve import local_stack
@@ -263,6 +264,7 @@ def _serve(
     for warning in (
         *serve_warnings(configuration, has_file=file is not None, has_table=store_options.is_dynamodb),
         *(shadow.warnings(configuration) if shadow and live else ()),
+        *allow_open_files(stack.gateway.limits.connections),
     ):
         click.echo(f"warning: {warning}", err=True)
     click.echo(f"cluster: {source}, {_state(first_run, live=live)}; health: {address}/healthz; Ctrl-C stops")

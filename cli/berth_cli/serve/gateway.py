@@ -9,10 +9,13 @@ import time
 import uuid
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from enum import Enum, auto
 
 import orjson
 
+from berth.gangs.item import MOST_QUEUED_MEMBERS
+from berth.scheduling.gangs.gang import GangsConfiguration
 from berth_cli.http_server.asgi import Receive, Scope, Send
 from berth_cli.http_server.connection import abort_of
 from berth_cli.http_server.limits import BytesInFlight, Limits, Share
@@ -26,8 +29,13 @@ MAX_PAYLOAD_BYTES = 10_000_000
 """Payload limit of API Gateway; larger requests get status 413 without a function call."""
 
 BIND = "POST /scheduler/bind"
-BIND_THREADS = 1024
-"""bind waits for the other members of a gang, so each of them needs a thread. They start when they are needed."""
+BIND_THREADS = 256
+"""Without gangs. They start when they are needed."""
+
+
+def members_in_bind(gangs: GangsConfiguration) -> int:
+    """How many members of gangs may wait in bind at once: each needs a connection and a thread."""
+    return gangs.max_members + MOST_QUEUED_MEMBERS if gangs.enabled else 0
 
 
 class Gateway:
@@ -45,15 +53,18 @@ class Gateway:
         check: RequestCheck | None = None,
         limits: Limits | None = None,
         wall: Callable[[], float] = time.time,
+        members: int = 0,
     ) -> None:
-        """`wall`: seconds since the epoch."""
+        """`limits`: without members of gangs. `members`: how many of them may wait in bind at once. `wall`: seconds
+        since the epoch."""
         self.handlers = handlers
         self._check = check or RequestCheck()
-        self.limits = limits or Limits()
+        limits = limits or Limits()
+        self.limits = replace(limits, connections=limits.connections + members)
         self._wall = wall
         self._bytes_in_flight = BytesInFlight(self.limits.bytes_in_flight)
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="function")
-        self._bind_pool = ThreadPoolExecutor(BIND_THREADS, thread_name_prefix="bind")
+        self._bind_pool = ThreadPoolExecutor(BIND_THREADS + members, thread_name_prefix="bind")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         arrived_at = self._wall()

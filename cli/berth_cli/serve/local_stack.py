@@ -29,6 +29,7 @@ from berth.runtime.http.endpoint import Endpoint, EndpointSettings
 from berth.runtime.settings import ClusterSettings, PolicySettings, deployed
 from berth.runtime.tables import tables_opened_by
 from berth.runtime.telemetry.telemetry import calls_observed_by
+from berth.runtime.telemetry.watcher_metrics import gangs_observed_by
 from berth.scheduling.configuration.decisions import Decisions
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.policy import Policy
@@ -36,17 +37,19 @@ from berth_cli.embedded_store.store import EmbeddedStore
 from berth_cli.reservations.claims import Claimed
 from berth_cli.serve.endpoints.decisions import ROUTE as DECISIONS_ROUTE
 from berth_cli.serve.endpoints.decisions import DecisionsEndpoint
+from berth_cli.serve.endpoints.gang_release import ROUTE as GANG_RELEASE_ROUTE
+from berth_cli.serve.endpoints.gang_release import GangReleaseEndpoint
 from berth_cli.serve.endpoints.gangs import ROUTE as GANGS_ROUTE
 from berth_cli.serve.endpoints.gangs import GangsEndpoint
 from berth_cli.serve.endpoints.metrics import ROUTE as METRICS_ROUTE
 from berth_cli.serve.endpoints.metrics import MetricsEndpoint
-from berth_cli.serve.endpoints.prometheus import CallDurations, counter
+from berth_cli.serve.endpoints.prometheus import CallDurations, GangEvents, counter
 from berth_cli.serve.endpoints.reservations import ROUTE as RESERVATIONS_ROUTE
 from berth_cli.serve.endpoints.reservations import ReservationsEndpoint
 from berth_cli.serve.endpoints.users import ROUTE as USERS_ROUTE
 from berth_cli.serve.endpoints.users import User, UsersEndpoint
 from berth_cli.serve.functions import Handler, load_handler, set_environment
-from berth_cli.serve.gateway import Gateway
+from berth_cli.serve.gateway import Gateway, members_in_bind
 from berth_cli.serve.request_check import RequestCheck
 from berth_cli.serve.shadow import ROUTE as SHADOW_ROUTE
 from berth_cli.serve.shadow import SWITCH_SECONDS, ShadowEndpoint, ShadowPolicy
@@ -145,13 +148,14 @@ def start(
     )
     api = read_template_api()
     watcher, overrides = api.functions[WATCHER], {BINDER: binder}
-    calls, recent = CallDurations(), RecentDecisions(time.time)
+    calls, gang_events, recent = CallDurations(), GangEvents(), RecentDecisions(time.time)
     recorders: dict[Decisions, DecisionRecorder] = {Decisions.MEMORY: recent}
     if decisions_file is not None:
         recorders[Decisions.FILE] = decisions_file
     with (
         tables_opened_by(store.open),
         calls_observed_by(calls.record),
+        gangs_observed_by(gang_events.record),
         decisions_recorded_by(recorders),
         _recorded_by(recording) as recorder,
         _shadowed_by(shadow) as shadowing,
@@ -167,13 +171,18 @@ def start(
             USERS_ROUTE: UsersEndpoint(settings, _users(cluster, binder or cluster)),
             RESERVATIONS_ROUTE: ReservationsEndpoint(settings, tables.ledger, claimed),
             GANGS_ROUTE: GangsEndpoint(settings, tables.gangs, claimed),
+            GANG_RELEASE_ROUTE: GangReleaseEndpoint(settings, tables.gangs),
             METRICS_ROUTE: MetricsEndpoint(
                 settings,
                 calls,
                 tables.cache,
                 tables.ledger,
                 tables.gangs,
-                more=lambda: [*_recorded(recorder), *(() if shadowing is None else shadowing.lines())],
+                more=lambda: [
+                    *_recorded(recorder),
+                    *gang_events.lines(),
+                    *(() if shadowing is None else shadowing.lines()),
+                ],
             ),
             DECISIONS_ROUTE: DecisionsEndpoint(settings, recent),
         }
@@ -181,7 +190,11 @@ def start(
             own[SHADOW_ROUTE] = ShadowEndpoint(settings, shadowing)
     routes: dict[str, Handler] = {route: handlers[function] for route, function in api.routes.items()}
     return LocalStack(
-        Gateway(routes | {route: partial(_handle, endpoint) for route, endpoint in own.items()}, check=check),
+        Gateway(
+            routes | {route: partial(_handle, endpoint) for route, endpoint in own.items()},
+            check=check,
+            members=members_in_bind(configuration.gangs),
+        ),
         handlers[watcher],
         adapters,
         recent,

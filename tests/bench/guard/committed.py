@@ -19,6 +19,7 @@ MARGINS: Mapping[str, float] = {
     "calls": 0.10,
     "allocated": 0.25,
     "bytes": 0.02,
+    "units": 0.0,
 }
 """By the first part of a count's name."""
 

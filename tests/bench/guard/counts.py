@@ -30,7 +30,7 @@ from berth.nodecache.snapshot_view import SnapshotView
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.snapshot.parts import ALL_PARTS, NODES_ONLY, Parts
 from berth_cli.serve.gateway import Gateway
-from tests.bench import cluster
+from tests.bench import cluster, gangs
 from tests.builders.function_process import run
 from tests.builders.nodes import labelled
 from tests.builders.requests import body_of, cache_mode
@@ -54,7 +54,7 @@ print(sum(name.partition(".")[0] not in sys.stdlib_module_names for name in sys.
 
 def measured() -> Mapping[str, float]:
     """By name, in the order of the page."""
-    return dict([*_imports(), *_cold(), *_warm(), *_http(), *_binds(), *_bytes()])
+    return dict([*_imports(), *_cold(), *_warm(), *_http(), *_binds(), *_bytes(), *_gangs()])
 
 
 def _imports() -> Iterator[tuple[str, float]]:
@@ -187,6 +187,14 @@ def _bytes() -> Iterator[tuple[str, float]]:
     changes = [Change("nodes", cluster.node_name(index), node) for index, node in enumerate(nodes)]
     yield "bytes.published.nodes", sum(map(len, pack(changes).items))
     yield from _read_by_parts()
+
+
+def _gangs() -> Iterator[tuple[str, float]]:
+    """Read units of the query that filter makes for a member of a gang: while two gangs of 64 are being placed, and
+    while 50 of 64 run."""
+    running = [gangs.committed(f"runs-{number}") for number in range(gangs.RUNNING)]
+    yield "units.open_gangs.placing", gangs.units_of([gangs.opened("open"), gangs.committed("placed")])
+    yield "units.open_gangs.running", gangs.units_of(gangs.after_the_watch(running))
 
 
 def _verbs(profile: str) -> Verbs:

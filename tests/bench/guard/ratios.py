@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from tests.bench import first_sight, preempt, warm
+from tests.bench import first_sight, gangs, preempt, warm
 from tests.bench.figures import Figure
 
 GUARDED = (
@@ -17,6 +17,8 @@ GUARDED = (
     "filter.full.spread.changed.5000.ratio",
     "filter_onlyone.label-priority.plain.unchanged.5000.ratio",
     "prioritize.label-priority.plain.unchanged.5000.ratio",
+    "filter.label-priority.gangs.fitting.unchanged.ratio",
+    "filter.full.gangs.fitting.unchanged.ratio",
 )
 """Names of figures."""
 
@@ -28,7 +30,7 @@ def measured(names: Iterable[str] = GUARDED) -> Mapping[str, float]:
 
 
 def _figures(wanted: set[str]) -> Iterator[Figure]:
-    for module in (warm, first_sight, preempt):
+    for module in (warm, first_sight, preempt, gangs):
         for family in module.families():
             if any(name.startswith(f"{family.name}.") for name in wanted):
                 yield from family.figures(family.name)

@@ -9,7 +9,7 @@ import pytest
 
 from berth.dynamodb_errors import TableUnavailable
 from berth.gangs.dynamodb_table import DynamoDBGangTable
-from berth.gangs.item import Domain, GangItem, GangState
+from berth.gangs.item import Domain, GangItem, GangState, QueuedGang
 from berth.gangs.table import MAX_NODES, GangTable, NotTransacted, Transaction
 from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
 from berth.reservations.ledger.entry import Entry, EntryState, NodeLedger, PodKey
@@ -63,11 +63,12 @@ class TestPut:
         item = gang(
             [
                 intent(demands=demands, shares={"example.com/gpumem#0": 2400, "example.com/licence": 2}),
-                intent("train-1"),
+                intent("train-1", topology="zone-a"),
             ],
             state=GangState.PREPARING,
             coordinator="attempt-train-1",
             reason="a reason",
+            topology_key="topology.kubernetes.io/zone",
         )
         assert table.put(item, None)
         assert table.gang(TRAIN) == item
@@ -170,7 +171,8 @@ class TestDomain:
         assert table.domain() == Domain()
 
     def test_reads_what_was_written(self, table: GangTable) -> None:
-        domain = Domain(claim(priority=-5), 3, GangKey("ml", "other"), 12.5)
+        queue = {GangKey("ml", "third"): QueuedGang(4, 13.5)}
+        domain = Domain(claim(priority=-5, opened_at=11.25), 3, GangKey("ml", "other"), 12.5, queue)
         assert table.put_domain(domain, Domain())
         assert table.domain() == domain
         assert table.put_domain(domain.closed(), domain)

@@ -19,6 +19,7 @@ from berth.reservations.ledger.table import LedgerTable, Marker, MarkerState, Ta
 from berth.reservations.reconciler.events import ReservationEventType
 from tests.builders.recordings import RELEASES, Item, items_of, recorded, table_of
 from tests.contract.announcements import test_announcement_schema
+from tests.contract.gangs import test_gang_schema
 from tests.fakes.counted_cluster import SLOT
 from tests.unit.reservations.reconciler.reconciler_harness import NODE, ReconcilerHarness
 
@@ -40,8 +41,8 @@ Filled = Callable[[list[Item]], LedgerTable]
 
 
 def write_today(client: DynamoDBClient, name: str) -> None:
-    """A node with pods, one that is rebuilt, a bind under way, the marker, the applied document, the identity, and
-    announcements."""
+    """A node with pods, one that is rebuilt, a bind under way, the marker, the applied document, the identity,
+    announcements, and gangs."""
     table = DynamoDBLedgerTable(client, name)
     table.create(LEDGER)
     table.create(REBUILDING)
@@ -50,6 +51,7 @@ def write_today(client: DynamoDBClient, name: str) -> None:
     applied_document(client, name).put(APPLIED)
     assert DynamoDBStoreIdentity(client, name).put_if_absent(IDENTITY)
     test_announcement_schema.write_today(client, name)
+    test_gang_schema.write_today(client, name)
 
 
 def applied_document(client: DynamoDBClient, name: str) -> DocumentCopy:

@@ -200,9 +200,10 @@ def test_concurrent_callers_get_their_own_responses(gateway_port: int) -> None:
             assert list(orjson.loads(answer)["NodeNameToMetaVictims"]) == [f"node-{number}"]
 
 
-def test_binds_that_wait_for_a_gang_leave_the_other_verbs_their_threads() -> None:
-    """40 members, and 16 threads for all other verbs."""
-    everybody = Barrier(40)
+@pytest.mark.parametrize("members", [40, 300])
+def test_binds_that_wait_for_a_gang_leave_the_other_verbs_their_threads(members: int) -> None:
+    """So many members at once, and 16 threads for all other verbs; 256 connections without gangs."""
+    everybody = Barrier(members)
     answer = {"statusCode": 200, "headers": {}, "body": "{}", "isBase64Encoded": False}
 
     def bind(event: Mapping[str, object], context: object) -> Mapping[str, object]:
@@ -211,9 +212,10 @@ def test_binds_that_wait_for_a_gang_leave_the_other_verbs_their_threads() -> Non
 
     routes = {"POST /scheduler/bind": bind, "POST /scheduler/filter": lambda event, context: answer}
     listener = server.listen("127.0.0.1", 0)
-    with server.serve_in_thread(Gateway(routes, check=AnyRequest()), listener), ThreadPoolExecutor(40) as pool:
+    gateway = Gateway(routes, check=AnyRequest(), members=members)
+    with server.serve_in_thread(gateway, listener), ThreadPoolExecutor(members) as pool:
         port = listener.getsockname()[1]
-        waiting = [pool.submit(Caller(port).post, "/scheduler/bind", b"{}") for _ in range(39)]
+        waiting = [pool.submit(Caller(port).post, "/scheduler/bind", b"{}") for _ in range(members - 1)]
         assert Caller(port).post("/scheduler/filter", b"{}").status == 200
         assert not any(each.done() for each in waiting)
         assert Caller(port).post("/scheduler/bind", b"{}").status == 200

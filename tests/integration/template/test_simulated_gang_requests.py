@@ -130,7 +130,7 @@ def bind(gangs: Gangs, tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
 def watch(gangs: Gangs) -> None:
     """Rounds that nobody finishes, and gangs of which no member lives."""
     clock = HandDrivenClock(AT + KEPT_SECONDS)
-    watching = GangWatch(gangs.table, PodsInMemory(), clock, lambda event: None, lambda: None)
+    watching = GangWatch(gangs.table, PodsInMemory(), lambda key: (), clock, lambda event: None, lambda: None)
     watching.work()
     assert {item.state for item in gangs.table.gangs()} == {GangState.ENDED}
 

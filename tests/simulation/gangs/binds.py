@@ -6,30 +6,32 @@ checked at every Binding and at every version of the ledger, not only at the end
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import NoReturn, TypeVar
 
-from berth.dynamodb_errors import TableUnavailable
 from berth.extender.bind import bind
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome
 from berth.extender.ports import Binding, Created, NodeCache, Refused, Unanswered
 from berth.extender.prepared_bind import BindRules, CountedResources
 from berth.gangs.barrier import GangTableBarrier
-from berth.gangs.item import Domain, GangItem, GangState, Intent
-from berth.gangs.table import GangTable, NotTransacted, Transaction
+from berth.gangs.item import GangState
 from berth.reservations.bind.reservations import LedgerReservations
-from berth.reservations.ledger.entry import Entry, EntryState, NodeLedger, PodKey
+from berth.reservations.ledger.entry import Entry, EntryState, PodKey
 from berth.reservations.ledger.ledger import Ledger, new_ledger
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.exemption import SYSTEM_CRITICAL_PRIORITY
 from berth.scheduling.gangs.gang import GangKey
+from berth.scheduling.objects import Pod, read_pod
+from berth.scheduling.objects.cluster import read_objects
+from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.embedded_store.gang_table import InMemoryGangTable
 from tests.fakes.clock import HandDrivenClock
 from tests.fakes.node_cache import FixedNodeCache
-from tests.fakes.pods import PodsInMemory
+from tests.fakes.pods import PodsInMemory, StoredPod
 from tests.simulation.reservations.binds import (
     GPU_MEMORY,
     HTTP_TIMEOUT,
@@ -43,10 +45,12 @@ from tests.simulation.reservations.binds import (
 )
 from tests.simulation.world import EPOCH, World
 
-T = TypeVar("T")
+from .wire import REQUEST_SECONDS, Turns, WiredGangTable
 
 BACKOFF_SECONDS = 1.0
 CALL_SECONDS = 0.5
+ZONE = "zone"
+NO_ZONES: Mapping[str, str] = {}
 DEVICES = {f"{GPU_MEMORY}#0": 8000, f"{GPU_MEMORY}#1": 8000}
 
 CONFIGURATION = BerthConfiguration.model_validate(
@@ -61,11 +65,6 @@ CONFIGURATION = BerthConfiguration.model_validate(
 COUNTING = CONFIGURATION.policy().counting
 
 
-def unavailable() -> NoReturn:
-    """What a call without an answer raises."""
-    raise TableUnavailable("ledger table: no answer")
-
-
 @dataclass(frozen=True, slots=True)
 class Member:
     """A pod of a gang, and the node that the scheduler chose for it."""
@@ -76,6 +75,7 @@ class Member:
     minimum: int = 4
     priority: int = 0
     requests: Mapping[str, str] = field(default_factory=lambda: {LICENCE: "1"})
+    topology_key: str = ""
     generation: int = 0
 
     @property
@@ -85,65 +85,6 @@ class Member:
     @property
     def key(self) -> GangKey:
         return GangKey("ml", self.gang)
-
-
-class Turns(Wire):
-    """At every call another actor may go on. Faults are by the number of the call among those of all binds."""
-
-    def __init__(self, world: World, faults: Mapping[int, Fault] | None = None) -> None:
-        super().__init__(faults or {})
-        self._world = world
-        self.ambush: dict[str, Callable[[], object]] = {}
-        """What happens once before a call of this name."""
-
-    def carry(self, name: str, effect: Callable[[], T], unanswered: Callable[[], T]) -> T:
-        self._world.pause(0.001)
-        self.ambush.pop(name, lambda: None)()
-        return super().carry(name, effect, unanswered)
-
-
-class WiredGangTable(GangTable):
-    """The table of gangs over the wire."""
-
-    def __init__(self, table: GangTable, wire: Wire) -> None:
-        self._table = table
-        self._wire = wire
-
-    def gangs(self) -> Sequence[GangItem]:
-        return self._wire.carry("Query gangs", self._table.gangs, unavailable)
-
-    def gang(self, key: GangKey) -> GangItem | None:
-        return self._wire.carry("GetItem gang", lambda: self._table.gang(key), unavailable)
-
-    def most_members(self, intent: Intent) -> int:
-        return self._table.most_members(intent)
-
-    def put(self, item: GangItem, seen: GangItem | None) -> bool:
-        return self._written(f"PutItem {item.state}", lambda: self._table.put(item, seen))
-
-    def delete(self, seen: GangItem) -> bool:
-        return self._written("DeleteItem gang", lambda: self._table.delete(seen))
-
-    def join(self, key: GangKey, round_: int, intent: Intent) -> GangItem | None:
-        return self._wire.carry("join", lambda: self._table.join(key, round_, intent), unavailable)
-
-    def withdraw(self, key: GangKey, round_: int, uid: str, attempt: str) -> GangItem | None:
-        return self._wire.carry("withdraw", lambda: self._table.withdraw(key, round_, uid, attempt), unavailable)
-
-    def domain(self) -> Domain:
-        return self._wire.carry("GetItem domain", self._table.domain, unavailable)
-
-    def put_domain(self, domain: Domain, seen: Domain) -> bool:
-        return self._written("PutItem domain", lambda: self._table.put_domain(domain, seen))
-
-    def ledgers(self, nodes: Collection[str]) -> Mapping[str, NodeLedger]:
-        return self._wire.carry("BatchGetItem", lambda: self._table.ledgers(nodes), unavailable)
-
-    def transact(self, transaction: Transaction) -> NotTransacted | None:
-        return self._wire.carry("TransactWriteItems", lambda: self._table.transact(transaction), unavailable)
-
-    def _written(self, name: str, write: Callable[[], bool]) -> bool:
-        return self._wire.carry(name, write, unavailable)
 
 
 class _WorldClock(HandDrivenClock):
@@ -185,7 +126,12 @@ class GangWorld:
         licences: int = 2,
         faults: Mapping[int, Fault] | None = None,
         http_timeout: float = HTTP_TIMEOUT,
+        zones: Mapping[str, str] | None = None,
+        request_seconds: float = REQUEST_SECONDS,
+        slots: int = sys.maxsize,
     ) -> None:
+        """zones: of nodes, by their label ZONE. request_seconds: how long each request to the tables takes. slots: how
+        many binds run at once; the scheduler tries others again later."""
         self.world = World(seed)
         self._http_timeout = http_timeout
         self.members = {member.name: member for member in members}
@@ -193,12 +139,15 @@ class GangWorld:
         self.ledger = CheckedTable()
         self.ledger.check = lambda: None
         self.gangs = InMemoryGangTable(self.ledger)
-        self.wire = Turns(self.world, faults)
+        self.wire = Turns(self.world, faults, request_seconds)
+        self._slots = slots
         self.outcomes: Counter[BindOutcome | None] = Counter()
         self.reasons: Counter[str] = Counter()
-        self._bound_before_loss: set[str] = set()
-        self.cache: NodeCache = FixedNodeCache.of(CONFIGURATION, *map(node_object, {member.node for member in members}))
-        self._clock = _WorldClock(self.world)
+        self.zones = zones or {}
+        self._licences = licences
+        self._published: tuple[Mapping[tuple[str, str], StoredPod], Snapshot, Mapping[str, Pod]] | None = None
+        self.cache: NodeCache = cluster_of(self.pods, {member.node for member in members}, self.zones)
+        self.wall = self._clock = _WorldClock(self.world)
         self._ids = count(1)
         for node in sorted({member.node for member in members}):
             self.ledger.create(new_ledger(node, {LICENCE: licences, **DEVICES}, {}, epoch=1))
@@ -207,13 +156,23 @@ class GangWorld:
 
     def _add(self, member: Member) -> None:
         annotations = {"berth.dev/gang": member.gang, "berth.dev/gang-size": str(member.minimum)}
+        if member.topology_key:
+            annotations["berth.dev/gang-topology-key"] = member.topology_key
         self.pods.add(member.name, member.uid, member.requests, annotations=annotations, priority=member.priority)
 
     # -------------------------------------------------------------------------------------------------------- actors
 
     def bind(self, member: Member, wire: Wire | None = None) -> BindOutcome | None:
-        """One call of bind; None if its process died."""
-        wire = wire or self.wire
+        """One call of bind; None if its process died, or if there is no slot for it."""
+        if not self._slots:
+            return None
+        self._slots -= 1
+        try:
+            return self._bind(member, wire or self.wire)
+        finally:
+            self._slots += 1
+
+    def _bind(self, member: Member, wire: Wire) -> BindOutcome | None:
         ledger, gangs = WiredTable(self.ledger, wire), WiredGangTable(self.gangs, wire)
         new_id = lambda: f"attempt-{next(self._ids)}"  # noqa: E731
         reservations = LedgerReservations(ledger, new_id, self._clock, CALL_SECONDS)
@@ -228,12 +187,14 @@ class GangWorld:
         )
         rules = BindRules(CountedResources(COUNTING, reservations), gangs=barrier)
         binding = Binding("ml", member.name, member.uid, member.node)
-        deadline = Deadline(self._http_timeout - 1, self._clock)
+        began_at, deadline = self.world.now, Deadline(self._http_timeout - 1, self._clock)
         try:
             result = bind(binding, WiredBinder(self.pods, wire, self._clock), deadline, rules)
         except Died:
             self.outcomes[None] += 1
             return None
+        took = self.world.now - began_at
+        assert took <= self._http_timeout, f"bind of {member.name} answered after {took:.1f} s: {result}"
         self.outcomes[result.outcome] += 1
         self.reasons[result.reason] += 1
         return result.outcome
@@ -243,12 +204,14 @@ class GangWorld:
         self.pods.delete(member.name)
         ledger = self.ledger.node(member.node)
         assert ledger is not None
-        Ledger(self.ledger).release(member.node, ledger.entries[member.uid], ledger=ledger)
+        if member.uid in ledger.entries:
+            Ledger(self.ledger).release(member.node, ledger.entries[member.uid], ledger=ledger)
 
-    def replace(self, member: Member) -> None:
-        """The pod is gone, and another one comes in its place."""
+    def replace(self, member: Member, node: str = "") -> None:
+        """The pod is gone, and another one comes in its place. node: another one than before."""
         self.end(member)
-        again = self.members[member.name] = replace(member, generation=member.generation + 1)
+        again = replace(member, generation=member.generation + 1, node=node or member.node)
+        self.members[member.name] = again
         self._add(again)
 
     def come(self, members: Sequence[Member]) -> None:
@@ -257,10 +220,24 @@ class GangWorld:
             self.members[member.name] = member
             self._add(member)
 
+    def publish(self) -> tuple[Snapshot, Mapping[str, Pod]]:
+        """What the leader publishes: bind finds it in the node cache. The pods: all, by namespace and name."""
+        stored = self.pods.all()
+        if self._published is None or self._published[0] != stored:
+            nodes = [
+                node_object(ledger.node, self.zones.get(ledger.node, ""), self._licences)
+                for ledger in self.ledger.nodes()
+            ]
+            read = {f"{key[0]}/{key[1]}": read_pod(pod.content(*key)) for key, pod in stored.items()}
+            pods = {name: pod for name, pod in read.items() if isinstance(pod, Pod)}
+            snapshot = Snapshot.of(read_objects(nodes).nodes, pods.values())
+            self._published = stored, snapshot, pods
+            self.cache = FixedNodeCache(CONFIGURATION, snapshot)
+        return self._published[1:]
+
     def lose_table(self) -> None:
         """The items of gangs and domain are gone, as after a restore from a backup."""
         self.gangs = InMemoryGangTable(self.ledger)
-        self._bound_before_loss = self.bound()
 
     def occupy(self, node: str, shares: Mapping[str, int], *, before: str) -> None:
         """Another pod gets this of the node just before the first call of this name."""
@@ -290,9 +267,19 @@ class GangWorld:
 
     # --------------------------------------------------------------------------------------------- what must hold
 
-    def bound(self, gang: str = "train") -> set[str]:
-        """The members that are on a node."""
-        return {name for (_, name), pod in self.pods.all().items() if pod.node and self.members[name].gang == gang}
+    def bound(self, gang: str | None = "train") -> set[str]:
+        """The members that are on a node; None: of all gangs."""
+        on_nodes = {name for (_, name), pod in self.pods.all().items() if pod.node}
+        return {name for name in on_nodes if gang is None or self.members[name].gang == gang}
+
+    def is_counted(self, name: str) -> bool:
+        """Whether the member requests counted resources."""
+        return not {LICENCE, GPU_MEMORY}.isdisjoint(self.members[name].requests)
+
+    def _living(self, gang: str) -> Iterator[tuple[str, StoredPod]]:
+        for (_, name), pod in self.pods.all().items():
+            if self.members[name].gang == gang and not pod.deleting and pod.phase == "Pending":
+                yield name, pod
 
     def assert_whole(self, gang: str = "train") -> None:
         """All members of the gang are on their nodes, or none."""
@@ -305,22 +292,34 @@ class GangWorld:
 
     def _assert_committed(self, binding: Binding) -> None:
         member = self.members[binding.pod_name]
+        if member.priority >= SYSTEM_CRITICAL_PRIORITY:
+            return  # it is exempt
+        if member.topology_key:
+            others = {self.zones[pod.node] for _, pod in self._living(member.gang) if pod.node}
+            assert len(others) == 1, f"members of {member.gang} are in {others}"
         item = self.gangs.gang(member.key)
-        if item is None and any(self.pods.stored(name) for name in self._bound_before_loss):
-            # The commit was lost, and the members that it bound are its proof.
-            return
-        assert item is not None, f"{member.name} is bound, and its gang never waited"
-        assert item.state is GangState.COMMITTED, f"{member.name} is bound while its gang is {item.state}"
-        assert len(item.intents) >= member.minimum
+        if item is None or item.state is not GangState.COMMITTED:
+            # The commit was lost, or its time is over: the members that it bound are its proof.
+            others = {name for name, pod in self._living(member.gang) if pod.node and name != member.name}
+            assert others, f"{member.name} is bound, and its gang is {item and item.state}"
+        else:
+            assert len(item.intents) >= member.minimum
         ledger = self.ledger.node(binding.node)
         assert ledger is not None
-        if not {LICENCE, GPU_MEMORY}.isdisjoint(member.requests):
+        if self.is_counted(member.name):
             assert member.uid in ledger.entries, f"{member.name} is bound without its share"
 
 
-def node_object(name: str) -> dict[str, object]:
-    """A v1.Node; what it has is in its ledger."""
-    return {"kind": "Node", "metadata": {"name": name}}
+def node_object(name: str, zone: str = "", licences: int = 2) -> dict[str, object]:
+    """A v1.Node with what its ledger has."""
+    metadata = {"name": name, "labels": {ZONE: zone} if zone else {}, "annotations": {"example.com/gpus": "8000,8000"}}
+    return {"kind": "Node", "metadata": metadata, "status": {"allocatable": {LICENCE: str(licences)}}}
+
+
+def cluster_of(pods: PodsInMemory, nodes: Iterable[str], zones: Mapping[str, str] = NO_ZONES) -> FixedNodeCache:
+    """What the watcher has published of these pods, and these nodes."""
+    found = [pod.content(namespace, name) for (namespace, name), pod in pods.all().items()]
+    return FixedNodeCache.of(CONFIGURATION, *(node_object(node, zones.get(node, "")) for node in nodes), *found)
 
 
 def gang_of(size: int, *, per_node: int = 1, name: str = "train", prefix: str = "", **fields: object) -> list[Member]:

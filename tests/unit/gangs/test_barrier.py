@@ -12,17 +12,17 @@ from berth.extender.outcomes import BindOutcome
 from berth.extender.ports import CacheUnavailable
 from berth.gangs.item import GangState
 from berth.scheduling.configuration.node_cache import WhenStale
+from berth.scheduling.exemption import SYSTEM_CRITICAL_PRIORITY
 from tests.builders.gang_items import TRAIN
 from tests.fakes.node_cache import FixedNodeCache
-from tests.fakes.pods import PodsInMemory
-from tests.simulation.gangs.binds import CONFIGURATION, GangWorld, gang_of, node_object
+from tests.simulation.gangs.binds import (
+    CONFIGURATION,
+    ZONE,
+    GangWorld,
+    cluster_of,
+    gang_of,
+)
 from tests.simulation.reservations.binds import GPU_MEMORY, LICENCE
-
-
-def cluster_of(pods: PodsInMemory, *nodes: str) -> FixedNodeCache:
-    """What the watcher has published of these pods, and these nodes."""
-    found = [pod.content(namespace, name) for (namespace, name), pod in pods.all().items()]
-    return FixedNodeCache.of(CONFIGURATION, *map(node_object, nodes), *found)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_binds_none_where_a_node_was_removed_before_the_commit() -> None:
         world.schedule(member, tries=1)
     world.schedule(last, after=1.0, tries=1)
     world.world.run(0.9)
-    world.cache = cluster_of(world.pods, *{member.node for member in first})
+    world.cache = cluster_of(world.pods, {member.node for member in first})
     world.world.run(9.0)
     assert world.bound() == set()
     item = world.gangs.gang(TRAIN)
@@ -174,7 +174,7 @@ def test_binds_the_others_alone_when_the_item_of_a_committed_gang_is_lost() -> N
     world.run(5.0, tries=1)
     [missing] = set(world.members) - world.bound()
     world.lose_table()
-    world.cache = cluster_of(world.pods, *{member.node for member in gang_of(4)})
+    world.cache = cluster_of(world.pods, {member.node for member in gang_of(4)})
     world.schedule(world.members[missing], tries=1)
     world.world.run(20.0)
     assert world.bound() == set(world.members)
@@ -183,7 +183,7 @@ def test_binds_the_others_alone_when_the_item_of_a_committed_gang_is_lost() -> N
 def test_waits_for_all_members_when_the_cache_only_remembers_that_others_were_on_nodes() -> None:
     world = GangWorld(gang_of(4))
     world.run(5.0)
-    world.cache = cluster_of(world.pods, *{member.node for member in gang_of(4)})
+    world.cache = cluster_of(world.pods, {member.node for member in gang_of(4)})
     for member in gang_of(4):
         world.replace(member)
     world.lose_table()
@@ -222,6 +222,22 @@ def test_says_that_the_gang_is_degraded_when_a_member_is_gone_after_the_commit()
     assert sum(world.held().values()) == 3
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param({}, id="of which no other member comes"),
+        pytest.param({"labels": {"scheduling.x-k8s.io/pod-group": "train"}, "annotations": {}}, id="without PodGroup"),
+    ],
+)
+def test_binds_an_exempt_pod_that_names_a_gang_alone(names: dict[str, Any]) -> None:
+    """filter passes it: a policy must not bar the cluster's own agents."""
+    world = GangWorld(gang_of(4, priority=SYSTEM_CRITICAL_PRIORITY))
+    world.pods.change("train-0", **names)
+    world.schedule(world.members["train-0"], tries=1)
+    world.world.run(10.0)
+    assert world.outcomes == {BindOutcome.BOUND: 1}
+
+
 def test_names_the_cause_where_the_gang_cannot_be_read() -> None:
     world = GangWorld([*gang_of(1, minimum=0)])
     world.run(1.0, tries=1)
@@ -240,48 +256,94 @@ def test_members_that_wait_read_the_small_item() -> None:
     assert calls["GetItem domain"] >= 3 * 8
 
 
-class TestTwoGangs:
-    def test_places_one_after_the_other_on_room_for_one(self) -> None:
-        first, second = gang_of(6), gang_of(6, name="other")
-        world = GangWorld([each for pair in zip(first, second, strict=True) for each in pair], licences=1)
-        world.run(60.0)
-        assert sorted(map(len, (world.bound("train"), world.bound("other")))) == [0, 6]
+class TestOneTopologyDomain:
+    """Members of gangs with a topology key, on nodes of the zones a and b."""
 
-    def test_places_both_where_there_is_room(self) -> None:
-        first, second = gang_of(6), gang_of(6, name="other")
-        world = GangWorld([each for pair in zip(first, second, strict=True) for each in pair])
-        world.run(60.0)
-        assert world.bound("train") | world.bound("other") == set(world.members)
+    OTHER = "gang waits: its members are in another topology domain"
 
-    def test_places_the_higher_priority_first(self) -> None:
-        *first, last = gang_of(4)
-        urgent = gang_of(4, name="urgent", priority=10)
-        world = GangWorld([*first, last, *urgent], licences=1)
-        for member in first:
-            world.schedule(member)
-        for member in urgent:
-            world.schedule(member, after=1.0)
-        world.schedule(last, after=2.0)
-        world.world.run(60.0)
-        assert world.bound("urgent") == {member.name for member in urgent}
-        assert world.bound("train") == set()
+    @staticmethod
+    def world(*zones: str, minimum: int, per_node: int = 1) -> GangWorld:
+        """A member for each zone, on a node of its own unless several share one."""
+        members = gang_of(len(zones), minimum=minimum, topology_key=ZONE, per_node=per_node)
+        return GangWorld(members, zones=dict(zip([member.node for member in members], zones, strict=True)))
 
-
-class TestTwoPhases:
-    def test_binds_all_members_of_120_nodes(self) -> None:
-        world = GangWorld(gang_of(120))
-        world.run()
-        assert world.bound() == set(world.members)
-        assert world.outcomes == {BindOutcome.BOUND: 120}
-        assert "PutItem committed" in world.wire.calls
-
-    def test_holds_nothing_where_the_last_node_has_too_little(self) -> None:
-        members = gang_of(120)
-        world = GangWorld([*members[:-1], replace(members[-1], requests={LICENCE: "2"})])
-        world.occupy(members[-1].node, {LICENCE: 1}, before="BatchGetItem")
-        world.run(20.0)
+    def test_binds_none_where_no_domain_has_the_minimum(self) -> None:
+        world = self.world("a", "a", "b", "b", minimum=4)
+        world.run(10.0, tries=1)
         assert world.bound() == set()
-        assert sum(world.held().values()) == 1
-        item = world.gangs.gang(TRAIN)
-        assert item is not None
-        assert item.state is not GangState.COMMITTED
+        assert world.outcomes == {BindOutcome.GANG_GAVE_UP: 4}
+        assert world.ledger.open_reservations() == []
+
+    def test_binds_the_members_of_one_domain_and_sends_the_others_away(self) -> None:
+        world = self.world("b", "a", "b", "a", "b", minimum=3)
+        world.run(10.0, tries=1)
+        assert world.bound() == {"train-0", "train-2", "train-4"}
+        assert world.reasons[self.OTHER] == 2
+        assert sum(world.held().values()) == 3
+        assert {each.pod.name for each in world.ledger.open_reservations()} == world.bound()
+
+    @pytest.mark.parametrize(
+        ("zone", "outcome", "reason"),
+        [
+            pytest.param("a", BindOutcome.BOUND, "", id="in the gang's zone"),
+            pytest.param("b", BindOutcome.GANG_WAITS, OTHER, id="in another zone"),
+            pytest.param(
+                "",
+                BindOutcome.GANG_WAITS,
+                "gang waits: the topology domain of the node is not known",
+                id="on a node without the label",
+            ),
+        ],
+    )
+    @pytest.mark.parametrize("is_lost", [False, True], ids=["by the gang's item", "where that is gone"])
+    def test_replacement_is_bound_only_in_the_domain_of_the_others(
+        self, zone: str, outcome: BindOutcome, reason: str, is_lost: bool
+    ) -> None:
+        members = gang_of(4, topology_key=ZONE)
+        zones = {member.node: "a" for member in members}
+        world = GangWorld(members, zones=zones)
+        world.run(5.0)
+        world.replace(members[0])
+        world.zones = {**zones, members[0].node: zone}
+        world.cache = cluster_of(world.pods, zones, world.zones)
+        if is_lost:
+            world.lose_table()
+        world.outcomes.clear()
+        world.reasons.clear()
+        world.schedule(world.members["train-0"], tries=1)
+        world.world.run(20.0)
+        assert world.outcomes == {outcome: 1}
+        assert world.reasons == {reason: 1}
+
+    @pytest.mark.parametrize(
+        "cache",
+        [
+            pytest.param(FixedNodeCache(CONFIGURATION, CacheUnavailable("the data is 300 s old")), id="no cache"),
+            pytest.param(FixedNodeCache.of(CONFIGURATION), id="a node that the cache does not have"),
+        ],
+    )
+    def test_waits_while_the_domain_of_the_node_is_not_known(self, cache: FixedNodeCache) -> None:
+        world = self.world("a", minimum=1)
+        world.cache = cache
+        world.run(5.0, tries=1)
+        assert world.outcomes == {BindOutcome.GANG_WAITS: 1}
+
+    def test_rejects_member_of_another_topology_key(self) -> None:
+        """filter may have passed it on data that were too old."""
+        *first, last = gang_of(3)
+        world = GangWorld(
+            [*(replace(each, topology_key=ZONE) for each in first), last], zones={each.node: "a" for each in first}
+        )
+        world.run(5.0, tries=1)
+        assert world.bound() == set()
+        assert world.reasons["gang topology key differs between members"] == 1
+
+    def test_holds_nothing_of_members_elsewhere_in_two_phases(self) -> None:
+        members = gang_of(130, minimum=120, topology_key=ZONE)
+        world = GangWorld(
+            members, zones={each.node: "b" if number % 13 == 0 else "a" for number, each in enumerate(members)}
+        )
+        world.run(10.0, tries=1)
+        assert len(world.bound()) == 120
+        assert "PutItem committed" in world.wire.calls
+        assert sum(world.held().values()) == 120

@@ -22,17 +22,17 @@ MEMORY, LICENCE = "nvidia.com/gpumem", "example.com/licence"
 AT = 1_800_000_000.125
 
 
-def member(number: int, *, pod: int, node: int, demands: tuple[Demand, ...]) -> Intent:
-    """pod, node: how long the names are."""
+def member(number: int, *, pod: int, node: int, demands: tuple[Demand, ...], topology: int = 0) -> Intent:
+    """pod, node, topology: how long the names are."""
     uid = str(UUID(int=number))
     key = PodKey("ml", f"{number:05}".rjust(pod, "p"), uid)
     shares = {f"{demand.resource}#12": demand.amount for demand in demands}
-    return Intent(key, f"{number:05}".rjust(node, "n"), UUID(int=number).hex, AT, demands, shares)
+    return Intent(key, f"{number:05}".rjust(node, "n"), UUID(int=number).hex, AT, demands, shares, "z" * topology)
 
 
-def committed(count: int, *, pod: int, node: int, demands: tuple[Demand, ...]) -> GangItem:
-    members = [member(number, pod=pod, node=node, demands=demands) for number in range(count)]
-    return gang(members, state=GangState.COMMITTED, minimum=count, at=AT, reason="r" * 500)
+def committed(count: int, *, pod: int, node: int, demands: tuple[Demand, ...], topology: int) -> GangItem:
+    members = [member(number, pod=pod, node=node, demands=demands, topology=topology) for number in range(count)]
+    return gang(members, state=GangState.COMMITTED, minimum=count, at=AT, reason="r" * 500, topology_key="k" * 317)
 
 
 def size_of(item: GangItem) -> int:
@@ -49,16 +49,21 @@ SHAPES = [
 LONGEST = pytest.param(253, 253, (Demand(MEMORY, 10**15), Demand(LICENCE, 10**15)), id="the longest names")
 
 
+@pytest.mark.parametrize("topology", [0, 12])
 @pytest.mark.parametrize(("pod", "node", "demands"), SHAPES)
-def test_item_holds_1000_members(pod: int, node: int, demands: tuple[Demand, ...]) -> None:
-    assert MEMBERS_BYTES // member_bytes(member(0, pod=pod, node=node, demands=demands)) >= 1_000
-    assert size_of(committed(1_000, pod=pod, node=node, demands=demands)) <= MAX_ITEM
+def test_item_holds_1000_members(pod: int, node: int, demands: tuple[Demand, ...], topology: int) -> None:
+    one = member(0, pod=pod, node=node, demands=demands, topology=topology)
+    assert MEMBERS_BYTES // member_bytes(one) >= 1_000
+    assert size_of(committed(1_000, pod=pod, node=node, demands=demands, topology=topology)) <= MAX_ITEM
 
 
+@pytest.mark.parametrize("topology", [0, 12, 63])
 @pytest.mark.parametrize(("pod", "node", "demands"), [*SHAPES, LONGEST])
-def test_as_many_members_as_are_let_in_fit_into_an_item(pod: int, node: int, demands: tuple[Demand, ...]) -> None:
-    most = MEMBERS_BYTES // member_bytes(member(0, pod=pod, node=node, demands=demands))
-    size = size_of(committed(most, pod=pod, node=node, demands=demands))
+def test_as_many_members_as_are_let_in_fit_into_an_item(
+    pod: int, node: int, demands: tuple[Demand, ...], topology: int
+) -> None:
+    most = MEMBERS_BYTES // member_bytes(member(0, pod=pod, node=node, demands=demands, topology=topology))
+    size = size_of(committed(most, pod=pod, node=node, demands=demands, topology=topology))
     assert 0.75 * MAX_ITEM <= size <= MAX_ITEM
 
 

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from berth.gangs.item import Domain, GangItem, GangState
 from berth.gangs.table import Transaction
-from berth.gangs.watch import EXPIRY_SECONDS, KEPT_SECONDS, LIVENESS_SECONDS, GangEvent, GangEventType, GangWatch
-from berth.reservations.ledger.entry import Entry, EntryState, OpenReservation
+from berth.gangs.watch import (
+    EXPIRY_SECONDS,
+    KEPT_SECONDS,
+    POLL_SECONDS,
+    GangEvent,
+    GangEventType,
+    GangWatch,
+)
+from berth.reservations.ledger.entry import Entry, EntryState, OpenReservation, PodKey
 from berth.reservations.ledger.ledger import new_ledger
 from berth.reservations.ledger.node_write import EntryChange, NodeWrite, PoolChange
 from berth.scheduling.gangs.gang import GangKey
@@ -26,24 +34,30 @@ MEMBERS = [
     intent(f"train-{number}", f"n{number}", until=AT + 5, demands=(Demand(GPU, 1),), shares={GPU: 1})
     for number in range(2)
 ]
+DOMAIN = Domain(claim(until=AT + 3600, opened_at=AT), 1)
 DEGRADED = GangEvent(GangEventType.DEGRADED, TRAIN, 1, minimum=2, pods=tuple(member.pod for member in MEMBERS))
 
 
 class World:
     """Two nodes with two devices each, and a watch over the gangs on them."""
 
-    def __init__(self, item: GangItem) -> None:
+    def __init__(self, item: GangItem | None, domain: Domain = DOMAIN) -> None:
         self.clock = HandDrivenClock(AT)
         self.ledger = InMemoryLedgerTable()
         self.gangs = InMemoryGangTable(self.ledger)
         self.pods = PodsInMemory()
         self.events: list[GangEvent] = []
         self.closed = 0
-        self.watch = GangWatch(self.gangs, self.pods, self.clock, self.events.append, self._on_closed)
+        self.on_nodes: set[str] = set()
+        """As published."""
+        self.watch = GangWatch(
+            self.gangs, self.pods, lambda key: self.on_nodes, self.clock, self.events.append, self._on_closed
+        )
         for node in ("n0", "n1"):
             self.ledger.create(new_ledger(node, {GPU: 2}, {}, epoch=1))
-        self.gangs.put_domain(Domain(claim(), 1), Domain())
-        self.gangs.put(item, None)
+        self.gangs.put_domain(domain, Domain())
+        if item is not None:
+            self.gangs.put(item, None)
 
     def _on_closed(self) -> None:
         self.closed += 1
@@ -78,7 +92,7 @@ def in_state(state: GangState) -> GangItem:
         pytest.param(GangState.OPEN, EXPIRY_SECONDS, GangState.ENDED, id="a round for which nobody waits ends"),
         pytest.param(GangState.PREPARING, EXPIRY_SECONDS - 1, GangState.PREPARING, id="a coordinator has its time"),
         pytest.param(GangState.PREPARING, EXPIRY_SECONDS, GangState.ENDED, id="a coordinator that is dead"),
-        pytest.param(GangState.ROLLING_BACK, EXPIRY_SECONDS, GangState.ENDED, id="a roll-back that nobody finished"),
+        pytest.param(GangState.ROLLING_BACK, POLL_SECONDS, GangState.ENDED, id="a roll-back that nobody finished"),
         pytest.param(GangState.ENDED, KEPT_SECONDS - 1, GangState.ENDED, id="an ended round is shown"),
         pytest.param(GangState.ENDED, KEPT_SECONDS, None, id="and then forgotten"),
     ],
@@ -127,31 +141,116 @@ class TestExpiryOfReservations:
         assert world.state() is GangState.PREPARING
 
 
-class TestCommitted:
+def test_ended_round_is_kept_without_its_members() -> None:
+    """filter reads the items of all gangs."""
+    world = World(in_state(GangState.ENDED))
+    assert world.after(EXPIRY_SECONDS) is GangState.ENDED
+    item = world.gangs.gang(TRAIN)
+    assert item is not None
+    assert item.intents == {}
+
+
+class TestDomain:
+    """A call dies after its write to the domain, and its gang never comes again."""
+
+    OTHER_ROUND = replace(DOMAIN, fence=2)
+
     @pytest.mark.parametrize(
-        ("nodes", "events"),
+        ("item", "domain", "seconds", "is_open"),
         [
-            pytest.param(("n0", "n1"), [], id="all members are on nodes"),
-            pytest.param(("n0", ""), [DEGRADED], id="one never came there"),
+            pytest.param(None, DOMAIN, EXPIRY_SECONDS, False, id="the round never began"),
+            pytest.param(None, DOMAIN, EXPIRY_SECONDS - 1, True, id="its call may still begin it"),
+            pytest.param(in_state(GangState.ENDED), OTHER_ROUND, EXPIRY_SECONDS, False, id="an earlier one ended"),
+            pytest.param(
+                gang(MEMBERS, at=AT - 100), OTHER_ROUND, EXPIRY_SECONDS, False, id="an earlier one was left open"
+            ),
+            pytest.param(
+                gang([replace(MEMBERS[0], until=AT + 99)], at=AT), DOMAIN, EXPIRY_SECONDS, True, id="a member waits"
+            ),
         ],
     )
-    def test_says_once_that_members_are_missing(self, nodes: tuple[str, str], events: list[GangEvent]) -> None:
-        world = World(in_state(GangState.COMMITTED))
-        for member, node in zip(MEMBERS, nodes, strict=True):
-            world.pods.add(member.pod.name, member.pod.uid, {}, node=node)
-        assert world.after(EXPIRY_SECONDS) is GangState.COMMITTED
-        assert world.after(LIVENESS_SECONDS) is GangState.COMMITTED
-        assert world.events == events
+    def test_is_closed_when_the_open_gang_has_no_round(
+        self, item: GangItem | None, domain: Domain, seconds: float, is_open: bool
+    ) -> None:
+        world = World(item, domain)
+        world.after(seconds)
+        assert (world.gangs.domain().open is not None) is is_open
+        assert bool(world.closed) is not is_open
 
-    def test_is_kept_while_a_member_lives_and_forgotten_afterwards(self) -> None:
-        world = World(in_state(GangState.COMMITTED))
-        last = MEMBERS[1]
-        world.pods.add(last.pod.name, last.pod.uid, {}, node="n1")
-        assert world.after(EXPIRY_SECONDS) is GangState.COMMITTED
-        world.pods.delete(last.pod.name)
-        assert world.after(LIVENESS_SECONDS - 1) is GangState.COMMITTED
-        assert world.after(1.0) is None
-        assert world.events[-1] == GangEvent(GangEventType.FORGOTTEN, TRAIN)
+    def test_stays_open_when_its_round_began_after_the_look(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        world = World(None)
+        begun = gang([replace(MEMBERS[0], until=AT + 99)], at=AT)
+        listed = world.gangs.gangs
+
+        def gangs() -> list[GangItem]:
+            found = [*listed()]
+            world.gangs.put(begun, None)
+            return found
+
+        monkeypatch.setattr(world.gangs, "gangs", gangs)
+        world.after(EXPIRY_SECONDS)
+        assert world.gangs.domain() == DOMAIN
+
+
+class TestCommitted:
+    """When the time of a commit is over."""
+
+    @staticmethod
+    def world(*nodes: str, published: tuple[int, ...] = ()) -> World:
+        """Members on these nodes; empty: on none. published: the numbers of those that the node cache shows there."""
+        world = World(in_state(GangState.COMMITTED), DOMAIN.closed())
+        for member, node in zip(MEMBERS, nodes, strict=False):
+            world.pods.add(member.pod.name, member.pod.uid, {}, node=node)
+        world.on_nodes = {MEMBERS[number].pod.uid for number in published}
+        return world
+
+    @pytest.mark.parametrize(
+        ("world", "state", "events"),
+        [
+            pytest.param(("n0", "n1", (0, 1)), None, [], id="all members are on nodes"),
+            pytest.param(("n0", "", (0,)), None, [DEGRADED], id="one never came there"),
+            pytest.param(
+                ("n0", "", ()), GangState.COMMITTED, [DEGRADED], id="the cache does not show the one that did"
+            ),
+            pytest.param(("n0", "n1", ()), GangState.COMMITTED, [], id="the cache does not show them yet"),
+            pytest.param(
+                ("", "", ()),
+                None,
+                [replace(DEGRADED, members=0)],
+                id="none came there: its shares expire, and it is placed as a whole again",
+            ),
+            pytest.param((), None, [GangEvent(GangEventType.FORGOTTEN, TRAIN)], id="none lives"),
+        ],
+    )
+    def test_is_kept_until_the_cache_shows_a_member_on_a_node(
+        self, world: tuple[Any, ...], state: GangState | None, events: list[GangEvent]
+    ) -> None:
+        *nodes, published = world or ((),)
+        found = self.world(*nodes, published=published)
+        assert found.after(EXPIRY_SECONDS - 1) is GangState.COMMITTED
+        assert found.after(1.0) is state
+        assert found.after(POLL_SECONDS) is state
+        assert found.events == events
+
+    def test_is_not_degraded_when_a_pod_that_replaced_a_member_is_on_a_node(self) -> None:
+        world = self.world("n0", published=(0,))
+        world.on_nodes.add("uid-of-a-replacement")
+        assert world.after(EXPIRY_SECONDS) is None
+        assert world.events == []
+
+    def test_asks_for_no_member_when_the_cache_shows_enough(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        world = self.world("n0", "n1", published=(0, 1))
+        monkeypatch.setattr(world.pods, "find", lambda pod: pytest.fail(f"asked for {pod}"))
+        assert world.after(EXPIRY_SECONDS) is None
+
+    def test_asks_again_after_a_minute_while_the_cache_does_not_show_them(self) -> None:
+        world = self.world("n0", "n1")
+        asked: list[PodKey] = []
+        find = world.pods.find
+        world.pods.find = lambda pod: asked.append(pod) or find(pod)  # type: ignore[method-assign,func-returns-value]
+        for _ in range(4):
+            world.after(EXPIRY_SECONDS)
+        assert len(asked) == 2 * 2
 
     def test_does_not_live_in_a_pod_of_the_same_name(self) -> None:
         world = World(in_state(GangState.COMMITTED))

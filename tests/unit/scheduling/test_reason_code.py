@@ -32,7 +32,8 @@ ExistingPodAntiAffinityConflict PodAffinityInvalid NodeNotSelected PriorityLabel
 NodeReserved SegregatedResourceMissing InsufficientCountedResource NodeCapacityUnreadable RequestUnreadable
 RequestAboveDevice RequestAbovePodLimit NodeNotReady NodeNotRunning NodeNotInCache NodeUnreadable TooCostly
 PreemptionPolicyNever NominatedNodePending VictimNotLower PreemptionNotHelpful NoRoomByPreemption NoVictimNeeded
-NotBestCandidate GangWaitsForMembers GangDoesNotFit GangPlacedElsewhere GangInvalid PartOfGang VictimUnreadable
+NotBestCandidate GangWaitsForMembers GangDoesNotFit GangPlacedElsewhere GangInvalid GangInOtherDomain PartOfGang
+VictimUnreadable
 """
 """A code is added here with the release that adds it; none is removed."""
 

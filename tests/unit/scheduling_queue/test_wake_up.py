@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from berth.nodecache.feed.changes import Change, Key, Object
-from berth.scheduling_queue.wake_up import BURST, REFILL_SECONDS, WakeUp
+from berth.scheduling_queue.wake_up import BURST, MEMBER_REFILL_SECONDS, REFILL_SECONDS, WakeUp
 from tests.fakes.clock import HandDrivenClock
 from tests.fakes.cluster import RecordingQueue
 
@@ -192,6 +192,22 @@ def busy_minutes(scene: Scene, minutes: int, *changes: Change) -> int:
 def test_pod_that_never_fits_wakes_all_others_every_10_seconds_at_most() -> None:
     scene = Scene(node_change(), WAITING)
     assert busy_minutes(scene, 10) <= BURST + 10 * 60 / REFILL_SECONDS
+
+
+def test_gang_that_does_not_fit_wakes_all_others_every_3_seconds_at_most() -> None:
+    scene = Scene(node_change(), WAITING, member_change("train-0", rejected=True))
+    assert busy_minutes(scene, 10) <= BURST + 10 * 60 / MEMBER_REFILL_SECONDS
+
+
+def test_gang_is_woken_within_3_seconds_where_other_pods_come_and_go() -> None:
+    """With the back-off of 3 s that is 5 s at most."""
+    scene = Scene(node_change(), member_change("train-0", rejected=True))
+    busy_minutes(scene, 5)
+    for _ in range(20):
+        before = len(scene.queue.woken)
+        for _ in range(int(MEMBER_REFILL_SECONDS)):
+            scene.publish(node_change(), after=1.0)
+        assert len(scene.queue.woken) == before + 1
 
 
 def test_pod_that_is_replaced_under_its_name_keeps_its_limit() -> None:

@@ -74,6 +74,10 @@ class Account(ABC):
         """The functions of the stack."""
 
     @abstractmethod
+    def concurrent_executions(self) -> int:
+        """How many executions of all functions the account allows at once, in this region."""
+
+    @abstractmethod
     def denied(self, function: str, actions: Sequence[Action]) -> list[Action]:
         """Simulate the actions with the role of a function (logical id); return the denied ones. Changes nothing."""
 

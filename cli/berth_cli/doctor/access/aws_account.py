@@ -94,6 +94,11 @@ class AWSAccount(Account):
                 )
         return found
 
+    def concurrent_executions(self) -> int:
+        with _account_errors("the account's limits"):
+            client = boto3.client("lambda", region_name=self._stack.region, config=CLIENT_CONFIG)
+            return int(client.get_account_settings()["AccountLimit"]["ConcurrentExecutions"])
+
     def denied(self, function: str, actions: Sequence[Action]) -> list[Action]:
         role = self._resources(ROLE).get(f"{function}Role", "")
         denied = []

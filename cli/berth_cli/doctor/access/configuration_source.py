@@ -38,6 +38,28 @@ def from_file(path: Path) -> SchedulerConfiguration:
     return parse_scheduler_configuration(_require_one(_find_configurations(documents), str(path)))
 
 
+def flags_in(path: Path) -> tuple[str, ...] | None:
+    """The flags of kube-scheduler in manifests with its container; None where the file has none. The file was read."""
+    for document in yaml.safe_load_all(path.read_text()):
+        template = _child(_child(document, "spec"), "template") or document
+        containers = _child(template, "spec").get("containers")
+        for container in containers if isinstance(containers, list) else ():
+            words = [*_words(container, "command"), *_words(container, "args")]
+            if any(word.rpartition("/")[2] == "kube-scheduler" for word in words):
+                return tuple(word for word in words if word.startswith("-"))
+    return None
+
+
+def _child(parent: object, field: str) -> dict[str, object]:
+    found = parent.get(field) if isinstance(parent, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _words(container: object, field: str) -> list[str]:
+    found = container.get(field) if isinstance(container, dict) else None
+    return [word for word in found if isinstance(word, str)] if isinstance(found, list) else []
+
+
 def from_cluster(access: ClusterAccess, namespace: str, name: str) -> SchedulerConfiguration:
     """Read the ConfigMap or Secret. Raises ConfigurationNotFound and InvalidSchedulerConfiguration."""
     try:

@@ -70,6 +70,10 @@ class HTTPSEndpoint(Endpoint):
     def get(self, name: str) -> HttpResponse | NoResponse:
         return self._call("GET", f"{self._path.rpartition('/')[0]}/{name}", None)
 
+    def post(self, name: str, body: bytes) -> HttpResponse | NoResponse:
+        """To a route beside the urlPrefix, as get."""
+        return self._call("POST", f"{self._path.rpartition('/')[0]}/{name}", body)
+
     def certificate(self) -> ServerCertificate | NoResponse | None:
         if self._context is None:
             return None

@@ -1,4 +1,4 @@
-"""Gangs: does kube-scheduler call Berth as they need it, and which gangs wait."""
+"""Gangs: does kube-scheduler call Berth as they need it, can their members wait at once, and which gangs wait."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from berth.gangs.item import GangState
 from berth.scheduling.gangs.gang import GangsConfiguration
 from berth.scheduling.gangs.overview import GangStage
+from berth_cli.doctor.access.account import Account, AccountUnavailable
 from berth_cli.doctor.access.endpoint import Endpoint, NoResponse
 from berth_cli.doctor.access.running import json_object
 from berth_cli.doctor.findings import CheckName, Finding, failed, ok, skipped, warning
@@ -42,11 +43,24 @@ def check_gang_scheduling(side: SchedulerSide, gangs: GangsConfiguration) -> Ite
         return
     problems = [*_calls(side), *_times(side)]
     yield from problems or [ok(CHECK, "kube-scheduler sends filter and bind every pod")]
-    yield skipped(
-        CHECK,
-        "the flags of kube-scheduler are not in its configuration: without the feature gate a native gang that does "
-        "not fit is retried without a pause (fact 44)",
-        f"run kube-scheduler with {BOUNDED_RETRIES}",
+    yield _retries(side.flags)
+
+
+def _retries(flags: tuple[str, ...] | None) -> Finding:
+    """flags: of kube-scheduler; None: unknown."""
+    remedy = f"run kube-scheduler with {BOUNDED_RETRIES}"
+    if flags is None:
+        return skipped(
+            CHECK,
+            "the flags of kube-scheduler are not in its configuration: without the feature gate a native gang that "
+            "does not fit is retried without a pause (fact 44)",
+            f"{remedy}; manifests with its container show them",
+        )
+    gate = BOUNDED_RETRIES.partition("=")[2]
+    if any(flag.startswith("--feature-gates=") and gate in flag.partition("=")[2].split(",") for flag in flags):
+        return ok(CHECK, f"kube-scheduler runs with {gate}")
+    return failed(
+        CHECK, f"kube-scheduler runs without {gate}: a native gang that does not fit is retried without a pause", remedy
     )
 
 
@@ -81,6 +95,26 @@ def _times(side: SchedulerSide) -> Iterator[Finding]:
             f"podMaxBackoffSeconds is {longest}: a gang that did not fit is tried again after up to {longest} s",
             f"set podMaxBackoffSeconds to {GANG_BACKOFF_SECONDS} or less",
         )
+
+
+def check_concurrency(account: Account, gangs: GangsConfiguration) -> Iterator[Finding]:
+    """Whether all members of the largest gang can wait in bind at once. Nothing where gangs are not enabled."""
+    if not gangs.enabled:
+        return
+    try:
+        most = account.concurrent_executions()
+    except AccountUnavailable as error:
+        yield skipped(CHECK, str(error), "needs lambda:GetAccountSettings")
+        return
+    if most >= gangs.max_members:
+        yield ok(CHECK, f"{most} concurrent executions, for gangs of {gangs.max_members} members at most")
+        return
+    yield warning(
+        CHECK,
+        f"each member that waits in bind takes an execution environment, and the account has {most}: a gang of about "
+        f"{most} members or more is never placed, and maxMembers is {gangs.max_members}",
+        f"request a higher quota of concurrent executions, or set gangs.maxMembers below {most}",
+    )
 
 
 def check_waiting_gangs(endpoint: Endpoint, now: float) -> Iterator[Finding]:

@@ -14,12 +14,14 @@ DEFAULT_SCHEDULER = "default-scheduler"
 class SchedulerSide:
     """`source`: the file or object that contains the configuration.
 
-    `berth_extenders`: the entries that call Berth, in their order.
+    `berth_extenders`: the entries that call Berth, in their order. `flags`: of its command; None where they are not
+    known.
     """
 
     source: str
     configuration: SchedulerConfiguration
     berth_extenders: tuple[Extender, ...]
+    flags: tuple[str, ...] | None = None
 
     @property
     def scheduler_names(self) -> tuple[str, ...]:
@@ -31,9 +33,11 @@ class SchedulerSide:
         return next((each for each in self.berth_extenders if each.bind_verb), None)
 
 
-def scheduler_side(source: str, configuration: SchedulerConfiguration, address: str) -> SchedulerSide:
+def scheduler_side(
+    source: str, configuration: SchedulerConfiguration, address: str, flags: tuple[str, ...] | None = None
+) -> SchedulerSide:
     """Find the entries that call Berth. Without `address`: the entries with Berth's path, or the only extender."""
-    return SchedulerSide(source, configuration, tuple(_entries_of_berth(configuration.extenders, address)))
+    return SchedulerSide(source, configuration, tuple(_entries_of_berth(configuration.extenders, address)), flags)
 
 
 def _entries_of_berth(extenders: tuple[Extender, ...], address: str) -> list[Extender]:

@@ -202,6 +202,7 @@ NO_CHANGE: Mapping[ReasonCode, str] = {
     ReasonCode.NODE_NAME_MISMATCH: "the pod names its node itself; it is judged here without that",
     ReasonCode.NODE_AFFINITY_INVALID: "it rejects no node: scoring fails, and no API server stores such a pod",
     ReasonCode.GANG_PLACED_ELSEWHERE: "it is no failure: the pod has its place on another node",
+    ReasonCode.GANG_IN_OTHER_DOMAIN: "a gang that runs stays in its topology domain; changes are for the nodes there",
     ReasonCode.NODE_NOT_IN_CACHE: "the watcher publishes the node within seconds; it cannot be judged until then",
     ReasonCode.NODE_UNREADABLE: "the node is malformed, and no API server stores such a one; correct the dump",
     ReasonCode.TOO_COSTLY: "no single rule of the pod costs too much; shorten its rules, or give Berth more time",

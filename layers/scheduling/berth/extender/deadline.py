@@ -23,6 +23,10 @@ class Deadline:
         """Seconds left; 0 after the deadline."""
         return max(0.0, self._end - self._clock())
 
+    def earlier(self, seconds: float) -> Deadline:
+        """One that keeps so many seconds for what follows."""
+        return Deadline(self.remaining() - seconds, self._clock)
+
     def decision_seconds(self) -> float:
         """What is left for a decision, with room to answer."""
         return max(0.0, self.remaining() - ANSWER_SECONDS)

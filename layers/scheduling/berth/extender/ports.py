@@ -21,6 +21,7 @@ from berth.scheduling.snapshot.parts import NO_PARTS, Parts
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 NO_ANNOTATIONS: Mapping[str, str] = MappingProxyType({})
+NO_PODS: Mapping[str, Pod] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,11 +263,16 @@ class Announcements(ABC):
 
 @dataclass(frozen=True, slots=True)
 class GangOfPod:
-    """A pod's gang, with its priority. on_nodes: the name and the UID of its members that are on nodes, as far as the
-    node cache knows."""
+    """A pod's gang, with its priority.
+
+    topology: the value of the gang's topology key on the node of the Binding; empty where the gang has none. pods: its
+    members as the node cache has them, by UID. domains: the values of the key on the nodes of those that are on nodes.
+    """
 
     gang: Gang
-    on_nodes: tuple[tuple[str, str], ...] = ()
+    topology: str = ""
+    pods: Mapping[str, Pod] = field(default_factory=lambda: NO_PODS)
+    domains: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,8 +298,9 @@ class GangBarrier(ABC):
     """Where bind waits for the other members of a gang. No method raises when the table cannot be reached."""
 
     @abstractmethod
-    def gang_of(self, pod: Pod, deadline: Deadline) -> GangOfPod | BindResult | None:
-        """The gang that the pod belongs to; None: none. BindResult: it names one that cannot be placed."""
+    def gang_of(self, pod: Pod, node: str, deadline: Deadline) -> GangOfPod | BindResult | None:
+        """The gang that the pod belongs to; None: none. BindResult: it names one that cannot be placed. node: of the
+        Binding."""
 
     @abstractmethod
     def wait(self, member: GangMember) -> GangPlace | BindResult | None:

@@ -226,7 +226,7 @@ class PreparedBind:
         demands = () if self._counted is None else self._counted.counting.demands(read)
         if isinstance(demands, Unreadable):
             return BindResult(BindOutcome.UNREADABLE, demands.cause)
-        gang = None if self._gangs is None else self._gangs.gang_of(read, self._deadline)
+        gang = None if self._gangs is None else self._gangs.gang_of(read, self._binding.node, self._deadline)
         if isinstance(gang, BindResult):
             return gang
         return _Needs(demands, gang) if demands or gang is not None or self._announcements is not None else None

@@ -12,7 +12,8 @@ More nodes, in two phases:
 Guarantees: a share that is held counts as reserved. A hold is written only while the item is the coordinator's, so no
 hold comes after another coordinator, or after the roll-back. Members of a committed gang have all of their shares. Each
 step may be repeated. Who waits takes over from a coordinator that died: the holds are the members', not the
-coordinator's.
+coordinator's. When fewer than the minimum of calls still wait, the round is rolled back instead: its members would be
+bound one by one, later and perhaps elsewhere.
 """
 
 from __future__ import annotations
@@ -34,16 +35,19 @@ TRIES = 10
 REASON_NO_LEDGER = "gang does not fit: a node's ledger of counted resources is not ready"
 REASON_NODE_GONE = "gang does not fit: a node is gone"
 REASON_INSUFFICIENT = "gang does not fit: Insufficient {}"
+REASON_CALLS_ENDED = "gang waits for members: the commit took longer than they could wait"
 REASON_RELEASED = "gang waits: an operator ended its placement"
 
 
 class CommitOutcome(StrEnum):
-    """COMMITTED: by this call. CHANGED: the gang's item is another one by now; read it. DISPLACED: the domain names
-    another gang, or another round. ENDED: a node has too little, and the round has ended for all members. CONTENDED:
-    other writes came first at every try.
+    """COMMITTED: by this call. INCOMPLETE: calls have ended, so fewer than the minimum wait. CHANGED: the gang's item
+    is another one by now; read it. DISPLACED: the domain names another gang, or another round. ENDED: a node has too
+    little, or too few calls wait for the end of two phases; the round has ended for all members. CONTENDED: other
+    writes came first at every try.
     """
 
     COMMITTED = "committed"
+    INCOMPLETE = "incomplete"
     CHANGED = "changed"
     DISPLACED = "displaced"
     ENDED = "ended"
@@ -64,9 +68,11 @@ class GangCommit:
         self._wall = wall
 
     def commit(self, item: GangItem, domain: Domain, coordinator: str, counting: Counting) -> CommitOutcome:
-        """Commit the members that wait. item: OPEN, with its minimum. domain: names its round. coordinator: the id of
-        this call."""
-        item_now = replace(item, intents=item.waiting(self._wall()))
+        """Commit the members that wait in one topology domain. item: OPEN. domain: names its round. coordinator: the id
+        of this call."""
+        item_now = replace(item, intents=item.complete(self._wall()))
+        if not item_now.intents:
+            return CommitOutcome.INCOMPLETE
         nodes = tuple(counted_by_node(item_now.intents.values()))
         if len(nodes) > MAX_NODES:
             prepared = item_now.changed(GangState.PREPARING, self._wall(), coordinator=coordinator)
@@ -86,6 +92,8 @@ class GangCommit:
 
     def take_over(self, item: GangItem, coordinator: str, counting: Counting) -> CommitOutcome:
         """Go on for a coordinator that has died, or is slow: it holds nothing any more. item: PREPARING."""
+        if not self._is_waited_for(item):
+            return self._abandon(item)
         taken = item.changed(GangState.PREPARING, self._wall(), coordinator=coordinator)
         return self._hold_and_mark(taken, counting) if self._table.put(taken, item) else CommitOutcome.CHANGED
 
@@ -112,14 +120,22 @@ class GangCommit:
             if isinstance(held, CommitOutcome):
                 return held
             shares |= held
+        if not self._is_waited_for(item):
+            return self._abandon(item)
         committed = _with_shares(item, shares).changed(GangState.COMMITTED, self._wall())
         return CommitOutcome.COMMITTED if self._table.put(committed, item) else CommitOutcome.CHANGED
+
+    def _is_waited_for(self, item: GangItem) -> bool:
+        return len(item.waiting(self._wall())) >= item.minimum
+
+    def _abandon(self, item: GangItem, reason: str = REASON_CALLS_ENDED) -> CommitOutcome:
+        return CommitOutcome.ENDED if self.abort(item, reason) else CommitOutcome.CHANGED
 
     def _hold(self, item: GangItem, nodes: Sequence[str], counting: Counting) -> Mapping[str, Shares] | CommitOutcome:
         for _ in range(TRIES):
             writes = self._writes(item, nodes, counting)
             if isinstance(writes, str):
-                return CommitOutcome.ENDED if self.abort(item, writes) else CommitOutcome.CHANGED
+                return self._abandon(item, writes)
             if not writes.nodes:
                 return writes.shares
             refused = self._table.transact(Transaction(item, None, None, writes.nodes))
@@ -172,6 +188,13 @@ class GangCommit:
             if refused.gang_changed:
                 return CommitOutcome.CHANGED
         return CommitOutcome.CONTENDED
+
+
+def requests_of(item: GangItem) -> int:
+    """How many requests the commit of these members makes, if no other write comes between."""
+    nodes = len(counted_by_node(item.intents.values()))
+    groups = -(-nodes // MAX_NODES)
+    return 1 if not nodes else 2 if groups == 1 else 2 + 2 * groups
 
 
 def _outcome(refused: NotTransacted) -> CommitOutcome:

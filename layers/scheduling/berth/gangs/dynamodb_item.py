@@ -4,6 +4,9 @@
 |---|---|---|
 | domain | gang | domain |
 | gang | gang | gang#namespace/name |
+
+`topologyKey` of a gang and `topology` of a member are there where the gang has a topology key. `openedAt` and `queue`
+of the domain are optional: without them no gang waits, and the gang was opened long ago.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from berth.gangs.item import Claim, Domain, GangItem, GangState, Intent
+from berth.gangs.item import Claim, Domain, GangItem, GangState, Intent, QueuedGang
 from berth.reservations.ledger.dynamodb_item import MalformedItem, amounts, number, time
 from berth.reservations.ledger.entry import PodKey
 from berth.scheduling.gangs.gang import GangKey
@@ -42,19 +45,24 @@ def gang_key(key: GangKey) -> Attributes:
 
 def gang_item(item: GangItem) -> Attributes:
     """The whole item."""
-    return gang_key(item.key) | {
-        "schema": number(SCHEMA_VERSION),
-        "state": {"S": item.state.value},
-        "round": number(item.round),
-        "minimum": number(item.minimum),
-        "priority": number(item.priority),
-        "version": number(item.version),
-        "openedAt": time(item.opened_at),
-        "changedAt": time(item.changed_at),
-        "intents": {"M": {uid: intent_value(intent) for uid, intent in item.intents.items()}},
-        "coordinator": {"S": item.coordinator},
-        "reason": {"S": item.reason},
-    }
+    of_topology: Attributes = {"topologyKey": {"S": item.topology_key}} if item.topology_key else {}
+    return (
+        gang_key(item.key)
+        | of_topology
+        | {
+            "schema": number(SCHEMA_VERSION),
+            "state": {"S": item.state.value},
+            "round": number(item.round),
+            "minimum": number(item.minimum),
+            "priority": number(item.priority),
+            "version": number(item.version),
+            "openedAt": time(item.opened_at),
+            "changedAt": time(item.changed_at),
+            "intents": {"M": {uid: intent_value(intent) for uid, intent in item.intents.items()}},
+            "coordinator": {"S": item.coordinator},
+            "reason": {"S": item.reason},
+        }
+    )
 
 
 def intent_value(intent: Intent) -> UniversalAttributeValueTypeDef:
@@ -74,6 +82,8 @@ def intent_value(intent: Intent) -> UniversalAttributeValueTypeDef:
         }
     if intent.shares:
         value["shares"] = amounts(intent.shares)
+    if intent.topology:
+        value["topology"] = {"S": intent.topology}
     return {"M": value}
 
 
@@ -82,6 +92,8 @@ def member_bytes(intent: Intent) -> int:
     up."""
     texts = (intent.pod.uid, intent.pod.name, intent.node, intent.attempt, "name", "node", "attempt", "until")
     found = sum(len(text.encode()) for text in texts) + _MAP_BYTES + _NUMBER_BYTES
+    if intent.topology:
+        found += len("topology") + len(intent.topology.encode()) + 1
     if intent.demands:
         found += len("demands") + len("shares") + 2 * _MAP_BYTES
     for demand in intent.demands:
@@ -108,9 +120,17 @@ def domain_item(domain: Domain) -> Attributes:
             "open": {"S": str(domain.open.key)},
             "priority": number(domain.open.priority),
             "until": time(domain.open.until),
+            "openedAt": time(domain.open.opened_at),
         }
     if domain.resting is not None:
         item |= {"resting": {"S": str(domain.resting)}, "restUntil": time(domain.rest_until)}
+    if domain.queue:
+        item["queue"] = {
+            "M": {
+                str(key): {"M": {"members": number(queued.members), "until": time(queued.until)}}
+                for key, queued in domain.queue.items()
+            }
+        }
     return item
 
 
@@ -133,6 +153,7 @@ def read_gang(item: Item) -> GangItem:
             intents={uid: _intent(key, uid, value["M"]) for uid, value in item["intents"]["M"].items()},
             coordinator=item["coordinator"]["S"],
             reason=item["reason"]["S"],
+            topology_key=item.get("topologyKey", {"S": ""})["S"],
         )
     except (KeyError, ValueError) as error:
         raise MalformedItem(f"{type(error).__name__}: {error}") from error
@@ -143,11 +164,18 @@ def read_domain(item: Item) -> Domain:
     try:
         claim = None
         if "open" in item:
-            claim = Claim(_key(item["open"]["S"]), int(item["priority"]["N"]), float(item["until"]["N"]))
+            opened_at = float(item.get("openedAt", {"N": "0"})["N"])
+            claim = Claim(_key(item["open"]["S"]), int(item["priority"]["N"]), float(item["until"]["N"]), opened_at)
         resting = _key(item["resting"]["S"]) if "resting" in item else None
-        return Domain(claim, int(item["fence"]["N"]), resting, float(item.get("restUntil", {"N": "0"})["N"]))
+        rest_until = float(item.get("restUntil", {"N": "0"})["N"])
+        queue = {_key(key): _queued(value["M"]) for key, value in item.get("queue", {"M": {}})["M"].items()}
+        return Domain(claim, int(item["fence"]["N"]), resting, rest_until, queue)
     except (KeyError, ValueError) as error:
         raise MalformedItem(f"{type(error).__name__}: {error}") from error
+
+
+def _queued(value: Item) -> QueuedGang:
+    return QueuedGang(int(value["members"]["N"]), float(value["until"]["N"]))
 
 
 def _intent(key: GangKey, uid: str, value: Item) -> Intent:
@@ -162,6 +190,7 @@ def _intent(key: GangKey, uid: str, value: Item) -> Intent:
         float(value["until"]["N"]),
         tuple(sorted(demands, key=lambda demand: demand.resource)),
         {pool: int(amount["N"]) for pool, amount in value.get("shares", {"M": {}})["M"].items()},
+        value.get("topology", {"S": ""})["S"],
     )
 
 

@@ -131,6 +131,9 @@ class DynamoDBGangTable(GangTable):
                 answer: Any = self._client.batch_get_item(RequestItems=request)
                 found += answer["Responses"].get(self._table, [])
                 unprocessed = answer.get("UnprocessedKeys", {}).get(self._table, {}).get("Keys", [])
+                if len(unprocessed) == len(keys[:_BATCH]):
+                    # The table throttles. To ask again at once would not end, and the caller has a deadline.
+                    raise TableUnavailable(f"ledger table {self._table}: throttled")
                 keys = [*unprocessed, *keys[_BATCH:]]
         with self._malformed_as_unavailable():
             return {ledger.node: ledger for ledger in map(read_node, found)}

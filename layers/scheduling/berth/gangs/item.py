@@ -12,8 +12,18 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from berth.reservations.ledger.entry import PodKey, Shares
-from berth.scheduling.gangs.gang import GangKey
+from berth.scheduling.gangs.gang import Gang, GangKey
 from berth.scheduling.managed_resources.demand import Demand
+
+MOST_QUEUED_MEMBERS = 200
+"""In bind for gangs that are not open, together: the open gang's members must find a free execution environment or
+thread. One gang may wait whatever its size."""
+
+MOST_QUEUED_GANGS = 16
+"""They are in the domain's item, which every member reads while it waits."""
+
+QUEUED_SECONDS = 2.0
+"""A gang's place in the queue holds for so long; its members renew it when half of that is over."""
 
 REST_SECONDS = 10.0
 """After its time was over, a gang takes the domain from no other for so long: kube-scheduler's podMaxBackoffSeconds."""
@@ -41,7 +51,8 @@ class Intent:
     """A member that waits in bind for the others.
 
     attempt: the id of its call, and of its entry in the ledger. until: its call ends then, in seconds since the epoch.
-    shares: what the commit gave it; empty before, and for a member that requests nothing counted.
+    shares: what the commit gave it; empty before, and for a member that requests nothing counted. topology: the value
+    of the gang's topology key on the node; empty where the gang has none.
     """
 
     pod: PodKey
@@ -50,6 +61,7 @@ class Intent:
     until: float
     demands: tuple[Demand, ...] = ()
     shares: Shares = field(default_factory=lambda: _NO_SHARES)
+    topology: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +71,7 @@ class GangItem:
     round: the domain's fence when the round was opened. intents: by the pod's UID; once the round is fixed, those of
     the commit. version: changes with every write. opened_at, changed_at: of the round and of its state, in seconds
     since the epoch. coordinator: the call that holds. reason: why the round ended, for the members that wait.
+    topology_key: of the gang, as the member said that opened the round.
     """
 
     key: GangKey
@@ -72,6 +85,24 @@ class GangItem:
     intents: Mapping[str, Intent] = field(default_factory=dict)
     coordinator: str = ""
     reason: str = ""
+    topology_key: str = ""
+
+    @classmethod
+    def opened(cls, gang: Gang, round_: int, first: Intent, before: GangItem | None, now: float) -> GangItem:
+        """Its item in a new round, with the intent of the first member. before: the item that this one replaces."""
+        version = 1 if before is None else before.version + 1
+        return cls(
+            gang.key,
+            GangState.OPEN,
+            round_,
+            gang.minimum,
+            gang.priority or 0,
+            version,
+            opened_at=now,
+            changed_at=now,
+            intents={first.pod.uid: first},
+            topology_key=gang.topology_key,
+        )
 
     def intent(self, uid: str, attempt: str) -> Intent | None:
         """The intent of this call, if it is the member's last one."""
@@ -81,6 +112,16 @@ class GangItem:
     def waiting(self, now: float) -> Mapping[str, Intent]:
         """The intents of the calls that have not ended."""
         return {uid: intent for uid, intent in self.intents.items() if intent.until > now}
+
+    def complete(self, now: float) -> Mapping[str, Intent]:
+        """The members that a commit takes: of those that wait, the ones in the topology domain that has the most of
+        them, of equal domains the first by its value. Empty: no domain has the minimum."""
+        domains: dict[str, dict[str, Intent]] = {}
+        for uid, intent in self.waiting(now).items():
+            domains.setdefault(intent.topology, {})[uid] = intent
+        best = min(domains, key=lambda value: (-len(domains[value]), value), default="")
+        found = domains.get(best, {})
+        return found if len(found) >= self.minimum else {}
 
     def changed(self, state: GangState, now: float, **changes: object) -> GangItem:
         """The item after another change of its state."""
@@ -98,11 +139,24 @@ class GangItem:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A gang that wants to be open. until: when its time is over, in seconds since the epoch."""
+    """A gang that wants to be open. until: when its time is over. opened_at: since when it is; 0: long ago. Both in
+    seconds since the epoch."""
 
     key: GangKey
     priority: int
     until: float
+    opened_at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedGang:
+    """A gang whose calls wait until it can be opened. members: its minimum. until: in seconds since the epoch."""
+
+    members: int
+    until: float
+
+
+_NO_QUEUE: Mapping[GangKey, QueuedGang] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,13 +164,15 @@ class Domain:
     """The gangs of a cluster contend for its nodes, so one of them is open at a time.
 
     open: None where none is. fence: how often another gang, or another round of one, was opened. resting: the gang
-    whose time was over without a commit, until rest_until.
+    whose time was over without a commit, until rest_until. queue: who may wait in bind for the domain. It decides
+    nothing else: whoever finds the domain free may open it.
     """
 
     open: Claim | None = None
     fence: int = 0
     resting: GangKey | None = None
     rest_until: float = 0.0
+    queue: Mapping[GangKey, QueuedGang] = field(default_factory=lambda: _NO_QUEUE)
 
     def holds(self, key: GangKey, round_: int) -> bool:
         """Whether this round of the gang is the open one."""
@@ -129,18 +185,33 @@ class Domain:
         """
         current = self.open
         if current is None:
-            return replace(self, open=claim, fence=self.fence + 1)
+            return self._opened(claim)
         if current.until <= now:
             rest_until = current.until + REST_SECONDS
             if current.key == claim.key and now < rest_until:
                 return None
-            return Domain(claim, self.fence + 1, current.key, rest_until)
+            return replace(self._opened(claim), resting=current.key, rest_until=rest_until)
         if current.key == claim.key:
             return self
         if claim.priority <= current.priority or (self.resting == claim.key and now < self.rest_until):
             return None
-        return replace(self, open=claim, fence=self.fence + 1)
+        return self._opened(claim)
+
+    def queued(self, key: GangKey, members: int, now: float) -> Domain | None:
+        """The domain with this gang in the queue; the same one if it is. None: too many wait already."""
+        mine = self.queue.get(key)
+        if mine is not None and mine.until - now > QUEUED_SECONDS / 2:
+            return self
+        others = {each: queued for each, queued in self.queue.items() if queued.until > now and each != key}
+        has_room = sum(queued.members for queued in others.values()) + members <= MOST_QUEUED_MEMBERS
+        if others and not (has_room and len(others) < MOST_QUEUED_GANGS):
+            return None
+        return replace(self, queue={**others, key: QueuedGang(members, now + QUEUED_SECONDS)})
 
     def closed(self) -> Domain:
         """The domain without an open gang."""
         return replace(self, open=None)
+
+    def _opened(self, claim: Claim) -> Domain:
+        queue = {key: queued for key, queued in self.queue.items() if key != claim.key}
+        return replace(self, open=claim, fence=self.fence + 1, queue=queue)

@@ -9,13 +9,17 @@ Every method may raise TableUnavailable.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
 
 from berth.gangs.item import Domain, GangItem, Intent
 from berth.reservations.ledger.entry import NodeLedger
 from berth.reservations.ledger.node_write import NodeWrite
 from berth.scheduling.gangs.gang import GangKey
+
+T = TypeVar("T")
 
 MAX_NODES = 98
 """Nodes in one transaction, beside the items of gang and domain: DynamoDB takes 100 actions."""
@@ -93,3 +97,63 @@ class GangTable(ABC):
     @abstractmethod
     def transact(self, transaction: Transaction) -> NotTransacted | None:
         """All of it or nothing; None: it is written. At most MAX_NODES nodes."""
+
+
+class TimedGangTable(GangTable):
+    """The table for one call of bind: no request begins that may not end before the deadline. Every request may raise
+    DeadlineExceeded.
+
+    To run out of time is like a crash between two requests: what others may find then, they find after a crash, too.
+    """
+
+    def __init__(self, table: GangTable, check_time: Callable[[], None], wall: Callable[[], float]) -> None:
+        """check_time: raises DeadlineExceeded. wall: seconds since the epoch."""
+        self._table, self._check_time, self._wall = table, check_time, wall
+        self._requests, self._seconds = 0, 0.0
+
+    @property
+    def pace(self) -> float:
+        """Seconds that a request took until now, on average."""
+        return self._seconds / max(1, self._requests)
+
+    def gangs(self) -> Sequence[GangItem]:
+        return self._made(self._table.gangs)
+
+    def gang(self, key: GangKey) -> GangItem | None:
+        return self._made(partial(self._table.gang, key))
+
+    def most_members(self, intent: Intent) -> int:
+        return self._table.most_members(intent)
+
+    def put(self, item: GangItem, seen: GangItem | None) -> bool:
+        return self._made(partial(self._table.put, item, seen))
+
+    def delete(self, seen: GangItem) -> bool:
+        return self._made(partial(self._table.delete, seen))
+
+    def join(self, key: GangKey, round_: int, intent: Intent) -> GangItem | None:
+        return self._made(partial(self._table.join, key, round_, intent))
+
+    def withdraw(self, key: GangKey, round_: int, uid: str, attempt: str) -> GangItem | None:
+        return self._made(partial(self._table.withdraw, key, round_, uid, attempt))
+
+    def domain(self) -> Domain:
+        return self._made(self._table.domain)
+
+    def put_domain(self, domain: Domain, seen: Domain) -> bool:
+        return self._made(partial(self._table.put_domain, domain, seen))
+
+    def ledgers(self, nodes: Collection[str]) -> Mapping[str, NodeLedger]:
+        return self._made(partial(self._table.ledgers, nodes))
+
+    def transact(self, transaction: Transaction) -> NotTransacted | None:
+        return self._made(partial(self._table.transact, transaction))
+
+    def _made(self, request: Callable[[], T]) -> T:
+        self._check_time()
+        began_at = self._wall()
+        try:
+            return request()
+        finally:
+            self._requests += 1
+            self._seconds += self._wall() - began_at

@@ -1,17 +1,24 @@
-"""The watcher's part in gangs: it ends rounds that nobody finishes, and forgets gangs of which no member lives.
+"""The watcher's part in gangs: it ends rounds that nobody finishes, and deletes what is not needed any more.
 
 Members that come again finish most rounds themselves. The watch is for those that never come again.
 
-Guarantees: a round is ended, and a gang forgotten, only as it was read: each write requires that version of the item.
-So several watchers, a late one among them, do no harm. A hold is not released before its round has ended.
+A commit is needed for EXPIRY_SECONDS. By then a member is on a node, and that is the proof for filter and for bind; or
+none is, the shares expire, and the gang has to be placed as a whole again. So the item is deleted either way, and
+filter does not read the items of gangs that run.
+
+Guarantees: a round is ended, an item deleted and a domain closed only as they were read: each write requires that
+version of the item. So several watchers, a late one among them, do no harm. A hold is not released before its round has
+ended. The item of a gang with a member on a node is deleted only when the node cache shows one there. EXPIRY_SECONDS
+after the last call has died, and a few looks, a gang has no holds unless it is committed, and keeps no other gang from
+being placed.
 
 Not guaranteed: an exact time. Age decides when the watch acts, never what is true.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from berth.gangs.commit import GangCommit
@@ -30,7 +37,7 @@ KEPT_SECONDS = 600.0
 """An ended round is shown for so long."""
 
 LIVENESS_SECONDS = 60.0
-"""Between two looks whether a member of a committed gang lives."""
+"""Between two questions to the API server about the members of one commit."""
 
 TIMED_OUT = "gang waits for members: its placement took too long"
 
@@ -41,8 +48,9 @@ MAX_PODS = 50
 class GangEventType(StrEnum):
     """The values are stored as a metric dimension.
 
-    OPENED: a round began. COMMITTED: seconds after its round began. TIMED_OUT: the round ended without a commit.
-    DEGRADED: committed, and fewer members than the minimum are on nodes. FORGOTTEN: no member lives.
+    OPENED: a round began. COMMITTED: seconds after its round began. TIMED_OUT: the round ended without a commit, or
+    never began. DEGRADED: EXPIRY_SECONDS after the commit fewer members than the minimum are on nodes. FORGOTTEN: by
+    then no member lived.
     """
 
     OPENED = "opened"
@@ -76,6 +84,9 @@ class GangEvent:
 
 Report = Callable[[GangEvent], None]
 
+OnNodes = Callable[[GangKey], Collection[str]]
+"""The UIDs of the gang's members that are on nodes, as published in the node cache; whoever they are."""
+
 
 class GangWatch:
     """For one thread and one leadership. Methods may raise TableUnavailable, and may be repeated."""
@@ -84,6 +95,7 @@ class GangWatch:
         self,
         table: GangTable,
         pods: ReservedPods,
+        on_nodes: OnNodes,
         wall: Callable[[], float],
         report: Report,
         on_closed: Callable[[], None],
@@ -92,6 +104,7 @@ class GangWatch:
         may be placed."""
         self._table = table
         self._pods = pods
+        self._on_nodes = on_nodes
         self._wall = wall
         self._report = report
         self._on_closed = on_closed
@@ -106,6 +119,7 @@ class GangWatch:
         for item in found:
             self._report_change(item)
             self._act(item, self._wall() - item.changed_at)
+        self._close_domain()
         keys = {item.key for item in found}
         self._seen = {key: state for key, state in self._seen.items() if key in keys}
         self._checked = {key: checked for key, checked in self._checked.items() if key in keys}
@@ -147,11 +161,14 @@ class GangWatch:
                 self._end(item)
             case GangState.PREPARING if age >= EXPIRY_SECONDS:
                 self._end(item)
-            case GangState.ROLLING_BACK if age >= EXPIRY_SECONDS:
+            case GangState.ROLLING_BACK if age >= POLL_SECONDS:
                 if self._commit.roll_back(item):
                     self._on_closed()
             case GangState.ENDED if age >= KEPT_SECONDS:
                 self._table.delete(item)
+            case GangState.ENDED if age >= EXPIRY_SECONDS and item.intents:
+                # What is left is shown to people, and filter reads it.
+                self._table.put(replace(item, intents={}, version=item.version + 1), item)
             case GangState.COMMITTED if age >= EXPIRY_SECONDS:
                 self._follow(item)
             case _:
@@ -163,28 +180,62 @@ class GangWatch:
             self._report(GangEvent(GangEventType.TIMED_OUT, item.key, pods=pods))
             self._on_closed()
 
-    def _follow(self, item: GangItem) -> None:
-        """Once after the commit: whether the members are on nodes. From then on: whether one of them lives."""
-        round_, at = self._checked.get(item.key, (0, 0.0))
-        is_first = round_ != item.round
-        if not is_first and self._wall() - at < LIVENESS_SECONDS:
+    def _close_domain(self) -> None:
+        """A call may have died between its write to the domain and the one to the gang's item, or before the last."""
+        domain = self._table.domain()
+        claim = domain.open
+        if claim is None or self._wall() - claim.opened_at < EXPIRY_SECONDS:
             return
-        living, placed = list[PodKey](), 0
+        item = self._table.gang(claim.key)
+        has_round = item is not None and item.state is GangState.OPEN and item.round == domain.fence
+        if not has_round and self._table.put_domain(domain.closed(), domain):
+            self._report(GangEvent(GangEventType.TIMED_OUT, claim.key))
+            self._on_closed()
+
+    def _follow(self, item: GangItem) -> None:
+        """When the time of a commit is over: whether enough members are on nodes."""
+        published = set(self._on_nodes(item.key))
+        if len(published) >= item.minimum:
+            self._table.delete(item)
+            return
+        round_, at = self._checked.get(item.key, (0, 0.0))
+        if round_ == item.round and self._wall() - at < LIVENESS_SECONDS:
+            return
+        found = self._members(item)
+        if found is None:
+            return
+        self._checked[item.key] = item.round, self._wall()
+        on_nodes = published | {pod.uid for pod in found.on_nodes}
+        if not found.living and not published:
+            if self._table.delete(item):
+                self._report(GangEvent(GangEventType.FORGOTTEN, item.key))
+            return
+        if len(on_nodes) < item.minimum and round_ != item.round:
+            pods = tuple(found.living[:MAX_PODS])
+            self._report(GangEvent(GangEventType.DEGRADED, item.key, len(on_nodes), minimum=item.minimum, pods=pods))
+        if published or not found.on_nodes:
+            self._table.delete(item)
+
+    def _members(self, item: GangItem) -> _Members | None:
+        """Those of the commit, as the API server has them; None: it did not say it of all."""
+        living, on_nodes = list[PodKey](), list[PodKey]()
         for intent in item.intents.values():
             match self._pods.find(intent.pod):
                 case PodUnknown():
-                    return
+                    return None
                 case PodFound(uid=uid, node=node, finished=finished) if uid == intent.pod.uid:
-                    living.append(intent.pod)
-                    placed += bool(node) or finished
+                    if not finished:
+                        living.append(intent.pod)
+                    if node or finished:
+                        on_nodes.append(intent.pod)
                 case PodFound() | PodNotFound():
                     pass
-            if living and not is_first:
-                break
-        self._checked[item.key] = item.round, self._wall()
-        if not living:
-            if self._table.delete(item):
-                self._report(GangEvent(GangEventType.FORGOTTEN, item.key))
-        elif is_first and placed < item.minimum:
-            pods = tuple(living[:MAX_PODS])
-            self._report(GangEvent(GangEventType.DEGRADED, item.key, placed, minimum=item.minimum, pods=pods))
+        return _Members(living, on_nodes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Members:
+    """on_nodes: with those that have ended there."""
+
+    living: Sequence[PodKey]
+    on_nodes: Sequence[PodKey]

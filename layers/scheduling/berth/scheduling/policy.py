@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -20,14 +20,14 @@ from berth.scheduling.evaluation.time_limit import (
 )
 from berth.scheduling.evaluation.verdicts import FilterResult, Rejected
 from berth.scheduling.exemption import Exemption
-from berth.scheduling.feasibility import TOO_COSTLY, Feasibility, Unresolvable, none_feasible, only_feasible, too_costly
+from berth.scheduling.feasibility import TOO_COSTLY, Feasibility, Unresolvable, too_costly
 from berth.scheduling.framework.profile import Profile, Scale
 from berth.scheduling.framework.score_scaling import extender_scale
 from berth.scheduling.framework.status import SUCCESS, Code, Status
-from berth.scheduling.gangs.gang import NO_OPEN_GANGS, Gang, GangsConfiguration, OpenGang, gang_of
+from berth.scheduling.gang_policy import NOT_OUTSIDE, GangPolicy
+from berth.scheduling.gangs.gang import NO_OPEN_GANGS, Gang, GangsConfiguration, OpenGang
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import Pod
-from berth.scheduling.objects.pod_group import names_gang
 from berth.scheduling.preemption.eligibility import fits_without_preempted
 from berth.scheduling.preemption.victim_review import (
     Choose,
@@ -44,7 +44,6 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from berth.scheduling.gangs.overview import GangStanding
-    from berth.scheduling.gangs.planner import GangPlanner
 
 
 NO_PROFILES: Mapping[str, Profile] = {}
@@ -87,6 +86,7 @@ class Policy:
         self._profiles = ProfileChoice(profile, profiles, exemption, planning_profiles)
         self._evaluations = EvaluationCache(max_bytes=remembered_bytes)
         self._time_limited = TimeLimited(time_limit)
+        self._gangs = GangPolicy(gangs, counting, self._profiles, self._evaluations.of, self._time_limited)
         self._reads_other_pods = any(each.reads_other_pods for each in self.all_profiles)
         self._judges_binds = any(each.for_bind().filters for each in self.all_profiles)
 
@@ -134,32 +134,17 @@ class Policy:
         """The profile by which members of gangs get their places."""
         return self._profiles.for_planning(pod)
 
-    @cached_property
-    def _gang_planner(self) -> GangPlanner:
-        # Imported where a member of a gang comes: without gangs a cold start does not need it.
-        from berth.scheduling.gangs.planner import GangPlanner
-
-        return GangPlanner(self.gangs, self.counting, self.planning_profile, self._evaluations.of)
-
     def plans(self, pod: Pod) -> bool:
         """Whether the pod names a gang. Then the decision needs to know which gangs are open."""
-        return self.gangs.enabled and names_gang(pod) and not self._profiles.is_exempt(pod)
+        return self.gangs.enabled and self._gangs.plans(pod)
 
     def gang_of(self, pod: Pod, snapshot: Snapshot) -> Gang | None:
         """The gang that the pod is placed with; None for a pod that is placed alone."""
-        if not self.plans(pod) or not self._gang_planner.is_member(pod, snapshot):
-            return None
-        found = gang_of(pod, snapshot.pod_groups, self.gangs)
-        return found if isinstance(found, Gang) else None
+        return self._gangs.gang_of(pod, snapshot) if self.plans(pod) else None
 
     def gangs_in(self, snapshot: Snapshot, open_gangs: Sequence[OpenGang] = NO_OPEN_GANGS) -> list[GangStanding]:
         """All gangs of the cluster, and what each one waits for. For people: it has no time limit."""
-        from berth.scheduling.gangs.overview import overview
-
-        if not self.gangs.enabled:
-            return []
-        planned = self._gang_planner.planned(snapshot, open_gangs, NO_DECISION_DEADLINE)
-        return overview(snapshot, self.gangs, planned)
+        return self._gangs.standings(snapshot, open_gangs) if self.gangs.enabled else []
 
     def rejects_bind(self, pod: Pod, node: str, snapshot: Snapshot, seconds_left: float = inf) -> Status | None:
         """Why the filters that look at other pods reject this node; None: they do not. Assumed pods count.
@@ -191,21 +176,11 @@ class Policy:
 
         Of a gang's member only its places pass, if all members that are needed have one.
         """
-        nodes = NodeRefs.of(names, snapshot.nodes.positions)
-        if self.plans(pod):
-            planned = self._planned(pod, nodes, snapshot, seconds_left, open_gangs)
-            if planned is not None:
-                return planned
-        profile = self._profiles.deciding(pod)
-        if profile is None:
-            return Feasibility(nodes.names, exempt=True)
-        snapshot = _seen_by(profile, pod, snapshot)
 
-        def decide(deadline: DecisionDeadline) -> Feasibility:
-            result = self._filter(profile, pod, nodes, snapshot, deadline)
-            return self._feasibility(result.feasible_names, result, pod, snapshot)
+        def every(profile: Profile, result: FilterResult, seen: Snapshot, deadline: DecisionDeadline) -> Feasibility:
+            return self._feasibility(result.feasible_names, result, pod, seen)
 
-        return self._time_limited.run(f"filter {profile.name}", pod, decide, seconds_left) or too_costly(nodes)
+        return self._decided("filter", pod, names, snapshot, seconds_left, open_gangs, every)
 
     def best(
         self,
@@ -220,29 +195,22 @@ class Policy:
         The other feasible nodes have no entry: they are no failure (fact 47). An exempt pod keeps all names.
         Of a gang's member only its place is left.
         """
-        nodes = NodeRefs.of(names, snapshot.nodes.positions)
-        if self.plans(pod):
-            planned = self._planned(pod, nodes, snapshot, seconds_left, open_gangs)
-            if planned is not None:
-                first = planned.feasible[:1]
-                return planned._replace(feasible=first, chosen="".join(first))
-        profile = self._profiles.deciding(pod)
-        if profile is None:
-            return Feasibility(nodes.names, exempt=True)
-        snapshot = _seen_by(profile, pod, snapshot)
 
-        def decide(deadline: DecisionDeadline) -> Feasibility:
-            result = self._filter(profile, pod, nodes, snapshot, deadline)
+        def one(profile: Profile, result: FilterResult, seen: Snapshot, deadline: DecisionDeadline) -> Feasibility:
             feasible = result.feasible
             chosen: list[str] = []
             totals: Sequence[int] | None = None
             if feasible:
-                totals = self._totals(profile, pod, feasible, snapshot, deadline)
+                totals = self._totals(profile, pod, feasible, seen, deadline)
                 highest = max(totals)
                 chosen = [min(name for name, total in zip(feasible, totals, strict=True) if total == highest)]
-            return self._feasibility(chosen, result, pod, snapshot)._replace(chosen="".join(chosen), totals=totals)
+            return self._feasibility(chosen, result, pod, seen)._replace(chosen="".join(chosen), totals=totals)
 
-        return self._time_limited.run(f"best {profile.name}", pod, decide, seconds_left) or too_costly(nodes)
+        found = self._decided("best", pod, names, snapshot, seconds_left, open_gangs, one)
+        if found.exempt or found.chosen:
+            return found
+        first = found.feasible[:1]  # the place of a gang's member
+        return found._replace(feasible=first, chosen="".join(first))
 
     def scores(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> list[int]:
         """One integer per name, in the same order.
@@ -311,8 +279,12 @@ class Policy:
         With `choose: one` only the best of them is left; of equal ones the first name. A gang evicts nothing for a
         part of itself: its other members may find no room all the same.
         """
-        if self.plans(pod) and self._gang_planner.is_member(pod, snapshot):
-            return PreemptResult({}, dict.fromkeys(proposals, NodeRejection.GANG))
+        barred = self._gangs.barred(pod, proposals, snapshot) if self.plans(pod) else ()
+        rejected = dict.fromkeys(barred, NodeRejection.GANG)
+        if rejected:
+            proposals = {name: proposal for name, proposal in proposals.items() if name not in rejected}
+            if not proposals:
+                return PreemptResult({}, rejected)
         profile = self._profiles.deciding(pod)
         with_assumed = snapshot.with_assumed
 
@@ -326,31 +298,38 @@ class Policy:
         result = self._time_limited.run(kind, pod, decide, seconds_left)
         if result is None:
             # An eviction cannot be taken back.
-            return PreemptResult({}, dict.fromkeys(proposals, NodeRejection.TOO_COSTLY))
+            return PreemptResult({}, {**rejected, **dict.fromkeys(proposals, NodeRejection.TOO_COSTLY)})
+        if rejected:
+            result = replace(result, rejected={**rejected, **result.rejected})
         return result if self._preemption.choose is Choose.ALL else result.best()
 
-    def _planned(
+    def _decided(
         self,
+        kind: str,
         pod: Pod,
-        nodes: NodeRefs,
+        names: Sequence[str],
         snapshot: Snapshot,
         seconds_left: float,
         open_gangs: Sequence[OpenGang],
-    ) -> Feasibility | None:
-        """The places of a gang's member, or why it waits; None for a pod that is placed alone."""
-        from berth.scheduling.gangs.planner import ELSEWHERE, STATUSES, Places
+        of_result: Callable[[Profile, FilterResult, Snapshot, DecisionDeadline], Feasibility],
+    ) -> Feasibility:
+        """of_result: makes the answer of the verdicts, where rules are applied one pod at a time."""
+        nodes = NodeRefs.of(names, snapshot.nodes.positions)
+        outside = NOT_OUTSIDE
+        if self.plans(pod):
+            planned = self._gangs.decided(pod, nodes, snapshot, seconds_left, open_gangs)
+            if isinstance(planned, Feasibility):
+                return planned
+            outside = planned
+        profile = self._profiles.deciding(pod)
+        if profile is None:
+            return Feasibility(nodes.names, exempt=True)
+        seen = _seen_by(profile, pod, snapshot)
 
-        def decide(deadline: DecisionDeadline) -> tuple[Feasibility | None]:
-            found = self._gang_planner.decide(pod, nodes, snapshot, open_gangs, deadline)
-            if found is None:
-                return (None,)
-            if isinstance(found, Places):
-                return (only_feasible(nodes, found.names, ELSEWHERE),)
-            return (none_feasible(nodes, STATUSES[found]),)
+        def decide(deadline: DecisionDeadline) -> Feasibility:
+            return of_result(profile, self._filter(profile, pod, nodes, seen, deadline, outside), seen, deadline)
 
-        kind = f"gang {self._profiles.named_by(pod).name}"
-        decided = self._time_limited.run(kind, pod, decide, seconds_left)
-        return too_costly(nodes) if decided is None else decided[0]
+        return self._time_limited.run(f"{kind} {profile.name}", pod, decide, seconds_left) or too_costly(nodes)
 
     def _feasibility(self, feasible: list[str], result: FilterResult, pod: Pod, snapshot: Snapshot) -> Feasibility:
         rejected = result.rejected
@@ -380,13 +359,23 @@ class Policy:
         return Evaluation.of(profile, pod, with_assumed, LocalEvaluation.of(profile, pod, with_assumed), deadline)
 
     def _filter(
-        self, profile: Profile, pod: Pod, nodes: NodeRefs, snapshot: Snapshot, deadline: DecisionDeadline
+        self,
+        profile: Profile,
+        pod: Pod,
+        nodes: NodeRefs,
+        snapshot: Snapshot,
+        deadline: DecisionDeadline,
+        outside: Mapping[str, Status],
     ) -> FilterResult:
+        """outside: nodes that are rejected whatever the profile says."""
         evaluation = self._evaluation(profile, pod, snapshot, deadline)
         result = evaluation.statuses.filter_nodes(nodes, deadline)
+        if outside:
+            result = result.with_statuses(outside)
         if not snapshot.nominated and not snapshot.assumed and not pod.nominated_node:
             return result
-        exceptions = nominated_verdicts(evaluation, snapshot, pod, nodes.names)
+        names = [name for name in nodes.names if name not in outside] if outside else nodes.names
+        exceptions = nominated_verdicts(evaluation, snapshot, pod, names)
         return result.with_statuses(exceptions) if exceptions else result
 
     def _totals(

@@ -53,6 +53,7 @@ class ReasonCode(StrEnum):
     GANG_WAITS_FOR_MEMBERS = "GangWaitsForMembers"
     GANG_DOES_NOT_FIT = "GangDoesNotFit"
     GANG_PLACED_ELSEWHERE = "GangPlacedElsewhere"
+    GANG_IN_OTHER_DOMAIN = "GangInOtherDomain"
     GANG_INVALID = "GangInvalid"
 
     # whatever the profile

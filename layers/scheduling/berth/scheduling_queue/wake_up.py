@@ -6,7 +6,8 @@ the queue after it has published.
 
 Rules:
 - It wakes only while a pending pod has a reason of Berth's, and at most once a second. A pod that is rejected again and
-  again causes a wake-up every 10 seconds at most (see WakeUpBudget); one that is due comes later, it is not lost.
+  again causes a wake-up every 10 seconds at most, a member of a gang every 3 seconds (see WakeUpBudget). One that is
+  due comes later, it is not lost.
 - It wakes once more if such a rejection appears within two seconds after a publication: the pod was judged on the state
   before it.
 - A new member of a gang, and a new or changed PodGroup, wake too: the members that came before were rejected because
@@ -31,6 +32,11 @@ BURST = 10
 
 REFILL_SECONDS = 10.0
 """Between two wake-ups for a pod whose burst is spent: kube-scheduler's own podMaxBackoffSeconds by default."""
+
+MEMBER_REFILL_SECONDS = 3.0
+"""The same for a member of a gang: podMaxBackoffSeconds as gangs need it. So a gang that fits again is tried within
+5 s, also where other pods come and go all the time: publication 0.5 s, this, and the second until the scheduler looks
+for pods whose back-off is over."""
 
 _NODES, _PODS, _POD_GROUPS = "nodes", "pods", "podgroups."
 _FINISHED = ("Succeeded", "Failed")
@@ -64,7 +70,7 @@ class WakeUp:
         self._woken_at = -math.inf
         self._due = False
         self._is_capacity_freed = False
-        self._budget = WakeUpBudget()
+        self._budget = WakeUpBudget(self._members)
 
     def capacity_freed(self) -> None:
         """A reservation was released, so a rejected pod may fit. Any thread may call it."""
@@ -134,7 +140,9 @@ class WakeUpBudget:
     a token bucket for each waiting pod. A pod that leaves keeps its bucket until it is full again.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, members: Collection[str]) -> None:
+        """members: the pods of gangs, as they are at each call."""
+        self._members = members
         self._buckets: dict[str, tuple[float, float]] = {}
 
     def allows(self, waiting: Collection[str], now: float) -> bool:
@@ -149,7 +157,8 @@ class WakeUpBudget:
 
     def _tokens(self, pod: str, now: float) -> float:
         tokens, at = self._buckets.get(pod, (BURST, now))
-        return min(BURST, tokens + (now - at) / REFILL_SECONDS)
+        refill = MEMBER_REFILL_SECONDS if pod in self._members else REFILL_SECONDS
+        return min(BURST, tokens + (now - at) / refill)
 
 
 def _occupies_node(pod: Object) -> bool:

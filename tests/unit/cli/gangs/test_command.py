@@ -84,9 +84,37 @@ def test_release_prints_json_and_fails_where_nobody_is_in_bind(table: DynamoDBGa
     assert orjson.loads(done.stdout) == {"gang": "ml/other", "result": "not-open"}
 
 
+def test_release_at_a_server_asks_and_ends_the_round(table: DynamoDBGangTable, gateway_port: int) -> None:
+    done = berth("release", "ml/train", *server(gateway_port), typed="y\n")
+    assert done.exit_code == 0, done.output
+    assert "of which 1 members are in bind?" in done.stdout
+    found = table.gang(TRAIN)
+    assert found is not None
+    assert (found.state, table.domain().open) == (GangState.ENDED, None)
+
+
+def test_release_at_a_server_writes_nothing_without_a_yes(table: DynamoDBGangTable, gateway_port: int) -> None:
+    assert berth("release", "ml/train", *server(gateway_port), typed="n\n").exit_code == 1
+    found = table.gang(TRAIN)
+    assert found is not None
+    assert found.state is GangState.OPEN
+
+
+def test_release_at_a_server_fails_where_nobody_is_in_bind(gateway_port: int) -> None:
+    done = berth("release", "ml/other", *server(gateway_port), "--yes", "-o", "json")
+    assert done.exit_code == 1
+    assert orjson.loads(done.stdout) == {"gang": "ml/other", "result": "not-open"}
+
+
+def server(port: int) -> tuple[str, str]:
+    """The options that name it."""
+    return ("--url", f"http://127.0.0.1:{port}/scheduler")
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
+        pytest.param(["release", "ml/train", *TABLE, "--url", "http://127.0.0.1:1/scheduler"], id="table and server"),
         pytest.param(["list"], id="no source"),
         pytest.param(["list", *TABLE, "--url", "http://127.0.0.1:1/scheduler"], id="two sources"),
         pytest.param(["list", "--stack", "s", "--cache-table", "t"], id="a cache table with a stack"),

@@ -96,7 +96,15 @@ def shown(found: Gangs) -> dict[str, Any]:
             "1 of 2 members exist",
             id="never in bind",
         ),
-        pytest.param(Gangs(standings=[ON_ONE]), "committed", "", id="a member is on a node, and the item is gone"),
+        pytest.param(
+            Gangs(standings=[ON_ONE]),
+            "degraded",
+            "1 of 2 members are on nodes",
+            id="a member is on a node, and the time of the commit is over",
+        ),
+        pytest.param(
+            Gangs(standings=[replace(ON_ONE, minimum=1)]), "committed", "", id="it runs, and the item is deleted"
+        ),
     ],
 )
 def test_says_the_state_and_what_the_gang_waits_for(found: Gangs, state: str, waits_for: str) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import resource
+
 import pytest
 
-from berth_cli.http_server.limits import BytesInFlight, Share
+from berth_cli.http_server.limits import SPARE_FILES, BytesInFlight, Share, allow_open_files
 
 MOST = 100
 
@@ -66,3 +68,23 @@ def test_answer_takes_the_place_of_its_request(bytes_in_flight: BytesInFlight) -
     running.share.wait_for_client(running.end)
     assert late.share.grow(1)
     assert running.ended == 1
+
+
+@pytest.mark.parametrize(
+    ("soft", "hard", "allowed", "warns"),
+    [
+        pytest.param(1024, 4096, None, False, id="enough"),
+        pytest.param(256, 4096, 256 + SPARE_FILES, False, id="raised as far as needed"),
+        pytest.param(256, resource.RLIM_INFINITY, 256 + SPARE_FILES, False, id="without a hard limit"),
+        pytest.param(resource.RLIM_INFINITY, resource.RLIM_INFINITY, None, False, id="without any limit"),
+        pytest.param(256, 300, 300, True, id="the hard limit is too low"),
+    ],
+)
+def test_allows_as_many_open_files_as_connections_need(
+    monkeypatch: pytest.MonkeyPatch, soft: int, hard: int, allowed: int | None, warns: bool
+) -> None:
+    told: list[tuple[int, int]] = []
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (soft, hard))
+    monkeypatch.setattr(resource, "setrlimit", lambda kind, limits: told.append(limits))
+    assert bool(list(allow_open_files(256))) is warns
+    assert told == ([] if allowed is None else [(allowed, hard)])

@@ -8,7 +8,12 @@ import pytest
 
 from berth.gangs.watch import GangEvent, GangEventType
 from berth.reservations.reconciler.events import ReservationEvent, ReservationEventType
-from berth.runtime.telemetry.watcher_metrics import INTERVAL_SECONDS, WatcherMetrics
+from berth.runtime.telemetry.watcher_metrics import (
+    INTERVAL_SECONDS,
+    WatcherMetrics,
+    gang_observer,
+    gangs_observed_by,
+)
 from berth.scheduling.gangs.gang import GangKey
 from tests.unit.lease.clocks import EnvironmentClock
 from tests.unit.runtime.telemetry.metric_lines import described, printed
@@ -116,6 +121,19 @@ def test_counts_gang_events_and_the_time_to_commit(
     assert Counter({line["happening"]: line["Gangs"][0] for line in counts}) == {"committed": 2, "opened": 1}
     assert described(times) == {"GangCommitTime": ("Seconds", BY_STACK)}
     assert times["GangCommitTime"] == [0.5, 1.5]
+
+
+@pytest.mark.parametrize("detailed", ["false", "true"])
+def test_tells_the_observer_of_gangs_whatever_metrics_are_wanted(
+    clock: EnvironmentClock, monkeypatch: pytest.MonkeyPatch, detailed: str
+) -> None:
+    monkeypatch.setenv("BERTH_DETAILED_METRICS", detailed)
+    told: list[GangEvent] = []
+    with gangs_observed_by(told.append):
+        observer = gang_observer()
+    event = GangEvent(GangEventType.DEGRADED, GangKey("ml", "train"))
+    WatcherMetrics(clock.wall, on_gang=observer).gang(event)
+    assert told == [event]
 
 
 def test_counts_lease_transition(watcher: WatcherMetrics, metrics: pytest.CaptureFixture[str]) -> None:

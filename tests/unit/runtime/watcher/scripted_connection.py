@@ -20,7 +20,9 @@ from tests.unit.nodecache.feed.scripted_cluster import ScriptedCluster
 class ScriptedConnection(Connection):
     """One scripted cluster, listed, and a queue that remembers who was woken."""
 
-    def __init__(self, *nodes: str) -> None:
+    def __init__(self, *nodes: str, pods: ReservedPods | None = None) -> None:
+        """pods: of a run that asks about them."""
+        self._pods = pods
         self.scripted = ScriptedCluster(EnvironmentClock())
         self.scripted.list_all(*nodes)
         self.recorded = RecordingQueue()
@@ -33,7 +35,8 @@ class ScriptedConnection(Connection):
 
     @property
     def reserved_pods(self) -> ReservedPods:
-        raise AssertionError("no reconciler runs")
+        assert self._pods is not None, "no reconciler runs"
+        return self._pods
 
     def user(self) -> None:
         raise AssertionError("the watcher need not know who it is")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from random import Random
 
@@ -13,6 +13,9 @@ from mypy_boto3_dynamodb.client import DynamoDBClient
 from berth.configuration.counting_loss import COUNTING_LOST, CountingLossCheck
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth.configuration.store import Configurations, hash_of
+from berth.gangs.dynamodb_table import DynamoDBGangTable
+from berth.gangs.item import Claim, Domain
+from berth.gangs.watch import GangEvent, GangEventType
 from berth.lease.clock import SystemClock
 from berth.lease.dynamodb_item import HEAD_KEY, STANDBY_KEY
 from berth.nodecache.feed.cluster import Added
@@ -31,11 +34,14 @@ from berth.runtime.watcher.watcher_run import (
     WatcherRun,
     restore_configuration,
 )
+from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.configuration.node_cache import WakeUp
+from berth.scheduling.gangs.gang import GangKey
 from berth.scheduling.objects.projection import compact_pod
 from tests.builders.counted import configuration
 from tests.builders.tables import create_cache_table
 from tests.fakes.clock import HandDrivenClock
+from tests.fakes.pods import PodsInMemory
 from tests.unit.reservations.ledger.ledger_tables import new_table
 from tests.unit.runtime.watcher.scripted_connection import ScriptedConnection
 
@@ -158,6 +164,29 @@ def test_warns_when_counted_resources_are_not_reconciled(
         run = WatcherRun(invocation(mode), adapters, ScriptedConnection("n1"))
         run.execute(counting.at(""), lambda: True)
     assert warning in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("document", "is_open"),
+    [
+        pytest.param({"gangs": {"enabled": True}}, False, id="gangs are enabled"),
+        pytest.param({}, True, id="gangs are not enabled"),
+    ],
+)
+def test_periodic_run_looks_at_gangs_once(
+    adapters: CacheAdapters, dynamodb: DynamoDBClient, document: Mapping[str, object], is_open: bool
+) -> None:
+    ledger = new_table(dynamodb)
+    gangs = DynamoDBGangTable(dynamodb, ledger)
+    gangs.put_domain(Domain(Claim(GangKey("ml", "train"), 0, until=2e9, opened_at=1.0), 1), Domain())
+    with_gangs = replace(adapters, tables=replace(adapters.tables, gangs=lambda: gangs))
+    given = Configurations(adapters.tables.configuration, lambda: BerthConfiguration.model_validate(document))
+    connection, told = ScriptedConnection("n1", pods=PodsInMemory()), list[GangEvent]()
+    run = WatcherRun(replace(invocation(), on_gang=told.append), with_gangs, connection)
+    run.execute(given.at(""), lambda: False)
+    assert (gangs.domain().open is not None) is is_open
+    assert [event.type for event in told] == ([] if is_open else [GangEventType.TIMED_OUT])
+    dynamodb.delete_table(TableName=ledger)
 
 
 def test_restores_the_configuration_of_an_emptied_cache_table_from_the_ledger(

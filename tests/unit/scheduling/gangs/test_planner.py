@@ -9,13 +9,23 @@ import pytest
 
 from berth.scheduling.framework.status import Code
 from berth.scheduling.gangs.gang import GangKey, OpenGang
-from berth.scheduling.objects import Pod
 from berth.scheduling.preemption.victim_review import NodeRejection, Proposal
-from berth.scheduling.snapshot.assumed_pods import AssumedPod
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.gangs import member, members, native_group_object, pod_group
-from tests.builders.planned import CPU, NO_ROOM, ZONES, answers, apart, cluster, counts, gang_policy, places, room_for
+from tests.builders.planned import (
+    CPU,
+    NO_ROOM,
+    ZONES,
+    answers,
+    apart,
+    being_bound,
+    cluster,
+    counts,
+    gang_policy,
+    places,
+    room_for,
+)
 
 POLICY = gang_policy()
 KEY = GangKey("ml", "train")
@@ -26,44 +36,6 @@ TRAIN = members("train", 4, requests=CPU)
 def test_gang_waits_while_members_are_missing() -> None:
     snapshot = cluster(9, pods=TRAIN[:3])
     assert set(places(answers(POLICY, snapshot, TRAIN[:3])).values()) == {WAITS}
-
-
-@pytest.mark.parametrize(
-    "missing",
-    [
-        pytest.param(replace(TRAIN[3], terminating=True), id="one is being deleted"),
-        pytest.param(
-            member("train-3", "train", 4, requests=CPU, spec={"schedulingGates": [{"name": "quota"}]}),
-            id="one is gated",
-        ),
-        pytest.param(member("train-3", "other", 4, requests=CPU), id="one names another gang"),
-        pytest.param(member("train-3", "train", 4, requests=CPU, namespace="other"), id="one is of another namespace"),
-        pytest.param(member("train-3", "train", "x", requests=CPU), id="one has a size that is none"),
-        pytest.param(member("train-3", "train", 4, requests=CPU, label="other"), id="one is in two gangs"),
-    ],
-)
-def test_counts_only_members_that_wait(missing: Pod) -> None:
-    snapshot = cluster(9, pods=[*TRAIN[:3], missing])
-    assert set(places(answers(POLICY, snapshot, TRAIN[:3])).values()) == {WAITS}
-
-
-def test_member_that_cache_does_not_have_yet_counts() -> None:
-    snapshot = cluster(4, pods=TRAIN[:3])
-    assert places(answers(POLICY, snapshot, TRAIN[3:])) == {"train-3": "n0"}
-
-
-@pytest.mark.parametrize(
-    ("second", "reason"),
-    [
-        pytest.param({"size": 3}, "gang size differs between members", id="sizes"),
-        pytest.param(
-            {"size": 2, "topology_key": "zone"}, "gang topology key differs between members", id="topology keys"
-        ),
-    ],
-)
-def test_rejects_members_that_contradict_each_other(second: dict[str, Any], reason: str) -> None:
-    pods = [member("a", "train", 2), member("b", "train", **second)]
-    assert set(places(answers(POLICY, cluster(9, pods=pods), pods)).values()) == {reason}
 
 
 def test_rejects_gang_larger_than_cluster() -> None:
@@ -196,21 +168,6 @@ def test_plans_anew_where_arrived_members_are_on_nodes_that_are_gone_or_full() -
     assert counts(places(answers(POLICY, snapshot, TRAIN, opened))) == {"n0": 4}
 
 
-@pytest.mark.parametrize("how", ["on a node", "committed"])
-def test_members_of_committed_gang_are_placed_like_other_pods(how: str) -> None:
-    bound = replace(TRAIN[0], node_name="n0" if how == "on a node" else "")
-    snapshot = cluster(1, 1, pods=[bound, TRAIN[1]])
-    opened = [OpenGang(KEY, 0, {bound.uid: "n0"}, is_committed=True)] if how == "committed" else []
-    assert answers(POLICY, snapshot, TRAIN[1:2], opened)["train-1"].feasible == ["n0", "n1"]
-
-
-def test_member_in_the_barrier_is_no_proof_of_commit() -> None:
-    """Its open reservation and its announcement are written before it waits for the others."""
-    snapshot = cluster(9, pods=TRAIN[:3]).assuming(being_bound(TRAIN[0]))
-    opened = [OpenGang(KEY, 0, {TRAIN[0].uid: "n0"})]
-    assert set(places(answers(POLICY, snapshot, TRAIN[1:3], opened)).values()) == {WAITS}
-
-
 def test_members_get_their_places_again_whose_calls_left_reservations() -> None:
     """The process of bind was killed, or its table did not answer. The reservations hold no room for another plan."""
     snapshot = cluster(1, 1, 1, 1, pods=TRAIN).assuming(being_bound(*TRAIN))
@@ -222,32 +179,6 @@ def test_place_of_last_member_is_in_the_domain_of_those_in_the_barrier() -> None
     snapshot = Snapshot.of(ZONES, pods).assuming(being_bound(*pods[:2], node="b1"))
     opened = [OpenGang(KEY, 0, {pod.uid: "b1" for pod in pods[:2]})]
     assert set(answers(POLICY, snapshot, pods[2:], opened)["train-2"].feasible) == {"b2"}
-
-
-def test_member_of_committed_gang_is_placed_like_other_pods_where_all_are_being_bound() -> None:
-    """Its Binding failed, and it comes again."""
-    snapshot = cluster(4, 1, pods=TRAIN).assuming(being_bound(*TRAIN, node="n0"))
-    opened = [OpenGang(KEY, 0, {pod.uid: "n0" for pod in TRAIN}, is_committed=True)]
-    assert answers(POLICY, snapshot, TRAIN[:1], opened)["train-0"].feasible == ["n0", "n1"]
-
-
-def being_bound(*pods: Pod, node: str = "") -> list[AssumedPod]:
-    """Their reservations, on this node or on a node for each."""
-    return [AssumedPod("ml", pod.name, pod.uid, node or f"n{index}", {}) for index, pod in enumerate(pods)]
-
-
-def test_member_of_earlier_gang_of_that_name_that_ends_is_no_proof_of_commit() -> None:
-    ending = replace(member("train-0", "train", 2, uid="uid-old"), node_name="n0", terminating=True)
-    new = members("train", 2, requests=CPU)
-    snapshot = cluster(1, pods=[ending, *new])
-    assert set(places(answers(POLICY, snapshot, new)).values()) == {NO_ROOM}
-
-
-def test_committed_members_without_their_bindings_take_their_room() -> None:
-    committed = members("tune", 2, requests=CPU)
-    snapshot = cluster(2, 4, pods=[*committed, *TRAIN])
-    opened = [OpenGang(GangKey("ml", "tune"), 0, {pod.uid: "n0" for pod in committed}, is_committed=True)]
-    assert counts(places(answers(POLICY, snapshot, TRAIN, opened))) == {"n1": 4}
 
 
 @pytest.mark.parametrize(("room", "wanted"), [(4, {"n0": 4, NO_ROOM: 2}), (5, {"n0": 5, NO_ROOM: 1}), (6, {"n0": 6})])
@@ -308,13 +239,6 @@ def test_gang_evicts_nothing_for_a_part_of_itself() -> None:
     proposals = {"n0": Proposal((victim.uid,), 0)}
     found = POLICY.review_victims(TRAIN[0], proposals, snapshot)
     assert (found.victims, found.rejected) == ({}, {"n0": NodeRejection.GANG})
-
-
-def test_replacement_in_committed_gang_may_preempt_like_other_pods() -> None:
-    victim = replace(member("victim", None, requests=CPU, priority=-1), node_name="n0")
-    bound = replace(TRAIN[1], node_name="n1")
-    snapshot = cluster(1, 1, pods=[victim, bound, TRAIN[0]])
-    assert POLICY.review_victims(TRAIN[0], {"n0": Proposal((victim.uid,), 0)}, snapshot).victims.keys() == {"n0"}
 
 
 def test_exempt_pods_are_in_no_gang() -> None:

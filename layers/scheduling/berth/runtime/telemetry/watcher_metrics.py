@@ -6,7 +6,9 @@ It publishes twice a second; what it did is summed up and printed now and then, 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from threading import Lock
 
 from berth.gangs.watch import GangEvent, GangEventType
@@ -32,13 +34,40 @@ ALARMED_EVENTS = frozenset({ReservationEventType.OWED.value, ReservationEventTyp
 MAX_VALUES = 100
 """CloudWatch takes so many values of a metric in one line."""
 
+GangObserver = Callable[[GangEvent], None]
+
+
+def ignore_gangs(event: GangEvent) -> None:
+    """Where nobody asks for them but the log."""
+
+
+_gang_observer: ContextVar[GangObserver] = ContextVar("gang_observer", default=ignore_gangs)
+
+
+@contextmanager
+def gangs_observed_by(observer: GangObserver) -> Iterator[None]:
+    """Watchers that are loaded until the block ends tell the observer, from any thread, as long as they live."""
+    token = _gang_observer.set(observer)
+    try:
+        yield
+    finally:
+        _gang_observer.reset(token)
+
+
+def gang_observer() -> GangObserver:
+    """The one of the block that this is in."""
+    return _gang_observer.get()
+
 
 class WatcherMetrics:
     """The metrics of one run. Two threads call it: the one that publishes and the one that reconciles."""
 
-    def __init__(self, wall: Callable[[], float], metrics: Metrics | None = None) -> None:
-        """wall: seconds since the epoch."""
+    def __init__(
+        self, wall: Callable[[], float], metrics: Metrics | None = None, on_gang: GangObserver = ignore_gangs
+    ) -> None:
+        """wall: seconds since the epoch. on_gang: told what becomes of gangs."""
         self._wall = wall
+        self._on_gang = on_gang
         self._metrics = metrics or Metrics()
         self._lock = Lock()
         self._printed_at: float | None = None
@@ -74,6 +103,7 @@ class WatcherMetrics:
 
     def gang(self, event: GangEvent) -> None:
         """To a gang. No default alarm needs it."""
+        self._on_gang(event)
         if not self._metrics.detailed:
             return
         with self._lock:

@@ -19,6 +19,7 @@ from berth.runtime.adapters import log
 from berth.runtime.telemetry.watcher_metrics import WatcherMetrics
 from berth.runtime.watcher.background_reconciler import PAUSE_SECONDS
 from berth.runtime.watcher.background_steps import BackgroundSteps
+from berth.runtime.watcher.published_members import PublishedMembers
 from berth.scheduling.gangs.gang import OpenGang
 from berth.scheduling.policy import Policy
 
@@ -37,17 +38,24 @@ class GangWork:
         metrics: WatcherMetrics,
         record: Callable[[PodEvent], None],
         on_closed: Callable[[], None],
+        *,
+        once: bool = False,
     ) -> None:
-        """record: writes an event on a pod soon. on_closed: another gang may be placed."""
+        """record: writes an event on a pod soon. on_closed: another gang may be placed. once: the run publishes once
+        and ends, so it looks at gangs once and says nothing of those that wait."""
+        self._once = once
         self._table = table
         self._clock = clock
         self._metrics = metrics
         self._record = record
-        self.watch = GangWatch(table, pods, clock.wall, self._report, on_closed)
+        self._members = PublishedMembers(is_member)
+        self.watch = GangWatch(table, pods, self._members.on_nodes, clock.wall, self._report, on_closed)
         self._waiting = WaitingGangs(policy, self._open_gangs, is_member, clock.monotonic)
 
     def steps(self) -> list[BackgroundSteps]:
         """Each in a thread: a plan of all gangs must not delay the end of a round."""
+        if self._once:
+            return []
         return [
             BackgroundSteps(self._look, "gangs", "the gangs were not looked at"),
             BackgroundSteps(self._say_why, "gang-events", "no events say why gangs wait"),
@@ -55,7 +63,11 @@ class GangWork:
 
     def published(self, publication: Publication) -> None:
         """Call it with every publication, where gangs are enabled."""
-        self._waiting.published(publication)
+        self._members.published(publication)
+        if self._once:
+            self._look()
+        else:
+            self._waiting.published(publication)
 
     def _look(self) -> float:
         try:

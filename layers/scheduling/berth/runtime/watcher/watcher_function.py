@@ -19,6 +19,7 @@ from berth.runtime.cluster import connect
 from berth.runtime.settings import WatcherMode, WatcherSettings
 from berth.runtime.telemetry.metrics import Metrics
 from berth.runtime.telemetry.telemetry import Telemetry
+from berth.runtime.telemetry.watcher_metrics import gang_observer
 from berth.runtime.watcher.watcher_run import Invocation, TimeLimit, WatcherRun, ignore_leader, restore_configuration
 
 CONFIGURATION_SECONDS = 15.0
@@ -44,7 +45,7 @@ class WatcherFunction:
         """metrics: where they go; by default into the function's log. on_new_leader: see Invocation."""
         self._settings = settings
         self._adapters = cache_adapters(settings)
-        self._on_new_leader = on_new_leader
+        self._on_new_leader, self._on_gang = on_new_leader, gang_observer()
         self._metrics = metrics or Metrics()
         self._telemetry = Telemetry("watcher", self._metrics)
 
@@ -53,7 +54,9 @@ class WatcherFunction:
         with self._telemetry.traced():
             started = time.perf_counter()
             limit = TimeLimit(lambda: context.get_remaining_time_in_millis() / 1000)
-            invocation = Invocation(self._settings, self._mode(event), limit, self._metrics, self._on_new_leader)
+            invocation = Invocation(
+                self._settings, self._mode(event), limit, self._metrics, self._on_new_leader, self._on_gang
+            )
             result = watch(invocation, self._adapters)
             self._telemetry.ended(
                 result.outcome,

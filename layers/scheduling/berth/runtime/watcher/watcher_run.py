@@ -38,7 +38,7 @@ from berth.runtime.aws_clients import aws_client
 from berth.runtime.cluster import Connection
 from berth.runtime.settings import WatcherMode, WatcherSettings
 from berth.runtime.telemetry.metrics import Metrics
-from berth.runtime.telemetry.watcher_metrics import WatcherMetrics
+from berth.runtime.telemetry.watcher_metrics import GangObserver, WatcherMetrics, ignore_gangs
 from berth.runtime.watcher.background_reconciler import BackgroundReconciler
 from berth.runtime.watcher.background_steps import BackgroundSteps
 from berth.runtime.watcher.gang_work import GangWork
@@ -87,13 +87,15 @@ def ignore_leader(holder: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """One invocation of the watcher function. on_new_leader: called with each new holder of the lease."""
+    """One invocation of the watcher function. on_new_leader: called with each new holder of the lease. on_gang: told
+    what becomes of gangs."""
 
     settings: WatcherSettings
     mode: WatcherMode
     limit: TimeLimit
     metrics: Metrics = field(default_factory=Metrics)
     on_new_leader: Callable[[str], None] = ignore_leader
+    on_gang: GangObserver = ignore_gangs
 
 
 class WatcherRun:
@@ -108,7 +110,7 @@ class WatcherRun:
         self._tables = adapters.tables
         self._connection = connection
         self._clock = SystemClock()
-        self._metrics = WatcherMetrics(self._clock.wall, invocation.metrics)
+        self._metrics = WatcherMetrics(self._clock.wall, invocation.metrics, invocation.on_gang)
         self._identity = new_identity("watcher")
         self._background: BackgroundReconciler | None = None
         self._standby = Standby(
@@ -140,8 +142,8 @@ class WatcherRun:
             if reconciler is not None:
                 cleanup.callback(reconciler.close)
             steps = [] if reconciler is None else self._holder()
-            looks_at_gangs = configured.policy.gangs.enabled and self._mode is not WatcherMode.PERIODIC
-            if gangs is not None and looks_at_gangs:
+            follows_gangs = gangs is not None and configured.policy.gangs.enabled
+            if gangs is not None and follows_gangs:
                 steps += gangs.steps()
             for each in steps:
                 cleanup.callback(each.close)
@@ -155,7 +157,7 @@ class WatcherRun:
                     pod_events.record(event)
                 if reconciler is not None:
                     reconciler.published(publication)
-                if gangs is not None and looks_at_gangs:
+                if gangs is not None and follows_gangs:
                     gangs.published(publication)
                 for each in steps:
                     each.published()
@@ -246,6 +248,7 @@ class WatcherRun:
             self._metrics,
             pod_events.record,
             on_closed,
+            once=self._mode is WatcherMode.PERIODIC,
         )
 
     def _holder(self) -> list[BackgroundSteps]:

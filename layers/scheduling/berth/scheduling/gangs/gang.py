@@ -79,7 +79,10 @@ class GangWait(StrEnum):
     FOR_ROOM = "gang does not fit"
 
 
-REASONS: frozenset[str] = frozenset({*GangError, *GangWait})
+REASON_OTHER_DOMAIN = "gang has its members in another topology domain"
+"""The reason on the other nodes, for a member of a committed gang that has a topology key."""
+
+REASONS: frozenset[str] = frozenset({*GangError, *GangWait, REASON_OTHER_DOMAIN})
 """All reasons that a member of a gang may be rejected for."""
 
 

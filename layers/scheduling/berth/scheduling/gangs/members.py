@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
@@ -18,10 +18,8 @@ class GangMembers:
     """A gang with its members.
 
     waiting: without a node, in the order of their names; of a committed gang those that are not being bound. open: the
-    gang as it is being bound, if it is. is_committed: a member is on a node, or is getting its Binding. No member gets
-    one before the gang is committed, so a member on a node is the proof; the members that wait are then placed alone.
-    An open reservation or an announcement is none: bind writes them before the member waits for the others. error: what
-    is wrong between members.
+    gang as it is being bound, if it is. is_committed: see there; the members that wait are then placed alone. error:
+    what is wrong between members.
     """
 
     gang: Gang
@@ -82,9 +80,36 @@ def gangs_in(
     return sorted(found, key=lambda each: each.order)
 
 
-def is_on_nodes(key: GangKey, snapshot: Snapshot) -> bool:
-    """Whether a member of this gang is on a node: then the gang is committed."""
-    return any(members_on_nodes(key, snapshot))
+def is_committed(
+    key: GangKey, snapshot: Snapshot, open_gangs: Iterable[OpenGang] = (), asked: Pod | None = None
+) -> bool:
+    """Whether a member of this gang is on a node, or is getting its Binding.
+
+    No member gets one before the gang is committed, so a member on a node is the proof. A commit is one only while one
+    of its own members lives: another gang may have the name by now. An open reservation or an announcement is no proof:
+    bind writes them before the member waits for the others. asked: a member that the snapshot may not have.
+    """
+    pods = [*snapshot.pods_by_gang.get((key.namespace, key.name), {}).values(), *((asked,) if asked else ())]
+    open_gang = next((each for each in open_gangs if each.key == key), None)
+    return _is_committed([pod for pod in pods if not pod.terminating], open_gang)
+
+
+def _is_committed(living: Sequence[Pod], open_gang: OpenGang | None) -> bool:
+    if any(pod.node_name for pod in living):
+        return True
+    return open_gang is not None and open_gang.is_committed and any(pod.uid in open_gang.members for pod in living)
+
+
+def domains_of(gang: Gang, snapshot: Snapshot, open_gangs: Iterable[OpenGang] = ()) -> frozenset[str]:
+    """The values of the gang's topology key on the nodes of its committed members: one value, unless members were bound
+    before the gang had the key."""
+    pods = snapshot.pods_by_gang.get((gang.key.namespace, gang.key.name), {}).values()
+    names = {pod.node_name for pod in pods if pod.node_name and not pod.terminating}
+    for each in open_gangs:
+        if each.key == gang.key and each.is_committed:
+            names.update(each.members.values())
+    nodes = [snapshot.nodes[name] for name in names if name in snapshot.nodes]
+    return frozenset(value for node in nodes if (value := node.labels.get(gang.topology_key)))
 
 
 def members_on_nodes(key: GangKey, snapshot: Snapshot) -> Iterator[tuple[str, str]]:
@@ -105,24 +130,27 @@ def _members(
     """None where no member of a valid gang waits. The pods name gangs of one name."""
     known = [(pod, gang) for pod in pods if isinstance(gang := gang_of(pod, snapshot.pod_groups, configuration), Gang)]
     known = [(pod, gang) for pod, gang in known if not pod.terminating]
-    open_gang = opened.get(known[0][1].key) if known else None
-    is_committed = any(pod.node_name for pod, _ in known) or (open_gang is not None and open_gang.is_committed)
+    if not known:
+        return None
+    key = known[0][1].key
+    gang = None if unknown is None else gang_of(unknown, snapshot.pod_groups, configuration)
+    if unknown is not None and isinstance(gang, Gang) and gang.key == key:
+        known.append((unknown, gang))
+    open_gang = opened.get(key)
+    committed = _is_committed([pod for pod, _ in known], open_gang)
+    if open_gang is not None and open_gang.is_committed and not committed:
+        open_gang = None
     gangs: list[Gang] = []
     waiting: list[Pod] = []
     for pod, gang in known:
-        if not (pod.node_name or pod.spec.gated or (is_committed and pod.uid in being_bound)):
+        if pod is unknown or not (pod.node_name or pod.spec.gated or (committed and pod.uid in being_bound)):
             gangs.append(gang)
             waiting.append(pod)
-    if unknown is not None:
-        gang = gang_of(unknown, snapshot.pod_groups, configuration)
-        if isinstance(gang, Gang) and gangs and gang.key == gangs[0].key:
-            gangs.append(gang)
-            waiting.append(unknown)
-    if not gangs:
+    if not waiting:
         return None
     # By the length of the name first: train-2 goes before train-10.
     waiting.sort(key=lambda pod: (len(pod.name), pod.name, pod.uid))
-    return GangMembers(gangs[0], tuple(waiting), open_gang, is_committed, _difference(gangs))
+    return GangMembers(gangs[0], tuple(waiting), open_gang, committed, _difference(gangs))
 
 
 def _difference(gangs: Sequence[Gang]) -> GangError | None:

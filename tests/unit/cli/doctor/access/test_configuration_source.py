@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from berth_cli.doctor.access.configuration_source import ConfigurationNotFound, from_cluster, from_file
+from berth_cli.doctor.access.configuration_source import ConfigurationNotFound, flags_in, from_cluster, from_file
 from berth_cli.doctor.scheduler.configuration import InvalidSchedulerConfiguration
 from tests.conftest import PROJECT
 from tests.fakes.doctor import ADDRESS, FakeAccess
@@ -34,6 +34,37 @@ def test_finds_configuration_in_file(documents: list[Any], tmp_path: Path) -> No
     path = tmp_path / "scheduler.yaml"
     path.write_text(yaml.safe_dump_all(documents))
     assert from_file(path).extenders[0].url_prefix == ADDRESS
+
+
+def with_containers(kind: str, *containers: dict[str, Any]) -> dict[str, Any]:
+    spec = {"containers": list(containers)}
+    return {"kind": kind, "spec": spec if kind == "Pod" else {"template": {"spec": spec}}}
+
+
+SCHEDULER = {"command": ["/usr/local/bin/kube-scheduler", "--config=c"], "args": ["--feature-gates=A=false"]}
+
+
+@pytest.mark.parametrize(
+    ("documents", "flags"),
+    [
+        pytest.param([document()], None, id="the configuration alone"),
+        pytest.param(
+            [document(), with_containers("Deployment", {"command": ["proxy"]}, SCHEDULER)],
+            ("--config=c", "--feature-gates=A=false"),
+            id="a Deployment",
+        ),
+        pytest.param([with_containers("Pod", SCHEDULER)], ("--config=c", "--feature-gates=A=false"), id="a static pod"),
+        pytest.param([with_containers("Deployment", {"command": ["/bin/other"]})], None, id="of another program"),
+        pytest.param([with_containers("Pod", {"command": ["kube-scheduler"]})], (), id="without flags"),
+        pytest.param([None, {"spec": {"template": []}}, {"spec": {"containers": [7]}}], None, id="what is none"),
+    ],
+)
+def test_finds_flags_of_kube_scheduler_in_manifests(
+    documents: list[Any], flags: tuple[str, ...] | None, tmp_path: Path
+) -> None:
+    path = tmp_path / "scheduler.yaml"
+    path.write_text(yaml.safe_dump_all(documents))
+    assert flags_in(path) == flags
 
 
 @pytest.mark.parametrize("file", ["configuration.yaml", "second-scheduler.yaml"])

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from berth_cli.serve.endpoints.prometheus import BUCKETS, CALLS, NO_NODE_FITS, CallDurations, gauge
+from berth.gangs.watch import GangEvent, GangEventType
+from berth_cli.serve.endpoints.prometheus import (
+    BUCKETS,
+    CALLS,
+    GANG_COMMITS,
+    GANG_EVENTS,
+    NO_NODE_FITS,
+    CallDurations,
+    GangEvents,
+    gauge,
+)
+from tests.builders.gang_items import TRAIN
 from tests.builders.prometheus_text import MalformedMetrics, read_metrics
 
 
@@ -45,6 +56,26 @@ def test_counts_calls_that_no_node_fits_by_reason() -> None:
     assert {name: value for name, value in samples(calls).items() if name.startswith(NO_NODE_FITS)} == {
         f"{NO_NODE_FITS}{{{labels}}}": "2"
     }
+
+
+def test_counts_what_became_of_gangs_and_how_long_commits_took() -> None:
+    gangs = GangEvents()
+    for event in (
+        GangEvent(GangEventType.OPENED, TRAIN),
+        GangEvent(GangEventType.COMMITTED, TRAIN, 4, seconds=0.7),
+        GangEvent(GangEventType.COMMITTED, TRAIN, 4, seconds=400.0),
+        GangEvent(GangEventType.DEGRADED, TRAIN, 3, minimum=4),
+    ):
+        gangs.record(event)
+    found = dict(line.rsplit(" ", 1) for line in gangs.lines() if not line.startswith("#"))
+    happened = {"opened": "1", "committed": "2", "timed-out": "0", "degraded": "1", "forgotten": "0"}
+    assert {name: value for name, value in found.items() if name.startswith(GANG_EVENTS)} == {
+        f'{GANG_EVENTS}{{happening="{happening}"}}': count for happening, count in happened.items()
+    }
+    assert [found[f'{GANG_COMMITS}_bucket{{le="{bound}"}}'] for bound in ("0.5", "1.0", "300.0", "+Inf")] == list(
+        "0112"
+    )
+    assert found[f"{GANG_COMMITS}_count"] == "2"
 
 
 def test_gauge_has_help_and_type() -> None:

@@ -1,0 +1,64 @@
+"""Whether a gang that was committed has a living member: only then a pod may join it alone.
+
+The API server says it, a GET for each pod. The node cache says which pods to ask for, and which not: one that is being
+deleted stays so. That a pod is not in the cache proves nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from enum import Enum, auto
+
+from berth.extender.ports import FoundPod, Refused, Unanswered
+from berth.gangs.item import Intent
+from berth.scheduling.objects import Pod
+from berth.scheduling.objects.pod import FAILED, SUCCEEDED
+
+MOST_GETS = 8
+"""Of one call. All members of a gang that was created again ask, so without a limit they made n² requests. If more
+would be needed, the watcher counts: it forgets a gang of which no member lives."""
+
+NOT_FOUND = 404
+
+Get = Callable[[str], FoundPod | Refused | Unanswered]
+"""The pod of this name, in the gang's namespace."""
+
+
+class Life(Enum):
+    """UNKNOWN: the API server did not say it, or too many would have to be asked for."""
+
+    LIVES = auto()
+    NONE_LIVES = auto()
+    UNKNOWN = auto()
+
+
+def life_of(uid: str, committed: Iterable[Intent], pods: Mapping[str, Pod], get: Get) -> Life:
+    """Of a gang. uid: of the pod that is being bound; it lives. committed: the members of the commit. pods: as the node
+    cache has them, by UID."""
+    intents = {intent.pod.uid: intent.pod.name for intent in committed}
+    if uid in intents:
+        return Life.LIVES
+    asked = list(_to_ask(intents, pods))
+    for name, wanted in asked[:MOST_GETS]:
+        match get(name):
+            case FoundPod() as found:
+                if found.assignment.pod_uid == wanted and not found.is_deleting and not _has_ended(found):
+                    return Life.LIVES
+            case Refused(status=status) if status == NOT_FOUND:
+                pass
+            case Refused() | Unanswered():
+                return Life.UNKNOWN
+    return Life.UNKNOWN if len(asked) > MOST_GETS else Life.NONE_LIVES
+
+
+def _to_ask(intents: Mapping[str, str], pods: Mapping[str, Pod]) -> Iterator[tuple[str, str]]:
+    """Names and UIDs, the likeliest first: on a node, in the cache, and not there."""
+    living = [pod for pod in pods.values() if not pod.terminating]
+    yield from ((pod.name, pod.uid) for pod in living if pod.node_name)
+    yield from ((pod.name, pod.uid) for pod in living if pod.uid in intents and not pod.node_name)
+    yield from ((name, uid) for uid, name in intents.items() if uid not in pods)
+
+
+def _has_ended(found: FoundPod) -> bool:
+    status = found.content.get("status")
+    return isinstance(status, Mapping) and status.get("phase") in (SUCCEEDED, FAILED)

@@ -1,0 +1,359 @@
+"""One call of bind for a member of a gang: the steps of `gangs/barrier.py`.
+
+Two budgets of time: while the call goes on, it keeps BINDING_SECONDS for the Binding; when it gives up, a request only
+has to end before the deadline. What does not fit into it is left for the others, as after a crash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from berth.dynamodb_errors import TableUnavailable
+from berth.extender.deadline import Deadline
+from berth.extender.outcomes import BindOutcome, BindResult
+from berth.extender.ports import FoundPod, GangMember, GangPlace, Refused, Reservation, Unanswered
+from berth.gangs.commit import REASON_NODE_GONE, CommitOutcome, GangCommit, requests_of
+from berth.gangs.domain_opening import FIRST_POLL_SECONDS, LAST_POLL_SECONDS, READS_A_SECOND, DomainOpening
+from berth.gangs.item import Domain, GangItem, GangState, Intent
+from berth.gangs.living_members import Life, life_of
+from berth.gangs.table import GangTable, TimedGangTable
+from berth.reservations.bind.device_choice import DeviceChoice
+from berth.reservations.ledger.entry import OpenReservation, PodKey, Shares
+from berth.reservations.ledger.table import DeadlineExceeded, LedgerTable
+from berth.scheduling.gangs.gang import GangError
+from berth.scheduling.managed_resources.counting import Insufficient
+
+BINDING_SECONDS = 0.5
+"""What a call keeps for its Binding after the commit."""
+
+TAKEOVER_SECONDS = 1.0
+"""After so long without a commit, another member that waits goes on with it. For a large gang, or on a slow table, it
+takes PATIENCE times what the commit takes at the pace of its own requests: those who take over too early keep each
+other from the end."""
+
+PATIENCE = 3.0
+
+MEMBER_READ_UNITS = 0.06
+"""What a member adds to a read of the gang's item: 230 bytes, as tests/unit/gangs/test_item_size.py measures."""
+
+ANOTHER_IS_OPEN = BindResult(BindOutcome.GANG_WAITS, "gang waits: another gang is being placed")
+ROUND_ENDED = BindResult(BindOutcome.GANG_WAITS, "gang waits: its placement was ended")
+CONTENDED = BindResult(BindOutcome.GANG_WAITS, "gang waits: too many members are being bound at once")
+OTHER_DOMAIN = BindResult(BindOutcome.GANG_WAITS, "gang waits: its members are in another topology domain")
+MEMBERS_UNKNOWN = BindResult(BindOutcome.GANG_WAITS, "gang waits: it is not known whether an earlier member lives")
+TOO_LARGE = BindResult(BindOutcome.GANG_INVALID, "gang is larger than an item of the ledger table")
+SIZES_DIFFER = BindResult(BindOutcome.GANG_INVALID, GangError.SIZES_DIFFER)
+TOPOLOGY_KEYS_DIFFER = BindResult(BindOutcome.GANG_INVALID, GangError.TOPOLOGY_KEYS_DIFFER)
+GAVE_UP = BindResult(BindOutcome.GANG_GAVE_UP, "gang waits for members: too few were bound in time")
+NO_LEDGER = BindResult(BindOutcome.NO_LEDGER, "the node's ledger of counted resources is not ready")
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the calls of a warm environment share.
+
+    has_lost_node: whether one of these members waits for a node that is gone since filter chose it. call_seconds: the
+    longest that one request to the table takes. wall: seconds since the epoch.
+    """
+
+    table: GangTable
+    ledger: LedgerTable
+    has_lost_node: Callable[[GangItem, Deadline], bool]
+    new_id: Callable[[], str]
+    wall: Callable[[], float]
+    sleep: Callable[[float], None]
+    call_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class _WaitingCall:
+    """The call as the others see it. is_new: no earlier call of the member has a share on the node."""
+
+    intent: Intent
+    shares: Shares
+    is_new: bool
+
+
+class MemberCall:
+    """For one call."""
+
+    def __init__(self, surroundings: Surroundings, member: GangMember) -> None:
+        self._surroundings = surroundings
+        self._wall, self._sleep = surroundings.wall, surroundings.sleep
+        self._table = TimedGangTable(surroundings.table, self._check_time, self._wall)
+        self._ledger = surroundings.ledger
+        self._commit = GangCommit(self._table, self._wall)
+        self._kept_seconds = surroundings.call_seconds + BINDING_SECONDS
+        self._attempt = surroundings.new_id()
+        self._member = member
+        self._gang = member.of.gang
+        self._domain = DomainOpening(self._table, self._gang, self._has_time, self._wall, self._sleep)
+        binding = member.binding
+        self._pod, self._node = PodKey(binding.namespace, binding.pod_name, binding.pod_uid), binding.node
+        self._mine: _WaitingCall | None = None
+        self._joined: Domain | None = None
+        """With this round open. The intent may be in the gang's item from then on."""
+
+    def run(self) -> GangPlace | BindResult | None:
+        """None: the gang was committed before, so the pod is bound like any other. Raises TableUnavailable."""
+        if self._gang.minimum > self._table.most_members(self._intent()):
+            return TOO_LARGE
+        found = self._placed_in_time()
+        # If there is no time or no answer for that, the watcher does it.
+        with suppress(DeadlineExceeded, TableUnavailable):
+            self._domain.close_unused()
+        return found
+
+    def _placed_in_time(self) -> GangPlace | BindResult | None:
+        try:
+            return self._placed_with_others()
+        except DeadlineExceeded:
+            self._kept_seconds = self._surroundings.call_seconds
+            try:
+                return self._leave(CONTENDED) if self._joined is None else self._give_up(self._joined, GAVE_UP)
+            except DeadlineExceeded:
+                return CONTENDED if self._joined is None else GAVE_UP
+
+    def _placed_with_others(self) -> GangPlace | BindResult | None:
+        """Every round of the loop goes on, or pauses because others were faster."""
+        while True:
+            item = self._table.gang(self._gang.key)
+            if item is not None and item.state in (GangState.PREPARING, GangState.ROLLING_BACK):
+                self._finish(item)
+                continue
+            match self._life(item):
+                case Life.LIVES:
+                    return None if self._is_in_domain(item) else OTHER_DOMAIN
+                case Life.UNKNOWN:
+                    return MEMBERS_UNKNOWN
+                case Life.NONE_LIVES:
+                    pass
+            domain = self._domain.open()
+            if domain is None:
+                return self._leave(ANOTHER_IS_OPEN)
+            difference = self._difference(item, domain)
+            if difference is not None:
+                return self._leave(difference)
+            mine = self._mine or self._prepare_intent()
+            if isinstance(mine, BindResult):
+                return mine
+            self._mine = mine
+            joined = self._join(item, domain, mine.intent)
+            if joined is not None:
+                self._domain.keep()
+                return self._until_committed(joined, domain, mine)
+            self._sleep(FIRST_POLL_SECONDS)
+
+    def _has_time(self, seconds: float = 0.0) -> bool:
+        """For one request, and for so many seconds more."""
+        return self._member.deadline.remaining() > self._kept_seconds + seconds
+
+    def _check_time(self) -> None:
+        if not self._has_time():
+            raise DeadlineExceeded
+
+    # ------------------------------------------------------------------------------------------------------- joining
+
+    def _life(self, item: GangItem | None) -> Life:
+        """Of the committed gang of this name. Where its item is gone, members on nodes are the proof of the commit."""
+        is_committed = item is not None and item.state is GangState.COMMITTED
+        intents = item.intents.values() if item is not None and is_committed else ()
+        member = self._member
+
+        def get(name: str) -> FoundPod | Refused | Unanswered:
+            return member.binder.pod(self._gang.key.namespace, name, member.deadline.remaining() / 2)
+
+        return life_of(self._pod.uid, intents, member.of.pods, get)
+
+    def _is_in_domain(self, item: GangItem | None) -> bool:
+        """Whether the node is in the topology domain of the gang, which is committed."""
+        if not self._gang.topology_key:
+            return True
+        committed = item.intents.values() if item is not None and item.state is GangState.COMMITTED else ()
+        return self._member.of.topology in {intent.topology for intent in committed} | self._member.of.domains
+
+    def _difference(self, item: GangItem | None, domain: Domain) -> BindResult | None:
+        """What the members that wait were told differently of the gang. Filter rejects both, where it knows both; it
+        may have passed them on data that were too old, or the PodGroup has changed since."""
+        if item is None or item.state is not GangState.OPEN or item.round != domain.fence:
+            return None
+        if item.minimum != self._gang.minimum:
+            return SIZES_DIFFER
+        return None if item.topology_key == self._gang.topology_key else TOPOLOGY_KEYS_DIFFER
+
+    def _finish(self, item: GangItem) -> None:
+        """The round of an earlier call of a member: wait for its coordinator, or do its work."""
+        if item.state is GangState.ROLLING_BACK:
+            self._commit.roll_back(item)
+        elif self._takes_over(item):
+            self._commit.take_over(item, self._attempt, self._member.counting)
+        else:
+            self._sleep(LAST_POLL_SECONDS)
+
+    def _takes_over(self, item: GangItem) -> bool:
+        """Whether the coordinator has died or is slow, and there is time to go on in its place. item: PREPARING."""
+        seconds = self._commit_seconds(item)
+        is_late = self._wall() - item.changed_at >= max(TAKEOVER_SECONDS, PATIENCE * seconds)
+        return is_late and self._has_time(seconds)
+
+    def _commit_seconds(self, item: GangItem) -> float:
+        """How long a commit takes at the pace of this call's requests."""
+        return self._table.pace * requests_of(item)
+
+    def _prepare_intent(self) -> _WaitingCall | BindResult:
+        """The intent of this call, and its open reservation: every entry has one from before it is written."""
+        member, shares, is_new = self._member, dict[str, int](), True
+        if member.demands:
+            self._check_time()
+            ledger = self._ledger.node(self._node)
+            if ledger is None or ledger.avail is None:
+                return NO_LEDGER
+            chosen = DeviceChoice(member.counting, member.demands, self._pod.uid).on(ledger, 0)
+            if isinstance(chosen, Insufficient):
+                return BindResult(BindOutcome.INSUFFICIENT, chosen.text)
+            shares, is_new = dict(chosen), self._pod.uid not in ledger.entries
+            self._put_open(shares)
+        return _WaitingCall(self._intent(), shares, is_new)
+
+    def _intent(self) -> Intent:
+        until = self._wall() + self._member.deadline.remaining() - self._kept_seconds
+        topology = self._member.of.topology
+        return Intent(self._pod, self._node, self._attempt, until, self._member.demands, topology=topology)
+
+    def _put_open(self, shares: Shares) -> None:
+        self._check_time()
+        self._ledger.put_open(OpenReservation(self._pod, self._node, self._attempt, shares, self._wall()))
+
+    def _join(self, seen: GangItem | None, domain: Domain, intent: Intent) -> GangItem | None:
+        """The item with the intent; None: others were faster, or the round is over."""
+        if seen is not None and seen.state is GangState.OPEN and seen.round == domain.fence:
+            self._joined = domain
+            return self._table.join(self._gang.key, domain.fence, intent)
+        if seen is not None and seen.round >= domain.fence:
+            return None
+        first = GangItem.opened(self._gang, domain.fence, intent, seen, self._wall())
+        self._joined = domain
+        return first if self._table.put(first, seen) else None
+
+    # ------------------------------------------------------------------------------------------------------- waiting
+
+    def _until_committed(self, item: GangItem | None, domain: Domain, mine: _WaitingCall) -> GangPlace | BindResult:
+        # Who comes last commits. The others do if it has died.
+        commits_at = self._wall() if self._is_complete(item) else None
+        while True:
+            result = self._result(item, domain, mine)
+            if result is not None:
+                return result
+            self._check_time()
+            assert item is not None  # it has the intent
+            if not self._is_complete(item):
+                commits_at = None
+            elif commits_at is None:
+                commits_at = self._wall() + TAKEOVER_SECONDS
+            if commits_at is not None and commits_at <= self._wall() and self._has_time(self._commit_seconds(item)):
+                if self._surroundings.has_lost_node(item, self._member.deadline.earlier(self._kept_seconds)):
+                    self._commit.abort(item, REASON_NODE_GONE)
+                else:
+                    outcome = self._commit.commit(item, domain, self._attempt, self._member.counting)
+                    if outcome is CommitOutcome.DISPLACED:
+                        return self._give_up(domain, ANOTHER_IS_OPEN)
+                commits_at = self._wall() + FIRST_POLL_SECONDS
+            elif item.state is GangState.PREPARING and self._takes_over(item):
+                self._commit.take_over(item, self._attempt, self._member.counting)
+            else:
+                self._pause_while_open(item, domain)
+            item = self._table.gang(self._gang.key)
+
+    def _pause_while_open(self, item: GangItem, domain: Domain) -> None:
+        """Until the round may be over, or another member may have died. Every member reads while it waits, and the
+        gang's item grows with them: so it reads the domain's, which takes one read unit."""
+        members = len(item.intents)
+        between_looks = members**2 * MEMBER_READ_UNITS / READS_A_SECOND
+        if item.state is not GangState.OPEN:
+            # The domain was closed before the shares are held one by one, so only the gang's item tells the end.
+            left = self._member.deadline.remaining() - self._kept_seconds
+            self._sleep(max(FIRST_POLL_SECONDS, min(left / 3, max(LAST_POLL_SECONDS, between_looks))))
+            return
+        look_at = self._wall() + max(TAKEOVER_SECONDS, between_looks)
+        while self._has_time() and self._wall() < look_at:
+            self._domain.pause(members)
+            if not self._table.domain().holds(self._gang.key, domain.fence):
+                return
+
+    def _is_complete(self, item: GangItem | None) -> bool:
+        return item is not None and item.state is GangState.OPEN and bool(item.complete(self._wall()))
+
+    def _result(self, item: GangItem | None, domain: Domain, mine: _WaitingCall) -> GangPlace | BindResult | None:
+        """None: it goes on waiting."""
+        if item is None or item.round != domain.fence:
+            return self._leave_another_round()
+        if item.intent(self._pod.uid, self._attempt) is None:
+            is_fixed = item.state in (GangState.PREPARING, GangState.COMMITTED)
+            return self._leave(OTHER_DOMAIN if is_fixed and item.topology_key else ROUND_ENDED)
+        match item.state:
+            case GangState.OPEN | GangState.PREPARING:
+                return None
+            case GangState.COMMITTED:
+                return self._placed(item, mine)
+            case GangState.ENDED:
+                return self._leave(BindResult(BindOutcome.GANG_WAITS, item.reason))
+            case GangState.ROLLING_BACK:
+                # Its holds may still be there, so the open reservation stays.
+                return BindResult(BindOutcome.GANG_WAITS, item.reason)
+
+    def _placed(self, item: GangItem, mine: _WaitingCall) -> GangPlace:
+        member, shares = self._member, item.intents[self._pod.uid].shares
+        if not member.demands:
+            return GangPlace(None)
+        if shares != mine.shares:
+            # The commit chose another device.
+            self._put_open(shares)
+        annotations = member.counting.annotations(shares)
+        # An entry of an earlier call was taken over with all that it held.
+        return GangPlace(
+            Reservation(
+                member.binding,
+                self._attempt,
+                annotations,
+                is_first_attempt=mine.is_new,
+                shares=shares,
+                has_surplus=not mine.is_new,
+            )
+        )
+
+    # ---------------------------------------------------------------------------------------------------- giving up
+
+    def _give_up(self, domain: Domain, result: BindResult) -> GangPlace | BindResult:
+        after = self._table.withdraw(self._gang.key, domain.fence, self._pod.uid, self._attempt)
+        if after is None:
+            # It is committed, or it is being committed: then the member's next bind finds that.
+            item = self._table.gang(self._gang.key)
+            mine = self._mine
+            assert mine is not None  # it has joined
+            return (self._result(item, domain, mine) if item is not None else None) or result
+        if not after.waiting(self._wall()):
+            # Nobody waits, so another gang may come.
+            seen = self._table.domain()
+            if seen.holds(self._gang.key, domain.fence):
+                self._table.put_domain(seen.closed(), seen)
+        return self._leave(result)
+
+    def _leave_another_round(self) -> BindResult:
+        """The round of this call is over, and cannot be committed any more. It may have been, with a share for this
+        call: every entry keeps its open reservation, by which the watcher finds it."""
+        if self._member.demands:
+            self._check_time()
+            ledger = self._ledger.node(self._node)
+            entry = None if ledger is None else ledger.entries.get(self._pod.uid)
+            if entry is not None and entry.attempt == self._attempt:
+                return ROUND_ENDED
+        return self._leave(ROUND_ENDED)
+
+    def _leave(self, result: BindResult) -> BindResult:
+        """No commit can give this call a share any more. If the table does not answer, the reservation expires."""
+        if self._mine is not None and self._mine.intent.demands and self._has_time():
+            with suppress(TableUnavailable):
+                self._ledger.delete_open(self._pod.uid, self._node, self._attempt)
+        return result

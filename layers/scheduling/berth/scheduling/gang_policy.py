@@ -1,0 +1,94 @@
+"""What a policy decides for the members of gangs: their places, and which nodes they keep out of."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from berth.scheduling.evaluation.time_limit import NO_DECISION_DEADLINE, DecisionDeadline, TimeLimited
+from berth.scheduling.feasibility import Feasibility, none_feasible, only_feasible, too_costly
+from berth.scheduling.framework.status import Status
+from berth.scheduling.gangs.gang import Gang, GangsConfiguration, OpenGang, gang_of
+from berth.scheduling.managed_resources.counting import Counting
+from berth.scheduling.objects import Pod
+from berth.scheduling.objects.pod_group import names_gang
+from berth.scheduling.profile_choice import ProfileChoice
+from berth.scheduling.snapshot.node_positions import NodeRefs
+from berth.scheduling.snapshot.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from berth.scheduling.gangs.overview import GangStanding
+    from berth.scheduling.gangs.planner import Evaluate, GangPlanner
+
+NOT_OUTSIDE: Mapping[str, Status] = {}
+
+
+class GangPolicy:
+    """Of one policy. It remembers plans and has no other state; threads may share it."""
+
+    def __init__(
+        self,
+        configuration: GangsConfiguration,
+        counting: Counting,
+        profiles: ProfileChoice,
+        evaluate: Evaluate,
+        time_limited: TimeLimited,
+    ) -> None:
+        self._configuration, self._counting, self._profiles = configuration, counting, profiles
+        self._evaluate, self._time_limited = evaluate, time_limited
+
+    @cached_property
+    def _planner(self) -> GangPlanner:
+        # Imported where a member of a gang comes: without gangs a cold start does not need it.
+        from berth.scheduling.gangs.planner import GangPlanner
+
+        return GangPlanner(self._configuration, self._counting, self._profiles.for_planning, self._evaluate)
+
+    def plans(self, pod: Pod) -> bool:
+        """Whether the pod names a gang. Exempt pods are in none."""
+        return names_gang(pod) and not self._profiles.is_exempt(pod)
+
+    def gang_of(self, pod: Pod, snapshot: Snapshot) -> Gang | None:
+        """The gang that the pod is placed with; None for a pod that is placed alone."""
+        if not self._planner.is_member(pod, snapshot):
+            return None
+        found = gang_of(pod, snapshot.pod_groups, self._configuration)
+        return found if isinstance(found, Gang) else None
+
+    def standings(self, snapshot: Snapshot, open_gangs: Sequence[OpenGang]) -> list[GangStanding]:
+        """All gangs of the cluster, and what each one waits for."""
+        from berth.scheduling.gangs.overview import overview
+
+        planned = self._planner.planned(snapshot, open_gangs, NO_DECISION_DEADLINE)
+        return overview(snapshot, self._configuration, planned)
+
+    def decided(
+        self, pod: Pod, nodes: NodeRefs, snapshot: Snapshot, seconds_left: float, open_gangs: Sequence[OpenGang]
+    ) -> Feasibility | Mapping[str, Status]:
+        """The places of a gang's member, or why it waits. A mapping for a pod that is placed alone: the nodes that its
+        gang keeps it out of."""
+        from berth.scheduling.gangs.planner import ELSEWHERE, OTHER_DOMAIN, STATUSES, InDomain
+        from berth.scheduling.gangs.plans import Places
+
+        def decide(deadline: DecisionDeadline) -> Feasibility | Mapping[str, Status]:
+            match self._planner.decide(pod, nodes, snapshot, open_gangs, deadline):
+                case None:
+                    return NOT_OUTSIDE
+                case InDomain(outside=outside):
+                    return dict.fromkeys(outside, OTHER_DOMAIN)
+                case Places(names=names):
+                    return only_feasible(nodes, names, ELSEWHERE)
+                case why:
+                    return none_feasible(nodes, STATUSES[why])
+
+        kind = f"gang {self._profiles.named_by(pod).name}"
+        decided = self._time_limited.run(kind, pod, decide, seconds_left)
+        return too_costly(nodes) if decided is None else decided
+
+    def barred(self, pod: Pod, names: Collection[str], snapshot: Snapshot) -> Collection[str]:
+        """The nodes among these on which nothing may be evicted for this member: all of them while its gang is not
+        committed, since the other members may find no room all the same."""
+        if self._planner.is_member(pod, snapshot):
+            return set(names)
+        return set(self._planner.outside(pod, names, snapshot))

@@ -1,0 +1,170 @@
+"""Watchers beside the binds of gangs: the real watch of gangs and the real reconciler, as the leader runs them.
+
+A watcher may die at any of its calls. Its successor begins a second later, with what is published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+from berth.gangs.item import Domain, GangItem, GangState, Intent
+from berth.gangs.table import GangTable, NotTransacted, Transaction
+from berth.gangs.watch import POLL_SECONDS, GangWatch
+from berth.reservations.ledger.entry import EntryState, NodeLedger
+from berth.reservations.ledger.table import Marker, MarkerState
+from berth.reservations.reconciler.reconciler import Reconciler
+from berth.scheduling.gangs.gang import GangKey
+from berth.scheduling.objects import Pod
+from berth.scheduling.snapshot.snapshot import Snapshot
+from tests.simulation.reservations.interrupted import Interrupted, InterruptedPods, InterruptedTable
+from tests.simulation.world import EPOCH
+
+from .binds import COUNTING, GangWorld
+
+PUBLISH_SECONDS = 0.5
+CALL_SECONDS = 0.001
+SUCCESSOR_SECONDS = 1.0
+
+LATEST_SECONDS = 30.0 + 5 * POLL_SECONDS
+"""After its last call has died, a gang is committed whole or gone within this time: the age at which the watch and the
+reconciler act, and a few of their looks."""
+
+
+class WatcherDied(BaseException):
+    """The process ended here."""
+
+
+class InterruptedGangTable(Interrupted, GangTable):
+    """The table of gangs, for one watcher."""
+
+    def __init__(self, table: Callable[[], GangTable], between: Callable[[], None]) -> None:
+        super().__init__(between)
+        self._table = table
+
+    def gangs(self) -> Sequence[GangItem]:
+        return self.call(lambda: self._table().gangs())
+
+    def gang(self, key: GangKey) -> GangItem | None:
+        return self.call(lambda: self._table().gang(key))
+
+    def most_members(self, intent: Intent) -> int:
+        return self._table().most_members(intent)
+
+    def put(self, item: GangItem, seen: GangItem | None) -> bool:
+        return self.call(lambda: self._table().put(item, seen))
+
+    def delete(self, seen: GangItem) -> bool:
+        return self.call(lambda: self._table().delete(seen))
+
+    def join(self, key: GangKey, round_: int, intent: Intent) -> GangItem | None:
+        return self.call(lambda: self._table().join(key, round_, intent))
+
+    def withdraw(self, key: GangKey, round_: int, uid: str, attempt: str) -> GangItem | None:
+        return self.call(lambda: self._table().withdraw(key, round_, uid, attempt))
+
+    def domain(self) -> Domain:
+        return self.call(lambda: self._table().domain())
+
+    def put_domain(self, domain: Domain, seen: Domain) -> bool:
+        return self.call(lambda: self._table().put_domain(domain, seen))
+
+    def ledgers(self, nodes: Collection[str]) -> Mapping[str, NodeLedger]:
+        return self.call(lambda: self._table().ledgers(nodes))
+
+    def transact(self, transaction: Transaction) -> NotTransacted | None:
+        return self.call(lambda: self._table().transact(transaction))
+
+
+class Watchers:
+    """The watchers of one world, one after the other or two at once: the earlier one does not know of the later."""
+
+    def __init__(self, world: GangWorld, *, dies_at: int | None = None) -> None:
+        """dies_at: the number of the boundary before or after a call at which the first watcher dies."""
+        self._world = world
+        self._dies_at = dies_at
+        self._epoch = 1
+        self.boundaries = 0
+        """Of the first watcher, until now."""
+        world.ledger.put_marker(Marker(MarkerState.READY, 1, EPOCH, "ready"), world.ledger.marker())
+
+    def start(self, *, after: float = 0.0) -> None:
+        """One more watcher, of the next epoch."""
+        self._epoch += 1
+        epoch = self._epoch
+        self._world.world.start(f"watcher {epoch}", lambda: self._run(epoch, after))
+
+    def _run(self, epoch: int, after: float) -> None:
+        self._world.world.pause(after)
+        try:
+            self._watch(epoch)
+        except WatcherDied:
+            self.start(after=SUCCESSOR_SECONDS)
+
+    def _watch(self, epoch: int) -> None:
+        world, wall = self._world, self._world.wall
+        between = self._boundary if epoch == 2 else self._pause
+        published: list[Snapshot] = []
+
+        def on_nodes(key: GangKey) -> Collection[str]:
+            pods = published[-1].pods_by_gang.get((key.namespace, key.name), {}).values()
+            return [pod.uid for pod in pods if pod.node_name and not pod.terminating]
+
+        pods = InterruptedPods(world.pods, between)
+        watch = GangWatch(
+            InterruptedGangTable(lambda: world.gangs, between), pods, on_nodes, wall, lambda event: None, lambda: None
+        )
+        reconciler = Reconciler(
+            InterruptedTable(world.ledger, between),
+            pods,
+            COUNTING,
+            epoch,
+            5.0,
+            wall=wall,
+            monotonic=wall,
+            new_id=lambda: f"id-{epoch}-{world.world.steps}",
+            report=lambda event: None,
+            on_capacity_released=lambda: None,
+            may_expire=watch.may_expire,
+        )
+        known: Mapping[str, Pod] = {}
+        look_at = 0.0
+        while True:
+            known = self._publish(reconciler, known, published)
+            while reconciler.work() <= 0.0:
+                pass
+            if world.world.now >= look_at:
+                watch.work()
+                look_at = world.world.now + POLL_SECONDS
+            world.world.pause(PUBLISH_SECONDS)
+
+    def _publish(
+        self, reconciler: Reconciler, known: Mapping[str, Pod], published: list[Snapshot]
+    ) -> Mapping[str, Pod]:
+        snapshot, pods = self._world.publish()
+        if published and published[-1] is snapshot:
+            reconciler.update({}, {}, self._world.wall())
+            return pods
+        published[:] = [snapshot]
+        gone = dict.fromkeys(known.keys() - pods.keys())
+        reconciler.update(snapshot.nodes, {**gone, **pods}, self._world.wall())
+        return pods
+
+    def _pause(self) -> None:
+        self._world.world.pause(CALL_SECONDS)
+
+    def _boundary(self) -> None:
+        self._pause()
+        if self.boundaries == self._dies_at:
+            raise WatcherDied
+        self.boundaries += 1
+
+
+def assert_given_back_or_committed(world: GangWorld, case: object) -> None:
+    """All that binds have reserved is given back, but what members on nodes have; no gang is being placed any more."""
+    items = {item.key: item.state for item in world.gangs.gangs()}
+    assert not {GangState.OPEN, GangState.PREPARING, GangState.ROLLING_BACK} & set(items.values()), f"{case}: {items}"
+    assert world.gangs.domain().open is None, f"{case}: the domain is not closed"
+    assert world.ledger.open_reservations() == [], f"{case}: {world.ledger.open_reservations()}"
+    entries = {entry.pod.name: entry.state for node in world.ledger.nodes() for entry in node.entries.values()}
+    counted = {name for name in world.bound(None) if world.is_counted(name)}
+    assert entries == dict.fromkeys(counted, EntryState.BOUND), f"{case}: {entries}, on nodes: {counted}"
