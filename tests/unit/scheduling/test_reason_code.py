@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator
+from importlib import import_module
+from pkgutil import walk_packages
 
 import pytest
 
+from berth.scheduling import plugins
 from berth.scheduling.evaluation.verdicts import NOT_IN_CACHE
 from berth.scheduling.feasibility import TOO_COSTLY
 from berth.scheduling.framework.profile import LocalFilters
@@ -49,11 +51,10 @@ def test_a_code_is_one_word_in_camel_case() -> None:
 
 def constant_statuses() -> Iterator[tuple[str, Status]]:
     """The statuses that the modules of the plugins keep as constants."""
-    for name, module in sorted(sys.modules.items()):
-        if name.startswith("berth.scheduling.plugins."):
-            for constant, value in vars(module).items():
-                if isinstance(value, Status) and value.reasons:
-                    yield f"{name.removeprefix('berth.scheduling.plugins.')}.{constant}", value
+    for found in walk_packages(plugins.__path__, f"{plugins.__name__}."):
+        for constant, value in vars(import_module(found.name)).items():
+            if isinstance(value, Status) and value.reasons:
+                yield f"{found.name.removeprefix('berth.scheduling.plugins.')}.{constant}", value
 
 
 @pytest.mark.parametrize("status", [pytest.param(status, id=name) for name, status in constant_statuses()])
