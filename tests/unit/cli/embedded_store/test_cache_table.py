@@ -24,7 +24,7 @@ class Kept(TrimmedCacheTable):
 
     @property
     def versions(self) -> set[int]:
-        return {version for _, version in self._log}
+        return {version for *_, version in self._log}
 
     @property
     def snapshots(self) -> set[str]:

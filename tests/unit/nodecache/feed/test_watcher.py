@@ -10,9 +10,11 @@ import pytest
 from berth.lease.config import Handover, LeaderElectionConfig
 from berth.lease.elector import LeaderElector
 from berth.nodecache.feed.cluster import Added, Interrupted, Modified
+from berth.nodecache.feed.head import BEGINNING
 from berth.nodecache.feed.leader import Publication, PublishIntervals
 from berth.nodecache.feed.table import LogItem, LogWrite
 from berth.nodecache.feed.watcher import RunResult, Watcher, WatcherOutcome
+from berth.scheduling.snapshot.parts import SnapshotPart
 from berth_cli.embedded_store.lease_lock import InMemoryLeaseLock
 from tests.fakes.cache_tables import InterruptedCacheTable, outage
 from tests.unit.lease.clocks import EnvironmentClock
@@ -151,7 +153,7 @@ def test_is_deposed_by_log_item_of_later_epoch() -> None:
     running.cluster.list_all("n1")
 
     def overtake() -> None:
-        item = LogItem(running.store.pointer.version + 1, 7, 0, b"")
+        item = LogItem(SnapshotPart.NODES, running.store.pointer.version + 1, 7, BEGINNING, b"")
         assert running.store.put_log(running.store.uid, item, "another", 0.0) is LogWrite.WRITTEN
         running.cluster.add_node("n2")
 
