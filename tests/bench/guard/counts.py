@@ -22,6 +22,7 @@ from berth.scheduling.configuration.document import BerthConfiguration
 from tests.bench import cluster
 from tests.builders.function_process import run
 from tests.builders.nodes import labelled
+from tests.builders.pods import pod_object
 from tests.builders.requests import body_of, cache_mode
 from tests.fakes.verbs import Verbs
 
@@ -40,7 +41,7 @@ print(sum(name.partition(".")[0] not in sys.stdlib_module_names for name in sys.
 
 def measured() -> Mapping[str, float]:
     """By name, in the order of the page."""
-    return dict([*_imports(), *_cold(), *_warm(), *_bytes()])
+    return dict([*_imports(), *_cold(), *_warm(), *_after_pod_changes(), *_bytes()])
 
 
 def _imports() -> Iterator[tuple[str, float]]:
@@ -69,6 +70,16 @@ def _warm() -> Iterator[tuple[str, float]]:
             yield f"calls.warm.{name}", _calls(again)
             yield f"requests.warm.{name}", len(verbs.table.calls)
             yield f"allocated.warm.{name}", _allocated(again)
+
+
+def _after_pod_changes() -> Iterator[tuple[str, float]]:
+    """Requests to the table of a warm call whose policy reads nodes alone."""
+    verbs = _verbs("label-priority")
+    _ask(verbs, "filter", NODES)
+    verbs.cluster.publish("pods", [pod_object("p", "ml", "uid-p")])
+    verbs.table.calls.clear()
+    _ask(verbs, "filter", NODES)
+    yield "requests.after_pod_changes.filter.label-priority", len(verbs.table.calls)
 
 
 def _bytes() -> Iterator[tuple[str, float]]:
