@@ -55,7 +55,8 @@ class ReportedUnits:
     def _ask(self, params: Mapping[str, Any], model: Any, **_: object) -> Mapping[str, Any]:
         if model.name in ("CreateTable", "DeleteTable"):
             return params
-        [(key, queried)] = re.findall(r"'pk': \{'S': '(\w+)|:(?:log|open)': \{'S': '(\w+)", str(params))
+        # A further page of a query names the key twice.
+        key, queried = re.findall(r"'pk': \{'S': '(\w+)|:(?:log|open)': \{'S': '(\w+)", str(params))[0]
         self._key = key or queried
         return {**params, "ReturnConsumedCapacity": "TOTAL"}
 

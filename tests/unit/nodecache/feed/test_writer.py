@@ -102,6 +102,15 @@ def test_each_item_names_the_one_before_it_of_its_part(store: Store, leader: Wri
     }
 
 
+def test_items_of_one_part_in_a_flush_follow_one_another(
+    store: Store, leader: Writing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("berth.nodecache.feed.changes._RAW_BYTES", 10)  # an item for each change
+    leader.flush(TWO, THREE)
+    assert [item.previous for item in store.log_items()] == [PublishedVersion(1, 0), PublishedVersion(2, 0)]
+    assert read(store) == state_of(ONE, TWO, THREE)
+
+
 def test_snapshot_keeps_the_newest_version_of_each_part(store: Store, leader: Writing) -> None:
     """A part that has not changed since then goes on from an item that is older than the snapshot."""
     leader.flush(Change("pods", "ns/p", {}))
