@@ -49,7 +49,7 @@ CHANGED_NODES = large_cluster.NODES // 100
 
 def families() -> Iterator[Family]:
     """One family."""
-    yield Family("cache.load", figures)
+    yield Family("cache", figures)
 
 
 def figures() -> Iterator[Figure]:

@@ -20,7 +20,7 @@ from berth.scheduling.snapshot.parts import NODES_ONLY, SnapshotPart
 from berth_cli.embedded_store.cache_table import InMemoryCacheTable, TrimmedCacheTable
 from berth_cli.embedded_store.lease_lock import InMemoryItem, InMemoryLeaseLock
 from tests.builders.tables import create_cache_table
-from tests.unit.reservations.ledger.ledger_tables import IN_MEMORY, MOTO, ON_DYNAMODB_LOCAL, dynamodb_client
+from tests.unit.reservations.ledger.ledger_tables import CONCURRENT, IN_MEMORY, MOTO, dynamodb_client
 
 IN_MEMORY_TRIMMED = "in memory, trimmed"
 _NUMBERS = count(1)
@@ -62,7 +62,7 @@ class Store:
         return Fence(holder, transitions, lease.uid, lease.resource_version)
 
 
-@pytest.fixture(params=[IN_MEMORY, IN_MEMORY_TRIMMED, MOTO, ON_DYNAMODB_LOCAL])
+@pytest.fixture(params=[IN_MEMORY, IN_MEMORY_TRIMMED, MOTO, *CONCURRENT])
 def store(request: pytest.FixtureRequest) -> Iterator[Store]:
     ids = (f"id-{number}" for number in _NUMBERS)
     if request.param in (IN_MEMORY, IN_MEMORY_TRIMMED):
