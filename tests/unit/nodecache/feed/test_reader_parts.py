@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
 from berth.nodecache.feed.changes import Change
-from berth.nodecache.feed.reader import (
-    INCOMPLETE,
-    NothingPublished,
-)
-from berth.nodecache.feed.table import StaleFence
+from berth.nodecache.feed.head import PublishedVersion
+from berth.nodecache.feed.reader import INCOMPLETE, NothingPublished
+from berth.nodecache.feed.table import LogItem, StaleFence
 from berth.scheduling.snapshot.parts import ALL_PARTS, NODES_AND_PODS, NODES_ONLY, Parts, SnapshotPart
 from tests.unit.nodecache.feed.feeds import Store, Writing, state_of
 from tests.unit.nodecache.feed.reading import GARBAGE, ONE, THREE, TWO, Reading
@@ -125,6 +124,40 @@ def test_missing_log_item_of_a_needed_part_breaks_its_chain(store: Store, lost: 
     store.lose_log(lost)
     with pytest.raises(NothingPublished, match=INCOMPLETE):
         Reading(store).read(NODES_AND_PODS)
+
+
+@pytest.mark.parametrize(
+    "torn",
+    [
+        pytest.param(lambda item: None, id="missing"),
+        pytest.param(lambda item: replace(item, epoch=item.epoch + 1), id="an orphan in its place"),
+        pytest.param(
+            lambda item: replace(item, previous=PublishedVersion(2, 0)), id="a link to an item of another part"
+        ),
+        pytest.param(lambda item: replace(item, data=GARBAGE), id="malformed"),
+    ],
+)
+def test_torn_chain_of_one_part_costs_a_snapshot(
+    store: Store, mixed: Writing, torn: Callable[[LogItem], LogItem | None]
+) -> None:
+    """Until there is one that is new enough, the reader has no answer, and never a wrong one."""
+    reading, of_nodes = Reading(store), Reading(store)
+    reading.read(NODES_AND_PODS)
+    of_nodes.read(NODES_ONLY)
+    mixed.flush(THREE, Change("pods", "ns/pod", None))
+    [pods] = [item for item in store.log_items(3) if item.part is SnapshotPart.PODS]
+    store.lose_log(pods.version)
+    if (item := torn(pods)) is not None:
+        store.overwrite_log(item)
+    with pytest.raises(NothingPublished, match=INCOMPLETE):
+        reading.read(NODES_AND_PODS)
+    assert mixed.compact_now(state_of(ONE, BUDGET, TWO, THREE, OTHER_POD))
+    reading.calls()
+    assert reading.read(NODES_AND_PODS) == state_of(ONE, TWO, THREE, OTHER_POD)
+    assert reading.calls() == ["head", "log", "chunks"]
+    of_nodes.calls()
+    assert of_nodes.read(NODES_ONLY) == state_of(ONE, TWO, THREE)
+    assert of_nodes.calls() == ["head", "log"]
 
 
 @pytest.mark.usefixtures("mixed")
