@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import pickle
 import random
 import subprocess
 import sys
@@ -27,10 +26,11 @@ from typing import TYPE_CHECKING, Any, cast
 from tests.bench.figures import Family, Figure
 
 if TYPE_CHECKING:
-    from tests.bench.functions import Chunks
+    from tests.bench.functions import Contents
 
 RUNS = 8
 FILTER_TARGET, BIND_TARGET = 1.5, 1.6
+FULL_TARGET_MS = 1_200
 ADDRESS = "https://dynamodb.eu-central-1.amazonaws.com/"
 SERVER = "https://127.0.0.1:9"
 CACHE_TABLE, LEDGER_TABLE = "cache", "ledger"
@@ -65,18 +65,19 @@ def families() -> Iterator[Family]:
 
 
 def figures() -> Iterator[Figure]:
-    """Of filter with label-priority, 5,000 nodes and 150,000 pods in the cache, and of a bind with a ledger, whose
-    cluster refuses the connection: with a kubeconfig, and with the address and authority of an EKS cluster."""
+    """Of filter with label-priority and with full, 5,000 nodes and 150,000 pods in the snapshot and 5,000 changes of
+    pods in the log; and of a bind with a ledger, whose cluster refuses the connection: with a kubeconfig, and with the
+    address and authority of an EKS cluster."""
     from tests.bench.cold_load import kept
-    from tests.bench.functions import write_chunks
+    from tests.bench.functions import LOGGED_PODS, write_contents
 
     with TemporaryDirectory() as name:
-        write_chunks(Path(name) / "chunks", list(kept()))
-        yield from beside_floor(Path(name), pickle.loads((Path(name) / "chunks").read_bytes()))
+        contents = write_contents(Path(name) / "contents", list(kept()), LOGGED_PODS)
+        yield from beside_floor(Path(name), contents)
 
 
-def beside_floor(directory: Path, chunks: Chunks, runs: int = RUNS) -> Iterator[Figure]:
-    """The figures with these chunks in the table."""
+def beside_floor(directory: Path, contents: Contents, runs: int = RUNS) -> Iterator[Figure]:
+    """The figures with these contents of the table."""
     from tests.bench import cluster
     from tests.bench.calls import event
     from tests.bench.large_cluster import NODES, node_name
@@ -87,7 +88,7 @@ def beside_floor(directory: Path, chunks: Chunks, runs: int = RUNS) -> Iterator[
     (directory / "bind").write_text(json.dumps({"body": json.dumps(body)}))
     names = [node_name(index) for index in range(NODES)]
     (directory / "filter").write_bytes(event("filter", cluster.pod_manifest(0), names))
-    with dynamodb_over_http(chunks) as url:
+    with dynamodb_over_http(contents) as url:
         variables = _variables(url)
         certificate, _ = self_signed(directory, "cluster")
         eks = {
@@ -97,10 +98,12 @@ def beside_floor(directory: Path, chunks: Chunks, runs: int = RUNS) -> Iterator[
             "BERTH_EKS_REGION": "eu-central-1",
         }
         kubeconfig = {"BERTH_KUBECONFIG": str(kubeconfig_for(SERVER, directory))}
+        filter_ = partial(_seconds, "-c", FUNCTION, *_arguments("filter", directory))
         bind = partial(_seconds, "-c", FUNCTION, *_arguments("bind", directory))
         measured: dict[str, Callable[[], float]] = {
             "floor": partial(_seconds, "-c", FLOOR, variables=variables),
-            "filter": partial(_seconds, "-c", FUNCTION, *_arguments("filter", directory), variables=variables),
+            "filter": partial(filter_, variables=variables),
+            "filter_full": partial(filter_, variables={**variables, "BERTH_CONFIGURATION": '{"profile": "full"}'}),
             "bind": partial(bind, variables={**variables, **kubeconfig}),
             "bind_eks": partial(bind, variables={**variables, **eks}),
         }
@@ -110,6 +113,8 @@ def beside_floor(directory: Path, chunks: Chunks, runs: int = RUNS) -> Iterator[
                 taken[name].append(measure())
     least = {name: min(times) for name, times in taken.items()}
     yield Figure("cold.floor", least["floor"] * 1000, "ms")
+    yield Figure("cold.filter_full", least["filter_full"] * 1000, "ms", FULL_TARGET_MS)
+    yield Figure("cold.filter_full.ratio", least["filter_full"] / least["floor"], "x")
     for function, target in (("filter", FILTER_TARGET), ("bind", BIND_TARGET), ("bind_eks", BIND_TARGET)):
         yield Figure(f"cold.{function}", least[function] * 1000, "ms")
         yield Figure(f"cold.{function}.ratio", least[function] / least["floor"], "x", target)
@@ -143,14 +148,14 @@ def _seconds(*command: str, variables: Mapping[str, str]) -> float:
 
 
 @contextmanager
-def dynamodb_over_http(chunks: Chunks) -> Iterator[str]:
-    """Its URL. It has the tables of a stack whose watcher has just published these chunks."""
+def dynamodb_over_http(contents: Contents) -> Iterator[str]:
+    """Its URL. It has the tables of a stack whose watcher has just published these contents."""
     from botocore.awsrequest import AWSPreparedRequest
     from moto.core.botocore_stubber import BotocoreStubber
 
     moto, lock = cast(Any, BotocoreStubber()), Lock()
     moto.enabled = True
-    _publish(chunks, moto)
+    _publish(contents, moto)
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -177,7 +182,7 @@ def dynamodb_over_http(chunks: Chunks) -> Iterator[str]:
         thread.join()
 
 
-def _publish(chunks: Chunks, moto: Any) -> None:
+def _publish(contents: Contents, moto: Any) -> None:
     from botocore.session import Session
 
     from berth.lease.clock import SystemClock
@@ -185,7 +190,7 @@ def _publish(chunks: Chunks, moto: Any) -> None:
     from berth.lease.dynamodb_lock import DynamoDBLeaseLock
     from berth.lease.elector import LeaderElector
     from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
-    from tests.bench.functions import SNAPSHOT_ID, pointer_to
+    from tests.bench.functions import pointer_to, put
     from tests.builders.tables import create_cache_table, create_ledger_table
 
     session = Session()
@@ -201,6 +206,5 @@ def _publish(chunks: Chunks, moto: Any) -> None:
     fence = elector.fence()
     assert fence is not None
     table, now = DynamoDBCacheTable(client, CACHE_TABLE), time.time()
-    items = [item for items in chunks.values() for item in items]
-    table.put_chunks(SNAPSHOT_ID, items, now + 3600, time.sleep)
-    table.publish(pointer_to(chunks, now), fence, now, "bench")
+    put(table, contents, fence.uid, now)
+    table.publish(pointer_to(contents, now), fence, now, "bench")

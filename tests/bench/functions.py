@@ -11,6 +11,7 @@ import importlib.util
 import json
 import os
 import pickle
+import random
 import subprocess
 import sys
 import time
@@ -20,7 +21,7 @@ from itertools import cycle, islice, repeat
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
@@ -30,12 +31,14 @@ from tests.bench.process import peak_megabytes, timed
 if TYPE_CHECKING:
     from berth.nodecache.feed.changes import Change
     from berth.nodecache.feed.head import Pointer
+    from berth.nodecache.feed.table import CacheTable
+    from berth_cli.embedded_store.cache_table import InMemoryCacheTable
 
 PROJECT = Path(__file__).resolve().parents[2]
 PROFILES = ("label-priority", "full")
 READERS = ("filter", "filter_onlyone", "prioritize", "preempt")
 SHAPES, CALLS, CANDIDATES = 50, 200, 500
-SNAPSHOT_ID = "snapshot"
+SNAPSHOT_ID, SNAPSHOT_VERSION, EPOCH = "snapshot", 1, 1
 ENVIRONMENT = {
     "AWS_DEFAULT_REGION": "eu-central-1",
     "AWS_ACCESS_KEY_ID": "none",
@@ -46,9 +49,22 @@ ENVIRONMENT = {
     "BERTH_CACHE_TABLE": "cache",
 }
 
+LOGGED_PODS, CHANGES_OF_A_FLUSH = 5_000, 50
+"""The log of pods where a benchmark has one: so many changes since the snapshot."""
+
 Measured = dict[str, float]
-Chunks = dict[str, list[bytes]]
-"""The chunks of a snapshot by the name of their part."""
+
+
+class Contents(NamedTuple):
+    """Of a cache table: the chunks of a snapshot by the name of their part, and the log of pods since then."""
+
+    chunks: dict[str, list[bytes]]
+    log: list[bytes]
+
+    @property
+    def items(self) -> list[bytes]:
+        """All chunks, in the order in which they are stored."""
+        return [item for items in self.chunks.values() for item in items]
 
 
 def families() -> Iterator[Family]:
@@ -63,28 +79,33 @@ def figures() -> Iterator[Figure]:
 
     with TemporaryDirectory() as directory:
         clusters = {"5000": Path(directory) / "cluster", "0": Path(directory) / "none"}
-        write_chunks(clusters["5000"], list(kept()))
-        write_chunks(clusters["0"], [])
-        for nodes, chunks in clusters.items():
+        write_contents(clusters["5000"], list(kept()))
+        write_contents(clusters["0"], [])
+        for nodes, contents in clusters.items():
             for profile in PROFILES if nodes != "0" else PROFILES[:1]:
                 for verb in READERS:
-                    yield from _figures(f"function.{verb}.{profile}.{nodes}", verb, chunks, profile)
-            yield from _figures(f"function.healthz.{nodes}", "healthz", chunks)
-            yield from _figures(f"function.watcher.{nodes}", "watcher", chunks)
+                    yield from _figures(f"function.{verb}.{profile}.{nodes}", verb, contents, profile)
+            yield from _figures(f"function.healthz.{nodes}", "healthz", contents)
+            yield from _figures(f"function.watcher.{nodes}", "watcher", contents)
         for function in ("bind", "authorizer", "pre_traffic"):
             yield from _figures(f"function.{function}", function, clusters["0"])
 
 
-def write_chunks(path: Path, changes: Sequence[Change]) -> None:
-    """The chunks of a snapshot of these objects, for a process that `measure`s."""
+def write_contents(path: Path, changes: Sequence[Change], changed_pods: int = 0) -> Contents:
+    """A snapshot of these objects and later changes of so many of its pods, for a process that measures."""
     from berth.nodecache.feed.changes import pack
 
-    path.write_bytes(pickle.dumps({part.value: list(items) for part, items in pack(changes).by_part.items()}))
+    chunks = {part.value: list(items) for part, items in pack(changes).by_part.items()}
+    pods, draw = [change for change in changes if change.resource == "pods"], random.Random("log")
+    flushes = [draw.sample(pods, CHANGES_OF_A_FLUSH) for _ in range(changed_pods // CHANGES_OF_A_FLUSH)]
+    contents = Contents(chunks, [item for flush in flushes for item in pack(flush).items])
+    path.write_bytes(pickle.dumps(contents))
+    return contents
 
 
-def _figures(name: str, function: str, chunks: Path, profile: str = "label-priority") -> Iterator[Figure]:
+def _figures(name: str, function: str, contents: Path, profile: str = "label-priority") -> Iterator[Figure]:
     run = subprocess.run(
-        [sys.executable, "-m", __name__, function, chunks, profile],
+        [sys.executable, "-m", __name__, function, contents, profile],
         check=True,
         capture_output=True,
         cwd=PROJECT,
@@ -99,19 +120,19 @@ def _figures(name: str, function: str, chunks: Path, profile: str = "label-prior
 TARGETS = {"function.filter.label-priority.5000.memory": 90.0}
 
 
-def measure(function: str, chunks: Chunks, profile: str) -> Measured:
+def measure(function: str, contents: Contents, profile: str) -> Measured:
     """Measure one function in this new process."""
     os.environ["BERTH_CONFIGURATION"] = json.dumps({"profile": profile})
-    return {**dict.fromkeys(READERS, _reader), **_OTHERS}[function](function, chunks)
+    return {**dict.fromkeys(READERS, _reader), **_OTHERS}[function](function, contents)
 
 
-def _reader(verb: str, chunks: Chunks) -> Measured:
-    imports, app = timed(lambda: _loaded(verb, chunks))  # before other imports load a part of it
+def _reader(verb: str, contents: Contents) -> Measured:
+    imports, app = timed(lambda: _loaded(verb, contents))  # before other imports load a part of it
     from tests.bench import cluster
     from tests.bench.calls import event
     from tests.bench.large_cluster import NODES, node_name
 
-    names = [node_name(index) for index in range(NODES)] if chunks else []
+    names = [node_name(index) for index in range(NODES)] if contents.chunks else []
     pods = [cluster.pod_manifest(index) for index in range(SHAPES)]
     if verb == "preempt":
         first, _ = timed(lambda: app.handler({"source": "berth.warm-up"}, None))
@@ -126,56 +147,55 @@ def _reader(verb: str, chunks: Chunks) -> Measured:
     return {"imports": imports, "first": first, **_calls(app, events)}
 
 
-def _healthz(function: str, chunks: Chunks) -> Measured:
-    imports, app = timed(lambda: _loaded(function, chunks))
+def _healthz(function: str, contents: Contents) -> Measured:
+    imports, app = timed(lambda: _loaded(function, contents))
     first, _ = timed(lambda: _called(app, b"{}"))
     return {"imports": imports, "first": first, **_calls(app, repeat(b"{}"))}
 
 
-def _watcher(function: str, chunks: Chunks) -> Measured:
+def _watcher(function: str, contents: Contents) -> Measured:
     """What it holds that goes on from its predecessor's snapshot, and writes the next one. Pages of a list, 500 objects
     each, are no part of it."""
     from berth.nodecache.feed.changes import Change, pack, unpack
 
     os.environ["BERTH_KUBECONFIG"] = "/absent"
-    imports, _ = timed(lambda: _loaded(function, chunks))
-    items = [item for items in chunks.values() for item in items]
-    first, objects = timed(lambda: {(change.resource, change.key): change.object for change in unpack(items)})
+    imports, _ = timed(lambda: _loaded(function, contents))
+    first, objects = timed(lambda: {(change.resource, change.key): change.object for change in unpack(contents.items)})
     call, _ = timed(lambda: pack(Change(resource, key, found) for (resource, key), found in objects.items()))
     return {"imports": imports, "first": first, "call": call * 1000, "memory": peak_megabytes()}
 
 
-def _bind(function: str, chunks: Chunks) -> Measured:
+def _bind(function: str, contents: Contents) -> Measured:
     """A bind without a cluster: its client is created, and the connection is refused."""
     from tests.builders.kubeconfigs import kubeconfig_for
 
     with TemporaryDirectory() as directory:
         os.environ["BERTH_KUBECONFIG"] = str(kubeconfig_for("https://127.0.0.1:9", Path(directory)))
         os.environ["BERTH_LEDGER_TABLE"] = "ledger"
-        imports, app = timed(lambda: _loaded(function, chunks))
+        imports, app = timed(lambda: _loaded(function, contents))
         body = {"PodName": "train-0", "PodNamespace": "ml", "PodUID": "uid", "Node": "n10"}
         event = orjson.dumps({"body": orjson.dumps(body).decode()})
         first, _ = timed(lambda: _called(app, event))
         return {"imports": imports, "first": first, **_calls(app, repeat(event))}
 
 
-def _authorizer(function: str, chunks: Chunks) -> Measured:
+def _authorizer(function: str, contents: Contents) -> Measured:
     """Without credentials: the secret is not read."""
     os.environ |= {"BERTH_AUTHENTICATION": "basic", "BERTH_PASSWORD_SECRET": "secret"}
-    imports, app = timed(lambda: _loaded(function, chunks))
+    imports, app = timed(lambda: _loaded(function, contents))
     event = (PROJECT / "events/authorizer/basic-no-credentials.json").read_bytes()
     first, _ = timed(lambda: _called(app, event))
     return {"imports": imports, "first": first, **_calls(app, repeat(event))}
 
 
-def _pre_traffic(function: str, chunks: Chunks) -> Measured:
+def _pre_traffic(function: str, contents: Contents) -> Measured:
     verbs = ("FILTER", "FILTER_ONLYONE", "PRIORITIZE", "BIND", "PREEMPT")
     os.environ |= {f"BERTH_{verb}_VERSION": "arn" for verb in verbs}
-    imports, _ = timed(lambda: _loaded(function, chunks))
+    imports, _ = timed(lambda: _loaded(function, contents))
     return {"imports": imports, "memory": peak_megabytes()}
 
 
-_OTHERS: Mapping[str, Callable[[str, Chunks], Measured]] = {
+_OTHERS: Mapping[str, Callable[[str, Contents], Measured]] = {
     "healthz": _healthz,
     "watcher": _watcher,
     "bind": _bind,
@@ -184,12 +204,12 @@ _OTHERS: Mapping[str, Callable[[str, Chunks], Measured]] = {
 }
 
 
-def _loaded(function: str, chunks: Chunks) -> Any:
+def _loaded(function: str, contents: Contents) -> Any:
     """The module of the handler with an in-memory table."""
     if function not in ("authorizer", "pre_traffic"):
         from berth.runtime import tables
 
-        table = _table(chunks)
+        table = table_of(contents)
         setattr(tables, "DynamoDBCacheTable", lambda *_: table)  # noqa: B010  a name that it only imports
     spec = importlib.util.spec_from_file_location("app", PROJECT / "functions" / function / "app.py")
     assert spec is not None
@@ -199,28 +219,43 @@ def _loaded(function: str, chunks: Chunks) -> Any:
     return module
 
 
-def _table(chunks: Chunks) -> object:
-    """The table of a watcher that has just published the snapshot."""
+def table_of(contents: Contents) -> InMemoryCacheTable:
+    """The table of a watcher that has published all of it."""
     from berth_cli.embedded_store.cache_table import InMemoryCacheTable
     from berth_cli.embedded_store.lease_lock import InMemoryItem
 
-    now = time.time()
-    table = InMemoryCacheTable(InMemoryItem({"uid": "cache", "pointer": pointer_to(chunks, now)}))
-    table.put_chunks(SNAPSHOT_ID, [item for items in chunks.values() for item in items], now, time.sleep)
+    now, uid = time.time(), "cache"
+    table = InMemoryCacheTable(InMemoryItem({"uid": uid, "pointer": pointer_to(contents, now)}))
+    put(table, contents, uid, now)
     return table
 
 
-def pointer_to(chunks: Chunks, now: float) -> Pointer:
-    """What the head says of a snapshot `SNAPSHOT_ID` that was published now."""
-    from berth.nodecache.feed.cluster import Position
-    from berth.nodecache.feed.head import Observation, Pointer, SnapshotPointer
+def put(table: CacheTable, contents: Contents, uid: str, now: float) -> None:
+    """Everything but the head."""
+    from berth.nodecache.feed.head import PublishedVersion
+    from berth.nodecache.feed.table import LogItem
     from berth.scheduling.snapshot.parts import SnapshotPart
 
-    items = [item for items in chunks.values() for item in items]
-    counts = {SnapshotPart(part): len(items) for part, items in chunks.items()}
-    snapshot = SnapshotPointer(SNAPSHOT_ID, 1, 1, len(items), sum(map(len, items)), now, counts)
+    table.put_chunks(SNAPSHOT_ID, contents.items, now + 3600, time.sleep)
+    for version, data in enumerate(contents.log, SNAPSHOT_VERSION + 1):
+        item = LogItem(SnapshotPart.PODS, version, EPOCH, PublishedVersion(version - 1, EPOCH), data)
+        table.put_log(uid, item, str(version), now + 3600)
+
+
+def pointer_to(contents: Contents, now: float) -> Pointer:
+    """What the head says of them: a snapshot `SNAPSHOT_ID` that was published now, and the log."""
+    from berth.nodecache.feed.cluster import Position
+    from berth.nodecache.feed.head import Observation, Pointer, PublishedVersion, SnapshotPointer, in_every_part
+    from berth.scheduling.snapshot.parts import SnapshotPart
+
+    counts = {SnapshotPart(part): len(items) for part, items in contents.chunks.items()}
+    newest = in_every_part(PublishedVersion(SNAPSHOT_VERSION, EPOCH))
+    snapshot = SnapshotPointer(SNAPSHOT_ID, SNAPSHOT_VERSION, newest, counts, sum(map(len, contents.items)), now)
+    latest = PublishedVersion(SNAPSHOT_VERSION + len(contents.log), EPOCH)
+    log_bytes = sum(map(len, contents.log))
     observation = Observation("cluster", {"pods": Position("1", now, now)})
-    return Pointer(1, 1, snapshot, 1, 0, observation, now, "bench")
+    newest = {**newest, SnapshotPart.PODS: latest}
+    return Pointer(*latest, newest, snapshot, SNAPSHOT_VERSION, log_bytes, observation, now, "bench")
 
 
 def _calls(app: Any, events: Iterator[bytes]) -> Measured:

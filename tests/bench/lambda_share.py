@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import orjson
 
-from tests.bench.functions import ENVIRONMENT, PROJECT, Chunks, write_chunks
+from tests.bench.functions import ENVIRONMENT, PROJECT, Contents, write_contents
 from tests.bench.list_server import serve
 from tests.bench.process import peak_megabytes
 
@@ -135,7 +135,7 @@ def _write_cluster(directory: Path, nodes: int) -> None:
         # Decoded again, as from an API server: otherwise the pods would share objects.
         kept = (by_resource[resource](orjson.loads(orjson.dumps(found))) for found in listed)
         changes += [Change(resource.name, key_of(found) or "", found) for found in kept]
-    write_chunks(directory / "chunks", changes)
+    write_contents(directory / "chunks", changes)
     (directory / "names").write_bytes(orjson.dumps([large_cluster.node_name(index) for index in range(nodes)]))
 
 
@@ -165,14 +165,14 @@ def _elapsed(call: Callable[[], T]) -> tuple[float, T]:
 
 def measure(function: str, directory: Path) -> Measured:
     """Measure one function in this new process."""
-    chunks: Chunks = pickle.loads((directory / "chunks").read_bytes())
-    return {"filter": _filter, "bind": _bind, "watcher": _watcher}[function](directory, chunks)
+    contents: Contents = pickle.loads((directory / "chunks").read_bytes())
+    return {"filter": _filter, "bind": _bind, "watcher": _watcher}[function](directory, contents)
 
 
-def _filter(directory: Path, chunks: Chunks) -> Measured:
+def _filter(directory: Path, contents: Contents) -> Measured:
     from tests.bench.functions import _called, _loaded
 
-    imports, app = _elapsed(lambda: _loaded("filter", chunks))
+    imports, app = _elapsed(lambda: _loaded("filter", contents))
     from tests.bench import cluster
     from tests.bench.calls import event
 
@@ -183,13 +183,13 @@ def _filter(directory: Path, chunks: Chunks) -> Measured:
     return {"imports": imports, "cold": imports + first, "warm": median(taken) * 1000, "memory": peak_megabytes()}
 
 
-def _bind(directory: Path, chunks: Chunks) -> Measured:
+def _bind(directory: Path, contents: Contents) -> Measured:
     """Without a cluster: the client is created, and the connection is refused."""
     from tests.bench.functions import _called, _loaded
     from tests.builders.kubeconfigs import kubeconfig_for
 
     os.environ["BERTH_KUBECONFIG"] = str(kubeconfig_for("https://127.0.0.1:9", directory))
-    imports, app = _elapsed(lambda: _loaded("bind", chunks))
+    imports, app = _elapsed(lambda: _loaded("bind", contents))
     body = {"PodName": "train-0", "PodNamespace": "ml", "PodUID": "uid", "Node": "n10"}
     event = orjson.dumps({"body": orjson.dumps(body).decode()})
     first, _ = _elapsed(lambda: _called(app, event))
@@ -197,13 +197,13 @@ def _bind(directory: Path, chunks: Chunks) -> Measured:
     return {"imports": imports, "cold": imports + first, "warm": median(taken) * 1000, "memory": peak_megabytes()}
 
 
-def _watcher(directory: Path, chunks: Chunks) -> Measured:
+def _watcher(directory: Path, contents: Contents) -> Measured:
     """The first publication, and a second run that goes on from its snapshot: the handler, its lists over HTTP."""
     from tests.bench.functions import _loaded
 
-    chunks.clear()
+    contents.chunks.clear()
     os.environ["BERTH_KUBECONFIG"] = os.environ["KUBECONFIG"]
-    imports, _ = _elapsed(lambda: _loaded("watcher", {}))
+    imports, _ = _elapsed(lambda: _loaded("watcher", Contents({}, [])))
 
     from berth.runtime.tables import Tables, tables_opened_by
     from berth_cli.embedded_store.cache_table import InMemoryCacheTable
@@ -215,7 +215,7 @@ def _watcher(directory: Path, chunks: Chunks) -> Measured:
     lease, standby = (InMemoryLeaseLock(each, lambda: str(time.monotonic_ns())) for each in (item, InMemoryItem()))
     opened = Tables(InMemoryCacheTable(item), InMemoryConfigurationStore(item), lease, standby)
     with tables_opened_by(lambda *_: opened):
-        app = _loaded("watcher", {})
+        app = _loaded("watcher", Contents({}, []))
 
     def run() -> None:
         """Until it has published."""

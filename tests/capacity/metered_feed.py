@@ -20,6 +20,7 @@ from berth.nodecache.feed.head import Observation
 from berth.nodecache.feed.observed_state import ObjectsView
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.feed.writer import Writer
+from berth.scheduling.snapshot.parts import ALL_PARTS, Parts
 from tests.builders.tables import create_cache_table
 from tests.capacity.item_size import item_size, read_units, write_units
 from tests.capacity.sizes import pod_changes
@@ -108,6 +109,10 @@ class Feed:
     def flush(self, *changes: Change) -> None:
         self._writer.flush(changes, self._observation())
 
+    def replace(self, *objects: Change) -> None:
+        """Publish these objects alone, as a snapshot."""
+        self._writer.replace((), {(name, key): kept for name, key, kept in objects if kept}, self._observation())
+
     def compact(self) -> None:
         assert self._writer.compact_if_due(
             {(name, key): kept for name, key, kept in sample(13) if kept}, self._observation()
@@ -118,8 +123,8 @@ class Feed:
         positions = {name: Position("123456789", now, now) for name in self.resources}
         return Observation("0d2f6a52-5d2f-4a4e-9d5e-111111111111", positions)
 
-    def catch_up(self) -> None:
-        self.reader.at(self.table.head())
+    def catch_up(self, parts: Parts = ALL_PARTS) -> None:
+        self.reader.at(self.table.head(), parts=parts)
 
     def head_size(self) -> int:
         answer = self.client.get_item(TableName=TABLE, Key={"pk": {"S": HEAD}, "sk": {"N": "0"}})

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from berth.nodecache.feed.leader import PublishIntervals
 from berth.nodecache.feed.writer import Retention
+from berth.runtime.watcher.warm_up import INTERVAL_SECONDS as WARM_UP_SECONDS
 from tests.capacity.item_size import read_units, write_units
 from tests.capacity.sizes import HEAD_BYTES, LOG_ITEM_KEYS, packed_pod_changes, snapshot_bytes_per_node
 from tools.cost.prices import READ_UNIT, WRITE_UNIT
@@ -21,12 +22,13 @@ CHUNK_BYTES = 65_000
 
 MONTH = 30 * 24 * 3600
 
-WARM_UP_SECONDS = 60.0
-
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """pod_changes: per second. calls: of the reading verbs, per second. environments: warm ones of all verbs."""
+    """pod_changes: per second. calls: of the verbs whose policy reads pods, per second. environments: their warm ones.
+
+    A verb whose policy reads nodes alone reads nothing for changes of pods.
+    """
 
     nodes: int
     pod_changes: float

@@ -41,7 +41,7 @@ TABLES = {
     "CacheTable": (
         CACHE,
         {"N": "0"},
-        (HEAD, STANDBY, CONFIGURATION, "log#of-another", "snapshot#of-another#0", "decision#ml/absent", "other"),
+        (HEAD, STANDBY, CONFIGURATION, "log#of-another#pods", "snapshot#of-another#0", "decision#ml/absent", "other"),
     ),
     "LedgerTable": (LEDGER, {"S": "absent"}, (ANNOUNCED, GANG, OPEN, MARKER, "node#absent", "other")),
 }

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from berth.lease.record import Fence
 from berth.nodecache.feed.head import Head, Pointer, SnapshotPointer
 from berth.nodecache.feed.table import CacheTable, LogItem, LogWrite, TableUnavailable
-from berth.scheduling.snapshot.parts import ALL_PARTS, Parts
+from berth.scheduling.snapshot.parts import ALL_PARTS, Parts, SnapshotPart
 
 
 class CountingCacheTable(CacheTable):
@@ -29,7 +29,7 @@ class CountingCacheTable(CacheTable):
         self._called("put_counting_refusal")
         self._table.put_counting_refusal(reason)
 
-    def log(self, uid: str, after: int, through: int) -> list[LogItem]:
+    def log(self, uid: str, after: int, through: Mapping[SnapshotPart, int]) -> list[LogItem]:
         self._called("log")
         return self._table.log(uid, after, through)
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from threading import Lock
 
 from berth.lease.record import Fence
 from berth.nodecache.feed.head import Head, Pointer, SnapshotPointer
 from berth.nodecache.feed.table import CacheTable, LogItem, LogWrite, StaleFence, TableUnavailable
-from berth.scheduling.snapshot.parts import ALL_PARTS, Parts
+from berth.scheduling.snapshot.parts import ALL_PARTS, Parts, SnapshotPart
 from berth_cli.embedded_store.lease_lock import ConditionFailed, InMemoryItem, publish
 
 _POINTER = "pointer"
+
+LogKey = tuple[str, SnapshotPart, int]
+"""The head's uid, the part and the version."""
 
 
 class InMemoryCacheTable(CacheTable):
@@ -20,7 +23,7 @@ class InMemoryCacheTable(CacheTable):
 
     def __init__(self, item: InMemoryItem) -> None:
         self._item = item
-        self._log: dict[tuple[str, int], tuple[LogItem, str]] = {}
+        self._log: dict[LogKey, tuple[LogItem, str]] = {}
         self._chunks: dict[tuple[str, int], bytes] = {}
         self._lock = Lock()
 
@@ -44,9 +47,13 @@ class InMemoryCacheTable(CacheTable):
         with suppress(ConditionFailed):  # there is no head
             self._item.update(lambda item: item is not None, {"countingRefusal": reason})
 
-    def log(self, uid: str, after: int, through: int) -> list[LogItem]:
+    def log(self, uid: str, after: int, through: Mapping[SnapshotPart, int]) -> list[LogItem]:
         with self._lock:
-            found = (self._log.get((uid, version)) for version in range(after + 1, through + 1))
+            found = (
+                self._log.get((uid, part, version))
+                for part, last in through.items()
+                for version in range(after + 1, last + 1)
+            )
             return [each[0] for each in found if each is not None]
 
     def chunks(self, snapshot: SnapshotPointer, parts: Parts = ALL_PARTS) -> list[bytes | None]:
@@ -54,11 +61,12 @@ class InMemoryCacheTable(CacheTable):
             return [self._chunks.get((snapshot.id, index)) for index in snapshot.indexes(parts)]
 
     def put_log(self, uid: str, item: LogItem, nonce: str, expires_at: float) -> LogWrite:
+        key = uid, item.part, item.version
         with self._lock:
-            found = self._log.get((uid, item.version))
+            found = self._log.get(key)
             if found is not None and found[0].epoch >= item.epoch:
                 return LogWrite.WRITTEN if found[1] == nonce else LogWrite.STALE_EPOCH
-            self._log[uid, item.version] = (item, nonce)
+            self._log[key] = (item, nonce)
             return LogWrite.WRITTEN
 
     def put_chunks(
@@ -96,7 +104,7 @@ class TrimmedCacheTable(InMemoryCacheTable):
     def _trim(self, uid: str, snapshot: str, compacted: int) -> None:
         """Keep this snapshot, and the log of this head after `compacted`."""
         with self._lock:
-            for version in [key for key in self._log if key[0] != uid or key[1] <= compacted]:
-                del self._log[version]
-            for chunk in [key for key in self._chunks if key[0] != snapshot]:
+            for key in [key for key in self._log if key[0] != uid or key[2] <= compacted]:
+                del self._log[key]
+            for chunk in [chunk for chunk in self._chunks if chunk[0] != snapshot]:
                 del self._chunks[chunk]

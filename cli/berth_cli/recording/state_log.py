@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from berth.dynamodb_errors import TableUnavailable
 from berth.nodecache.feed.changes import Change, unpack
-from berth.nodecache.feed.head import PublishedVersion
-from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished, is_unbroken_chain
-from berth.nodecache.feed.table import CacheTable
+from berth.nodecache.feed.head import Pointer
+from berth.nodecache.feed.reader import LogPosition, NodeCacheReader, NothingPublished, read_log
+from berth.nodecache.feed.table import CacheTable, LogItem
 from berth_cli.cached_objects import ObjectsView
 from berth_cli.recording.format import MOST_VERSIONS, State
 
@@ -26,7 +26,7 @@ are written before its decision, if they are published by then."""
 
 class _Cursor(NamedTuple):
     uid: str
-    published: PublishedVersion
+    pointer: Pointer
 
 
 class StateLog:
@@ -66,21 +66,24 @@ class StateLog:
         try:
             head = self._table.head()
             pointer = None if head is None else head.pointer
-            if head is None or pointer is None or not pointer.is_readable:
+            if head is None or pointer is None or pointer.unreadable_reason:
                 return
-            cursor = self._cursor
-            if cursor is not None and cursor.uid == head.uid and cursor.published.version >= pointer.compacted_version:
-                if cursor.published == pointer.published:
-                    return
-                items = self._table.log(head.uid, cursor.published.version, pointer.version)
-                if is_unbroken_chain(items, cursor.published, pointer.published):
-                    for item in items:
-                        self._unwritten.append(State(item.version, list(unpack([item.data])), is_whole=False))
-                    self._cursor = _Cursor(head.uid, pointer.published)
-                    return
-            self._begin()
+            items = self._items_since(self._cursor, head.uid, pointer)
+            if items is None:
+                self._begin()
+                return
+            for item in items:
+                self._unwritten.append(State(item.version, list(unpack([item.data])), is_whole=False))
+            self._cursor = _Cursor(head.uid, pointer)
         except TableUnavailable:
             return
+
+    def _items_since(self, cursor: _Cursor | None, uid: str, pointer: Pointer) -> list[LogItem] | None:
+        """None where one is missing, or may be."""
+        if cursor is None or cursor.uid != uid or cursor.pointer.version < pointer.compacted_version:
+            return None
+        start = LogPosition(cursor.pointer.version, cursor.pointer.newest)
+        return read_log(self._table, uid, start, pointer.newest)
 
     def _begin(self) -> None:
         """Read the whole state."""
@@ -94,7 +97,7 @@ class StateLog:
             return  # the next round finds a head that stands still
         changes = [Change(resource, key, obj) for (resource, key), obj in objects.items()]
         self._unwritten.append(State(reader.version, changes, is_whole=True))
-        self._cursor = _Cursor(head.uid, head.pointer.published)
+        self._cursor = _Cursor(head.uid, head.pointer)
 
     def _write_next(self) -> None:
         state = self._unwritten.popleft()

@@ -33,6 +33,7 @@ from berth_cli.serve.gateway import Gateway
 from tests.bench import cluster, gangs
 from tests.builders.function_process import run
 from tests.builders.nodes import labelled
+from tests.builders.pods import pod_object
 from tests.builders.requests import body_of, cache_mode
 from tests.fakes.binding_world import World
 from tests.fakes.cache_tables import CountingCacheTable
@@ -54,7 +55,7 @@ print(sum(name.partition(".")[0] not in sys.stdlib_module_names for name in sys.
 
 def measured() -> Mapping[str, float]:
     """By name, in the order of the page."""
-    return dict([*_imports(), *_cold(), *_warm(), *_http(), *_binds(), *_bytes(), *_gangs()])
+    return dict([*_imports(), *_cold(), *_warm(), *_after_pod_changes(), *_http(), *_binds(), *_bytes(), *_gangs()])
 
 
 def _imports() -> Iterator[tuple[str, float]]:
@@ -175,6 +176,16 @@ def _read_by_parts() -> Iterator[tuple[str, float]]:
         table = _MeasuredTable(published.table)
         NodeCacheReader(table, SnapshotView(), published.clock.advance).at(table.head(), parts=parts)
         yield f"bytes.read.{name}", table.read
+
+
+def _after_pod_changes() -> Iterator[tuple[str, float]]:
+    """Requests to the table of a warm call whose policy reads nodes alone."""
+    verbs = _verbs("label-priority")
+    _ask(verbs, "filter", NODES)
+    verbs.cluster.publish("pods", [pod_object("p", "ml", "uid-p")])
+    verbs.table.calls.clear()
+    _ask(verbs, "filter", NODES)
+    yield "requests.after_pod_changes.filter.label-priority", len(verbs.table.calls)
 
 
 def _bytes() -> Iterator[tuple[str, float]]:

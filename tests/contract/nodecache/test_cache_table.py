@@ -14,23 +14,29 @@ from berth.lease.lock import LeaseLock, Written
 from berth.lease.record import Fence, LeaseSpec
 from berth.nodecache.feed.cluster import Position
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
-from berth.nodecache.feed.head import Observation, Pointer, SnapshotPointer
+from berth.nodecache.feed.head import BEGINNING, Observation, Pointer, PublishedVersion, SnapshotPointer
 from berth.nodecache.feed.table import CacheTable, LogItem, LogWrite, StaleFence
 from berth.scheduling.snapshot.parts import NODES_ONLY, SnapshotPart
 from berth_cli.embedded_store.cache_table import InMemoryCacheTable, TrimmedCacheTable
 from berth_cli.embedded_store.lease_lock import InMemoryItem, InMemoryLeaseLock
 from tests.builders.tables import create_cache_table
-from tests.unit.reservations.ledger.ledger_tables import IN_MEMORY, MOTO, ON_DYNAMODB_LOCAL, dynamodb_client
+from tests.unit.reservations.ledger.ledger_tables import CONCURRENT, IN_MEMORY, MOTO, dynamodb_client
 
 IN_MEMORY_TRIMMED = "in memory, trimmed"
 _NUMBERS = count(1)
 AT = 1_800_000_000.0
 LATER = AT + 86_400
 OBSERVATION = Observation("cluster-1", {"nodes": Position("41", AT, AT - 60), "pods": Position("42", AT - 1, AT - 60)})
+NEWEST = {
+    SnapshotPart.NODES: PublishedVersion(1, 5),
+    SnapshotPart.OTHERS: BEGINNING,
+    SnapshotPart.PODS: PublishedVersion(2, 5),
+}
 POINTER = Pointer(
     version=3,
     last_epoch=6,
-    snapshot=SnapshotPointer("s1", 2, 5, chunks=2, size=700, written_at=AT, chunks_by_part={SnapshotPart.PODS: 2}),
+    newest={**NEWEST, SnapshotPart.PODS: PublishedVersion(3, 6)},
+    snapshot=SnapshotPointer("s1", 2, NEWEST, {SnapshotPart.PODS: 2}, size=700, written_at=AT),
     compacted_version=1,
     log_bytes=90,
     observation=OBSERVATION,
@@ -56,7 +62,7 @@ class Store:
         return Fence(holder, transitions, lease.uid, lease.resource_version)
 
 
-@pytest.fixture(params=[IN_MEMORY, IN_MEMORY_TRIMMED, MOTO, ON_DYNAMODB_LOCAL])
+@pytest.fixture(params=[IN_MEMORY, IN_MEMORY_TRIMMED, MOTO, *CONCURRENT])
 def store(request: pytest.FixtureRequest) -> Iterator[Store]:
     ids = (f"id-{number}" for number in _NUMBERS)
     if request.param in (IN_MEMORY, IN_MEMORY_TRIMMED):
@@ -88,10 +94,6 @@ def test_head_with_only_a_lease_has_no_pointer(store: Store) -> None:
     [
         pytest.param(POINTER, id="with a snapshot"),
         pytest.param(replace(POINTER, snapshot=None, compacted_version=0), id="without one"),
-        pytest.param(
-            replace(POINTER, snapshot=SnapshotPointer("s1", 2, 5, chunks=2, size=700, written_at=AT)),
-            id="with a snapshot that is not divided into parts",
-        ),
         pytest.param(replace(POINTER, observation=Observation("", {})), id="before anything was observed"),
     ],
 )
@@ -148,6 +150,10 @@ def test_takeover_keeps_published_data(store: Store) -> None:
     assert head.pointer == POINTER
 
 
+def log_item(version: int, epoch: int, data: bytes, part: SnapshotPart = SnapshotPart.PODS) -> LogItem:
+    return LogItem(part, version, epoch, PublishedVersion(version - 1, epoch), data)
+
+
 @pytest.mark.parametrize(
     ("first", "second", "outcome"),
     [
@@ -161,40 +167,58 @@ def test_log_item_write_depends_on_epoch_and_nonce(
     store: Store, first: tuple[int, str], second: tuple[int, str], outcome: LogWrite
 ) -> None:
     for epoch, nonce in (first, second):
-        written = store.table.put_log("uid", LogItem(5, epoch, epoch, nonce.encode()), nonce, LATER)
+        written = store.table.put_log("uid", log_item(5, epoch, nonce.encode()), nonce, LATER)
     assert written is outcome
     epoch, nonce = second if outcome is LogWrite.WRITTEN else first
-    assert store.table.log("uid", 4, 5) == [LogItem(5, epoch, epoch, nonce.encode())]
+    assert store.table.log("uid", 4, {SnapshotPart.PODS: 5}) == [log_item(5, epoch, nonce.encode())]
+
+
+def test_log_item_is_in_nobody_s_way_but_its_part_s(store: Store) -> None:
+    """A deposed leader's orphan stays at a version that another part's item has."""
+    orphan, published = log_item(5, 2, b"pods"), log_item(5, 1, b"nodes", SnapshotPart.NODES)
+    assert store.table.put_log("uid", orphan, "n1", LATER) is LogWrite.WRITTEN
+    assert store.table.put_log("uid", published, "n2", LATER) is LogWrite.WRITTEN
+    assert store.table.log("uid", 4, {SnapshotPart.NODES: 5}) == [published]
+    assert store.table.log("uid", 4, {SnapshotPart.PODS: 5}) == [orphan]
 
 
 def test_log_belongs_to_one_head_item(store: Store) -> None:
     """A head that was made anew begins with epoch 0: to it the old one's items are neither there nor in the way."""
-    old, new = LogItem(5, 7, 6, b"old"), LogItem(5, 0, 0, b"new")
+    old, new = log_item(5, 7, b"old"), log_item(5, 0, b"new")
+    through = {SnapshotPart.PODS: 5}
     store.table.put_log("uid-1", old, "n1", LATER)
-    assert store.table.log("uid-2", 4, 5) == []
+    assert store.table.log("uid-2", 4, through) == []
     assert store.table.put_log("uid-2", new, "n2", LATER) is LogWrite.WRITTEN
-    assert store.table.log("uid-2", 4, 5) == [new]
-    assert store.table.log("uid-1", 4, 5) == [old]
+    assert store.table.log("uid-2", 4, through) == [new]
+    assert store.table.log("uid-1", 4, through) == [old]
 
 
 def test_reads_log_in_order_between_versions(store: Store) -> None:
     for version in (12, 2, 10, 9, 11):
-        store.table.put_log("uid", LogItem(version, 1, 1, b"x" * 300_000), f"n{version}", LATER)
-    assert [item.version for item in store.table.log("uid", 2, 11)] == [9, 10, 11]
-    assert store.table.log("uid", 12, 20) == []
+        store.table.put_log("uid", log_item(version, 1, b"x" * 300_000), f"n{version}", LATER)
+    assert [item.version for item in store.table.log("uid", 2, {SnapshotPart.PODS: 11})] == [9, 10, 11]
+    assert store.table.log("uid", 12, {SnapshotPart.PODS: 20}) == []
 
 
-@pytest.mark.parametrize("part", [SnapshotPart.NODES, SnapshotPart.PODS, None])
-def test_log_item_keeps_its_part(store: Store, part: SnapshotPart | None) -> None:
-    item = LogItem(5, 1, 1, b"data", part)
+def test_reads_log_of_several_parts_each_to_its_own_version(store: Store) -> None:
+    parts = (SnapshotPart.NODES, SnapshotPart.PODS, SnapshotPart.NODES, SnapshotPart.OTHERS, SnapshotPart.PODS)
+    items = [log_item(version, 1, b"data", part) for version, part in enumerate(parts, 5)]
+    for item in items:
+        store.table.put_log("uid", item, f"n{item.version}", LATER)
+    found = store.table.log("uid", 4, {SnapshotPart.NODES: 7, SnapshotPart.PODS: 8})
+    assert sorted(found, key=lambda item: item.version) == items[:3]
+    assert store.table.log("uid", 4, {}) == []
+
+
+def test_log_item_keeps_what_it_was_written_with(store: Store) -> None:
+    item = LogItem(SnapshotPart.OTHERS, 5_000_000_000, 70_000, PublishedVersion(3, 69_999), b"data")
     store.table.put_log("uid", item, "n1", LATER)
-    assert store.table.log("uid", 4, 5) == [item]
+    assert store.table.log("uid", item.version - 1, {SnapshotPart.OTHERS: item.version}) == [item]
 
 
 def test_returns_chunks_of_requested_parts(store: Store) -> None:
     store.table.put_chunks("s1", [b"a", b"b", b"c"], LATER, time.sleep)
-    counts = {SnapshotPart.NODES: 1, SnapshotPart.PODS: 2}
-    snapshot = SnapshotPointer("s1", 1, 1, 3, 3, AT, counts)
+    snapshot = SnapshotPointer("s1", 1, NEWEST, {SnapshotPart.NODES: 1, SnapshotPart.PODS: 2}, 3, AT)
     assert store.table.chunks(snapshot, NODES_ONLY) == [b"a"]
     assert store.table.chunks(snapshot, frozenset({SnapshotPart.PODS})) == [b"b", b"c"]
     assert store.table.chunks(snapshot, frozenset({SnapshotPart.OTHERS})) == []
@@ -202,5 +226,6 @@ def test_returns_chunks_of_requested_parts(store: Store) -> None:
 
 def test_returns_chunks_in_order_and_none_for_missing_one(store: Store) -> None:
     store.table.put_chunks("s1", [b"a", b"b", b"c"], LATER, time.sleep)
-    assert store.table.chunks(SnapshotPointer("s1", 1, 1, 4, 3, AT)) == [b"a", b"b", b"c", None]
-    assert store.table.chunks(SnapshotPointer("s2", 1, 1, 1, 3, AT)) == [None]
+    chunks = {SnapshotPart.NODES: 1, SnapshotPart.PODS: 3}
+    assert store.table.chunks(SnapshotPointer("s1", 1, NEWEST, chunks, 3, AT)) == [b"a", b"b", b"c", None]
+    assert store.table.chunks(SnapshotPointer("s2", 1, NEWEST, {SnapshotPart.PODS: 1}, 3, AT)) == [None]

@@ -17,9 +17,11 @@ from berth.reservations.bind.reservations import LedgerReservations
 from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
 from berth.reservations.ledger.ledger import new_ledger
 from berth.scheduling.managed_resources.demand import Demand
+from berth.scheduling.snapshot.parts import ALL_PARTS, NODES_ONLY
 from tests.builders.tables import create_cache_table
 from tests.capacity.item_size import read_units, write_units
 from tests.capacity.metered_feed import TABLE, Feed, sample
+from tests.capacity.sizes import node_changes
 from tests.simulation.reservations.binds import CAPACITY, COUNTING, GPU_MEMORY, LICENCE
 from tests.unit.lease.clocks import AT, EnvironmentClock
 from tests.unit.nodecache.feed.feeds import new_id
@@ -34,6 +36,7 @@ class ReportedUnits:
     def __init__(self, client: DynamoDBClient) -> None:
         self.reads: Counter[str] = Counter()
         self.writes: Counter[str] = Counter()
+        self.requests = 0
         self._key = ""
         self._events: Any = client.meta.events
         ask: Any = self._ask  # the stubs know no handler that answers
@@ -47,16 +50,19 @@ class ReportedUnits:
     def clear(self) -> None:
         self.reads.clear()
         self.writes.clear()
+        self.requests = 0
 
     def _ask(self, params: Mapping[str, Any], model: Any, **_: object) -> Mapping[str, Any]:
         if model.name in ("CreateTable", "DeleteTable"):
             return params
-        [(key, queried)] = re.findall(r"'pk': \{'S': '(\w+)|:(?:log|open)': \{'S': '(\w+)", str(params))
+        # A further page of a query names the key twice.
+        key, queried = re.findall(r"'pk': \{'S': '(\w+)|:(?:log|open)': \{'S': '(\w+)", str(params))[0]
         self._key = key or queried
         return {**params, "ReturnConsumedCapacity": "TOTAL"}
 
     def _count(self, model: Any, parsed: Mapping[str, Any], **_: object) -> None:
         if "ConsumedCapacity" in parsed:
+            self.requests += 1
             units = self.reads if model.name in ("GetItem", "Query") else self.writes
             units[self._key] += parsed["ConsumedCapacity"]["CapacityUnits"]
 
@@ -129,8 +135,41 @@ def test_cold_start_costs_half_a_unit_per_four_kilobytes_of_the_snapshot(feed: F
     assert head.pointer.snapshot is not None
     reported.clear()
     NodeCacheReader(feed.table, ObjectsView(), EnvironmentClock().advance).at(head)
-    size, chunks = head.pointer.snapshot.size, head.pointer.snapshot.chunks
+    size, chunks = head.pointer.snapshot.size, len(head.pointer.snapshot.indexes(ALL_PARTS))
     assert reported.reads["snapshot"] == pytest.approx(read_units(size) / 2, abs=0.5 * chunks)
+
+
+@pytest.fixture
+def changing(feed: Feed) -> Feed:
+    """5,000 nodes, and 10,000 changes of pods in flushes since the snapshot: about 1.3 MB of log."""
+    feed.replace(*node_changes(5_000))
+    for number in range(100):
+        feed.flush(*sample(100 + number % 2))
+    return feed
+
+
+def test_cold_start_of_nodes_alone_costs_nothing_for_changes_of_pods(changing: Feed, reported: ReportedUnits) -> None:
+    reader = NodeCacheReader(changing.table, ObjectsView(), EnvironmentClock().advance)
+    assert len(reader.at(changing.table.head(), parts=NODES_ONLY)) == 5_000
+    assert reported.reads.keys() == {"head", "snapshot"}
+    assert reported.reads.total() <= 80
+    reported.clear()
+    assert len(reader.at(changing.table.head())) > 5_000
+    assert reported.reads["log"] > 80
+
+
+def test_warm_call_that_needs_nodes_costs_one_unit_while_pods_change(feed: Feed, reported: ReportedUnits) -> None:
+    feed.replace(*node_changes(10))
+    feed.catch_up(NODES_ONLY)
+    for _ in range(3):
+        feed.flush(*sample(50))
+        reported.clear()
+        feed.catch_up(NODES_ONLY)
+        assert (reported.requests, dict(reported.reads)) == (1, {"head": 1.0})
+    feed.flush(*node_changes(1))
+    reported.clear()
+    feed.catch_up(NODES_ONLY)
+    assert (reported.requests, dict(reported.reads)) == (2, {"head": 1.0, "log": 1.0})
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,7 @@ from berth.nodecache.warm_node_cache import WarmNodeCache
 from berth.runtime import adapters, aws_clients
 from berth.runtime.adapters import CALLS, node_cache
 from berth.runtime.settings import PolicySettings
+from berth.scheduling.snapshot.parts import ALL_PARTS
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.tables import create_cache_table, create_ledger_table
 from tests.deployment.throttling_proxy import ThrottlingProxy
@@ -135,7 +136,7 @@ def test_watcher_publishes_and_writes_each_chunk_once(throttled: Throttled) -> N
     assert head.pointer.snapshot is not None
     written = throttled.guard.tally.written
     chunks = [count for key, count in written.items() if key[0].startswith("snapshot#")]
-    assert chunks == [1] * head.pointer.snapshot.chunks
+    assert chunks == [1] * len(head.pointer.snapshot.indexes(ALL_PARTS))
     assert len(NodeCacheReader(throttled.table, ObjectsView(), time.sleep).at(head)) == NODES
     assert throttled.guard.tally.calls_per_write("PutItem") < 3.0
 
@@ -177,5 +178,5 @@ def test_cold_environments_share_what_the_table_admits(throttled: Throttled) -> 
         found = list(threads.map(answer, caches))
     reasons = {each.reason for each in found if isinstance(each, CacheUnavailable)}
     assert all(each == DEADLINE_PASSED or each.startswith(f"node cache table {TABLE}: ") for each in reasons)
-    reads = 2 * (1 + ATTEMPTS * head.pointer.snapshot.chunks)
+    reads = 2 * (1 + ATTEMPTS * len(head.pointer.snapshot.indexes(ALL_PARTS)))
     assert throttled.calls() - before <= len(caches) * reads

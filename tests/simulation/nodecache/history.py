@@ -26,11 +26,18 @@ from .ambush import Ambush
 from .cluster import RESOURCES, ApiServer, SimulatedCluster
 from .next_release import ThisReleasesTable, decoded
 from .schedule import MINUTE, Schedule, Starts
+from .storage import RecordedTable, RecordedTrimmedTable
 from .table import Faults, Network, SimulatedLock, SimulatedTable
 from .truth import ObjectsOnlyView, State, Truth, in_parts
 
 CONFIG = LeaderElectionConfig()
-_NEEDED = (NODES_ONLY, NODES_ONLY, NODES_ONLY, NODES_AND_PODS)
+_NEEDED: tuple[tuple[Parts, ...], ...] = (
+    (NODES_ONLY,),
+    (NODES_ONLY, NODES_ONLY, NODES_ONLY, NODES_AND_PODS),
+    (ALL_PARTS,),
+)
+"""What the calls of an environment need: one part for ever, one part more at some time, all parts."""
+
 RAW_BYTES = 200
 """A few objects an item: a flush may have several log items, a snapshot has several chunks."""
 
@@ -54,8 +61,8 @@ class Disturbances:
 
 @dataclass(slots=True)
 class Plan:
-    """What a history is made of. Times are seconds. `readers`: environments; `threads`: of each; `cold`: how
-    likely one is replaced by a new one after a call.
+    """What a history is made of. Times are seconds. `threads`: of each reading environment; `cold`: how likely one is
+    replaced by a new one after a call. `trimmed`: on the table of `berth serve`.
 
     `other_release`: for the middle third of the troubled time another release is tried: more and more of watchers and
     environments are its, then it is rolled back. `lifetime`: of an item. A day in a hundred seconds: all that a day
@@ -68,12 +75,12 @@ class Plan:
     quiet: float = 160.0
     budget: float = 100.0
     horizon: float = 150.0
-    readers: int = 2
     threads: int = 1
     cold: float = 0.02
     faults: Faults = field(default_factory=Faults)
     disturbances: Disturbances = Disturbances()
     other_release: Callable[[CacheTable], CacheTable] | None = None
+    trimmed: bool = False
 
     @classmethod
     def drawn(cls, seed: int) -> Plan:
@@ -91,6 +98,7 @@ class Plan:
             lifetime=lifetime,
             troubled=max(240.0, 3.0 * lifetime),
             threads=random.choice((1, 1, 2)),
+            trimmed=Random(f"trimmed {seed}").random() < 0.2,
             cold=often(0.1),
             faults=Faults(
                 throttled=often(0.08),
@@ -135,7 +143,8 @@ class History:
         self.plan = plan
         self.world = World(plan.seed)
         self.server = ApiServer(self.world)
-        self.truth = Truth(self.world, self.server, plan.lifetime)
+        kind = RecordedTrimmedTable if plan.trimmed else RecordedTable
+        self.truth = Truth(self.world, self.server, plan.lifetime, kind)
         if plan.other_release is not None:
             self.truth.decoded = decoded
         self._retention = Retention(plan.lifetime, least_log_bytes=400, retry=plan.lifetime / 20)
@@ -160,7 +169,7 @@ class History:
             changes._RAW_BYTES = raw_bytes
 
     def _run(self) -> None:
-        for number in range(self.plan.readers):
+        for number in range(len(_NEEDED)):
             self._start_reader(number)
         self._schedule.begin()
         self._disturb()
@@ -219,7 +228,7 @@ class History:
             nonlocal environment
             while True:
                 table, reader = environment
-                parts = self._parts_random.choice(_NEEDED)
+                parts = self._parts_random.choice(_NEEDED[number])
                 try:
                     state = reader.at(table.head(), parts=parts)
                 except (TableUnavailable, NothingPublished):
@@ -227,7 +236,7 @@ class History:
                 else:
                     self._saw(number, reader, state, parts)
                 is_quiet = self.world.now >= self.plan.troubled
-                if not is_quiet and self.plan.threads == 1 and self.world.random.random() < self.plan.cold:
+                if self.plan.threads == 1 and self._ends(table, is_quiet=is_quiet):
                     environment = self._new_reader()
                     self.truth.forgot(number)
                 # Some are asked every second, and others seldom.
@@ -236,6 +245,12 @@ class History:
 
         for thread in range(self.plan.threads):
             self._threads.append(self.world.start(f"reader-{number}-{thread}", body))
+
+    def _ends(self, table: CacheTable, *, is_quiet: bool) -> bool:
+        """Whether an environment ends. The other release's are gone in the end, as the release is."""
+        if is_quiet:
+            return self.plan.other_release is not None and type(table) is not ThisReleasesTable
+        return self.world.random.random() < self.plan.cold
 
     def _new_reader(self) -> tuple[CacheTable, NodeCacheReader[State]]:
         table = self._table(Network(self.world, self._faults))
@@ -331,7 +346,7 @@ class History:
 
     # ------------------------------------------------------------------------------------------------------- the end
     def _converged(self) -> None:
-        for number in range(self.plan.readers):
+        for number in range(len(_NEEDED)):
             state, parts = self.truth.last_seen(number)
             expected = in_parts(self.server.objects, parts)
             assert state == expected, f"reader {number} does not have the state of the cluster"

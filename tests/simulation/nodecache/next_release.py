@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import orjson
 
 from berth.lease.record import Fence
-from berth.nodecache.feed.head import OLDEST_READER, SCHEMA_VERSION, Head, Observation, Pointer, SnapshotPointer
+from berth.nodecache.feed.head import (
+    OLDEST_READABLE,
+    OLDEST_READER,
+    SCHEMA_VERSION,
+    Head,
+    Observation,
+    Pointer,
+    SnapshotPointer,
+    in_every_part,
+)
 from berth.nodecache.feed.table import CacheTable, LogItem, LogWrite
-from berth.scheduling.snapshot.parts import ALL_PARTS, Parts
+from berth.scheduling.snapshot.parts import ALL_PARTS, Parts, SnapshotPart
 
-_MARK = "of the next release/"
+_MARK = "of another release/"
 
 
 class ThisReleasesTable(CacheTable):
@@ -31,7 +40,7 @@ class ThisReleasesTable(CacheTable):
     def put_counting_refusal(self, reason: str) -> None:
         self._table.put_counting_refusal(reason)
 
-    def log(self, uid: str, after: int, through: int) -> list[LogItem]:
+    def log(self, uid: str, after: int, through: Mapping[SnapshotPart, int]) -> list[LogItem]:
         return [replace(item, data=self._decoded(item.data)) for item in self._table.log(uid, after, through)]
 
     def chunks(self, snapshot: SnapshotPointer, parts: Parts = ALL_PARTS) -> list[bytes | None]:
@@ -49,18 +58,9 @@ class ThisReleasesTable(CacheTable):
         self._table.publish(self._published(pointer), fence, renew_time, nonce)
 
     def _seen(self, head: Head | None) -> Head | None:
-        if head is None or head.pointer is None or head.is_readable:
+        if head is None or head.pointer is None or not head.unreadable_reason:
             return head
-        pointer = head.pointer
-        outline = replace(
-            pointer,
-            snapshot=None,
-            compacted_version=pointer.version,
-            log_bytes=0,
-            observation=Observation("", {}),
-            heartbeat=0.0,
-        )
-        return replace(head, pointer=outline)
+        return replace(head, pointer=_outline(head.pointer))
 
     def _published(self, pointer: Pointer) -> Pointer:
         return pointer
@@ -73,24 +73,37 @@ class ThisReleasesTable(CacheTable):
 
 
 class PreviousReleasesTable(ThisReleasesTable):
-    """As schema 1 reads and writes it: it does not know parts, and ignores and drops what this release says of them."""
-
-    def log(self, uid: str, after: int, through: int) -> list[LogItem]:
-        return [replace(item, part=None) for item in super().log(uid, after, through)]
-
-    def put_log(self, uid: str, item: LogItem, nonce: str, expires_at: float) -> LogWrite:
-        return super().put_log(uid, replace(item, part=None), nonce, expires_at)
+    """As the release before this one reads and writes it, in a schema that this one does not read: nor does that one
+    read this one's. Each takes what it cannot read from its outline, and would take the keys for other objects'."""
 
     def _seen(self, head: Head | None) -> Head | None:
-        found = super()._seen(head)
-        return found and replace(found, pointer=found.pointer and _undivided(found.pointer))
+        if head is None or head.pointer is None:
+            return head
+        pointer = head.pointer
+        if pointer.schema_version < OLDEST_READABLE:
+            return replace(head, pointer=replace(pointer, schema_version=SCHEMA_VERSION, oldest_reader=SCHEMA_VERSION))
+        return replace(head, pointer=replace(_outline(pointer), oldest_reader=SCHEMA_VERSION + 1))
 
     def _published(self, pointer: Pointer) -> Pointer:
-        return replace(_undivided(pointer), schema_version=1, oldest_reader=1)
+        return replace(pointer, schema_version=OLDEST_READABLE - 1, oldest_reader=OLDEST_READABLE - 1)
+
+    def _encoded(self, data: bytes) -> bytes:
+        return _renamed(data, lambda key: _MARK + key)
+
+    def _decoded(self, data: bytes) -> bytes:
+        return decoded(data)
 
 
-def _undivided(pointer: Pointer) -> Pointer:
-    return replace(pointer, snapshot=pointer.snapshot and replace(pointer.snapshot, chunks_by_part=None))
+def _outline(pointer: Pointer) -> Pointer:
+    return replace(
+        pointer,
+        newest=in_every_part(pointer.published),
+        snapshot=None,
+        compacted_version=pointer.version,
+        log_bytes=0,
+        observation=Observation("", {}),
+        heartbeat=0.0,
+    )
 
 
 class NextReleasesTable(ThisReleasesTable):

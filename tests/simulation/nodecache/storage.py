@@ -11,7 +11,8 @@ from random import Random
 from berth.lease.record import Fence
 from berth.nodecache.feed.head import Head, Pointer
 from berth.nodecache.feed.table import LogItem, LogWrite
-from berth_cli.embedded_store.cache_table import InMemoryCacheTable
+from berth.scheduling.snapshot.parts import SnapshotPart
+from berth_cli.embedded_store.cache_table import InMemoryCacheTable, TrimmedCacheTable
 from berth_cli.embedded_store.lease_lock import Condition, InMemoryItem, Item
 from tests.simulation.world import EPOCH, World
 
@@ -66,9 +67,9 @@ class RecordedTable(InMemoryCacheTable):
         self._witness.published(before, fence)
 
     def put_log(self, uid: str, item: LogItem, nonce: str, expires_at: float) -> LogWrite:
-        before = self.log_item(uid, item.version)
+        before = self.log_item(uid, item.part, item.version)
         outcome = super().put_log(uid, item, nonce, expires_at)
-        if self.log_item(uid, item.version) is item:
+        if self.log_item(uid, item.part, item.version) is item:
             latest = 0.0 if self.is_first(uid, item.version) else self._lifetime
             self._world.after(self._cleaned_in(expires_at, latest), lambda: self._clean_log(uid, item))
         self._witness.log_written(uid, before, item, outcome)
@@ -88,9 +89,9 @@ class RecordedTable(InMemoryCacheTable):
             self._chunks[key] = chunks[index]
             self._world.after(self._cleaned_in(expires_at, self._lifetime), partial(self._chunks.pop, key, None))
 
-    def log_item(self, uid: str, version: int) -> LogItem | None:
+    def log_item(self, uid: str, part: SnapshotPart, version: int) -> LogItem | None:
         """What stands there."""
-        return next(iter(self.log(uid, version - 1, version)), None)
+        return next(iter(self.log(uid, version - 1, {part: version})), None)
 
     def spoil(self, random: Random) -> None:
         """Overwrite an item of a current or former publication with malformed data, or delete it."""
@@ -98,7 +99,7 @@ class RecordedTable(InMemoryCacheTable):
         if head is None or head.pointer is None:
             return
         gone = random.random() < 0.3
-        logs = [key for key in self._log if key[0] == head.uid and key[1] <= head.pointer.version]
+        logs = [key for key in self._log if key[0] == head.uid and key[2] <= head.pointer.version]
         chunks = [key for key in self._chunks if head.pointer.snapshot and key[0] == head.pointer.snapshot.id]
         if chunks and (not logs or random.random() < 0.3):
             chunk = random.choice(chunks)
@@ -119,6 +120,10 @@ class RecordedTable(InMemoryCacheTable):
         return max(0.0, left) + self._world.random.uniform(0.0, latest)
 
     def _clean_log(self, uid: str, item: LogItem) -> None:
-        if self.log_item(uid, item.version) is item:
+        if self.log_item(uid, item.part, item.version) is item:
             self._log = {key: found for key, found in self._log.items() if found[0] is not item}
             self.cleaned(uid, item.version)
+
+
+class RecordedTrimmedTable(RecordedTable, TrimmedCacheTable):
+    """The same for the store of `berth serve`: what no reader needs goes when the head points to another snapshot."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
@@ -12,7 +12,7 @@ from berth.lease.lock import Conflict, LeaseLock, Unavailable, Written
 from berth.lease.record import Fence, Lease, LeaseSpec
 from berth.nodecache.feed.head import Head, Pointer, SnapshotPointer
 from berth.nodecache.feed.table import CacheTable, LogItem, LogWrite, StaleFence, TableUnavailable
-from berth.scheduling.snapshot.parts import ALL_PARTS, Parts
+from berth.scheduling.snapshot.parts import ALL_PARTS, Parts, SnapshotPart
 from berth_cli.embedded_store.lease_lock import InMemoryLeaseLock
 from tests.simulation.world import World
 
@@ -133,7 +133,7 @@ class SimulatedTable(CacheTable):
     def put_counting_refusal(self, reason: str) -> None:
         self._network.read(lambda: self._table.put_counting_refusal(reason))
 
-    def log(self, uid: str, after: int, through: int) -> list[LogItem]:
+    def log(self, uid: str, after: int, through: Mapping[SnapshotPart, int]) -> list[LogItem]:
         return self._network.read(lambda: self._table.log(uid, after, through))
 
     def chunks(self, snapshot: SnapshotPointer, parts: Parts = ALL_PARTS) -> list[bytes | None]:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 
 from berth.lease.record import Fence, Lease, read_lease
 from berth.nodecache.feed.changes import Change, Key, Object, part_of, unpack
-from berth.nodecache.feed.head import Head, Pointer, PublishedVersion
-from berth.nodecache.feed.reader import is_unbroken_chain
+from berth.nodecache.feed.head import BEGINNING, Head, Pointer, in_every_part
+from berth.nodecache.feed.reader import LogPosition, read_log
 from berth.nodecache.feed.table import LogItem, LogWrite
 from berth.scheduling.snapshot.parts import NO_PARTS, Parts
 from tests.simulation.world import World
@@ -42,10 +42,10 @@ def in_parts(state: State, parts: Parts) -> State:
 class Truth(Witness):
     """The table that all actors share, and the state that each published version stands for, by the head's uid."""
 
-    def __init__(self, world: World, server: ApiServer, lifetime: float) -> None:
+    def __init__(self, world: World, server: ApiServer, lifetime: float, kind: type[RecordedTable]) -> None:
         self.item = RecordedItem()
         self.item.witness = self
-        self.table = RecordedTable(world, self.item, self, lifetime)
+        self.table = kind(world, self.item, self, lifetime)
         self._server = server
         self._states: dict[tuple[str, int], State] = {}
         self._items: dict[int, list[LogItem]] = {}
@@ -81,34 +81,39 @@ class Truth(Witness):
         assert pointer is not None
         held = read_lease(item).spec.lease_transitions
         assert fence.lease_transitions == held, "a deposed leader published"
-        known = before.pointer.published if before.pointer else PublishedVersion(0, 0)
-        if pointer.published == known:
+        known = LogPosition(0, in_every_part(BEGINNING))
+        if before.pointer is not None:
+            known = LogPosition(before.pointer.version, before.pointer.newest)
+        if pointer.version == known.version:
+            assert pointer.newest == known.newest, "a part's version has changed, and the published version has not"
             state = self._states.get((fence.uid, known.version), {})
         elif pointer.compacted_version == pointer.version:
+            assert pointer.newest == in_every_part(pointer.published), "a part goes on as if nothing had been replaced"
             state = self._snapshot_state(pointer)
         else:
             state = self._state_after(fence.uid, known, pointer)
         if pointer.snapshot is not None and pointer.snapshot.version == pointer.version and pointer != before.pointer:
             is_new = before.pointer is None or before.pointer.snapshot != pointer.snapshot
             assert not is_new or self._snapshot_state(pointer) == state, "the snapshot is not the state of its version"
+            assert pointer.snapshot.newest == pointer.newest, "the log does not go on from the snapshot"
         self._states[fence.uid, pointer.version] = state
         self._check_positions(pointer, state)
         self.on_publication(fence.uid, pointer.version)
 
     def log_written(self, uid: str, before: LogItem | None, item: LogItem, outcome: LogWrite) -> None:
         if before is not None and before in self._items.get(item.version, ()):
-            assert self.table.log_item(uid, item.version) is before, "a published log item was overwritten"
+            assert self.table.log_item(uid, item.part, item.version) is before, "a published log item was overwritten"
         if self._lease is not None and self._lease.uid == uid and self._lease.spec.holder_identity:
             is_the_leaders = item.epoch == self._lease.spec.lease_transitions
             assert outcome is LogWrite.WRITTEN or not is_the_leaders, "the leader cannot write its log"
 
-    def _state_after(self, uid: str, known: PublishedVersion, pointer: Pointer) -> State:
-        items = self.table.log(uid, known.version, pointer.version)
+    def _state_after(self, uid: str, known: LogPosition, pointer: Pointer) -> State:
+        items = read_log(self.table, uid, known, pointer.newest)
+        assert items is not None, "a log item of the publication is missing, or another's"
         versions = [each.version for each in items]
         assert versions == list(range(known.version + 1, pointer.version + 1)), (
-            "a log item of the publication is missing"
+            "a version of the publication has no item"
         )
-        assert is_unbroken_chain(items, known, pointer.published), "a log item of the publication is another's"
         for each in items:
             self._items.setdefault(each.version, []).append(each)
         state = self._states.get((uid, known.version), {})

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
+from berth.cluster.watch.resources import BASE_RESOURCES, GANG_RESOURCES, SPREAD_RESOURCES
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
-from tests.capacity.item_size import read_units, write_units
+from berth.configuration.store import hash_of
+from berth.lease.dynamodb_item import lease_update
+from berth.lease.record import Lease, LeaseSpec
+from berth.ledger_holder.lease import counted_elsewhere
+from berth.nodecache.feed.cluster import Position
+from berth.nodecache.feed.dynamodb_head import MOST_CHUNKS, pointer_update
+from berth.nodecache.feed.head import Observation, Pointer, PublishedVersion, SnapshotPointer, in_every_part
+from berth.scheduling.snapshot.parts import NODES_ONLY, SnapshotPart
+from tests.capacity.item_size import item_size, read_units, write_units
 from tests.capacity.metered_feed import HEAD, LOG, RESOURCES, TABLE, Feed, Meter, feed_on_a_table, sample
 from tests.capacity.model import Load, units
-from tests.capacity.sizes import HEAD_BYTES, HEAD_BYTES_SPREADING, LOG_ITEM_KEYS, packed_pod_changes
+from tests.capacity.sizes import HEAD_BYTES, HEAD_BYTES_SPREADING, LOG_ITEM_KEYS, node_changes, packed_pod_changes
 
 SPREADING = ("services", "replicationcontrollers", "replicasets", "statefulsets")
 
@@ -36,6 +46,42 @@ def test_head_has_modelled_size_below_two_kilobytes(feed: Feed, resources: tuple
     feed.compact()
     assert feed.head_size() == pytest.approx(modelled, rel=0.03)
     assert write_units(feed.head_size()) == write_units(modelled) <= 2
+
+
+def test_head_with_all_that_it_may_name_stays_below_two_kilobytes() -> None:
+    """Every number is longer than any cluster makes it, and every attribute is there. The version of plugins is the one
+    attribute without a limit; this one is longer than usual."""
+    epoch, at, uid = 10**9, 1_800_000_000.123, "0d2f6a52-5d2f-4a4e-9d5e-000000000000"
+    holder = f"watcher_{uid}"
+    newest = in_every_part(PublishedVersion(10**12, epoch))
+    chunks = dict.fromkeys(SnapshotPart, MOST_CHUNKS // len(SnapshotPart))
+    watched = (*BASE_RESOURCES, *SPREAD_RESOURCES, *GANG_RESOURCES)
+    positions = {resource.key: Position(str(2**63), at, at) for resource in watched}
+    pointer = Pointer(
+        version=10**12,
+        last_epoch=epoch,
+        newest=newest,
+        snapshot=SnapshotPointer(uid.replace("-", ""), 10**12, newest, chunks, size=10**10, written_at=at),
+        compacted_version=10**12,
+        log_bytes=10**10,
+        observation=Observation(f"{uid}/{'f' * 16}", positions),
+        heartbeat=at,
+        writer_version="10.10.10",
+    )
+    lease = Lease(LeaseSpec(holder, 15, at, at, epoch, handover_at=at), 10**12, uid, uid.replace("-", ""))
+    rest = {
+        "pk": "head",
+        "configurationHash": hash_of("{}"),
+        "pluginVersion": f"10.10.10-rc.10+{'f' * 40}",
+        "countingRefusal": counted_elsewhere(holder),
+    }
+    attributes: dict[str, Any] = {
+        **{name.lstrip(":"): value for name, value in lease_update(lease).values.items()},
+        **{name.lstrip(":"): value for name, value in pointer_update(pointer).values.items()},
+        **{name: {"S": text} for name, text in rest.items()},
+        "sk": {"N": "0"},
+    }
+    assert item_size(attributes) < 2048
 
 
 @pytest.mark.parametrize("changes", [1, 13, 50, 250])
@@ -84,6 +130,20 @@ def test_warm_call_after_changes_costs_one_unit_for_head_and_one_per_four_kiloby
     # The last read of the head is this test's own.
     assert meter.reads[HEAD] == 2
     assert meter.reads[LOG] <= read_units(packed + LOG_ITEM_KEYS)
+
+
+def test_reader_of_nodes_reads_nothing_for_changes_of_pods(feed: Feed) -> None:
+    feed.replace(*node_changes(100))
+    feed.flush(*sample(50))
+    meter = Meter(feed.client)
+    feed.catch_up(NODES_ONLY)
+    feed.flush(*sample(50))
+    feed.catch_up(NODES_ONLY)
+    assert LOG not in meter.reads
+    assert meter.reads[HEAD] == 2
+    feed.flush(*node_changes(1))
+    feed.catch_up(NODES_ONLY)
+    assert meter.reads[LOG] == 1
 
 
 def test_cost_grows_less_than_changes() -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from berth.nodecache.feed.cluster import Position
-from berth.nodecache.feed.head import Observation, Pointer
+from berth.nodecache.feed.head import Observation, Pointer, PublishedVersion, in_every_part
 from berth.nodecache.staleness import CLOCKS_DIFFER, NO_NEWS, NOT_RUNNING, StalenessReason
 from tests.unit.lease.clocks import EnvironmentClock
 
@@ -16,7 +16,7 @@ MAX_STALENESS = 60.0
 
 def pointer_at(heartbeat: float, observed_at: float) -> Pointer:
     observation = Observation("cluster", {"nodes": Position("1", observed_at, observed_at)})
-    return Pointer(1, 1, None, 0, 0, observation, heartbeat, "0.1.0")
+    return Pointer(1, 1, in_every_part(PublishedVersion(1, 1)), None, 0, 0, observation, heartbeat, "0.1.0")
 
 
 @pytest.mark.parametrize(

@@ -345,6 +345,21 @@ def test_loads_what_the_policy_reads(configuration: BerthConfiguration, pods: in
     assert found == (pods, pods, namespaces)
 
 
+def test_pod_changes_cost_a_policy_that_reads_nodes_no_request_and_its_version_goes_on() -> None:
+    verbs = cluster_of_all_parts(BerthConfiguration(profile="label-priority"))
+    first = snapshot_of(verbs)
+    verbs.cluster.publish("pods", [pod_object("another")])
+    verbs.clock.advance(3)
+    verbs.table.calls.clear()
+    context = verbs.cache.current()
+    assert context.cluster is first
+    assert verbs.table.calls == ["head"]
+    pointer = verbs.cluster.table.head().pointer  # type: ignore[union-attr]
+    assert pointer is not None
+    assert context.state.version == pointer.version
+    assert verbs.seen[-1] == Freshness(age=3.0, lag=1)
+
+
 def test_loads_more_when_an_applied_configuration_reads_more() -> None:
     verbs = cluster_of_all_parts(BerthConfiguration(profile="label-priority"))
     assert not snapshot_of(verbs).nodes["n1"].pods

@@ -5,7 +5,6 @@ from __future__ import annotations
 from threading import Event
 
 from berth.configuration.store import ConfigurationInvalid, Configurations
-from berth.nodecache.feed.head import FUTURE_SCHEMA
 from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished
 from berth.nodecache.feed.table import CacheTable, TableUnavailable
 from berth.nodecache.snapshot_view import CachedCluster
@@ -64,8 +63,8 @@ class NodeCacheSource(ClusterSource):
 
     def _read(self) -> Observed:
         head = self._table.head()
-        if head is not None and not head.is_readable:
-            raise TableUnavailable(FUTURE_SCHEMA)
+        if head is not None and head.unreadable_reason:
+            raise TableUnavailable(head.unreadable_reason)
         snapshot = self._reader.at(head).snapshot
         configured = self._configurations.at("" if head is None else head.configuration_hash)
         observed_at = 0.0 if head is None or head.pointer is None else head.pointer.observation.observed_at

@@ -67,7 +67,7 @@ def _read(question: Callable[[], Mapping[str, object] | None]) -> Mapping[str, o
 def _published(tables: ConsoleTables, wall: float) -> Mapping[str, object] | None:
     head = tables.cache.head()
     pointer: Pointer | None = None if head is None else head.pointer
-    if pointer is None or not pointer.is_readable:
+    if pointer is None or pointer.unreadable_reason:
         return None
     snapshot = pointer.snapshot
     return {

@@ -12,7 +12,6 @@ from berth.dynamodb_errors import cache_table_errors
 from berth.lease.dynamodb_item import HEAD_KEY, read_item
 from berth.lease.record import MalformedLease
 from berth.nodecache.feed.dynamodb_head import MalformedHead, read_head
-from berth.nodecache.feed.head import FUTURE_SCHEMA
 from berth.nodecache.feed.table import TableUnavailable
 from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
 from berth_cli.deployed_stack import CACHE_TABLE_NAME, CLIENT_CONFIG, LEDGER_TABLE_NAME, DeployedStack, StackUnavailable
@@ -58,8 +57,8 @@ class AWSAccount(Account):
             if item is None:
                 return None
             head = read_head(item)
-            if not head.is_readable:
-                raise AccountUnavailable(FUTURE_SCHEMA)
+            if head.unreadable_reason:
+                raise AccountUnavailable(head.unreadable_reason)
             return HeadItem(read_item(item), head)
         except (TableUnavailable, MalformedLease) as error:
             raise AccountUnavailable(str(error)) from error

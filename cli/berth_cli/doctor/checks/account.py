@@ -39,7 +39,7 @@ RECOVERY_GUIDE = "docs/how-to/recover.md"
 ENABLE_REMEDY, SCHEDULE_REMEDY = f"enable it: {RECOVERY_GUIDE}", f"if it was deleted, create it again: {RECOVERY_GUIDE}"
 
 _GET, _QUERY, _PUT, _UPDATE = (f"dynamodb:{verb}" for verb in ("GetItem", "Query", "PutItem", "UpdateItem"))
-_LOG, _SNAPSHOT = "log#any", "snapshot#any#0"
+_LOG, _SNAPSHOT = "log#any#nodes", "snapshot#any#0"
 _READ_ITEMS = ((_GET, "head"), (_GET, "configuration"))
 _READ_CACHE = (*_READ_ITEMS, (_GET, _SNAPSHOT), (_QUERY, _LOG))
 TABLE_ACTIONS: Mapping[str, tuple[tuple[str, str], ...]] = {

@@ -65,7 +65,7 @@ class MetricsEndpoint(Endpoint):
     def _state(self) -> Iterator[str]:
         head, now = self._cache.head(), self._wall()
         pointer = None if head is None else head.pointer
-        if pointer is not None and pointer.is_readable:
+        if pointer is not None and not pointer.unreadable_reason:
             age = now - pointer.observation.observed_at
             yield from gauge("berth_cache_age_seconds", "Age of the data in the node cache.", round(age, 3))
             since = now - pointer.heartbeat

@@ -7,7 +7,6 @@ from enum import StrEnum
 from berth.configuration.counting_loss import CountingLossCheck, CountingLost
 from berth.configuration.store import ConfigurationInvalid, Configurations
 from berth.lease.clock import Clock
-from berth.nodecache.feed.head import FUTURE_SCHEMA
 from berth.nodecache.feed.reader import NOTHING_PUBLISHED
 from berth.nodecache.feed.table import CacheTable, TableUnavailable
 from berth.nodecache.staleness import StalenessReason
@@ -55,8 +54,8 @@ def health(
     if head is None or head.pointer is None:
         return _unavailable(NOTHING_PUBLISHED)
     pointer = head.pointer
-    if not pointer.is_readable:
-        return _unavailable(FUTURE_SCHEMA)
+    if pointer.unreadable_reason:
+        return _unavailable(pointer.unreadable_reason)
     staleness.note(pointer)
     difference = configured.plugin_difference(head.plugin_version)
     now = clock.wall()

@@ -32,7 +32,7 @@ from berth.extender.ports import CacheState, CacheUnavailable, DecisionContext, 
 from berth.lease.clock import Clock, Instant
 from berth.nodecache.binds_under_way import NOTHING_READ, BindsUnderWay, Needs, OpenBinds
 from berth.nodecache.bounded_reads import BoundedReads, DeadlinePassed, Reads
-from berth.nodecache.feed.head import FUTURE_SCHEMA, Head
+from berth.nodecache.feed.head import Head
 from berth.nodecache.feed.reader import DEADLINE_PASSED, NodeCacheReader, NothingPublished
 from berth.nodecache.feed.table import CacheTable, TableUnavailable
 from berth.nodecache.snapshot_view import CachedCluster
@@ -238,8 +238,8 @@ class WarmNodeCache(NodeCache):
             _require_time(deadline)
             eventually = rules.eventually_consistent and not self._latest_only
             head = self._table.head_eventually() if eventually else self._table.head()
-            if head is not None and not head.is_readable:
-                raise TableUnavailable(FUTURE_SCHEMA)
+            if head is not None and head.unreadable_reason:
+                raise TableUnavailable(head.unreadable_reason)
         except TableUnavailable as error:
             if last is None or self._latest_only:
                 raise

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from berth.lease.record import Lease, LeaseSpec
-from berth.nodecache.feed.head import Head, Observation, Pointer
+from berth.nodecache.feed.head import Head, Observation, Pointer, PublishedVersion, in_every_part
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.doctor.access.account import AccountUnavailable, FunctionState, HeadItem, Schedule
 from berth_cli.doctor.access.cluster import UntriedPod
@@ -60,7 +60,8 @@ class WithoutTable(FakeAccount):
 
 
 def stack(age: float, **fields: object) -> FakeAccount:
-    pointer = Pointer(7, 3, None, 0, 0, Observation("uid-of-the-cluster", {}), NOW - age, "0.1.0")
+    newest = in_every_part(PublishedVersion(7, 3))
+    pointer = Pointer(7, 3, newest, None, 0, 0, Observation("uid-of-the-cluster", {}), NOW - age, "0.1.0")
     lease = Lease(LeaseSpec("watcher-1", 15, NOW - 2 * HOUR, NOW - age, 3), 9, "u", "n")
     return FakeAccount(HeadItem(lease, Head("u", pointer)), **fields)  # type: ignore[arg-type]
 

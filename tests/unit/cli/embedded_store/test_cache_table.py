@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 
@@ -11,8 +10,10 @@ import pytest
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import SnapshotView
 from berth.scheduling.objects import NodeInfo
+from berth.scheduling.snapshot.parts import ALL_PARTS, NODES_ONLY, Parts
 from berth_cli.embedded_store.cache_table import TrimmedCacheTable
 from berth_cli.embedded_store.lease_lock import InMemoryItem
+from tests.builders.pods import pod_object
 from tests.fakes.published import PublishedCluster
 
 READERS = 4
@@ -24,7 +25,7 @@ class Kept(TrimmedCacheTable):
 
     @property
     def versions(self) -> set[int]:
-        return {version for _, version in self._log}
+        return {version for *_, version in self._log}
 
     @property
     def snapshots(self) -> set[str]:
@@ -39,7 +40,8 @@ class TrimmedCluster(PublishedCluster):
         return self.kept
 
     def publish_version(self, number: int) -> None:
-        """A node whose label is that number."""
+        """A node whose label is that number, and a pod."""
+        self.publish("pods", [pod_object(f"p{number}")])
         self.publish_nodes([NodeInfo("n", {"number": str(number)})])
 
 
@@ -77,16 +79,16 @@ def test_readers_beside_a_writer_that_compacts_never_go_back_and_end_at_the_last
     cluster.publish_version(0)
     ended = Event()
 
-    def numbers() -> Iterator[int]:
-        reader = NodeCacheReader(cluster.table, SnapshotView(), lambda seconds: None)
+    def numbers(parts: Parts) -> list[int]:
+        reader, found = NodeCacheReader(cluster.table, SnapshotView(), lambda seconds: None), list[int]()
         while True:
             is_last = ended.is_set()
-            yield int(reader.at(cluster.table.head()).snapshot.nodes["n"].labels["number"])
+            found.append(int(reader.at(cluster.table.head(), parts=parts).snapshot.nodes["n"].labels["number"]))
             if is_last:
-                return
+                return found
 
     with ThreadPoolExecutor(READERS) as threads:
-        reads = [threads.submit(lambda: list(numbers())) for _ in range(READERS)]
+        reads = [threads.submit(numbers, parts) for parts in [ALL_PARTS, NODES_ONLY] * (READERS // 2)]
         try:
             for number in range(1, PUBLICATIONS):
                 cluster.publish_version(number)

@@ -11,15 +11,19 @@ from typing import TypeVar
 from berth.lease.clock import Instant
 from berth.lease.lock import Written
 from berth.lease.record import Fence, Lease, LeaseSpec
-from berth.nodecache.feed.changes import Change, Key, Object
+from berth.nodecache.feed.changes import Change, Key, Object, pack, part_of
 from berth.nodecache.feed.cluster import Position
-from berth.nodecache.feed.head import Head, Observation, Pointer
+from berth.nodecache.feed.head import Head, Observation, Pointer, PublishedVersion
 from berth.nodecache.feed.table import LogItem, LogWrite, StaleFence, TableUnavailable
 from berth.nodecache.feed.writer import Leadership, Retention, Writer
+from berth.scheduling.snapshot.parts import SnapshotPart
 from berth_cli.embedded_store.cache_table import InMemoryCacheTable
 from berth_cli.embedded_store.lease_lock import InMemoryItem, InMemoryLeaseLock
 from tests.fakes.cache_tables import CountingCacheTable
 from tests.unit.lease.clocks import EnvironmentClock
+
+BEYOND = 100
+"""A later version than any that a test publishes."""
 
 State = dict[Key, Object]
 T = TypeVar("T")
@@ -51,14 +55,19 @@ class Store(InMemoryCacheTable):
         self.item.update(lambda item: True, {"pointer": pointer})
         return Head(self.uid, pointer)
 
+    def log_items(self, after: int = 0) -> list[LogItem]:
+        """Whatever stands in the logs after that version, in the order of versions."""
+        found = self.log(self.uid, after, dict.fromkeys(SnapshotPart, BEYOND))
+        return sorted(found, key=lambda item: item.version)
+
     def lose_log(self, *versions: int) -> None:
         """As TTL does."""
-        for version in versions:
-            del self._log[self.uid, version]
+        for key in [key for key in self._log if key[0] == self.uid and key[2] in versions]:
+            del self._log[key]
 
     def overwrite_log(self, item: LogItem) -> None:
         """As no writer can."""
-        self._log[self.uid, item.version] = (item, "by hand")
+        self._log[self.uid, item.part, item.version] = (item, "by hand")
 
     def lose_chunk(self, index: int = 0) -> None:
         assert self.pointer.snapshot is not None
@@ -196,6 +205,12 @@ class Writing:
     def compact(self, objects: Mapping[Key, Object]) -> bool:
         return self.writer.compact_if_due(objects, observation(self.clock.wall()))
 
+    def compact_now(self, objects: Mapping[Key, Object]) -> bool:
+        """After so long that it is due."""
+        self.clock.advance(24 * 3600)
+        self.lease.step()
+        return self.compact(objects)
+
 
 def observation(at: float) -> Observation:
     return Observation("cluster", {"nodes": Position("1", at, at)})
@@ -204,6 +219,12 @@ def observation(at: float) -> Observation:
 def node(name: str, **spec: object) -> Change:
     """A node that is there."""
     return Change("nodes", name, {"metadata": {"name": name}, **spec})
+
+
+def log_item(version: int, epoch: int, previous: tuple[int, int], change: Change) -> LogItem:
+    """An item with this change alone."""
+    [data] = pack([change]).items
+    return LogItem(part_of(change.resource), version, epoch, PublishedVersion(*previous), data)
 
 
 def state_of(*changes: Change) -> State:

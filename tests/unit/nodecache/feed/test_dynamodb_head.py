@@ -8,13 +8,22 @@ from typing import Any
 import pytest
 
 from berth.nodecache.feed.cluster import Position
-from berth.nodecache.feed.dynamodb_head import MalformedHead, pointer_update, read_head
-from berth.nodecache.feed.head import Head, Observation, Pointer, SnapshotPointer
+from berth.nodecache.feed.dynamodb_head import MOST_CHUNKS, MalformedHead, pointer_update, read_head
+from berth.nodecache.feed.head import (
+    BEGINNING,
+    Head,
+    Observation,
+    Pointer,
+    PublishedVersion,
+    SnapshotPointer,
+    in_every_part,
+)
 from berth.scheduling.snapshot.parts import SnapshotPart
 
 POSITIONS = {"nodes": Position("7", 100.0, 40.0), "pods": Position("9", 90.0, 40.0)}
-POINTER = Pointer(0, 0, None, 0, 0, Observation("cluster", POSITIONS), 101.0, "1.0.0")
+POINTER = Pointer(0, 0, in_every_part(BEGINNING), None, 0, 0, Observation("cluster", POSITIONS), 101.0, "1.0.0")
 FUTURE = {"oldestReader": {"N": "99"}}
+PAST = {"schemaVersion": {"N": "2"}, "oldestReader": {"N": "1"}}
 
 
 def item(**changed: Any) -> Any:
@@ -37,6 +46,9 @@ def test_writes_the_observed_at_of_the_oldest_resource() -> None:
         pytest.param({"uid": {"S": ""}, **FUTURE}, id="an empty uid, written by a newer release"),
         pytest.param({"version": {"N": "-1"}, **FUTURE}, id="a negative version, written by a newer release"),
         pytest.param({"compactedVersion": {"N": "1"}}, id="compacted beyond the version"),
+        pytest.param({"newest": {"L": [{"N": "0"}] * 5}}, id="a part without an epoch"),
+        pytest.param({"newest": {"L": []}}, id="no parts"),
+        pytest.param({"positions": {"M": {"nodes": {"L": [{"S": "7"}]}}}}, id="a position without its times"),
     ],
 )
 def test_rejects_pointer_without_version(changed: dict[str, Any]) -> None:
@@ -44,30 +56,43 @@ def test_rejects_pointer_without_version(changed: dict[str, Any]) -> None:
         read_head(item(**changed))
 
 
-DIVIDED = SnapshotPointer("s1", 0, 0, 3, 900, 100.0, {SnapshotPart.NODES: 1, SnapshotPart.PODS: 2})
+NEWEST = {
+    SnapshotPart.NODES: PublishedVersion(2, 1),
+    SnapshotPart.OTHERS: BEGINNING,
+    SnapshotPart.PODS: PublishedVersion(3, 1),
+}
+SNAPSHOT = SnapshotPointer("s1", 3, NEWEST, {SnapshotPart.NODES: 1, SnapshotPart.PODS: 2}, 900, 100.0)
+PUBLISHED = replace(
+    POINTER, version=4, last_epoch=2, newest={**NEWEST, SnapshotPart.PODS: PublishedVersion(4, 2)}, snapshot=SNAPSHOT
+)
+
+
+def test_reads_the_newest_version_of_each_part() -> None:
+    assert read_head(item(**_attributes_of(PUBLISHED))).pointer == PUBLISHED
+
+
+def test_ignores_parts_of_a_later_release() -> None:
+    """It has them at the end."""
+    written = item(**_attributes_of(PUBLISHED))
+    for versions in (written["newest"]["L"], written["snapshot"]["M"]["newest"]["L"]):
+        versions += [{"N": "4"}, {"N": "2"}]
+    written["snapshot"]["M"]["chunks"]["L"].append({"N": "7"})
+    assert read_head(written).pointer == PUBLISHED
 
 
 @pytest.mark.parametrize(
-    ("parts", "wanted"),
+    "counts",
     [
-        pytest.param([1, 0, 2], DIVIDED.chunks_by_part, id="parts that this release knows"),
-        pytest.param([1, 0, 1, 1], None, id="one part more, of a later release"),
-        pytest.param(None, None, id="none, as an earlier release writes it"),
+        pytest.param([1, 0], id="a part is missing"),
+        pytest.param([1, -1, 2], id="a negative number"),
+        pytest.param([1, 0, MOST_CHUNKS], id="more than any cluster needs"),
     ],
 )
-def test_reads_chunks_by_part(parts: list[int] | None, wanted: object) -> None:
-    written = item(**_attributes_of(replace(POINTER, snapshot=DIVIDED)))
-    del written["snapshot"]["M"]["parts"]
-    if parts is not None:
-        written["snapshot"]["M"]["parts"] = {"L": [{"N": str(count)} for count in parts]}
-    found = read_head(written).pointer
-    assert found is not None
-    assert found.snapshot == replace(DIVIDED, chunks_by_part=wanted)  # type: ignore[arg-type]
-
-
-def test_rejects_parts_that_are_not_the_chunks() -> None:
-    with pytest.raises(MalformedHead, match="parts"):
-        read_head(item(**_attributes_of(replace(POINTER, snapshot=replace(DIVIDED, chunks=4)))))
+def test_rejects_numbers_of_chunks_that_no_writer_writes(counts: list[int]) -> None:
+    written = item(**_attributes_of(PUBLISHED))
+    written["snapshot"]["M"]["chunks"] = {"L": [{"N": str(count)} for count in counts]}
+    with pytest.raises(MalformedHead, match="chunks"):
+        read_head(written)
 
 
 def _attributes_of(pointer: Pointer) -> dict[str, Any]:
@@ -75,7 +100,13 @@ def _attributes_of(pointer: Pointer) -> dict[str, Any]:
     return {name: update.values[f":{name}"] for name in update.names.values()}
 
 
-def test_reads_version_and_epoch_of_a_newer_release() -> None:
-    pointer = read_head(item(version={"N": "0"}, **FUTURE)).pointer
+@pytest.mark.parametrize("schema", [FUTURE, PAST], ids=["newer", "older"])
+def test_reads_version_and_epoch_alone_of_a_release_that_it_does_not_read(schema: dict[str, Any]) -> None:
+    """A watcher publishes anew from there."""
+    written = item(version={"N": "7"}, lastEpoch={"N": "3"}, **schema)
+    for attribute in ("newest", "snapshot", "positions", "heartbeat"):
+        del written[attribute]
+    pointer = read_head(written).pointer
     assert pointer is not None
-    assert (pointer.version, pointer.is_readable) == (0, False)
+    assert pointer.unreadable_reason
+    assert pointer.published == PublishedVersion(7, 3)

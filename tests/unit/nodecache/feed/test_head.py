@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from berth.nodecache.feed.cluster import Position
-from berth.nodecache.feed.head import Observation, SnapshotPointer
+from berth.nodecache.feed.head import (
+    FUTURE_SCHEMA,
+    OLDEST_READABLE,
+    PAST_SCHEMA,
+    SCHEMA_VERSION,
+    Head,
+    Observation,
+    Pointer,
+    PublishedVersion,
+    SnapshotPointer,
+    in_every_part,
+)
 from berth.scheduling.snapshot.parts import ALL_PARTS, NODES_AND_PODS, NODES_ONLY, Parts, SnapshotPart
 
 
@@ -32,9 +45,24 @@ DIVIDED = {SnapshotPart.NODES: 2, SnapshotPart.OTHERS: 1, SnapshotPart.PODS: 3}
         pytest.param(DIVIDED, NODES_AND_PODS, [0, 1, 3, 4, 5], id="two parts that are not neighbors"),
         pytest.param(DIVIDED, ALL_PARTS, [0, 1, 2, 3, 4, 5], id="all parts"),
         pytest.param({SnapshotPart.PODS: 6}, NODES_ONLY, [], id="a part without objects"),
-        pytest.param(None, NODES_ONLY, [0, 1, 2, 3, 4, 5], id="a snapshot that is not divided"),
     ],
 )
-def test_chunks_of_parts(counts: dict[SnapshotPart, int] | None, parts: Parts, wanted: list[int]) -> None:
-    snapshot = SnapshotPointer("s1", 1, 1, chunks=6, size=600, written_at=0.0, chunks_by_part=counts)
+def test_chunks_of_parts(counts: dict[SnapshotPart, int], parts: Parts, wanted: list[int]) -> None:
+    snapshot = SnapshotPointer("s1", 1, in_every_part(PublishedVersion(1, 1)), counts, size=600, written_at=0.0)
     assert list(snapshot.indexes(parts)) == wanted
+
+
+@pytest.mark.parametrize(
+    ("schema", "oldest_reader", "wanted"),
+    [
+        pytest.param(SCHEMA_VERSION, SCHEMA_VERSION, "", id="its own schema"),
+        pytest.param(SCHEMA_VERSION + 1, SCHEMA_VERSION, "", id="a newer one that it may read"),
+        pytest.param(SCHEMA_VERSION + 1, SCHEMA_VERSION + 1, FUTURE_SCHEMA, id="a newer one that it would misread"),
+        pytest.param(OLDEST_READABLE - 1, 1, PAST_SCHEMA, id="an older one, whatever readers that asked for"),
+    ],
+)
+def test_schemas_that_this_release_reads(schema: int, oldest_reader: int, wanted: str) -> None:
+    pointer = Pointer(1, 1, in_every_part(PublishedVersion(1, 1)), None, 0, 0, Observation("", {}), 0.0, "")
+    pointer = replace(pointer, schema_version=schema, oldest_reader=oldest_reader)
+    assert (pointer.unreadable_reason, Head("uid", pointer).unreadable_reason) == (wanted, wanted)
+    assert not Head("uid", None).unreadable_reason

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from berth.nodecache.feed.changes import Change, pack
+from berth.nodecache.feed.changes import Change
+from berth.nodecache.feed.head import PublishedVersion
 from berth.nodecache.feed.reader import (
     INCOMPLETE,
     NOTHING_PUBLISHED,
     NothingPublished,
 )
 from berth.nodecache.feed.table import LogItem
-from tests.unit.nodecache.feed.feeds import Store, Writing, state_of
+from berth.scheduling.snapshot.parts import SnapshotPart
+from tests.unit.nodecache.feed.feeds import Store, Writing, log_item, state_of
 from tests.unit.nodecache.feed.reading import FOUR, ONE, THREE, TWO, Reading
 
 
@@ -48,7 +50,7 @@ def test_reader_below_compacted_version_loads_snapshot(store: Store, leader: Wri
     reading.read()
     leader.flush(FOUR)
     leader.replace(state_of(ONE, FOUR))
-    store.overwrite_log(LogItem(4, 0, 0, pack([Change("nodes", "n1", None)]).items[0]))
+    store.overwrite_log(log_item(4, 0, (3, 0), Change("nodes", "n1", None)))
     reading.calls()
     assert reading.read() == state_of(ONE, FOUR)
     assert reading.calls() == ["head", "chunks"]
@@ -69,9 +71,9 @@ def test_ignores_older_head(store: Store) -> None:
 @pytest.mark.parametrize(
     "stands",
     [
-        pytest.param(LogItem(3, 7, 0, pack([FOUR]).items[0]), id="another epoch's, in the place of the newest"),
-        pytest.param(LogItem(2, 7, 0, pack([FOUR]).items[0]), id="another epoch's, before it"),
-        pytest.param(LogItem(2, 0, 7, pack([FOUR]).items[0]), id="one that follows another item"),
+        pytest.param(log_item(3, 7, (2, 0), FOUR), id="another epoch's, in the place of the newest"),
+        pytest.param(log_item(2, 7, (1, 0), FOUR), id="another epoch's, before it"),
+        pytest.param(log_item(2, 0, (1, 7), FOUR), id="one that follows another item"),
     ],
 )
 def test_does_not_apply_items_outside_the_chain(store: Store, stands: LogItem) -> None:
@@ -89,7 +91,7 @@ def test_orphan_in_place_of_expired_item_costs_a_snapshot(store: Store, leader: 
     assert leader.writer.pointer is not None
     snapshot = leader.writer._with_snapshot(state_of(ONE, TWO, THREE, FOUR), leader.writer.pointer)
     store.point(snapshot=snapshot.snapshot)
-    store.overwrite_log(LogItem(4, 9, 0, pack([Change("nodes", "n1", None)]).items[0]))
+    store.overwrite_log(log_item(4, 9, (3, 0), Change("nodes", "n1", None)))
     assert reading.reader.at(old) == state_of(ONE, TWO, THREE, FOUR)
 
 
@@ -98,8 +100,8 @@ def test_same_version_of_another_epoch_differs(store: Store) -> None:
     """As after a restore from a backup. What was read of the one is not kept for the other."""
     reading = Reading(store)
     reading.read()
-    store.point(last_epoch=5)
-    store.overwrite_log(LogItem(3, 5, 0, pack([FOUR]).items[0]))
+    store.point(last_epoch=5, newest={**store.pointer.newest, SnapshotPart.NODES: PublishedVersion(3, 5)})
+    store.overwrite_log(log_item(3, 5, (2, 0), FOUR))
     assert reading.read() == state_of(ONE, TWO, FOUR)
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
 
 from berth.extender.deadline import Deadline
 from berth.nodecache.feed.changes import Change, pack
-from berth.nodecache.feed.head import FUTURE_SCHEMA, SCHEMA_VERSION
+from berth.nodecache.feed.head import FUTURE_SCHEMA, OLDEST_READABLE, PAST_SCHEMA, SCHEMA_VERSION
 from berth.nodecache.feed.reader import (
     ATTEMPTS,
     DEADLINE_PASSED,
@@ -19,10 +20,10 @@ from berth.nodecache.feed.reader import (
     RETRY_SECONDS,
     NothingPublished,
 )
-from berth.nodecache.feed.table import LogItem, TableUnavailable
+from berth.nodecache.feed.table import TableUnavailable
 from tests.fakes.cache_tables import Once, outage
 from tests.unit.lease.clocks import EnvironmentClock
-from tests.unit.nodecache.feed.feeds import Store, Writing, state_of
+from tests.unit.nodecache.feed.feeds import Store, Writing, log_item, state_of
 from tests.unit.nodecache.feed.reading import FOUR, GARBAGE, ONE, THREE, TWO, Reading
 
 
@@ -118,7 +119,7 @@ def test_malformed_log_item_that_snapshot_covers_costs_a_snapshot(store: Store, 
     leader.flush(FOUR)
     leader.clock.advance(24 * 3600)
     assert leader.compact(state_of(ONE, TWO, THREE, FOUR))
-    store.overwrite_log(LogItem(4, 0, 0, GARBAGE))
+    store.overwrite_log(replace(log_item(4, 0, (3, 0), FOUR), data=GARBAGE))
     assert reading.read() == state_of(ONE, TWO, THREE, FOUR)
 
 
@@ -128,7 +129,7 @@ def test_malformed_log_item_keeps_state_of_reader(store: Store, leader: Writing)
     reading.read()
     leader.flush(Change("nodes", "n1", None))
     leader.flush(FOUR)
-    good = store.log(store.uid, 4, 5)[0]
+    [good] = store.log_items(4)
     store.overwrite_log(replace(good, data=GARBAGE))
     with pytest.raises(NothingPublished, match=INCOMPLETE):
         reading.read()
@@ -162,13 +163,22 @@ def test_warm_reader_ignores_malformed_chunk(store: Store) -> None:
 
 # ----------------------------------------------------------------------------------------------------- named causes
 @pytest.mark.usefixtures("leader")
-def test_names_newer_schema_and_recovers_after_it(store: Store) -> None:
+@pytest.mark.parametrize(
+    ("schema", "reason"),
+    [
+        pytest.param({"oldest_reader": SCHEMA_VERSION + 1}, FUTURE_SCHEMA, id="a newer one"),
+        pytest.param({"schema_version": OLDEST_READABLE - 1, "oldest_reader": 1}, PAST_SCHEMA, id="an older one"),
+    ],
+)
+def test_names_schema_that_it_does_not_read_and_recovers_after_it(
+    store: Store, schema: dict[str, int], reason: str
+) -> None:
     reading = Reading(store)
     reading.read()
-    store.point(oldest_reader=SCHEMA_VERSION + 1, version=4)
-    with pytest.raises(NothingPublished, match=FUTURE_SCHEMA):
+    store.point(**schema, version=4)
+    with pytest.raises(NothingPublished, match=re.escape(reason)):
         reading.read()
-    store.point(oldest_reader=SCHEMA_VERSION, version=3)
+    store.point(schema_version=SCHEMA_VERSION, oldest_reader=SCHEMA_VERSION, version=3)
     assert reading.read() == state_of(ONE, TWO, THREE)
 
 

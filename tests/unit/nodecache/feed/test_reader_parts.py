@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import zlib
+from collections.abc import Callable
 from dataclasses import replace
 
-import orjson
 import pytest
 
 from berth.nodecache.feed.changes import Change
-from berth.nodecache.feed.reader import (
-    INCOMPLETE,
-    NothingPublished,
-)
-from berth.scheduling.snapshot.parts import ALL_PARTS, NODES_AND_PODS, NODES_ONLY, Parts
+from berth.nodecache.feed.head import PublishedVersion
+from berth.nodecache.feed.reader import INCOMPLETE, NothingPublished
+from berth.nodecache.feed.table import LogItem, StaleFence
+from berth.scheduling.snapshot.parts import ALL_PARTS, NODES_AND_PODS, NODES_ONLY, Parts, SnapshotPart
 from tests.unit.nodecache.feed.feeds import Store, Writing, state_of
 from tests.unit.nodecache.feed.reading import GARBAGE, ONE, THREE, TWO, Reading
 
@@ -44,33 +42,122 @@ def test_loads_needed_parts_alone(store: Store, parts: Parts, wanted: list[Chang
 
 
 @pytest.mark.usefixtures("mixed")
-def test_does_not_decode_other_parts(store: Store) -> None:
+def test_reads_nothing_of_other_parts(store: Store) -> None:
     for index in (1, 2):
         store.overwrite_chunk(GARBAGE, index)
-    [_, pods] = store.log(store.uid, 1, 3)
+    [_, pods] = store.log_items(1)
     store.overwrite_log(replace(pods, data=GARBAGE))
+    assert Reading(store).read(NODES_ONLY) == state_of(ONE, TWO)
+    store.lose_log(pods.version)
     assert Reading(store).read(NODES_ONLY) == state_of(ONE, TWO)
 
 
-def test_follows_versions_that_change_other_parts(store: Store, mixed: Writing) -> None:
+def test_cold_start_reads_no_log_of_parts_that_have_not_changed_since_the_snapshot(
+    store: Store, mixed: Writing
+) -> None:
+    assert mixed.compact_now(state_of(ONE, BUDGET, POD, TWO, OTHER_POD))
+    mixed.flush(POD)
+    reading = Reading(store)
+    assert reading.read(NODES_ONLY) == state_of(ONE, TWO)
+    assert reading.calls() == ["head", "chunks"]
+    assert Reading(store).read(NODES_AND_PODS) == state_of(ONE, POD, TWO, OTHER_POD)
+
+
+def test_moves_on_without_a_second_request_while_only_other_parts_change(store: Store, mixed: Writing) -> None:
     reading = Reading(store)
     before = reading.reader.at(store.head(), parts=NODES_ONLY)
-    mixed.flush(POD)
-    assert reading.reader.at(store.head(), parts=NODES_ONLY) is before
-    assert reading.reader.version == store.pointer.version
+    for _ in range(3):
+        mixed.flush(POD)
+        reading.calls()
+        assert reading.reader.at(reading.table.head(), parts=NODES_ONLY) is before
+        assert reading.reader.version == store.pointer.version
+        assert reading.calls() == ["head"]
     mixed.flush(THREE)
-    reading.calls()
     assert reading.read(NODES_ONLY) == state_of(ONE, TWO, THREE)
     assert reading.calls() == ["head", "log"]
 
 
-@pytest.mark.parametrize("lost", [2, 3], ids=["of its own part", "of another part"])
-def test_missing_log_item_of_any_part_breaks_the_chain(store: Store, mixed: Writing, lost: int) -> None:
-    """An orphan of another part may stand in the place of a published item of this one."""
+def test_does_not_load_a_snapshot_for_changes_of_other_parts_that_were_compacted(store: Store, mixed: Writing) -> None:
+    """An environment that slept for hours: its part has not changed."""
+    reading = Reading(store)
+    reading.read(NODES_ONLY)
+    for _ in range(2):
+        mixed.flush(POD)
+        assert mixed.compact_now(state_of(ONE, BUDGET, POD, TWO, OTHER_POD))
+    assert reading.reader.version < store.pointer.compacted_version
+    reading.calls()
+    assert reading.read(NODES_ONLY) == state_of(ONE, TWO)
+    assert (reading.calls(), reading.reader.version) == (["head"], store.pointer.version)
+
+
+def test_replacement_changes_every_part(store: Store, mixed: Writing) -> None:
+    """No log item says what it changes: the next leader could not read what was published."""
+    reading = Reading(store)
+    reading.read(NODES_ONLY)
+    Writing(store).replace(state_of(THREE, POD), POD)
+    assert reading.read(NODES_ONLY) == state_of(THREE)
+    assert mixed.writer.pointer != store.pointer
+
+
+def test_orphan_of_another_part_stays_beside_a_published_version(store: Store, mixed: Writing) -> None:
+    """A deposed leader left it there. No later leader overwrites it, and no reader follows it."""
+    reading, all_parts = Reading(store), Reading(store)
+    reading.read(NODES_ONLY)
+    all_parts.read()
+    successor = Writing(store)
+    with pytest.raises(StaleFence):
+        mixed.flush(Change("pods", "ns/pod", None))
+    successor.flush(THREE)
+    assert [(item.part, item.version) for item in store.log_items(3)] == [
+        (SnapshotPart.NODES, 4),
+        (SnapshotPart.PODS, 4),
+    ]
+    successor.flush(Change("pods", "ns/other", None))
+    wanted = state_of(ONE, TWO, THREE, POD, BUDGET)
+    assert reading.read(NODES_ONLY) == state_of(ONE, TWO, THREE)
+    assert (all_parts.read(), Reading(store).read()) == (wanted, wanted)
+
+
+@pytest.mark.usefixtures("mixed")
+@pytest.mark.parametrize("lost", [2, 3], ids=["of nodes", "of pods"])
+def test_missing_log_item_of_a_needed_part_breaks_its_chain(store: Store, lost: int) -> None:
     store.lose_log(lost)
     with pytest.raises(NothingPublished, match=INCOMPLETE):
-        Reading(store).read(NODES_ONLY)
-    assert mixed.writer.pointer == store.pointer
+        Reading(store).read(NODES_AND_PODS)
+
+
+@pytest.mark.parametrize(
+    "torn",
+    [
+        pytest.param(lambda item: None, id="missing"),
+        pytest.param(lambda item: replace(item, epoch=item.epoch + 1), id="an orphan in its place"),
+        pytest.param(
+            lambda item: replace(item, previous=PublishedVersion(2, 0)), id="a link to an item of another part"
+        ),
+        pytest.param(lambda item: replace(item, data=GARBAGE), id="malformed"),
+    ],
+)
+def test_torn_chain_of_one_part_costs_a_snapshot(
+    store: Store, mixed: Writing, torn: Callable[[LogItem], LogItem | None]
+) -> None:
+    """Until there is one that is new enough, the reader has no answer, and never a wrong one."""
+    reading, of_nodes = Reading(store), Reading(store)
+    reading.read(NODES_AND_PODS)
+    of_nodes.read(NODES_ONLY)
+    mixed.flush(THREE, Change("pods", "ns/pod", None))
+    [pods] = [item for item in store.log_items(3) if item.part is SnapshotPart.PODS]
+    store.lose_log(pods.version)
+    if (item := torn(pods)) is not None:
+        store.overwrite_log(item)
+    with pytest.raises(NothingPublished, match=INCOMPLETE):
+        reading.read(NODES_AND_PODS)
+    assert mixed.compact_now(state_of(ONE, BUDGET, TWO, THREE, OTHER_POD))
+    reading.calls()
+    assert reading.read(NODES_AND_PODS) == state_of(ONE, TWO, THREE, OTHER_POD)
+    assert reading.calls() == ["head", "log", "chunks"]
+    of_nodes.calls()
+    assert of_nodes.read(NODES_ONLY) == state_of(ONE, TWO, THREE)
+    assert of_nodes.calls() == ["head", "log"]
 
 
 @pytest.mark.usefixtures("mixed")
@@ -92,22 +179,3 @@ def test_load_of_a_further_part_does_not_go_back_to_an_older_head(store: Store, 
     reading.read(NODES_ONLY)
     assert reading.reader.at(old, parts=NODES_AND_PODS) == state_of(ONE, TWO, THREE, POD, OTHER_POD)
     assert reading.reader.version == store.pointer.version
-
-
-@pytest.mark.usefixtures("mixed")
-def test_loads_needed_parts_of_a_snapshot_that_is_not_divided(store: Store) -> None:
-    """As an earlier release wrote it: all parts in one item, in the snapshot and in the log."""
-    assert store.pointer.snapshot is not None
-    store.point(snapshot=replace(store.pointer.snapshot, chunks=1, chunks_by_part=None))
-    store.overwrite_chunk(_undivided(ONE, BUDGET, POD))
-    [nodes, _] = store.log(store.uid, 1, 3)
-    store.overwrite_log(replace(nodes, data=_undivided(OTHER_POD, TWO), part=None))
-    assert Reading(store).read(NODES_ONLY) == state_of(ONE, TWO)
-    assert Reading(store).read(NODES_AND_PODS) == state_of(ONE, POD, TWO, OTHER_POD)
-    assert Writing(store).compact(state_of(ONE, BUDGET, POD, TWO, OTHER_POD))
-    assert store.pointer.snapshot.chunks_by_part is not None
-    assert Reading(store).read(NODES_ONLY) == state_of(ONE, TWO)
-
-
-def _undivided(*changes: Change) -> bytes:
-    return zlib.compress(orjson.dumps([tuple(change) for change in changes]))

@@ -23,6 +23,7 @@ from berth.nodecache.feed.leader import Publication
 from berth.nodecache.feed.observed_state import ObjectsView
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.feed.watcher import RunResult, Watcher, WatcherOutcome
+from berth.scheduling.snapshot.parts import ALL_PARTS
 from tests.builders.tables import create_cache_table
 from tests.fakes.throttled_dynamodb import NewTable, send_throttled
 from tests.unit.lease.clocks import EnvironmentClock
@@ -127,7 +128,7 @@ def test_first_publication_keeps_the_lease_and_writes_each_chunk_once(
     assert head is not None
     assert head.pointer is not None
     assert head.pointer.snapshot is not None
-    assert head.pointer.snapshot.chunks == len(chunks)
+    assert len(head.pointer.snapshot.indexes(ALL_PARTS)) == len(chunks)
     throttled.clock.advance(60.0)
     reader = NodeCacheReader(throttled.table, ObjectsView(), throttled.clock.advance)
     assert len(reader.at(head)) == nodes

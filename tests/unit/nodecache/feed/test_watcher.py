@@ -10,13 +10,23 @@ import pytest
 from berth.lease.config import Handover, LeaderElectionConfig
 from berth.lease.elector import LeaderElector
 from berth.nodecache.feed.cluster import Added, Interrupted, Modified
+from berth.nodecache.feed.head import (
+    BEGINNING,
+    OLDEST_READABLE,
+    OLDEST_READER,
+    SCHEMA_VERSION,
+    PublishedVersion,
+    in_every_part,
+)
 from berth.nodecache.feed.leader import Publication, PublishIntervals
 from berth.nodecache.feed.table import LogItem, LogWrite
 from berth.nodecache.feed.watcher import RunResult, Watcher, WatcherOutcome
+from berth.scheduling.snapshot.parts import SnapshotPart
 from berth_cli.embedded_store.lease_lock import InMemoryLeaseLock
 from tests.fakes.cache_tables import InterruptedCacheTable, outage
 from tests.unit.lease.clocks import EnvironmentClock
 from tests.unit.nodecache.feed.feeds import HeldLease, Store, new_id
+from tests.unit.nodecache.feed.reading import Reading
 from tests.unit.nodecache.feed.scripted_cluster import ScriptedCluster
 
 RUN_SECONDS = 20.0
@@ -94,6 +104,31 @@ def test_publishes_and_hands_over() -> None:
     assert item["holderIdentity"] == ""
 
 
+@pytest.mark.parametrize(
+    "schema",
+    [
+        pytest.param({"schema_version": OLDEST_READABLE - 1, "oldest_reader": 1}, id="an earlier release's"),
+        pytest.param({"schema_version": SCHEMA_VERSION + 1, "oldest_reader": SCHEMA_VERSION + 1}, id="a newer one's"),
+    ],
+)
+def test_publishes_anew_what_it_cannot_read_of_another_release(schema: dict[str, int]) -> None:
+    """It lists the cluster. Every reader loads the new snapshot, also one whose parts seem to be the same."""
+    store = Store()
+    other = Running(store)
+    other.cluster.list_all("n1", "n2")
+    other.run()
+    before = store.point(**schema).pointer
+    assert before is not None
+    running = Running(store)
+    running.cluster.list_all("n1")
+    assert running.run().outcome is WatcherOutcome.HANDED_OVER
+    after = store.pointer
+    assert (after.schema_version, after.oldest_reader) == (SCHEMA_VERSION, OLDEST_READER)
+    assert after.compacted_version == before.version + 1
+    assert after.newest == in_every_part(PublishedVersion(before.version + 1, after.last_epoch))
+    assert Reading(store).read() == {("nodes", "n1"): {"metadata": {"name": "n1"}}}
+
+
 def test_publishes_pending_changes_before_handover() -> None:
     running = Running()
     running.cluster.list_all("n1")
@@ -151,7 +186,7 @@ def test_is_deposed_by_log_item_of_later_epoch() -> None:
     running.cluster.list_all("n1")
 
     def overtake() -> None:
-        item = LogItem(running.store.pointer.version + 1, 7, 0, b"")
+        item = LogItem(SnapshotPart.NODES, running.store.pointer.version + 1, 7, BEGINNING, b"")
         assert running.store.put_log(running.store.uid, item, "another", 0.0) is LogWrite.WRITTEN
         running.cluster.add_node("n2")
 

@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from berth.nodecache.feed.changes import Change, OmissionReason
-from berth.nodecache.feed.head import Pointer, PublishedVersion
-from berth.nodecache.feed.reader import NodeCacheReader, is_unbroken_chain
+from berth.nodecache.feed.head import Pointer, PublishedVersion, in_every_part
+from berth.nodecache.feed.reader import NodeCacheReader, published_items
 from berth.nodecache.feed.table import LogItem, StaleFence, TableUnavailable
 from berth.nodecache.feed.writer import NotLeading, Retention, StaleEpoch
-from tests.unit.nodecache.feed.feeds import FailingTable, InPlaceView, State, Store, Writing, node, state_of
+from berth.scheduling.snapshot.parts import SnapshotPart
+from tests.unit.nodecache.feed.feeds import FailingTable, InPlaceView, State, Store, Writing, log_item, node, state_of
 
 ONE, TWO, THREE = (node(f"n{number}") for number in (1, 2, 3))
 DAY = 24 * 3600.0
@@ -40,6 +41,12 @@ def read(store: Store) -> State:
     return reader.at(store.head())
 
 
+def chain(store: Store, since: PublishedVersion) -> list[int] | None:
+    """The versions of the nodes' published items since that one."""
+    items = published_items(store.log_items(), {SnapshotPart.NODES: since}, store.pointer.newest)
+    return None if items is None else [item.version for item in items]
+
+
 # ------------------------------------------------------------------------------------------------------ publications
 def test_flush_writes_log_items_before_one_publication(store: Store, leader: Writing) -> None:
     leader.flush(TWO, THREE)
@@ -62,13 +69,56 @@ def test_chain_continues_across_leaders_and_snapshots(store: Store, leader: Writ
     second.flush(THREE)
     second.flush(ONE, TWO)
     assert store.pointer.published == PublishedVersion(4, 1)
-    assert is_unbroken_chain(store.log(store.uid, 1, 4), PublishedVersion(1, 0), store.pointer.published)
+    assert chain(store, PublishedVersion(1, 0)) == [2, 3, 4]
     second.replace(state_of(ONE))
     assert store.pointer.snapshot is not None
-    assert store.pointer.snapshot.published == store.pointer.published == PublishedVersion(5, 1)
+    assert store.pointer.snapshot.newest == store.pointer.newest == in_every_part(PublishedVersion(5, 1))
     third = Writing(store)
     third.flush(TWO)
-    assert is_unbroken_chain(store.log(store.uid, 5, 6), PublishedVersion(5, 1), store.pointer.published)
+    assert chain(store, PublishedVersion(5, 1)) == [6]
+
+
+def test_each_item_names_the_one_before_it_of_its_part(store: Store, leader: Writing) -> None:
+    """In flushes of several parts. A part of which a flush has no item keeps its version."""
+    pod, budget = Change("pods", "ns/p", {}), Change("poddisruptionbudgets", "ns/b", {})
+    leader.flush(pod, TWO)
+    leader.flush(pod)
+    leader.flush(budget, pod, THREE)
+    first = PublishedVersion(1, 0)
+    assert [(item.part, item.version, item.previous.version) for item in store.log_items()] == [
+        (SnapshotPart.NODES, 2, 1),
+        (SnapshotPart.PODS, 3, 1),
+        (SnapshotPart.PODS, 4, 3),
+        (SnapshotPart.NODES, 5, 2),
+        (SnapshotPart.OTHERS, 6, 1),
+        (SnapshotPart.PODS, 7, 4),
+    ]
+    assert store.pointer.snapshot is not None
+    assert store.pointer.snapshot.newest == in_every_part(first)
+    assert {part: version for part, (version, _) in store.pointer.newest.items()} == {
+        SnapshotPart.NODES: 5,
+        SnapshotPart.OTHERS: 6,
+        SnapshotPart.PODS: 7,
+    }
+
+
+def test_items_of_one_part_in_a_flush_follow_one_another(
+    store: Store, leader: Writing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("berth.nodecache.feed.changes._RAW_BYTES", 10)  # an item for each change
+    leader.flush(TWO, THREE)
+    assert [item.previous for item in store.log_items()] == [PublishedVersion(1, 0), PublishedVersion(2, 0)]
+    assert read(store) == state_of(ONE, TWO, THREE)
+
+
+def test_snapshot_keeps_the_newest_version_of_each_part(store: Store, leader: Writing) -> None:
+    """A part that has not changed since then goes on from an item that is older than the snapshot."""
+    leader.flush(Change("pods", "ns/p", {}))
+    assert leader.compact_now(state_of(ONE))
+    snapshot = store.pointer.snapshot
+    assert snapshot is not None
+    assert (snapshot.version, snapshot.newest) == (2, store.pointer.newest)
+    assert snapshot.newest[SnapshotPart.NODES] == PublishedVersion(1, 0)
 
 
 def test_replacement_makes_every_reader_load_snapshot(store: Store, leader: Writing) -> None:
@@ -117,8 +167,8 @@ def test_successor_overwrites_items_of_deposed_leader(store: Store, leader: Writ
 @pytest.mark.parametrize(
     "stands",
     [
-        pytest.param(LogItem(2, 7, 0, b"another's"), id="a later epoch's"),
-        pytest.param(LogItem(2, 0, 0, b"another's"), id="this epoch's, under another nonce"),
+        pytest.param(log_item(2, 7, (1, 0), THREE), id="a later epoch's"),
+        pytest.param(log_item(2, 0, (1, 0), THREE), id="this epoch's, under another nonce"),
     ],
 )
 def test_does_not_overwrite_item_of_another_writer(store: Store, leader: Writing, stands: LogItem) -> None:
@@ -126,7 +176,7 @@ def test_does_not_overwrite_item_of_another_writer(store: Store, leader: Writing
     with pytest.raises(StaleEpoch):
         leader.flush(TWO)
     assert leader.lease.refusals == 1
-    assert store.log(store.uid, 1, 2) == [stands]
+    assert store.log_items() == [stands]
     assert leader.table.calls == ["put_log"]
 
 
@@ -139,7 +189,7 @@ def test_recreated_head_refuses_its_former_leader(store: Store, leader: Writing)
     with pytest.raises(StaleFence):
         leader.flush(TWO)
     assert store.uid != uid
-    assert store.log(store.uid, 0, 9) == []
+    assert store.log_items() == []
     anew.flush(ONE)
     assert read(store) == state_of(THREE, ONE)
 
@@ -154,7 +204,7 @@ def test_repeats_unanswered_request_unchanged(store: Store, leader: Writing, met
     leader.flush(THREE)
     leader.table.arrive()
     assert read(store) == state_of(ONE, TWO, THREE)
-    assert is_unbroken_chain(store.log(store.uid, 1, 3), PublishedVersion(1, 0), store.pointer.published)
+    assert chain(store, PublishedVersion(1, 0)) == [2, 3]
 
 
 def test_packs_each_version_once(store: Store, leader: Writing) -> None:
@@ -163,9 +213,9 @@ def test_packs_each_version_once(store: Store, leader: Writing) -> None:
     with pytest.raises(TableUnavailable):
         leader.flush(TWO)
     leader.flush(THREE, Change("nodes", "n1", None))
-    published = store.log(store.uid, 1, 3)
+    published = store.log_items()
     leader.table.arrive()
-    assert store.log(store.uid, 1, 3) == published
+    assert store.log_items() == published
 
 
 def test_resolves_publication_after_renewal_in_between(store: Store, leader: Writing) -> None:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import orjson
 
 from berth.nodecache.feed.reduced_pod import is_reduced, reduced_pods
-from berth.scheduling.snapshot.parts import ALL_PARTS, Parts, SnapshotPart
+from berth.scheduling.snapshot.parts import SnapshotPart
 
 MAX_ITEM_BYTES = 350_000
 """A DynamoDB item holds 400 KB; the rest is for its keys."""
@@ -176,12 +176,10 @@ def _item(rows: Iterable[bytes]) -> bytes:
     return zlib.compress(b"[" + b",".join(rows) + b"]", _FASTEST)
 
 
-def unpack(items: Iterable[bytes], parts: Parts = ALL_PARTS) -> Iterable[Change]:
-    """The changes of these parts that were packed, in their order, item after item. Raises CorruptItem."""
+def unpack(items: Iterable[bytes]) -> Iterable[Change]:
+    """The changes that were packed, in their order, item after item. Raises CorruptItem."""
     for item in items:
-        changes = _changes(item)
-        # An earlier release put all parts into one item.
-        yield from changes if parts == ALL_PARTS else [each for each in changes if part_of(each.resource) in parts]
+        yield from _changes(item)
 
 
 def _changes(item: bytes) -> list[Change]:

@@ -1,14 +1,26 @@
-"""The pointer in the head item, as DynamoDB attributes. lease/dynamodb_item has those of the lease."""
+"""The pointer in the head item, as DynamoDB attributes. lease/dynamodb_item has those of the lease.
+
+Names would take the head across a kilobyte, and each publication would cost a write unit more. So there are lists.
+Those of parts are in the order of SnapshotPart. A later release may have more elements at the end of each list.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from berth.nodecache.feed.cluster import Position
-from berth.nodecache.feed.head import Head, Observation, Pointer, SnapshotPointer
+from berth.nodecache.feed.head import (
+    Head,
+    Observation,
+    PartVersions,
+    Pointer,
+    PublishedVersion,
+    SnapshotPointer,
+    in_every_part,
+)
 from berth.scheduling.snapshot.parts import SnapshotPart
 
 if TYPE_CHECKING:
@@ -17,6 +29,9 @@ if TYPE_CHECKING:
 
 MOST_CHUNKS = 10_000
 """More than any cluster needs: 3.5 GB. A pointer with more is malformed; a reader must not request them."""
+
+
+_PARTS = tuple(SnapshotPart)
 
 
 class MalformedHead(Exception):
@@ -50,39 +65,36 @@ def _attributes(pointer: Pointer) -> dict[str, UniversalAttributeValueTypeDef]:
         "writerVersion": {"S": pointer.writer_version},
         "version": _number(pointer.version),
         "lastEpoch": _number(pointer.last_epoch),
+        "newest": _part_versions(pointer.newest),
         "compactedVersion": _number(pointer.compacted_version),
         "logBytes": _number(pointer.log_bytes),
         "heartbeat": _time(pointer.heartbeat),
         # For operators and alarms; readers compute it from the positions.
         "observedAt": _time(observation.observed_at),
         "clusterUid": {"S": observation.cluster_uid},
-        "positions": {"M": {name: {"M": _position(position)} for name, position in observation.positions.items()}},
+        "positions": {"M": {name: _position(position) for name, position in observation.positions.items()}},
         "snapshot": {"NULL": True} if snapshot is None else {"M": _snapshot(snapshot)},
     }
 
 
 def _snapshot(snapshot: SnapshotPointer) -> dict[str, UniversalAttributeValueTypeDef]:
-    counts = snapshot.chunks_by_part
-    parts: dict[str, UniversalAttributeValueTypeDef] = (
-        # A list: names would take the head across a kilobyte, and each publication would cost a write unit more.
-        {} if counts is None else {"parts": {"L": [_number(counts.get(part, 0)) for part in SnapshotPart]}}
-    )
-    return parts | {
+    return {
         "id": {"S": snapshot.id},
         "version": _number(snapshot.version),
-        "epoch": _number(snapshot.epoch),
-        "chunks": _number(snapshot.chunks),
+        "newest": _part_versions(snapshot.newest),
+        "chunks": {"L": [_number(snapshot.chunks_by_part.get(part, 0)) for part in _PARTS]},
         "size": _number(snapshot.size),
         "writtenAt": _time(snapshot.written_at),
     }
 
 
-def _position(position: Position) -> dict[str, UniversalAttributeValueTypeDef]:
-    return {
-        "resourceVersion": {"S": position.resource_version},
-        "observedAt": _time(position.observed_at),
-        "listedAt": _time(position.listed_at),
-    }
+def _part_versions(versions: PartVersions) -> UniversalAttributeValueTypeDef:
+    """Version and epoch of each part, one after the other."""
+    return {"L": [_number(number) for part in _PARTS for number in versions[part]]}
+
+
+def _position(position: Position) -> UniversalAttributeValueTypeDef:
+    return {"L": [{"S": position.resource_version}, _time(position.observed_at), _time(position.listed_at)]}
 
 
 def read_head(item: Mapping[str, AttributeValueTypeDef]) -> Head:
@@ -95,33 +107,30 @@ def read_head(item: Mapping[str, AttributeValueTypeDef]) -> Head:
             counting_refusal=item["countingRefusal"]["S"] if "countingRefusal" in item else "",
             plugin_version=item["pluginVersion"]["S"] if "pluginVersion" in item else "",
         )
-    except (KeyError, ValueError, OverflowError) as error:
+    except (KeyError, IndexError, ValueError, OverflowError) as error:
         raise MalformedHead(str(error)) from error
 
 
 def _read_pointer(item: Mapping[str, AttributeValueTypeDef]) -> Pointer:
-    pointer = _outline(item)
-    if pointer.is_readable:
-        pointer = _pointer(item, pointer)
-    snapshot = pointer.snapshot
-    reached = snapshot.version if snapshot else 0
-    if not item["uid"]["S"] or pointer.version < 0:
+    outline = _outline(item)
+    if not item["uid"]["S"] or outline.version < 0:
         raise ValueError("the pointer names no version of an item")
-    if not pointer.is_readable:
-        return pointer
+    if outline.unreadable_reason:
+        return outline
+    pointer = _pointer(item, outline)
+    reached = pointer.snapshot.version if pointer.snapshot else 0
     if not 0 <= pointer.compacted_version <= reached <= pointer.version:
         raise ValueError("the pointer contradicts itself")
-    if snapshot is not None and not 0 <= snapshot.chunks <= MOST_CHUNKS:
-        raise ValueError("the snapshot has no such number of chunks")
     return pointer
 
 
 def _outline(item: Mapping[str, AttributeValueTypeDef]) -> Pointer:
     """The attributes that all releases share: a watcher that cannot read the others continues from these."""
-    version, schema = int(item["version"]["N"]), item["schemaVersion"]
+    version, epoch, schema = int(item["version"]["N"]), int(item["lastEpoch"]["N"]), item["schemaVersion"]
     return Pointer(
         version=version,
-        last_epoch=int(item["lastEpoch"]["N"]),
+        last_epoch=epoch,
+        newest=in_every_part(PublishedVersion(version, epoch)),
         snapshot=None,
         compacted_version=version,
         log_bytes=0,
@@ -138,12 +147,13 @@ def _pointer(item: Mapping[str, AttributeValueTypeDef], outline: Pointer) -> Poi
     found = item["snapshot"]
     return replace(
         outline,
+        newest=_read_part_versions(item["newest"]),
         snapshot=None if found.get("NULL") else _read_snapshot(found["M"]),
         compacted_version=int(item["compactedVersion"]["N"]),
         log_bytes=int(item["logBytes"]["N"]),
         observation=Observation(
             cluster_uid=item["clusterUid"]["S"],
-            positions={name: _read_position(value["M"]) for name, value in item["positions"]["M"].items()},
+            positions={name: _read_position(value["L"]) for name, value in item["positions"]["M"].items()},
         ),
         heartbeat=float(item["heartbeat"]["N"]),
     )
@@ -153,25 +163,29 @@ def _read_snapshot(item: Mapping[str, AttributeValueTypeDef]) -> SnapshotPointer
     return SnapshotPointer(
         id=item["id"]["S"],
         version=int(item["version"]["N"]),
-        epoch=int(item["epoch"]["N"]),
-        chunks=int(item["chunks"]["N"]),
+        newest=_read_part_versions(item["newest"]),
+        chunks_by_part=_read_chunks_by_part(item["chunks"]),
         size=int(item["size"]["N"]),
         written_at=float(item["writtenAt"]["N"]),
-        chunks_by_part=_read_chunks_by_part(item),
     )
 
 
-def _read_chunks_by_part(item: Mapping[str, AttributeValueTypeDef]) -> Mapping[SnapshotPart, int] | None:
-    counts = [int(count["N"]) for count in item["parts"]["L"]] if "parts" in item else []
-    if len(counts) != len(SnapshotPart):
-        return None
-    if min(counts) < 0 or sum(counts) != int(item["chunks"]["N"]):
-        raise ValueError("the snapshot's parts are not its chunks")
-    return {part: count for part, count in zip(SnapshotPart, counts, strict=True) if count}
+def _read_part_versions(value: AttributeValueTypeDef) -> PartVersions:
+    numbers = [int(number["N"]) for number in value["L"]]
+    if len(numbers) < 2 * len(_PARTS):
+        raise ValueError("a part has no version")
+    return dict(zip(_PARTS, map(PublishedVersion, numbers[::2], numbers[1::2]), strict=False))
 
 
-def _read_position(item: Mapping[str, AttributeValueTypeDef]) -> Position:
-    return Position(item["resourceVersion"]["S"], float(item["observedAt"]["N"]), float(item["listedAt"]["N"]))
+def _read_chunks_by_part(value: AttributeValueTypeDef) -> Mapping[SnapshotPart, int]:
+    counts = [int(number["N"]) for number in value["L"]]
+    if len(counts) < len(_PARTS) or min(counts) < 0 or sum(counts) > MOST_CHUNKS:
+        raise ValueError("the snapshot has no such numbers of chunks")
+    return {part: count for part, count in zip(_PARTS, counts, strict=False) if count}
+
+
+def _read_position(values: Sequence[AttributeValueTypeDef]) -> Position:
+    return Position(values[0]["S"], float(values[1]["N"]), float(values[2]["N"]))
 
 
 def _number(value: int) -> UniversalAttributeValueTypeDef:

@@ -3,7 +3,7 @@
 | item | pk | sk |
 |---|---|---|
 | head: lease and pointer | head | 0 |
-| log item | log#uid of the head | its version |
+| log item | log#uid of the head#its part | its version |
 | snapshot chunk | snapshot#id#index | 0 |
 
 The configuration is in the same table, and so are records of decisions.
@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from enum import Enum, auto
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -24,7 +24,7 @@ from berth.dynamodb_pace import WritePace
 from berth.lease.dynamodb_item import HEAD_KEY, fenced_update
 from berth.lease.record import Fence
 from berth.nodecache.feed.dynamodb_head import MalformedHead, pointer_update, read_head
-from berth.nodecache.feed.head import Head, Pointer, SnapshotPointer
+from berth.nodecache.feed.head import Head, Pointer, PublishedVersion, SnapshotPointer
 from berth.nodecache.feed.table import CacheTable, LogItem, LogWrite, StaleFence
 from berth.scheduling.snapshot.parts import ALL_PARTS, Parts, SnapshotPart
 
@@ -34,10 +34,11 @@ if TYPE_CHECKING:
 
     Item = Mapping[str, AttributeValueTypeDef]
 
+K = TypeVar("K")
+V = TypeVar("V")
 
 _CONDITION_FAILED = "ConditionalCheckFailedException"
 _PARALLEL = 8
-_PARTS = {part.value: part for part in SnapshotPart}
 
 
 class _ChunkWrite(Enum):
@@ -74,7 +75,11 @@ class DynamoDBCacheTable(CacheTable):
                 "delete it and the next watcher publishes a new one"
             ) from error
 
-    def log(self, uid: str, after: int, through: int) -> list[LogItem]:
+    def log(self, uid: str, after: int, through: Mapping[SnapshotPart, int]) -> list[LogItem]:
+        logs = _in_parallel(lambda part: self._log_of_part(uid, part, after, through[part]), list(through))
+        return [item for items in logs for item in items]
+
+    def _log_of_part(self, uid: str, part: SnapshotPart, after: int, through: int) -> list[LogItem]:
         items: list[LogItem] = []
         start: dict[str, UniversalAttributeValueTypeDef] | None = None
         while True:
@@ -83,38 +88,33 @@ class DynamoDBCacheTable(CacheTable):
                     TableName=self._table,
                     KeyConditionExpression="pk = :log AND sk BETWEEN :first AND :last",
                     ExpressionAttributeValues={
-                        ":log": {"S": _log_partition(uid)},
+                        ":log": {"S": _log_partition(uid, part)},
                         ":first": {"N": str(after + 1)},
                         ":last": {"N": str(through)},
                     },
                     ConsistentRead=True,
                     **({"ExclusiveStartKey": start} if start else {}),  # type: ignore[arg-type]
                 )
-            items += (item for item in map(_log_item, page["Items"]) if item is not None)
+            items += (item for found in page["Items"] if (item := _log_item(part, found)) is not None)
             start = page.get("LastEvaluatedKey")  # type: ignore[assignment]
             if not start:
                 return items
 
     def chunks(self, snapshot: SnapshotPointer, parts: Parts = ALL_PARTS) -> list[bytes | None]:
-        read, indexes = partial(self._chunk, snapshot.id), snapshot.indexes(parts)
-        if len(indexes) <= 1:
-            return list(map(read, indexes))
-        with ThreadPoolExecutor(_PARALLEL) as pool:
-            return list(pool.map(read, indexes))
+        return _in_parallel(partial(self._chunk, snapshot.id), snapshot.indexes(parts))
 
     def put_log(self, uid: str, item: LogItem, nonce: str, expires_at: float) -> LogWrite:
         try:
             self._client.put_item(
                 TableName=self._table,
                 Item={
-                    "pk": {"S": _log_partition(uid)},
+                    "pk": {"S": _log_partition(uid, item.part)},
                     "sk": {"N": str(item.version)},
                     "epoch": {"N": str(item.epoch)},
-                    "previous": {"N": str(item.previous)},
+                    "previous": {"L": [{"N": str(number)} for number in item.previous]},
                     "nonce": {"S": nonce},
                     "data": {"B": item.data},
                     "expiresAt": {"N": str(int(expires_at))},
-                    **({} if item.part is None else {"part": {"S": item.part.value}}),
                 },
                 ConditionExpression="attribute_not_exists(sk) OR epoch < :mine",
                 ExpressionAttributeValues={":mine": {"N": str(item.epoch)}},
@@ -204,23 +204,31 @@ class DynamoDBCacheTable(CacheTable):
         return found
 
 
+def _in_parallel(read: Callable[[K], V], keys: Sequence[K]) -> list[V]:
+    if len(keys) <= 1:
+        return list(map(read, keys))
+    with ThreadPoolExecutor(_PARALLEL) as pool:
+        return list(pool.map(read, keys))
+
+
 def _nonce(item: Item) -> str | None:
     return item.get("nonce", {}).get("S")
 
 
-def _log_partition(uid: str) -> str:
-    return f"log#{uid}"
+def _log_partition(uid: str, part: SnapshotPart) -> str:
+    return f"log#{uid}#{part}"
 
 
-def _log_item(item: Item) -> LogItem | None:
+def _log_item(part: SnapshotPart, item: Item) -> LogItem | None:
     """None if the item is malformed."""
     try:
+        version, epoch, *_ = item["previous"]["L"]
         return LogItem(
+            part=part,
             version=int(item["sk"]["N"]),
             epoch=int(item["epoch"]["N"]),
-            previous=int(item["previous"]["N"]),
+            previous=PublishedVersion(int(version["N"]), int(epoch["N"])),
             data=item["data"]["B"],
-            part=_PARTS.get(item["part"]["S"]) if "part" in item else None,
         )
     except (KeyError, ValueError):
         return None

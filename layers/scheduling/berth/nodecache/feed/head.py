@@ -13,15 +13,23 @@ from typing import NamedTuple
 from berth.nodecache.feed.cluster import Position
 from berth.scheduling.snapshot.parts import Parts, SnapshotPart
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """The schema of head, log and snapshots that this release writes. Every change of the schema raises it, so that readers
 know whether the current writer or an earlier one wrote an attribute of the head.
 
-2: an item holds one part of the state. A log item names its part, and the head counts the chunks of each part."""
+3: each part of the state has a log of its own, and the head names the newest version of each part."""
 
-OLDEST_READER = 1
+OLDEST_READER = 3
 """The oldest schema whose readers can read what this release writes; they may ignore what they do not know. It is
 raised only where they would misread it, one release after the first one that can read the new schema."""
+
+OLDEST_READABLE = 3
+"""The oldest schema that this release reads. It is raised when what reads an older one is deleted."""
+
+PAST_SCHEMA = (
+    "the node cache was written by an earlier release, in a form that this one does not read; "
+    "wait for the watcher of this one to publish anew, which begins when that of the earlier one ends"
+)
 
 FUTURE_SCHEMA = (
     "the node cache was written by a newer release, in a form that this one does not read; "
@@ -30,40 +38,42 @@ FUTURE_SCHEMA = (
 
 
 class PublishedVersion(NamedTuple):
-    """A published version, and the epoch of the leader that packed it: within one head item they name one content.
-
-    Before the first version there is version 0 of epoch 0.
-    """
+    """A published version, and the epoch of the leader that packed it: within one head item they name one content."""
 
     version: int
     epoch: int
+
+
+BEGINNING = PublishedVersion(0, 0)
+"""Before the first version."""
+
+PartVersions = Mapping[SnapshotPart, PublishedVersion]
+"""Of each part the newest published version that changed it: that of a log item of the part, or of a snapshot that was
+published in place of log items."""
+
+
+def in_every_part(published: PublishedVersion) -> PartVersions:
+    """The same version of all parts."""
+    return dict.fromkeys(SnapshotPart, published)
 
 
 @dataclass(frozen=True, slots=True)
 class SnapshotPointer:
-    """An immutable snapshot: the version whose state it holds and that one's epoch, and the chunks it was cut into.
+    """An immutable snapshot: the version whose state it holds, and the chunks it was cut into.
 
-    `size`: bytes of all chunks. `chunks_by_part`: how many chunks each part has, in the order of the chunks; None where
-    a release wrote the snapshot that did not divide it, or that divides it in another way.
+    `newest`: of each part, as of that version; its log goes on from there. `chunks_by_part`: how many chunks each part
+    has, in the order of the chunks. `size`: bytes of all chunks.
     """
 
     id: str
     version: int
-    epoch: int
-    chunks: int
+    newest: PartVersions
+    chunks_by_part: Mapping[SnapshotPart, int]
     size: int
     written_at: float
-    chunks_by_part: Mapping[SnapshotPart, int] | None = None
-
-    @property
-    def published(self) -> PublishedVersion:
-        """The version whose state it holds."""
-        return PublishedVersion(self.version, self.epoch)
 
     def indexes(self, parts: Parts) -> Sequence[int]:
-        """The chunks that hold these parts; all chunks where the parts are not known."""
-        if self.chunks_by_part is None:
-            return range(self.chunks)
+        """The chunks that hold these parts."""
         indexes: list[int] = []
         first = 0
         for part in SnapshotPart:
@@ -91,14 +101,15 @@ class Observation:
 class Pointer:
     """The published version, and how to read it.
 
-    `version` grows by one with each log item; `last_epoch` is the epoch of that item (see reader). A reader whose
-    cursor is below `compacted_version` must load the snapshot: log items up to there may be gone, with old orphans in
-    their place. `log_bytes`: written since the snapshot. `heartbeat`: when the watcher last published; it says nothing
-    about the data.
+    `version` grows by one with each log item of any part; `last_epoch` is the epoch of that item. `newest`: where the
+    log of each part ends (see reader). A reader whose cursor is below `compacted_version` must load the snapshot of a
+    part that has changed: log items up to there may be gone, with old orphans in their place. `log_bytes`: written
+    since the snapshot, of all parts. `heartbeat`: when the watcher last published; it says nothing about the data.
     """
 
     version: int
     last_epoch: int
+    newest: PartVersions
     snapshot: SnapshotPointer | None
     compacted_version: int
     log_bytes: int
@@ -109,9 +120,12 @@ class Pointer:
     oldest_reader: int = OLDEST_READER
 
     @property
-    def is_readable(self) -> bool:
-        """Whether this release can read it. If not, only version, epoch and schema are valid."""
-        return self.oldest_reader <= SCHEMA_VERSION
+    def unreadable_reason(self) -> str:
+        """Why this release cannot read it, with the remedy; then only version, epoch and schema are valid. Empty: it
+        can."""
+        if self.oldest_reader > SCHEMA_VERSION:
+            return FUTURE_SCHEMA
+        return PAST_SCHEMA if self.schema_version < OLDEST_READABLE else ""
 
     @property
     def published(self) -> PublishedVersion:
@@ -136,6 +150,6 @@ class Head:
     plugin_version: str = ""
 
     @property
-    def is_readable(self) -> bool:
-        """False: a newer release has published in a form that this one does not read."""
-        return self.pointer is None or self.pointer.is_readable
+    def unreadable_reason(self) -> str:
+        """Why this release cannot read the pointer; empty: it can, or there is none."""
+        return "" if self.pointer is None else self.pointer.unreadable_reason

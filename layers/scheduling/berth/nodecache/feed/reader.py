@@ -1,13 +1,13 @@
 """The reader in every warm environment: one read of the head per call, and only the log items that are new.
 
-It loads the parts of the state that its callers need, and keeps them up to date. A log item of another part has its
-place in the chain, and its data is not decoded.
+It loads the parts of the state that its callers need, and keeps them up to date. Each part has a log of its own: of a
+part that has not changed, or that no caller needs, nothing is read.
 
 Guarantees:
 - A call decides on the state that was published when it read the head, or on a later one.
 - Changes are applied together and in order. Within one head item the state never goes back.
-- The state never misses a change at or below its version. The chain of epochs tells published log items from orphans,
-  whatever the clocks say.
+- The state never misses a change at or below its version. The head names the newest log item of each part by version
+  and epoch, and each item the one before it. This chain tells published items from orphans, whatever the clocks say.
 - A missing or malformed log item costs a load of the snapshot.
 - States are immutable and shared.
 - Every call begins with the head, so the reader recovers when the table does.
@@ -20,28 +20,52 @@ Not guaranteed:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum, auto
 from threading import Lock
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from berth.nodecache.feed.changes import Change, CorruptItem, unpack
-from berth.nodecache.feed.head import FUTURE_SCHEMA, Head, Pointer, PublishedVersion
+from berth.nodecache.feed.head import BEGINNING, Head, PartVersions, Pointer, PublishedVersion, in_every_part
 from berth.nodecache.feed.table import CacheTable, LogItem
-from berth.scheduling.snapshot.parts import ALL_PARTS, Parts
+from berth.scheduling.snapshot.parts import ALL_PARTS, Parts, SnapshotPart
 
 
-def is_unbroken_chain(items: Sequence[LogItem], after: PublishedVersion, through: PublishedVersion) -> bool:
-    """Whether these items, in ascending order, are exactly the published ones between the two versions."""
-    if len(items) != through.version - after.version:
-        return False
-    version, epoch = through
-    for item in reversed(items):
-        if (item.version, item.epoch) != (version, epoch):
-            return False
-        version, epoch = version - 1, item.previous
-    return epoch == after.epoch
+def published_items(items: Iterable[LogItem], since: PartVersions, through: PartVersions) -> list[LogItem] | None:
+    """The items that lead each part of `since` to its version in `through`, in the order of versions.
+
+    None where one is missing. All others are orphans of deposed leaders, and are left out.
+    """
+    left = {(item.part, item.published): item for item in items}
+    chain: list[LogItem] = []
+    for part, start in since.items():
+        following = through[part]
+        while following != start:
+            item = left.pop((part, following), None)
+            if item is None:
+                return None
+            chain.append(item)
+            following = item.previous
+    return sorted(chain, key=lambda item: item.version)
+
+
+class LogPosition(NamedTuple):
+    """Where a state stands: its version, and the newest version of each of its parts."""
+
+    version: int
+    newest: PartVersions
+
+
+def read_log(table: CacheTable, uid: str, since: LogPosition, through: PartVersions) -> list[LogItem] | None:
+    """The published items since then: a query for each part that has changed, and none where no part has.
+
+    None where an item is missing.
+    """
+    changed = {part: through[part].version for part, newest in since.newest.items() if newest != through[part]}
+    if any(version <= since.version for version in changed.values()):
+        return None  # of another history: the table was restored
+    return published_items(table.log(uid, since.version, changed) if changed else (), since.newest, through)
 
 
 ATTEMPTS = 5
@@ -77,16 +101,21 @@ class View(Protocol[S]):
 
 @dataclass(frozen=True, slots=True)
 class _Cursor(Generic[S]):
-    """The last version that this reader has applied, within the head item of that uid. `parts`: those in `state`."""
+    """The last version that this reader has applied, within the head item of that uid. `newest`: of the parts that are
+    in `state`, and of no others."""
 
     uid: str
     published: PublishedVersion
-    parts: Parts
+    newest: PartVersions
     state: S
 
     @property
     def version(self) -> int:
         return self.published.version
+
+    @property
+    def parts(self) -> Parts:
+        return frozenset(self.newest)
 
     def is_at(self, head: Head | None) -> bool:
         """Whether this head points to the cursor's version: the steady state of a verb."""
@@ -132,7 +161,7 @@ class NodeCacheReader(Generic[S]):
         least. Parts that an earlier call needed stay.
         """
         cursor = self._cursor
-        if cursor is not None and parts <= cursor.parts and cursor.is_at(head):
+        if cursor is not None and cursor.newest.keys() >= parts and cursor.is_at(head):
             return cursor.state
         if not remaining():
             # Before the lock: the thread that has it may wait for the table.
@@ -172,53 +201,60 @@ class NodeCacheReader(Generic[S]):
             return cursor if is_complete else _Missing.NEWER_HEAD
         if is_complete and cursor.published == pointer.published:
             return cursor
-        # Below compactedVersion log items may be gone, and an old orphan may be in the gap.
-        if not is_complete or cursor.version < pointer.compacted_version:
-            return self._load_snapshot(uid, pointer, needed)
-        return self._replay_log(cursor, pointer) or self._load_snapshot(uid, pointer, needed)
+        followed = self._follow_log(cursor, pointer) if is_complete else None
+        return followed or self._load_snapshot(uid, pointer, needed)
 
     def _load_snapshot(self, uid: str, pointer: Pointer, parts: Parts) -> _Cursor[S] | _Missing:
         snapshot = pointer.snapshot
         if snapshot is None:
-            start = _Cursor(uid, PublishedVersion(0, 0), parts, self._view.empty())
-            return self._replay_log(start, pointer) or _Missing.LOG_ITEM
+            start = LogPosition(0, _only(parts, in_every_part(BEGINNING)))
+            return self._replay_log(uid, start, self._view.empty(), pointer) or _Missing.LOG_ITEM
         found = self._table.chunks(snapshot, parts)
         chunks = [chunk for chunk in found if chunk is not None]
         if len(chunks) != len(found):
             return _Missing.CHUNK
         try:
-            state = self._view.applied(self._view.empty(), unpack(chunks, parts))
+            state = self._view.applied(self._view.empty(), unpack(chunks))
         except CorruptItem as error:
             raise NothingPublished(MALFORMED) from error
-        return self._replay_log(_Cursor(uid, snapshot.published, parts, state), pointer) or _Missing.LOG_ITEM
+        start = LogPosition(snapshot.version, _only(parts, snapshot.newest))
+        return self._replay_log(uid, start, state, pointer) or _Missing.LOG_ITEM
 
-    def _replay_log(self, cursor: _Cursor[S], pointer: Pointer) -> _Cursor[S] | None:
-        """Apply all changes up to the pointer. None where one is missing or malformed."""
-        if cursor.published == pointer.published:
-            return cursor
-        items = self._table.log(cursor.uid, cursor.version, pointer.version)
-        if not is_unbroken_chain(items, cursor.published, pointer.published):
+    def _follow_log(self, cursor: _Cursor[S], pointer: Pointer) -> _Cursor[S] | None:
+        """From the cursor on. None where a change is missing, or may be."""
+        has_changed = any(pointer.newest[part] != newest for part, newest in cursor.newest.items())
+        # Below compactedVersion log items may be gone, and an old orphan may be in the gap.
+        if has_changed and cursor.version < pointer.compacted_version:
             return None
-        # The chain needs all items, whatever their part is.
-        needed = [item.data for item in items if item.part is None or item.part in cursor.parts]
-        changes = _all_changes(needed, cursor.parts)
+        start = LogPosition(cursor.version, cursor.newest)
+        return self._replay_log(cursor.uid, start, cursor.state, pointer)
+
+    def _replay_log(self, uid: str, start: LogPosition, state: S, pointer: Pointer) -> _Cursor[S] | None:
+        """Apply all changes of these parts up to the pointer. None where one is missing or malformed."""
+        items = read_log(self._table, uid, start, pointer.newest)
+        changes = None if items is None else _all_changes(item.data for item in items)
         if changes is None:
             return None
-        state = self._view.applied(cursor.state, changes) if changes else cursor.state
-        return _Cursor(cursor.uid, pointer.published, cursor.parts, state)
+        if changes:
+            state = self._view.applied(state, changes)
+        return _Cursor(uid, pointer.published, _only(start.newest, pointer.newest), state)
 
 
 def _readable(head: Head | None) -> tuple[str, Pointer]:
     if head is None or head.pointer is None:
         raise NothingPublished(NOTHING_PUBLISHED)
-    if not head.is_readable:
-        raise NothingPublished(FUTURE_SCHEMA)
+    if head.unreadable_reason:
+        raise NothingPublished(head.unreadable_reason)
     return head.uid, head.pointer
 
 
-def _all_changes(items: Sequence[bytes], parts: Parts) -> list[Change] | None:
+def _only(parts: Iterable[SnapshotPart], newest: PartVersions) -> PartVersions:
+    return {part: newest[part] for part in parts}
+
+
+def _all_changes(items: Iterable[bytes]) -> list[Change] | None:
     """Decode all changes before the first is applied: a view may be unable to go back."""
     try:
-        return list(unpack(items, parts))
+        return list(unpack(items))
     except CorruptItem:
         return None

@@ -1,4 +1,4 @@
-"""The port to the cache table: a head, a log, and immutable snapshots in chunks.
+"""The port to the cache table: a head, a log for each part of the state, and immutable snapshots in chunks.
 
 Every method may raise TableUnavailable, after which a write may or may not have happened.
 """
@@ -6,13 +6,13 @@ Every method may raise TableUnavailable, after which a write may or may not have
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from berth.dynamodb_errors import TableUnavailable
 from berth.lease.record import Fence
-from berth.nodecache.feed.head import Head, Pointer, SnapshotPointer
+from berth.nodecache.feed.head import Head, Pointer, PublishedVersion, SnapshotPointer
 from berth.scheduling.snapshot.parts import ALL_PARTS, Parts, SnapshotPart
 
 __all__ = ["CacheTable", "LogItem", "LogWrite", "StaleFence", "TableUnavailable"]
@@ -20,21 +20,27 @@ __all__ = ["CacheTable", "LogItem", "LogWrite", "StaleFence", "TableUnavailable"
 
 @dataclass(frozen=True, slots=True)
 class LogItem:
-    """Packed changes that lead from version - 1 to version, as the leader of `epoch` wrote them.
+    """Packed changes of one part of the state that lead from `previous` to `version`, as the leader of `epoch` wrote
+    them.
 
-    `previous`: the epoch of version - 1, as published (see reader). `part`: of the state, that all changes belong to;
-    None where an earlier release wrote the item, or a later one that divides the state in another way.
+    `previous`: the newest published version of that part before this one (see reader).
     """
 
+    part: SnapshotPart
     version: int
     epoch: int
-    previous: int
+    previous: PublishedVersion
     data: bytes
-    part: SnapshotPart | None = None
+
+    @property
+    def published(self) -> PublishedVersion:
+        """What the item is called once it is published."""
+        return PublishedVersion(self.version, self.epoch)
 
 
 class LogWrite(StrEnum):
-    """The result of writing a log item. STALE_EPOCH: an item of this epoch or a later one is there, and stays."""
+    """The result of writing a log item. STALE_EPOCH: one of this part and version is there, of this epoch or a later
+    one, and stays."""
 
     WRITTEN = "written"
     STALE_EPOCH = "stale-epoch"
@@ -47,8 +53,8 @@ class StaleFence(Exception):
 class CacheTable(ABC):
     """The operations of the readers and of the one writer.
 
-    The log belongs to one head item: `uid` is part of its key. A new head item begins with epoch and version 0 again,
-    and log items of the old one must not be read for it.
+    Each part has a log; its items are there by their versions. The logs belong to one head item: `uid` is part of their
+    keys. A new head item begins with epoch and version 0 again, and log items of the old one must not be read for it.
     """
 
     @abstractmethod
@@ -75,11 +81,12 @@ class CacheTable(ABC):
         """
 
     @abstractmethod
-    def log(self, uid: str, after: int, through: int) -> list[LogItem]:
-        """The log items with after < version <= through, ascending, as of now (one consistent query, all its pages).
+    def log(self, uid: str, after: int, through: Mapping[SnapshotPart, int]) -> list[LogItem]:
+        """The log items of these parts with after < version <= through[part], each part's ascending, as of now.
 
-        Versions may be missing, and an item may be an orphan: the caller follows the chain of epochs back from the
-        head. A malformed item is left out, as if it were missing.
+        One consistent query for each part, with all its pages. Versions may be missing, and an item may be an orphan:
+        the caller follows the chain of each part back from the head. A malformed item is left out, as if it were
+        missing.
         """
 
     @abstractmethod

@@ -3,8 +3,8 @@
 Guarantees:
 - All changes of a publication become visible together, and publications become visible in order.
 - A writer publishes only while the head is held under its fence. A deposed leader's requests have no effect.
-- A version and its epoch name one content. An attempt whose answer was lost is repeated with the same bytes and the
-  same nonce: it is found to have succeeded, or it succeeds now.
+- A version and its epoch name one content, of one part. An attempt whose answer was lost is repeated with the same
+  bytes and the same nonce: it is found to have succeeded, or it succeeds now.
 - Every change is announced once, after the publication that made it visible.
 
 Not guaranteed:
@@ -22,7 +22,17 @@ from berth import __version__
 from berth.lease.clock import Clock, Instant
 from berth.lease.record import Fence
 from berth.nodecache.feed.changes import Change, Key, Object, OmissionReason, PackedChanges, pack
-from berth.nodecache.feed.head import OLDEST_READER, SCHEMA_VERSION, Observation, Pointer, SnapshotPointer
+from berth.nodecache.feed.head import (
+    BEGINNING,
+    OLDEST_READER,
+    SCHEMA_VERSION,
+    Observation,
+    PartVersions,
+    Pointer,
+    PublishedVersion,
+    SnapshotPointer,
+    in_every_part,
+)
 from berth.nodecache.feed.table import CacheTable, LogItem, LogWrite, StaleFence
 
 
@@ -65,14 +75,9 @@ class Retention:
         return self.lifetime / 4
 
     def is_compaction_due(self, pointer: Pointer, wall: float) -> bool:
-        """Whether the log is larger than the last snapshot, or that is too old, or not divided into parts.
-
-        wall: seconds since the epoch.
-        """
+        """Whether the log is larger than the last snapshot, or that is too old. wall: seconds since the epoch."""
         if pointer.snapshot is None:
             return pointer.version > 0
-        if pointer.snapshot.chunks_by_part is None:
-            return True
         outgrown = pointer.log_bytes > max(pointer.snapshot.size, self.least_log_bytes)
         # Clocks may be off either way: a snapshot from the future counts as old.
         age = abs(wall - pointer.snapshot.written_at)
@@ -158,6 +163,7 @@ class Writer:
                 following,
                 version=self._batches[-1].item.version,
                 last_epoch=self._epoch,
+                newest=self._newest(),
                 log_bytes=following.log_bytes + sum(len(batch.item.data) for batch in self._batches),
             )
         self._publish(following)
@@ -166,14 +172,20 @@ class Writer:
         """Publish all objects as a snapshot, without log items: for a leader that cannot continue the published log.
 
         `changes`: those that no earlier call had; `objects` contains them. Every reader has to load the snapshot
-        (`compacted_version`), so that no reader takes an orphan in the log for a change. Its version was never written,
-        so it also supersedes an unconfirmed publication.
+        (`compacted_version`), whatever its parts are: each part has this version from now on. Its version was never
+        written, so it also supersedes an unconfirmed publication.
         """
         self._unpublished.extend(changes)
         following = self._next_pointer(observation)
         latest = self._unconfirmed.pointer.version if self._unconfirmed else following.version
         version = max([latest, *(batch.item.version for batch in self._batches)]) + 1
-        following = replace(following, version=version, last_epoch=self._epoch, compacted_version=version)
+        following = replace(
+            following,
+            version=version,
+            last_epoch=self._epoch,
+            newest=in_every_part(PublishedVersion(version, self._epoch)),
+            compacted_version=version,
+        )
         self._publish(self._with_snapshot(objects, following))
 
     def compact_if_due(self, objects: Mapping[Key, Object], observation: Observation) -> bool:
@@ -221,16 +233,22 @@ class Writer:
         changes = self._unpublished[self._packed_count :]
         packed = pack(changes)
         self._note_omissions(changes, packed)
-        version, previous = (self.pointer.version, self.pointer.last_epoch) if self.pointer else (0, 0)
+        version = self.pointer.version if self.pointer else 0
         if self._batches:
-            version, previous = self._batches[-1].item.version, self._epoch
-        now = self._clock.now()
+            version = self._batches[-1].item.version
+        newest, now = dict(self._newest()), self._clock.now()
         for part, items in packed.by_part.items():
             for data in items:
                 version += 1
-                self._batches.append(_Batch(LogItem(version, self._epoch, previous, data, part), self._new_id(), now))
-                previous = self._epoch
+                item = LogItem(part, version, self._epoch, newest[part], data)
+                newest[part] = item.published
+                self._batches.append(_Batch(item, self._new_id(), now))
         self._packed_count = len(self._unpublished)
+
+    def _newest(self) -> PartVersions:
+        """Of each part, once the batches are published."""
+        published = self.pointer.newest if self.pointer else in_every_part(BEGINNING)
+        return {**published, **{batch.item.part: batch.item.published for batch in self._batches}}
 
     def _note_omissions(self, changes: Iterable[Change], packed: PackedChanges) -> None:
         for resource, key, _ in changes:
@@ -244,7 +262,9 @@ class Writer:
         expires_at = self._clock.wall() + self._retention.lifetime
         if self._table.put_log(fence.uid, batch.item, batch.nonce, expires_at) is LogWrite.STALE_EPOCH:
             self._leadership.refused(fence)
-            raise StaleEpoch(f"version {batch.item.version} has been written in this epoch or a later one")
+            raise StaleEpoch(
+                f"version {batch.item.version} of {batch.item.part} has been written in this epoch or a later one"
+            )
         batch.written = True
 
     def _with_snapshot(self, objects: Mapping[Key, Object], pointer: Pointer) -> Pointer:
@@ -256,11 +276,10 @@ class Writer:
         snapshot = SnapshotPointer(
             id=self._new_id(),
             version=pointer.version,
-            epoch=pointer.last_epoch,
-            chunks=len(chunks),
+            newest=pointer.newest,
+            chunks_by_part={part: len(items) for part, items in packed.by_part.items()},
             size=sum(map(len, chunks)),
             written_at=now,
-            chunks_by_part={part: len(items) for part, items in packed.by_part.items()},
         )
         self._table.put_chunks(snapshot.id, chunks, now + self._retention.lifetime, self._wait)
         return replace(pointer, snapshot=snapshot, log_bytes=0)
@@ -275,7 +294,7 @@ class Writer:
         """The current pointer with this writer's heartbeat, version and schema."""
         now = self._clock.wall()
         if self.pointer is None:
-            return Pointer(0, 0, None, 0, 0, observation, now, __version__)
+            return Pointer(0, 0, in_every_part(BEGINNING), None, 0, 0, observation, now, __version__)
         return replace(
             self.pointer,
             observation=observation,

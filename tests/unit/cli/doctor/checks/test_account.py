@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from berth.lease.record import NO_RECORD, Lease, LeaseSpec
-from berth.nodecache.feed.head import Head, Observation, Pointer
+from berth.nodecache.feed.head import Head, Observation, Pointer, PublishedVersion, in_every_part
 from berth_cli.doctor.access.account import AccountUnavailable, FunctionState, HeadItem, InspectionDenied, Schedule
 from berth_cli.doctor.checks.account import check_functions, check_lease, check_roles, check_schedule, check_table
 from berth_cli.doctor.findings import Finding, Result
@@ -17,7 +17,8 @@ from tests.unit.cli.doctor.finding_assertions import expect
 
 FAILED, WARNING, OK, SKIPPED = Result.FAILED, Result.WARNING, Result.OK, Result.SKIPPED
 
-POINTER = Pointer(7, 3, None, 0, 0, Observation("uid-of-the-cluster", {}), NOW, "0.1.0")
+NEWEST = in_every_part(PublishedVersion(7, 3))
+POINTER = Pointer(7, 3, NEWEST, None, 0, 0, Observation("uid-of-the-cluster", {}), NOW, "0.1.0")
 HELD = HeadItem(Lease(LeaseSpec("watcher-1", 15, NOW - 60, NOW - 1, 3), 9, "u", "n"), Head("u", POINTER))
 
 

@@ -1,11 +1,11 @@
-"""The protocol with one rule left out. Each loses data, or lets two write at once, or makes the cache unreadable; the
+"""Watchers with one rule left out. Each loses data, or lets two write at once, or makes the cache unreadable; the
 simulation must notice. spec/fails has most of them too.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
@@ -17,136 +17,75 @@ from berth.lease.clock import Clock
 from berth.lease.lock import LeaseLock, Written
 from berth.lease.outcomes import ReleaseOutcome
 from berth.lease.record import Fence, Lease, LeaseSpec, micro_time
-from berth.nodecache.feed import reader
 from berth.nodecache.feed.changes import Change
-from berth.nodecache.feed.head import Observation
+from berth.nodecache.feed.head import Observation, in_every_part
 from berth.nodecache.feed.leader import Leader
-from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.feed.table import LogItem, LogWrite, TableUnavailable
 from berth.nodecache.feed.watcher import Watcher
 from berth.nodecache.feed.writer import Retention, Writer
+from berth.scheduling.snapshot.parts import SnapshotPart
 from berth_cli.embedded_store import cache_table as in_memory_table
 from berth_cli.embedded_store.cache_table import InMemoryCacheTable
 from berth_cli.embedded_store.lease_lock import InMemoryItem
 
-Break = Callable[[pytest.MonkeyPatch], None]
-BEYOND = 5_000
+from .broken_readers import Break, chain_of_versions_alone
 
 # What is patched in are methods; their types are those of what they replace.
 # mypy: disable-error-code="no-untyped-def, no-untyped-call"
 
 
-def cursor_is_the_last_version_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The reader goes on to whatever stands in the log, published or not."""
-    along = NodeCacheReader._replay_log
+def link_to_an_item_of_any_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A log item names the published item before it, of whatever part: a reader of one part cannot follow it."""
+    pack = Writer._pack_batches
 
-    def beyond(self, cursor, pointer):
-        items = self._table.log(cursor.uid, cursor.version, BEYOND)
-        if items and items[-1].version > pointer.version:
-            pointer = replace(pointer, version=items[-1].version, last_epoch=items[-1].epoch)
-        return along(self, cursor, pointer)
+    def relinked(self):
+        count = len(self._batches)
+        latest = max(self._newest().values())
+        pack(self)
+        for batch in self._batches[count:]:
+            batch.item, latest = replace(batch.item, previous=latest), batch.item.published
 
-    monkeypatch.setattr(NodeCacheReader, "_replay_log", beyond)
-
-
-def log_without_the_chain(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever stands in the log at the right versions counts as published."""
-    monkeypatch.setattr(
-        reader, "is_unbroken_chain", lambda items, after, through: len(items) == through.version - after.version
-    )
+    monkeypatch.setattr(Writer, "_pack_batches", relinked)
 
 
-def log_without_the_chain_and_compacted_version(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And also where the log may have been cleaned."""
-    following = NodeCacheReader._cursor_for
+def head_names_what_is_not_published(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A publication takes what stands in the log of the other parts for published."""
+    publish = Writer._publish
 
-    def below(self, uid, pointer, parts, *, is_current):
-        return following(self, uid, replace(pointer, compacted_version=0), parts, is_current=is_current)
+    def with_orphans(self, pointer):
+        if self._batches:
+            through = dict.fromkeys(SnapshotPart, pointer.version)
+            items = self._table.log(self._fence().uid, self.pointer.version, through)
+            orphans = {item.part: item.published for item in items if item.epoch != self._epoch}
+            written = {batch.item.part: batch.item.published for batch in self._batches}
+            pointer = replace(pointer, newest={**pointer.newest, **orphans, **written})
+        publish(self, pointer)
 
-    log_without_the_chain(monkeypatch)
-    monkeypatch.setattr(NodeCacheReader, "_cursor_for", below)
-
-
-def chain_of_the_needed_parts_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A log item of a part that the reader does not need may be absent, or another's."""
-    along = NodeCacheReader._replay_log
-
-    def among_needed(self, cursor, pointer):
-        table = self._table
-
-        class Needed:
-            def log(self, *arguments):
-                items = table.log(*arguments)
-                needed = [item for item in items if item.part in cursor.parts]
-                if len(needed) < len(items):
-                    monkeypatch.setattr(reader, "is_unbroken_chain", lambda items, after, through: True)
-                return needed
-
-        unbroken, self._table = reader.is_unbroken_chain, Needed()
-        try:
-            return along(self, cursor, pointer)
-        finally:
-            self._table = table
-            monkeypatch.setattr(reader, "is_unbroken_chain", unbroken)
-
-    monkeypatch.setattr(NodeCacheReader, "_replay_log", among_needed)
+    monkeypatch.setattr(Writer, "_publish", with_orphans)
 
 
-def further_part_at_an_older_head(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A slow thread loads a part that its environment lacks, at the head that it has read."""
-    following = NodeCacheReader._cursor_for
+def replacement_leaves_the_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is published anew has no log items. So a reader whose part seems to be the same reads nothing."""
+    publish = Writer._publish
 
-    def whatever(self, uid, pointer, parts, *, is_current):
-        cursor = self._cursor
-        if cursor is not None and cursor.version > pointer.version and not parts <= cursor.parts:
-            return self._load_snapshot(uid, pointer, cursor.parts | parts)
-        return following(self, uid, pointer, parts, is_current=is_current)
+    def as_before(self, pointer):
+        if pointer.compacted_version == pointer.version and self.pointer is not None:
+            pointer = replace(pointer, newest=self.pointer.newest)
+        publish(self, pointer)
 
-    monkeypatch.setattr(NodeCacheReader, "_cursor_for", whatever)
-
-
-def further_part_from_the_log_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A reader that needs one part more goes on from its version, as if it had that part until then."""
-    following = NodeCacheReader._cursor_for
-
-    def as_if(self, uid, pointer, parts, *, is_current):
-        if self._cursor is not None:
-            self._cursor = replace(self._cursor, parts=self._cursor.parts | parts)
-        return following(self, uid, pointer, parts, is_current=is_current)
-
-    monkeypatch.setattr(NodeCacheReader, "_cursor_for", as_if)
+    monkeypatch.setattr(Writer, "_publish", as_before)
 
 
-def log_key_without_the_uid(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A head that was made anew begins at the old one's versions and epochs, and takes its log for its own."""
-    log, put_log = InMemoryCacheTable.log, InMemoryCacheTable.put_log
-    monkeypatch.setattr(InMemoryCacheTable, "log", lambda self, uid, *rest: log(self, "", *rest))
-    monkeypatch.setattr(InMemoryCacheTable, "put_log", lambda self, uid, *rest: put_log(self, "", *rest))
+def snapshot_without_the_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The log of each part is to go on from the snapshot's version, though its newest item is older."""
+    with_snapshot = Writer._with_snapshot
 
+    def of_its_version(self, objects, pointer):
+        found = with_snapshot(self, objects, pointer)
+        assert found.snapshot is not None
+        return replace(found, snapshot=replace(found.snapshot, newest=in_every_part(found.published)))
 
-def cursor_without_the_uid(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The reader does not notice that the head was made anew, at version 0."""
-    following = NodeCacheReader._cursor_for
-
-    def same(self, uid, pointer, parts, *, is_current):
-        if self._cursor is not None:
-            self._cursor = replace(self._cursor, uid=uid)
-        return following(self, uid, pointer, parts, is_current=is_current)
-
-    monkeypatch.setattr(NodeCacheReader, "_cursor_for", same)
-
-
-def old_head_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A slow thread takes its environment back to the head that it has read."""
-    following = NodeCacheReader._cursor_for
-
-    def whatever(self, uid, pointer, parts, *, is_current):
-        cursor = self._cursor
-        if cursor is not None and cursor.version > pointer.version:
-            return self._load_snapshot(uid, pointer, cursor.parts | parts)
-        return following(self, uid, pointer, parts, is_current=is_current)
-
-    monkeypatch.setattr(NodeCacheReader, "_cursor_for", whatever)
+    monkeypatch.setattr(Writer, "_with_snapshot", of_its_version)
 
 
 def release_without_a_look_at_the_holder(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -250,7 +189,7 @@ def log_item_without_the_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
     """A write of a log item replaces the existing item."""
 
     def put_log(self: InMemoryCacheTable, uid: str, item: LogItem, nonce: str, expires_at: float) -> LogWrite:
-        self._log[uid, item.version] = (item, nonce)
+        self._log[uid, item.part, item.version] = (item, nonce)
         return LogWrite.WRITTEN
 
     monkeypatch.setattr(InMemoryCacheTable, "put_log", put_log)
@@ -261,10 +200,11 @@ def changes_cut_anew_after_a_lost_answer(monkeypatch: pytest.MonkeyPatch) -> Non
     flush = Writer.flush
 
     def put_log(self: InMemoryCacheTable, uid: str, item: LogItem, nonce: str, expires_at: float) -> LogWrite:
-        found = self._log.get((uid, item.version))
+        key = uid, item.part, item.version
+        found = self._log.get(key)
         if found is not None and found[0].epoch > item.epoch:
             return LogWrite.STALE_EPOCH
-        self._log[uid, item.version] = (item, nonce)
+        self._log[key] = (item, nonce)
         return LogWrite.WRITTEN
 
     def flush_anew(self: Writer, changes: Iterable[Change], observation: Observation) -> None:
@@ -314,7 +254,7 @@ def going_on_from_what_cannot_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None
 
 def full_snapshot_without_compacted_version(monkeypatch: pytest.MonkeyPatch) -> None:
     """Readers of an older version look for a log item where there is a snapshot only, and find an orphan; without the
-    chain they take it."""
+    epochs in the links they take it."""
     publish = Writer._publish
 
     def as_before(self, pointer):
@@ -322,7 +262,7 @@ def full_snapshot_without_compacted_version(monkeypatch: pytest.MonkeyPatch) -> 
             pointer = replace(pointer, compacted_version=self.pointer.compacted_version)
         publish(self, pointer)
 
-    log_without_the_chain(monkeypatch)
+    chain_of_versions_alone(monkeypatch)
     monkeypatch.setattr(Writer, "_publish", as_before)
 
 
@@ -347,18 +287,13 @@ def positions_of_what_is_not_published(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Leader, "_publish", half)
 
 
-BROKEN: Mapping[str, Break] = {
+BROKEN_WATCHERS: Mapping[str, Break] = {
     broken.__name__: broken
     for broken in (
-        cursor_is_the_last_version_seen,
-        log_without_the_chain,
-        log_without_the_chain_and_compacted_version,
-        chain_of_the_needed_parts_only,
-        further_part_at_an_older_head,
-        further_part_from_the_log_alone,
-        log_key_without_the_uid,
-        cursor_without_the_uid,
-        old_head_accepted,
+        link_to_an_item_of_any_part,
+        head_names_what_is_not_published,
+        replacement_leaves_the_parts,
+        snapshot_without_the_parts,
         release_without_a_look_at_the_holder,
         take_over_in_the_same_epoch,
         publication_without_the_fence,

@@ -1,0 +1,162 @@
+"""Readers with one rule left out. Each loses data or applies what was never published; the simulation must notice.
+spec/fails has most of them too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import pytest
+
+from berth.nodecache.feed import reader
+from berth.nodecache.feed.reader import NodeCacheReader
+from berth_cli.embedded_store.cache_table import InMemoryCacheTable
+
+Break = Callable[[pytest.MonkeyPatch], None]
+BEYOND = 5_000
+
+# What is patched in are methods; their types are those of what they replace.
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+
+
+def cursor_is_the_last_version_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reader goes on to whatever stands in the log, published or not."""
+    along = NodeCacheReader._replay_log
+
+    def beyond(self, uid, start, state, pointer):
+        items = self._table.log(uid, pointer.version, dict.fromkeys(start.newest, BEYOND))
+        newest = {**pointer.newest, **{item.part: item.published for item in items}}
+        latest = max(newest.values())
+        pointer = replace(pointer, version=latest.version, last_epoch=latest.epoch, newest=newest)
+        return along(self, uid, start, state, pointer)
+
+    monkeypatch.setattr(NodeCacheReader, "_replay_log", beyond)
+
+
+def log_without_the_chain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reader follows the global version: what stands in the logs of its parts up to there counts as published."""
+    monkeypatch.setattr(
+        reader, "published_items", lambda items, since, through: sorted(items, key=lambda item: item.version)
+    )
+
+
+def chain_followed_forwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reader goes from the item that it has to the next one that names it, which an orphan does too."""
+
+    def forwards(items, since, through):
+        found = []
+        for part, start in since.items():
+            place = start
+            for item in sorted(items, key=lambda item: item.version):
+                if item.part is part and item.previous == place:
+                    found.append(item)
+                    place = item.published
+        return sorted(found, key=lambda item: item.version)
+
+    monkeypatch.setattr(reader, "published_items", forwards)
+
+
+def chain_of_versions_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Links without the epoch: an orphan may stand in the place of the item that was published."""
+
+    def by_version(items, since, through):
+        left = {(item.part, item.version): item for item in items}
+        found = []
+        for part, start in since.items():
+            version = through[part].version
+            while version > start.version:
+                item = left.pop((part, version), None)
+                if item is None:
+                    return None
+                found.append(item)
+                version = item.previous.version
+        return sorted(found, key=lambda item: item.version)
+
+    monkeypatch.setattr(reader, "published_items", by_version)
+
+
+def chain_of_versions_alone_without_compacted_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And also where the log may have been cleaned."""
+    following = NodeCacheReader._cursor_for
+
+    def below(self, uid, pointer, parts, *, is_current):
+        return following(self, uid, replace(pointer, compacted_version=0), parts, is_current=is_current)
+
+    chain_of_versions_alone(monkeypatch)
+    monkeypatch.setattr(NodeCacheReader, "_cursor_for", below)
+
+
+def further_part_at_an_older_head(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slow thread loads a part that its environment lacks, at the head that it has read."""
+    following = NodeCacheReader._cursor_for
+
+    def whatever(self, uid, pointer, parts, *, is_current):
+        cursor = self._cursor
+        if cursor is not None and cursor.version > pointer.version and not parts <= cursor.parts:
+            return self._load_snapshot(uid, pointer, cursor.parts | parts)
+        return following(self, uid, pointer, parts, is_current=is_current)
+
+    monkeypatch.setattr(NodeCacheReader, "_cursor_for", whatever)
+
+
+def further_part_from_the_log_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader that needs one part more goes on from its version, as if it had that part until then."""
+    following = NodeCacheReader._cursor_for
+
+    def as_if(self, uid, pointer, parts, *, is_current):
+        if self._cursor is not None:
+            further = {part: pointer.newest[part] for part in parts}
+            self._cursor = replace(self._cursor, newest={**further, **self._cursor.newest})
+        return following(self, uid, pointer, parts, is_current=is_current)
+
+    monkeypatch.setattr(NodeCacheReader, "_cursor_for", as_if)
+
+
+def log_key_without_the_uid(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A head that was made anew begins at the old one's versions and epochs, and takes its log for its own."""
+    log, put_log = InMemoryCacheTable.log, InMemoryCacheTable.put_log
+    monkeypatch.setattr(InMemoryCacheTable, "log", lambda self, uid, *rest: log(self, "", *rest))
+    monkeypatch.setattr(InMemoryCacheTable, "put_log", lambda self, uid, *rest: put_log(self, "", *rest))
+
+
+def cursor_without_the_uid(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reader does not notice that the head was made anew, at version 0."""
+    following = NodeCacheReader._cursor_for
+
+    def same(self, uid, pointer, parts, *, is_current):
+        if self._cursor is not None:
+            self._cursor = replace(self._cursor, uid=uid)
+        return following(self, uid, pointer, parts, is_current=is_current)
+
+    monkeypatch.setattr(NodeCacheReader, "_cursor_for", same)
+
+
+def old_head_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slow thread takes its environment back to the head that it has read."""
+    following = NodeCacheReader._cursor_for
+
+    def whatever(self, uid, pointer, parts, *, is_current):
+        cursor = self._cursor
+        if cursor is not None and cursor.version > pointer.version:
+            return self._load_snapshot(uid, pointer, cursor.parts | parts)
+        return following(self, uid, pointer, parts, is_current=is_current)
+
+    monkeypatch.setattr(NodeCacheReader, "_cursor_for", whatever)
+
+
+BROKEN_READERS: Mapping[str, Break] = {
+    broken.__name__: broken
+    for broken in (
+        cursor_is_the_last_version_seen,
+        log_without_the_chain,
+        chain_followed_forwards,
+        chain_of_versions_alone,
+        chain_of_versions_alone_without_compacted_version,
+        further_part_at_an_older_head,
+        further_part_from_the_log_alone,
+        log_key_without_the_uid,
+        cursor_without_the_uid,
+        old_head_accepted,
+    )
+}
