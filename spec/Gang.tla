@@ -594,4 +594,7 @@ NothingHappens ==
 
 Symmetry == Permutations(Calls)
 
+(* Where gangs and zones stay the same sets when members and nodes change places, and Second is empty; not for liveness. *)
+FullSymmetry == UNION {Permutations(each) : each \in {Calls, Members, Nodes, Watchers} \ {{}}}
+
 ====
