@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.explain.case import Case
+from berth_cli.explain.counterfactuals.candidates import Counterfactual, SearchEnd
 from berth_cli.explain.counterfactuals.change import ChangeKind, applied
-from berth_cli.explain.counterfactuals.search import Counterfactual, SearchEnd, search
+from berth_cli.explain.counterfactuals.search import search
 from berth_cli.explain.rules import Rules
 from berth_cli.explain.target import read_target
 from tests.builders.nodes import PRIORITY, node_with

@@ -10,8 +10,9 @@ from berth.scheduling.objects import Pod
 from berth.scheduling.preemption.evaluator import Preemption
 from berth.scheduling.reason_code import ReasonCode
 from berth_cli.doctor.checks.pending_pods import UNTRIED_SECONDS
+from berth_cli.explain.counterfactuals.candidates import Search
 from berth_cli.explain.counterfactuals.new_nodes import NewNodes, new_nodes
-from berth_cli.explain.counterfactuals.search import Search, search
+from berth_cli.explain.counterfactuals.search import search
 from berth_cli.explain.rules import DecidedBy, PluginVerdict, Rejection, Rules
 from berth_cli.explain.target import Target
 from berth_cli.simulate.scheduler.control_loop import ControlLoop, Outcome

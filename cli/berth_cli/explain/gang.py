@@ -19,8 +19,8 @@ from berth.scheduling.gangs.planner import STATUSES, GangOutlook
 from berth.scheduling.objects import Pod
 from berth.scheduling.snapshot.changes import Changes
 from berth_cli.explain.case import Case
+from berth_cli.explain.counterfactuals.candidates import Search
 from berth_cli.explain.counterfactuals.gang_search import next_member
-from berth_cli.explain.counterfactuals.search import Search
 from berth_cli.explain.explanation import Cause, ReasonGroup, Verdict, reason_groups
 from berth_cli.explain.report import (
     VERSION,

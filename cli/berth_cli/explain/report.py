@@ -8,9 +8,10 @@ from berth.scheduling.framework.status import SUCCESS
 from berth.scheduling.objects import Pod
 from berth.scheduling.reason_code import REASON_CODES_VERSION, ReasonCode
 from berth_cli.doctor.checks.pending_pods import untried_remedy
+from berth_cli.explain.counterfactuals.candidates import Counterfactual, Search, SearchEnd
 from berth_cli.explain.counterfactuals.new_nodes import NewNodeOutcome, NewNodes
 from berth_cli.explain.counterfactuals.proposals import NO_CHANGE
-from berth_cli.explain.counterfactuals.search import SEARCH_SECONDS, Counterfactual, Search, SearchEnd
+from berth_cli.explain.counterfactuals.search import SEARCH_SECONDS
 from berth_cli.explain.explanation import Cause, Explanation, NodeExplanation, RankedNode, ReasonGroup, Verdict
 from berth_cli.simulate.report import eviction_document, eviction_text
 

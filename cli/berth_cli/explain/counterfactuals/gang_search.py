@@ -14,11 +14,7 @@ from berth.scheduling.gangs.planning import GangPlan
 from berth.scheduling.snapshot.changes import Changes
 from berth_cli.explain.case import Case
 from berth_cli.explain.counterfactuals import gang_changes
-from berth_cli.explain.counterfactuals.change import Change, ChangeKind, Option, applied, size_of
-from berth_cli.explain.counterfactuals.node_changes import add_nodes
-from berth_cli.explain.counterfactuals.proposals import shortages
-from berth_cli.explain.counterfactuals.resource_changes import lower_request, rounded
-from berth_cli.explain.counterfactuals.search import (
+from berth_cli.explain.counterfactuals.candidates import (
     MOST_CHANGES,
     MOST_RESULTS,
     Candidates,
@@ -30,6 +26,10 @@ from berth_cli.explain.counterfactuals.search import (
     kinds_of_nodes,
     without_needless,
 )
+from berth_cli.explain.counterfactuals.change import Change, ChangeKind, Option, applied, size_of
+from berth_cli.explain.counterfactuals.node_changes import add_nodes
+from berth_cli.explain.counterfactuals.proposals import shortages
+from berth_cli.explain.counterfactuals.resource_changes import lower_request, rounded
 from berth_cli.explain.rules import Rules
 
 MOST_STATES = 3

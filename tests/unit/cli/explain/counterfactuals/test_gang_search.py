@@ -9,8 +9,9 @@ import pytest
 
 from berth.scheduling.gangs.gang import GangError
 from berth_cli.explain.answer import Question, answer_to
+from berth_cli.explain.counterfactuals.candidates import Search, SearchEnd
 from berth_cli.explain.counterfactuals.new_nodes import NewNodeOutcome, new_nodes
-from berth_cli.explain.counterfactuals.search import Search, SearchEnd, search
+from berth_cli.explain.counterfactuals.search import search
 from berth_cli.explain.rules import Rules
 from berth_cli.explain.sources.inputs import Inputs
 from berth_cli.explain.target import Target, read_target

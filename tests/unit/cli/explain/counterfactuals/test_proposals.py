@@ -9,8 +9,8 @@ import pytest
 
 from berth.scheduling.preemption.victim_review import NodeRejection
 from berth.scheduling.reason_code import ReasonCode
+from berth_cli.explain.counterfactuals.candidates import Search
 from berth_cli.explain.counterfactuals.proposals import ANSWERS, GANG_CODES, NO_CHANGE
-from berth_cli.explain.counterfactuals.search import Search
 from berth_cli.explain.report import changes_text
 from tests.builders.nodes import PRIORITY, node_with
 from tests.builders.pods import container, pod_with

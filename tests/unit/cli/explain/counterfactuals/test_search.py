@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from berth_cli.explain.counterfactuals.candidates import Counterfactual, Search, SearchEnd
 from berth_cli.explain.counterfactuals.change import Change, ChangeKind
-from berth_cli.explain.counterfactuals.search import Counterfactual, Search, SearchEnd, search
+from berth_cli.explain.counterfactuals.search import search
 from berth_cli.explain.report import changes_text, search_document
 from tests.builders.nodes import PRIORITY, node_with
 from tests.builders.pods import pod_with
