@@ -77,6 +77,24 @@ def test_axe_finds_nothing_in_any_view(browser: Browser, size: tuple[int, int], 
         assert tab.errors == []
 
 
+NEVER_ANSWERED = """
+const ask = window.fetch;
+window.fetch = (path, ...more) =>
+  /\\/api\\/(?!nodes|pods|changes)/.test(path) ? new Promise(() => {}) : ask(path, ...more);
+"""
+
+
+def test_axe_finds_nothing_in_a_view_that_waits_for_its_data(browser: Browser) -> None:
+    with served(LiveSource(NODES, PODS)) as console, browser.tab() as tab:
+        tab.run_first(NEVER_ANSWERED)
+        tab.open(console.addresses[-1])
+        tab.wait_for(IS_CURRENT)
+        for view in ("pending", "decisions", "health", "policy"):
+            tab.evaluate(f"location.hash = '#/{view}'")
+            tab.wait_for(f"document.getElementById('{view}').checkVisibility()")
+            check(tab, view)
+
+
 class Listing(LiveSource):
     """A cluster that has not answered yet."""
 

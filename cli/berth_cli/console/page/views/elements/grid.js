@@ -36,7 +36,8 @@ export class Grid {
     this.body = element('div', { role: 'rowgroup', class: 'grid-body' });
     this.grid = element(
       'div',
-      { role: 'grid', class: 'grid', tabindex: -1, 'aria-readonly': 'true' },
+      // Hidden until there is something to show: a row without cells is no row.
+      { role: 'grid', class: 'grid', tabindex: -1, 'aria-readonly': 'true', hidden: true },
       element('div', { role: 'rowgroup', class: 'grid-top' }, this.head),
       this.body,
     );
@@ -56,6 +57,7 @@ export class Grid {
 
   /** @param {{caption: string, columns: Column[], rows: Row[], sort: string, descending: boolean, opens: boolean}} content */
   set(content) {
+    this.grid.hidden = false;
     const key = content.caption + content.columns.map((each) => each.key + each.title).join('|');
     const hadFocus = this.focused;
     const isOther = key !== this.columnsKey;
