@@ -263,6 +263,7 @@ def _serve(
     click.echo(f"Berth serves the profile {configuration.profile} on {address}/scheduler")
     for warning in (
         *serve_warnings(configuration, has_file=file is not None, has_table=store_options.is_dynamodb),
+        *store_options.warnings(config),
         *(shadow.warnings(configuration) if shadow and live else ()),
         *allow_open_files(stack.gateway.limits.connections),
     ):

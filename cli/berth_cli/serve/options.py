@@ -71,6 +71,17 @@ class StoreOptions:
             self.cache_table or CACHE_TABLE, self.ledger_table or LEDGER_TABLE, self.region, self.endpoint_url
         )
 
+    def warnings(self, config: Path | None) -> Iterator[str]:
+        """That servers with shared tables do not follow the configuration's file."""
+        from berth_cli.serve.stores import CACHE_TABLE
+
+        if self.is_dynamodb and config is not None:
+            table = self.cache_table or CACHE_TABLE
+            yield (
+                f"a change of {config} has no effect on shared tables; apply it: "
+                f"berth config apply FILE --table {table}"
+            )
+
 
 @dataclass(frozen=True, slots=True)
 class Shadow:

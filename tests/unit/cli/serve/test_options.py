@@ -8,7 +8,7 @@ import click
 import pytest
 
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth_cli.serve.options import Shadow, http_timeout_of
+from berth_cli.serve.options import Shadow, StoreOptions, http_timeout_of
 
 FULL, LABELLED = (BerthConfiguration.model_validate({"profile": each}) for each in ("full", "label-priority"))
 
@@ -34,6 +34,28 @@ def test_a_shadow_policy_names_what_it_is_judged_without(
     shadow: BerthConfiguration, in_force: BerthConfiguration, warnings: list[str]
 ) -> None:
     assert list(Shadow(Path("new.yaml"), shadow).warnings(in_force)) == warnings
+
+
+@pytest.mark.parametrize(
+    ("is_dynamodb", "config", "warnings"),
+    [
+        pytest.param(False, Path("berth.yaml"), [], id="memory: the file is followed"),
+        pytest.param(True, None, [], id="no file"),
+        pytest.param(
+            True,
+            Path("berth.yaml"),
+            [
+                "a change of berth.yaml has no effect on shared tables; apply it: "
+                "berth config apply FILE --table berth-cache"
+            ],
+            id="shared tables",
+        ),
+    ],
+)
+def test_says_that_shared_tables_do_not_follow_a_file(
+    is_dynamodb: bool, config: Path | None, warnings: list[str]
+) -> None:
+    assert list(StoreOptions(is_dynamodb, None, None, None, None).warnings(config)) == warnings
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("5s", 5.0), ("2s", 2.0), ("30s", 30.0)])
