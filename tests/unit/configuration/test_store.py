@@ -54,6 +54,56 @@ def test_uses_earlier_document_when_the_applied_one_cannot_be_loaded(
     assert environment.warnings == [configured.fallback]
 
 
+HEAD = """
+import sys
+from pydantic import Field
+from berth.scheduling.framework import SUCCESS, FilterPlugin
+from berth.scheduling.plugins.arguments import Args
+
+class Unreadable(Exception):
+    def __str__(self):
+        return self.message
+
+class Base(FilterPlugin):
+    def filter(self, pod, node):
+        return SUCCESS
+"""
+
+
+@pytest.mark.parametrize(
+    "plugin",
+    [
+        pytest.param("raise Unreadable", id="module"),
+        pytest.param("sys.exit(3)", id="module, exits"),
+        pytest.param("def __getattr__(name):\n raise Unreadable", id="name"),
+        pytest.param("class Passes(Base):\n def __init_subclass__(cls):\n  raise Unreadable", id="class"),
+        pytest.param("class Passes(Base):\n def __init__(self, args):\n  raise Unreadable", id="constructor"),
+        pytest.param("class Passes(Base):\n def with_counting(self, counting):\n  raise Unreadable", id="counting"),
+        pytest.param("class Passes(Base):\n def __new__(cls, args):\n  return args", id="no plugin"),
+        pytest.param(
+            "class Passes(Base):\n applies_to_exempt_pods = property(lambda self: sys.unknown)", id="attribute"
+        ),
+        pytest.param(
+            "class Passes(Base):\n class Args(Args):\n  size: int = Field(default_factory=lambda: 1 / 0)", id="default"
+        ),
+        pytest.param(
+            "class Passes(Base):\n class Args(Args):\n  def model_post_init(self, _):\n   raise Unreadable",
+            id="arguments",
+        ),
+        pytest.param(
+            "class Passes(Base):\n class Args(Args):\n  def model_post_init(self, _):\n   sys.exit(3)",
+            id="arguments, exit",
+        ),
+    ],
+)
+def test_uses_earlier_document_whatever_the_plugin_does_while_it_is_built(plugin: str, tmp_path: Path) -> None:
+    with installed_plugins(tmp_path):
+        (tmp_path / "berth_plugins" / "mine.py").write_text(HEAD + plugin)
+        configured = Environment(OLD, NAMED).configurations.at("hash")
+    assert configured.policy.profile.name == "resource-segregation"
+    assert "berth_plugins.mine:Passes" in configured.fallback or "(mine.py, line " in configured.fallback
+
+
 @pytest.mark.parametrize(
     "documents",
     [

@@ -22,6 +22,7 @@ from berth.scheduling.configuration.node_cache import NodeCacheConfiguration
 from berth.scheduling.evaluation.evaluation_cache import MAX_BYTES
 from berth.scheduling.evaluation.time_limit import NO_TIME_LIMIT, TimeLimit
 from berth.scheduling.framework.plugin import PluginFailed
+from berth.scheduling.plugins.custom_plugins.checked_plugin import description
 from berth.scheduling.plugins.custom_plugins.loading import MISSING_REMEDY
 from berth.scheduling.policy import Policy
 
@@ -133,12 +134,14 @@ class Configured:
         plugins: Callable[[], str] = installed_version,
     ) -> Configured:
         """Build the policy. plugins: their version in this process. Raises ConfigurationInvalid if a plugin cannot be
-        built."""
+        built, or whatever else is wrong: another document may do."""
         try:
             policy = configuration.policy(remembered_bytes, time_limit)
+            version = plugins() if configuration.names_custom_plugins else ""
         except PluginFailed as error:
             raise ConfigurationInvalid(str(error)) from error
-        version = plugins() if configuration.names_custom_plugins else ""
+        except Exception as error:
+            raise ConfigurationInvalid(description(error)) from error
         return cls(configuration, policy, configuration.node_cache, configuration.bind, plugin_version=version)
 
 
