@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 from pydantic import ValidationError
 
+from berth.configuration.store import ConfigurationInvalid, Configured
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.framework.plugin import PluginFailed
 from berth_cli import strict_yaml
@@ -60,20 +61,22 @@ def parse_document(text: bytes) -> ValidDocument | list[FieldError]:
     except ValidationError as error:
         return field_errors(error.errors(), source)
     try:
-        configuration.policy()
-    except PluginFailed as error:
-        path = _path_of(error.plugin, configuration)
+        Configured.of(configuration)
+    except ConfigurationInvalid as error:
+        path = _path_of(error.__cause__, configuration)
         return [FieldError(field_path(path), str(error), source.line(path))]
     return ValidDocument(configuration, source)
 
 
-def _path_of(plugin: str, configuration: BerthConfiguration) -> tuple[str | int, ...]:
-    """Of the name of this plugin, in the first profile in use that enables it."""
+def _path_of(cause: BaseException | None, configuration: BerthConfiguration) -> tuple[str | int, ...]:
+    """Of the name of the plugin that failed, in the first profile in use that enables it."""
+    if not isinstance(cause, PluginFailed):
+        return ()
     for profile in (configuration.profile, *configuration.profiles.values()):
         if profile in configuration.definitions:
             names = [each.name for each in configuration.definitions[profile].plugins.enabled]
-            if plugin in names:
-                return "definitions", profile, "plugins", "enabled", names.index(plugin), "name"
+            if cause.plugin in names:
+                return "definitions", profile, "plugins", "enabled", names.index(cause.plugin), "name"
     return ()
 
 

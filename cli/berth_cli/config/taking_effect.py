@@ -52,7 +52,7 @@ def _head_interval(document: str | None) -> float:
     try:
         content = orjson.loads(document or "{}")
     except orjson.JSONDecodeError:
-        # Written by hand, and about to be replaced: the verbs decide by an earlier one.
+        # Written by hand, and about to be replaced: which document the verbs decided by is unknown.
         return LONGEST_INTERVAL
     match content:
         case {"nodeCache": {"minHeadReadInterval": int() | float() as seconds}}:

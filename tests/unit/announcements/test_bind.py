@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -26,7 +28,7 @@ from berth.scheduling.framework.plugin import PluginFailed
 from berth.scheduling.policy import Policy
 from berth_cli.embedded_store.announcement_log import InMemoryAnnouncementLog
 from tests.builders.announcements import announcement
-from tests.fakes.binding_world import ANTI_AFFINITY, World
+from tests.fakes.binding_world import ANTI_AFFINITY, FULL, World
 
 
 def test_announces_pod_before_its_binding() -> None:
@@ -333,3 +335,38 @@ def test_refuses_bind_while_the_log_is_unavailable(
     assert world.bind("p") == BindResult(BindOutcome.NOT_JUDGED, "ledger table: throttled")
     if announced is not None:
         assert world.announced() == announced
+
+
+@pytest.mark.parametrize(
+    ("log", "pod", "announced"),
+    [
+        pytest.param(InMemoryAnnouncementLog, {"labels": {"large": "v" * 64_000}}, [], id="a pod too large"),
+        pytest.param(InMemoryAnnouncementLog, {"specs": {"p": {"affinity": []}}}, [], id="a pod that is unreadable"),
+        pytest.param(partial(UnavailableLog, "read"), {}, None, id="the log cannot be read"),
+        pytest.param(partial(UnavailableLog, "append"), {}, [], id="the announcement cannot be written"),
+        pytest.param(
+            partial(UnavailableLog, "append", is_written=True), {}, [(1, "p", True)], id="it was written all the same"
+        ),
+        pytest.param(partial(TakenLog, 1_000), {}, None, id="every position is taken"),
+    ],
+)
+@pytest.mark.parametrize("refuses", [False, True])
+def test_refuses_pod_that_cannot_be_announced_only_where_a_filter_looks_at_pods(
+    log: Callable[[], InMemoryAnnouncementLog],
+    pod: dict[str, object],
+    announced: list[tuple[int, str, bool]] | None,
+    refuses: bool,
+) -> None:
+    """A score is a preference, which stops no pod."""
+    world = World(FULL if refuses else SCORES_ALONE, log=log())
+    for attribute, value in pod.items():
+        setattr(world, attribute, value)
+    assert (world.bind("p").outcome is BindOutcome.BOUND) is not refuses
+    if announced is not None:
+        assert world.announced() == announced
+
+
+def test_leaves_half_of_the_time_to_the_binding_where_only_scores_look_at_pods() -> None:
+    world = World(SCORES_ALONE, log=TakenLog(1_000))
+    assert world.bind("p", seconds=4.0).outcome is BindOutcome.BOUND
+    assert 2.0 <= sum(world.waits) < 2.0 + LONGEST_WAIT

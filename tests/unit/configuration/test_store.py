@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from berth.configuration.store import ConfigurationInvalid, Configurations, parsed
+from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
 from berth_cli.embedded_store.lease_lock import InMemoryItem
 from tests.builders.custom_plugins import NAMED, installed_plugins
@@ -18,6 +19,7 @@ MISSING_PLUGIN = (
     '{"profile": "mine", "definitions": {"mine": {"plugins": {"enabled": [{"name": "berth_plugins.absent:Absent"}]}}}}'
 )
 
+REMEDY = "apply a valid document, or run berth config rollback"
 LICENCE, SLOT = {"name": "example.com/licence"}, {"name": "example.com/slot"}
 
 
@@ -54,16 +56,62 @@ def test_uses_earlier_document_when_the_applied_one_cannot_be_loaded(
     assert environment.warnings == [configured.fallback]
 
 
+HEAD = """
+import sys
+from pydantic import Field
+from berth.scheduling.framework import SUCCESS, FilterPlugin
+from berth.scheduling.plugins.arguments import Args
+
+class Unreadable(Exception):
+    def __str__(self):
+        return self.message
+
+class Base(FilterPlugin):
+    def filter(self, pod, node):
+        return SUCCESS
+"""
+
+
+@pytest.mark.parametrize(
+    "plugin",
+    [
+        pytest.param("raise Unreadable", id="module"),
+        pytest.param("sys.exit(3)", id="module, exits"),
+        pytest.param("def __getattr__(name):\n raise Unreadable", id="name"),
+        pytest.param("class Passes(Base):\n def __init_subclass__(cls):\n  raise Unreadable", id="class"),
+        pytest.param("class Passes(Base):\n def __init__(self, args):\n  raise Unreadable", id="constructor"),
+        pytest.param("class Passes(Base):\n def with_counting(self, counting):\n  raise Unreadable", id="counting"),
+        pytest.param("class Passes(Base):\n def __new__(cls, args):\n  return args", id="no plugin"),
+        pytest.param(
+            "class Passes(Base):\n applies_to_exempt_pods = property(lambda self: sys.unknown)", id="attribute"
+        ),
+        pytest.param(
+            "class Passes(Base):\n class Args(Args):\n  size: int = Field(default_factory=lambda: 1 / 0)", id="default"
+        ),
+        pytest.param(
+            "class Passes(Base):\n class Args(Args):\n  def model_post_init(self, _):\n   raise Unreadable",
+            id="arguments",
+        ),
+        pytest.param(
+            "class Passes(Base):\n class Args(Args):\n  def model_post_init(self, _):\n   sys.exit(3)",
+            id="arguments, exit",
+        ),
+    ],
+)
+def test_uses_earlier_document_whatever_the_plugin_does_while_it_is_built(plugin: str, tmp_path: Path) -> None:
+    with installed_plugins(tmp_path):
+        (tmp_path / "berth_plugins" / "mine.py").write_text(HEAD + plugin)
+        configured = Environment(OLD, NAMED).configurations.at("hash")
+    assert configured.policy.profile.name == "resource-segregation"
+    assert "berth_plugins.mine:Passes" in configured.fallback or "(mine.py, line " in configured.fallback
+
+
 @pytest.mark.parametrize(
     "documents",
     [
         pytest.param([BROKEN], id="the first document"),
         pytest.param([MISSING_PLUGIN], id="the first rule of one's own, without its plugin"),
         pytest.param([MISSING_PLUGIN, BROKEN], id="none was valid"),
-        pytest.param(["no JSON"], id="no JSON"),
-        pytest.param(["[]"], id="no mapping"),
-        pytest.param(['{"managedResources": null}'], id="no list of counted resources"),
-        pytest.param(['{"managedResources": ["example.com/slot"]}'], id="names in place of counted resources"),
     ],
 )
 def test_uses_deployed_configuration_when_no_applied_document_can_be_loaded(documents: list[str]) -> None:
@@ -75,8 +123,63 @@ def test_uses_deployed_configuration_when_no_applied_document_can_be_loaded(docu
 
 
 def test_refuses_when_the_deployed_configuration_is_invalid_too() -> None:
-    with pytest.raises(ConfigurationInvalid, match="kind: Input should be 'BerthConfiguration'"):
+    with pytest.raises(ConfigurationInvalid) as caught:
         Environment(BROKEN, deployed="no-such-profile").configurations.at("hash")
+    assert str(caught.value) == (
+        "the applied configuration: kind: Input should be 'BerthConfiguration'; nor can another document be loaded: "
+        f"{REMEDY}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("document", "unknown"),
+    [
+        pytest.param("no JSON", "what it counts and binds", id="no JSON"),
+        pytest.param("[]", "what it counts and binds", id="no mapping"),
+        pytest.param('{"managedResources": null}', "what it counts", id="no list of counted resources"),
+        pytest.param('{"managedResources": ["example.com/slot"]}', "what it counts", id="names in place of resources"),
+        pytest.param('{"managedResources": [{"nam": "example.com/slot"}]}', "what it counts", id="a resource unnamed"),
+        pytest.param('{"managed_resources": [{"name": 1}]}', "what it counts", id="by the field's name"),
+        pytest.param('{"bind": {"namespaces": "ml"}}', "which pods it binds", id="limits of bind"),
+        pytest.param(
+            '{"bind": {"namespaces": ["ml"], "later": 1}}', "which pods it binds", id="bind of a later release"
+        ),
+        pytest.param('{"gangs": {"enabled": "yes"}}', "which pods it binds", id="gangs"),
+    ],
+)
+def test_refuses_when_what_the_applied_document_counts_or_binds_cannot_be_read(document: str, unknown: str) -> None:
+    """Another document could count less, or bind more."""
+    environment = Environment(OLDER, document)
+    with pytest.raises(ConfigurationInvalid) as caught:
+        environment.configurations.at("hash")
+    assert str(caught.value).startswith("the applied configuration: ")
+    assert str(caught.value).endswith(f"; no other document is used, because {unknown} cannot be read: {REMEDY}")
+    assert environment.warnings == []
+
+
+ML = {"namespaces": ["ml"], "schedulerNames": ["berth"]}
+
+
+@pytest.mark.parametrize(
+    ("before", "applied"),
+    [
+        pytest.param({}, {"bind": ML, "gangs": {"enabled": True, "timeout": 30}}, id="the one before limits nothing"),
+        pytest.param({"bind": {"namespaces": ["web"]}}, {"bind": ML}, id="the one before has other limits"),
+        pytest.param({"bind": ML, "gangs": {"enabled": True}}, {}, id="the applied one limits nothing"),
+    ],
+)
+@pytest.mark.parametrize("deployed_alone", [False, True])
+def test_binds_by_the_applied_document_when_another_one_is_used(
+    before: dict[str, object], applied: dict[str, object], deployed_alone: bool
+) -> None:
+    documents = [] if deployed_alone else [json.dumps({"profile": "full", **before})]
+    configured = Environment(*documents, json.dumps({**json.loads(MISSING_PLUGIN), **applied})).configurations.at(
+        "hash"
+    )
+    wanted = BerthConfiguration.model_validate(applied)
+    assert configured.fallback
+    assert (configured.bind, configured.document.bind) == (wanted.bind, wanted.bind)
+    assert configured.policy.gangs == wanted.gangs
 
 
 @pytest.mark.parametrize(
@@ -116,8 +219,9 @@ def test_uses_no_document_that_counts_less_when_the_applied_ones_resources_canno
         resources = environment.configurations.at("hash").policy.counting.resources
         assert resources == ("example.com/licence", "example.com/slot")
     else:
-        with pytest.raises(ConfigurationInvalid, match="fieldOfLaterRelease"):
+        with pytest.raises(ConfigurationInvalid, match="fieldOfLaterRelease") as caught:
             environment.configurations.at("hash")
+        assert str(caught.value).endswith(f"; no other document counts all of its resources: {REMEDY}")
 
 
 def test_leaves_the_earlier_document_when_another_one_is_applied() -> None:

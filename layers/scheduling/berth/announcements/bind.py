@@ -8,6 +8,8 @@ For each bind of a configuration with such rules:
    a moment and begin again: the judgement does not know the pod that came first.
 4. Create the Binding.
 
+Where only scores look at other pods, there is nothing to judge: a pod that cannot be announced is bound without it.
+
 Guarantee: the announcements are one sequence, and each pod in it was judged with all the pods before it. So concurrent
 binds break no rule that they would keep one after another. Of two pods that exclude each other the later one is
 rejected.
@@ -32,7 +34,15 @@ from berth.announcements.log import AnnouncementLog
 from berth.dynamodb_errors import TableUnavailable
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome, BindResult
-from berth.extender.ports import Announced, Announcements, Binding, CacheUnavailable, FoundPod, NodeCache
+from berth.extender.ports import (
+    Announced,
+    Announcements,
+    Binding,
+    CacheUnavailable,
+    DecisionContext,
+    FoundPod,
+    NodeCache,
+)
 from berth.scheduling.configuration.node_cache import WhenStale
 from berth.scheduling.evaluation.time_limit import DeadlineExceeded
 from berth.scheduling.feasibility import TOO_COSTLY
@@ -87,10 +97,9 @@ class LogAnnouncements(Announcements):
         self._random = random
 
     def announce(self, binding: Binding, found: FoundPod, deadline: Deadline) -> Announced | BindResult | None:
-        pod = read_pod(found.content)
-        if isinstance(pod, Unreadable):
-            return BindResult(BindOutcome.UNREADABLE, pod.cause)
-        attempt, result = self._new_id(), DEADLINE_PASSED
+        pod, attempt = read_pod(found.content), self._new_id()
+        result: Announced | BindResult | None = DEADLINE_PASSED
+        is_required, half = True, deadline.remaining() / 2
         for wait in _waits():
             if not deadline.remaining():
                 break
@@ -98,30 +107,46 @@ class LogAnnouncements(Announcements):
             if not context.policy.reads_other_pods:
                 # Another configuration is in force by now. The log was not read for it, so its end is not known.
                 return None
-            if isinstance(context.cluster, CacheUnavailable):
-                return _without_cache(context.policy, context.cluster)
-            refusal = _refusal(pod, binding, context.policy, context.cluster, deadline)
-            if refusal is not None:
-                return refusal
-            placed = _placed(found, binding.node, context.policy.counting.pod_annotations)
-            if isinstance(placed, BindResult):
-                return placed
-            until = self._wall() + deadline.remaining() + GRACE_SECONDS
-            announced = self._append(
-                Announcement(context.log.end + 1, attempt, *placed, found.resource_version, until), context.log.first
-            )
-            if announced is not None:
-                return announced
-            result = CONTENDED
+            is_required = context.policy.judges_binds
+            result = self._tried(binding, found, pod, attempt, context, deadline)
+            if result is not CONTENDED or (not is_required and deadline.remaining() <= half):
+                break
             self._sleep(min(wait * self._random(), deadline.remaining()))
-        return result
+        # A score is a preference: it stops no pod, and leaves the Binding its time.
+        return result if is_required or isinstance(result, Announced) else None
 
-    def _append(self, announcement: Announcement, first: int) -> Announced | BindResult | None:
-        """None: its position is taken. first: where the log begins."""
+    def _tried(
+        self,
+        binding: Binding,
+        found: FoundPod,
+        pod: Pod | Unreadable,
+        attempt: str,
+        context: DecisionContext,
+        deadline: Deadline,
+    ) -> Announced | BindResult | None:
+        """CONTENDED: the position is taken. None: the pod is bound without an announcement."""
+        if isinstance(pod, Unreadable):
+            return BindResult(BindOutcome.UNREADABLE, pod.cause)
+        if isinstance(context.cluster, CacheUnavailable):
+            is_passed = context.cluster.when_stale is WhenStale.PASS
+            return None if is_passed else BindResult(BindOutcome.NOT_JUDGED, context.cluster.reason)
+        refusal = _refusal(pod, binding, context.policy, context.cluster, deadline)
+        if refusal is not None:
+            return refusal
+        placed = _placed(found, binding.node, context.policy.counting.pod_annotations)
+        if isinstance(placed, BindResult):
+            return placed
+        until = self._wall() + deadline.remaining() + GRACE_SECONDS
+        return self._append(
+            Announcement(context.log.end + 1, attempt, *placed, found.resource_version, until), context.log.first
+        )
+
+    def _append(self, announcement: Announcement, first: int) -> Announced | BindResult:
+        """CONTENDED: its position is taken. first: where the log begins."""
         announced = Announced(announcement.position, announcement.attempt, announcement.resource_version)
         try:
             if not self._log.append(announcement):
-                return None
+                return CONTENDED
         except TableUnavailable as error:
             # It may be in the log all the same.
             self.withdraw(announced)
@@ -145,13 +170,6 @@ def _waits() -> Iterator[float]:
     while True:
         yield wait
         wait = min(2 * wait, LONGEST_WAIT)
-
-
-def _without_cache(policy: Policy, cache: CacheUnavailable) -> BindResult | None:
-    """None: the pod is bound without an announcement. Where only scores look at pods, no rule is broken by that."""
-    if not policy.judges_binds or cache.when_stale is WhenStale.PASS:
-        return None
-    return BindResult(BindOutcome.NOT_JUDGED, cache.reason)
 
 
 def _refusal(pod: Pod, binding: Binding, policy: Policy, snapshot: Snapshot, deadline: Deadline) -> BindResult | None:

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from threading import Lock
 
-import orjson
 from pydantic import ValidationError
 
+from berth.configuration.kept_sections import kept_sections
 from berth.configuration.plugin_version import installed_version
 from berth.scheduling.configuration.bind import BindConfiguration
 from berth.scheduling.configuration.document import BerthConfiguration, validation_messages
@@ -22,11 +22,16 @@ from berth.scheduling.configuration.node_cache import NodeCacheConfiguration
 from berth.scheduling.evaluation.evaluation_cache import MAX_BYTES
 from berth.scheduling.evaluation.time_limit import NO_TIME_LIMIT, TimeLimit
 from berth.scheduling.framework.plugin import PluginFailed
+from berth.scheduling.objects import Unreadable
+from berth.scheduling.plugins.custom_plugins.checked_plugin import description
 from berth.scheduling.plugins.custom_plugins.loading import MISSING_REMEDY
 from berth.scheduling.policy import Policy
 
 VERSIONS = 10
 """How many applied documents are kept."""
+
+REMEDY = "apply a valid document, or run berth config rollback"
+"""Where no document can be used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,12 +138,14 @@ class Configured:
         plugins: Callable[[], str] = installed_version,
     ) -> Configured:
         """Build the policy. plugins: their version in this process. Raises ConfigurationInvalid if a plugin cannot be
-        built."""
+        built, or whatever else is wrong: another document may do."""
         try:
             policy = configuration.policy(remembered_bytes, time_limit)
+            version = plugins() if configuration.names_custom_plugins else ""
         except PluginFailed as error:
             raise ConfigurationInvalid(str(error)) from error
-        version = plugins() if configuration.names_custom_plugins else ""
+        except Exception as error:
+            raise ConfigurationInvalid(description(error)) from error
         return cls(configuration, policy, configuration.node_cache, configuration.bind, plugin_version=version)
 
 
@@ -146,7 +153,8 @@ class Configurations:
     """For one warm environment. Safe to share between threads.
 
     Where the applied document cannot be loaded, the one that was applied before it is used, or else the deployed one,
-    with what the applied one counts; and `warn` gets the cause.
+    with what the applied one counts and binds (kept_sections.py); and `warn` gets the cause. Where this cannot be read,
+    no configuration is used.
     """
 
     def __init__(
@@ -201,17 +209,26 @@ class Configurations:
             return self._fallback(document, error)
 
     def _fallback(self, failed: str, cause: ConfigurationInvalid) -> Configured:
-        """The newest earlier document that can be loaded, or else the deployed one. It counts what the failed document
-        counts, because the ledger does. Raises `cause` where there is none."""
+        """The newest earlier document that can be loaded, or else the deployed one, with the sections that are kept of
+        the failed one. Raises ConfigurationInvalid where there is none, or these cannot be read."""
+        kept = kept_sections(failed)
+        if isinstance(kept, Unreadable):
+            why = f"no other document is used, because {kept.cause} cannot be read"
+            raise ConfigurationInvalid(f"{cause}; {why}: {REMEDY}") from cause
+        why = "nor can another document be loaded"
         for name, read in self._candidates(failed):
             try:
-                found = self._built(_counting_as(failed, read()))
+                configuration = kept.put_into(read())
+                if configuration is None:
+                    why = "no other document counts all of its resources"
+                    continue
+                found = self._built(configuration)
             except ConfigurationInvalid:
                 continue
             fallback = f"{cause}; {name} is used instead: apply a valid document"
             self._warn(fallback)
             return replace(found, fallback=fallback)
-        raise cause
+        raise ConfigurationInvalid(f"{cause}; {why}: {REMEDY}") from cause
 
     def _candidates(self, failed: str) -> Iterator[tuple[str, Callable[[], BerthConfiguration]]]:
         for each in self._store.history():
@@ -219,28 +236,6 @@ class Configurations:
                 name = f"version {each.version}"
                 yield name, partial(parsed, each.document, name)
         yield "the deployed configuration", self._deployed
-
-
-def _counting_as(failed: str, configuration: BerthConfiguration) -> BerthConfiguration:
-    """The configuration with the counted resources of a document that cannot be loaded.
-
-    Raises ConfigurationInvalid where these cannot be read, and the configuration itself counts not all of them.
-    """
-    try:
-        content = orjson.loads(failed)
-    except orjson.JSONDecodeError:
-        return configuration
-    resources = content.get("managedResources", []) if isinstance(content, dict) else []
-    try:
-        counted = BerthConfiguration.model_validate({"managedResources": resources}).managed_resources
-    except ValidationError as error:
-        # A later release may have written it.
-        listed = resources if isinstance(resources, list) else ()
-        names = {str(each.get("name")) for each in listed if isinstance(each, dict)}
-        if names.issubset(configuration.counting.resources):
-            return configuration
-        raise ConfigurationInvalid("not all resources of the applied configuration are counted") from error
-    return configuration.model_copy(update={"managed_resources": counted})
 
 
 def parsed(document: str, where: str) -> BerthConfiguration:

@@ -252,8 +252,8 @@ class Announcements(ABC):
     def announce(self, binding: Binding, found: FoundPod, deadline: Deadline) -> Announced | BindResult | None:
         """Judge the pod once more, with all pods that were announced before it, and announce it.
 
-        BindResult: a rule rejects it, or it could not be judged. None: the configuration lets pods pass that cannot be
-        judged.
+        BindResult: a rule rejects it, or it could not be judged. None: the pod needs no announcement, because
+        the configuration lets pods pass that cannot be judged, or only scores look at pods.
         """
 
     @abstractmethod

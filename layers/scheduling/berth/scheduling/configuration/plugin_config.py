@@ -21,7 +21,7 @@ from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, to_
 
 from berth.scheduling.framework.plugin import Plugin, PluginFailed
 from berth.scheduling.plugins.arguments import Args
-from berth.scheduling.plugins.custom_plugins.checked_plugin import built_plugin, description
+from berth.scheduling.plugins.custom_plugins.checked_plugin import built_plugin, call, description
 from berth.scheduling.plugins.custom_plugins.loading import PACKAGE, PATTERN, NotAPlugin, custom_plugin
 from berth.scheduling.plugins.registry import REGISTRY, PluginFactory
 
@@ -143,8 +143,14 @@ def build_plugin(name: str, configs: Iterable[PluginConfig]) -> Plugin:
 
 
 def _default_args(name: str, kind: type[Args]) -> Args:
-    try:
-        return kind()
-    except ValidationError as error:
-        missing = ", ".join(".".join(map(str, detail["loc"])) for detail in error.errors())
-        raise PluginFailed(name, "Args", f"it needs arguments in pluginConfig: {missing}") from error
+    """Raises PluginFailed."""
+
+    def default() -> Args:
+        try:
+            return kind()
+        except ValidationError as error:
+            missing = ", ".join(".".join(map(str, detail["loc"])) for detail in error.errors())
+            raise PluginFailed(name, "Args", f"it needs arguments in pluginConfig: {missing}") from error
+
+    args: Args = call(name, "Args", default)
+    return args

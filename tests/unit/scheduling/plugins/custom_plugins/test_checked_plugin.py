@@ -80,6 +80,30 @@ class RaisesOtherThanException(Filters):
         return SUCCESS
 
 
+class Unreadable(Exception):
+    """Its text cannot be made, nor its hash."""
+
+    def __str__(self) -> str:
+        raise LookupError("no text")
+
+    __repr__ = __str__
+
+    def __hash__(self) -> int:
+        raise self
+
+
+class RaisesWithoutText(Filters):
+    def filter(self, state: Pod, node: NodeInfo) -> Status:
+        if state.name == BAD and node.name == "b":
+            raise Unreadable
+        return SUCCESS
+
+
+class OddShape(Filters):
+    def shape(self, pod: Pod) -> Any:
+        return Unreadable() if pod.name == BAD else 1
+
+
 class PreparesNothing(Filters):
     def pre_filter(self, pod: Pod) -> Any:
         return [] if pod.name == BAD else PluginState(pod)
@@ -211,6 +235,21 @@ def with_value(plugin: Any, attribute: str, value: object) -> Any:
         pytest.param(Raises, r"filter on node b: KeyError: 'team' \(test_checked_plugin.py, line \d+\)", id="raises"),
         pytest.param(Exits, r"filter on node b: SystemExit: 3 \(test_checked_plugin.py, line \d+\)", id="exits"),
         pytest.param(RaisesOtherThanException, "filter on node b: Stops: now", id="raises what is no Exception"),
+        pytest.param(
+            RaisesWithoutText,
+            r"filter on node b: Unreadable: <its text raises LookupError> \(test_checked_plugin.py, line \d+\)",
+            id="raises what has no text",
+        ),
+        pytest.param(
+            with_value(Filters, "found", Unreadable()),
+            r"filter on node b: it returned <its text raises LookupError> \(Unreadable\), not a Status",
+            id="a result without a text",
+        ),
+        pytest.param(
+            OddShape,
+            r"shape: it returned .*, not something hashable \(<its text raises LookupError>",
+            id="a shape without a hash",
+        ),
         pytest.param(Filters, r"filter on node b: it returned None \(NoneType\), not a Status", id="no result"),
         pytest.param(
             with_value(Filters, "found", True),

@@ -22,7 +22,7 @@ from berth.scheduling.framework import FilterPlugin
 from berth.scheduling.plugins.arguments import Args as PluginArgs
 from berth.scheduling.framework.status import SUCCESS
 from subprocess import Popen
-from pydantic import field_validator
+from pydantic import Field, field_validator
 
 class Passes(FilterPlugin):
     def filter(self, state, node):
@@ -63,6 +63,53 @@ class FailsToValidate(Passes):
 class OddReads(Passes):
     reads = "nodes"
 
+class Unreadable(Exception):
+    def __str__(self):
+        return self.message
+
+class FailsWithoutText(Passes):
+    def __init__(self, args):
+        raise Unreadable
+
+class BuildsNoPlugin(Passes):
+    def __new__(cls, args):
+        return args
+
+class FailsToDefault(Passes):
+    class Args(PluginArgs):
+        limit: int = Field(default_factory=lambda: 1 // 0)
+
+class FailsAfterArguments(Passes):
+    class Args(PluginArgs):
+        def model_post_init(self, context):
+            raise RuntimeError("no licence")
+
+class ExitsAfterArguments(Passes):
+    class Args(PluginArgs):
+        def model_post_init(self, context):
+            raise SystemExit(3)
+
+class FailsWhenAsked(Passes):
+    @property
+    def applies_to_exempt_pods(self):
+        raise LookupError("no table")
+
+class FailsWhenExtended(Passes):
+    def __init_subclass__(cls):
+        raise TypeError("it is final")
+
+class ExitsWhenExtended(Passes):
+    def __init_subclass__(cls):
+        raise SystemExit(3)
+
+class Meta(type(Passes)):
+    @property
+    def Args(cls):
+        raise LookupError("no arguments")
+
+class FailsInItsMetaclass(Passes, metaclass=Meta):
+    pass
+
 value = 5
 """
 
@@ -78,6 +125,8 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     (folder / "raises.py").write_text("1 / 0")
     (folder / "exits.py").write_text("import sys; sys.exit(3)")
     (folder / "lacks.py").write_text("import a_module_that_is_not_there")
+    (folder / "asks.py").write_text("def __getattr__(name): raise RuntimeError(name)")
+    (folder / "unreadable.py").write_text("class E(ImportError):\n def __str__(self): return self.text\nraise E")
     monkeypatch.syspath_prepend(str(tmp_path))
     before = {name for name in sys.modules if name.startswith("berth_plugins")}
     assert before == set(), before
@@ -146,6 +195,15 @@ def test_imports_nothing_for_other_names(name: str, monkeypatch: pytest.MonkeyPa
             "raises:X", "its module cannot be imported: ZeroDivisionError: division by zero", id="that raises"
         ),
         pytest.param("exits:X", "its module cannot be imported: SystemExit: 3 (exits.py, line 1)", id="that exits"),
+        pytest.param("unreadable:X", ": <its text raises AttributeError>; is the module", id="without a text"),
+        pytest.param("asks:X", "asks:X cannot be loaded: RuntimeError: X (asks.py, line 1)", id="that finds no names"),
+        pytest.param("mine:FailsWhenExtended", "cannot be loaded: TypeError: it is final (mine.py, line", id="final"),
+        pytest.param(
+            "mine:ExitsWhenExtended", "cannot be loaded: SystemExit: 3 (mine.py, line", id="exits when extended"
+        ),
+        pytest.param(
+            "mine:FailsInItsMetaclass", "cannot be loaded: LookupError: no arguments (mine.py, line", id="its metaclass"
+        ),
         pytest.param("mine:OddReads", "reads is not NODES_ONLY or NODES_AND_PODS", id="odd parts"),
         pytest.param("mine:Absent", "is not a class that extends one of FilterPlugin, ScorePlugin, ", id="no class"),
         pytest.param("mine:value", "is not a class that extends one of", id="a value"),
@@ -163,6 +221,19 @@ def test_rejects_configuration_when_class_is_no_plugin(name: str, message: str) 
     [detail] = caught.value.errors()
     assert detail["loc"] == ("pluginConfig", 0, "name")
     assert message in detail["msg"]
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        pytest.param("raise KeyboardInterrupt", id="import"),
+        pytest.param("def __getattr__(name): raise KeyboardInterrupt", id="name"),
+    ],
+)
+def test_lets_the_users_interrupt_through(module: str, tmp_path: Path) -> None:
+    (tmp_path / "berth_plugins" / "slow.py").write_text(module)
+    with pytest.raises(KeyboardInterrupt):
+        custom_plugin("berth_plugins.slow:X")
 
 
 def test_validates_arguments_with_plugins_type() -> None:
@@ -189,6 +260,19 @@ def test_validator_of_arguments_that_exits_is_an_error_of_the_field() -> None:
         pytest.param(
             "NeedsArguments", "failed in Args: it needs arguments in pluginConfig: label", id="lacks arguments"
         ),
+        pytest.param(
+            "FailsWithoutText",
+            "failed in __init__: Unreadable: <its text raises AttributeError> (mine.py, line",
+            id="raises what has no text",
+        ),
+        pytest.param(
+            "BuildsNoPlugin", "failed in __init__: it returned NoArgs() (NoArgs), not a plugin", id="no plugin"
+        ),
+        pytest.param("FailsToDefault", "failed in Args: ZeroDivisionError: ", id="a default raises"),
+        pytest.param(
+            "FailsAfterArguments", "failed in Args: RuntimeError: no licence (mine.py, line", id="arguments raise"
+        ),
+        pytest.param("ExitsAfterArguments", "failed in Args: SystemExit: 3 (mine.py, line", id="arguments exit"),
     ],
 )
 def test_names_plugin_that_cannot_be_built(name: str, failure: str) -> None:
@@ -203,3 +287,15 @@ def test_names_plugin_that_cannot_be_built(name: str, failure: str) -> None:
     [error] = found
     assert (error.field, error.line) == ("definitions.mine.plugins.enabled[1].name", 13)
     assert error.message.startswith(f"plugin {plugin} {failure}")
+
+
+def test_names_what_else_the_configuration_raises() -> None:
+    definition = {"plugins": {"enabled": [{"name": "berth_plugins.mine:FailsWhenAsked"}]}}
+    document = {"profile": "mine", "definitions": {"mine": definition}}
+    with pytest.raises(ConfigurationInvalid, match=r"^LookupError: no table \(mine.py, line \d+\)$"):
+        Configured.of(BerthConfiguration.model_validate(document))
+    found = parse_document(json.dumps(document).encode())
+    assert isinstance(found, list)
+    [error] = found
+    assert (error.field, error.line) == ("document", 1)
+    assert error.message.startswith("LookupError: no table (mine.py, line ")

@@ -66,7 +66,9 @@ def call(path: str, method: str, run: Callable[..., Any], *args: object, node: s
 
 def built_plugin(path: str, plugin: Callable[[Any], Plugin], args: object) -> Plugin:
     """The plugin with these arguments. Raises PluginFailed."""
-    built: Plugin = call(path, "__init__", plugin, args)
+    built = call(path, "__init__", plugin, args)
+    if not isinstance(built, Plugin):
+        raise _wrong(path, "__init__", built, "a plugin")
     return built
 
 
@@ -76,7 +78,21 @@ def description(error: BaseException) -> str:
     while trace is not None:
         place = f"{trace.tb_frame.f_code.co_filename.rpartition('/')[2]}, line {trace.tb_lineno}"
         trace = trace.tb_next
-    return f"{type(error).__name__}: {error} ({place})"
+    return f"{type(error).__name__}: {text_of(error)}{f' ({place})' if place else ''}"
+
+
+def text_of(error: BaseException) -> str:
+    """Its message. An exception of a plugin may raise another one in place of it."""
+    return _text(str, error)
+
+
+def _text(show: Callable[[object], str], found: object) -> str:
+    try:
+        return show(found)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        return f"<its text raises {type(error).__name__}>"
 
 
 def _wrong(path: str, method: str, found: object, wanted: str, node: str = "") -> PluginFailed:
@@ -84,7 +100,7 @@ def _wrong(path: str, method: str, found: object, wanted: str, node: str = "") -
 
 
 def _shown(found: object) -> str:
-    text = repr(found)
+    text = _text(repr, found)
     return f"{text if len(text) <= 60 else f'{text[:60]}…'} ({type(found).__name__})"
 
 
@@ -131,8 +147,10 @@ def _shape(path: str, original: Callable[..., object]) -> Callable[..., object]:
         found = call(path, "shape", original, self, pod)
         try:
             hash(found)
-        except TypeError as error:
-            raise _wrong(path, "shape", found, f"something hashable ({error})") from error
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            raise _wrong(path, "shape", found, f"something hashable ({text_of(error)})") from error
         return found
 
     return shape

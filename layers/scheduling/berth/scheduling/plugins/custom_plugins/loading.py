@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from importlib import import_module
+from types import ModuleType
 
 from berth.scheduling.framework.plugin import ClusterFilterPlugin, ClusterScorePlugin, FilterPlugin, Plugin, ScorePlugin
 from berth.scheduling.plugins.arguments import Args, NoArgs
-from berth.scheduling.plugins.custom_plugins.checked_plugin import checked_plugin, description
+from berth.scheduling.plugins.custom_plugins.checked_plugin import checked_plugin, description, text_of
 from berth.scheduling.plugins.registry import PluginFactory
 
 PACKAGE = "berth_plugins"
@@ -29,24 +30,33 @@ class NotAPlugin(ValueError):
 def custom_plugin(name: str) -> PluginFactory:
     """The plugin of that name, `berth_plugins.<module>:<Class>`. Its arguments are its class attribute `Args`.
 
-    Raises NotAPlugin, also for what the module raises when it is imported.
+    Raises NotAPlugin, also for whatever the module and the class raise, sys.exit() included. Ctrl-C passes.
     """
     if PATTERN.fullmatch(name) is None:
         raise NotAPlugin(f"{name} is no name of a plugin in {PACKAGE}")
     module_name, _, class_name = name.partition(":")
+    module = _imported(name, module_name)
     try:
-        module = import_module(module_name)
+        return _factory(name, getattr(module, class_name, None))
+    except (NotAPlugin, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        raise NotAPlugin(f"{name} cannot be loaded: {description(error)}") from error
+
+
+def _imported(name: str, module_name: str) -> ModuleType:
+    try:
+        return import_module(module_name)
     except ImportError as error:
-        remedy = (
-            MISSING_REMEDY if (error.name or "").partition(".")[0] == PACKAGE else "is the module part of the layer?"
-        )
-        raise NotAPlugin(f"{name}: {error}; {remedy}") from error
+        remedy = MISSING_REMEDY if str(error.name).partition(".")[0] == PACKAGE else "is the module part of the layer?"
+        raise NotAPlugin(f"{name}: {text_of(error)}; {remedy}") from error
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        # Also sys.exit().
         raise NotAPlugin(f"{name}: its module cannot be imported: {description(error)}") from error
-    found = getattr(module, class_name, None)
+
+
+def _factory(name: str, found: object) -> PluginFactory:
     if not isinstance(found, type) or not issubclass(found, _KINDS):
         kinds = ", ".join(kind.__name__ for kind in _KINDS)
         raise NotAPlugin(f"{name} is not a class that extends one of {kinds}")
