@@ -76,6 +76,7 @@ class Member:
     priority: int = 0
     requests: Mapping[str, str] = field(default_factory=lambda: {LICENCE: "1"})
     topology_key: str = ""
+    timeout: int = 0
     generation: int = 0
 
     @property
@@ -158,6 +159,8 @@ class GangWorld:
         annotations = {"berth.dev/gang": member.gang, "berth.dev/gang-size": str(member.minimum)}
         if member.topology_key:
             annotations["berth.dev/gang-topology-key"] = member.topology_key
+        if member.timeout:
+            annotations["berth.dev/gang-timeout"] = str(member.timeout)
         self.pods.add(member.name, member.uid, member.requests, annotations=annotations, priority=member.priority)
 
     # -------------------------------------------------------------------------------------------------------- actors
