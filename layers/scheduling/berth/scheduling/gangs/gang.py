@@ -78,6 +78,7 @@ class GangWait(StrEnum):
 
     FOR_MEMBERS = "gang waits for members"
     FOR_ROOM = "gang does not fit"
+    TOO_COSTLY = "gang takes too long to plan"
 
 
 REASON_OTHER_DOMAIN = "gang has its members in another topology domain"
