@@ -8,10 +8,17 @@ from typing import Any
 
 import pytest
 
+from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome
-from berth.gangs.domain_opening import PLACING_SECONDS, is_needed
-from berth.gangs.item import TURN_MEMBER_SECONDS, TURN_SECONDS
-from tests.builders.gangs import members
+from berth.extender.ports import Announced, Announcements, Binding, FoundPod
+from berth.gangs.domain_opening import PLACING_SECONDS, DomainOpening, is_needed
+from berth.gangs.item import TURN_MEMBER_SECONDS, TURN_SECONDS, Domain
+from berth.scheduling.gangs.gang import Gang
+from berth.scheduling.gangs.gang import gang_of as gang_of_pod
+from berth_cli.embedded_store.gang_table import InMemoryGangTable
+from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
+from tests.builders.gang_items import claim
+from tests.builders.gangs import ENABLED, members
 from tests.simulation.gangs.binds import GangWorld, gang_of
 from tests.simulation.gangs.wire import Turns
 from tests.simulation.reservations.binds import LICENCE
@@ -138,6 +145,52 @@ class TestGangThatNeverComesToItsEnd:
         world.world.run(TURN_SECONDS + 10.0)
         assert world.outcomes[BindOutcome.BOUND] == 4
         assert world.outcomes[BindOutcome.GANG_WAITS] >= 3
+
+
+class SeenAnnouncements(Announcements):
+    """For each announcement the open gang."""
+
+    def __init__(self, world: GangWorld) -> None:
+        self._world = world
+        self.seen: list[tuple[str, str]] = []
+        self.counting: set[str] = set()
+
+    def announce(self, binding: Binding, found: FoundPod, deadline: Deadline) -> Announced:
+        claim = self._world.gangs.domain().open
+        self.seen.append((self._world.members[binding.pod_name].gang, "" if claim is None else claim.key.name))
+        self.counting.add(binding.pod_name)
+        return Announced(len(self.seen), binding.pod_name, found.resource_version)
+
+    def withdraw(self, announced: Announced) -> None:
+        self.counting.remove(announced.attempt)
+
+
+class TestAnnouncements:
+    """Rules about other pods count an announced pod. One whose gang waits for another one keeps no pod of that away."""
+
+    def test_members_are_announced_while_their_gang_is_the_open_one(self) -> None:
+        found = [each for number in range(3) for each in gang_of(4, name=f"gang-{number}")]
+        world = GangWorld(sorted(found, key=lambda member: member.node), licences=3)
+        world.announcements = announcements = SeenAnnouncements(world)
+        world.run(10.0)
+        assert world.bound(None) == announcements.counting == set(world.members)
+        assert {gang == opened for gang, opened in announcements.seen} == {True}
+
+    def test_is_withdrawn_before_the_call_waits_in_the_queue(self) -> None:
+        """The gang was the open one at an earlier look."""
+        table = InMemoryGangTable(InMemoryLedgerTable())
+        table.put_domain(Domain(claim("other", opened_at=1.0), 1), Domain())
+        found = gang_of_pod(members("train", 4)[0], {}, ENABLED)
+        assert isinstance(found, Gang)
+        withdrawn: list[bool] = []
+
+        def close(seconds: float) -> None:
+            assert withdrawn == [True]
+            seen = table.domain()
+            table.put_domain(seen.closed(), seen)
+
+        opening = DomainOpening(table, found, True, lambda: withdrawn.append(True), lambda _: True, lambda: 2.0, close)
+        assert opening.open() == table.domain()
 
 
 @pytest.mark.parametrize(

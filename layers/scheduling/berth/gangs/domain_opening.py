@@ -33,14 +33,15 @@ class DomainOpening:
         table: GangTable,
         gang: Gang,
         may_queue: bool,
+        withdraw: Callable[[], None],
         has_time: Callable[[float], bool],
         wall: Callable[[], float],
         sleep: Callable[[float], None],
     ) -> None:
-        """may_queue: whether this call may wait for another gang's end. has_time: whether it may wait for so many
-        seconds more. wall: seconds since the epoch."""
+        """may_queue: whether this call may wait for another gang's end. withdraw: the member's announcement, before it
+        waits. has_time: whether it may wait for so many seconds more. wall: seconds since the epoch."""
         self._table, self._gang, self._may_queue, self._has_time = table, gang, may_queue, has_time
-        self._wall, self._sleep = wall, sleep
+        self._withdraw, self._wall, self._sleep = withdraw, wall, sleep
         self._pause = FIRST_POLL_SECONDS
         self._opened: Domain | None = None
 
@@ -88,6 +89,8 @@ class DomainOpening:
         is_over = now - seen.open.opened_at >= PLACING_SECONDS
         if is_over or not self._may_queue or not self._has_time(JOINING_SECONDS):
             return False
+        # An earlier look may have found the gang open.
+        self._withdraw()
         queued = seen.queued(self._gang.key, self._gang.minimum, now)
         if queued is not None and queued is not seen:
             # Another gang may write its place at the same time; then the next look repeats it.

@@ -97,7 +97,9 @@ class MemberCall:
         self._gang = member.of.gang
         binding = member.binding
         may_queue = is_needed(binding.pod_uid, self._gang.minimum, member.of.pods)
-        self._domain = DomainOpening(self._table, self._gang, may_queue, self._has_time, self._wall, self._sleep)
+        self._domain = DomainOpening(
+            self._table, self._gang, may_queue, member.withdraw, self._has_time, self._wall, self._sleep
+        )
         self._pod, self._node = PodKey(binding.namespace, binding.pod_name, binding.pod_uid), binding.node
         self._mine: _WaitingCall | None = None
         self._joined: Domain | None = None
@@ -142,9 +144,9 @@ class MemberCall:
             domain = self._domain.open()
             if domain is None:
                 return self._leave(ANOTHER_IS_OPEN)
-            difference = self._difference(item, domain)
-            if difference is not None:
-                return self._leave(difference)
+            refusal = self._difference(item, domain) or self._member.announce()
+            if refusal is not None:
+                return self._leave(refusal)
             mine = self._mine or self._prepare_intent()
             if isinstance(mine, BindResult):
                 return mine
