@@ -45,6 +45,8 @@ def gang(
     return GangItem(key, state, round_, minimum, 0, version, at, at, by_uid, coordinator, reason, topology_key)
 
 
-def claim(name: str = "train", *, priority: int = 0, until: float = 60.5, opened_at: float = 0.0) -> Claim:
+def claim(
+    name: str = "train", *, priority: int = 0, until: float = 60.5, opened_at: float = 0.0, minimum: int = 1
+) -> Claim:
     """Of a gang of this name."""
-    return Claim(GangKey("ml", name), priority, until, opened_at)
+    return Claim(GangKey("ml", name), priority, until, opened_at, minimum)

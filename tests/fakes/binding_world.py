@@ -15,7 +15,16 @@ from berth.configuration.store import Configurations
 from berth.extender.bind import bind
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindResult
-from berth.extender.ports import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
+from berth.extender.ports import (
+    Assignment,
+    Binding,
+    Created,
+    FoundPod,
+    GangBarrier,
+    PodBinder,
+    Refused,
+    Unanswered,
+)
 from berth.extender.prepared_bind import BindRules
 from berth.nodecache.binds_under_way import BindsUnderWay
 from berth.nodecache.feed.reader import NodeCacheReader
@@ -102,10 +111,11 @@ class World(PodBinder):
         namespace: str = "default",
         *,
         announces: bool = True,
+        gangs: GangBarrier | None = None,
     ) -> BindResult:
         """One call. announces: False for a configuration without rules about other pods."""
         deadline = Deadline(seconds, lambda: self.now)
-        rules = BindRules(announcements=self._announcements if announces else None)
+        rules = BindRules(announcements=self._announcements if announces else None, gangs=gangs)
         return bind(Binding(namespace, name, f"uid-{name}", on), self, deadline, rules)
 
     def announced(self) -> list[tuple[int, str, bool]]:

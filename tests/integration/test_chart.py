@@ -25,6 +25,7 @@ URL = "https://berth.example.com/scheduler"
 STACK: dict[str, Any] = {"scheduler": {"url": URL}, "rbac": {"enabled": False}}
 IMAGE = "REGISTRY/berth:0.1.0"
 SIDECAR: dict[str, Any] = {"sidecar": {"enabled": True, "image": IMAGE}, "rbac": {"enabled": False}}
+GANGS = {"apiVersion": "berth.dev/v1alpha1", "kind": "BerthConfiguration", "gangs": {"enabled": True}}
 WATCHER: dict[str, Any] = {
     "scheduler": {"enabled": False},
     "rbac": {"enabled": False},
@@ -319,6 +320,11 @@ def test_commented_lines_of_the_sidecar_are_those_of_the_chart() -> None:
             {**SIDECAR, "sidecar": {**SIDECAR["sidecar"], "replicas": 2}, "rbac": {"countedResources": True}},
             "count apart from each other",
             id="two ledgers in memory",
+        ),
+        pytest.param(
+            {**SIDECAR, "sidecar": {**SIDECAR["sidecar"], "replicas": 2, "configuration": GANGS}},
+            "gangs in memory are bound apart from each other",
+            id="two stores of gangs in memory",
         ),
         pytest.param(
             {**SIDECAR, "sidecar": {**SIDECAR["sidecar"], "store": {"kind": "dynamodb"}}},

@@ -11,7 +11,6 @@ from typing import TypeVar
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.evaluation_cache import EvaluationCache
 from berth.scheduling.evaluation.plugin_scores import weighted_scores
-from berth.scheduling.evaluation.time_limit import NO_DECISION_DEADLINE
 from berth.scheduling.exemption import Exemption
 from berth.scheduling.framework.profile import AnyFilter, Profile
 from berth.scheduling.framework.shipped_profiles import FULL
@@ -100,7 +99,7 @@ class Rules:
         gang = gang_of(pod, snapshot.pod_groups, self.configuration.gangs)
         if not isinstance(gang, Gang):
             return gang
-        return self._planner.outlook(gang.key, snapshot, NO_OPEN_GANGS, NO_DECISION_DEADLINE)
+        return self._planner.outlook(gang.key, snapshot, NO_OPEN_GANGS)
 
     def fitting(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> list[str]:
         """Those of these nodes that pass every rule."""

@@ -34,8 +34,9 @@ BIND_THREADS = 256
 
 
 def members_in_bind(gangs: GangsConfiguration) -> int:
-    """How many members of gangs may wait in bind at once: each needs a connection and a thread."""
-    return gangs.max_members + MOST_QUEUED_MEMBERS if gangs.enabled else 0
+    """How many members of gangs may wait in bind at once, each with a connection and a thread: those of the open gang,
+    and those in the queue."""
+    return gangs.max_members + max(gangs.max_members, MOST_QUEUED_MEMBERS) if gangs.enabled else 0
 
 
 class Gateway:

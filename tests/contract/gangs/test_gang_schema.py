@@ -81,7 +81,7 @@ def test_assumes_defaults_for_attributes_that_are_absent(any_dynamodb: DynamoDBC
     """A gang without a topology key has no such attribute; no gang waits, and the open one was opened long ago."""
     items = [item for item in recorded(RELEASES[-1], "ledger") if item["pk"]["S"] == PARTITION]
     for item in items:
-        optional = ("topologyKey",) if "intents" in item else ("openedAt", "queue", "resting", "restUntil")
+        optional = ("topologyKey",) if "intents" in item else ("openedAt", "minimum", "queue", "resting", "restUntil")
         for name in optional:
             item.pop(name, None)
         for value in item.get("intents", {"M": {}})["M"].values():

@@ -172,7 +172,7 @@ class TestDomain:
 
     def test_reads_what_was_written(self, table: GangTable) -> None:
         queue = {GangKey("ml", "third"): QueuedGang(4, 13.5)}
-        domain = Domain(claim(priority=-5, opened_at=11.25), 3, GangKey("ml", "other"), 12.5, queue)
+        domain = Domain(claim(priority=-5, opened_at=11.25, minimum=4), 3, GangKey("ml", "other"), 12.5, queue)
         assert table.put_domain(domain, Domain())
         assert table.domain() == domain
         assert table.put_domain(domain.closed(), domain)

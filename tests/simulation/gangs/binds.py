@@ -15,7 +15,7 @@ from itertools import count
 from berth.extender.bind import bind
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome
-from berth.extender.ports import Binding, Created, NodeCache, Refused, Unanswered
+from berth.extender.ports import Announcements, Binding, Created, NodeCache, Refused, Unanswered
 from berth.extender.prepared_bind import BindRules, CountedResources
 from berth.gangs.barrier import GangTableBarrier
 from berth.gangs.item import GangState
@@ -76,6 +76,7 @@ class Member:
     priority: int = 0
     requests: Mapping[str, str] = field(default_factory=lambda: {LICENCE: "1"})
     topology_key: str = ""
+    timeout: int = 0
     generation: int = 0
 
     @property
@@ -136,6 +137,7 @@ class GangWorld:
         self._http_timeout = http_timeout
         self.members = {member.name: member for member in members}
         self.pods = GangPods(self._assert_committed)
+        self.announcements: Announcements | None = None
         self.ledger = CheckedTable()
         self.ledger.check = lambda: None
         self.gangs = InMemoryGangTable(self.ledger)
@@ -158,6 +160,8 @@ class GangWorld:
         annotations = {"berth.dev/gang": member.gang, "berth.dev/gang-size": str(member.minimum)}
         if member.topology_key:
             annotations["berth.dev/gang-topology-key"] = member.topology_key
+        if member.timeout:
+            annotations["berth.dev/gang-timeout"] = str(member.timeout)
         self.pods.add(member.name, member.uid, member.requests, annotations=annotations, priority=member.priority)
 
     # -------------------------------------------------------------------------------------------------------- actors
@@ -185,7 +189,7 @@ class GangWorld:
             sleep=self._clock.sleep,
             call_seconds=CALL_SECONDS,
         )
-        rules = BindRules(CountedResources(COUNTING, reservations), gangs=barrier)
+        rules = BindRules(CountedResources(COUNTING, reservations), announcements=self.announcements, gangs=barrier)
         binding = Binding("ml", member.name, member.uid, member.node)
         began_at, deadline = self.world.now, Deadline(self._http_timeout - 1, self._clock)
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import NoReturn
 
 import orjson
 import pytest
@@ -15,7 +16,7 @@ from berth.extender.ports import DecisionContext, NodeCache
 from berth.extender.reply import Reply
 from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.evaluation.time_limit import TimeLimit
+from berth.scheduling.evaluation.time_limit import DeadlineExceeded, TimeLimit
 from berth.scheduling.feasibility import TOO_COSTLY
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.parts import NO_PARTS, Parts
@@ -165,6 +166,16 @@ def test_fails_where_the_call_leaves_no_time_for_a_decision(
     failure = Failure(FailureOutcome.DEADLINE_PASSED, LATE, reply.pod)
     assert (reply.outcome, reply.detail, reply.body) == (failure.outcome, LATE, failed(failure).body)
     assert reply.pod
+
+
+@pytest.mark.parametrize("answer", [filter.answer_filter, filter.answer_filter_onlyone])
+def test_failure_names_what_took_the_time(answer: Callable[..., Reply], monkeypatch: pytest.MonkeyPatch) -> None:
+    def unfinished(*_: object, **__: object) -> NoReturn:
+        raise DeadlineExceeded("gangs take long")
+
+    monkeypatch.setattr(Policy, "_decided", unfinished)
+    reply = answer(body_of(cache_mode(["n"])), cache=NoTime(2.0))
+    assert (reply.outcome, reply.detail) == (FailureOutcome.DEADLINE_PASSED, "gangs take long")
 
 
 def test_decides_with_what_the_call_leaves() -> None:

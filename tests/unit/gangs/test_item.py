@@ -11,6 +11,8 @@ from berth.gangs.item import (
     MOST_QUEUED_MEMBERS,
     QUEUED_SECONDS,
     REST_SECONDS,
+    TURN_MEMBER_SECONDS,
+    TURN_SECONDS,
     Claim,
     Domain,
     QueuedGang,
@@ -20,7 +22,8 @@ from tests.builders.gang_items import TRAIN, claim, gang, intent
 
 NOW = 30.0
 OTHER = GangKey("ml", "other")
-OPEN = Domain(claim("other"), 4)
+OPEN = Domain(claim("other", opened_at=NOW - 1), 4)
+TURN_OVER = Domain(claim("other", opened_at=NOW - TURN_SECONDS - 4 * TURN_MEMBER_SECONDS, minimum=4), 4)
 OVER = Domain(claim("other", until=NOW - 1), 4)
 
 
@@ -34,6 +37,17 @@ OVER = Domain(claim("other", until=NOW - 1), 4)
         pytest.param(OPEN, claim(priority=1), Domain(claim(priority=1), 5), id="a lower priority is open"),
         pytest.param(OPEN, claim(priority=-1), None, id="a higher priority is open"),
         pytest.param(
+            TURN_OVER, claim(), Domain(claim(), 5, OTHER, NOW + REST_SECONDS), id="the turn of the open one is over"
+        ),
+        pytest.param(
+            replace(TURN_OVER, open=claim("other", opened_at=NOW - TURN_SECONDS, minimum=4)),
+            claim(),
+            None,
+            id="the open one has many members, and its turn is not over",
+        ),
+        pytest.param(TURN_OVER, claim(priority=-1), None, id="the turn of a higher priority is over, its time is not"),
+        pytest.param(TURN_OVER, claim("other", until=99.0), TURN_OVER, id="its own turn is over, nobody else comes"),
+        pytest.param(
             OVER,
             claim(priority=-1),
             Domain(claim(priority=-1), 5, OTHER, NOW - 1 + REST_SECONDS),
@@ -46,12 +60,12 @@ OVER = Domain(claim("other", until=NOW - 1), 4)
             Domain(claim("other", until=99.0), 5, OTHER, NOW),
             id="its own time is over, and it has rested",
         ),
-        pytest.param(Domain(claim("other"), 4, TRAIN, NOW + 1), claim(priority=9), None, id="it rests"),
+        pytest.param(replace(OPEN, resting=TRAIN, rest_until=NOW + 1), claim(priority=9), None, id="it rests"),
         pytest.param(
             Domain(None, 4, TRAIN, NOW + 1), claim(), Domain(claim(), 5, TRAIN, NOW + 1), id="it rests, nobody is open"
         ),
         pytest.param(
-            Domain(claim("other"), 4, TRAIN, NOW),
+            replace(OPEN, resting=TRAIN, rest_until=NOW),
             claim(priority=9),
             Domain(claim(priority=9), 5, TRAIN, NOW),
             id="rested",

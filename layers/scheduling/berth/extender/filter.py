@@ -53,8 +53,8 @@ def _answer(body: str | bytes, decide: Decide, cache: NodeCache, deadline: Deadl
     left = deadline.decision_seconds()
     try:
         decision = decide(candidates.policy, candidates.pod, candidates.names, candidates.snapshot, left, opened)
-    except DeadlineExceeded:
-        return failed(deadline_passed(pod_name))
+    except DeadlineExceeded as error:
+        return failed(deadline_passed(pod_name, str(error)))
     answer = reply(
         _encode(candidates, decision),
         _outcome(decision),

@@ -114,9 +114,9 @@ class Failure:
     pod: str = ""
 
 
-def deadline_passed(pod: str) -> Failure:
-    """A passing failure: the next call may have more time."""
-    reason = "the time for the answer was over before the decision: a cold start, or a slow table"
+def deadline_passed(pod: str, cause: str = "") -> Failure:
+    """A passing failure: the next call may have more time. cause: what took it, where that is known."""
+    reason = cause or "the time for the answer was over before the decision: a cold start, or a slow table"
     return Failure(FailureOutcome.DEADLINE_PASSED, reason, pod)
 
 

@@ -277,7 +277,11 @@ class GangOfPod:
 
 @dataclass(frozen=True, slots=True)
 class GangMember:
-    """A pod of a gang that is being bound. binder: to see whether other members live."""
+    """A pod of a gang that is being bound. binder: to see whether other members live.
+
+    announce: for rules about other pods, which see the pod from then on. The barrier calls it when the gang is the open
+    one, before the member joins; BindResult: it must not join. withdraw: when the gang is not the open one any more.
+    """
 
     of: GangOfPod
     binding: Binding
@@ -285,6 +289,8 @@ class GangMember:
     counting: Counting
     binder: PodBinder
     deadline: Deadline
+    announce: Callable[[], BindResult | None]
+    withdraw: Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)

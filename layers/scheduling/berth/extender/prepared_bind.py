@@ -1,12 +1,14 @@
 """The prepared bind: announce the pod, give it its share of the ledger, and wait for its gang, as it needs. Then bind
 it by the version that was read.
 
-It makes several attempts. Each begins with a GET of the pod.
+It makes several attempts. Each begins with a GET of the pod. A member of a gang is announced when its gang is the open
+one: while it waits for another gang, it keeps no pod of that away.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 from berth.extender.api_answers import (
     BOUND,
@@ -165,10 +167,7 @@ class PreparedBind:
             needs = self._needs(pod)
             if not isinstance(needs, _Needs):
                 return needs
-            rejection = self._announce(pod)
-            if rejection is not None:
-                return rejection
-            reservation = self._share(needs)
+            reservation = self._share(pod, needs)
             if isinstance(reservation, BindResult):
                 return reservation
             if not self._deadline.remaining():
@@ -216,6 +215,10 @@ class PreparedBind:
             self._announcements.withdraw(self._announced)
             self._announced = None
 
+    def _withdraw_in_queue(self) -> None:
+        if not self._is_open:
+            self._withdraw()
+
     def _needs(self, pod: FoundPod) -> _Needs | BindResult | None:
         """None: there is nothing to announce, to reserve or to wait for."""
         if self._counted is None and self._gangs is None:
@@ -231,8 +234,9 @@ class PreparedBind:
             return gang
         return _Needs(demands, gang) if demands or gang is not None or self._announcements is not None else None
 
-    def _share(self, needs: _Needs) -> Reservation | BindResult | None:
-        """What the pod gets of the ledger; None where it asks for nothing. Members of a gang get theirs together."""
+    def _share(self, pod: FoundPod, needs: _Needs) -> Reservation | BindResult | None:
+        """What the pod gets of the ledger, when it is announced; None where it asks for nothing. Members of a gang get
+        theirs together."""
         counted, demands = self._counted, needs.demands
         if counted is not None and counted.right is not None and demands:
             # After the pod was read: a store that takes over later changes the pod's resourceVersion first.
@@ -240,20 +244,33 @@ class PreparedBind:
             if refusal is not None:
                 return refusal
         if needs.gang is not None:
-            place = self._wait_for_gang(needs.gang, demands)
+            place = self._wait_for_gang(pod, needs.gang, demands)
             if isinstance(place, BindResult):
                 return place
             if place is not None:
                 self._is_placed = True
                 return place.reservation
-        if counted is None or not demands:
-            return None
+        rejection = self._announce(pod)
+        if rejection is not None or counted is None or not demands:
+            return rejection
         return counted.reservations.reserve(self._binding, demands, counted.counting, self._deadline.remaining)
 
-    def _wait_for_gang(self, gang: GangOfPod, demands: tuple[Demand, ...]) -> GangPlace | BindResult | None:
+    def _wait_for_gang(
+        self, pod: FoundPod, gang: GangOfPod, demands: tuple[Demand, ...]
+    ) -> GangPlace | BindResult | None:
         assert self._gangs is not None  # it knows the gang
         counting = NOTHING_COUNTED if self._counted is None else self._counted.counting
-        return self._gangs.wait(GangMember(gang, self._binding, demands, counting, self._binder, self._deadline))
+        member = GangMember(
+            gang,
+            self._binding,
+            demands,
+            counting,
+            self._binder,
+            self._deadline,
+            announce=partial(self._announce, pod),
+            withdraw=self._withdraw_in_queue,
+        )
+        return self._gangs.wait(member)
 
     def _create_binding(self, pod: FoundPod, reservation: Reservation | None) -> BindResult:
         binding = replace(self._binding, resource_version=pod.resource_version)

@@ -7,7 +7,8 @@ Each call of bind, for a member of a gang:
    no member gets there.
 2. Open the contention domain for the gang, or find it open. While another gang is open, wait for its end, within
    bounds; then fail.
-3. Leave an open reservation, and write the intent into the gang's item.
+3. Announce the pod to rules about other pods, leave an open reservation, and write the intent into the gang's item.
+   A member that waits for another gang is not announced: it keeps no pod of that away.
 4. Wait. Who finds the minimum, all of it in one topology domain and on nodes that exist, commits for all
    (`GangCommit`). The others see it when they read the item again.
 5. Send the Binding, which is bind's part.

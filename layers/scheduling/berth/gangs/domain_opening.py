@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from berth.gangs.item import Claim, Domain, GangState
 from berth.gangs.table import GangTable
 from berth.scheduling.gangs.gang import Gang
+from berth.scheduling.gangs.members import order_of_members, waits
+from berth.scheduling.objects import Pod
 
 PLACING_SECONDS = 5.0
 """A gang that is open for longer misses members. Calls of other gangs do not wait for it: its members may need the
@@ -30,13 +32,16 @@ class DomainOpening:
         self,
         table: GangTable,
         gang: Gang,
+        may_queue: bool,
+        withdraw: Callable[[], None],
         has_time: Callable[[float], bool],
         wall: Callable[[], float],
         sleep: Callable[[float], None],
     ) -> None:
-        """has_time: whether the call may wait for so many seconds more. wall: seconds since the epoch."""
-        self._table, self._gang, self._has_time = table, gang, has_time
-        self._wall, self._sleep = wall, sleep
+        """may_queue: whether this call may wait for another gang's end. withdraw: the member's announcement, before it
+        waits. has_time: whether it may wait for so many seconds more. wall: seconds since the epoch."""
+        self._table, self._gang, self._may_queue, self._has_time = table, gang, may_queue, has_time
+        self._withdraw, self._wall, self._sleep = withdraw, wall, sleep
         self._pause = FIRST_POLL_SECONDS
         self._opened: Domain | None = None
 
@@ -44,7 +49,8 @@ class DomainOpening:
         """The domain with this gang open. None: another one is, and this call does not wait for its end any longer."""
         while True:
             now, seen = self._wall(), self._table.domain()
-            claim = Claim(self._gang.key, self._gang.priority or 0, now + self._gang.timeout, now)
+            gang = self._gang
+            claim = Claim(gang.key, gang.priority or 0, now + gang.timeout, now, gang.minimum)
             opened = seen.opened_by(claim, now)
             if opened is seen:
                 return seen
@@ -80,10 +86,20 @@ class DomainOpening:
         """Whether this call waits for the open gang's end: as long as that is near, the others of its own gang have
         time to join afterwards, and not too many wait."""
         assert seen.open is not None  # or this gang would have been opened
-        if now - seen.open.opened_at >= PLACING_SECONDS or not self._has_time(JOINING_SECONDS):
+        is_over = now - seen.open.opened_at >= PLACING_SECONDS
+        if is_over or not self._may_queue or not self._has_time(JOINING_SECONDS):
             return False
+        # An earlier look may have found the gang open.
+        self._withdraw()
         queued = seen.queued(self._gang.key, self._gang.minimum, now)
         if queued is not None and queued is not seen:
             # Another gang may write its place at the same time; then the next look repeats it.
             self._table.put_domain(queued, seen)
         return queued is not None
+
+
+def is_needed(uid: str, minimum: int, pods: Mapping[str, Pod]) -> bool:
+    """Whether this member may wait in the queue for its gang: as many do as the minimum. pods: the gang's, as the node
+    cache has them; it may not have this one yet."""
+    waiting = [each.uid for each in sorted(filter(waits, pods.values()), key=order_of_members)]
+    return uid in waiting[:minimum] or (uid not in pods and len(waiting) < minimum)

@@ -6,7 +6,7 @@
 | gang | gang | gang#namespace/name |
 
 `topologyKey` of a gang and `topology` of a member are there where the gang has a topology key. `openedAt` and `queue`
-of the domain are optional: without them no gang waits, and the gang was opened long ago.
+of the domain are optional: without them no gang waits, and the gang was opened long ago. So is `minimum`: 1.
 """
 
 from __future__ import annotations
@@ -121,6 +121,7 @@ def domain_item(domain: Domain) -> Attributes:
             "priority": number(domain.open.priority),
             "until": time(domain.open.until),
             "openedAt": time(domain.open.opened_at),
+            "minimum": number(domain.open.minimum),
         }
     if domain.resting is not None:
         item |= {"resting": {"S": str(domain.resting)}, "restUntil": time(domain.rest_until)}
@@ -165,7 +166,8 @@ def read_domain(item: Item) -> Domain:
         claim = None
         if "open" in item:
             opened_at = float(item.get("openedAt", {"N": "0"})["N"])
-            claim = Claim(_key(item["open"]["S"]), int(item["priority"]["N"]), float(item["until"]["N"]), opened_at)
+            key, minimum = _key(item["open"]["S"]), int(item.get("minimum", {"N": "1"})["N"])
+            claim = Claim(key, int(item["priority"]["N"]), float(item["until"]["N"]), opened_at, minimum)
         resting = _key(item["resting"]["S"]) if "resting" in item else None
         rest_until = float(item.get("restUntil", {"N": "0"})["N"])
         queue = {_key(key): _queued(value["M"]) for key, value in item.get("queue", {"M": {}})["M"].items()}

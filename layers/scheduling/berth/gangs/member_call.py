@@ -15,7 +15,13 @@ from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome, BindResult
 from berth.extender.ports import FoundPod, GangMember, GangPlace, Refused, Reservation, Unanswered
 from berth.gangs.commit import REASON_NODE_GONE, CommitOutcome, GangCommit, requests_of
-from berth.gangs.domain_opening import FIRST_POLL_SECONDS, LAST_POLL_SECONDS, READS_A_SECOND, DomainOpening
+from berth.gangs.domain_opening import (
+    FIRST_POLL_SECONDS,
+    LAST_POLL_SECONDS,
+    READS_A_SECOND,
+    DomainOpening,
+    is_needed,
+)
 from berth.gangs.item import Domain, GangItem, GangState, Intent
 from berth.gangs.living_members import Life, life_of
 from berth.gangs.table import GangTable, TimedGangTable
@@ -89,12 +95,17 @@ class MemberCall:
         self._attempt = surroundings.new_id()
         self._member = member
         self._gang = member.of.gang
-        self._domain = DomainOpening(self._table, self._gang, self._has_time, self._wall, self._sleep)
         binding = member.binding
+        may_queue = is_needed(binding.pod_uid, self._gang.minimum, member.of.pods)
+        self._domain = DomainOpening(
+            self._table, self._gang, may_queue, member.withdraw, self._has_time, self._wall, self._sleep
+        )
         self._pod, self._node = PodKey(binding.namespace, binding.pod_name, binding.pod_uid), binding.node
         self._mine: _WaitingCall | None = None
         self._joined: Domain | None = None
         """With this round open. The intent may be in the gang's item from then on."""
+        self._is_displaced = False
+        """The domain was closed, or another gang has it. The gang's item, read later, says whether by the commit."""
 
     def run(self) -> GangPlace | BindResult | None:
         """None: the gang was committed before, so the pod is bound like any other. Raises TableUnavailable."""
@@ -133,9 +144,9 @@ class MemberCall:
             domain = self._domain.open()
             if domain is None:
                 return self._leave(ANOTHER_IS_OPEN)
-            difference = self._difference(item, domain)
-            if difference is not None:
-                return self._leave(difference)
+            refusal = self._difference(item, domain) or self._member.announce()
+            if refusal is not None:
+                return self._leave(refusal)
             mine = self._mine or self._prepare_intent()
             if isinstance(mine, BindResult):
                 return mine
@@ -280,6 +291,7 @@ class MemberCall:
         while self._has_time() and self._wall() < look_at:
             self._domain.pause(members)
             if not self._table.domain().holds(self._gang.key, domain.fence):
+                self._is_displaced = True
                 return
 
     def _is_complete(self, item: GangItem | None) -> bool:
@@ -293,6 +305,8 @@ class MemberCall:
             is_fixed = item.state in (GangState.PREPARING, GangState.COMMITTED)
             return self._leave(OTHER_DOMAIN if is_fixed and item.topology_key else ROUND_ENDED)
         match item.state:
+            case GangState.OPEN if self._is_displaced:
+                return self._give_up(domain, ANOTHER_IS_OPEN)
             case GangState.OPEN | GangState.PREPARING:
                 return None
             case GangState.COMMITTED:

@@ -6,10 +6,10 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from berth.scheduling.evaluation.time_limit import NO_DECISION_DEADLINE, DecisionDeadline, TimeLimited
-from berth.scheduling.feasibility import Feasibility, none_feasible, only_feasible, too_costly
+from berth.scheduling.evaluation.time_limit import TimeLimited
+from berth.scheduling.feasibility import Feasibility, none_feasible, only_feasible
 from berth.scheduling.framework.status import Status
-from berth.scheduling.gangs.gang import Gang, GangsConfiguration, OpenGang, gang_of
+from berth.scheduling.gangs.gang import Gang, GangsConfiguration, GangWait, OpenGang, gang_of
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod_group import names_gang
@@ -19,7 +19,8 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from berth.scheduling.gangs.overview import GangStanding
-    from berth.scheduling.gangs.planner import Evaluate, GangPlanner
+    from berth.scheduling.gangs.planner import GangPlanner
+    from berth.scheduling.gangs.room import Evaluate
 
 NOT_OUTSIDE: Mapping[str, Status] = {}
 
@@ -43,7 +44,8 @@ class GangPolicy:
         # Imported where a member of a gang comes: without gangs a cold start does not need it.
         from berth.scheduling.gangs.planner import GangPlanner
 
-        return GangPlanner(self._configuration, self._counting, self._profiles.for_planning, self._evaluate)
+        profile_of = self._profiles.for_planning
+        return GangPlanner(self._configuration, self._counting, profile_of, self._evaluate, self._time_limited)
 
     def plans(self, pod: Pod) -> bool:
         """Whether the pod names a gang. Exempt pods are in none."""
@@ -60,31 +62,25 @@ class GangPolicy:
         """All gangs of the cluster, and what each one waits for."""
         from berth.scheduling.gangs.overview import overview
 
-        planned = self._planner.planned(snapshot, open_gangs, NO_DECISION_DEADLINE)
-        return overview(snapshot, self._configuration, planned)
+        return overview(snapshot, self._configuration, self._planner.planned(snapshot, open_gangs))
 
     def decided(
         self, pod: Pod, nodes: NodeRefs, snapshot: Snapshot, seconds_left: float, open_gangs: Sequence[OpenGang]
     ) -> Feasibility | Mapping[str, Status]:
         """The places of a gang's member, or why it waits. A mapping for a pod that is placed alone: the nodes that its
-        gang keeps it out of."""
+        gang keeps it out of. Raises DeadlineExceeded."""
         from berth.scheduling.gangs.planner import ELSEWHERE, OTHER_DOMAIN, STATUSES, InDomain
         from berth.scheduling.gangs.plans import Places
 
-        def decide(deadline: DecisionDeadline) -> Feasibility | Mapping[str, Status]:
-            match self._planner.decide(pod, nodes, snapshot, open_gangs, deadline):
-                case None:
-                    return NOT_OUTSIDE
-                case InDomain(outside=outside):
-                    return dict.fromkeys(outside, OTHER_DOMAIN)
-                case Places(names=names):
-                    return only_feasible(nodes, names, ELSEWHERE)
-                case why:
-                    return none_feasible(nodes, STATUSES[why])
-
-        kind = f"gang {self._profiles.named_by(pod).name}"
-        decided = self._time_limited.run(kind, pod, decide, seconds_left)
-        return too_costly(nodes) if decided is None else decided
+        match self._planner.decide(pod, nodes, snapshot, open_gangs, seconds_left):
+            case None:
+                return NOT_OUTSIDE
+            case InDomain(outside=outside):
+                return dict.fromkeys(outside, OTHER_DOMAIN)
+            case Places(names=names):
+                return only_feasible(nodes, names, ELSEWHERE)
+            case why:
+                return none_feasible(nodes, STATUSES[why], too_costly=why is GangWait.TOO_COSTLY)
 
     def barred(self, pod: Pod, names: Collection[str], snapshot: Snapshot) -> Collection[str]:
         """The nodes among these on which nothing may be evicted for this member: all of them while its gang is not

@@ -32,6 +32,7 @@ GROUPS = {
         pod_group(custom_group_object(minimum=5), PodGroupApi.LEGACY),
         pod_group(custom_group_object("none", 0), PodGroupApi.COSCHEDULING),
         pod_group(custom_group_object("slow", 4, scheduleTimeoutSeconds=0), PodGroupApi.COSCHEDULING),
+        pod_group(custom_group_object("patient", 4, scheduleTimeoutSeconds=3600), PodGroupApi.COSCHEDULING),
     )
 }
 
@@ -56,9 +57,19 @@ GROUPS = {
         ),
         pytest.param({}, Gang(KEY, 4, "", 60, GangSource.ANNOTATIONS), id="Berth's annotations"),
         pytest.param(
-            {"topology_key": "topology.kubernetes.io/zone", "timeout": "90"},
-            Gang(KEY, 4, "topology.kubernetes.io/zone", 90, GangSource.ANNOTATIONS),
+            {"topology_key": "topology.kubernetes.io/zone", "timeout": "50"},
+            Gang(KEY, 4, "topology.kubernetes.io/zone", 50, GangSource.ANNOTATIONS),
             id="the optional annotations",
+        ),
+        pytest.param(
+            {"timeout": "3600"},
+            Gang(KEY, 4, "", 60, GangSource.ANNOTATIONS),
+            id="more time than the operator gives: that of the operator",
+        ),
+        pytest.param(
+            {"gang": None, "label": "patient"},
+            Gang(GangKey("ml", "patient"), 4, "", 60, GangSource.POD_GROUP_LABEL, None, CREATED),
+            id="the same in a PodGroup",
         ),
         pytest.param(
             {"group": "train", "label": "train", "legacy_label": "train"},

@@ -52,6 +52,9 @@ def test_member_that_cache_does_not_have_yet_counts() -> None:
         pytest.param(
             {"size": 2, "topology_key": "zone"}, "gang topology key differs between members", id="topology keys"
         ),
+        pytest.param(
+            {"size": 2, "spec": {"schedulerName": "other"}}, "gang scheduler differs between members", id="schedulers"
+        ),
     ],
 )
 def test_rejects_members_that_contradict_each_other(second: dict[str, Any], reason: str) -> None:

@@ -32,7 +32,8 @@ T = TypeVar("T")
 
 
 class DeadlineExceeded(Exception):
-    """The decision took as long as it may. It leaves `TimeLimited.run` only where the call was late."""
+    """The decision took as long as it may. It leaves `TimeLimited.run` only where the call was late. Its text says what
+    took the time, where that is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,10 @@ class DecisionDeadline:
         self._monotonic = limit.monotonic
         self._ends = limit.monotonic() + min(limit.seconds, seconds_left)
 
+    def remaining(self) -> float:
+        """Seconds until it has to stop; below 0 once it is over."""
+        return self._ends - self._monotonic()
+
     def check(self) -> None:
         """Raises DeadlineExceeded once it is over."""
         if self._monotonic() >= self._ends:
@@ -82,6 +87,18 @@ class TimeLimited:
         self._costly_since: OrderedDict[Hashable, float] = OrderedDict()
         self._lock = Lock()
 
+    def wall(self) -> float:
+        """Seconds since the epoch."""
+        return self._limit.wall()
+
+    def is_enough(self, seconds_left: float) -> bool:
+        """Whether an overrun of so many seconds says that the decision is too costly."""
+        return seconds_left >= self._limit.seconds / 2
+
+    def deadline(self, seconds_left: float) -> DecisionDeadline:
+        """Of a decision of several parts. Each part is a `run` with the seconds that remain."""
+        return DecisionDeadline(self._limit, seconds_left)
+
     def run(self, kind: str, pod: Pod, decide: Callable[[DecisionDeadline], T], seconds_left: float = inf) -> T | None:
         """The decision; None where it takes too long, now or a while ago. kind: what is decided, and by what.
 
@@ -92,7 +109,7 @@ class TimeLimited:
         try:
             return decide(DecisionDeadline(self._limit, seconds_left))
         except DeadlineExceeded:
-            if seconds_left < self._limit.seconds / 2:
+            if not self.is_enough(seconds_left):
                 raise
             key = _key(kind, pod)
         with self._lock:

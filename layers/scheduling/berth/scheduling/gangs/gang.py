@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -44,7 +44,7 @@ MAX_TIMEOUT = 3600
 class GangsConfiguration(BaseModel):
     """`gangs` of the configuration. enabled: filter plans gangs as a whole, and bind binds all members or none.
 
-    timeout: seconds that an open gang waits for its members; a PodGroup or an annotation may say another time.
+    timeout: seconds that an open gang waits for its members; a PodGroup or an annotation may say a shorter time.
     maxMembers: a gang of a larger minimum is rejected.
     """
 
@@ -64,6 +64,7 @@ class GangError(StrEnum):
     SIZES_DIFFER = "gang size differs between members"
     TOPOLOGY_KEY = "gang topology key is not a label key"
     TOPOLOGY_KEYS_DIFFER = "gang topology key differs between members"
+    SCHEDULERS_DIFFER = "gang scheduler differs between members"
     TIMEOUT = "gang timeout is not a number of seconds from 1 to 3600"
     TOO_LARGE = "gang is larger than maxMembers"
     LARGER_THAN_CLUSTER = "gang is larger than the cluster"
@@ -77,6 +78,7 @@ class GangWait(StrEnum):
 
     FOR_MEMBERS = "gang waits for members"
     FOR_ROOM = "gang does not fit"
+    TOO_COSTLY = "gang takes too long to plan"
 
 
 REASON_OTHER_DOMAIN = "gang has its members in another topology domain"
@@ -172,7 +174,8 @@ def gang_of(pod: Pod, pod_groups: PodGroups, configuration: GangsConfiguration) 
         return InvalidGang(GangError.TOO_LARGE, key)
     if not 1 <= found.timeout <= MAX_TIMEOUT:
         return InvalidGang(GangError.TIMEOUT, key)
-    return found
+    # Meanwhile other gangs wait, so pods ask for no more than the operator gives.
+    return replace(found, timeout=min(found.timeout, configuration.timeout))
 
 
 def _described(

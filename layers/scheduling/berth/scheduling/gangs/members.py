@@ -112,6 +112,16 @@ def domains_of(gang: Gang, snapshot: Snapshot, open_gangs: Iterable[OpenGang] = 
     return frozenset(value for node in nodes if (value := node.labels.get(gang.topology_key)))
 
 
+def waits(pod: Pod) -> bool:
+    """Whether a member has no node, and may get one."""
+    return not (pod.node_name or pod.spec.gated or pod.terminating)
+
+
+def order_of_members(pod: Pod) -> tuple[int, str, str]:
+    """By the length of the name first: train-2 goes before train-10."""
+    return len(pod.name), pod.name, pod.uid
+
+
 def members_on_nodes(key: GangKey, snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     """The name and the UID of each member on a node, without those that are being deleted."""
     for pod in snapshot.pods_by_gang.get((key.namespace, key.name), {}).values():
@@ -143,20 +153,22 @@ def _members(
     gangs: list[Gang] = []
     waiting: list[Pod] = []
     for pod, gang in known:
-        if pod is unknown or not (pod.node_name or pod.spec.gated or (committed and pod.uid in being_bound)):
+        if pod is unknown or (waits(pod) and not (committed and pod.uid in being_bound)):
             gangs.append(gang)
             waiting.append(pod)
     if not waiting:
         return None
-    # By the length of the name first: train-2 goes before train-10.
-    waiting.sort(key=lambda pod: (len(pod.name), pod.name, pod.uid))
-    return GangMembers(gangs[0], tuple(waiting), open_gang, committed, _difference(gangs))
+    waiting.sort(key=order_of_members)
+    return GangMembers(gangs[0], tuple(waiting), open_gang, committed, _difference(gangs, waiting))
 
 
-def _difference(gangs: Sequence[Gang]) -> GangError | None:
+def _difference(gangs: Sequence[Gang], pods: Sequence[Pod]) -> GangError | None:
     """What members say differently of their gang."""
     if len({gang.minimum for gang in gangs}) > 1:
         return GangError.SIZES_DIFFER
     if len({gang.topology_key for gang in gangs}) > 1:
         return GangError.TOPOLOGY_KEYS_DIFFER
+    if len({pod.scheduler_name for pod in pods}) > 1:
+        # Each scheduler would wait for the members of the other one, and in bind the open gang keeps others waiting.
+        return GangError.SCHEDULERS_DIFFER
     return None

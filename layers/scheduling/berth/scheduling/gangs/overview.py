@@ -119,6 +119,8 @@ def _stage(
             return GangStage.INVALID, str(outcome)
         case GangWait.FOR_ROOM:
             return GangStage.DOES_NOT_FIT, str(plan.shortage) if plan is not None else ""
+        case GangWait.TOO_COSTLY:
+            return GangStage.DOES_NOT_FIT, str(outcome)
         case GangWait.FOR_MEMBERS:
             exist = 0 if plan is None else len(plan.members.waiting)
             return GangStage.WAITS_FOR_MEMBERS, waits_for_members(exist, gang.minimum, _gated(pods), invalid)

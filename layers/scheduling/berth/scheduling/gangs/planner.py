@@ -3,7 +3,8 @@
 Gangs are planned one after the other, by priority and then by age. Each gets what the earlier ones leave, and a gang
 that does not fit takes nothing. So two gangs never wait for each other, and a small gang may pass a large one that does
 not fit. The plan depends on the snapshot, the pods that are being bound and the open gangs, and on nothing else: the
-calls of all members find the same one. It is made once for each state of these and remembered.
+calls of all members find the same one. It is made once for each state of these, in one call or in several, and
+remembered.
 
 Nothing is written: kube-scheduler also asks for members that it only tries (facts G1 and G2).
 """
@@ -11,13 +12,17 @@ Nothing is written: kube-scheduler also asks for members that it only tries (fac
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from threading import Lock
 
-from berth.scheduling.evaluation.evaluation import Evaluation
-from berth.scheduling.evaluation.time_limit import DecisionDeadline
-from berth.scheduling.framework.profile import Profile
+from berth.scheduling.evaluation.time_limit import (
+    NO_DECISION_DEADLINE,
+    NO_TIME_LIMIT,
+    DeadlineExceeded,
+    TimeLimited,
+)
 from berth.scheduling.framework.status import Status, unresolvable
 from berth.scheduling.gangs.gang import (
     REASON_OTHER_DOMAIN,
@@ -32,8 +37,9 @@ from berth.scheduling.gangs.gang import (
 )
 from berth.scheduling.gangs.members import GangMembers, domains_of, gangs_in, is_committed
 from berth.scheduling.gangs.planning import GangPlan, GangPlanning
+from berth.scheduling.gangs.planning_round import REASON_UNFINISHED, PlanningRound
 from berth.scheduling.gangs.plans import GangOutcome, Places, Plans
-from berth.scheduling.gangs.room import Candidates, room_of
+from berth.scheduling.gangs.room import CandidatesByShape, Evaluate, ProfileOf, room_of
 from berth.scheduling.gangs.shortage import Shortage, shortage_of
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import Pod
@@ -53,9 +59,14 @@ STATUSES: Mapping[GangError | GangWait, Status] = {
     **{error: unresolvable(NAME, str(error), reason_code=ReasonCode.GANG_INVALID) for error in GangError},
     GangWait.FOR_MEMBERS: unresolvable(NAME, str(GangWait.FOR_MEMBERS), reason_code=ReasonCode.GANG_WAITS_FOR_MEMBERS),
     GangWait.FOR_ROOM: unresolvable(NAME, str(GangWait.FOR_ROOM), reason_code=ReasonCode.GANG_DOES_NOT_FIT),
+    GangWait.TOO_COSTLY: unresolvable(NAME, str(GangWait.TOO_COSTLY), reason_code=ReasonCode.TOO_COSTLY),
 }
 """Unresolvable: a gang never evicts for a part of itself, and in the other map kube-scheduler would try the pod in a
 hot loop (fact 15 and decision 0002; G6)."""
+
+SLOW_ROUND_SECONDS = 30.0
+"""A round that takes several calls counts for so long, whatever changes meanwhile: otherwise none would come to its end
+in a cluster that changes all the time. Bind, and the scheduler's own filters, decide on the state as it is then."""
 
 ROUNDS = 4
 """States of which the plans are remembered: threads may be a state apart, and a member may be new."""
@@ -110,20 +121,25 @@ class _State:
     unknown: str
 
 
-Evaluate = Callable[[Profile, Pod, Snapshot, DecisionDeadline], Evaluation]
-ProfileOf = Callable[[Pod], Profile]
+UNLIMITED = TimeLimited(NO_TIME_LIMIT)
 
 
 class GangPlanner:
     """Of a warm environment. Threads may share it."""
 
     def __init__(
-        self, configuration: GangsConfiguration, counting: Counting, profile_of: ProfileOf, evaluate: Evaluate
+        self,
+        configuration: GangsConfiguration,
+        counting: Counting,
+        profile_of: ProfileOf,
+        evaluate: Evaluate,
+        limited: TimeLimited = UNLIMITED,
     ) -> None:
-        """profile_of: with all filters that decide where a member may go. evaluate: of one shape, remembered."""
+        """profile_of: with all filters that decide where a member may go. evaluate: of one shape, remembered. limited:
+        of `decide`; it remembers gangs that are too costly to plan."""
         self._configuration, self._counting = configuration, counting
-        self._profile_of, self._evaluate = profile_of, evaluate
-        self._rounds: deque[tuple[_State, Plans]] = deque(maxlen=ROUNDS)
+        self._profile_of, self._evaluate, self._limited = profile_of, evaluate, limited
+        self._rounds: deque[tuple[_State, PlanningRound]] = deque(maxlen=ROUNDS)
         self._lock = Lock()
 
     def is_member(self, pod: Pod, snapshot: Snapshot) -> bool:
@@ -142,18 +158,18 @@ class GangPlanner:
         nodes: NodeRefs,
         snapshot: Snapshot,
         open_gangs: Sequence[OpenGang],
-        deadline: DecisionDeadline,
+        seconds_left: float = inf,
     ) -> Places | InDomain | GangError | GangWait | None:
         """Where this member may go among the nodes of a request, or why it waits. None: it is placed like other pods.
 
-        Raises DeadlineExceeded.
+        Raises DeadlineExceeded where the time ends before all gangs are planned; the next call goes on.
         """
         gang = gang_of(pod, snapshot.pod_groups, self._configuration)
         if gang is None:
             return None
         if isinstance(gang, InvalidGang):
             return gang.error
-        found = self._round(pod, snapshot, open_gangs, deadline)
+        found = self._plans(pod, gang.key, snapshot, open_gangs, seconds_left)
         outcome: GangOutcome = None
         if gang.key in found.outcomes:
             outcome = found.outcomes[gang.key]
@@ -178,12 +194,10 @@ class GangPlanner:
             name for name in names if name in known and known[name].labels.get(gang.topology_key) not in values
         )
 
-    def planned(
-        self, snapshot: Snapshot, open_gangs: Sequence[OpenGang], deadline: DecisionDeadline
-    ) -> Sequence[PlannedGang]:
-        """All gangs with a member that waits, in the order in which they are planned. For people: filter's answers are
-        those of `decide`. Raises DeadlineExceeded."""
-        found = self._planned(snapshot, open_gangs, None, deadline)
+    def planned(self, snapshot: Snapshot, open_gangs: Sequence[OpenGang]) -> Sequence[PlannedGang]:
+        """All gangs with a member that waits, in the order in which they are planned. For people, without a time limit:
+        filter's answers are those of `decide`."""
+        found = self._new_round(snapshot, open_gangs, None).finished(UNLIMITED, NO_DECISION_DEADLINE)
         return [self._described(members, outcome, found) for members, outcome in found.each()]
 
     def _described(self, members: GangMembers, outcome: GangOutcome, found: Plans) -> PlannedGang:
@@ -196,15 +210,10 @@ class GangPlanner:
         placed = found.planning.most(members, found.room)
         return PlannedGang(members, outcome, {}, shortage_of(groups, placed, found.room, self._counting))
 
-    def outlook(
-        self, key: GangKey, snapshot: Snapshot, open_gangs: Sequence[OpenGang], deadline: DecisionDeadline
-    ) -> GangOutlook | None:
-        """What becomes of this gang; None where no member of it waits. Nothing is remembered.
-
-        Raises DeadlineExceeded.
-        """
+    def outlook(self, key: GangKey, snapshot: Snapshot, open_gangs: Sequence[OpenGang]) -> GangOutlook | None:
+        """What becomes of this gang; None where no member of it waits. Nothing is remembered, and no time limited."""
         gangs = gangs_in(snapshot, self._configuration, open_gangs)
-        found = self._plans_for(gangs, snapshot, deadline)
+        found = self._plans_for(gangs, snapshot, self._candidates_on(snapshot))
         for members in gangs:
             if members.key != key:
                 found.outcomes[members.key] = found.plan(members)
@@ -214,59 +223,51 @@ class GangPlanner:
             return GangOutlook(members, found.plan(members), plan.places, room.placed, before)
         return None
 
-    def _round(self, pod: Pod, snapshot: Snapshot, open_gangs: Sequence[OpenGang], deadline: DecisionDeadline) -> Plans:
+    def _plans(
+        self, pod: Pod, key: GangKey, snapshot: Snapshot, open_gangs: Sequence[OpenGang], seconds_left: float
+    ) -> Plans:
+        call = self._limited.deadline(seconds_left)
         base = snapshot.base
         unknown = None if pod.uid in base.unbound else pod
         state = _State(base.history.moment, snapshot.assumed, tuple(open_gangs), "" if unknown is None else pod.uid)
-        # One thread plans; the others of this state wait and find its plan.
+        # One thread plans; the others wait, and find its plans or go on.
         with self._lock:
-            for known, found in self._rounds:
+            slow = self._slow_round()
+            if slow is not None:
+                found = slow.finished(self._limited, call)
+                if not found.includes(pod, key) and not is_committed(key, snapshot, open_gangs, pod):
+                    # It came later.
+                    raise DeadlineExceeded(REASON_UNFINISHED)
+                return found
+            for known, each in self._rounds:
                 if known.moment is state.moment and known == state:
-                    return found
-            found = self._planned(snapshot, open_gangs, unknown, deadline)
-            self._rounds.appendleft((state, found))
-        return found
+                    return each.finished(self._limited, call)
+            began = self._new_round(snapshot, open_gangs, unknown)
+            self._rounds.appendleft((state, began))
+            return began.finished(self._limited, call)
 
-    def _planned(
-        self, snapshot: Snapshot, open_gangs: Sequence[OpenGang], unknown: Pod | None, deadline: DecisionDeadline
-    ) -> Plans:
+    def _slow_round(self) -> PlanningRound | None:
+        latest = self._rounds[0][1] if self._rounds else None
+        if latest is None or not latest.is_slow:
+            return None
+        # Also where the wall clock was set back.
+        return latest if 0 <= self._limited.wall() - latest.began_at < SLOW_ROUND_SECONDS else None
+
+    def _new_round(self, snapshot: Snapshot, open_gangs: Sequence[OpenGang], unknown: Pod | None) -> PlanningRound:
         gangs = gangs_in(snapshot, self._configuration, open_gangs, unknown)
-        found = self._plans_for(gangs, snapshot, deadline)
-        for members in gangs:
-            deadline.check()
-            found.members[members.key] = members
-            found.outcomes[members.key] = found.plan(members)
-        for key, outcome in found.outcomes.items():
-            if isinstance(outcome, GangPlan):
-                found.place_extra(outcome, found.members[key])
-        return found
+        candidates = self._candidates_on(snapshot)
+        plans = self._plans_for(gangs, snapshot, candidates)
+        return PlanningRound(gangs, plans, candidates, self._limited.wall())
 
-    def _plans_for(self, gangs: Sequence[GangMembers], snapshot: Snapshot, deadline: DecisionDeadline) -> Plans:
+    def _plans_for(self, gangs: Sequence[GangMembers], snapshot: Snapshot, candidates: CandidatesByShape) -> Plans:
         """No gang is planned yet; members that are committed have their places."""
         # Without what members that wait have reserved: those in the barrier keep their nodes by the plan.
         room = room_of(snapshot, self._counting, {pod.uid for members in gangs for pod in members.waiting})
-        found = Plans(room, self._planning_on(snapshot.base, deadline))
+        found = Plans(room, GangPlanning(candidates))
         for members in gangs:
             if members.is_committed:
                 found.place_committed(members)
         return found
 
-    def _planning_on(self, base: Snapshot, deadline: DecisionDeadline) -> GangPlanning:
-        known: dict[Hashable, Candidates] = {}
-        shapes: dict[str, Hashable] = {}
-
-        def shape_of(pod: Pod) -> Hashable:
-            if pod.uid not in shapes:
-                profile = self._profile_of(pod)
-                shapes[pod.uid] = profile.name, profile.shapes(pod)
-            return shapes[pod.uid]
-
-        def candidates_of(pod: Pod) -> Candidates:
-            shape = shape_of(pod)
-            found = known.get(shape)
-            if found is None:
-                profile = self._profile_of(pod)
-                found = known[shape] = Candidates(profile, pod, self._evaluate(profile, pod, base, deadline), deadline)
-            return found
-
-        return GangPlanning(shape_of, candidates_of)
+    def _candidates_on(self, snapshot: Snapshot) -> CandidatesByShape:
+        return CandidatesByShape(self._profile_of, self._evaluate, snapshot.base)

@@ -12,15 +12,12 @@ topology key. It may miss one
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from berth.scheduling.gangs.members import GangMembers
-from berth.scheduling.gangs.room import Candidates, NodesLeft, Room
+from berth.scheduling.gangs.room import CandidatesByShape, NodesLeft, Room
 from berth.scheduling.objects.pod import Pod
-
-ShapeOf = Callable[[Pod], Hashable]
-CandidatesOf = Callable[[Pod], Candidates]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +52,11 @@ class _Attempt:
 
 
 class GangPlanning:
-    """Plans gangs on one snapshot. For one thread."""
+    """Plans gangs on one snapshot. For one thread. Methods raise DeadlineExceeded, and may be repeated then."""
 
-    def __init__(self, shape_of: ShapeOf, candidates_of: CandidatesOf) -> None:
-        """candidates_of: the nodes for a pod, the best first; the same for pods of one shape."""
-        self._shape_of, self._candidates_of = shape_of, candidates_of
+    def __init__(self, candidates: CandidatesByShape) -> None:
+        self._candidates = candidates
+        self._shape_of, self._candidates_of = candidates.shape_of, candidates.of
         self._too_large: dict[Hashable, int] = {}
         self._domains: dict[str, Mapping[str, frozenset[str]]] = {}
 
@@ -233,6 +230,7 @@ class GangPlanning:
         states = candidates.states(attempt.room)
         left = NodesLeft(candidates, attempt.room, names)
         for pod in pods:
+            self._candidates.deadline.check()
             refused = []
             while (name := left.take_best()) is not None:
                 if candidates.passes(pod, name, attempt.room, states.now()):

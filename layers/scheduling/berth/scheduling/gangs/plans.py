@@ -87,14 +87,17 @@ class Plans:
         return GangError.LARGER_THAN_CLUSTER if members.gang.minimum > allowed else GangWait.FOR_ROOM
 
     def place_extra(self, plan: GangPlan, members: GangMembers) -> None:
-        """Members beyond those that the gang needs, on what all gangs leave."""
-        nodes = self.planning.nodes_of(members, plan, self.room)
-        for pod in members.waiting:
-            if pod.uid not in plan.places:
-                name = next(self.planning.spare(pod, nodes, self.room), None)
-                if name is not None:
-                    self.extra[pod.uid] = name
-                    self.room.place(pod, name)
+        """Members beyond those that the gang needs, on what all gangs leave. Where the time ends, none of them."""
+        left = [pod for pod in members.waiting if pod.uid not in plan.places]
+        nodes, room = self.planning.nodes_of(members, plan, self.room), self.room.copy()
+        found = {}
+        for pod in left:
+            name = next(self.planning.spare(pod, nodes, room), None)
+            if name is not None:
+                found[pod.uid] = name
+                room.place(pod, name)
+        self.extra.update(found)
+        self.room = room
 
     def largest(self, members: GangMembers) -> tuple[GangPlan, Room]:
         """Places for as many members as fit together: of a gang that fits, for all that it needs."""
@@ -107,6 +110,10 @@ class Plans:
             else:
                 best, fits = planned, number
         return best
+
+    def includes(self, pod: Pod, key: GangKey) -> bool:
+        """Whether this member of the gang was waiting when the plans were begun."""
+        return key in self.members and any(each.uid == pod.uid for each in self.members[key].waiting)
 
     def each(self) -> Iterator[tuple[GangMembers, GangOutcome]]:
         """The gangs in the order in which they were planned."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Hashable, Sequence
 from dataclasses import replace
 from heapq import heappop, heappush
 
 from berth.scheduling.evaluation.evaluation import Evaluation
 from berth.scheduling.evaluation.nominated_pods import nominated_beside
-from berth.scheduling.evaluation.time_limit import DecisionDeadline
+from berth.scheduling.evaluation.time_limit import NO_DECISION_DEADLINE, DecisionDeadline
 from berth.scheduling.framework.plugin import ClusterFilter
 from berth.scheduling.framework.profile import Profile
 from berth.scheduling.framework.status import SUCCESS, Status
@@ -17,6 +17,9 @@ from berth.scheduling.objects import NodeInfo, Pod, Unreadable
 from berth.scheduling.snapshot.node_positions import NodeRefs
 from berth.scheduling.snapshot.parts import SnapshotPart
 from berth.scheduling.snapshot.snapshot import DerivedFromSnapshot, Snapshot
+
+Evaluate = Callable[[Profile, Pod, Snapshot, DecisionDeadline], Evaluation]
+ProfileOf = Callable[[Pod], Profile]
 
 
 class Room(DerivedFromSnapshot):
@@ -123,6 +126,34 @@ class Candidates:
             difference = self._evaluation.local.scores.difference(room.snapshot.nodes[name], node)
             known = self._rescored[name] = node, score + difference
         return known[1]
+
+
+class CandidatesByShape:
+    """The candidates on one snapshot. For one thread, until they are known for all members."""
+
+    def __init__(self, profile_of: ProfileOf, evaluate: Evaluate, base: Snapshot) -> None:
+        self._profile_of, self._evaluate, self._base = profile_of, evaluate, base
+        self._known: dict[Hashable, Candidates] = {}
+        self._shapes: dict[str, Hashable] = {}
+        self.deadline = NO_DECISION_DEADLINE
+        """Of the planning that is under way."""
+
+    def shape_of(self, pod: Pod) -> Hashable:
+        """Pods of one shape have the same candidates."""
+        if pod.uid not in self._shapes:
+            profile = self._profile_of(pod)
+            self._shapes[pod.uid] = profile.name, profile.shapes(pod)
+        return self._shapes[pod.uid]
+
+    def of(self, pod: Pod) -> Candidates:
+        """Raises DeadlineExceeded."""
+        shape = self.shape_of(pod)
+        found = self._known.get(shape)
+        if found is None:
+            profile = self._profile_of(pod)
+            evaluation = self._evaluate(profile, pod, self._base, self.deadline)
+            found = self._known[shape] = Candidates(profile, pod, evaluation, self.deadline)
+        return found
 
 
 class NodesLeft:

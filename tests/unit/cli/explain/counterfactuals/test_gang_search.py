@@ -219,10 +219,13 @@ def test_a_pod_in_two_gangs_leaves_one() -> None:
 
 
 def test_every_error_of_a_gang_has_an_answer() -> None:
-    """The last answer to each is the pod alone; of a name that is none it is the only one."""
-    objects = [node_with("a"), {"kind": "Pod", **member_object("train-0", "no name", 2)}]
-    assert texts(found(*objects)) == [ALONE]
-    assert len(GangError) == 12
+    """The last answer to each is the pod alone; of a name that is none, and of two schedulers, it is the only one."""
+    no_name = {"kind": "Pod", **member_object("train-0", "no name", 2)}
+    elsewhere = member_object("train-1", "train", 2, spec={"schedulerName": "other"})
+    two_schedulers = [{"kind": "Pod", **each} for each in (member_object("train-0", "train", 2), elsewhere)]
+    for pods in ([no_name], two_schedulers):
+        assert texts(found(node_with("a"), *pods)) == [ALONE]
+    assert len(GangError) == 13
 
 
 def test_changes_a_node_for_all_members_that_go_there() -> None:
