@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from berth.gangs.item import Domain, GangItem, GangState, Intent
-from berth.gangs.table import GangTable, NotTransacted, Transaction
+from berth.gangs.table import GangTable, LedgersRead, NotTransacted, Transaction
 from berth.gangs.watch import POLL_SECONDS, GangWatch
-from berth.reservations.ledger.entry import EntryState, NodeLedger
+from berth.reservations.ledger.entry import EntryState
 from berth.reservations.ledger.table import Marker, MarkerState
 from berth.reservations.reconciler.reconciler import Reconciler
 from berth.scheduling.gangs.gang import GangKey
@@ -68,8 +68,8 @@ class InterruptedGangTable(Interrupted, GangTable):
     def put_domain(self, domain: Domain, seen: Domain) -> bool:
         return self.call(lambda: self._table().put_domain(domain, seen))
 
-    def ledgers(self, nodes: Collection[str]) -> Mapping[str, NodeLedger]:
-        return self.call(lambda: self._table().ledgers(nodes))
+    def read_ledgers(self, nodes: Sequence[str]) -> LedgersRead:
+        return self.call(lambda: self._table().read_ledgers(nodes))
 
     def transact(self, transaction: Transaction) -> NotTransacted | None:
         return self.call(lambda: self._table().transact(transaction))

@@ -13,11 +13,14 @@ Each call of bind, for a member of a gang:
 5. Send the Binding, which is bind's part.
 
 A call gives up before its deadline: it takes its intent back, on the condition that the gang is still open. If the
-gang is committed meanwhile, it goes on.
+gang is committed meanwhile, it goes on. An error of the table does not end a call whose intent may be in the item: it
+reads again until its deadline.
 
 Guarantees:
 - Before the commit no Binding of a member is sent. So to give up, or to die, is always safe.
 - A commit contains the minimum of members, each with its share of the ledger, and each by a call that had not given up.
+  So all of them are bound, unless a call dies, or the table does not answer it until its deadline.
+- A commit contains no more members than the gang's item holds. A call beyond that is refused, and comes again.
 - With a topology key, the members of a commit are on nodes of one value of the key, as the node cache had it. A pod
   that joins a committed gang is bound on such a node.
 - A commit counts only for its own members: when none of them lives, another gang may have the name.
@@ -25,7 +28,9 @@ Guarantees:
   the queue only bound how many calls wait.
 - A request that may not end before the call's deadline is not made. What a call leaves then, another member, a later
   call or the watcher finishes, as after a crash.
-- A member whose call died after the commit keeps its share until it expires, and its next bind takes it over.
+- A call that dies leaves its intent for the time that it would have waited. Others may commit with it: then fewer
+  members than the minimum are bound at first. The member keeps its share until it expires, and its next bind takes it
+  over. So it is with a call that the table does not answer until its deadline.
 
 Not guaranteed:
 - That all members of a committed gang get onto their nodes. A pod can be deleted, a node can go.

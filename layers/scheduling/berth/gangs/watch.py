@@ -187,7 +187,7 @@ class GangWatch:
         if claim is None or self._wall() - claim.opened_at < EXPIRY_SECONDS:
             return
         item = self._table.gang(claim.key)
-        has_round = item is not None and item.state is GangState.OPEN and item.round == domain.fence
+        has_round = item is not None and item.is_open_in(domain.fence)
         if not has_round and self._table.put_domain(domain.closed(), domain):
             self._report(GangEvent(GangEventType.TIMED_OUT, claim.key))
             self._on_closed()
