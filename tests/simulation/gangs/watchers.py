@@ -124,7 +124,7 @@ class Watchers:
             new_id=lambda: f"id-{epoch}-{world.world.steps}",
             report=lambda event: None,
             on_capacity_released=lambda: None,
-            may_expire=watch.may_expire,
+            expiry_check=watch.expiry_check,
         )
         known: Mapping[str, Pod] = {}
         look_at = 0.0
