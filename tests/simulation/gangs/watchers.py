@@ -19,7 +19,7 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.simulation.reservations.interrupted import Interrupted, InterruptedPods, InterruptedTable
 from tests.simulation.world import EPOCH
 
-from .binds import COUNTING, GangWorld
+from .binds import COUNTING, POLICY, GangWorld
 
 PUBLISH_SECONDS = 0.5
 CALL_SECONDS = 0.001
@@ -107,7 +107,7 @@ class Watchers:
 
         def on_nodes(key: GangKey) -> Collection[str]:
             pods = published[-1].pods_by_gang.get((key.namespace, key.name), {}).values()
-            return [pod.uid for pod in pods if pod.node_name and not pod.terminating]
+            return [pod.uid for pod in pods if pod.node_name and not pod.terminating and not POLICY.was_exempt(pod)]
 
         pods = InterruptedPods(world.pods, between)
         watch = GangWatch(

@@ -57,6 +57,7 @@ from berth.scheduling.gangs.gang import Gang, InvalidGang, gang_of
 from berth.scheduling.gangs.members import domains_of
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod_group import names_gang, names_pod_group
+from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 DOMAIN_UNKNOWN = BindResult(BindOutcome.GANG_WAITS, "gang waits: the topology domain of the node is not known")
@@ -98,7 +99,7 @@ class GangTableBarrier(GangBarrier):
             return BindResult(BindOutcome.GANG_INVALID, found.error)
         if found.priority is None:
             found = replace(found, priority=pod.priority or 0)
-        return GangOfPod(found) if cluster is None else _with_cluster(found, node, cluster)
+        return GangOfPod(found) if cluster is None else _with_cluster(found, node, cluster, context.policy)
 
     def has_lost_node(self, item: GangItem, deadline: Deadline) -> bool:
         """Whether a member that would be committed waits for a node that is gone since filter chose it: the API server
@@ -119,9 +120,13 @@ def _has_topology_key(found: Gang | InvalidGang | None) -> bool:
     return isinstance(found, Gang) and bool(found.topology_key)
 
 
-def _with_cluster(gang: Gang, node: str, cluster: Snapshot) -> GangOfPod | BindResult:
-    pods = cluster.pods_by_gang.get((gang.key.namespace, gang.key.name), {})
+def _with_cluster(gang: Gang, node: str, cluster: Snapshot, policy: Policy) -> GangOfPod | BindResult:
+    # An exempt pod that names the gang was bound without the others, so it proves no commit.
+    named = cluster.pods_by_gang.get((gang.key.namespace, gang.key.name), {})
+    pods = {uid: pod for uid, pod in named.items() if not policy.was_exempt(pod)}
     if not gang.topology_key:
         return GangOfPod(gang, pods=pods)
     value = cluster.nodes[node].labels.get(gang.topology_key) if node in cluster.nodes else None
-    return GangOfPod(gang, value, pods, domains_of(gang, cluster)) if value else DOMAIN_UNKNOWN
+    if not value:
+        return DOMAIN_UNKNOWN
+    return GangOfPod(gang, value, pods, domains_of(gang, cluster, pods=pods.values()))
