@@ -19,7 +19,7 @@ from berth.scheduling.managed_resources.demand import Demand
 from berth_cli.embedded_store.gang_table import InMemoryGangTable
 from tests.builders.gang_items import gang
 from tests.capacity.item_size import item_size
-from tests.simulation.gangs.binds import GangWorld, gang_of
+from tests.simulation.gangs.binds import ZONE, GangWorld, gang_of
 
 MAX_ITEM = 400 * 1024
 MEMORY, LICENCE = "nvidia.com/gpumem", "example.com/licence"
@@ -115,3 +115,14 @@ def test_members_beyond_the_minimum_do_not_keep_a_gang_from_its_commit(seed: int
     world.world.run(20.0)
     assert world.bound() == set(world.members)
     assert BindOutcome.LEDGER_UNAVAILABLE not in world.outcomes
+
+
+def test_refuses_members_for_which_the_item_has_no_room() -> None:
+    """No zone has the minimum, so those that wait are not committed."""
+    members = gang_of(200, minimum=110, topology_key=ZONE)
+    zones = {member.node: "ab"[number % 2] for number, member in enumerate(members)}
+    world = GangWorld(members, http_timeout=29.0, zones=zones)
+    world.gangs = SmallItems(world.ledger)
+    world.publish()
+    world.run(20.0, tries=1)
+    assert world.reasons.keys() == {"gang waits: as many members are being bound as an item holds"}

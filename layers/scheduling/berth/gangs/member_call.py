@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from berth.dynamodb_errors import TableUnavailable
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome, BindResult
-from berth.extender.ports import FoundPod, GangMember, GangPlace, Refused, Reservation, Unanswered
+from berth.extender.ports import GangMember, GangPlace, Reservation
 from berth.gangs.commit import REASON_NODE_GONE, CommitOutcome, GangCommit, requests_of
 from berth.gangs.domain_opening import FIRST_POLL_SECONDS, LAST_POLL_SECONDS, READS_A_SECOND, DomainOpening
 from berth.gangs.item import Domain, GangItem, GangState, Intent
-from berth.gangs.living_members import Life, life_of
+from berth.gangs.living_members import Life, is_in_domain, life_for
 from berth.gangs.table import GangTable, TimedGangTable
 from berth.reservations.bind.device_choice import DeviceChoice
 from berth.reservations.ledger.entry import OpenReservation, PodKey, Shares
@@ -127,9 +127,9 @@ class MemberCall:
             if item is not None and item.state in (GangState.PREPARING, GangState.ROLLING_BACK):
                 self._finish(item)
                 continue
-            match self._life(item):
+            match life_for(self._member, item):
                 case Life.LIVES:
-                    return None if self._is_in_domain(item) else OTHER_DOMAIN
+                    return None if is_in_domain(self._member, item) else OTHER_DOMAIN
                 case Life.UNKNOWN:
                     return MEMBERS_UNKNOWN
                 case Life.NONE_LIVES:
@@ -168,24 +168,6 @@ class MemberCall:
             raise DeadlineExceeded
 
     # ------------------------------------------------------------------------------------------------------- joining
-
-    def _life(self, item: GangItem | None) -> Life:
-        """Of the committed gang of this name. Where its item is gone, members on nodes are the proof of the commit."""
-        is_committed = item is not None and item.state is GangState.COMMITTED
-        intents = item.intents.values() if item is not None and is_committed else ()
-        member = self._member
-
-        def get(name: str) -> FoundPod | Refused | Unanswered:
-            return member.binder.pod(self._gang.key.namespace, name, member.deadline.remaining() / 2)
-
-        return life_of(self._pod.uid, intents, member.of.pods, get)
-
-    def _is_in_domain(self, item: GangItem | None) -> bool:
-        """Whether the node is in the topology domain of the gang, which is committed."""
-        if not self._gang.topology_key:
-            return True
-        committed = item.intents.values() if item is not None and item.state is GangState.COMMITTED else ()
-        return self._member.of.topology in {intent.topology for intent in committed} | self._member.of.domains
 
     def _refusal(self, item: GangItem | None, domain: Domain) -> BindResult | None:
         """Why this call may not join the round that is open."""
@@ -362,11 +344,13 @@ class MemberCall:
         mine = self._mine
         assert mine is not None  # it has joined
         while (after := self._table.withdraw(self._gang.key, domain.fence, self._pod.uid, self._attempt)) is None:
-            # It is committed, or is being committed: unless the end is near, the member's next bind finds that.
             item = self._table.gang(self._gang.key)
-            found = None if item is None else self._result(item, domain, mine)
-            if found is not None or item is None or item.state is not GangState.OPEN:
-                return found or result
+            if item is None:
+                return result
+            if not item.is_open_in(domain.fence) or item.intent(self._pod.uid, self._attempt) is None:
+                # It is committed; or it is PREPARING, and the member's next bind finds the end of that.
+                return self._result(item, domain, mine) or result
+            # A transaction holds the item: a commit is under way.
             self._sleep(FIRST_POLL_SECONDS)
         self._joined = None
         if not after.waiting(self._wall()):
