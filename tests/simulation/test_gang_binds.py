@@ -9,7 +9,7 @@ import pytest
 from berth.extender.outcomes import BindOutcome
 
 from .gangs.binds import GangWorld, gang_of
-from .gangs.crashes import LARGE_GANG_TIMEOUT, Afterwards, cases, cases_of_watchers, commit_cases
+from .gangs.crashes import LARGE_GANG_TIMEOUT, Afterwards, cases, cases_of_watchers, commit_cases, table_error_cases
 from .gangs.histories import run_two_gangs
 
 pytestmark = pytest.mark.long
@@ -25,6 +25,11 @@ EACH_WITH_WATCHERS, EACH_OF_WATCHERS = 48, 500
 @pytest.mark.parametrize("part", range(PARTS))
 def test_recovers_when_a_bind_of_the_gang_is_interrupted_at_any_call(part: int) -> None:
     for case in [case for case in cases() if case.afterwards is Afterwards.COMES_AGAIN][part::PARTS]:
+        case.run()
+
+
+def test_binds_all_or_none_when_the_table_does_not_answer_calls_of_living_binds() -> None:
+    for case in table_error_cases():
         case.run()
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from threading import Lock
 
-from berth.gangs.item import Domain, GangItem, GangState, Intent
-from berth.gangs.table import GangTable, NotTransacted, Transaction
-from berth.reservations.ledger.entry import NodeLedger
+from berth.gangs.item import Domain, GangItem, Intent
+from berth.gangs.table import GangTable, LedgersRead, NotTransacted, Transaction
 from berth.scheduling.gangs.gang import GangKey
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 
@@ -51,8 +50,11 @@ class InMemoryGangTable(GangTable):
     def join(self, key: GangKey, round_: int, intent: Intent) -> GangItem | None:
         with self._lock:
             found = self._open(key, round_)
-            if found is not None:
-                found = self._gangs[key] = found.joined(intent)
+            if found is None:
+                return None
+            if intent.pod.uid not in found.intents and len(found.intents) >= self.most_members(intent):
+                return None
+            found = self._gangs[key] = found.joined(intent)
             return found
 
     def withdraw(self, key: GangKey, round_: int, uid: str, attempt: str) -> GangItem | None:
@@ -74,9 +76,9 @@ class InMemoryGangTable(GangTable):
             self._domain = domain
             return True
 
-    def ledgers(self, nodes: Collection[str]) -> Mapping[str, NodeLedger]:
+    def read_ledgers(self, nodes: Sequence[str]) -> LedgersRead:
         found = {node: self._ledger.node(node) for node in nodes}
-        return {node: ledger for node, ledger in found.items() if ledger is not None}
+        return LedgersRead({node: ledger for node, ledger in found.items() if ledger is not None})
 
     def transact(self, transaction: Transaction) -> NotTransacted | None:
         closes = transaction.closes
@@ -96,7 +98,7 @@ class InMemoryGangTable(GangTable):
 
     def _open(self, key: GangKey, round_: int) -> GangItem | None:
         found = self._gangs.get(key)
-        return found if found is not None and found.state is GangState.OPEN and found.round == round_ else None
+        return found if found is not None and found.is_open_in(round_) else None
 
     def _is_seen(self, key: GangKey, seen: GangItem | None) -> bool:
         found = self._gangs.get(key)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
 
 CONDITION_FAILED = "ConditionalCheckFailedException"
+_TRANSACTION_CONFLICT = "TransactionConflictException"
 
 # Other errors keep DynamoDB's own message.
 _CAUSES = {
@@ -20,11 +21,10 @@ _CAUSES = {
     "ProvisionedThroughputExceededException": "the table is throttled",
     "ThrottlingException": "the table is throttled",
     "RequestLimitExceeded": "the account's throughput quota is exceeded",
+    _TRANSACTION_CONFLICT: "a transaction holds the item; try again",
     "UnrecognizedClientException": "the AWS credentials are not valid",
     "ExpiredTokenException": "the AWS credentials have expired",
 }
-
-_THROTTLED = frozenset({"ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded"})
 
 
 class TableUnavailable(Exception):
@@ -35,8 +35,20 @@ class TableThrottled(TableUnavailable):
     """The table refused the request, because it gets too many. A write has not happened."""
 
 
+class ItemHeld(TableUnavailable):
+    """A transaction that is under way holds the item. A write has not happened, and the client does not repeat it."""
+
+
 class TableMissing(TableUnavailable):
     """There is no such table."""
+
+
+_KINDS: Mapping[str, type[TableUnavailable]] = {
+    "ProvisionedThroughputExceededException": TableThrottled,
+    "ThrottlingException": TableThrottled,
+    "RequestLimitExceeded": TableThrottled,
+    _TRANSACTION_CONFLICT: ItemHeld,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +74,17 @@ class TableErrors:
         if code == "ResourceNotFoundException":
             cause = f"the table does not exist; deploy the stack, or set {self.variable} to its table"
             return TableMissing(f"{self.purpose} table {self.table}: {cause} ({code})")
-        kind = TableThrottled if code in _THROTTLED else TableUnavailable
+        kind = _KINDS.get(code, TableUnavailable)
         return kind(f"{self.purpose} table {self.table}: {cause} ({code})")
 
     def is_written(self, write: Callable[[], object]) -> bool:
-        """Write on a condition. False: the condition was not met. Raises TableUnavailable."""
+        """Write on a condition. False: the condition was not met, or may not be met after the transaction that holds
+        the item: read it, and decide again. Raises TableUnavailable."""
         try:
             write()
         except ClientError as error:
-            self.refused(error)
+            with suppress(ItemHeld):
+                self.refused(error)
             return False
         except BotoCoreError as error:
             raise self.unavailable(error) from error

@@ -8,7 +8,7 @@ items in a read.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
 from uuid import NAMESPACE_OID, UUID, uuid5
 
@@ -18,7 +18,7 @@ from berth.dynamodb_errors import TableUnavailable
 from berth.gangs.commit import CommitOutcome, GangCommit
 from berth.gangs.dynamodb_table import DynamoDBGangTable
 from berth.gangs.item import Claim, Domain, GangItem, GangState, Intent
-from berth.gangs.table import NotTransacted, Transaction
+from berth.gangs.table import LedgersRead, NotTransacted, Transaction
 from berth.reservations.ledger.dynamodb_item import node_item
 from berth.reservations.ledger.entry import NodeLedger, PodKey
 from berth.reservations.ledger.ledger import new_ledger
@@ -64,8 +64,8 @@ class InterruptedTable(DynamoDBGangTable):
     def put(self, item: GangItem, seen: GangItem | None) -> bool:
         return self._carry(lambda: super(InterruptedTable, self).put(item, seen))
 
-    def ledgers(self, nodes: Collection[str]) -> Mapping[str, NodeLedger]:
-        return self._carry(lambda: super(InterruptedTable, self).ledgers(nodes))
+    def read_ledgers(self, nodes: Sequence[str]) -> LedgersRead:
+        return self._carry(lambda: super(InterruptedTable, self).read_ledgers(nodes))
 
     def transact(self, transaction: Transaction) -> NotTransacted | None:
         return self._carry(lambda: super(InterruptedTable, self).transact(transaction))

@@ -146,6 +146,17 @@ class TestIntents:
         assert table.join(TRAIN, 1, intent()) is None
         assert table.gang(TRAIN) == item
 
+    def test_adds_no_intent_beyond_as_many_as_an_item_holds(
+        self, table: GangTable, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(table, "most_members", lambda intent: 2)
+        table.put(gang([intent("train-0"), intent("train-1", attempt="a1")]), None)
+        assert table.join(TRAIN, 1, intent("train-2")) is None
+        assert table.join(TRAIN, 1, intent("train-1", attempt="a2")) is not None
+        assert table.withdraw(TRAIN, 1, "uid-train-0", "attempt-train-0") is not None
+        assert table.join(TRAIN, 1, intent("train-2")) is not None
+        assert stored(table).intents.keys() == {"uid-train-1", "uid-train-2"}
+
     def test_withdraws(self, table: GangTable) -> None:
         table.put(gang([intent("train-0"), intent("train-1")]), None)
         assert table.withdraw(TRAIN, 1, "uid-train-0", "attempt-train-0") == gang([intent("train-1")], version=2)

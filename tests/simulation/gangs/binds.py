@@ -62,7 +62,8 @@ CONFIGURATION = BerthConfiguration.model_validate(
         "gangs": {"enabled": True},
     }
 )
-COUNTING = CONFIGURATION.policy().counting
+POLICY = CONFIGURATION.policy()
+COUNTING = POLICY.counting
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +283,9 @@ class GangWorld:
 
     def _living(self, gang: str) -> Iterator[tuple[str, StoredPod]]:
         for (_, name), pod in self.pods.all().items():
-            if self.members[name].gang == gang and not pod.deleting and pod.phase == "Pending":
+            member = self.members[name]
+            is_exempt = member.priority >= SYSTEM_CRITICAL_PRIORITY
+            if member.gang == gang and not is_exempt and not pod.deleting and pod.phase == "Pending":
                 yield name, pod
 
     def assert_whole(self, gang: str = "train") -> None:

@@ -1,5 +1,7 @@
 """Every call of all binds of a gang, cut short in every way, one at a time.
 
+A process that lives is not cut short by an error of the table: then all members are bound by their calls, or none.
+
 Either the scheduler tries each member again, and no watcher helps: all are bound. Or nobody comes again, and watchers
 run: what was reserved is given back, unless the gang is committed and its members are on nodes.
 """
@@ -26,6 +28,16 @@ ENDED_SECONDS = 10.0
 """All binds that are tried once have ended."""
 
 WRITES = frozenset({"PutItem", "PutItem open", "PutItem domain", "join", "withdraw", "TransactWriteItems", "Binding"})
+
+API_CALLS = frozenset({"GET", "Binding"})
+
+UNANSWERED = (Fault.LOST, Fault.UNSENT, Fault.LATE)
+
+LATE_SECONDS = 1.0
+"""While the other binds still wait."""
+
+UNANSWERED_CALLS = (1, 2, 12)
+"""Of all binds together, one after the other."""
 
 LARGE_GANG, LARGE_GANG_TIMEOUT = 250, 29.0
 """From so many members on, the scheduler needs longer than a call with the default httpTimeout waits."""
@@ -109,6 +121,29 @@ class Case:
         return world, watchers
 
 
+@dataclass(frozen=True, slots=True)
+class TableErrorCase:
+    """The table does not answer so many calls. Every member is tried once, and its process lives."""
+
+    members: Sequence[Member]
+    fault: Fault
+    fault_at: int
+    calls: int
+
+    def run(self) -> GangWorld:
+        """Raises AssertionError where something does not hold."""
+        world = world_of(self.members, dict.fromkeys(range(self.fault_at, self.fault_at + self.calls), self.fault))
+        world.wire.answered = API_CALLS
+        world.world.start("network", lambda: self._deliver(world))
+        world.run(ENDED_SECONDS, tries=1)
+        assert world.bound() in (set(), set(world.members)), f"{self}: only {world.bound()} are bound"
+        return world
+
+    def _deliver(self, world: GangWorld) -> None:
+        world.world.pause(LATE_SECONDS)
+        world.wire.deliver()
+
+
 def world_of(members: Sequence[Member], faults: Mapping[int, Fault] | None = None) -> GangWorld:
     """With an httpTimeout for so many members."""
     timeout = LARGE_GANG_TIMEOUT if len(members) >= LARGE_GANG else HTTP_TIMEOUT
@@ -139,6 +174,15 @@ def cases() -> Iterator[Case]:
                 yield Case(members, fault, fault_at, afterwards, tried, two_watchers=next(two_watchers))
 
 
+def table_error_cases() -> Iterator[TableErrorCase]:
+    """At every call of the table, for each kind of gang of 4; and in a commit in two phases."""
+    large = gang_of(120)
+    places = [(members, range(len(calls_of(members)))) for members in GANGS.values()]
+    for members, numbers in (*places, (large, _commit_calls(large))):
+        for fault_at, calls, fault in product(numbers, UNANSWERED_CALLS, UNANSWERED):
+            yield TableErrorCase(members, fault, fault_at, calls)
+
+
 def cases_of_watchers() -> Iterator[Case]:
     """The watcher dies at every boundary of its calls, while it ends what a bind has left that died after one of its
     writes."""
@@ -159,17 +203,21 @@ def commit_cases(
     members: Sequence[Member], afterwards: Sequence[Afterwards] = (Afterwards.COMES_AGAIN,)
 ) -> Iterator[Case]:
     """The calls of the commit in two phases, and one before and after, with every fault."""
-    calls = calls_of(members)
-    first = next(number for number, name in enumerate(calls) if name == "TransactWriteItems")
-    last = calls.index("PutItem committed")
-    commit = [
-        number
-        for number in range(first - 1, last + 2)
-        if calls[number] not in ("GetItem gang", "GetItem domain", "join")
-    ]
     two_watchers = cycle((False, True))
-    for each, fault_at in product(afterwards, commit):
+    for each, fault_at in product(afterwards, _commit_calls(members)):
         for fault in Fault:
             yield Case(members, fault, fault_at, each, two_watchers=next(two_watchers))
         if each is not Afterwards.COMES_AGAIN:
             yield Case(members, Fault.DIES_AFTER, fault_at, each, kills_all=True, two_watchers=next(two_watchers))
+
+
+def _commit_calls(members: Sequence[Member]) -> list[int]:
+    """The numbers of the calls of a commit in two phases, with one before and one after."""
+    calls = calls_of(members)
+    first = next(number for number, name in enumerate(calls) if name == "TransactWriteItems")
+    last = calls.index("PutItem committed")
+    return [
+        number
+        for number in range(first - 1, last + 2)
+        if calls[number] not in ("GetItem gang", "GetItem domain", "join")
+    ]

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from berth.gangs.item import Domain, GangItem, GangState, Intent
-from berth.gangs.table import GangTable, NotTransacted, Transaction
+from berth.gangs.table import GangTable, LedgersRead, NotTransacted, Transaction
 from berth.gangs.watch import POLL_SECONDS, GangWatch
-from berth.reservations.ledger.entry import EntryState, NodeLedger
+from berth.reservations.ledger.entry import EntryState
 from berth.reservations.ledger.table import Marker, MarkerState
 from berth.reservations.reconciler.reconciler import Reconciler
 from berth.scheduling.gangs.gang import GangKey
@@ -19,7 +19,7 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.simulation.reservations.interrupted import Interrupted, InterruptedPods, InterruptedTable
 from tests.simulation.world import EPOCH
 
-from .binds import COUNTING, GangWorld
+from .binds import COUNTING, POLICY, GangWorld
 
 PUBLISH_SECONDS = 0.5
 CALL_SECONDS = 0.001
@@ -68,8 +68,8 @@ class InterruptedGangTable(Interrupted, GangTable):
     def put_domain(self, domain: Domain, seen: Domain) -> bool:
         return self.call(lambda: self._table().put_domain(domain, seen))
 
-    def ledgers(self, nodes: Collection[str]) -> Mapping[str, NodeLedger]:
-        return self.call(lambda: self._table().ledgers(nodes))
+    def read_ledgers(self, nodes: Sequence[str]) -> LedgersRead:
+        return self.call(lambda: self._table().read_ledgers(nodes))
 
     def transact(self, transaction: Transaction) -> NotTransacted | None:
         return self.call(lambda: self._table().transact(transaction))
@@ -107,7 +107,7 @@ class Watchers:
 
         def on_nodes(key: GangKey) -> Collection[str]:
             pods = published[-1].pods_by_gang.get((key.namespace, key.name), {}).values()
-            return [pod.uid for pod in pods if pod.node_name and not pod.terminating]
+            return [pod.uid for pod in pods if pod.node_name and not pod.terminating and not POLICY.was_exempt(pod)]
 
         pods = InterruptedPods(world.pods, between)
         watch = GangWatch(
@@ -124,7 +124,7 @@ class Watchers:
             new_id=lambda: f"id-{epoch}-{world.world.steps}",
             report=lambda event: None,
             on_capacity_released=lambda: None,
-            may_expire=watch.may_expire,
+            expiry_check=watch.expiry_check,
         )
         known: Mapping[str, Pod] = {}
         look_at = 0.0

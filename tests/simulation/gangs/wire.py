@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NoReturn, TypeVar
 
 from berth.dynamodb_errors import TableUnavailable
 from berth.gangs.item import Domain, GangItem, Intent
-from berth.gangs.table import GangTable, NotTransacted, Transaction
-from berth.reservations.ledger.entry import NodeLedger
+from berth.gangs.table import GangTable, LedgersRead, NotTransacted, Transaction
 from berth.scheduling.gangs.gang import GangKey
 from tests.simulation.reservations.binds import Fault, Wire
 from tests.simulation.world import World
@@ -75,8 +74,8 @@ class WiredGangTable(GangTable):
     def put_domain(self, domain: Domain, seen: Domain) -> bool:
         return self._written("PutItem domain", lambda: self._table.put_domain(domain, seen))
 
-    def ledgers(self, nodes: Collection[str]) -> Mapping[str, NodeLedger]:
-        return self._wire.carry("BatchGetItem", lambda: self._table.ledgers(nodes), unavailable)
+    def read_ledgers(self, nodes: Sequence[str]) -> LedgersRead:
+        return self._wire.carry("BatchGetItem", lambda: self._table.read_ledgers(nodes), unavailable)
 
     def transact(self, transaction: Transaction) -> NotTransacted | None:
         return self._wire.carry("TransactWriteItems", lambda: self._table.transact(transaction), unavailable)

@@ -70,12 +70,13 @@ class Fault(StrEnum):
 
 @dataclass
 class Wire:
-    """Between one bind and the rest of the world. Calls are counted from 0."""
+    """Between one bind and the rest of the world. Calls are counted from 0. answered: calls without faults, by name."""
 
     faults: Mapping[int, Fault] = field(default_factory=dict)
     before: Mapping[int, Callable[[], object]] = field(default_factory=dict)
     calls: list[str] = field(default_factory=list)
     late: list[Callable[[], object]] = field(default_factory=list)
+    answered: frozenset[str] = frozenset()
 
     def carry(self, name: str, effect: Callable[[], T], unanswered: Callable[[], T]) -> T:
         """One call."""
@@ -84,7 +85,7 @@ class Wire:
         action = self.before.get(index)
         if action is not None:
             action()
-        match self.faults.get(index):
+        match None if name in self.answered else self.faults.get(index):
             case None:
                 return effect()
             case Fault.DIES_BEFORE:

@@ -347,3 +347,22 @@ class TestOneTopologyDomain:
         assert len(world.bound()) == 120
         assert "PutItem committed" in world.wire.calls
         assert sum(world.held().values()) == 120
+
+
+@pytest.mark.parametrize("topology_key", ["", ZONE], ids=["any nodes", "one domain"])
+def test_exempt_pod_on_a_node_is_no_proof_of_a_commit(topology_key: str) -> None:
+    """It was bound without the others."""
+    members = gang_of(4, minimum=3, topology_key=topology_key)
+    leader, *workers = [replace(members[0], priority=SYSTEM_CRITICAL_PRIORITY), *members[1:]]
+    zones = {leader.node: "a"} | {worker.node: "b" for worker in workers}
+    world = GangWorld([leader, *workers], zones=zones)
+    world.schedule(leader, tries=1)
+    world.world.run(1.0)
+    world.publish()
+    world.schedule(workers[0], tries=1)
+    world.world.run(10.0)
+    assert world.bound() == {leader.name}
+    for worker in workers:
+        world.schedule(worker, tries=1)
+    world.world.run(20.0)
+    assert world.bound() == {leader.name, *(worker.name for worker in workers)}

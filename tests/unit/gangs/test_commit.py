@@ -62,3 +62,27 @@ def test_commits_only_the_members_of_one_topology_domain() -> None:
     assert committed is not None
     assert (outcome, committed.state) == (CommitOutcome.COMMITTED, GangState.COMMITTED)
     assert entries(ledger) == set(committed.intents) == {"uid-train-0", "uid-train-2"}
+
+
+@pytest.mark.parametrize(
+    ("most", "outcome", "count"),
+    [
+        pytest.param(4, CommitOutcome.COMMITTED, 4, id="all that wait"),
+        pytest.param(3, CommitOutcome.COMMITTED, 3, id="some beyond the minimum"),
+        pytest.param(1, CommitOutcome.INCOMPLETE, 0, id="never fewer than the minimum"),
+    ],
+)
+def test_commits_as_many_members_as_an_item_holds(
+    monkeypatch: pytest.MonkeyPatch, most: int, outcome: CommitOutcome, count: int
+) -> None:
+    waiting = [intent(f"train-{number}", f"n{number}", until=NOW + 1, demands=(Demand(GPU, 1),)) for number in range(4)]
+    item = gang(waiting, minimum=2)
+    found, ledger = tables(item)
+    # The first one is the largest.
+    monkeypatch.setattr(found, "most_members", lambda each: most if each.pod.name == "train-0" else 9)
+    assert GangCommit(found, lambda: NOW).commit(item, DOMAIN, "attempt-train-1", COUNTING) is outcome
+    assert len(entries(ledger)) == count
+    after = found.gang(TRAIN)
+    assert after is not None
+    assert after.state is (GangState.COMMITTED if count else GangState.OPEN)
+    assert len(after.intents) == (count or 4)

@@ -8,14 +8,18 @@ from uuid import UUID
 
 import pytest
 
+from berth.dynamodb_errors import TableUnavailable
 from berth.extender.outcomes import BindOutcome
 from berth.gangs.dynamodb_item import MEMBERS_BYTES, gang_item, member_bytes
 from berth.gangs.item import GangItem, GangState, Intent
+from berth.gangs.table import NotTransacted, Transaction
 from berth.reservations.ledger.entry import PodKey
+from berth.scheduling.gangs.gang import GangKey
 from berth.scheduling.managed_resources.demand import Demand
+from berth_cli.embedded_store.gang_table import InMemoryGangTable
 from tests.builders.gang_items import gang
 from tests.capacity.item_size import item_size
-from tests.simulation.gangs.binds import GangWorld, gang_of
+from tests.simulation.gangs.binds import ZONE, GangWorld, gang_of
 
 MAX_ITEM = 400 * 1024
 MEMORY, LICENCE = "nvidia.com/gpumem", "example.com/licence"
@@ -33,6 +37,31 @@ def member(number: int, *, pod: int, node: int, demands: tuple[Demand, ...], top
 def committed(count: int, *, pod: int, node: int, demands: tuple[Demand, ...], topology: int) -> GangItem:
     members = [member(number, pod=pod, node=node, demands=demands, topology=topology) for number in range(count)]
     return gang(members, state=GangState.COMMITTED, minimum=count, at=AT, reason="r" * 500, topology_key="k" * 317)
+
+
+class SmallItems(InMemoryGangTable):
+    """Its items hold a twentieth of DynamoDB's."""
+
+    def most_members(self, intent: Intent) -> int:
+        return MEMBERS_BYTES // 20 // member_bytes(intent)
+
+    def put(self, item: GangItem, seen: GangItem | None) -> bool:
+        return super().put(_in_size(item), seen)
+
+    def join(self, key: GangKey, round_: int, intent: Intent) -> GangItem | None:
+        found = super().join(key, round_, intent)
+        return None if found is None else _in_size(found)
+
+    def transact(self, transaction: Transaction) -> NotTransacted | None:
+        if transaction.after is not None:
+            _in_size(transaction.after)
+        return super().transact(transaction)
+
+
+def _in_size(item: GangItem) -> GangItem:
+    if size_of(item) > MAX_ITEM // 20:
+        raise TableUnavailable("ledger table: Item size to update has exceeded the maximum allowed size")
+    return item
 
 
 def size_of(item: GangItem) -> int:
@@ -74,3 +103,26 @@ def test_rejects_a_gang_that_one_item_cannot_hold(monkeypatch: pytest.MonkeyPatc
     world.run(5.0, tries=1)
     assert world.outcomes == {BindOutcome.GANG_INVALID: 4}
     assert world.gangs.gangs() == []
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_members_beyond_the_minimum_do_not_keep_a_gang_from_its_commit(seed: int) -> None:
+    """More of them wait at once than an item holds. Those that are left join the committed gang."""
+    world = GangWorld(gang_of(160, minimum=60), http_timeout=29.0, seed=seed)
+    world.gangs = SmallItems(world.ledger)
+    for member in world.members.values():
+        world.schedule(member)
+    world.world.run(20.0)
+    assert world.bound() == set(world.members)
+    assert BindOutcome.LEDGER_UNAVAILABLE not in world.outcomes
+
+
+def test_refuses_members_for_which_the_item_has_no_room() -> None:
+    """No zone has the minimum, so those that wait are not committed."""
+    members = gang_of(200, minimum=110, topology_key=ZONE)
+    zones = {member.node: "ab"[number % 2] for number, member in enumerate(members)}
+    world = GangWorld(members, http_timeout=29.0, zones=zones)
+    world.gangs = SmallItems(world.ledger)
+    world.publish()
+    world.run(20.0, tries=1)
+    assert world.reasons.keys() == {"gang waits: as many members are being bound as an item holds"}

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeVar
 
 import pytest
 
 from berth.extender.outcomes import BindOutcome
-from berth.gangs.item import GangState
+from berth.gangs.item import GangItem, GangState
+from berth.scheduling.gangs.gang import GangKey
+from berth_cli.embedded_store.gang_table import InMemoryGangTable
 from tests.builders.gang_items import TRAIN
 from tests.simulation.gangs.binds import CALL_SECONDS, GangWorld, Member, gang_of
-from tests.simulation.reservations.binds import LICENCE
+from tests.simulation.gangs.wire import Turns
+from tests.simulation.reservations.binds import LICENCE, Fault
+from tests.simulation.world import World
+
+T = TypeVar("T")
 
 
 class TestTwoPhases:
@@ -69,3 +77,60 @@ class TestSlowTable:
         world.run(15.0, tries=1)
         assert world.bound() == set(world.members)
         assert world.wire.calls.count("PutItem preparing") == 0
+
+
+class UnansweredOnce(Turns):
+    """One call of this name gets no answer: the second one."""
+
+    def __init__(self, world: World, name: str) -> None:
+        super().__init__(world)
+        self._name = name
+
+    def carry(self, name: str, effect: Callable[[], T], unanswered: Callable[[], T]) -> T:
+        if name == self._name and self.calls.count(name) == 1:
+            self.calls.append(name)
+            return unanswered()
+        return super().carry(name, effect, unanswered)
+
+
+class TestUnansweredCall:
+    @pytest.mark.parametrize("name", ["GetItem domain", "GetItem gang"])
+    def test_goes_on_waiting_after_an_error_of_the_table(self, name: str) -> None:
+        """Its intent is in the gang's item, and the others commit with it."""
+        first, *others = gang_of(4)
+        world = GangWorld([first, *others])
+        world.world.start(first.name, lambda: world.bind(first, UnansweredOnce(world.world, name)))
+        for member in others:
+            world.schedule(member, after=0.5, tries=1)
+        world.world.run(6.0)
+        assert world.outcomes == {BindOutcome.BOUND: 4}
+
+    def test_says_that_the_table_does_not_answer_when_it_never_does(self) -> None:
+        [first, *_] = members = gang_of(4)
+        world = GangWorld(members)
+        world.schedule(first, tries=1)
+        world.world.run(1.0)
+        world.wire.faults = dict.fromkeys(range(len(world.wire.calls), 10_000), Fault.UNSENT)
+        world.world.run(6.0)
+        assert world.outcomes == {BindOutcome.LEDGER_UNAVAILABLE: 1}
+        item = world.gangs.gang(TRAIN)
+        assert item is not None
+        assert not item.waiting(world.wall())
+
+    def test_withdraws_again_while_a_commit_is_under_way(self) -> None:
+        """The table refuses to withdraw then, though the intent is still there afterwards."""
+        [first, *_] = members = gang_of(4)
+        world = GangWorld(members)
+        refusals = [None, None]
+
+        class HeldItem(InMemoryGangTable):
+            def withdraw(self, key: GangKey, round_: int, uid: str, attempt: str) -> GangItem | None:
+                return refusals.pop() if refusals else super().withdraw(key, round_, uid, attempt)
+
+        world.gangs = HeldItem(world.ledger)
+        world.schedule(first, tries=1)
+        world.world.run(6.0)
+        assert world.outcomes == {BindOutcome.GANG_GAVE_UP: 1}
+        item = world.gangs.gang(TRAIN)
+        assert item is not None
+        assert item.intents == {}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -132,13 +134,48 @@ class TestExpiryOfReservations:
     )
     def test_ends_the_round_that_could_still_commit_with_it(self, state: GangState, after: GangState) -> None:
         world = World(in_state(state))
-        assert world.watch.may_expire(self.OLD)
+        assert world.watch.expiry_check()(self.OLD)
         assert world.state() is after
 
     def test_leaves_the_round_of_another_attempt(self) -> None:
         world = World(in_state(GangState.PREPARING))
-        assert world.watch.may_expire(replace(self.OLD, attempt="earlier"))
+        assert world.watch.expiry_check()(replace(self.OLD, attempt="earlier"))
         assert world.state() is GangState.PREPARING
+
+    @pytest.mark.parametrize("state", GangState)
+    def test_reads_the_gangs_once_for_all_reservations_of_a_look(
+        self, monkeypatch: pytest.MonkeyPatch, state: GangState
+    ) -> None:
+        world = World(gang([intent(f"train-{number}", until=AT + 5) for number in range(100)], state=state, at=AT))
+        reads = Counter[str]()
+
+        def counted(name: str) -> Callable[..., Any]:
+            method = getattr(world.gangs, name)
+
+            def call(*arguments: object) -> object:
+                reads[name] += 1
+                return method(*arguments)
+
+            return call
+
+        for name in ("gangs", "gang", "put"):
+            monkeypatch.setattr(world.gangs, name, counted(name))
+        may_expire = world.watch.expiry_check()
+        pods = [PodKey("ml", f"train-{number}", f"uid-train-{number}") for number in range(100)]
+        assert all(may_expire(OpenReservation(pod, "n0", f"attempt-{pod.name}", {}, AT)) for pod in pods)
+        assert (reads["gangs"], reads["gang"]) == (1, 0)
+        assert reads["put"] <= 2
+
+    def test_releases_nothing_of_a_round_that_has_gone_on_since_the_look(self) -> None:
+        """It may be committed by now; the next look finds out."""
+        item = in_state(GangState.PREPARING)
+        world = World(item)
+        may_expire = world.watch.expiry_check()
+        world.gangs.put(item.changed(GangState.COMMITTED, AT), item)
+        assert not may_expire(self.OLD)
+        assert not may_expire(replace(self.OLD, pod=MEMBERS[1].pod, attempt=MEMBERS[1].attempt))
+        assert world.state() is GangState.COMMITTED
+        assert world.watch.expiry_check()(self.OLD)
 
 
 def test_ended_round_is_kept_without_its_members() -> None:

@@ -266,7 +266,7 @@ class GangOfPod:
     """A pod's gang, with its priority.
 
     topology: the value of the gang's topology key on the node of the Binding; empty where the gang has none. pods: its
-    members as the node cache has them, by UID. domains: the values of the key on the nodes of those that are on nodes.
+    members as the node cache has them, by UID, without exempt pods. domains: the values of the key on their nodes.
     """
 
     gang: Gang

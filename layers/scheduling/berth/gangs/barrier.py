@@ -14,11 +14,14 @@ Each call of bind, for a member of a gang:
 5. Send the Binding, which is bind's part.
 
 A call gives up before its deadline: it takes its intent back, on the condition that the gang is still open. If the
-gang is committed meanwhile, it goes on.
+gang is committed meanwhile, it goes on. An error of the table does not end a call whose intent may be in the item: it
+reads again until its deadline.
 
 Guarantees:
 - Before the commit no Binding of a member is sent. So to give up, or to die, is always safe.
 - A commit contains the minimum of members, each with its share of the ledger, and each by a call that had not given up.
+  So all of them are bound, unless a call dies, or the table does not answer it until its deadline.
+- A commit contains no more members than the gang's item holds. A call beyond that is refused, and comes again.
 - With a topology key, the members of a commit are on nodes of one value of the key, as the node cache had it. A pod
   that joins a committed gang is bound on such a node.
 - A commit counts only for its own members: when none of them lives, another gang may have the name.
@@ -26,7 +29,9 @@ Guarantees:
   the queue only bound how many calls wait.
 - A request that may not end before the call's deadline is not made. What a call leaves then, another member, a later
   call or the watcher finishes, as after a crash.
-- A member whose call died after the commit keeps its share until it expires, and its next bind takes it over.
+- A call that dies leaves its intent for the time that it would have waited. Others may commit with it: then fewer
+  members than the minimum are bound at first. The member keeps its share until it expires, and its next bind takes it
+  over. So it is with a call that the table does not answer until its deadline.
 
 Not guaranteed:
 - That all members of a committed gang get onto their nodes. A pod can be deleted, a node can go.
@@ -53,6 +58,7 @@ from berth.scheduling.gangs.gang import Gang, InvalidGang, gang_of
 from berth.scheduling.gangs.members import domains_of
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod_group import names_gang, names_pod_group
+from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 DOMAIN_UNKNOWN = BindResult(BindOutcome.GANG_WAITS, "gang waits: the topology domain of the node is not known")
@@ -94,7 +100,7 @@ class GangTableBarrier(GangBarrier):
             return BindResult(BindOutcome.GANG_INVALID, found.error)
         if found.priority is None:
             found = replace(found, priority=pod.priority or 0)
-        return GangOfPod(found) if cluster is None else _with_cluster(found, node, cluster)
+        return GangOfPod(found) if cluster is None else _with_cluster(found, node, cluster, context.policy)
 
     def has_lost_node(self, item: GangItem, deadline: Deadline) -> bool:
         """Whether a member that would be committed waits for a node that is gone since filter chose it: the API server
@@ -115,9 +121,13 @@ def _has_topology_key(found: Gang | InvalidGang | None) -> bool:
     return isinstance(found, Gang) and bool(found.topology_key)
 
 
-def _with_cluster(gang: Gang, node: str, cluster: Snapshot) -> GangOfPod | BindResult:
-    pods = cluster.pods_by_gang.get((gang.key.namespace, gang.key.name), {})
+def _with_cluster(gang: Gang, node: str, cluster: Snapshot, policy: Policy) -> GangOfPod | BindResult:
+    # An exempt pod that names the gang was bound without the others, so it proves no commit.
+    named = cluster.pods_by_gang.get((gang.key.namespace, gang.key.name), {})
+    pods = {uid: pod for uid, pod in named.items() if not policy.was_exempt(pod)}
     if not gang.topology_key:
         return GangOfPod(gang, pods=pods)
     value = cluster.nodes[node].labels.get(gang.topology_key) if node in cluster.nodes else None
-    return GangOfPod(gang, value, pods, domains_of(gang, cluster)) if value else DOMAIN_UNKNOWN
+    if not value:
+        return DOMAIN_UNKNOWN
+    return GangOfPod(gang, value, pods, domains_of(gang, cluster, pods=pods.values()))

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from berth.gangs.item import Domain, GangItem, GangState
+from berth.gangs.item import Domain, GangItem, GangState, Intent
 from berth.gangs.plan import NodeShares, NoLedger, counted_by_node, release_on, shares_on
 from berth.gangs.table import MAX_NODES, GangTable, NotTransacted, Transaction
 from berth.reservations.ledger.entry import Shares
@@ -68,10 +68,10 @@ class GangCommit:
         self._wall = wall
 
     def commit(self, item: GangItem, domain: Domain, coordinator: str, counting: Counting) -> CommitOutcome:
-        """Commit the members that wait in one topology domain. item: OPEN. domain: names its round. coordinator: the id
-        of this call."""
-        item_now = replace(item, intents=item.complete(self._wall()))
-        if not item_now.intents:
+        """Commit the members that wait in one topology domain, as many as an item holds. item: OPEN. domain: names its
+        round. coordinator: the id of this call."""
+        item_now = replace(item, intents=self._fitting(item.complete(self._wall())))
+        if len(item_now.intents) < item.minimum:
             return CommitOutcome.INCOMPLETE
         nodes = tuple(counted_by_node(item_now.intents.values()))
         if len(nodes) > MAX_NODES:
@@ -89,6 +89,11 @@ class GangCommit:
             if refused.gang_changed or refused.domain_changed:
                 return _outcome(refused)
         return CommitOutcome.CONTENDED
+
+    def _fitting(self, complete: Mapping[str, Intent]) -> Mapping[str, Intent]:
+        """As many as the gang's item holds: their shares make it larger. The others join the committed gang."""
+        most = self._table.most_of(complete.values()) if complete else 0
+        return complete if len(complete) <= most else {uid: complete[uid] for uid in sorted(complete)[:most]}
 
     def take_over(self, item: GangItem, coordinator: str, counting: Counting) -> CommitOutcome:
         """Go on for a coordinator that has died, or is slow: it holds nothing any more. item: PREPARING."""

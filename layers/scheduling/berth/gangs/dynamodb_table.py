@@ -8,14 +8,14 @@ of the gang at double write units.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from berth.dynamodb_errors import CONDITION_FAILED, TableUnavailable, ledger_table_errors
+from berth.dynamodb_errors import CONDITION_FAILED, ItemHeld, TableThrottled, TableUnavailable, ledger_table_errors
 from berth.gangs.dynamodb_item import (
     DOMAIN_KEY,
     GANG_PREFIX,
@@ -30,10 +30,9 @@ from berth.gangs.dynamodb_item import (
     read_gang,
 )
 from berth.gangs.item import Domain, GangItem, GangState, Intent
-from berth.gangs.table import GangTable, NotTransacted, Transaction
-from berth.reservations.ledger.dynamodb_item import MalformedItem, node_key, number, read_node
+from berth.gangs.table import GangTable, LedgersRead, NotTransacted, Transaction
+from berth.reservations.ledger.dynamodb_item import MalformedItem, node_key, node_of, number, read_node
 from berth.reservations.ledger.dynamodb_write import expressions
-from berth.reservations.ledger.entry import NodeLedger
 from berth.scheduling.gangs.gang import GangKey
 
 if TYPE_CHECKING:
@@ -41,9 +40,6 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
 
     Item = Mapping[str, AttributeValueTypeDef]
-
-_BATCH = 100
-"""Items that one BatchGetItem takes."""
 
 _CANCELED = "TransactionCanceledException"
 _NOT_WRITTEN = {"None", CONDITION_FAILED.removesuffix("Exception"), "TransactionConflict"}
@@ -99,7 +95,8 @@ class DynamoDBGangTable(GangTable):
             round_,
             "SET #intents.#uid = :intent ADD #version :one",
             names={"#uid": intent.pod.uid},
-            values={":intent": intent_value(intent)},
+            values={":intent": intent_value(intent), ":most": number(self.most_members(intent))},
+            condition=" AND (attribute_exists(#intents.#uid) OR size(#intents) < :most)",
         )
 
     def withdraw(self, key: GangKey, round_: int, uid: str, attempt: str) -> GangItem | None:
@@ -122,21 +119,17 @@ class DynamoDBGangTable(GangTable):
             partial(self._client.put_item, TableName=self._table, Item=domain_item(domain), **_domain_is(seen))
         )
 
-    def ledgers(self, nodes: Collection[str]) -> Mapping[str, NodeLedger]:
-        found: list[Item] = []
-        keys = [node_key(node) for node in sorted(nodes)]
+    def read_ledgers(self, nodes: Sequence[str]) -> LedgersRead:
+        request: Any = {self._table: {"Keys": [node_key(node) for node in nodes], "ConsistentRead": True}}
         with self._errors.errors():
-            while keys:
-                request: Any = {self._table: {"Keys": keys[:_BATCH], "ConsistentRead": True}}
-                answer: Any = self._client.batch_get_item(RequestItems=request)
-                found += answer["Responses"].get(self._table, [])
-                unprocessed = answer.get("UnprocessedKeys", {}).get(self._table, {}).get("Keys", [])
-                if len(unprocessed) == len(keys[:_BATCH]):
-                    # The table throttles. To ask again at once would not end, and the caller has a deadline.
-                    raise TableUnavailable(f"ledger table {self._table}: throttled")
-                keys = [*unprocessed, *keys[_BATCH:]]
+            answer: Any = self._client.batch_get_item(RequestItems=request)
+        left = answer.get("UnprocessedKeys", {}).get(self._table, {}).get("Keys", [])
+        if len(left) == len(nodes):
+            # To ask again at once would not help.
+            raise TableThrottled(f"ledger table {self._table}: throttled")
         with self._malformed_as_unavailable():
-            return {ledger.node: ledger for ledger in map(read_node, found)}
+            found = map(read_node, answer["Responses"].get(self._table, []))
+            return LedgersRead({ledger.node: ledger for ledger in found}, [node_of(key) for key in left])
 
     def transact(self, transaction: Transaction) -> NotTransacted | None:
         seen, after, closes = transaction.seen, transaction.after, transaction.closes
@@ -219,7 +212,8 @@ class DynamoDBGangTable(GangTable):
                 ReturnValues="ALL_NEW",
             )
         except ClientError as error:
-            self._errors.refused(error)
+            with suppress(ItemHeld):
+                self._errors.refused(error)
             return None
         except BotoCoreError as error:
             raise self._errors.unavailable(error) from error

@@ -12,7 +12,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from berth.reservations.ledger.entry import PodKey, Shares
-from berth.scheduling.gangs.gang import Gang, GangKey
+from berth.scheduling.gangs.gang import Gang, GangError, GangKey
 from berth.scheduling.managed_resources.demand import Demand
 
 MOST_QUEUED_MEMBERS = 200
@@ -116,6 +116,17 @@ class GangItem:
         """The intent of this call, if it is the member's last one."""
         found = self.intents.get(uid)
         return found if found is not None and found.attempt == attempt else None
+
+    def is_open_in(self, round_: int) -> bool:
+        """Whether members may join this round."""
+        return self.state is GangState.OPEN and self.round == round_
+
+    def difference(self, gang: Gang) -> GangError | None:
+        """What the members that wait were told differently of the gang. Filter rejects both, where it knows both; it
+        may have passed them on data that were too old, or the PodGroup has changed since."""
+        if self.minimum != gang.minimum:
+            return GangError.SIZES_DIFFER
+        return None if self.topology_key == gang.topology_key else GangError.TOPOLOGY_KEYS_DIFFER
 
     def waiting(self, now: float) -> Mapping[str, Intent]:
         """The intents of the calls that have not ended."""

@@ -6,11 +6,11 @@ deleted stays so. That a pod is not in the cache proves nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from enum import Enum, auto
 
-from berth.extender.ports import FoundPod, Refused, Unanswered
-from berth.gangs.item import Intent
+from berth.extender.ports import FoundPod, GangMember, Refused, Unanswered
+from berth.gangs.item import GangItem, GangState, Intent
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod import FAILED, SUCCEEDED
 
@@ -30,6 +30,26 @@ class Life(Enum):
     LIVES = auto()
     NONE_LIVES = auto()
     UNKNOWN = auto()
+
+
+def life_for(member: GangMember, item: GangItem | None) -> Life:
+    """Of the gang of a member that is being bound. Where the item of its commit is gone, members on nodes are the proof
+    of it."""
+
+    def get(name: str) -> FoundPod | Refused | Unanswered:
+        return member.binder.pod(member.of.gang.key.namespace, name, member.deadline.remaining() / 2)
+
+    return life_of(member.binding.pod_uid, _committed(item), member.of.pods, get)
+
+
+def is_in_domain(member: GangMember, item: GangItem | None) -> bool:
+    """Whether the node is in the topology domain of the member's gang, which is committed."""
+    topologies = {intent.topology for intent in _committed(item)} | member.of.domains
+    return not member.of.gang.topology_key or member.of.topology in topologies
+
+
+def _committed(item: GangItem | None) -> Collection[Intent]:
+    return item.intents.values() if item is not None and item.state is GangState.COMMITTED else ()
 
 
 def life_of(uid: str, committed: Iterable[Intent], pods: Mapping[str, Pod], get: Get) -> Life:

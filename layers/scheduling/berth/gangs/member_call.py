@@ -2,6 +2,9 @@
 
 Two budgets of time: while the call goes on, it keeps BINDING_SECONDS for the Binding; when it gives up, a request only
 has to end before the deadline. What does not fit into it is left for the others, as after a crash.
+
+Once its intent may be written, no error of the table ends the call: the others commit with it. The call reads again,
+and gives up when its time is over: the intent does not count any more then.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from dataclasses import dataclass
 from berth.dynamodb_errors import TableUnavailable
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome, BindResult
-from berth.extender.ports import FoundPod, GangMember, GangPlace, Refused, Reservation, Unanswered
+from berth.extender.ports import GangMember, GangPlace, Reservation
 from berth.gangs.commit import REASON_NODE_GONE, CommitOutcome, GangCommit, requests_of
 from berth.gangs.domain_opening import (
     FIRST_POLL_SECONDS,
@@ -23,12 +26,11 @@ from berth.gangs.domain_opening import (
     is_needed,
 )
 from berth.gangs.item import Domain, GangItem, GangState, Intent
-from berth.gangs.living_members import Life, life_of
+from berth.gangs.living_members import Life, is_in_domain, life_for
 from berth.gangs.table import GangTable, TimedGangTable
 from berth.reservations.bind.device_choice import DeviceChoice
 from berth.reservations.ledger.entry import OpenReservation, PodKey, Shares
 from berth.reservations.ledger.table import DeadlineExceeded, LedgerTable
-from berth.scheduling.gangs.gang import GangError
 from berth.scheduling.managed_resources.counting import Insufficient
 
 BINDING_SECONDS = 0.5
@@ -50,8 +52,7 @@ CONTENDED = BindResult(BindOutcome.GANG_WAITS, "gang waits: too many members are
 OTHER_DOMAIN = BindResult(BindOutcome.GANG_WAITS, "gang waits: its members are in another topology domain")
 MEMBERS_UNKNOWN = BindResult(BindOutcome.GANG_WAITS, "gang waits: it is not known whether an earlier member lives")
 TOO_LARGE = BindResult(BindOutcome.GANG_INVALID, "gang is larger than an item of the ledger table")
-SIZES_DIFFER = BindResult(BindOutcome.GANG_INVALID, GangError.SIZES_DIFFER)
-TOPOLOGY_KEYS_DIFFER = BindResult(BindOutcome.GANG_INVALID, GangError.TOPOLOGY_KEYS_DIFFER)
+FULL = BindResult(BindOutcome.GANG_WAITS, "gang waits: as many members are being bound as an item holds")
 GAVE_UP = BindResult(BindOutcome.GANG_GAVE_UP, "gang waits for members: too few were bound in time")
 NO_LEDGER = BindResult(BindOutcome.NO_LEDGER, "the node's ledger of counted resources is not ready")
 
@@ -118,14 +119,17 @@ class MemberCall:
         return found
 
     def _placed_in_time(self) -> GangPlace | BindResult | None:
-        try:
-            return self._placed_with_others()
-        except DeadlineExceeded:
-            self._kept_seconds = self._surroundings.call_seconds
+        while True:
             try:
-                return self._leave(CONTENDED) if self._joined is None else self._give_up(self._joined, GAVE_UP)
+                return self._placed_with_others() if self._joined is None else self._resumed(self._joined)
             except DeadlineExceeded:
-                return CONTENDED if self._joined is None else GAVE_UP
+                return self._end(CONTENDED if self._joined is None else GAVE_UP)
+            except TableUnavailable as error:
+                if self._joined is None:
+                    raise
+                if not self._has_time():
+                    return self._end(BindResult(BindOutcome.LEDGER_UNAVAILABLE, str(error)))
+            self._sleep(LAST_POLL_SECONDS)
 
     def _placed_with_others(self) -> GangPlace | BindResult | None:
         """Every round of the loop goes on, or pauses because others were faster."""
@@ -134,19 +138,19 @@ class MemberCall:
             if item is not None and item.state in (GangState.PREPARING, GangState.ROLLING_BACK):
                 self._finish(item)
                 continue
-            match self._life(item):
+            match life_for(self._member, item):
                 case Life.LIVES:
-                    return None if self._is_in_domain(item) else OTHER_DOMAIN
+                    return None if is_in_domain(self._member, item) else OTHER_DOMAIN
                 case Life.UNKNOWN:
                     return MEMBERS_UNKNOWN
                 case Life.NONE_LIVES:
                     pass
             domain = self._domain.open()
             if domain is None:
-                return self._leave(ANOTHER_IS_OPEN)
-            refusal = self._difference(item, domain) or self._member.announce()
+                return self._refused(ANOTHER_IS_OPEN)
+            refusal = self._refusal(item, domain) or self._member.announce()
             if refusal is not None:
-                return self._leave(refusal)
+                return self._refused(refusal)
             mine = self._mine or self._prepare_intent()
             if isinstance(mine, BindResult):
                 return mine
@@ -156,6 +160,15 @@ class MemberCall:
                 self._domain.keep()
                 return self._until_committed(joined, domain, mine)
             self._sleep(FIRST_POLL_SECONDS)
+
+    def _resumed(self, joined: Domain) -> GangPlace | BindResult | None:
+        """After an error. Unless the intent is in the item, or may have been there, it is written again."""
+        item, mine = self._table.gang(self._gang.key), self._mine
+        assert mine is not None  # it has joined
+        is_over = item is not None and item.round >= joined.fence and not item.is_open_in(joined.fence)
+        if is_over or (item is not None and item.intent(self._pod.uid, self._attempt) is not None):
+            return self._until_committed(item, joined, mine)
+        return self._placed_with_others()
 
     def _has_time(self, seconds: float = 0.0) -> bool:
         """For one request, and for so many seconds more."""
@@ -167,32 +180,15 @@ class MemberCall:
 
     # ------------------------------------------------------------------------------------------------------- joining
 
-    def _life(self, item: GangItem | None) -> Life:
-        """Of the committed gang of this name. Where its item is gone, members on nodes are the proof of the commit."""
-        is_committed = item is not None and item.state is GangState.COMMITTED
-        intents = item.intents.values() if item is not None and is_committed else ()
-        member = self._member
-
-        def get(name: str) -> FoundPod | Refused | Unanswered:
-            return member.binder.pod(self._gang.key.namespace, name, member.deadline.remaining() / 2)
-
-        return life_of(self._pod.uid, intents, member.of.pods, get)
-
-    def _is_in_domain(self, item: GangItem | None) -> bool:
-        """Whether the node is in the topology domain of the gang, which is committed."""
-        if not self._gang.topology_key:
-            return True
-        committed = item.intents.values() if item is not None and item.state is GangState.COMMITTED else ()
-        return self._member.of.topology in {intent.topology for intent in committed} | self._member.of.domains
-
-    def _difference(self, item: GangItem | None, domain: Domain) -> BindResult | None:
-        """What the members that wait were told differently of the gang. Filter rejects both, where it knows both; it
-        may have passed them on data that were too old, or the PodGroup has changed since."""
-        if item is None or item.state is not GangState.OPEN or item.round != domain.fence:
+    def _refusal(self, item: GangItem | None, domain: Domain) -> BindResult | None:
+        """Why this call may not join the round that is open."""
+        if item is None or not item.is_open_in(domain.fence):
             return None
-        if item.minimum != self._gang.minimum:
-            return SIZES_DIFFER
-        return None if item.topology_key == self._gang.topology_key else TOPOLOGY_KEYS_DIFFER
+        difference = item.difference(self._gang)
+        if difference is not None:
+            return BindResult(BindOutcome.GANG_INVALID, difference)
+        others = [intent for uid, intent in item.intents.items() if uid != self._pod.uid]
+        return FULL if len(others) >= self._table.most_of([*others, self._intent()]) else None
 
     def _finish(self, item: GangItem) -> None:
         """The round of an earlier call of a member: wait for its coordinator, or do its work."""
@@ -239,14 +235,19 @@ class MemberCall:
 
     def _join(self, seen: GangItem | None, domain: Domain, intent: Intent) -> GangItem | None:
         """The item with the intent; None: others were faster, or the round is over."""
-        if seen is not None and seen.state is GangState.OPEN and seen.round == domain.fence:
+        self._is_displaced = False
+        if seen is not None and seen.is_open_in(domain.fence):
             self._joined = domain
-            return self._table.join(self._gang.key, domain.fence, intent)
-        if seen is not None and seen.round >= domain.fence:
+            joined = self._table.join(self._gang.key, domain.fence, intent)
+        elif seen is not None and seen.round >= domain.fence:
             return None
-        first = GangItem.opened(self._gang, domain.fence, intent, seen, self._wall())
-        self._joined = domain
-        return first if self._table.put(first, seen) else None
+        else:
+            first = GangItem.opened(self._gang, domain.fence, intent, seen, self._wall())
+            self._joined = domain
+            joined = first if self._table.put(first, seen) else None
+        if joined is None:
+            self._joined = None
+        return joined
 
     # ------------------------------------------------------------------------------------------------------- waiting
 
@@ -339,20 +340,45 @@ class MemberCall:
 
     # ---------------------------------------------------------------------------------------------------- giving up
 
+    def _end(self, result: BindResult) -> GangPlace | BindResult:
+        """The time is over: give up, and go on trying to while a request may still end before the deadline."""
+        self._kept_seconds = self._surroundings.call_seconds
+        while True:
+            try:
+                return self._refused(result)
+            except DeadlineExceeded:
+                return result
+            except TableUnavailable as error:
+                result = BindResult(BindOutcome.LEDGER_UNAVAILABLE, str(error))
+            self._sleep(FIRST_POLL_SECONDS)
+
+    def _refused(self, result: BindResult) -> GangPlace | BindResult:
+        return self._leave(result) if self._joined is None else self._give_up(self._joined, result)
+
     def _give_up(self, domain: Domain, result: BindResult) -> GangPlace | BindResult:
-        after = self._table.withdraw(self._gang.key, domain.fence, self._pod.uid, self._attempt)
-        if after is None:
-            # It is committed, or it is being committed: then the member's next bind finds that.
+        mine = self._mine
+        assert mine is not None  # it has joined
+        while (after := self._table.withdraw(self._gang.key, domain.fence, self._pod.uid, self._attempt)) is None:
             item = self._table.gang(self._gang.key)
-            mine = self._mine
-            assert mine is not None  # it has joined
-            return (self._result(item, domain, mine) if item is not None else None) or result
+            if item is None:
+                return result
+            if not item.is_open_in(domain.fence) or item.intent(self._pod.uid, self._attempt) is None:
+                # It is committed; or it is PREPARING, and the member's next bind finds the end of that.
+                return self._result(item, domain, mine) or result
+            # A transaction holds the item: a commit is under way.
+            self._sleep(FIRST_POLL_SECONDS)
+        self._joined = None
         if not after.waiting(self._wall()):
-            # Nobody waits, so another gang may come.
-            seen = self._table.domain()
-            if seen.holds(self._gang.key, domain.fence):
-                self._table.put_domain(seen.closed(), seen)
+            # If the table does not answer, the watcher does it.
+            with suppress(TableUnavailable, DeadlineExceeded):
+                self._close_domain(domain)
         return self._leave(result)
+
+    def _close_domain(self, domain: Domain) -> None:
+        """Nobody waits, so another gang may come."""
+        seen = self._table.domain()
+        if seen.holds(self._gang.key, domain.fence):
+            self._table.put_domain(seen.closed(), seen)
 
     def _leave_another_round(self) -> BindResult:
         """The round of this call is over, and cannot be committed any more. It may have been, with a share for this

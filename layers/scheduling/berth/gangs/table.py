@@ -1,7 +1,8 @@
 """The port of the table of gangs: what bind, filter and the watcher need of the store.
 
 Guarantees: every read is consistent. Every write is conditional, so a caller may repeat it after a lost answer; it then
-finds what it has written. `transact` writes all of its items or none.
+finds what it has written. `transact` writes all of its items or none. Another write that is refused while a transaction
+holds its item counts as one whose condition was not met: the caller reads the item, and decides again.
 
 Every method may raise TableUnavailable.
 """
@@ -9,11 +10,12 @@ Every method may raise TableUnavailable.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
+from berth.dynamodb_errors import TableThrottled
 from berth.gangs.item import Domain, GangItem, Intent
 from berth.reservations.ledger.entry import NodeLedger
 from berth.reservations.ledger.node_write import NodeWrite
@@ -23,6 +25,18 @@ T = TypeVar("T")
 
 MAX_NODES = 98
 """Nodes in one transaction, beside the items of gang and domain: DynamoDB takes 100 actions."""
+
+
+MOST_READS = 4
+"""Of the ledgers of MAX_NODES nodes. Those of the largest size have 39 MB, and DynamoDB answers 16 MB at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class LedgersRead:
+    """One answer. ledgers: by node, without those that do not exist. left: nodes to ask for again."""
+
+    ledgers: Mapping[str, NodeLedger]
+    left: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +78,10 @@ class GangTable(ABC):
     def most_members(self, intent: Intent) -> int:
         """How many members like this one an item holds, with their shares. Reads nothing."""
 
+    def most_of(self, intents: Iterable[Intent]) -> int:
+        """How many of these members an item holds, with their shares: as if all were as large as the largest."""
+        return min(map(self.most_members, intents))
+
     @abstractmethod
     def put(self, item: GangItem, seen: GangItem | None) -> bool:
         """Replace the item that was seen, compared by its version. False: the table has another one by now."""
@@ -75,12 +93,13 @@ class GangTable(ABC):
     @abstractmethod
     def join(self, key: GangKey, round_: int, intent: Intent) -> GangItem | None:
         """Add the intent, or replace the member's, if the gang is open in this round. Concurrent members do not
-        conflict. The item afterwards; None: it is not open in this round."""
+        conflict. The item afterwards; None: it is not open in this round, is being committed, or has `most_members`.
+        """
 
     @abstractmethod
     def withdraw(self, key: GangKey, round_: int, uid: str, attempt: str) -> GangItem | None:
         """Remove the intent of this attempt if the gang is open in this round. The item afterwards; None: it is not
-        open in this round, or has no such intent."""
+        open in this round, has no such intent, or is being committed."""
 
     @abstractmethod
     def domain(self) -> Domain:
@@ -91,8 +110,25 @@ class GangTable(ABC):
         """Replace the domain that was seen, compared by its fence and its open gang."""
 
     @abstractmethod
+    def read_ledgers(self, nodes: Sequence[str]) -> LedgersRead:
+        """One request for the ledgers of at most MAX_NODES nodes. Each is read consistently, not all at once."""
+
     def ledgers(self, nodes: Collection[str]) -> Mapping[str, NodeLedger]:
-        """The ledgers of these nodes, without those that do not exist. Each is read consistently, not all at once."""
+        """The ledgers of these nodes, without those that do not exist."""
+        found, names = dict[str, NodeLedger](), sorted(nodes)
+        for first in range(0, len(names), MAX_NODES):
+            found |= self._ledgers(names[first : first + MAX_NODES])
+        return found
+
+    def _ledgers(self, nodes: Sequence[str]) -> Mapping[str, NodeLedger]:
+        found = dict[str, NodeLedger]()
+        for _ in range(MOST_READS):
+            read = self.read_ledgers(nodes)
+            found |= read.ledgers
+            if not read.left:
+                return found
+            nodes = read.left
+        raise TableThrottled(f"ledger table: throttled, {len(nodes)} ledgers are left after {MOST_READS} reads")
 
     @abstractmethod
     def transact(self, transaction: Transaction) -> NotTransacted | None:
@@ -143,8 +179,8 @@ class TimedGangTable(GangTable):
     def put_domain(self, domain: Domain, seen: Domain) -> bool:
         return self._made(partial(self._table.put_domain, domain, seen))
 
-    def ledgers(self, nodes: Collection[str]) -> Mapping[str, NodeLedger]:
-        return self._made(partial(self._table.ledgers, nodes))
+    def read_ledgers(self, nodes: Sequence[str]) -> LedgersRead:
+        return self._made(partial(self._table.read_ledgers, nodes))
 
     def transact(self, transaction: Transaction) -> NotTransacted | None:
         return self._made(partial(self._table.transact, transaction))

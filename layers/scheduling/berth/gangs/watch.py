@@ -126,18 +126,34 @@ class GangWatch:
         self._has_looked = True
         return POLL_SECONDS
 
-    def may_expire(self, reservation: OpenReservation) -> bool:
+    def expiry_check(self) -> Callable[[OpenReservation], bool]:
         """Whether an old reservation may be released: it is no hold of a round that may still be committed. A round
-        that has become so old is ended first."""
-        uid, attempt = reservation.pod.uid, reservation.attempt
-        for item in self._table.gangs():
-            if item.intent(uid, attempt) is None:
-                continue
-            if item.state is GangState.PREPARING:
-                return self._commit.abort(item, TIMED_OUT)
-            if item.state is GangState.ROLLING_BACK:
-                return self._commit.roll_back(item)
-        return True
+        that has become so old is ended first.
+
+        For one look at reservations, with one read of all gangs. An intent is written before its reservation is old.
+        """
+        unfinished = {
+            (uid, intent.attempt): item
+            for item in self._table.gangs()
+            if item.state in (GangState.PREPARING, GangState.ROLLING_BACK)
+            for uid, intent in item.intents.items()
+        }
+        ended: dict[GangKey, bool] = {}
+
+        def may_expire(reservation: OpenReservation) -> bool:
+            item = unfinished.get((reservation.pod.uid, reservation.attempt))
+            if item is None:
+                return True
+            if item.key not in ended:
+                ended[item.key] = self._end_holds(item)
+            return ended[item.key]
+
+        return may_expire
+
+    def _end_holds(self, item: GangItem) -> bool:
+        if item.state is GangState.PREPARING:
+            return self._commit.abort(item, TIMED_OUT)
+        return self._commit.roll_back(item)
 
     def _report_change(self, item: GangItem) -> None:
         before, now = self._seen.get(item.key), (item.round, item.state)
@@ -187,7 +203,7 @@ class GangWatch:
         if claim is None or self._wall() - claim.opened_at < EXPIRY_SECONDS:
             return
         item = self._table.gang(claim.key)
-        has_round = item is not None and item.state is GangState.OPEN and item.round == domain.fence
+        has_round = item is not None and item.is_open_in(domain.fence)
         if not has_round and self._table.put_domain(domain.closed(), domain):
             self._report(GangEvent(GangEventType.TIMED_OUT, claim.key))
             self._on_closed()

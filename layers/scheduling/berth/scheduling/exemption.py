@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, Field
 
 from berth.scheduling.objects import Pod
-from berth.scheduling.objects.daemon_set_pod import is_daemon_set_pod
+from berth.scheduling.objects.daemon_set_pod import has_daemon_set, is_daemon_set_pod
 
 SYSTEM_CRITICAL_PRIORITY = 2_000_000_000
 """The priority of `system-cluster-critical`; users' classes end at 1,000,000,000."""
@@ -32,3 +32,8 @@ class Exemption(BaseModel):
             or (self.daemon_sets and is_daemon_set_pod(pod))
             or (self.system_critical and (spec.priority or 0) >= SYSTEM_CRITICAL_PRIORITY)
         )
+
+    def covered(self, pod: Pod) -> bool:
+        """Whether this pod was exempt when it got to its node. What is kept of it then shows neither the affinity nor
+        the tolerations of a DaemonSet's pod, so its owner decides."""
+        return self.covers(pod) or (self.daemon_sets and bool(pod.node_name) and has_daemon_set(pod))

@@ -116,6 +116,10 @@ class Policy:
         """
         return self._profiles.deciding(pod) is None
 
+    def was_exempt(self, pod: Pod) -> bool:
+        """Whether this pod is in no gang, whatever it names, though it may be on a node."""
+        return self._profiles.was_exempt(pod)
+
     def counts(self, pod: Pod) -> bool:
         """Whether the pod requests counted resources. Then the decision needs to know what is used."""
         return bool(self.counting.demands(pod))

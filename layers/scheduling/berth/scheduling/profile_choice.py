@@ -22,7 +22,7 @@ class ProfileChoice:
         """default: for pods of schedulers that have no profile of their own. for_planning: by the name of a profile,
         the profile with the filters of kube-scheduler that it lacks."""
         self._default, self._by_scheduler, self._for_planning = default, by_scheduler, for_planning
-        self.is_exempt = exemption.covers
+        self.is_exempt, self.was_exempt = exemption.covers, exemption.covered
         self.all = (default, *by_scheduler.values())
         """Every profile that decides for some pod."""
         self._for_exempt_pods = {each.name: each.for_exempt_pods() for each in self.all}

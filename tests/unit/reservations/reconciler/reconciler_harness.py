@@ -42,7 +42,7 @@ class ReconcilerHarness:
         table: LedgerTable | None = None,
         epoch: int | None = None,
         is_lost_with_process: bool = False,
-        may_expire: Callable[[OpenReservation], bool] | None = None,
+        expiry_check: Callable[[], Callable[[OpenReservation], bool]] | None = None,
     ) -> Reconciler:
         """A new leader, of the next epoch or of this one, that knows what is published by now."""
         self._epoch = self._epoch + 1 if epoch is None else epoch
@@ -58,7 +58,7 @@ class ReconcilerHarness:
             report=self._record,
             on_capacity_released=self._count_release,
             is_lost_with_process=is_lost_with_process,
-            may_expire=may_expire,
+            expiry_check=expiry_check,
         )
         reconciler.update(*self.cluster.published(), self.clock.now)
         return reconciler

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -29,7 +30,7 @@ def test_confirms_nothing_before_publication(harness: ReconcilerHarness) -> None
 
 def test_expires_the_reservation_of_a_gang_only_when_its_round_is_over(harness: ReconcilerHarness) -> None:
     is_over = False
-    leader = harness.lead(may_expire=lambda reservation: is_over)
+    leader = harness.lead(expiry_check=lambda: lambda reservation: is_over)
     harness.publish(leader)
     harness.reserve(harness.cluster.create_pod("a"))
 
@@ -39,6 +40,26 @@ def test_expires_the_reservation_of_a_gang_only_when_its_round_is_over(harness: 
     is_over = True
     harness.run(leader, 5)
     assert not harness.states()
+
+
+def test_asks_once_in_each_look_which_reservations_of_gangs_may_expire(harness: ReconcilerHarness) -> None:
+    looks = 0
+
+    def expiry_check() -> Callable[[OpenReservation], bool]:
+        nonlocal looks
+        looks += 1
+        return lambda reservation: False
+
+    leader = harness.lead(expiry_check=expiry_check)
+    harness.publish(leader)
+    for name in ("a", "b", "c"):
+        harness.reserve(harness.cluster.create_pod(name))
+
+    harness.run(leader, EXPIRY - 1)
+    assert looks == 0
+    # It looks every 2 s, and has three reservations.
+    harness.run(leader, 7)
+    assert looks == 4
 
 
 def test_releases_reservation_at_once_when_pod_is_published_as_finished(harness: ReconcilerHarness) -> None:

@@ -12,6 +12,7 @@ from berth.nodecache.feed.changes import Change
 from berth.nodecache.feed.head import Observation
 from berth.nodecache.feed.leader import Publication
 from berth.runtime.watcher.published_members import PublishedMembers
+from berth.scheduling.exemption import SYSTEM_CRITICAL_PRIORITY
 from berth.scheduling.gangs.gang import GangKey
 from tests.builders.gangs import member_object
 from tests.builders.planned import gang_policy
@@ -21,10 +22,18 @@ TRAIN = GangKey("ml", "train")
 
 
 def member(
-    name: str = "train-0", node: str = "n0", phase: str = "Running", deleted: bool = False, **named: Any
+    name: str = "train-0",
+    node: str = "n0",
+    phase: str = "Running",
+    deleted: bool = False,
+    priority: int = 0,
+    owner: str = "StatefulSet",
+    **named: Any,
 ) -> Change:
     obj = member_object(name, **named)
-    obj["spec"]["nodeName"] = node
+    obj["spec"] |= {"nodeName": node, "priority": priority}
+    reference = {"kind": owner, "apiVersion": "apps/v1", "name": "owner", "uid": "owner", "controller": True}
+    obj["metadata"]["ownerReferences"] = [reference]
     obj["status"] = {"phase": phase}
     if deleted:
         obj["metadata"]["deletionTimestamp"] = "2026-01-02T00:00:00Z"
@@ -37,7 +46,7 @@ def publication(*changes: Change, is_complete: bool = True) -> Publication:
 
 
 def members_after(*publications: Publication) -> PublishedMembers:
-    found = PublishedMembers(is_member)
+    found = PublishedMembers(is_member, gang_policy().was_exempt)
     for each in publications:
         found.published(each)
     return found
@@ -53,6 +62,8 @@ def members_after(*publications: Publication) -> PublishedMembers:
         pytest.param(member(gang=None), False, id="of no gang"),
         pytest.param(member(gang="other"), False, id="of another gang"),
         pytest.param(member(gang=None, label="train"), True, id="by its label"),
+        pytest.param(member(priority=SYSTEM_CRITICAL_PRIORITY), False, id="exempt by its priority"),
+        pytest.param(member(owner="DaemonSet"), False, id="of a DaemonSet"),
         pytest.param(member(gang=None, group="train"), True, id="by its scheduling group"),
     ],
 )

@@ -45,6 +45,11 @@ def node_key(node: str) -> Attributes:
     return {"pk": {"S": NODE_PREFIX + node}, "sk": {"S": "ledger"}}
 
 
+def node_of(key: Item) -> str:
+    """The node whose ledger has this key, or whose ledger this item is."""
+    return key["pk"]["S"].removeprefix(NODE_PREFIX)
+
+
 def open_key(uid: str, node: str, attempt: str) -> Attributes:
     """The key of an attempt's open reservation for a pod on a node."""
     return {"pk": {"S": OPEN}, "sk": {"S": f"{uid}#{node}#{attempt}"}}
@@ -124,7 +129,7 @@ def read_node(item: Item) -> NodeLedger:
         return _node(item)
     except (KeyError, ValueError, MalformedItem) as error:
         if "avail" not in item and "epoch" in item:
-            return NodeLedger(item["pk"]["S"].removeprefix(NODE_PREFIX), avail=None, epoch=int(item["epoch"]["N"]))
+            return NodeLedger(node_of(item), avail=None, epoch=int(item["epoch"]["N"]))
         if isinstance(error, MalformedItem):
             raise
         raise MalformedItem(f"{type(error).__name__}: {error}") from error
@@ -134,7 +139,7 @@ def _node(item: Item) -> NodeLedger:
     if int(item.get("oldestReader", item["schema"])["N"]) > SCHEMA_VERSION:
         raise MalformedItem(f"schema {item['schema']['N']} is a later release's")
     return NodeLedger(
-        node=item["pk"]["S"].removeprefix(NODE_PREFIX),
+        node=node_of(item),
         capacity=_amounts(item["capacity"]),
         avail=_amounts(item["avail"]) if "avail" in item else None,
         owed=_amounts(item["owed"]),

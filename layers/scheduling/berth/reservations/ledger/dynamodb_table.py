@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from berth.dynamodb_errors import TableUnavailable, ledger_table_errors
+from berth.dynamodb_errors import ItemHeld, TableUnavailable, ledger_table_errors
 from berth.reservations.ledger.dynamodb_item import (
     MARKER_KEY,
     NODE_PREFIX,
@@ -77,14 +77,18 @@ class DynamoDBLedgerTable(LedgerTable):
 
     def write(self, node: str, change: NodeWrite) -> Written | NotWritten:
         built = expressions(change)
-        return self._update(
-            Key=node_key(node),
-            UpdateExpression=built.update,
-            ConditionExpression=built.condition,
-            ExpressionAttributeNames=built.names,
-            # DynamoDB refuses an empty map.
-            **({"ExpressionAttributeValues": built.values} if built.values else {}),
-        )
+        try:
+            return self._update(
+                Key=node_key(node),
+                UpdateExpression=built.update,
+                ConditionExpression=built.condition,
+                ExpressionAttributeNames=built.names,
+                # DynamoDB refuses an empty map.
+                **({"ExpressionAttributeValues": built.values} if built.values else {}),
+            )
+        except ItemHeld:
+            # By the commit of a gang, which changes the ledger, or does not. The read gives it the time to end.
+            return NotWritten(self.node(node))
 
     def create(self, ledger: NodeLedger) -> Written | NotWritten:
         return self._put(ledger, ConditionExpression="attribute_not_exists(pk)")

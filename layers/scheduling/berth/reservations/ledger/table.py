@@ -31,7 +31,10 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class NotWritten:
-    """The condition was not met by this ledger (ALL_OLD). None: the node has no item."""
+    """The condition was not met by this ledger (ALL_OLD). None: the node has no item.
+
+    Of `write` it may also be the ledger as read after a transaction kept the write off: then it may meet the condition.
+    """
 
     ledger: NodeLedger | None
 

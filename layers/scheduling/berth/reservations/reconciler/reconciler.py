@@ -38,6 +38,10 @@ _CAPACITY_EVENTS = frozenset(
 """After these, more can be reserved than before."""
 
 
+MayExpire = Callable[[OpenReservation], bool]
+"""Whether an old reservation may be released, as far as its gang is concerned. Raises TableUnavailable."""
+
+
 @dataclass(frozen=True, slots=True)
 class Intervals:
     """In seconds. poll: between reads of the open reservations and the marker. expiry: the age at which a reservation
@@ -68,14 +72,13 @@ class Reconciler:
         on_capacity_released: Callable[[], None],
         intervals: Intervals | None = None,
         is_lost_with_process: bool = False,
-        may_expire: Callable[[OpenReservation], bool] | None = None,
+        expiry_check: Callable[[], MayExpire] | None = None,
     ) -> None:
         """epoch: of this leadership. http_timeout: the scheduler's for the extender, in seconds. is_lost_with_process:
         see Rebuild.
 
-        on_capacity_released: called when pods may fit that did not fit before, and no publication says so. may_expire:
-        whether an old reservation may be released, as far as its gang is concerned; raises TableUnavailable. None: pods
-        are in no gangs.
+        on_capacity_released: called when pods may fit that did not fit before, and no publication says so.
+        expiry_check: called once for the reservations of each poll, after they are read; None: pods are in no gangs.
         """
         self._table = table
         self._published = PublishedPods(counting)
@@ -84,7 +87,8 @@ class Reconciler:
         self._monotonic = monotonic
         self._report = report
         self._on_capacity_released = on_capacity_released
-        self._may_expire = may_expire
+        self._expiry_check = expiry_check
+        self._may_expire: MayExpire | None = None
         self._intervals = intervals or Intervals()
         self._nodes = NodeReconciliation(
             table, pods, self._published, epoch, wall, self._report_change, self._is_table_ready
@@ -220,6 +224,7 @@ class Reconciler:
 
     def _poll(self) -> None:
         """Read the marker and all open reservations."""
+        self._may_expire = None
         self._rebuild.follow_marker(self._table.marker(), sorted(self._published.nodes))
         now = self._monotonic()
         known = self._open.refresh(self._table.open_reservations(), now)
@@ -237,9 +242,11 @@ class Reconciler:
     def _expire(self, reservation: OpenReservation) -> None:
         if self._rebuild.includes(reservation.node):
             return
-        if self._may_expire is not None and not self._may_expire(reservation):
-            # The next poll finds it again.
-            return
+        if self._expiry_check is not None:
+            self._may_expire = self._may_expire or self._expiry_check()
+            if not self._may_expire(reservation):
+                # The next poll finds it again.
+                return
         result = self._expiry.expire(reservation)
         if result.outcome is ExpiryOutcome.ON_NODE:
             if self._open.was_on_node_before(reservation, self._observed_at):

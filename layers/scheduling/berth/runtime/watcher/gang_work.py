@@ -48,7 +48,7 @@ class GangWork:
         self._clock = clock
         self._metrics = metrics
         self._record = record
-        self._members = PublishedMembers(is_member)
+        self._members = PublishedMembers(is_member, policy.was_exempt)
         self.watch = GangWatch(table, pods, self._members.on_nodes, clock.wall, self._report, on_closed)
         self._waiting = WaitingGangs(policy, self._open_gangs, is_member, clock.monotonic)
 

@@ -8,7 +8,7 @@ from threading import Lock
 from berth.nodecache.feed.changes import Change, Object
 from berth.nodecache.feed.leader import Publication
 from berth.scheduling.gangs.gang import GangKey
-from berth.scheduling.objects import Unreadable
+from berth.scheduling.objects import Pod, Unreadable
 from berth.scheduling.objects.pod_group import gang_names
 from berth.scheduling.objects.pod_reading import PodReader
 
@@ -18,9 +18,10 @@ NOBODY: frozenset[str] = frozenset()
 class PublishedMembers:
     """For one leadership. `published` is called by the thread that publishes, `on_nodes` by any."""
 
-    def __init__(self, is_member: Callable[[Object], bool]) -> None:
-        """is_member: whether a projected pod names a gang. Of other pods nothing is read or kept."""
-        self._is_member = is_member
+    def __init__(self, is_member: Callable[[Object], bool], was_exempt: Callable[[Pod], bool]) -> None:
+        """is_member: whether a projected pod names a gang. Of other pods nothing is read or kept. was_exempt: of one
+        that is on a node: it was bound without its gang."""
+        self._is_member, self._was_exempt = is_member, was_exempt
         self._lock = Lock()
         self._is_complete = False
         self._by_pod: dict[str, tuple[GangKey, str]] = {}
@@ -42,7 +43,7 @@ class PublishedMembers:
     def _learn(self, changes: Iterable[Change]) -> None:
         for resource, key, obj in changes:
             if resource == "pods":
-                placed = None if obj is None or not self._is_member(obj) else _placed(obj)
+                placed = None if obj is None or not self._is_member(obj) else self._placed(obj)
                 with self._lock:
                     self._replace(key, placed)
 
@@ -59,10 +60,9 @@ class PublishedMembers:
             gang, uid = self._by_pod[pod] = placed
             self._by_gang[gang] = self._by_gang.get(gang, NOBODY) | {uid}
 
-
-def _placed(obj: Object) -> tuple[GangKey, str] | None:
-    """The gang and the UID of a member on a node; None for one that is on none, or is leaving it."""
-    pod = PodReader().read(obj)
-    if isinstance(pod, Unreadable) or not pod.node_name or pod.terminating or pod.finished:
-        return None
-    return GangKey(pod.namespace, gang_names(pod)[0]), pod.uid
+    def _placed(self, obj: Object) -> tuple[GangKey, str] | None:
+        """The gang and the UID of a member on a node; None for one that is on none, or is leaving it."""
+        pod = PodReader().read(obj)
+        if isinstance(pod, Unreadable) or not pod.node_name or pod.terminating or pod.finished:
+            return None
+        return None if self._was_exempt(pod) else (GangKey(pod.namespace, gang_names(pod)[0]), pod.uid)

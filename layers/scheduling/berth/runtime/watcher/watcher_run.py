@@ -224,7 +224,7 @@ class WatcherRun:
                 report=report,
                 on_capacity_released=capacity_freed,
                 is_lost_with_process=self._tables.in_process,
-                may_expire=None if gangs is None else gangs.watch.may_expire,
+                expiry_check=None if gangs is None else gangs.watch.expiry_check,
             )
 
         return BackgroundReconciler(begin)

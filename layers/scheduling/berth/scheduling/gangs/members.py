@@ -100,10 +100,13 @@ def _is_committed(living: Sequence[Pod], open_gang: OpenGang | None) -> bool:
     return open_gang is not None and open_gang.is_committed and any(pod.uid in open_gang.members for pod in living)
 
 
-def domains_of(gang: Gang, snapshot: Snapshot, open_gangs: Iterable[OpenGang] = ()) -> frozenset[str]:
+def domains_of(
+    gang: Gang, snapshot: Snapshot, open_gangs: Iterable[OpenGang] = (), *, pods: Iterable[Pod] | None = None
+) -> frozenset[str]:
     """The values of the gang's topology key on the nodes of its committed members: one value, unless members were bound
-    before the gang had the key."""
-    pods = snapshot.pods_by_gang.get((gang.key.namespace, gang.key.name), {}).values()
+    before the gang had the key. pods: its members; None: all that name it."""
+    if pods is None:
+        pods = snapshot.pods_by_gang.get((gang.key.namespace, gang.key.name), {}).values()
     names = {pod.node_name for pod in pods if pod.node_name and not pod.terminating}
     for each in open_gangs:
         if each.key == gang.key and each.is_committed:

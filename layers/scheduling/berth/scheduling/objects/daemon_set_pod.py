@@ -26,13 +26,19 @@ TOLERATED = (
 _KNOWN: WeakKeyDictionary[PodSpec, bool] = WeakKeyDictionary()
 
 
+def has_daemon_set(pod: Pod) -> bool:
+    """Whether the pod says that a DaemonSet owns it."""
+    owner = pod.spec.controller
+    return owner is not None and (owner.kind, owner.api_version) == ("DaemonSet", "apps/v1")
+
+
 def is_daemon_set_pod(pod: Pod) -> bool:
     """Whether the pod has what the DaemonSet controller gives each: the owner, one node, the tolerations.
 
     Not for pods that are on a node: what is kept of them has neither affinity to nodes nor tolerations.
     """
-    owner, required = pod.spec.controller, pod.spec.node_affinity.required
-    if owner is None or (owner.kind, owner.api_version) != ("DaemonSet", "apps/v1"):
+    required = pod.spec.node_affinity.required
+    if not has_daemon_set(pod):
         return False
     if required is None or required.node_names is None or len(required.node_names) != 1:
         return False
