@@ -2,8 +2,10 @@
 
 The recorders take turns at each call of the same verb on the same state, so that a busy machine slows all alike. After
 each call its record is written, and calls without records follow that are not measured: so no call pays for another
-one's record. `.processor` has all that a call and its record take. The table is DynamoDB's client with its requests
-answered in the process, so their processor time counts and the network's time does not.
+one's record. `log` is a call that the sampled log counts, `log-line` the one of a hundred that it writes; the ratio of
+that one is what it adds to the average of a hundred. `.processor` has all that a call and its record take. The table is
+DynamoDB's client with its requests answered in the process, so their processor time counts and the network's time does
+not.
 
 `recording.http` calls servers in processes of their own, in turns: what a caller waits for beside a thread that writes
 or judges. There the second policy is `full`, which computes for longer than the one in force.
@@ -18,7 +20,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from io import BytesIO
-from itertools import cycle
+from itertools import cycle, product
 from pathlib import Path
 from random import Random
 from statistics import median, quantiles
@@ -34,7 +36,7 @@ from berth.decisions.background import BackgroundRecorder
 from berth.decisions.dynamodb_table import DynamoDBDecisionTable
 from berth.decisions.recent import RecentDecisions
 from berth.decisions.repeatable import RepeatableEncoder
-from berth.decisions.sampled_log import SampledLog
+from berth.decisions.sampled_log import ONE_OF, SampledLog
 from berth.extender.decision import AnyDecision, DecisionRecorder
 from berth.extender.outcomes import Outcome
 from berth.runtime.decisions import RecorderByConfiguration
@@ -54,27 +56,28 @@ if TYPE_CHECKING:
 
 SIZES = (1_000, 5_000)
 VERBS = ("filter", "prioritize")
-KINDS = ("none", "memory", "log", "table", "record", "shadow")
+KINDS = ("none", "memory", "log", "log-line", "table", "record", "shadow")
+POLICIES = {name: BerthConfiguration(profile=name) for name in ("label-priority", "full")}
 WARM_UP, CALLS, CALLS_BETWEEN = 20, 300, 3
 HTTP_WARM_UP, HTTP_CALLS = 50, 1_000
 TARGET_RATIO = 1.05
-POLICY = BerthConfiguration(profile="label-priority")
 
 
 def families() -> Iterator[Family]:
-    """By verb and size."""
+    """By verb, policy and size."""
     for nodes in SIZES:
-        for verb in VERBS:
-            yield Family(f"recording.{verb}.{nodes}", partial(_measure, verb, nodes))
+        for verb, profile in product(VERBS, POLICIES):
+            yield Family(f"recording.{verb}.{profile}.{nodes}", partial(_measure, verb, profile, nodes))
         yield Family(f"recording.http.{nodes}", partial(_over_http, nodes))
 
 
 class World(DecisionRecorder):
     """The verbs on so many nodes, with the recorder that is chosen for the next call."""
 
-    def __init__(self, nodes: int) -> None:
+    def __init__(self, nodes: int, profile: str) -> None:
         self._recorder: DecisionRecorder = NO_RECORDS
-        self.verbs = Verbs([], configuration=POLICY, recorder=self)
+        self.policy = POLICIES[profile]
+        self.verbs = Verbs([], configuration=self.policy, recorder=self)
         self.verbs.cluster.publish("nodes", [cluster.node_manifest(index) for index in range(nodes)])
 
     def record(self, verb: str, outcome: Outcome, decision: AnyDecision, milliseconds: float) -> None:
@@ -91,11 +94,12 @@ NO_RECORDS = RecorderByConfiguration({}, Decisions.OFF)
 
 @dataclass(slots=True)
 class Kind:
-    """A recorder. drain: returns when all is written that was recorded."""
+    """A recorder. drain: returns when all is written that was recorded. one_of: so many calls have one such."""
 
     name: str
     recorder: DecisionRecorder
     drain: Callable[[], object]
+    one_of: int = 1
     caller: list[float] = field(default_factory=list)
     wall: list[float] = field(default_factory=list)
     processor: float = 0.0
@@ -113,21 +117,24 @@ class Kind:
         """The calls before."""
         self.caller, self.wall, self.processor = [], [], 0.0
 
+    def ratio(self, recorded: float, of_none: float) -> float:
+        """What such calls add to the average of all calls, beside calls without records."""
+        return 1 + (recorded / of_none - 1) / self.one_of
+
     def figures(self, name: str, none: Kind) -> Iterator[Figure]:
-        """Milliseconds of a call, and ratios to calls without records."""
-        kinds = (self, none)
-        caller, of_none = (median(each.caller) for each in kinds)
+        """Milliseconds of such a call, and ratios to calls without records."""
+        caller, wall = median(self.caller), median(self.wall)
         yield Figure(f"{name}.caller", caller * 1000, "ms")
-        yield Figure(f"{name}.caller.ratio", caller / of_none, "x", TARGET_RATIO)
-        yield Figure(f"{name}.wall", median(self.wall) * 1000, "ms")
-        yield Figure(f"{name}.wall.ratio", median(self.wall) / median(none.wall), "x", TARGET_RATIO)
+        yield Figure(f"{name}.caller.ratio", self.ratio(caller, median(none.caller)), "x", TARGET_RATIO)
+        yield Figure(f"{name}.wall", wall * 1000, "ms")
+        yield Figure(f"{name}.wall.ratio", self.ratio(wall, median(none.wall)), "x", TARGET_RATIO)
         yield Figure(f"{name}.wall.p99", quantiles(self.wall, n=100)[98] * 1000, "ms")
         yield Figure(f"{name}.processor", self.processor / len(self.wall) * 1000, "ms")
 
 
-def _measure(verb: str, nodes: int) -> Iterator[Figure]:
+def _measure(verb: str, profile: str, nodes: int) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as folder, ExitStack() as until_the_end:
-        world = World(nodes)
+        world = World(nodes, profile)
         kinds = [kind_of(name, world, Path(folder), until_the_end) for name in KINDS]
         names = cluster.requested_names(nodes)
         order = Random(7)
@@ -142,7 +149,7 @@ def _measure(verb: str, nodes: int) -> Iterator[Figure]:
                     world.call(verb, body, NO_RECORDS)
                 kind.play(world, verb, body)
         for kind in kinds:
-            yield from kind.figures(f"recording.{verb}.{nodes}.{kind.name}", kinds[0])
+            yield from kind.figures(f"recording.{verb}.{profile}.{nodes}.{kind.name}", kinds[0])
 
 
 def _over_http(nodes: int) -> Iterator[Figure]:
@@ -174,6 +181,8 @@ def kind_of(name: str, world: World, folder: Path, until_the_end: ExitStack) -> 
             return Kind(name, RecentDecisions(time.time), _nothing)
         case "log":
             return Kind(name, SampledLog(_nothing, time.time), _nothing)
+        case "log-line":
+            return Kind(name, SampledLog(_nothing, time.time, one_of=1), _nothing, ONE_OF)
         case "table":
             table, written = DynamoDBDecisionTable(_client(), "table"), Semaphore(0)
 
@@ -186,7 +195,7 @@ def kind_of(name: str, world: World, folder: Path, until_the_end: ExitStack) -> 
             return Kind(name, recorder, written.acquire)
         case "record":
             writer = RecordingWriter(folder / "recording", Header(time.time(), __version__))
-            recording = DecisionRecording(writer, world.verbs.table, lambda _: POLICY, time.time, print)
+            recording = DecisionRecording(writer, world.verbs.table, lambda _: world.policy, time.time, print)
             until_the_end.callback(recording.close)
             return Kind(name, recording, recording.wait_until_written)
     shadow = ShadowPolicy(BerthConfiguration(profile="full").policy(), _nothing)

@@ -41,6 +41,8 @@ def replay(recording: Path, config: Path | None, output: str) -> None:
     By the same policy every decision has to be the same. With --config the output has the pods that the other policy
     sends elsewhere or leaves pending, the rules that are the cause, and how the load of the nodes moves.
     """
+    if config is None and output in (MARKDOWN, HTML):
+        raise click.UsageError(f"-o {output} is a comparison: give --config NEW.yaml")
     recorded = RecordedDecisions(read_recording(recording))
     if config is None:
         found = replaying.replay(recorded)

@@ -16,6 +16,7 @@ PAGES = (
     "docs/how-to/policy-action.md",
     "docs/how-to/policy-diff.md",
     "docs/how-to/policy-test.md",
+    "docs/how-to/replay.md",
     "docs/how-to/what-if.md",
 )
 _BLOCK = re.compile(r"^```console\n\$ (berth [^\n]* examples/[^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)

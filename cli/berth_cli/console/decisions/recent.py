@@ -47,7 +47,7 @@ class DecisionsHere(DecisionSource):
 def _summary(record: Record | CallRecord) -> dict[str, object]:
     if isinstance(record, CallRecord):
         return call_document(record)
-    return document(record, record.names(), by_plugin=False, most_examples=SUMMARY_NODES)
+    return document(record, record.names(), most_examples=SUMMARY_NODES)
 
 
 def _details(record: Record | CallRecord) -> dict[str, object]:
@@ -61,7 +61,7 @@ def _details(record: Record | CallRecord) -> dict[str, object]:
     ]
     passed = compress(names, record.mask) if record.mask else names
     return {
-        **document(record, names),
+        **document(record, names, by_plugin=True),
         "rejected": rejected,
         "passed": [name for name in passed if name],
         "scores": [{"node": name, "score": score} for name, score in zip(names, record.scores, strict=False)],

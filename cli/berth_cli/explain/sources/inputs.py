@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 CONFIGURATION_UNKNOWN = (
     "Judged by kube-scheduler's own rules alone: the server's configuration is not known; give --config or --profile."
 )
+NOT_IN_NODE_CACHE = (
+    "The pod is judged without {}: the configuration in force does not read them, so the node cache lacks them; give "
+    "--kubeconfig FILE too."
+)
 NO_FILES = TLSFiles()
 TEMPLATE_KINDS = ("Node", "NodePool")
 
@@ -114,7 +118,7 @@ def read_inputs(
         state = read_stack(sources.stack, sources.table, sources.region, parse_name(pod), given)
         attempts, running, objects, where = state.attempts, state.configuration, state.objects, state.where
         gone = "its node cache has none of that name: the pod is gone, or the watcher has not seen it yet"
-        notes = _stack_notes(state, sources)
+        notes = _stack_notes(state, sources, given)
         failure = f"Berth cannot decide: {_stale(state, sources)}" if state.fails else ""
     configuration = given or running or read_policy(None)
     if sources.cluster is not None:
@@ -178,10 +182,12 @@ def _live(
     return live_objects(kubeconfig, pod, counting, time.time), gone
 
 
-def _stack_notes(state: StackState, sources: Sources) -> tuple[str, ...]:
+def _stack_notes(state: StackState, sources: Sources, given: BerthConfiguration | None) -> tuple[str, ...]:
     stale = (_stale(state, sources),) if state.is_stale else ()
     fallback = (f"The applied configuration is not in use: {state.fallback}.",) if state.fallback else ()
-    return (*stale, *fallback)
+    uses_cache = sources.kubeconfig is None and sources.cluster is None
+    missing = state.missing_fields(given.policy()) if given is not None and uses_cache else ()
+    return (*stale, *fallback, *map(NOT_IN_NODE_CACHE.format, missing))
 
 
 def _stale(state: StackState, sources: Sources) -> str:

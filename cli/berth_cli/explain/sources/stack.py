@@ -14,6 +14,7 @@ import boto3
 from botocore.exceptions import BotoCoreError
 from pydantic import ValidationError
 
+from berth.cluster.field_projection import RequiredFields
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth.configuration.store import ConfigurationInvalid, Configurations
 from berth.decisions.dynamodb_table import DynamoDBDecisionTable
@@ -26,12 +27,14 @@ from berth.scheduling.configuration.decisions import Decisions
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.configuration.node_cache import WhenStale
 from berth.scheduling.fields.reading import Object
+from berth.scheduling.policy import Policy
 from berth_cli.cached_objects import ObjectsView, as_dump
 from berth_cli.config.stack import TABLE_OUTPUT
 from berth_cli.deployed_stack import CLIENT_CONFIG, DeployedStack, StackUnavailable, describe
 from berth_cli.explain.attempts import Attempts, NoRecord
 from berth_cli.explain.sources.records import ALWAYS, DecisionRecord, attempts_of, later_version
 from berth_cli.input_files import InvalidInput
+from berth_cli.recording.missing_fields import missing_fields
 
 MOST_RECORDS = 50
 
@@ -59,6 +62,10 @@ class StackState:
         """Whether the verbs answer with an error: an exempt pod passes all the same."""
         return self.is_stale and self.configuration.node_cache.when_stale is WhenStale.FAIL
 
+    def missing_fields(self, policy: Policy) -> tuple[str, ...]:
+        """What this policy reads and the objects lack: the configuration in force does not read it."""
+        return tuple(missing_fields(policy, RequiredFields.of(self.configuration.policy())))
+
 
 def read_stack(
     stack: str | None, table: str | None, region: str | None, pod: tuple[str, str], given: BerthConfiguration | None
@@ -73,7 +80,9 @@ def read_stack(
         client = boto3.client("dynamodb", region_name=region, config=CLIENT_CONFIG)
         return read_tables(
             DynamoDBCacheTable(client, name),
-            Configurations(DynamoDBConfigurationStore(client, name), lambda: given or _deployed(deployed, name)),
+            Configurations(
+                DynamoDBConfigurationStore(client, name), lambda: deployed_configuration(deployed, name, given)
+            ),
             lambda: DynamoDBDecisionTable(client, name).of_pod(*pod, MOST_RECORDS),
             f"the stack {stack}" if stack else f"the table {name}",
             time.time(),
@@ -112,10 +121,18 @@ def _observed_at(head: Head | None) -> float:
     return head.pointer.observation.observed_at
 
 
-def _deployed(stack: DeployedStack | None, table: str) -> BerthConfiguration:
-    if stack is None:
+def deployed_configuration(
+    stack: DeployedStack | None, table: str, given: BerthConfiguration | None
+) -> BerthConfiguration:
+    """The one that decides while none is applied. A table alone does not say; then it is taken to be the given one.
+
+    Raises ConfigurationInvalid.
+    """
+    if stack is not None:
+        return stack.configuration()
+    if given is None:
         raise ConfigurationInvalid(f"no configuration was applied to {table}; give --config or --profile")
-    return stack.configuration()
+    return given
 
 
 def _attempts(documents: list[object], configuration: BerthConfiguration, where: str) -> Attempts | NoRecord:

@@ -27,7 +27,7 @@ class DecisionsOutcome(StrEnum):
 
 
 class DecisionsEndpoint(Endpoint):
-    """Answers from memory. Scores by plugin are computed for the request: it is for an operator, not for a probe."""
+    """Answers from memory. Scores by plugin are computed for the request, of one pod or of few decisions."""
 
     def __init__(self, settings: EndpointSettings, recent: RecentDecisions) -> None:
         super().__init__("decisions", settings)
@@ -50,7 +50,7 @@ class DecisionsEndpoint(Endpoint):
             "since": round(kept[0].at, 3) if kept else None,
             "droppedUntil": self._recent.dropped_until,
             "decisions": [
-                _document(each, every_node=every_node)
+                _document(each, every_node=every_node, by_plugin=every_node or bool(pod))
                 for each in found[-(MOST_WITH_NODES if every_node else MOST_ANSWERED) :]
             ],
         }
@@ -63,7 +63,9 @@ def _pod_of(record: Record | CallRecord) -> tuple[str, str]:
     return named.namespace, named.name
 
 
-def _document(record: Record | CallRecord, *, every_node: bool) -> dict[str, object]:
+def _document(record: Record | CallRecord, *, every_node: bool, by_plugin: bool) -> dict[str, object]:
     if isinstance(record, CallRecord):
         return call_document(record)
-    return with_every_node(record) if every_node else document(record, record.names())
+    if every_node:
+        return with_every_node(record, by_plugin=by_plugin)
+    return document(record, record.names(), by_plugin=by_plugin)

@@ -104,12 +104,11 @@ class BackgroundRecorder(DecisionRecorder):
         return found if encoded is None else {**found, REPEATABLE: encoded}
 
     def _of_record(self, record: Record | CallRecord) -> Mapping[str, object]:
-        """Without scores by plugin: to compute them takes longer than the decision."""
         if isinstance(record, CallRecord):
             return call_document(record)
         if self._every_node:
-            return with_every_node(record, by_plugin=False)
-        return document(record, record.names(), by_plugin=False)
+            return with_every_node(record)
+        return document(record, record.names())
 
     def _has_room(self, second: int, outcome: Outcome) -> bool:
         if second != self._second:

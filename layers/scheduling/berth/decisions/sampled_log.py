@@ -13,7 +13,7 @@ ONE_OF = 100
 
 class SampledLog(DecisionRecorder):
     """The second decision of an environment, and every hundredth after it. The first one is the cold start: nobody
-    waits there for imports and for scores by plugin."""
+    waits there for imports."""
 
     def __init__(
         self,

@@ -14,6 +14,7 @@ from berth_cli.explain.command import explain
 from tests.builders.custom_plugins import MODULE, NAMED, installed_plugins
 from tests.builders.nodes import PRIORITY, node_with
 from tests.builders.pods import pod_with
+from tests.conftest import PROJECT
 from tests.unit.cli.explain.cases import Object
 
 TAINT = {"key": "dedicated", "value": "ml", "effect": "NoSchedule"}
@@ -224,6 +225,12 @@ def test_node_shows_the_score_of_each_plugin_where_the_node_fits(tmp_path: Path)
             [pod_with("p")],
             "has no nodes; make a dump with: kubectl get nodes,pods -A -o json > FILE",
             id="a dump without nodes",
+        ),
+        pytest.param(
+            ["p", "--node-templates", str(PROJECT / "examples" / "resource-segregation" / "pods.yaml")],
+            [node_with("a"), pod_with("p")],
+            "pods.yaml has no node template: objects of the kinds Node and NodePool",
+            id="node templates without one",
         ),
         pytest.param(
             ["p", "--node", "gpu-01"],

@@ -13,7 +13,7 @@ from tests.fakes.doctor import answered
 from tests.unit.cli.console.running_server.cases import REFUSED, Routes
 
 REASON = {"code": "c", "reason": "Insufficient cpu", "plugin": "NodeResourcesFit", "count": 5, "nodes": ["a", "b"]}
-BEST = {"node": "c", "score": 7, "byPlugin": {"NodePriorityLabel": 7}}
+BY_PLUGIN = {"NodePriorityLabel": 7}
 
 
 def record(name: str, at: float, **more: object) -> dict[str, object]:
@@ -36,7 +36,7 @@ def record(name: str, at: float, **more: object) -> dict[str, object]:
         "feasible": 1,
         "chosen": None,
         "reasons": [REASON],
-        "best": [BEST],
+        "best": [{"node": "c", "score": 7, "byPlugin": None}],
         "victims": {},
         "error": "",
         **more,
@@ -86,8 +86,26 @@ def test_details_have_the_nodes_that_the_record_names() -> None:
     following.after(0)
     found: Any = following.decisions.details(1)
     assert [(each["count"], each["nodes"]) for each in found["rejected"]] == [(5, ["a", "b"])]
-    assert found["scores"] == [{"node": "c", "score": 7, "byPlugin": {"NodePriorityLabel": 7}}]
     assert following.decisions.details(2) is None
+
+
+@pytest.mark.parametrize(
+    ("at", "by_plugin"),
+    [
+        pytest.param(1.0, BY_PLUGIN, id="the decision is there"),
+        pytest.param(2.0, None, id="a later one of the pod has replaced it"),
+        pytest.param(None, None, id="no answer"),
+    ],
+)
+def test_details_ask_about_the_pod_for_scores_by_plugin(at: float | None, by_plugin: object) -> None:
+    following = Following(record("p", 1.0))
+    following.after(0)
+    if at is not None:
+        now = record("p", at, best=[{"node": "c", "score": 7, "byPlugin": BY_PLUGIN}])
+        following.endpoint.routes["decisions?pod=ml/p"] = answered({"decisions": [now]})
+    found: Any = following.decisions.details(1)
+    assert following.endpoint.asked[-1] == "decisions?pod=ml/p"
+    assert found["scores"] == [{"node": "c", "score": 7, "byPlugin": by_plugin}]
 
 
 @pytest.mark.parametrize(

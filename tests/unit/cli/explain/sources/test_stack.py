@@ -11,16 +11,17 @@ import pytest
 
 from berth.cluster.field_projection import RequiredFields, projections
 from berth.cluster.watch.resources import NODES, PODS
-from berth.configuration.store import Configurations
+from berth.configuration.store import ConfigurationInvalid, Configurations
 from berth.decisions.document import document
 from berth.decisions.recent import RecentDecisions
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth_cli.deployed_stack import DeployedStack
 from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
 from berth_cli.explain import report
 from berth_cli.explain.attempts import Attempts, NoRecord
 from berth_cli.explain.explanation import explain_pod
 from berth_cli.explain.rules import Rules
-from berth_cli.explain.sources.stack import StackState, read_tables
+from berth_cli.explain.sources.stack import StackState, deployed_configuration, read_tables
 from berth_cli.explain.target import read_target
 from berth_cli.input_files import InvalidInput
 from tests.builders.nodes import PRIORITY, labelled, node, node_with
@@ -83,6 +84,27 @@ def test_policy_is_the_one_in_force() -> None:
     assert Stack(configuration={"profile": "full"}).read().configuration.profile == "full"
 
 
+@pytest.mark.parametrize(
+    ("stack", "given", "profile"),
+    [
+        pytest.param("resource-segregation", None, "resource-segregation", id="of the stack"),
+        pytest.param(
+            "resource-segregation", "full", "resource-segregation", id="of the stack, whatever is tried on it"
+        ),
+        pytest.param(None, "full", "full", id="a table alone does not say"),
+    ],
+)
+def test_policy_that_decides_while_none_is_applied(stack: str | None, given: str | None, profile: str) -> None:
+    deployed = None if stack is None else DeployedStack("s", None, {"Profile": stack}, {})
+    found = deployed_configuration(deployed, "t", None if given is None else BerthConfiguration(profile=given))
+    assert found.profile == profile
+
+
+def test_a_table_alone_without_an_applied_configuration_is_one_line() -> None:
+    with pytest.raises(ConfigurationInvalid, match="no configuration was applied to t; give --config or --profile"):
+        deployed_configuration(None, "t", None)
+
+
 def test_names_why_another_configuration_than_the_applied_one_is_in_force() -> None:
     found = Stack(configuration={"profile": "full"}).read(applied='{"kind": "Deployment"}')
     assert found.configuration.profile == "full"
@@ -130,7 +152,7 @@ def test_attempts_are_those_of_the_table() -> None:
     verbs.ask("filter", cache_mode(["b"]))
     [record] = recent.all()
     stack = Stack()
-    stack.records = [document(record, record.names(), by_plugin=False)]
+    stack.records = [document(record, record.names())]
     found = stack.read().attempts
     assert isinstance(found, Attempts)
     assert [(each.at, each.nodes, each.feasible) for each in found.all] == [(5.0, 1, 0)]

@@ -12,7 +12,7 @@ from berth.decisions.recent import RecentDecisions
 from berth.runtime.http.endpoint import EndpointSettings
 from berth_cli.serve.endpoints.decisions import DecisionsEndpoint
 from tests.builders.events import http_event
-from tests.builders.nodes import node
+from tests.builders.nodes import labelled, node
 from tests.builders.pods import pod_object
 from tests.builders.requests import cache_mode
 from tests.fakes.verbs import Verbs
@@ -60,6 +60,22 @@ def test_with_nodes_has_every_node_of_the_newest() -> None:
     assert len(found["decisions"]) == MOST_WITH_NODES
     [last] = found["decisions"][-1:]
     assert (last["nodeNames"], [each["bitmap"] for each in last["reasons"]]) == (["a"], ["1"])
+
+
+@pytest.mark.parametrize(
+    ("query", "by_plugin"),
+    [
+        pytest.param("", None, id="all pods: up to 50 decisions"),
+        pytest.param("nodes=1", {"NodePriorityLabel": 3}, id="all pods, every node: up to 3 decisions"),
+        pytest.param("pod=ml/p", {"NodePriorityLabel": 3}, id="one pod"),
+    ],
+)
+def test_computes_scores_by_plugin_for_few_decisions_only(query: str, by_plugin: object) -> None:
+    recent = RecentDecisions(lambda: NOW)
+    verbs = Verbs([labelled("a", "3")], recorder=recent)
+    verbs.ask("prioritize", cache_mode(["a"], pod_object("p")))
+    _, found = answer(recent, query)
+    assert [each["best"] for each in found["decisions"]] == [[{"node": "a", "score": 3, "byPlugin": by_plugin}]]
 
 
 def test_without_decisions_says_so() -> None:

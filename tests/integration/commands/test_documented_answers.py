@@ -1,0 +1,85 @@
+"""Pages that show what a server answered about a cluster that is gone: the same decisions give the same answer."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from berth.decisions.recent import RecentDecisions
+from berth.extender.decision import Decision
+from berth.extender.outcomes import FilterOutcome
+from berth.extender.ports import CacheState
+from berth.scheduling.snapshot.node_positions import NodeRefs
+from berth_cli.explain.sources import server as server_source
+from berth_cli.main import main
+from berth_cli.recording.format import read_recording
+from berth_cli.recording.replay import RecordedDecision, RecordedDecisions
+from berth_cli.serve.shadow import ShadowPolicy
+from berth_cli.simulate.policy_options import read_policy
+from tests.builders.nodes import node_with
+from tests.builders.pods import pod_object
+from tests.builders.requests import cache_mode
+from tests.conftest import PROJECT
+from tests.fakes.verbs import Verbs
+from tests.unit.cli.explain.sources.test_server import Server
+
+NOW = 1_800_000_000.0
+AGO = (35.9, 35.9, 35.4, 15.9, 15.9, 15.4, 15.4)
+"""Seconds since each attempt."""
+REPLAY = PROJECT / "examples" / "replay"
+
+
+def block(page: str, command: str) -> tuple[str, str]:
+    """The command that begins so, and its output on the page."""
+    found = re.search(
+        rf"^```console\n\$ ({command}[^\n]*)\n(.*?)^```", (PROJECT / page).read_text(), re.MULTILINE | re.DOTALL
+    )
+    assert found is not None
+    return found[1], found[2]
+
+
+def decision_of(recorded: RecordedDecision) -> Decision:
+    """As the verb handed it on."""
+    line, snapshot = recorded.line, recorded.snapshot
+    nodes = NodeRefs.of(list(line.nodes), snapshot.nodes.positions)
+    return Decision(recorded.pod, nodes, recorded.policy, snapshot, CacheState(line.version, line.time))
+
+
+def test_shadow_page_shows_the_second_policy_on_the_recorded_decisions() -> None:
+    _, output = block("docs/how-to/shadow.md", "curl -s http://127.0.0.1:8080/shadow")
+    shown = json.loads(output)
+    times = iter([each.pop("time") for each in shown["disagreements"]])
+    shadow = ShadowPolicy(read_policy(REPLAY / "proposed.yaml").policy(), lambda: None, lambda: 0.0)
+    recorded_at = {}
+    for each in RecordedDecisions(read_recording(REPLAY / "monday.rec")):
+        shadow.record(each.line.verb, FilterOutcome.FEASIBLE, decision_of(each), milliseconds=1.0)
+        recorded_at[each.pod.name] = each.line.time
+    shadow.close()
+    found: Any = json.loads(json.dumps(shadow.document()))
+    for each in found["disagreements"]:
+        assert each.pop("time") == 0.0
+        assert next(times) == pytest.approx(recorded_at[each["name"]], abs=0.1)
+    assert found == shown
+    assert output == f"{json.dumps(json.loads(output), indent=2)}\n"
+
+
+def test_explain_page_shows_the_records_of_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rejected pod: three attempts, and four more when a fourth node comes, which the cache has from the third on."""
+    command, output = block("docs/how-to/explain.md", "berth explain ml/train-0 --url")
+    server = Server(recent=RecentDecisions(iter([NOW - each for each in AGO]).__next__))
+    names = ["n4", "n5", "n6", "n7"]
+    nodes = [{key: value for key, value in node_with(name).items() if key != "kind"} for name in names]
+    verbs = Verbs([], recorder=server.recent)
+    for known, asked, attempts in ((3, 3, 3), (3, 4, 2), (4, 4, 2)):
+        verbs.cluster.publish("nodes", nodes[:known])
+        for _ in range(attempts):
+            verbs.ask("filter", cache_mode(names[:asked], pod_object("train-0")))
+    monkeypatch.setattr(server_source, "HTTPSEndpoint", lambda *_: server)
+    monkeypatch.setattr("berth_cli.explain.answer.time.time", lambda: NOW)
+    done = CliRunner().invoke(main, shlex.split(command)[1:], prog_name="berth")
+    assert (done.output, done.exit_code) == (output, 1)
