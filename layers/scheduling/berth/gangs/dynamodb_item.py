@@ -6,7 +6,7 @@
 | gang | gang | gang#namespace/name |
 
 `topologyKey` of a gang and `topology` of a member are there where the gang has a topology key. `openedAt` and `queue`
-of the domain are optional: without them no gang waits, and the gang was opened long ago. So is `minimum`: 1.
+of the domain are optional: without them no gang waits, and the gang was opened long ago. `minimum` is there above 1.
 """
 
 from __future__ import annotations
@@ -121,8 +121,9 @@ def domain_item(domain: Domain) -> Attributes:
             "priority": number(domain.open.priority),
             "until": time(domain.open.until),
             "openedAt": time(domain.open.opened_at),
-            "minimum": number(domain.open.minimum),
         }
+        if domain.open.minimum > 1:
+            item["minimum"] = number(domain.open.minimum)
     if domain.resting is not None:
         item |= {"resting": {"S": str(domain.resting)}, "restUntil": time(domain.rest_until)}
     if domain.queue:
