@@ -22,7 +22,7 @@ NEW = json.dumps({"pluginConfig": [{"name": "NodePriorityLabel", "args": {"label
 
 def function(cache: FixedNodeCache | None = None) -> Invoke:
     def invoke(event: Mapping[str, object]) -> object:
-        return {"statusCode": 200, "body": json.dumps(try_configuration(event["document"], cache))}
+        return {"statusCode": 200, "body": json.dumps(try_configuration(event["document"], cache and cache.for_trial))}
 
     return invoke
 
