@@ -224,6 +224,16 @@ def test_reads_nothing_of_a_part_that_only_earlier_calls_needed(store: Store, mi
     assert (reading.calls(), reading.reader.version) == (["head", "log"], store.pointer.version)
 
 
+def test_call_with_an_older_head_reads_nothing(store: Store, mixed: Writing) -> None:
+    """Another thread was faster. It holds the state that this head points to, and what came later."""
+    reading, old = Reading(store), store.head()
+    mixed.flush(THREE)
+    reading.read(NODES_ONLY)
+    reading.calls()
+    assert reading.reader.at(old, lambda: 0.0, NODES_ONLY) == state_of(ONE, TWO, THREE)
+    assert (reading.calls(), reading.reader.version) == ([], store.pointer.version)
+
+
 def test_parts_at_hand_do_not_make_an_unreadable_head_readable(store: Store, mixed: Writing) -> None:
     """A newer release writes heartbeats at the version that this reader has."""
     reading = Reading(store)
