@@ -7,7 +7,7 @@ from berth.garbage_collection import start_without_collection
 
 with start_without_collection():
     from berth.extender.filter import answer_filter_onlyone, failed
-    from berth.runtime.adapters import node_cache, open_gangs
+    from berth.runtime.adapters import node_cache, open_gangs, trial_cache
     from berth.runtime.http.answers import HTTPAnswer
     from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
     from berth.runtime.http.events import HTTPEvent
@@ -17,7 +17,12 @@ with start_without_collection():
     cache = node_cache(settings, "filter_onlyone")
     answer = partial(answer_filter_onlyone, cache=cache, open_gangs=open_gangs(settings))
     endpoint = VerbEndpoint(
-        "filter_onlyone", EndpointSettings.from_environ(os.environ), answer, failed, cache.catch_up, cache=cache
+        "filter_onlyone",
+        EndpointSettings.from_environ(os.environ),
+        answer,
+        failed,
+        cache.catch_up,
+        trial_cache=partial(trial_cache, settings),
     )
 
 

@@ -7,7 +7,7 @@ from berth.garbage_collection import start_without_collection
 
 with start_without_collection():
     from berth.extender.preempt import READS, answer_preempt, empty_on_failure, failed
-    from berth.runtime.adapters import node_cache
+    from berth.runtime.adapters import node_cache, trial_cache
     from berth.runtime.http.answers import HTTPAnswer
     from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
     from berth.runtime.http.events import HTTPEvent
@@ -17,8 +17,14 @@ with start_without_collection():
     cache = node_cache(settings, "preempt")
     tell = empty_on_failure if settings.password_in_url else failed
     answer = partial(answer_preempt, cache=cache, failed=tell)
-    catch_up = partial(cache.catch_up, READS)
-    endpoint = VerbEndpoint("preempt", EndpointSettings.from_environ(os.environ), answer, tell, catch_up, cache=cache)
+    endpoint = VerbEndpoint(
+        "preempt",
+        EndpointSettings.from_environ(os.environ),
+        answer,
+        tell,
+        partial(cache.catch_up, READS),
+        trial_cache=partial(trial_cache, settings),
+    )
 
 
 def handler(event: HTTPEvent, context: object) -> HTTPAnswer:

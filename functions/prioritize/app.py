@@ -7,7 +7,7 @@ from berth.garbage_collection import start_without_collection
 
 with start_without_collection():
     from berth.extender.prioritize import answer_prioritize, empty_on_failure, failed
-    from berth.runtime.adapters import node_cache
+    from berth.runtime.adapters import node_cache, trial_cache
     from berth.runtime.http.answers import HTTPAnswer
     from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
     from berth.runtime.http.events import HTTPEvent
@@ -18,7 +18,12 @@ with start_without_collection():
     tell = empty_on_failure if settings.password_in_url else failed
     answer = partial(answer_prioritize, cache=cache, failed=tell)
     endpoint = VerbEndpoint(
-        "prioritize", EndpointSettings.from_environ(os.environ), answer, tell, cache.catch_up, cache=cache
+        "prioritize",
+        EndpointSettings.from_environ(os.environ),
+        answer,
+        tell,
+        cache.catch_up,
+        trial_cache=partial(trial_cache, settings),
     )
 
 

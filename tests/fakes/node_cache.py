@@ -33,5 +33,9 @@ class FixedNodeCache(NodeCache):
         self.reads = reads
         return DecisionContext(self._policy, self._cluster)
 
+    def for_trial(self, reads: Parts) -> FixedNodeCache:
+        """The same."""
+        return self
+
     def policy(self, deadline: Deadline = NO_DEADLINE) -> Policy:
         return self._policy

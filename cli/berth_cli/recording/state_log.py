@@ -12,10 +12,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from berth.dynamodb_errors import TableUnavailable
-from berth.nodecache.feed.changes import Change, unpack
+from berth.nodecache.feed.changes import Change, CorruptItem, unpack
 from berth.nodecache.feed.head import Pointer
 from berth.nodecache.feed.reader import LogPosition, NodeCacheReader, NothingPublished, read_log
-from berth.nodecache.feed.table import CacheTable, LogItem
+from berth.nodecache.feed.table import CacheTable
 from berth_cli.cached_objects import ObjectsView
 from berth_cli.recording.format import MOST_VERSIONS, State
 
@@ -68,22 +68,27 @@ class StateLog:
             pointer = None if head is None else head.pointer
             if head is None or pointer is None or pointer.unreadable_reason:
                 return
-            items = self._items_since(self._cursor, head.uid, pointer)
-            if items is None:
+            states = self._states_since(self._cursor, head.uid, pointer)
+            if states is None:
                 self._begin()
                 return
-            for item in items:
-                self._unwritten.append(State(item.version, list(unpack([item.data])), is_whole=False))
+            self._unwritten += states
             self._cursor = _Cursor(head.uid, pointer)
         except TableUnavailable:
             return
 
-    def _items_since(self, cursor: _Cursor | None, uid: str, pointer: Pointer) -> list[LogItem] | None:
-        """None where one is missing, or may be."""
+    def _states_since(self, cursor: _Cursor | None, uid: str, pointer: Pointer) -> list[State] | None:
+        """None where one is malformed or missing, or may be."""
         if cursor is None or cursor.uid != uid or cursor.pointer.version < pointer.compacted_version:
             return None
         start = LogPosition(cursor.pointer.version, cursor.pointer.newest)
-        return read_log(self._table, uid, start, pointer.newest)
+        items = read_log(self._table, uid, start, pointer.newest)
+        if items is None:
+            return None
+        try:
+            return [State(item.version, list(unpack([item.data])), is_whole=False) for item in items]
+        except CorruptItem:
+            return None
 
     def _begin(self) -> None:
         """Read the whole state."""

@@ -107,9 +107,8 @@ def test_reads_pointer_as_published(store: Store, pointer: Pointer) -> None:
 def test_publication_returns_next_fence(store: Store) -> None:
     fence = store.acquire("a")
     store.table.publish(POINTER, fence, AT, "n1")
-    store.table.publish(
-        replace(POINTER, version=4), replace(fence, resource_version=fence.next_resource_version), AT, "n2"
-    )
+    following = replace(POINTER, version=4, newest={**NEWEST, SnapshotPart.PODS: PublishedVersion(4, 6)})
+    store.table.publish(following, replace(fence, resource_version=fence.next_resource_version), AT, "n2")
     head = store.table.head()
     assert head is not None
     assert head.pointer is not None

@@ -72,7 +72,7 @@ class LocalStack:
         configured = Configurations(store, lambda: deployed).at("" if applied is None else hash_of(applied))
         objects = yaml.safe_load(Path(self._cluster).read_text())["items"]
         cache = FixedNodeCache.of(configured.document, *objects)
-        return {"body": json.dumps(try_configuration(event["document"], cache))}
+        return {"body": json.dumps(try_configuration(event["document"], cache.for_trial))}
 
 
 @pytest.fixture

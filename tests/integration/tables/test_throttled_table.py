@@ -113,7 +113,7 @@ def _publish(throttled: Throttled) -> None:
 
 def environment() -> WarmNodeCache:
     """A new one of a verb, as its function composes it."""
-    adapters._adapters_of.cache_clear()
+    adapters._shared_adapters.cache_clear()
     settings = PolicySettings(cache_table=TABLE, ledger_table=LEDGER)
     return node_cache(settings, "filter")
 

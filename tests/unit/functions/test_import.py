@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from berth.runtime.http.events import WARM_UP_EVENT
+from berth.runtime.http.events import WARM_UP_EVENT, configuration_trial
 from berth.runtime.settings import SettingsInvalid
 from tests.builders.events import http_event
 from tests.builders.requests import body_of, cache_mode
@@ -61,3 +61,11 @@ def test_warm_up_event_refreshes_snapshot_without_answer(load_function: Load, na
     answer = handler(WARM_UP_EVENT, None)
     assert cache._reader.version > 0
     assert answer["body"] == f'{{"version":{cache._reader.version}}}'
+
+
+@pytest.mark.parametrize("name", [*VERBS, "preempt"])
+def test_trial_of_a_configuration_loads_nothing_for_later_calls(load_function: Load, name: str) -> None:
+    handler = load_function(name, {})
+    answer = handler(configuration_trial('{"profile": "full"}'), None)
+    assert '"nodes":' in answer["body"]
+    assert handler.__globals__["cache"]._reader.version == 0

@@ -10,14 +10,16 @@ import pytest
 
 from berth.extender.deadline import Deadline
 from berth.lease.clock import SystemClock
-from berth.runtime.adapters import node_cache
+from berth.runtime.adapters import node_cache, trial_cache
 from berth.runtime.settings import PolicySettings
 from berth.runtime.tables import Tables, tables_opened_by
 from berth.scheduling.objects import NodeInfo
+from berth.scheduling.snapshot.parts import NODES_AND_PODS, NODES_ONLY
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
 from berth_cli.embedded_store.lease_lock import InMemoryItem, InMemoryLeaseLock
-from tests.fakes.cache_tables import InterruptedCacheTable
+from tests.builders.pods import pod_object
+from tests.fakes.cache_tables import CountingCacheTable, InterruptedCacheTable
 from tests.fakes.published import PublishedCluster
 from tests.unit.lease.clocks import EnvironmentClock
 
@@ -27,6 +29,30 @@ def tables_with_a_node() -> Tables:
     cluster.publish_nodes([NodeInfo("n1", {})])
     lock = InMemoryLeaseLock(InMemoryItem(), lambda: "id")
     return Tables(cluster.table, InMemoryConfigurationStore(cluster.item), lock, lock)
+
+
+POLICY_OF_NODES = '{"profile": "label-priority"}'
+
+
+@pytest.mark.parametrize("is_loaded", [False, True], ids=["not loaded", "loaded"])
+def test_trial_loads_parts_that_the_environment_has_not_and_leaves_it_as_it_was(is_loaded: bool) -> None:
+    """Otherwise each later call would read the changes of the pods, for ever."""
+    cluster = PublishedCluster(EnvironmentClock(SystemClock().wall()))
+    cluster.publish_nodes([NodeInfo("n1", {})])
+    table, lock = CountingCacheTable(cluster.table), InMemoryLeaseLock(InMemoryItem(), lambda: "id")
+    opened = Tables(table, InMemoryConfigurationStore(cluster.item), lock, lock, in_process=True)
+    settings = PolicySettings(cache_table="t", configuration=POLICY_OF_NODES)
+    with tables_opened_by(lambda settings, calls: opened):
+        cache = node_cache(settings, "filter")
+        before = cache.current(reads=NODES_AND_PODS if is_loaded else NODES_ONLY).cluster
+        tried = trial_cache(settings, NODES_AND_PODS).current(reads=NODES_AND_PODS).cluster
+    assert isinstance(tried, Snapshot)
+    assert (tried is before) is is_loaded
+    cluster.publish("pods", [pod_object("web", "ml", "uid", node_name="n1")])
+    table.calls.clear()
+    cache.current()
+    assert table.calls == ["head"]
+    assert len(cache._reader.parts) == (2 if is_loaded else 1)
 
 
 def test_verbs_with_the_same_tables_share_snapshot_and_verdicts() -> None:

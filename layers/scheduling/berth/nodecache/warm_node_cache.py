@@ -1,7 +1,7 @@
 """The node cache of a warm environment: the snapshot that every call of a verb decides on.
 
 Guarantees:
-- A call decides on the state that was published when it read the head, or on a later one.
+- A call decides on the state that was published when it read the head, or on a later one, in the parts that it needs.
 - A call never decides on data older than `maxStaleness`. While the head cannot be read, the snapshot in memory is used
   until it is that old.
 - Where resources are counted, a pod that is being bound is counted exactly once after its bind has written its
@@ -55,8 +55,8 @@ class HeadRead:
 class Freshness:
     """The freshness of the cache in one call.
 
-    age: of the data, in seconds. lag: how many versions were published since this environment's last read; None for
-    its first read, which loads everything.
+    age: of the data, in seconds. lag: by how many versions the call brought the environment's state up to date; None
+    for its first read, which loads everything.
     """
 
     age: float

@@ -29,6 +29,7 @@ from berth.runtime.tables import Tables, tables
 from berth.runtime.telemetry.metrics import CacheMetrics
 from berth.scheduling.evaluation.time_limit import TimeLimit
 from berth.scheduling.gangs.gang import OpenGang
+from berth.scheduling.snapshot.parts import Parts
 from berth.scheduling.snapshot.placed_pods import PlacedPods
 
 # A verb has the scheduler's httpTimeout, 5 s by default, for everything; two attempts of a second fit into it.
@@ -73,20 +74,26 @@ class CacheAdapters:
 
 def cache_adapters(settings: PolicySettings, calls: Config = CALLS) -> CacheAdapters:
     """`calls`: how long each call of a table may take."""
+    return _shared_adapters(*_arguments(settings, calls))
+
+
+def _arguments(settings: PolicySettings, calls: Config) -> tuple[Tables, str, int, float]:
     opened = tables(settings, calls)
-    return _adapters_of(opened, settings.configuration, settings.remembered_bytes, settings.decision_seconds)
+    return opened, settings.configuration, settings.remembered_bytes, settings.decision_seconds
 
 
-# Verbs of one process that get the same tables have one snapshot and one memory of verdicts: of 150,000 pods a snapshot
-# takes 200 MB and more than a second.
-@lru_cache(maxsize=1)
-def _adapters_of(opened: Tables, configuration: str, remembered_bytes: int, decision_seconds: float) -> CacheAdapters:
+def _new_adapters(opened: Tables, configuration: str, remembered_bytes: int, decision_seconds: float) -> CacheAdapters:
     store, ledger = opened.configuration, opened.ledger
     reader = NodeCacheReader(opened.cache, SnapshotView(), time.sleep)
     limit = TimeLimit(decision_seconds, time.monotonic, time.time)
     configurations = Configurations(store, partial(deployed, configuration), remembered_bytes, limit, log.warning)
     loss = None if ledger is None else counting_loss_check(ledger, store)
     return CacheAdapters(opened, reader, configurations, PlacedPods(), loss)
+
+
+# Verbs of one process that get the same tables have one snapshot and one memory of verdicts: of 150,000 pods a snapshot
+# takes 200 MB and more than a second.
+_shared_adapters = lru_cache(maxsize=1)(_new_adapters)
 
 
 def counting_loss_check(ledger: LedgerTable, store: ConfigurationStore) -> CountingLossCheck:
@@ -108,6 +115,27 @@ def node_cache(settings: PolicySettings, verb: str) -> WarmNodeCache:
         adapters.loss,
         adapters.reads,
         metrics.fell_back,
+    )
+
+
+def trial_cache(settings: PolicySettings, reads: Parts) -> WarmNodeCache:
+    """The node cache for one trial of a configuration that reads these parts.
+
+    Parts that this environment has not loaded are loaded beside its own and not kept: its calls would read all their
+    later changes.
+    """
+    adapters = cache_adapters(settings)
+    if not adapters.reader.parts >= reads:
+        adapters = _new_adapters(*_arguments(settings, CALLS))
+    return WarmNodeCache(
+        adapters.tables.cache,
+        adapters.reader,
+        adapters.configurations,
+        SystemClock(),
+        log.warning,
+        adapters.under_way,
+        loss=adapters.loss,
+        reads=adapters.reads,
     )
 
 

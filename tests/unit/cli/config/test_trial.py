@@ -21,8 +21,10 @@ NEW = json.dumps({"pluginConfig": [{"name": "NodePriorityLabel", "args": {"label
 
 
 def function(cache: FixedNodeCache | None = None) -> Invoke:
+    trial_cache = None if cache is None else cache.for_trial
+
     def invoke(event: Mapping[str, object]) -> object:
-        return {"statusCode": 200, "body": json.dumps(try_configuration(event["document"], cache))}
+        return {"statusCode": 200, "body": json.dumps(try_configuration(event["document"], trial_cache))}
 
     return invoke
 

@@ -74,10 +74,31 @@ def test_reads_the_newest_version_of_each_part() -> None:
 def test_ignores_parts_of_a_later_release() -> None:
     """It has them at the end."""
     written = item(**_attributes_of(PUBLISHED))
-    for versions in (written["newest"]["L"], written["snapshot"]["M"]["newest"]["L"]):
-        versions += [{"N": "4"}, {"N": "2"}]
+    written["newest"]["L"] += [{"N": "4"}, {"N": "2"}]
+    written["snapshot"]["M"]["newest"]["L"] += [{"N": "3"}, {"N": "1"}]
     written["snapshot"]["M"]["chunks"]["L"].append({"N": "7"})
     assert read_head(written).pointer == PUBLISHED
+
+
+@pytest.mark.parametrize("of", ["the pointer", "the snapshot"])
+@pytest.mark.parametrize(
+    "newest",
+    [
+        pytest.param([9, 2, 0, 0, 4, 2], id="a part is beyond the version"),
+        pytest.param([2, 1, 0, 0, 3, 1], id="no part has the version"),
+        pytest.param([-5, 1, 0, 0, 4, 2], id="a negative version"),
+        pytest.param([2, 1, 0, -1, 4, 2], id="a negative epoch"),
+        pytest.param([2, 1, 0, 0, 4, 2, 9, 2], id="a part of a later release is beyond the version"),
+    ],
+)
+def test_rejects_versions_of_parts_that_contradict_the_version(of: str, newest: list[int]) -> None:
+    """Otherwise a reader would miss changes, or look for items that nobody wrote."""
+    compacted = replace(PUBLISHED, snapshot=replace(SNAPSHOT, version=4, newest=PUBLISHED.newest))
+    written = item(**_attributes_of(compacted))
+    has_parts = written if of == "the pointer" else written["snapshot"]["M"]
+    has_parts["newest"] = {"L": [{"N": str(number)} for number in newest]}
+    with pytest.raises(MalformedHead, match="a part has no version"):
+        read_head(written)
 
 
 @pytest.mark.parametrize(

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
+from queue import SimpleQueue
+from threading import Thread
 
 import pytest
 
 from berth.nodecache.feed.changes import Change
-from berth.nodecache.feed.head import PublishedVersion
+from berth.nodecache.feed.head import FUTURE_SCHEMA, SCHEMA_VERSION, PublishedVersion
 from berth.nodecache.feed.reader import INCOMPLETE, NothingPublished
 from berth.nodecache.feed.table import LogItem, StaleFence
 from berth.scheduling.snapshot.parts import ALL_PARTS, NODES_AND_PODS, NODES_ONLY, Parts, SnapshotPart
-from tests.unit.nodecache.feed.feeds import Store, Writing, state_of
+from tests.unit.nodecache.feed.feeds import State, Store, Writing, state_of
 from tests.unit.nodecache.feed.reading import GARBAGE, ONE, THREE, TWO, Reading
 
 POD, OTHER_POD = (Change("pods", f"ns/{name}", {"metadata": {"name": name}}) for name in ("pod", "other"))
@@ -179,3 +182,62 @@ def test_load_of_a_further_part_does_not_go_back_to_an_older_head(store: Store, 
     reading.read(NODES_ONLY)
     assert reading.reader.at(old, parts=NODES_AND_PODS) == state_of(ONE, TWO, THREE, POD, OTHER_POD)
     assert reading.reader.version == store.pointer.version
+
+
+SECONDS = 10.0
+"""Nobody waits so long for what needs no read."""
+
+
+@pytest.mark.parametrize("remaining", [0.0, math.inf], ids=["without time left", "with time left"])
+def test_call_that_needs_no_read_does_not_wait_for_the_load_of_other_parts(
+    store: Store, mixed: Writing, remaining: float
+) -> None:
+    reading, found = Reading(store), SimpleQueue[State]()
+    nodes = reading.reader.at(store.head(), parts=NODES_ONLY)
+    versions: list[int] = []
+
+    def call() -> None:
+        found.put(reading.reader.at(store.head(), lambda: remaining, NODES_ONLY))
+
+    def while_pods_are_loaded() -> None:
+        mixed.flush(POD)
+        Thread(target=call, daemon=True).start()
+        assert found.get(timeout=SECONDS) is nodes
+        versions.append(reading.reader.version)
+
+    before = reading.reader.version
+    reading.table.before["chunks"] = while_pods_are_loaded
+    assert reading.read(ALL_PARTS) == state_of(ONE, BUDGET, POD, TWO, OTHER_POD)
+    assert versions == [before]
+
+
+def test_reads_nothing_of_a_part_that_only_earlier_calls_needed(store: Store, mixed: Writing) -> None:
+    """The version stays that of the whole state, and the next call that needs the part reads its log from there."""
+    reading = Reading(store)
+    before = reading.reader.at(store.head())
+    version = reading.reader.version
+    mixed.flush(Change("pods", "ns/pod", None))
+    reading.calls()
+    assert reading.reader.at(reading.table.head(), parts=NODES_ONLY) is before
+    assert (reading.calls(), reading.reader.version) == (["head"], version)
+    assert reading.read() == state_of(ONE, BUDGET, TWO, OTHER_POD)
+    assert (reading.calls(), reading.reader.version) == (["head", "log"], store.pointer.version)
+
+
+def test_call_with_an_older_head_reads_nothing(store: Store, mixed: Writing) -> None:
+    """Another thread was faster. It holds the state that this head points to, and what came later."""
+    reading, old = Reading(store), store.head()
+    mixed.flush(THREE)
+    reading.read(NODES_ONLY)
+    reading.calls()
+    assert reading.reader.at(old, lambda: 0.0, NODES_ONLY) == state_of(ONE, TWO, THREE)
+    assert (reading.calls(), reading.reader.version) == ([], store.pointer.version)
+
+
+def test_parts_at_hand_do_not_make_an_unreadable_head_readable(store: Store, mixed: Writing) -> None:
+    """A newer release writes heartbeats at the version that this reader has."""
+    reading = Reading(store)
+    reading.read()
+    head = store.point(oldest_reader=SCHEMA_VERSION + 1)
+    with pytest.raises(NothingPublished, match=FUTURE_SCHEMA):
+        reading.reader.at(head, parts=NODES_ONLY)

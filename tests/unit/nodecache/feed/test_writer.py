@@ -254,6 +254,21 @@ def test_replaces_expiring_unpublished_items_with_snapshot(store: Store, leader:
     assert read(store) == state_of(ONE, TWO, THREE)
 
 
+def test_replacement_leaves_out_the_versions_of_pending_items(store: Store, leader: Writing) -> None:
+    """They may be written by an attempt that is on its way: version and epoch name one content."""
+    leader.table.faults["put_log"] = ["", "late"]
+    pod = Change("pods", "ns/p", {})
+    with pytest.raises(TableUnavailable):
+        leader.flush(TWO, pod)
+    leader.replace(state_of(ONE, TWO, THREE, pod), THREE)
+    assert store.pointer.version == 4
+    leader.table.arrive()
+    assert [item.version for item in store.log_items()] == [2, 3]
+    assert read(store) == state_of(ONE, TWO, THREE, pod)
+    leader.flush(Change("pods", "ns/p", None))
+    assert read(store) == state_of(ONE, TWO, THREE)
+
+
 # -------------------------------------------------------------------------------------------------------- announcing
 FAULTS = st.lists(st.sampled_from(["", "", "refused", "lost", "late"]), max_size=6)
 STEPS = st.sampled_from(["flush", "flush", "heartbeat", "compact", "replace", "renew", "arrive"])

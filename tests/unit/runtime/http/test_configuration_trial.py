@@ -33,7 +33,7 @@ def cache(cluster: Snapshot | CacheUnavailable | None = None) -> FixedNodeCache:
 
 
 def test_reports_pods_that_would_be_judged_differently() -> None:
-    report = try_configuration(document("new"), cache())
+    report = try_configuration(document("new"), cache().for_trial)
     assert (report["error"], report["judged"], report["pending"], report["nodes"]) == ("", 1, 1, 3)
     assert report["fitting"] == {"before": 1, "after": 1}
     assert report["changes"] == [
@@ -62,7 +62,7 @@ def test_reports_pods_that_would_be_judged_differently() -> None:
     ],
 )
 def test_reports_document_that_the_function_cannot_load(tried: object, error: str) -> None:
-    for each in (None, cache()):
+    for each in (None, cache().for_trial):
         report = try_configuration(tried, each)
         assert error in str(report["error"])
         assert "changes" not in report
@@ -77,25 +77,25 @@ def test_reports_document_that_the_function_cannot_load(tried: object, error: st
 )
 def test_reads_the_pods_and_what_the_new_policy_reads(tried: str, reads: Parts) -> None:
     asked = cache()
-    try_configuration(tried, asked)
+    try_configuration(tried, asked.for_trial)
     assert asked.reads == reads
 
 
 def test_says_why_nothing_was_judged_without_a_snapshot() -> None:
-    report = try_configuration(document("new"), cache(CacheUnavailable("nothing is published")))
+    report = try_configuration(document("new"), cache(CacheUnavailable("nothing is published")).for_trial)
     assert (report["error"], report["notJudged"]) == ("", "nothing is published")
 
 
 def test_stops_judging_after_its_time() -> None:
     times = iter([0.0, COMPARISON_SECONDS])
-    assert try_configuration(document("new"), cache(), lambda: next(times))["judged"] == 0
+    assert try_configuration(document("new"), cache().for_trial, lambda: next(times))["judged"] == 0
 
 
 def test_endpoint_tries_document_without_answering_a_request() -> None:
     def answer(*_: Any, **__: Any) -> Any:
         raise AssertionError("no request was made")
 
-    endpoint = VerbEndpoint("filter", EndpointSettings(), answer, answer, cache=cache())
+    endpoint = VerbEndpoint("filter", EndpointSettings(), answer, answer, trial_cache=cache().for_trial)
     body = endpoint.handle(configuration_trial(document("new")))["body"]
     assert orjson.loads(body)["judged"] == 1
 
@@ -107,6 +107,6 @@ def test_caller_of_the_gateway_cannot_try_a_document() -> None:
         bodies.append(body)
         raise ValueError
 
-    endpoint = VerbEndpoint("filter", EndpointSettings(), answer, status_reply, cache=cache())
+    endpoint = VerbEndpoint("filter", EndpointSettings(), answer, status_reply, trial_cache=cache().for_trial)
     endpoint.handle({**configuration_trial(document("new")), "requestContext": {}, "body": "{}"})
     assert bodies == ["{}"]

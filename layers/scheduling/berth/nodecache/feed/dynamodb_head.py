@@ -147,7 +147,7 @@ def _pointer(item: Mapping[str, AttributeValueTypeDef], outline: Pointer) -> Poi
     found = item["snapshot"]
     return replace(
         outline,
-        newest=_read_part_versions(item["newest"]),
+        newest=_read_part_versions(item["newest"], outline.version),
         snapshot=None if found.get("NULL") else _read_snapshot(found["M"]),
         compacted_version=int(item["compactedVersion"]["N"]),
         log_bytes=int(item["logBytes"]["N"]),
@@ -160,20 +160,22 @@ def _pointer(item: Mapping[str, AttributeValueTypeDef], outline: Pointer) -> Poi
 
 
 def _read_snapshot(item: Mapping[str, AttributeValueTypeDef]) -> SnapshotPointer:
+    version = int(item["version"]["N"])
     return SnapshotPointer(
         id=item["id"]["S"],
-        version=int(item["version"]["N"]),
-        newest=_read_part_versions(item["newest"]),
+        version=version,
+        newest=_read_part_versions(item["newest"], version),
         chunks_by_part=_read_chunks_by_part(item["chunks"]),
         size=int(item["size"]["N"]),
         written_at=float(item["writtenAt"]["N"]),
     )
 
 
-def _read_part_versions(value: AttributeValueTypeDef) -> PartVersions:
+def _read_part_versions(value: AttributeValueTypeDef, version: int) -> PartVersions:
+    """version: of the whole state. Each version is that of a part, which may be one of a later release."""
     numbers = [int(number["N"]) for number in value["L"]]
-    if len(numbers) < 2 * len(_PARTS):
-        raise ValueError("a part has no version")
+    if len(numbers) < 2 * len(_PARTS) or min(numbers) < 0 or max(numbers[::2]) != version:
+        raise ValueError("a part has no version, or not one that leads to that of the whole state")
     return dict(zip(_PARTS, map(PublishedVersion, numbers[::2], numbers[1::2]), strict=False))
 
 

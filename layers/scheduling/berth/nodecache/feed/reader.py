@@ -1,10 +1,11 @@
 """The reader in every warm environment: one read of the head per call, and only the log items that are new.
 
-It loads the parts of the state that its callers need, and keeps them up to date. Each part has a log of its own: of a
-part that has not changed, or that no caller needs, nothing is read.
+It loads the parts of the state that its callers need. Each part has a log of its own: a call for whose parts the head
+names no new item reads nothing and waits for no other call. Otherwise all loaded parts are brought up to date.
 
 Guarantees:
-- A call decides on the state that was published when it read the head, or on a later one.
+- Of the parts that a call needs it gets the state that was published when it read the head, or a later one. Other parts
+  may be older: the whole state is always one that was published.
 - Changes are applied together and in order. Within one head item the state never goes back.
 - The state never misses a change at or below its version. The head names the newest log item of each part by version
   and epoch, and each item the one before it. This chain tells published items from orphans, whatever the clocks say.
@@ -21,7 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from threading import Lock
 from typing import Generic, NamedTuple, Protocol, TypeVar
@@ -29,7 +30,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 from berth.nodecache.feed.changes import Change, CorruptItem, unpack
 from berth.nodecache.feed.head import BEGINNING, Head, PartVersions, Pointer, PublishedVersion, in_every_part
 from berth.nodecache.feed.table import CacheTable, LogItem
-from berth.scheduling.snapshot.parts import ALL_PARTS, Parts, SnapshotPart
+from berth.scheduling.snapshot.parts import ALL_PARTS, NO_PARTS, Parts, SnapshotPart
 
 
 def published_items(items: Iterable[LogItem], since: PartVersions, through: PartVersions) -> list[LogItem] | None:
@@ -117,14 +118,17 @@ class _Cursor(Generic[S]):
     def parts(self) -> Parts:
         return frozenset(self.newest)
 
-    def is_at(self, head: Head | None) -> bool:
-        """Whether this head points to the cursor's version: the steady state of a verb."""
-        return (
-            head is not None
-            and head.pointer is not None
-            and head.uid == self.uid
-            and head.pointer.published == self.published
-        )
+    def has(self, uid: str, pointer: Pointer, parts: Parts) -> bool:
+        """Whether it has these parts as of this pointer, or as of a later one: the steady state of a verb."""
+        if uid != self.uid or not self.newest.keys() >= parts:
+            return False
+        return self.version > pointer.version or all(pointer.newest[part] == self.newest[part] for part in parts)
+
+    def moved_on(self, pointer: Pointer) -> _Cursor[S]:
+        """At this pointer if that is later and changes none of the cursor's parts: the next log is read from there."""
+        if pointer.version <= self.version or not self.has(self.uid, pointer, self.parts):
+            return self
+        return replace(self, published=pointer.published)
 
 
 class _Missing(Enum):
@@ -151,17 +155,26 @@ class NodeCacheReader(Generic[S]):
 
     @property
     def version(self) -> int:
-        """The last version that was applied; 0 before the first."""
+        """The last version of which all loaded parts are applied; 0 before the first."""
         return 0 if self._cursor is None else self._cursor.version
 
-    def at(self, head: Head | None, remaining: Callable[[], float] = lambda: math.inf, parts: Parts = ALL_PARTS) -> S:
-        """The state this head points to, or a later one. Raises NothingPublished and TableUnavailable.
+    @property
+    def parts(self) -> Parts:
+        """Those that are loaded."""
+        return NO_PARTS if self._cursor is None else self._cursor.parts
 
-        `remaining`: seconds for the answer. With none left no read and no wait begins. `parts`: what the state has at
-        least. Parts that an earlier call needed stay.
+    def at(self, head: Head | None, remaining: Callable[[], float] = lambda: math.inf, parts: Parts = ALL_PARTS) -> S:
+        """These parts of the state that this head points to, or of a later one. Raises NothingPublished and
+        TableUnavailable.
+
+        `remaining`: seconds for the answer. With none left no read and no wait begins. The state also has the parts
+        that earlier calls needed, which may be older.
         """
+        uid, pointer = _readable(head)
         cursor = self._cursor
-        if cursor is not None and cursor.newest.keys() >= parts and cursor.is_at(head):
+        if cursor is not None and cursor.has(uid, pointer, parts):
+            if cursor.published != pointer.published:
+                self._move_on(cursor, pointer)
             return cursor.state
         if not remaining():
             # Before the lock: the thread that has it may wait for the table.
@@ -173,8 +186,7 @@ class NodeCacheReader(Generic[S]):
                 if attempt:
                     # The missing part may appear, or a newer head may replace it.
                     self._sleep(RETRY_SECONDS * attempt)
-                    head = self._table.head()
-                uid, pointer = _readable(head)
+                    uid, pointer = _readable(self._table.head())
                 found = self._cursor_for(uid, pointer, parts, is_current=attempt > 0)
                 if isinstance(found, _Cursor):
                     self._cursor = found
@@ -182,6 +194,15 @@ class NodeCacheReader(Generic[S]):
                 if found is _Missing.LOG_ITEM and attempt + 1 >= LOG_ATTEMPTS:
                     break
         raise NothingPublished(INCOMPLETE)
+
+    def _move_on(self, cursor: _Cursor[S], pointer: Pointer) -> None:
+        """Without waiting for a thread that catches up: it sets the cursor itself."""
+        if self._catching_up.acquire(blocking=False):
+            try:
+                if self._cursor is cursor:
+                    self._cursor = cursor.moved_on(pointer)
+            finally:
+                self._catching_up.release()
 
     def _cursor_for(self, uid: str, pointer: Pointer, parts: Parts, *, is_current: bool) -> _Cursor[S] | _Missing:
         """The cursor at this pointer, or beyond it where another thread was faster.
@@ -195,13 +216,12 @@ class NodeCacheReader(Generic[S]):
         if cursor.uid != uid:
             # Nothing shows which of the two items is older.
             return self._load_snapshot(uid, pointer, needed) if is_current else _Missing.NEWER_HEAD
-        is_complete = needed == cursor.parts
+        if cursor.has(uid, pointer, parts):
+            return cursor.moved_on(pointer)
         if cursor.version > pointer.version:
             # A part that is loaded at an older version would take the others back.
-            return cursor if is_complete else _Missing.NEWER_HEAD
-        if is_complete and cursor.published == pointer.published:
-            return cursor
-        followed = self._follow_log(cursor, pointer) if is_complete else None
+            return _Missing.NEWER_HEAD
+        followed = self._follow_log(cursor, pointer) if needed == cursor.parts else None
         return followed or self._load_snapshot(uid, pointer, needed)
 
     def _load_snapshot(self, uid: str, pointer: Pointer, parts: Parts) -> _Cursor[S] | _Missing:

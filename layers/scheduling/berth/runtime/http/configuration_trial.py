@@ -13,19 +13,22 @@ from berth import __version__
 from berth.configuration.store import ConfigurationInvalid, Configured, parsed
 from berth.extender.ports import CacheUnavailable, NodeCache
 from berth.scheduling.policy_comparison import Comparison, Judgement, PolicyFailed, compare_policies, recent_pods
-from berth.scheduling.snapshot.parts import NODES_AND_PODS
+from berth.scheduling.snapshot.parts import NODES_AND_PODS, Parts
 
 COMPARISON_SECONDS = 3.0
 """After that no further pod is judged. The function's own timeout is longer."""
 MOST_REASONS = 3
 
+TrialCache = Callable[[Parts], NodeCache]
+"""What the verb decides on, for one trial that reads these parts."""
+
 
 def try_configuration(
-    document: object, cache: NodeCache | None, monotonic: Callable[[], float] = time.monotonic
+    document: object, cache: TrialCache | None, monotonic: Callable[[], float] = time.monotonic
 ) -> Mapping[str, object]:
     """The report on a document in JSON; it has an `error` if the document must not take effect.
 
-    cache: what the verb decides on. None: the function has none, and the document is only loaded.
+    cache: None: the function has none, and the document is only loaded.
     """
     report: dict[str, object] = {"berthVersion": __version__, "error": ""}
     try:
@@ -36,9 +39,10 @@ def try_configuration(
         return report | {"error": str(error)}
 
 
-def _judged(configured: Configured, cache: NodeCache, monotonic: Callable[[], float]) -> Mapping[str, object]:
+def _judged(configured: Configured, cache: TrialCache, monotonic: Callable[[], float]) -> Mapping[str, object]:
     # The pods to judge, and what the new policy reads of the state.
-    current = cache.current(reads=NODES_AND_PODS | configured.policy.reads)
+    reads = NODES_AND_PODS | configured.policy.reads
+    current = cache(reads).current(reads=reads)
     if isinstance(current.cluster, CacheUnavailable):
         return {"notJudged": current.cluster.reason}
     end = monotonic() + COMPARISON_SECONDS

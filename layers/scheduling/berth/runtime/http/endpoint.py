@@ -27,6 +27,7 @@ from berth.runtime.http.deadline import call_deadline
 from berth.runtime.http.events import HTTPEvent, body_of, is_configuration_trial, is_pre_traffic, is_warm_up
 from berth.runtime.telemetry.telemetry import Sizes, Telemetry
 from berth.scheduling.framework.plugin import PluginFailed
+from berth.scheduling.snapshot.parts import Parts
 
 INTERNAL_ERROR = "Berth failed unexpectedly; the function's log has the cause"
 TOO_LARGE = (
@@ -119,18 +120,18 @@ class VerbEndpoint(Endpoint):
         failed: Callable[[Failure], Reply],
         warm_up: Callable[[], int] = lambda: 0,
         clock: Clock = SYSTEM_CLOCK,
-        cache: NodeCache | None = None,
+        trial_cache: Callable[[Parts], NodeCache] | None = None,
         recorder: DecisionRecorder | None = None,
     ) -> None:
-        """`failed`: encodes a failure in the verb's format. `cache`: for trials of configurations. `recorder`: of
-        decisions; by default that of the process."""
+        """`failed`: encodes a failure in the verb's format. `trial_cache`: for a trial of a configuration that reads
+        these parts. `recorder`: of decisions; by default that of the process."""
         super().__init__(verb, settings, warm_up, clock)
         self._verb = verb
         self._recorder = recorder or decision_recorder()
         self._has_failed_to_record = False
         self._answer = answer
         self._failed = failed
-        self._cache = cache
+        self._trial_cache = trial_cache
 
     def handle(self, event: HTTPEvent) -> HTTPAnswer:
         if not is_configuration_trial(event):
@@ -138,7 +139,7 @@ class VerbEndpoint(Endpoint):
         # Imported here: a cold start must not wait for it.
         from berth.runtime.http.configuration_trial import try_configuration
 
-        return http_answer(200, orjson.dumps(try_configuration(event.get("document"), self._cache)))
+        return http_answer(200, orjson.dumps(try_configuration(event.get("document"), self._trial_cache)))
 
     def _respond(self, event: HTTPEvent, caller: str, started: float, deadline: Deadline) -> HTTPAnswer:
         body = body_of(event)
