@@ -19,7 +19,7 @@ from berth_cli.console.http.application import Document, Query
 from berth_cli.console.pending.judgement import Judgement, PendingJudge, ReasonKey
 from berth_cli.console.pending.target import pending_target
 from berth_cli.explain.explanation import explain_pod
-from berth_cli.explain.report import document, headline
+from berth_cli.explain.report import document, headline, search_note
 from berth_cli.explain.rules import Rules
 
 PENDING = "/api/pending"
@@ -64,7 +64,8 @@ class PendingDocuments:
             return found
 
     def explain(self, query: Query) -> bytes | Refusal:
-        """One pending pod, with what would place it: what `berth explain -o json` prints, and its headline."""
+        """One pending pod, with what would place it: what `berth explain -o json` prints, its headline, and
+        `searchNote`: why there are no changes, or may be others; empty where there is nothing to say."""
         observed = self._feed.observed
         if observed is None:
             return Refusal(503, Outcome.NOT_READY, self._feed.condition.problem)
@@ -86,7 +87,8 @@ class PendingDocuments:
                 )
             except PluginFailed as error:
                 return Refusal(503, Outcome.NOT_READY, str(error))
-        return orjson.dumps(document(found) | {"headline": headline(found, now), "searched": found.searched})
+        note = "" if found.search is None else search_note(found.search, SEARCH_SECONDS)
+        return orjson.dumps(document(found) | {"headline": headline(found, now), "searchNote": note})
 
     def _rules_of(self, observed: Observed) -> Rules:
         if self._rules is None or self._rules[0] is not observed.configured:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import count
 from typing import Any
 
 import orjson
@@ -164,6 +165,18 @@ def test_explanation_has_verdict_reasons_and_changes_that_place_the_pod() -> Non
     assert [each["reason"] for each in found["reasons"]] == ["Insufficient cpu", "node(s) had untolerated taint(s)"]
     texts = [change["text"] for each in found["counterfactuals"] for change in each["changes"]]
     assert "lower the pod's request of cpu from 9 to 4" in texts
+
+
+def test_search_that_is_cut_says_so() -> None:
+    seconds = count(0.0, 5.0)
+    found = explained(documents([node("n1")], [pod("p", requests={"cpu": "9"})], clock=lambda: next(seconds)), "p")
+    assert (found["counterfactuals"], found["searchEnd"]) == ([], "time")
+    assert found["searchNote"] == "The search for changes ended after 4 s, and had found none by then."
+
+
+def test_pod_that_has_a_node_needs_no_change() -> None:
+    found = explained(documents([node("n1")], [pod("p")]), "p")
+    assert (found["searchEnd"], found["searchNote"]) == (None, "")
 
 
 def test_change_of_a_node_is_tried_on_what_the_snapshot_has_of_it() -> None:
