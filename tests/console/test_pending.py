@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from time import time
 from types import ModuleType
 
 import pytest
@@ -106,6 +108,26 @@ def test_reason_stays_lit_while_the_cluster_changes(tab: Tab, by: str) -> None:
         tab.point(2, 2)
         tab.evaluate("document.activeElement.blur()")
         assert tab.evaluate(PICTURE) == before
+
+
+def test_reason_stays_lit_while_an_explanation_changes(tab: Tab) -> None:
+    """Its headline says for how many seconds the pod waits."""
+    pods = [PODS[0], replace(PODS[1], created_at=time()), PODS[2]]
+    source = LiveSource(NODES, pods, FULL)
+    with served(source) as console:
+        tab.open(console.addresses[-1])
+        tab.wait_for(IS_CURRENT)
+        tab.open(f"{console.origin}/#/pending?pod=default/large")
+        tab.wait_for("document.querySelectorAll('#explanation tr').length > 2")
+        tab.evaluate("document.querySelector('#reasons button').focus()")
+        lit = tab.evaluate(PICTURE)
+        tab.evaluate(
+            f"new MutationObserver(() => {{ window.then = {PICTURE}; }})"
+            ".observe(document.getElementById('explanation'), { childList: true })"
+        )
+        source.shows(NODES, [*pods, pod("more")])
+        tab.wait_for("window.then !== undefined")
+        assert tab.evaluate("window.then") == lit
 
 
 def test_chosen_reason_stays_lit_when_the_pointer_leaves_another_one(tab: Tab) -> None:

@@ -7,12 +7,12 @@ import { barCell, reasonTable, row, table } from './elements/tables.js';
 
 /** @typedef {import('../model/explanation.js').Explanation} Explanation */
 
-/** @param {HTMLElement} place @param {Explanation} found @param {import('./highlight.js').Highlight} highlight */
+/** @param {HTMLElement} place its id names it for the light, too @param {Explanation} found @param {import('./highlight.js').Highlight} highlight */
 export function showExplanation(place, found, highlight) {
   place.replaceChildren(
     element('h3', {}, found.headline),
     ...evictionTexts(found.preemption).map((text) => element('p', {}, text)),
-    ...(found.reasons.length ? [reasonTable(found.reasons, highlight)] : []),
+    ...(found.reasons.length ? [reasonTable(found.reasons, highlight, place.id)] : []),
     ...(found.ranking.length ? [element('h3', {}, 'The best nodes'), ranking(found.ranking)] : []),
     ...changesOf(found),
     ...(found.newNodes

@@ -88,7 +88,7 @@ export class Gangs {
     if (gang !== this.chosen) {
       this.chosen = gang;
       this.drawn = '';
-      this.highlight.point(null);
+      this.highlight.point(this.details.id, null);
       this.details.replaceChildren(element('p', {}, `Planning the members of ${gang} …`));
     }
     this.gang.ask(gang && `/api/gang?gang=${encodeURIComponent(gang)}`);
@@ -100,6 +100,8 @@ export class Gangs {
     const drawn = JSON.stringify([found, problem]);
     if (drawn === this.drawn) return;
     this.drawn = drawn;
+    // The row that was pointed at goes.
+    this.highlight.point(this.details.id, null);
     this.details.replaceChildren(...(found ? this.explanation(found) : [element('p', {}, problem)]));
   }
 
@@ -115,7 +117,7 @@ export class Gangs {
       ...(reasons.length
         ? [
             element('h3', {}, 'With these on their nodes, the next member fits on no node'),
-            reasonTable(reasons, this.highlight),
+            reasonTable(reasons, this.highlight, this.details.id),
           ]
         : []),
       ...(before.length ? [element('p', {}, `Gangs that get their places first: ${before.join(', ')}`)] : []),
