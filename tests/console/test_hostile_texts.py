@@ -121,6 +121,9 @@ class HostileDecisions(DecisionSource):
     def details(self, number: int) -> Mapping[str, object]:
         return {**self.decision, "rejected": [REASON], "scores": [{"node": HOSTILE, "score": 7}]}
 
+    def of_pod(self, namespace: str, name: str) -> Sequence[Mapping[str, object]]:
+        return []
+
     def calls(self) -> Sequence[Call]:
         return [Call(time() - 1, HOSTILE, 1.0)]
 

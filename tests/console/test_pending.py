@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from time import time
+from types import ModuleType
+
 import pytest
 
 from berth.configuration.store import Configured
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth_cli.console.pending import documents, gang_documents
 from tests.builders.gangs import member
 from tests.builders.planned import gang_configuration
 from tests.console.chromium import Tab
@@ -17,6 +22,8 @@ FULL = Configured.of(BerthConfiguration.model_validate({"profile": "full"}))
 TAINT = {"key": "dedicated", "value": "ml", "effect": "NoSchedule"}
 NODES = [node("n1"), node("n2", taints=[TAINT])]
 PODS = [pod("fits"), pod("large", requests={"cpu": "9"}), pod("gated", schedulingGates=[{"name": "quota"}])]
+GANGS = Configured.of(gang_configuration())
+TRAIN = [member(f"train-{at}", "train", 2, requests={"cpu": "3"}) for at in range(2)]
 ROWS = "[...document.querySelectorAll('#pending-grid .grid-body [role=row]')].map((row) => row.children[0].innerText)"
 # wait_for answers two seconds before its own limit.
 WITHIN_TWO_SECONDS = 4
@@ -43,6 +50,26 @@ def test_pods_are_shown_by_reason_and_one_is_explained(tab: Tab) -> None:
         shown = tab.text("#explanation")
         assert "default/large: pending: 0 of 2 nodes fit" in shown
         assert "lower the pod's request of cpu from 9 to 4" in shown
+
+
+@pytest.mark.parametrize(
+    ("module", "address", "place"),
+    [
+        pytest.param(documents, "pod=default/large", "#explanation", id="of a pod"),
+        pytest.param(gang_documents, "gang=ml/train", "#gang", id="of a gang"),
+    ],
+)
+def test_says_that_the_search_was_cut(
+    tab: Tab, monkeypatch: pytest.MonkeyPatch, module: ModuleType, address: str, place: str
+) -> None:
+    monkeypatch.setattr(module, "SEARCH_SECONDS", 0.0)
+    with served(LiveSource(NODES, [*PODS, *TRAIN], GANGS)) as console:
+        tab.open(console.addresses[-1])
+        tab.wait_for(IS_CURRENT)
+        tab.open(f"{console.origin}/#/pending?{address}")
+        tab.wait_for(f"document.querySelector('{place}').innerText.includes('What would place it')")
+        assert "The search for changes ended after 0 s, and had found none by then." in tab.text(place)
+        assert "No small change" not in tab.text(place)
 
 
 def test_a_reason_lights_up_its_nodes(tab: Tab) -> None:
@@ -81,6 +108,26 @@ def test_reason_stays_lit_while_the_cluster_changes(tab: Tab, by: str) -> None:
         tab.point(2, 2)
         tab.evaluate("document.activeElement.blur()")
         assert tab.evaluate(PICTURE) == before
+
+
+def test_reason_stays_lit_while_an_explanation_changes(tab: Tab) -> None:
+    """Its headline says for how many seconds the pod waits."""
+    pods = [PODS[0], replace(PODS[1], created_at=time()), PODS[2]]
+    source = LiveSource(NODES, pods, FULL)
+    with served(source) as console:
+        tab.open(console.addresses[-1])
+        tab.wait_for(IS_CURRENT)
+        tab.open(f"{console.origin}/#/pending?pod=default/large")
+        tab.wait_for("document.querySelectorAll('#explanation tr').length > 2")
+        tab.evaluate("document.querySelector('#reasons button').focus()")
+        lit = tab.evaluate(PICTURE)
+        tab.evaluate(
+            f"new MutationObserver(() => {{ window.then = {PICTURE}; }})"
+            ".observe(document.getElementById('explanation'), { childList: true })"
+        )
+        source.shows(NODES, [*pods, pod("more")])
+        tab.wait_for("window.then !== undefined")
+        assert tab.evaluate("window.then") == lit
 
 
 def test_chosen_reason_stays_lit_when_the_pointer_leaves_another_one(tab: Tab) -> None:
@@ -134,10 +181,6 @@ def test_says_that_no_pod_is_pending(tab: Tab) -> None:
         tab.wait_for("document.getElementById('pending-caption').innerText === 'No pod is pending'")
 
 
-GANGS = Configured.of(gang_configuration())
-TRAIN = [member(f"train-{at}", "train", 2, requests={"cpu": "3"}) for at in range(2)]
-
-
 def test_gang_is_listed_with_what_it_waits_for_and_explained_by_keyboard(tab: Tab) -> None:
     source = LiveSource(NODES[:1], TRAIN[:1], GANGS)
     with served(source) as console:
@@ -155,6 +198,8 @@ def test_gang_is_listed_with_what_it_waits_for_and_explained_by_keyboard(tab: Ta
         shown = tab.text("#gang")
         assert "gang ml/train: pending: 2 members wait for a node, 2 are needed" in shown
         assert "ml/train-0\tplanned\tn1" in shown
+        assert "What would place it" in shown
+        assert "lower each member's request of cpu from 3 to 2" in shown
         # It has room now: the explanation and the list say so.
         source.shows([*NODES[:1], node("n9")], TRAIN)
         tab.wait_for("!document.getElementById('gang').innerText.includes('Insufficient cpu')")

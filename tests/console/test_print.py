@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import re
 import zlib
+from json import dumps
 
 import pytest
 
@@ -17,6 +18,20 @@ from tests.unit.cli.console.cases import node
 NODES = [node(f"n{number}") for number in range(300)]
 WHITE = [255, 255, 255]
 CORNER = "[...document.getElementById('map').getContext('2d').getImageData(1, 1, 1, 1).data].slice(0, 3)"
+
+# Those of bars and lines by the page's style, and those on the canvases.
+CHART_COLOURS = """(() => {
+  const style = getComputedStyle(document.documentElement);
+  const named = (numbers) => '#' + numbers.map((each) => each.toString(16).padStart(2, '0')).join('');
+  const drawn = new Set();
+  for (const canvas of document.querySelectorAll('#health-charts canvas')) {
+    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+    for (let at = 0; at < data.length; at += 4) {
+      if (data[at + 3] === 255) drawn.add(named([...data.slice(at, at + 3)]));
+    }
+  }
+  return { wanted: ['--line', '--accent'].map((name) => style.getPropertyValue(name).trim()), drawn: [...drawn] };
+})()"""
 
 # Each with what is on the paper once its data is there.
 VIEWS = {
@@ -81,6 +96,23 @@ def test_every_view_is_dark_on_white(browser: Browser, scheme: str) -> None:
             )
             assert (view, tab.evaluate("window.light")) == (view, [])
         assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+
+
+def test_charts_have_the_colours_of_paper_when_a_dark_page_is_printed(browser: Browser) -> None:
+    with served_as(shown()) as console, browser.tab(scheme="dark") as tab:
+        opened(tab, console, "#/health")
+        tab.wait_for("document.querySelectorAll('#health-charts figure').length > 1")
+        tab.evaluate(f"addEventListener('beforeprint', () => {{ window.printed = {CHART_COLOURS}; }})")
+        dark = tab.evaluate(CHART_COLOURS)
+        tab.call("Page.printToPDF", printBackground=True)
+        printed = tab.evaluate("window.printed")
+        assert dark["wanted"] != printed["wanted"]
+        for each in (dark, printed):
+            assert set(each["wanted"]) <= set(each["drawn"])
+        tab.wait_for(
+            f"JSON.stringify({CHART_COLOURS}.wanted) === {dumps(dumps(dark['wanted'], separators=(',', ':')))}"
+        )
+        assert set(dark["wanted"]) <= set(tab.evaluate(CHART_COLOURS)["drawn"])
 
 
 def test_paper_says_how_many_rows_it_has(tab: Tab) -> None:

@@ -91,8 +91,8 @@ def open_console(
     gangs = shown.gangs or ObservedGangs(lambda: feed.observed, shown.gang_table)
     calls, sampling = (tuple, "") if shown.decisions is None else (shown.decisions.calls, shown.decisions.sampling)
     documents: dict[str, Document] = {
-        **PendingDocuments(feed, time.monotonic, time.time, shown.weight).by_path,
-        **GangDocuments(feed, gangs, time.time).by_path,
+        **PendingDocuments(feed, time.monotonic, time.time, shown.weight, shown.decisions).by_path,
+        **GangDocuments(feed, gangs, time.monotonic, time.time).by_path,
         **HealthDocuments(feed, shown.health, time.time, time.monotonic, calls, gangs, sampling).by_path,
         **PolicyDocuments(feed, shown.second, time.monotonic, str(shown.recording or ""), shown.weight).by_path,
         **ReplayDocuments(feed, shown.recording, shown.second, time.monotonic).by_path,

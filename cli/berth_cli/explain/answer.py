@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 from berth_cli.explain import attempt_report, report
 from berth_cli.explain.attempts import Attempts, NoRecord, RecordedVerdict
-from berth_cli.explain.counterfactuals.search import SEARCH_SECONDS, search
+from berth_cli.explain.counterfactuals.search import SEARCH_SECONDS
 from berth_cli.explain.explanation import IS_PENDING, Cause, Verdict, explain_node, explain_pod
-from berth_cli.explain.gang import explain_gang, gang_document, gang_text
+from berth_cli.explain.gang import explain_gang, gang_document, gang_text, with_changes
 from berth_cli.explain.pending_cause import pending_cause
 from berth_cli.explain.rules import Rules
 from berth_cli.explain.sources.inputs import Inputs
@@ -93,8 +93,7 @@ def _of_gang(inputs: Inputs, target: Target, rules: Rules) -> Answer:
     cause = _cause(inputs, target, rules)
     if found.verdict is Verdict.PLACEABLE and cause is not None:
         found = replace(found, verdict=cause.verdict, cause=cause)
-    elif found.verdict is Verdict.PENDING:
-        found = replace(found, search=search(target.case, rules, lambda: time.monotonic() >= end))
+    found = with_changes(found, target, rules, lambda: time.monotonic() >= end)
     is_final = found.verdict is Verdict.PLACED
     return Answer(list(gang_text(found)), gang_document(found), int(found.verdict in IS_PENDING), is_final)
 

@@ -91,11 +91,6 @@ class Explanation:
     new_nodes: NewNodes | None = None
     cause: Cause | None = None
 
-    @property
-    def searched(self) -> bool:
-        """Whether changes were looked for."""
-        return self.search is not None
-
 
 @dataclass(frozen=True, slots=True)
 class NodeExplanation:

@@ -19,8 +19,9 @@ from berth.scheduling.gangs.planner import STATUSES, GangOutlook
 from berth.scheduling.objects import Pod
 from berth.scheduling.snapshot.changes import Changes
 from berth_cli.explain.case import Case
-from berth_cli.explain.counterfactuals.candidates import Search
+from berth_cli.explain.counterfactuals.candidates import IsOver, Search
 from berth_cli.explain.counterfactuals.gang_search import next_member
+from berth_cli.explain.counterfactuals.search import search
 from berth_cli.explain.explanation import Cause, ReasonGroup, Verdict, reason_groups
 from berth_cli.explain.report import (
     VERSION,
@@ -97,6 +98,13 @@ def explain_gang(target: Target, configuration: BerthConfiguration) -> GangExpla
     pods = snapshot.pods_by_gang[gang.key.namespace, gang.key.name].values()
     members = [_member(each, outlook) for each in sorted(pods, key=lambda each: (len(each.name), each.name))]
     return _explanation(gang, members, outlook, _groups(outlook, target.case, rules))
+
+
+def with_changes(found: GangExplanation, target: Target, rules: Rules, is_over: IsOver) -> GangExplanation:
+    """With changes that would place it, where it is pending. is_over: whether the search has to stop."""
+    if found.verdict is not Verdict.PENDING:
+        return found
+    return replace(found, search=search(target.case, rules, is_over))
 
 
 def _explanation(

@@ -207,19 +207,26 @@ def changes_text(search: Search, codes: Iterable[ReasonCode]) -> Iterator[str]:
     if search.found:
         yield "Each of these would place it; the rules were run on each:"
         yield from _found_text(search.found)
-        if search.end is SearchEnd.TIME:
-            yield f"The search ended after {SEARCH_SECONDS:g} s; there may be other changes."
-        return
-    match search.end:
-        case SearchEnd.TIME:
-            yield f"The search for changes ended after {SEARCH_SECONDS:g} s, and had found none by then."
-        case SearchEnd.NODES:
-            yield f"No small change was found that would place it, on the {search.tried} nodes that were tried."
-        case SearchEnd.COMPLETE | SearchEnd.RESULTS:
-            yield "No small change was found that would place it."
-    for code in dict.fromkeys(codes):
+    if note := search_note(search, SEARCH_SECONDS):
+        yield note
+    for code in () if search.found else dict.fromkeys(codes):
         if code in NO_CHANGE:
             yield f"  - {code}: {NO_CHANGE[code]}"
+
+
+def search_note(search: Search, seconds: float) -> str:
+    """Why there are no changes, or may be others; empty where there is nothing to say. seconds: how long they were
+    looked for at most."""
+    if search.found:
+        is_cut = search.end is SearchEnd.TIME
+        return f"The search ended after {seconds:g} s; there may be other changes." if is_cut else ""
+    match search.end:
+        case SearchEnd.TIME:
+            return f"The search for changes ended after {seconds:g} s, and had found none by then."
+        case SearchEnd.NODES:
+            return f"No small change was found that would place it, on the {search.tried} nodes that were tried."
+        case SearchEnd.COMPLETE | SearchEnd.RESULTS:
+            return "No small change was found that would place it."
 
 
 def _found_text(found: Iterable[Counterfactual]) -> Iterator[str]:

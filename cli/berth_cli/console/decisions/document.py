@@ -37,6 +37,7 @@ class DecisionDocument(_Part):
     outcome: str
     milliseconds: float
     profile: str
+    configuration_hash: str = Field(default="", alias="configurationHash")
     cache_age: float | None = Field(alias="cacheAgeSeconds")
     nodes: int
     feasible: int | None

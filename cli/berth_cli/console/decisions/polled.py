@@ -67,6 +67,11 @@ class PolledDecisions(DecisionSource):
                 return self._problem
             return [Call(each.record.time, each.record.verb, each.record.milliseconds) for each in self._kept.values()]
 
+    def of_pod(self, namespace: str, name: str) -> Sequence[Mapping[str, object]]:
+        with self._lock:
+            found = [each.record for each in self._kept.values()]
+        return [each.document() for each in found if (each.namespace, each.name) == (namespace, name)]
+
     def _look_if_due(self) -> None:
         now = self._monotonic()
         if self._looked_at is not None and now - self._looked_at < LOOK_SECONDS:

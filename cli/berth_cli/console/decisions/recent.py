@@ -40,8 +40,16 @@ class DecisionsHere(DecisionSource):
     def calls(self) -> Sequence[Call]:
         return [Call(each.at, each.verb, each.milliseconds) for each in self._kept()]
 
+    def of_pod(self, namespace: str, name: str) -> Sequence[Mapping[str, object]]:
+        return [_summary(each) for each in self._kept() if _name_of(each) == (namespace, name)]
+
     def _kept(self) -> list[Record | CallRecord]:
         return sorted([*self._recent.all(), *self._recent.calls()], key=lambda record: record.at)
+
+
+def _name_of(record: Record | CallRecord) -> tuple[str, str]:
+    pod = record if isinstance(record, CallRecord) else record.pod
+    return pod.namespace, pod.name
 
 
 def _summary(record: Record | CallRecord) -> dict[str, object]:

@@ -30,6 +30,10 @@ class DecisionSource(ABC):
     def calls(self) -> Sequence[Call] | NotRead:
         """All that are known, without their documents."""
 
+    @abstractmethod
+    def of_pod(self, namespace: str, name: str) -> Sequence[Mapping[str, object]]:
+        """Those of a pod's name that are known, the oldest first: documents of records. Nothing is read for it."""
+
     @property
     def sampling(self) -> str:
         """Which part of the calls is known, for people; empty for all of the last ones."""

@@ -109,6 +109,7 @@ function markWhenDrawn(name) {
 function setPrinting(isPrinting) {
   document.documentElement.classList.toggle('printing', isPrinting);
   overview.map.draw();
+  health.drawCharts();
 }
 
 /** @type {import('./connection/follow.js').Listener} */

@@ -13,13 +13,14 @@ from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod_group import gang_names
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.console.cluster.source import Observed
+from berth_cli.console.decisions.source import DecisionSource
 from berth_cli.console.documents.feed import Feed
 from berth_cli.console.http.access import Outcome, Refusal
 from berth_cli.console.http.application import Document, Query
 from berth_cli.console.pending.judgement import Judgement, PendingJudge, ReasonKey
-from berth_cli.console.pending.target import pending_target
+from berth_cli.console.pending.target import pending_target, recorded_cause
 from berth_cli.explain.explanation import explain_pod
-from berth_cli.explain.report import document, headline
+from berth_cli.explain.report import document, headline, search_note
 from berth_cli.explain.rules import Rules
 
 PENDING = "/api/pending"
@@ -33,10 +34,18 @@ MOST_PODS = 2000
 class PendingDocuments:
     """One request at a time: each may take some seconds of a processor."""
 
-    def __init__(self, feed: Feed, monotonic: Callable[[], float], wall: Callable[[], float], weight: int = 1) -> None:
+    def __init__(
+        self,
+        feed: Feed,
+        monotonic: Callable[[], float],
+        wall: Callable[[], float],
+        weight: int = 1,
+        decisions: DecisionSource | None = None,
+    ) -> None:
         """`monotonic`: seconds. `wall`: seconds since the epoch. `weight`: of the extender in kube-scheduler's
-        configuration."""
+        configuration. `decisions`: say why a pod waits that has a node."""
         self._feed, self._monotonic, self._wall, self._weight = feed, monotonic, wall, weight
+        self._decisions = decisions
         self._lock = Lock()
         self._rules: tuple[Configured, Rules] | None = None
         self._judge = PendingJudge(monotonic)
@@ -64,7 +73,8 @@ class PendingDocuments:
             return found
 
     def explain(self, query: Query) -> bytes | Refusal:
-        """One pending pod, with what would place it: what `berth explain -o json` prints, and its headline."""
+        """One pending pod, with what would place it: what `berth explain -o json` prints, its headline, and
+        `searchNote`: why there are no changes, or may be others; empty where there is nothing to say."""
         observed = self._feed.observed
         if observed is None:
             return Refusal(503, Outcome.NOT_READY, self._feed.condition.problem)
@@ -80,13 +90,16 @@ class PendingDocuments:
         with self._lock:
             end, now = self._monotonic() + SEARCH_SECONDS, self._wall()
             target, rules = pending_target(pod, observed.snapshot), self._rules_of(observed)
+            records = () if self._decisions is None else self._decisions.of_pod(namespace, name)
+            cause, weight = recorded_cause(target, records), self._weight
             try:
                 found = explain_pod(
-                    target, rules, weight=self._weight, now=now, is_over=lambda: self._monotonic() >= end
+                    target, rules, weight=weight, now=now, is_over=lambda: self._monotonic() >= end, cause=cause
                 )
             except PluginFailed as error:
                 return Refusal(503, Outcome.NOT_READY, str(error))
-        return orjson.dumps(document(found) | {"headline": headline(found, now), "searched": found.searched})
+        note = "" if found.search is None else search_note(found.search, SEARCH_SECONDS)
+        return orjson.dumps(document(found) | {"headline": headline(found, now), "searchNote": note})
 
     def _rules_of(self, observed: Observed) -> Rules:
         if self._rules is None or self._rules[0] is not observed.configured:

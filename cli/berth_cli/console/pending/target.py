@@ -6,7 +6,7 @@ live cluster and of a node cache is explained in the same way.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import orjson
@@ -17,6 +17,9 @@ from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.explain.case import Case
+from berth_cli.explain.explanation import Cause
+from berth_cli.explain.pending_cause import pending_cause
+from berth_cli.explain.sources.records import ALWAYS, DecisionRecord, attempts_of
 from berth_cli.explain.target import PodState, Target
 
 
@@ -28,6 +31,14 @@ def pending_target(pod: Pod, snapshot: Snapshot) -> Target:
     # A snapshot does not have what schedulers wrote into the pod's status.
     state = PodState("", pod.phase, tuple(_gates(pod_object)), pod.terminating, True, pod.created_at)
     return Target(case, state)
+
+
+def recorded_cause(target: Target, records: Sequence[Mapping[str, object]]) -> Cause | None:
+    """Why the pod waits although it has a node, by the records of its calls. records: of its name, the oldest first."""
+    read = [DecisionRecord.model_validate(each) for each in records]
+    # A pod that had the name before has other calls. A call that failed does not know the pod's uid.
+    own = [each for each in read if each.uid in (target.case.pod.uid, "")]
+    return pending_cause(target, attempts_of(own, complete_after=ALWAYS), "")
 
 
 def object_of_pod(pod: Pod) -> Object:

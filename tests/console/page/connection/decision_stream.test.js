@@ -23,13 +23,17 @@ function following(...answers) {
     async (pause) => void waits.push(pause),
     SILENCE_MS,
   );
-  const ending = new AbortController();
-  stream.follow(ending.signal);
+  const followed = () => {
+    const ending = new AbortController();
+    stream.follow(ending.signal);
+    return ending;
+  };
   return {
     stream,
     session,
     waits,
-    ending,
+    ending: followed(),
+    followed,
     numbers: () => stream.decisions.map(({ number }) => number),
   };
 }
@@ -110,4 +114,22 @@ test('nothing is asked when the view is left', async () => {
   ending.abort();
   await settled();
   assert.equal(session.asked.length, 1);
+});
+
+test('when the view is shown again, those of a process that has ended since are replaced', async () => {
+  const [before, after] = [new ScriptedStream(), new ScriptedStream()];
+  const { session, numbers, ending, followed } = following(before, after);
+  await settled();
+  before.event('decisions', decisions(4, 5));
+  await settled();
+  ending.abort();
+  const again = followed();
+  await settled();
+  assert.deepEqual(session.asked, ['/api/decisions?since=0', '/api/decisions?since=0']);
+  assert.deepEqual(numbers(), [4, 5]);
+  after.event('decisions', decisions(1, 2));
+  after.event('decisions', decisions(3));
+  await settled();
+  assert.deepEqual(numbers(), [1, 2, 3]);
+  again.abort();
 });

@@ -98,6 +98,24 @@ test('a record that names some nodes of a reason says how many more there are', 
   assert.equal(nodesText({ ...rejected, count: 9 }), 'a, b and 7 more, which the record does not name');
 });
 
+test('bars of equal scores are in the order of their names, as the best ones are: these have their parts', () => {
+  const byPlugin = { NodePriorityLabel: 9 };
+  const found = {
+    ...decision(1, { best: ['n1', 'n2'].map((node) => ({ node, score: 9, byPlugin })) }),
+    rejected: [],
+    scores: ['n3', 'n2', 'n10', 'n1'].map((node) => ({ node, score: node === 'n10' ? 8 : 9 })),
+  };
+  assert.deepEqual(
+    scoreBars(found, 4).map((bar) => [bar.node, bar.byPlugin]),
+    [
+      ['n1', byPlugin],
+      ['n2', byPlugin],
+      ['n3', null],
+      ['n10', null],
+    ],
+  );
+});
+
 const CPU = { reason: 'Insufficient cpu', plugin: 'NodeResourcesFit', count: 2, nodes: ['n6', 'n7'] };
 const TAINT = { reason: 'untolerated taint', plugin: 'TaintToleration', count: 1, nodes: ['n8'] };
 const MANY = [

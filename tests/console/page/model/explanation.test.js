@@ -64,6 +64,11 @@ for (const [title, found, wanted] of /** @type {[string, Parameters<typeof newNo
     { fitsForScheduler: [], kinds: [{ like: 'pool', outcome: 'takes-the-pod', reason: null }] },
     ['one like pool would take the pod'],
   ],
+  [
+    'several of a kind take the gang',
+    { fitsForScheduler: [], kinds: [{ like: 'pool', outcome: 'takes-the-pod', reason: null, count: 3 }] },
+    ['3 like pool would take the gang'],
+  ],
 ])) {
   test(`new nodes: ${title}`, () => assert.deepEqual(newNodeTexts(found), wanted));
 }

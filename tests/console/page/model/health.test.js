@@ -3,7 +3,12 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { ageLine, factGroups, reservationTexts } from '../../../../cli/berth_cli/console/page/model/health.js';
+import {
+  ageLine,
+  changeBars,
+  factGroups,
+  reservationTexts,
+} from '../../../../cli/berth_cli/console/page/model/health.js';
 
 const CONSOLE = { sequence: 3, ageSeconds: 2, problem: '' };
 
@@ -109,6 +114,33 @@ test('the line goes from the oldest to the newest and fits its field', () => {
     [200, 25],
   ]);
   assert.deepEqual(ageLine([], 200, 50).points, []);
+});
+
+test('changes are bars as wide as the time between two samples, and as high as their rate', () => {
+  const { bars, text } = changeBars(
+    [
+      [100, 0, 1],
+      [110, 0, 6],
+      [110.5, 0, 6],
+      [120, 0, 6],
+      [140, 0, 11],
+    ],
+    200,
+    80,
+  );
+  assert.deepEqual(bars, [
+    [0, 0, 50, 80],
+    [100, 40, 100, 40],
+  ]);
+  assert.equal(text, '10 changes (bars, at most 0.5 a second)');
+});
+
+test('without a change there are no bars', () => {
+  const samples = /** @type {[number, number, number][]} */ ([
+    [100, 0, 7],
+    [102, 0, 7],
+  ]);
+  assert.deepEqual(changeBars(samples, 200, 80), { bars: [], text: '0 changes' });
 });
 
 test('a reservation says what it holds', () => {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import count
 from typing import Any
 
 import orjson
@@ -12,6 +13,7 @@ from berth.configuration.store import Configured
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
 from berth_cli.console.cluster.source import NotObserved, Observed
+from berth_cli.console.decisions.source import DecisionSource
 from berth_cli.console.documents.feed import Feed
 from berth_cli.console.http.access import Refusal
 from berth_cli.console.pending.documents import JUDGE_SECONDS, PendingDocuments
@@ -19,6 +21,7 @@ from berth_cli.console.pending.target import object_of_node, object_of_pod
 from tests.builders.counted import LICENCE, LICENCES, configuration, counted_node
 from tests.builders.nodes import PRIORITY
 from tests.unit.cli.console.cases import DEFAULT, NOW, HandDrivenSource, node, pod, snapshot
+from tests.unit.cli.console.running_server.test_decisions import Following, record
 
 TAINT = {"key": "dedicated", "value": "ml", "effect": "NoSchedule"}
 FULL = Configured.of(BerthConfiguration.model_validate({"profile": "full"}))
@@ -30,10 +33,11 @@ def documents(
     configured: Configured = FULL,
     clock: Callable[[], float] = lambda: 0.0,
     weight: int = 1,
+    decisions: DecisionSource | None = None,
 ) -> PendingDocuments:
     feed = Feed(HandDrivenSource(Observed(snapshot(nodes, pods), NOW, configured)), lambda: NOW)
     feed.observe(0)
-    return PendingDocuments(feed, clock, lambda: NOW, weight)
+    return PendingDocuments(feed, clock, lambda: NOW, weight, decisions)
 
 
 def pending(found: PendingDocuments) -> dict[str, Any]:
@@ -166,6 +170,18 @@ def test_explanation_has_verdict_reasons_and_changes_that_place_the_pod() -> Non
     assert "lower the pod's request of cpu from 9 to 4" in texts
 
 
+def test_search_that_is_cut_says_so() -> None:
+    seconds = count(0.0, 5.0)
+    found = explained(documents([node("n1")], [pod("p", requests={"cpu": "9"})], clock=lambda: next(seconds)), "p")
+    assert (found["counterfactuals"], found["searchEnd"]) == ([], "time")
+    assert found["searchNote"] == "The search for changes ended after 4 s, and had found none by then."
+
+
+def test_pod_that_has_a_node_needs_no_change() -> None:
+    found = explained(documents([node("n1")], [pod("p")]), "p")
+    assert (found["searchEnd"], found["searchNote"]) == (None, "")
+
+
 def test_change_of_a_node_is_tried_on_what_the_snapshot_has_of_it() -> None:
     found = explained(documents([node("n1", taints=[TAINT])], [pod("p")]), "p")
     texts = [change["text"] for each in found["counterfactuals"] for change in each["changes"]]
@@ -184,6 +200,39 @@ def test_explanation_is_of_the_weight_that_the_scheduler_gives_the_extender() ->
     low, high = (explained(each, "p")["ranking"][0] for each in asked)
     assert (low["node"], high["node"]) == ("n1", "n1")
     assert high["scores"]["Berth"] == 5 * low["scores"]["Berth"] > 0
+
+
+FILTER = record("p", NOW - 9, namespace="default", chosen="n1")
+BIND = FILTER | {"time": NOW - 7, "verb": "bind", "error": "binds are forbidden"}
+BIND_FAILS = "default/p: pending: its bind to n1 failed 7 s ago: binds are forbidden; 1 of 1 nodes fit"
+PLACEABLE = "default/p: can be placed, on n1: 1 of 1 nodes fit"
+
+
+@pytest.mark.parametrize(
+    ("records", "verdict", "headline"),
+    [
+        pytest.param([], "placeable", PLACEABLE, id="no record"),
+        pytest.param([FILTER], "placeable", PLACEABLE, id="a call that left it a node"),
+        pytest.param([FILTER, BIND], "pending-bind-fails", BIND_FAILS, id="a bind that failed"),
+        pytest.param([FILTER, BIND, FILTER | {"time": NOW}], "placeable", PLACEABLE, id="another attempt since"),
+        pytest.param(
+            [{**each, "uid": "other"} for each in (FILTER, BIND)], "placeable", PLACEABLE, id="a pod that had the name"
+        ),
+        pytest.param(
+            [FILTER | {"error": "the cache is too old", "uid": "", "outcome": "failure-stale"}],
+            "pending-berth-fails",
+            "default/p: pending: Berth cannot decide (failure-stale) 9 s ago: the cache is too old; 1 of 1 nodes fit",
+            id="a call that failed",
+        ),
+    ],
+)
+def test_pod_that_has_a_node_is_explained_by_what_happened_to_its_calls(
+    records: Sequence[dict[str, object]], verdict: str, headline: str
+) -> None:
+    following = Following(*records)
+    following.after(0)
+    found = explained(documents([node("n1")], [pod("p")], decisions=following.decisions), "p")
+    assert (found["verdict"], found["headline"]) == (verdict, headline)
 
 
 @pytest.mark.parametrize(

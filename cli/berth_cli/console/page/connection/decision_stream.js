@@ -34,6 +34,8 @@ export class DecisionStream {
 
   /** Until the signal ends it. @param {AbortSignal} signal */
   async follow(signal) {
+    // While nobody followed, the console may have been started again.
+    this.areOld = true;
     while (!signal.aborted) {
       let again = AGAIN_MS;
       try {

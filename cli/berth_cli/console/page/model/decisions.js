@@ -125,10 +125,10 @@ export function decisionTable(decisions) {
   };
 }
 
-/** The nodes by their scores, the best first, each with its share of the best score. @param {DecisionDetails} found
+/** The nodes by their scores, the best first and equal ones by name, as the summary names them; each with its share of the best score. @param {DecisionDetails} found
  * @param {number} most */
 export function scoreBars(found, most) {
-  const scores = [...found.scores].sort((a, b) => b.score - a.score).slice(0, most);
+  const scores = [...found.scores].sort((a, b) => b.score - a.score || (a.node < b.node ? -1 : 1)).slice(0, most);
   const best = Math.max(1, ...scores.map(({ score }) => score));
   const parts = new Map(found.best.map(({ node, byPlugin }) => [node, byPlugin]));
   return scores.map(({ node, score }) => ({

@@ -5,12 +5,17 @@ import { formatCount } from './quantities.js';
 /**
  * @typedef {object} Explanation what berth explain -o json prints, and its headline
  * @property {string} headline
- * @property {boolean} searched
  * @property {{by: string, plugin: string, reason: string, count: number, nodes: string[]}[]} reasons
  * @property {{node: string, total: number, scores: Record<string, number>}[]} ranking
- * @property {{changes: {text: string, node: string | null}[], fits: string[]}[]} counterfactuals
+ * @property {Counterfactual[]} counterfactuals
+ * @property {string | null} searchEnd null: no changes were looked for
+ * @property {string} searchNote why there are none, or may be others
  * @property {Preemption | null} [preemption]
  * @property {NewNodes | null} [newNodes]
+ *
+ * @typedef {object} Counterfactual
+ * @property {{text: string, node: string | null}[]} changes
+ * @property {string[]} fits
  *
  * @typedef {object} Preemption of a pod that no eviction helps: only the reason
  * @property {string} [reason]
@@ -20,7 +25,7 @@ import { formatCount } from './quantities.js';
  *
  * @typedef {object} NewNodes what comes of nodes that an autoscaler adds
  * @property {string[]} fitsForScheduler nodes that are there, and that only Berth rejects
- * @property {{like: string, outcome: string, reason: string | null}[]} kinds
+ * @property {{like: string, outcome: string, reason: string | null, count?: number}[]} kinds
  */
 
 const MOST_NAMES = 3;
@@ -31,8 +36,7 @@ function examples(names) {
   return names.slice(0, MOST_NAMES).join(', ') + (left > 0 ? ` and ${left} more` : '');
 }
 
-/** A sentence for each change, with the nodes that the pod then fits on.
- * @param {Explanation['counterfactuals']} found */
+/** A sentence for each change, with the nodes that the pod then fits on. @param {Counterfactual[]} found */
 export function changeTexts(found) {
   return found.map(({ changes, fits }) => {
     const text = changes.map((change) => change.text).join('; and ');
@@ -68,16 +72,20 @@ const OUTCOMES = {
 /** @param {NewNodes} found @returns {string[]} */
 export function newNodeTexts({ fitsForScheduler, kinds }) {
   const isAnyUse = kinds.some(({ outcome }) => outcome === 'takes-the-pod' || outcome === 'too-small');
-  const count = fitsForScheduler.length;
-  const there = count === 1 ? '1 node that is there' : `${count} nodes that are there`;
+  const fits = fitsForScheduler.length;
+  const there = fits === 1 ? '1 node that is there' : `${fits} nodes that are there`;
   const first = [];
-  if (count) {
+  if (fits) {
     first.push(`none comes: by kube-scheduler's own rules the pod fits on ${there} (${examples(fitsForScheduler)})`);
   } else if (!isAnyUse) {
     first.push('none of the kinds that are known would take the pod, of any size');
   }
   return [
     ...first,
-    ...kinds.map(({ like, outcome, reason }) => `one like ${like} ${OUTCOMES[outcome]?.(reason ?? '') ?? outcome}`),
+    ...kinds.map(({ like, outcome, reason, count = 1 }) =>
+      count > 1
+        ? `${count} like ${like} would take the gang`
+        : `one like ${like} ${OUTCOMES[outcome]?.(reason ?? '') ?? outcome}`,
+    ),
   ];
 }

@@ -1,6 +1,6 @@
 // The facts of the health view, in groups, and the points of its line.
 
-import { formatAge, formatAmount } from './quantities.js';
+import { formatAge, formatAmount, formatCount } from './quantities.js';
 
 /**
  * @typedef {object} HealthDocument
@@ -150,6 +150,29 @@ export function ageLine(samples, width, height) {
   return {
     most,
     points: samples.map(([time, value]) => [((time - first) / span) * width, height - (value / most) * height]),
+  };
+}
+
+/** The changes that came from one sample to the next, beside the most in a second; and what is said of them.
+ * @param {HealthDocument['samples']} samples at least two @param {number} width @param {number} height
+ * @returns {{bars: [number, number, number, number][], text: string}} left, top, width and height of each */
+export function changeBars(samples, width, height) {
+  const [first] = samples[0];
+  const span = Math.max(1, (samples.at(-1)?.[0] ?? 0) - first);
+  const parts = samples.slice(1).map(([time, , changes], at) => {
+    const [before, , known] = samples[at];
+    return { from: before, seconds: Math.max(0.1, time - before), count: Math.max(0, changes - known) };
+  });
+  const most = Math.max(0, ...parts.map(({ count, seconds }) => count / seconds));
+  const total = parts.reduce((sum, { count }) => sum + count, 0);
+  return {
+    bars: parts
+      .filter(({ count }) => count > 0)
+      .map(({ from, seconds, count }) => {
+        const high = (height * count) / seconds / most;
+        return [((from - first) / span) * width, height - high, (seconds / span) * width, high];
+      }),
+    text: `${formatCount(total, 'change')}${total ? ` (bars, at most ${most.toFixed(1)} a second)` : ''}`,
   };
 }
 

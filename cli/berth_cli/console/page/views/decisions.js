@@ -90,7 +90,7 @@ export class Decisions {
     this.details.hidden = decision === '';
     if (decision === this.shown) return;
     this.shown = decision;
-    this.highlight.point(null);
+    this.highlight.point(this.details.id, null);
     if (!decision) return;
     this.details.replaceChildren(element('p', {}, 'Reading the decision …'));
     try {
@@ -125,8 +125,8 @@ export class Decisions {
 
   /** Nodes with one verdict, which light up. @param {string} summary @param {string[]} nodes @param {string} text */
   nodes(summary, nodes, text) {
-    const light = () => this.highlight.point(nodes);
-    const unlight = () => this.highlight.point(null);
+    const light = () => this.highlight.point(this.details.id, nodes);
+    const unlight = () => this.highlight.point(this.details.id, null);
     return element(
       'details',
       { pointerenter: light, pointerleave: unlight, focusin: light, focusout: unlight },

@@ -7,24 +7,29 @@ import { barCell, reasonTable, row, table } from './elements/tables.js';
 
 /** @typedef {import('../model/explanation.js').Explanation} Explanation */
 
-/** @param {HTMLElement} place @param {Explanation} found @param {import('./highlight.js').Highlight} highlight */
+/** @param {HTMLElement} place its id names it for the light, too @param {Explanation} found @param {import('./highlight.js').Highlight} highlight */
 export function showExplanation(place, found, highlight) {
-  const changes = changeTexts(found.counterfactuals);
   place.replaceChildren(
     element('h3', {}, found.headline),
     ...evictionTexts(found.preemption).map((text) => element('p', {}, text)),
-    ...(found.reasons.length ? [reasonTable(found.reasons, highlight)] : []),
+    ...(found.reasons.length ? [reasonTable(found.reasons, highlight, place.id)] : []),
     ...(found.ranking.length ? [element('h3', {}, 'The best nodes'), ranking(found.ranking)] : []),
-    ...(found.searched
-      ? [
-          element('h3', {}, 'What would place it'),
-          changes.length ? list(changes) : element('p', {}, 'No small change was found that would place it.'),
-        ]
-      : []),
+    ...changesOf(found),
     ...(found.newNodes
       ? [element('h3', {}, 'New nodes (an autoscaler asks no extender)'), list(newNodeTexts(found.newNodes))]
       : []),
   );
+}
+
+/** What would place a pod or a gang; nothing where no changes were looked for.
+ * @param {Pick<Explanation, 'counterfactuals' | 'searchEnd' | 'searchNote'>} found */
+export function changesOf({ counterfactuals, searchEnd, searchNote }) {
+  if (searchEnd === null) return [];
+  return [
+    element('h3', {}, 'What would place it'),
+    ...(counterfactuals.length ? [list(changeTexts(counterfactuals))] : []),
+    ...(searchNote ? [element('p', {}, searchNote)] : []),
+  ];
 }
 
 /** @param {Explanation['ranking']} nodes */

@@ -4,18 +4,22 @@ import { Polling } from '../connection/polling.js';
 import { captionOf, gangTexts, HEADS, inOrder } from '../model/gangs.js';
 import { element, placeOf, setChildren, setText } from './elements/dom.js';
 import { reasonTable, row, scrolled, table } from './elements/tables.js';
+import { changesOf } from './explanation.js';
 
 /**
+ * @typedef {import('../model/explanation.js').Explanation} Explanation
  * @typedef {import('../model/gangs.js').Gang} Gang
  * @typedef {import('../model/gangs.js').GangsDocument} GangsDocument
  * @typedef {import('../model/url_state.js').State} State
  * @typedef {import('../connection/session.js').Session} Session
  *
- * @typedef {object} GangExplanation what berth explain --gang -o json prints, and its headline
+ * @typedef {object} GangFacts what berth explain --gang -o json prints, and its headline
  * @property {string} headline
  * @property {{pod: string, state: string, node: string | null}[]} members
  * @property {{by: string, plugin: string, reason: string, count: number, nodes: string[]}[]} reasons
  * @property {string[]} before
+ *
+ * @typedef {GangFacts & Pick<Explanation, 'counterfactuals' | 'searchEnd' | 'searchNote'>} GangExplanation
  */
 
 const PAUSE_MS = 1500;
@@ -84,7 +88,7 @@ export class Gangs {
     if (gang !== this.chosen) {
       this.chosen = gang;
       this.drawn = '';
-      this.highlight.point(null);
+      this.highlight.point(this.details.id, null);
       this.details.replaceChildren(element('p', {}, `Planning the members of ${gang} …`));
     }
     this.gang.ask(gang && `/api/gang?gang=${encodeURIComponent(gang)}`);
@@ -96,11 +100,14 @@ export class Gangs {
     const drawn = JSON.stringify([found, problem]);
     if (drawn === this.drawn) return;
     this.drawn = drawn;
+    // The row that was pointed at goes.
+    this.highlight.point(this.details.id, null);
     this.details.replaceChildren(...(found ? this.explanation(found) : [element('p', {}, problem)]));
   }
 
   /** @param {GangExplanation} found */
-  explanation({ headline, members, reasons, before }) {
+  explanation(found) {
+    const { headline, members, reasons, before } = found;
     return [
       element('h3', {}, headline),
       table(
@@ -110,10 +117,11 @@ export class Gangs {
       ...(reasons.length
         ? [
             element('h3', {}, 'With these on their nodes, the next member fits on no node'),
-            reasonTable(reasons, this.highlight),
+            reasonTable(reasons, this.highlight, this.details.id),
           ]
         : []),
       ...(before.length ? [element('p', {}, `Gangs that get their places first: ${before.join(', ')}`)] : []),
+      ...changesOf(found),
     ];
   }
 }

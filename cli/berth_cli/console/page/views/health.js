@@ -3,7 +3,7 @@
 
 import { Polling } from '../connection/polling.js';
 import { callCharts } from '../model/calls.js';
-import { ageLine, factGroups, reservationTexts } from '../model/health.js';
+import { ageLine, changeBars, factGroups, reservationTexts } from '../model/health.js';
 import { formatAge } from '../model/quantities.js';
 import { chart, HEIGHT, WIDTH } from './elements/charts.js';
 import { element, placeOf } from './elements/dom.js';
@@ -23,6 +23,8 @@ export class Health {
     this.charts = placeOf(page, 'health-charts');
     this.reservations = placeOf(page, 'health-reservations');
     this.reservationsDrawn = '';
+    /** @type {HealthDocument | null} */
+    this.found = null;
     this.polling = new Polling(session, {
       pauseMs: PAUSE_MS,
       isPeriodic: true,
@@ -38,6 +40,7 @@ export class Health {
 
   /** @param {HealthDocument} found */
   draw(found) {
+    this.found = found;
     this.facts.replaceChildren(
       ...factGroups(found).map(({ title, problem, facts }) =>
         element(
@@ -49,6 +52,14 @@ export class Health {
         ),
       ),
     );
+    this.drawCharts();
+    this.drawReservations(found.reservations?.reservations ?? []);
+  }
+
+  /** In the colours of the screen, or of the paper that the page is printed on. */
+  drawCharts() {
+    const { found } = this;
+    if (!found) return;
     this.charts.replaceChildren(
       ...(found.samples.length > 1 ? [ageChart(found)] : []),
       ...(found.calls ? callCharts(found.calls, WIDTH, HEIGHT) : []).map(({ verb, text, bars, median, slowest }) =>
@@ -63,7 +74,6 @@ export class Health {
         ),
       ),
     );
-    this.drawReservations(found.reservations?.reservations ?? []);
   }
 
   /** Only where something changed, so that the focus and the place in the list stay.
@@ -84,6 +94,7 @@ function ageChart(found) {
   const { points, most } = ageLine(found.samples, WIDTH, HEIGHT);
   const last = found.samples.at(-1)?.[1] ?? 0;
   const span = (found.samples.at(-1)?.[0] ?? 0) - found.samples[0][0];
-  const text = `over the last ${formatAge(span)}: now ${last.toFixed(1)} s, at most ${most.toFixed(1)} s`;
-  return chart('Age of the data', text, [{ points, colour: '--accent' }]);
+  const { bars, text: changes } = changeBars(found.samples, WIDTH, HEIGHT);
+  const text = `over the last ${formatAge(span)}: now ${last.toFixed(1)} s, at most ${most.toFixed(1)} s (line); ${changes}`;
+  return chart('Age of the data', text, [{ points, colour: '--accent' }], bars);
 }

@@ -6,15 +6,18 @@ export class Highlight {
   /** @param {(names: ReadonlySet<string> | null) => void} light */
   constructor(light) {
     this.light = light;
-    /** @type {Names} */
-    this.pointed = null;
+    /** By place, each as long as something there has the pointer or the focus; the last one counts.
+     * @type {Map<string, readonly string[]>} */
+    this.pointed = new Map();
     /** @type {Names} */
     this.chosen = null;
   }
 
-  /** With the pointer or the focus. @param {Names} names */
-  point(names) {
-    this.pointed = names;
+  /** With the pointer or the focus. @param {string} place in the page, which keeps the light of the others
+   * @param {Names} names */
+  point(place, names) {
+    if (names) this.pointed.set(place, names);
+    else this.pointed.delete(place);
     this.show();
   }
 
@@ -26,12 +29,12 @@ export class Highlight {
 
   /** Another view is shown. */
   clear() {
-    this.pointed = null;
+    this.pointed.clear();
     this.choose(null);
   }
 
   show() {
-    const names = this.pointed ?? this.chosen;
+    const names = [...this.pointed.values()].at(-1) ?? this.chosen;
     this.light(names && new Set(names));
   }
 }

@@ -165,7 +165,7 @@ export class Pending {
   /** @param {string} key of a reason; empty: none */
   point(key) {
     this.pointed = key;
-    this.highlight.point(this.document && nodesOf(this.document, key));
+    this.highlight.point(this.reasons.id, this.document && nodesOf(this.document, key));
   }
 
   /** @param {string} pod */
@@ -174,6 +174,7 @@ export class Pending {
     if (pod !== this.explained) {
       this.explained = pod;
       this.explanationDrawn = '';
+      this.highlight.point(this.explanation.id, null);
       this.explanation.replaceChildren(element('p', {}, `Looking for what would place ${pod} …`));
     }
     this.pod.ask(pod && `/api/explain?pod=${encodeURIComponent(pod)}`);
@@ -185,6 +186,8 @@ export class Pending {
     const drawn = JSON.stringify([found, problem]);
     if (drawn === this.explanationDrawn) return;
     this.explanationDrawn = drawn;
+    // The row that was pointed at goes.
+    this.highlight.point(this.explanation.id, null);
     if (found) showExplanation(this.explanation, found, this.highlight);
     else this.explanation.replaceChildren(element('p', {}, problem));
   }

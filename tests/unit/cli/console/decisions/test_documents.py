@@ -30,6 +30,9 @@ class Scripted(DecisionSource):
     def details(self, number: int) -> Mapping[str, object] | None:
         return {"number": number} if number == 1 else None
 
+    def of_pod(self, namespace: str, name: str) -> Sequence[Mapping[str, object]]:
+        return []
+
     def calls(self) -> Sequence[Call]:
         return []
 

@@ -55,6 +55,16 @@ class Deciding:
         return found
 
 
+def test_decisions_of_a_pod_are_all_its_calls_the_oldest_first() -> None:
+    deciding = Deciding()
+    deciding.decide("p", "q")
+    deciding.decide("p", namespace="web")
+    deciding.bind("p", refused(403, "binds are forbidden"))
+    found = deciding.decisions.of_pod("ml", "p")
+    assert [(each["verb"], each["uid"]) for each in found] == [("filter", "uid-p"), ("bind", "uid-p")]
+    assert deciding.decisions.of_pod("ml", "r") == []
+
+
 def test_each_decision_has_its_number() -> None:
     deciding = Deciding()
     assert deciding.after(0) == []

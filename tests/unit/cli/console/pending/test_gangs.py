@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import count
 from typing import Any
 
 import orjson
@@ -46,14 +47,14 @@ def listed(found: Observed | None, table: GangTable | None = None) -> Any:
     return ObservedGangs(lambda: found, None if table is None else lambda: table).gangs(NOW)
 
 
-def documents(found: Observed | NotObserved) -> GangDocuments:
+def documents(found: Observed | NotObserved, monotonic: Callable[[], float] = lambda: 0.0) -> GangDocuments:
     feed = Feed(HandDrivenSource(found), lambda: NOW)
     feed.observe(0)
-    return GangDocuments(feed, ObservedGangs(lambda: feed.observed), lambda: NOW)
+    return GangDocuments(feed, ObservedGangs(lambda: feed.observed), monotonic, lambda: NOW)
 
 
-def explained(found: Observed, name: str) -> dict[str, Any]:
-    answer = documents(found).gang({"gang": name})
+def explained(found: Observed, name: str, monotonic: Callable[[], float] = lambda: 0.0) -> dict[str, Any]:
+    answer = documents(found, monotonic).gang({"gang": name})
     assert isinstance(answer, bytes)
     content: dict[str, Any] = orjson.loads(answer)
     return content
@@ -118,6 +119,31 @@ def test_explanation_has_members_and_what_keeps_the_next_one_out() -> None:
         ("ml/a-1", "waiting"),
     ]
     assert [(each["reason"], each["nodes"]) for each in found["reasons"]] == [("Insufficient cpu", ["n1"])]
+
+
+@pytest.mark.parametrize(
+    ("pods", "change"),
+    [
+        pytest.param([member("a-0", cpu="3"), member("a-1", cpu="3")], "LowerRequest", id="a gang that does not fit"),
+        pytest.param([member("a-0")], "CreateMembers", id="a gang without enough members"),
+    ],
+)
+def test_explanation_has_changes_that_place_the_gang(pods: Sequence[Pod], change: str) -> None:
+    found = explained(observed(*pods), "ml/train")
+    assert change in [each["kind"] for option in found["counterfactuals"] for each in option["changes"]]
+    assert found["searchEnd"] == "complete"
+
+
+def test_gang_that_has_places_needs_no_change() -> None:
+    found = explained(observed(member("a-0"), member("a-1")), "ml/train")
+    assert (found["counterfactuals"], found["searchEnd"], found["searchNote"]) == ([], None, "")
+
+
+def test_search_for_a_gang_that_is_cut_says_so() -> None:
+    seconds = count(0.0, 5.0)
+    found = explained(observed(member("a-0")), "ml/train", lambda: next(seconds))
+    assert (found["counterfactuals"], found["searchEnd"]) == ([], "time")
+    assert found["searchNote"] == "The search for changes ended after 4 s, and had found none by then."
 
 
 @pytest.mark.parametrize(

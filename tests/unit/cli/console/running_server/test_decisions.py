@@ -70,6 +70,15 @@ def test_each_decision_is_numbered_once() -> None:
     assert following.after(0) == [(1, "p"), (2, "q"), (3, "r")]
 
 
+def test_decisions_of_a_pod_are_those_that_were_read() -> None:
+    following = Following(record("p", 1.0), record("q", 2.0), record("p", 3.0, verb="bind"))
+    assert following.decisions.of_pod("ml", "p") == []
+    following.after(0)
+    found = following.decisions.of_pod("ml", "p")
+    assert [(each["verb"], each["configurationHash"]) for each in found] == [("filter", ""), ("bind", "")]
+    assert following.decisions.of_pod("web", "p") == []
+
+
 def test_server_is_asked_once_a_second_however_many_pages_look() -> None:
     following = Following(record("p", 1.0))
     following.after(0)

@@ -35,16 +35,14 @@ export function scrolled(label, content) {
 
 /** Reasons with the nodes that each one rejects, which light up.
  * @param {{by: string, plugin: string, reason: string, count: number, nodes: string[]}[]} reasons
- * @param {import('../highlight.js').Highlight} highlight */
-export function reasonTable(reasons, highlight) {
-  // The rows that were pointed at may be gone.
-  highlight.point(null);
+ * @param {import('../highlight.js').Highlight} highlight @param {string} place of the table, for the light */
+export function reasonTable(reasons, highlight, place) {
   return table(
     ['Nodes', 'Rule', 'Reason'],
     reasons.map((each) => {
       const made = row([String(each.count), `${each.by} ${each.plugin}`, each.reason]);
-      made.addEventListener('pointerenter', () => highlight.point(each.nodes));
-      made.addEventListener('pointerleave', () => highlight.point(null));
+      made.addEventListener('pointerenter', () => highlight.point(place, each.nodes));
+      made.addEventListener('pointerleave', () => highlight.point(place, null));
       return made;
     }),
   );
