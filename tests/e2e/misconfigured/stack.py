@@ -210,7 +210,7 @@ def _one_hour_older(head: dict[str, Any]) -> dict[str, Any]:
         return {"N": str(float(value["N"]) - HOUR)}
 
     positions = {
-        name: {"M": {**found["M"], "observedAt": older(found["M"]["observedAt"])}}
+        name: {"L": [found["L"][0], older(found["L"][1]), *found["L"][2:]]}
         for name, found in head["positions"]["M"].items()
     }
     return head | {
