@@ -16,10 +16,11 @@ HOLDS_THE_LOCK = """
 import sys, signal
 from pathlib import Path
 from tools.local_stack.running import lock
-signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
 with lock(Path(sys.argv[1])):
     print("locked", flush=True)
-    signal.pause()
+    signal.sigwait([signal.SIGTERM])
+    sys.exit(7)
 """
 
 
