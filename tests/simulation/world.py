@@ -192,14 +192,25 @@ class Mutex:
         self._waiting: list[Actor] = []
 
     def __enter__(self) -> None:
-        while self._held:
-            self._waiting.append(self._world.current())
-            self._world.wait(FOR_EVER)
-        self._held = True
+        self.acquire()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        self.release()
+
+    def acquire(self, *, blocking: bool = True) -> bool:
+        """As of threading.Lock."""
+        while self._held:
+            if not blocking:
+                return False
+            self._waiting.append(self._world.current())
+            self._world.wait(FOR_EVER)
+        self._held = True
+        return True
+
+    def release(self) -> None:
+        """As of threading.Lock."""
         self._held = False
         waiting, self._waiting = self._waiting, []
         for actor in waiting:

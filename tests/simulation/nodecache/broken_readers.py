@@ -134,7 +134,10 @@ def cursor_without_the_uid(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def old_head_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     """A slow thread takes its environment back to the head that it has read."""
-    following = NodeCacheReader._cursor_for
+    following, has = NodeCacheReader._cursor_for, reader._Cursor.has
+
+    def of_this_head(self, uid, pointer, parts):
+        return self.version <= pointer.version and has(self, uid, pointer, parts)
 
     def whatever(self, uid, pointer, parts, *, is_current):
         cursor = self._cursor
@@ -142,7 +145,15 @@ def old_head_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
             return self._load_snapshot(uid, pointer, cursor.parts | parts)
         return following(self, uid, pointer, parts, is_current=is_current)
 
+    monkeypatch.setattr(reader._Cursor, "has", of_this_head)
     monkeypatch.setattr(NodeCacheReader, "_cursor_for", whatever)
+
+
+def parts_at_hand_whatever_has_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call that finds its parts loaded returns them, whatever the head says."""
+    monkeypatch.setattr(
+        reader._Cursor, "has", lambda self, uid, pointer, parts: uid == self.uid and self.newest.keys() >= parts
+    )
 
 
 BROKEN_READERS: Mapping[str, Break] = {
@@ -158,5 +169,6 @@ BROKEN_READERS: Mapping[str, Break] = {
         log_key_without_the_uid,
         cursor_without_the_uid,
         old_head_accepted,
+        parts_at_hand_whatever_has_changed,
     )
 }

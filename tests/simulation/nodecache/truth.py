@@ -141,14 +141,24 @@ class Truth(Witness):
         assert (uid, version) in self._states, f"reader {reader} has seen what is not published"
         published = in_parts(self._states[uid, version], parts)
         assert state == published, f"reader {reader} has another state at version {version}"
-        self._seen[reader] = (uid, version, state, parts)
+        self._seen[reader] = (uid, version, state, NO_PARTS)
+
+    def answer(self, reader: int, head: Head | None, version: int, needed: Parts) -> None:
+        """What the reader was given, at this version, is for a call that needs these parts as of this head or later."""
+        uid, _, state, _ = self._seen[reader]
+        self._seen[reader] = (uid, version, state, needed)
+        assert head is not None
+        assert head.pointer is not None
+        if head.uid == uid and head.pointer.version > version:
+            published = in_parts(self._states[uid, head.pointer.version], needed)
+            assert in_parts(state, needed) == published, f"reader {reader} missed a change that its head names"
 
     def forgot(self, reader: int) -> None:
         """An environment is gone; another takes its place."""
         self._seen.pop(reader, None)
 
     def last_seen(self, reader: int) -> tuple[State, Parts]:
-        """The state that a reader was given last, and the parts that it has."""
+        """The state that a reader was given last, and the parts that its call needed."""
         return self._seen[reader][2:] if reader in self._seen else ({}, NO_PARTS)
 
 
