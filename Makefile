@@ -229,8 +229,8 @@ e2e-core: tools $(CONTROLPLANE) $(ORACLE) ## The end-to-end tests that every cha
 	$(BIN)/pytest tests/e2e -m "core and (not stack or core_on_stack)"
 
 .PHONY: e2e-gangs
-e2e-gangs: tools $(CONTROLPLANE) ## Two gangs on room for one, created interleaved, REPEAT=20 times, and the other tests of gangs
-	GANG_REPETITIONS=$(or $(REPEAT),20) $(BIN)/pytest tests/e2e/test_gangs.py
+e2e-gangs: tools $(CONTROLPLANE) ## Everything about gangs, two of them on room for one REPEAT=20 times; fails beyond the targets (TARGETS=0 only shows them)
+	GANG_REPETITIONS=$(or $(REPEAT),20) GANG_TARGETS=$(or $(TARGETS),1) $(BIN)/pytest $(wildcard tests/e2e/test_*gang*.py)
 
 # An extender in full mode, and a proxy that delays, to compare Berth with.
 $(BENCH_EXTENDER): $(wildcard tests/bench/scheduler/extender/*.go) tests/bench/scheduler/extender/go.mod tests/bench/scheduler/extender/go.sum
