@@ -111,7 +111,7 @@ STEPS = (
     Step("e2e-core", nightly=None, figure=PYTEST),
     Step("e2e", change=None, figure=PYTEST),
     Step("e2e-gangs", change=None, nightly="REPEAT=20", figure=rf"{PYTEST}|{GANGS}"),
-    Step("versions", change=None, figure=rf"{PYTEST}|\w+: \d+ of \d+ cases differ|facts of .*"),
+    Step("versions", change=None, figure=rf"{PYTEST}|{GANGS}|\w+: \d+ of \d+ cases differ|facts of .*"),
     Step(
         "chaos",
         # In this order seed 0 begins with the losses of the head and of the cache, which take the longest.
