@@ -10,6 +10,8 @@ BIN := $(VENV)/bin
 KUBERNETES ?= 1.36
 export KUBERNETES
 VERSIONS := $(patsubst tests/kubernetes/%.mod,%,$(wildcard tests/kubernetes/*.mod))
+# Those whose API has PodGroups.
+WITH_PODGROUPS := 1.36 1.37
 CONTROLPLANE := .build/controlplane-$(KUBERNETES)
 ACTIONLINT := .tools/actionlint/actionlint
 HELM := .tools/helm/helm
@@ -229,8 +231,8 @@ e2e-core: tools $(CONTROLPLANE) $(ORACLE) ## The end-to-end tests that every cha
 	$(BIN)/pytest tests/e2e -m "core and (not stack or core_on_stack)"
 
 .PHONY: e2e-gangs
-e2e-gangs: tools $(CONTROLPLANE) ## Two gangs on room for one, created interleaved, REPEAT=20 times, and the other tests of gangs
-	GANG_REPETITIONS=$(or $(REPEAT),20) $(BIN)/pytest tests/e2e/test_gangs.py
+e2e-gangs: tools $(CONTROLPLANE) ## Everything about gangs, two of them on room for one REPEAT=20 times; fails beyond the targets (TARGETS=0 only shows them)
+	GANG_REPETITIONS=$(or $(REPEAT),20) GANG_TARGETS=$(or $(TARGETS),1) $(BIN)/pytest $(wildcard tests/e2e/test_*gang*.py)
 
 # An extender in full mode, and a proxy that delays, to compare Berth with.
 $(BENCH_EXTENDER): $(wildcard tests/bench/scheduler/extender/*.go) tests/bench/scheduler/extender/go.mod tests/bench/scheduler/extender/go.sum
@@ -250,11 +252,12 @@ facts: setup $(CONTROLPLANE) ## What kube-scheduler does with an extender's answ
 
 # A version that fails does not keep the others from running. KUBERNETES has e2e and parity as targets of their own.
 .PHONY: versions
-versions: ## e2e-core, parity and facts with every other version under tests/kubernetes (N=5000 LEAST=1000), facts with this one
+versions: ## e2e-core, parity and facts with every other version under tests/kubernetes (N=5000 LEAST=1000), gangs with those that have PodGroups, facts with this one
 	$(MAKE) --keep-going facts $(addprefix version-,$(filter-out $(KUBERNETES),$(VERSIONS)))
 
 version-%:
-	$(MAKE) --keep-going e2e-core parity facts KUBERNETES=$* N=$(or $(N),5000) LEAST=$(or $(LEAST),1000)
+	$(MAKE) --keep-going e2e-core $(if $(filter $*,$(WITH_PODGROUPS)),e2e-gangs) parity facts \
+	  KUBERNETES=$* N=$(or $(N),5000) LEAST=$(or $(LEAST),1000) REPEAT=$(or $(REPEAT),3)
 
 .PHONY: chaos
 chaos: tools $(CONTROLPLANE) ## Faults on a real control plane, and what holds after each (SEED=0|today ROUNDS=… ONLY=fault,… WITHIN=seconds FORMAT=json)

@@ -28,6 +28,7 @@ PROJECT = Path(__file__).resolve().parents[1]
 LOGS = PROJECT / ".build" / "lanes"
 
 PYTEST = r"\d+ (?:passed|failed|error|skipped)\b.* in [\d.]+s.*"
+GANGS = r"gangs: \d+ of \d+ targets met"
 FIGURE_WIDTH = 100
 SHOWN_OF_A_FAILURE = 40
 BACKGROUND = ("nice", "-n", "19")
@@ -109,7 +110,8 @@ STEPS = (
     ),
     Step("e2e-core", nightly=None, figure=PYTEST),
     Step("e2e", change=None, figure=PYTEST),
-    Step("versions", change=None, figure=rf"{PYTEST}|\w+: \d+ of \d+ cases differ|facts of .*"),
+    Step("e2e-gangs", change=None, nightly="REPEAT=20", figure=rf"{PYTEST}|{GANGS}"),
+    Step("versions", change=None, figure=rf"{PYTEST}|{GANGS}|\w+: \d+ of \d+ cases differ|facts of .*"),
     Step(
         "chaos",
         # In this order seed 0 begins with the losses of the head and of the cache, which take the longest.

@@ -15,6 +15,7 @@ from .berth.extender import SERVE_AND_STACK, Extender, ExtenderCache
 from .berth.identities import identities, serve
 from .berth.recording_proxy import RecordingProxy
 from .berth.stack import DeployedStack
+from .gangs.targets import Figures
 from .kubernetes.cluster import Cluster
 from .kubernetes.control_plane import BINARY, KUBERNETES, ControlPlane, RunScheduler
 from .kubernetes.kubernetes_api import KubernetesApi
@@ -39,6 +40,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.e2e)
+
+
+_FIGURES = pytest.StashKey[Figures]()
+
+
+@pytest.fixture(scope="session")
+def figures(pytestconfig: pytest.Config) -> Figures:
+    """Shown at the end of the session."""
+    return pytestconfig.stash.setdefault(_FIGURES, Figures())
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    for line in config.stash.get(_FIGURES, Figures()).lines():
+        terminalreporter.write_line(line)
 
 
 @pytest.fixture(scope="session", autouse=True)

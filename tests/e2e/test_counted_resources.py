@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
 
 import pytest
 
-from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
-
 from .berth.endpoint import Endpoint
 from .berth.extender import SERVE_AND_STACK
-from .berth.identities import counted_resources, identities, serve
+from .berth.identities import counted_resources
 from .berth.label_priority import none_available
-from .berth.serve_with_ledger import ledger_document, ledger_in
-from .berth.stack import DeployedStack
+from .berth.with_ledger import ServeWithLedger, StackWithLedger, WithLedger
 from .kubernetes.cluster import Cluster, Pod
 from .kubernetes.control_plane import ControlPlane, RunScheduler
 from .kubernetes.kubernetes_api import JsonObject, KubernetesApi
@@ -51,77 +46,10 @@ REPLACEMENT_SECONDS = 15
 LEDGER_SECONDS = 10
 
 
-class Berth(Protocol):
-    """Berth with a view of its ledger."""
-
-    @property
-    def url_prefix(self) -> str: ...
-
-    def ledger(self) -> dict[str, Any]:
-        """Ledgers by node, in the format of `ledger_document`."""
-
-
-class Serve:
-    """`berth serve`, which writes its embedded ledger to a file."""
-
-    def __init__(self, control_plane: ControlPlane, directory: Path) -> None:
-        self._file = directory / "ledger.json"
-        self._berth = serve(
-            control_plane,
-            directory,
-            document=CONFIGURATION,
-            command=(sys.executable, "-m", "tests.e2e.berth.serve_with_ledger", self._file),
-        )
-
-    def __enter__(self) -> Serve:
-        self._berth.__enter__()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._berth.stop()
-
-    @property
-    def url_prefix(self) -> str:
-        return self._berth.url_prefix
-
-    def ledger(self) -> dict[str, Any]:
-        """The last written state."""
-        return ledger_in(self._file)
-
-
-class Stack:
-    """The deployed stack. Its ledger table is empty: the watcher creates the ledgers before the first reservation."""
-
-    def __init__(self, control_plane: ControlPlane, directory: Path) -> None:
-        self._stack = DeployedStack(identities(control_plane), directory)
-        self._log = directory / "watcher.log"
-
-    def __enter__(self) -> Stack:
-        self._stack.__enter__()
-        self._stack.apply(CONFIGURATION)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._save_watcher_log()
-        self._stack.__exit__()
-
-    def _save_watcher_log(self) -> None:
-        """Save it with the other logs: the emulated account ends with the test."""
-        logs = self._stack.client("logs")
-        events = logs.filter_log_events(logGroupName=self._stack.name("WatcherLogGroup"))["events"]
-        self._log.write_text("".join(f"{event['message'].rstrip()}\n" for event in events))
-
-    @property
-    def url_prefix(self) -> str:
-        return self._stack.url_prefix
-
-    def ledger(self) -> dict[str, Any]:
-        """The current state."""
-        table = DynamoDBLedgerTable(self._stack.client("dynamodb"), self._stack.name("LedgerTable"))
-        return ledger_document(list(table.nodes()))
-
-
-BACKENDS: dict[str, Callable[[ControlPlane, Path], AbstractContextManager[Berth]]] = {"serve": Serve, "stack": Stack}
+BACKENDS: dict[str, Callable[[ControlPlane, Path, str], AbstractContextManager[WithLedger]]] = {
+    "serve": ServeWithLedger,
+    "stack": StackWithLedger,
+}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -133,8 +61,8 @@ def _rights(control_plane: ControlPlane) -> Iterator[None]:
 @pytest.fixture(scope="module", params=SERVE_AND_STACK)
 def berth(
     request: pytest.FixtureRequest, control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Berth]:
-    with BACKENDS[request.param](control_plane, tmp_path_factory.mktemp(request.param)) as berth:
+) -> Iterator[WithLedger]:
+    with BACKENDS[request.param](control_plane, tmp_path_factory.mktemp(request.param), CONFIGURATION) as berth:
         yield berth
 
 
@@ -145,7 +73,7 @@ def api(control_plane: ControlPlane) -> KubernetesApi:
 
 @pytest.mark.core
 def test_burst_fills_every_node_without_overcommit(
-    berth: Berth, cluster: Cluster, api: KubernetesApi, run_scheduler: RunScheduler
+    berth: WithLedger, cluster: Cluster, api: KubernetesApi, run_scheduler: RunScheduler
 ) -> None:
     nodes = [
         cluster.create_node(f"slots-{number}", cpu="64", extended={RESOURCE: str(UNITS)}) for number in range(NODES)
@@ -199,7 +127,7 @@ def test_burst_fills_every_node_without_overcommit(
     )
 
 
-def _passed_nodes(berth: Berth, nodes: list[str]) -> set[str]:
+def _passed_nodes(berth: WithLedger, nodes: list[str]) -> set[str]:
     resources = {"requests": {RESOURCE: "1"}}
     pod = {
         "metadata": {"name": "probe", "namespace": "default", "uid": "probe"},
@@ -239,7 +167,7 @@ def _scheduling_message(pod: JsonObject) -> str:
     return ""
 
 
-def _ledger_entries(berth: Berth, nodes: list[str]) -> dict[str, set[tuple[str, str]]]:
+def _ledger_entries(berth: WithLedger, nodes: list[str]) -> dict[str, set[tuple[str, str]]]:
     """Pods and their states in the ledger by node. Asserts that the ledger adds up to the capacity."""
     ledger = berth.ledger()
     for name in nodes:

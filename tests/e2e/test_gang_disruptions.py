@@ -19,13 +19,13 @@ from .berth.berth_serve import BerthServe
 from .berth.extender import ExtenderCache
 from .berth.identities import serve
 from .gangs.held_binds import HeldBinds
-from .gangs.members import DOES_NOT_FIT, PLACED_SECONDS, PLAIN, Gangs, wait_until
-from .gangs.pod_groups import custom_resource_of_pod_groups
+from .gangs.members import DOES_NOT_FIT, PLAIN, Gangs
+from .gangs.pod_groups import COSCHEDULING_LABEL, CoschedulingPodGroups, coscheduling
 from .gangs.scheduler import GangScheduler
 from .kubernetes.child_process import ChildProcess
 from .kubernetes.cluster import Cluster, Pod
 from .kubernetes.control_plane import ControlPlane
-from .kubernetes.kubernetes_api import ApiError, KubernetesApi
+from .kubernetes.kubernetes_api import KubernetesApi
 from .kubernetes.loopback import free_port
 
 SIZE = 4
@@ -35,9 +35,6 @@ OPTIONS: Mapping[str, Any] = {"document": PLAIN, "options": (f"--http-timeout={H
 
 NOT_IN_CACHE = "node(s) are not in the extender's cache yet"
 NO_POD_GROUP = "gang has no PodGroup"
-POD_GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
-DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-POD_GROUPS = "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/default/podgroups"
 
 
 @dataclass
@@ -88,15 +85,9 @@ def barrier(control_plane: ControlPlane, tmp_path: Path) -> Iterator[Barrier]:
 
 
 @pytest.fixture
-def pod_groups(api: KubernetesApi) -> Iterator[None]:
-    """The API of coscheduling's PodGroups."""
-    definition = custom_resource_of_pod_groups()
-    path = f"{DEFINITIONS}/{definition['metadata']['name']}"
-    api.create(DEFINITIONS, definition)
-    wait_until("PodGroups are served", lambda: _is_served(api, POD_GROUPS), PLACED_SECONDS)
-    yield
-    api.delete(path)
-    wait_until("PodGroups are not served", lambda: not _is_served(api, path), PLACED_SECONDS)
+def pod_groups(api: KubernetesApi) -> Iterator[CoschedulingPodGroups]:
+    with coscheduling(api) as pod_groups:
+        yield pod_groups
 
 
 def test_gang_is_bound_completely_after_berth_was_killed_in_the_barrier(barrier: Barrier, gangs: Gangs) -> None:
@@ -176,20 +167,19 @@ def test_of_two_gangs_that_wait_the_one_that_got_a_higher_priority_is_bound(barr
     gangs.assert_none_is_bound(older)
 
 
-@pytest.mark.usefixtures("pod_groups")
 def test_no_member_is_bound_where_the_pod_group_was_deleted_in_the_barrier(
-    barrier: Barrier, gangs: Gangs, api: KubernetesApi
+    pod_groups: CoschedulingPodGroups, barrier: Barrier, gangs: Gangs
 ) -> None:
-    _create_pod_group(api)
-    with _gang_in_barrier(barrier, gangs, label=POD_GROUP_LABEL) as gang:
-        api.delete(f"{POD_GROUPS}/train")
+    pod_groups.create("train", SIZE)
+    with _gang_in_barrier(barrier, gangs, label=COSCHEDULING_LABEL) as gang:
+        pod_groups.delete("train")
         nodes = barrier.binds.wait_until_in_barrier(SIZE - 1).values()
         member = gangs.cluster.object(gang[0])
         ExtenderCache(barrier.berth).wait_for_reasons(dict.fromkeys(nodes, NO_POD_GROUP), of=member)
     gangs.wait_until_rejected(gang, NO_POD_GROUP)
     gangs.assert_none_is_bound(gang)
 
-    _create_pod_group(api)
+    pod_groups.create("train", SIZE)
     assert len(set(gangs.wait_until_bound(gang).values())) == SIZE
 
 
@@ -204,24 +194,3 @@ def _gang_in_barrier(barrier: Barrier, gangs: Gangs, **options: str) -> Iterator
     assert gangs.bound(gang) == {}
     yield gang
     barrier.binds.let_go()
-
-
-def _create_pod_group(api: KubernetesApi) -> None:
-    group = {
-        "apiVersion": "scheduling.x-k8s.io/v1alpha1",
-        "kind": "PodGroup",
-        "metadata": {"name": "train"},
-        "spec": {"minMember": SIZE},
-    }
-    api.create(POD_GROUPS, group)
-
-
-def _is_served(api: KubernetesApi, path: str) -> bool:
-    try:
-        api.get(path)
-    except ApiError as error:
-        # 429: the API server is preparing its storage.
-        if error.status not in (404, 429):
-            raise
-        return False
-    return True

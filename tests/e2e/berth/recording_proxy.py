@@ -94,6 +94,10 @@ class RecordingProxy(LoopbackService):
     def verbs(self, pod: Pod) -> list[str]:
         return [call.verb for call in self.calls(pod)]
 
+    def count(self, verb: str) -> int:
+        """How often it was called so far."""
+        return sum(call.verb == verb for call in self.calls())
+
     def _pass_on(self, request: Request) -> Response:
         verb = request.path.strip("/")
         with self._changed:

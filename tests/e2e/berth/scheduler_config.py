@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from base64 import b64decode
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,13 +16,28 @@ from tests.e2e.kubernetes.scheduler_configuration import SchedulerConfiguration
 
 from .berth_serve import COMMAND
 
+FLAGS = "note: run kube-scheduler with --config=FILE "
+
 
 def berth_scheduler_config(*arguments: str | Path, environment: Mapping[str, str] | None = None) -> str:
     """The output of the command."""
+    return _run(arguments, environment).stdout
+
+
+def berth_scheduler_config_and_flags(
+    *arguments: str | Path, environment: Mapping[str, str] | None = None
+) -> tuple[SchedulerConfiguration, list[str]]:
+    """The output for the cluster's own scheduler, and the flags that a note of the command adds to --config."""
+    done = _run(arguments, environment)
+    [line] = [line for line in done.stderr.splitlines() if line.startswith(FLAGS)]
+    return yaml.safe_load(done.stdout), line.removeprefix(FLAGS).split()
+
+
+def _run(arguments: Iterable[str | Path], environment: Mapping[str, str] | None) -> subprocess.CompletedProcess[str]:
     command = [str(word) for word in (COMMAND, "scheduler-config", *arguments)]
     return subprocess.run(
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True, env=environment
-    ).stdout
+    )
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
+from tests.e2e.gangs.members import PLACED_SECONDS, wait_until
 from tests.e2e.kubernetes.control_plane import KUBERNETES
 from tests.e2e.kubernetes.kubernetes_api import JsonObject, KubernetesApi
 
@@ -12,24 +14,30 @@ from tests.e2e.kubernetes.kubernetes_api import JsonObject, KubernetesApi
 @dataclass(frozen=True)
 class NativeGangs:
     """version: of `scheduling.k8s.io`. gates: what kube-apiserver and kube-scheduler need for gangs. condition: of a
-    PodGroup whose members have passed all filters."""
+    PodGroup whose members have passed all filters. preempts: whether preempt is called for the members."""
 
     version: str
     gates: tuple[str, ...]
     condition: str
+    preempts: bool
 
 
 NATIVE = {
-    "1.36": NativeGangs("v1alpha2", ("GenericWorkload=true", "GangScheduling=true"), "PodGroupScheduled"),
+    "1.36": NativeGangs("v1alpha2", ("GenericWorkload=true", "GangScheduling=true"), "PodGroupScheduled", True),
     # GangScheduling is a part of it there.
-    "1.37": NativeGangs("v1beta1", ("GenericWorkload=true",), "PodGroupInitiallyScheduled"),
+    "1.37": NativeGangs("v1beta1", ("GenericWorkload=true",), "PodGroupInitiallyScheduled", False),
 }
+
+COSCHEDULING_LABEL = "scheduling.x-k8s.io/pod-group"
+_DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+_COSCHEDULING = "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/default/podgroups"
 
 
 class NativePodGroup:
     """A PodGroup of the test, until the context exits."""
 
-    def __init__(self, api: KubernetesApi, name: str, minimum: int) -> None:
+    def __init__(self, api: KubernetesApi, name: str, minimum: int, priority_class: str | None = None) -> None:
+        """priority_class: 1.37 places no members of another one."""
         self._api = api
         version = NATIVE[KUBERNETES].version
         self._collection = f"/apis/scheduling.k8s.io/{version}/namespaces/default/podgroups"
@@ -37,7 +45,10 @@ class NativePodGroup:
             "apiVersion": f"scheduling.k8s.io/{version}",
             "kind": "PodGroup",
             "metadata": {"name": name},
-            "spec": {"schedulingPolicy": {"gang": {"minCount": minimum}}},
+            "spec": {
+                "schedulingPolicy": {"gang": {"minCount": minimum}},
+                **({} if priority_class is None else {"priorityClassName": priority_class}),
+            },
         }
         self._name = name
 
@@ -60,6 +71,39 @@ class NativePodGroup:
             conditions: Sequence[JsonObject] = event["object"].get("status", {}).get("conditions", ())
             found += [each["status"] for each in conditions if each["type"] == NATIVE[KUBERNETES].condition]
         return found
+
+
+@dataclass(frozen=True)
+class CoschedulingPodGroups:
+    """PodGroups of coscheduling, while their API is served."""
+
+    api: KubernetesApi
+
+    def create(self, name: str, minimum: int) -> None:
+        """In the namespace `default`."""
+        group = {
+            "apiVersion": "scheduling.x-k8s.io/v1alpha1",
+            "kind": "PodGroup",
+            "metadata": {"name": name},
+            "spec": {"minMember": minimum},
+        }
+        self.api.create(_COSCHEDULING, group)
+
+    def delete(self, name: str) -> None:
+        """The group alone, and not its pods."""
+        self.api.delete(f"{_COSCHEDULING}/{name}")
+
+
+@contextmanager
+def coscheduling(api: KubernetesApi) -> Iterator[CoschedulingPodGroups]:
+    """Serve the API of coscheduling's PodGroups until the context exits."""
+    definition = custom_resource_of_pod_groups()
+    path = f"{_DEFINITIONS}/{definition['metadata']['name']}"
+    api.create(_DEFINITIONS, definition)
+    wait_until("PodGroups are served", lambda: api.serves(_COSCHEDULING), PLACED_SECONDS)
+    yield CoschedulingPodGroups(api)
+    api.delete(path)
+    wait_until("PodGroups are not served", lambda: not api.serves(path), PLACED_SECONDS)
 
 
 def custom_resource_of_pod_groups() -> JsonObject:

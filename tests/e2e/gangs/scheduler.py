@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-import yaml
-
-from tests.e2e.berth.scheduler_config import berth_scheduler_config
+from tests.deployment import sam
+from tests.e2e.berth.scheduler_config import berth_scheduler_config_and_flags
+from tests.e2e.berth.stack import DeployedStack
 from tests.e2e.gangs.members import PLAIN
 from tests.e2e.kubernetes.child_process import ChildProcess
 from tests.e2e.kubernetes.control_plane import ControlPlane
 
 HTTP_TIMEOUT = "5s"
+GATES = "--feature-gates="
 
 
 class Retries(StrEnum):
-    """Whether the scheduler has the feature gate of `--bounded-retries`. With it, a pod that was rejected and now fits
-    waits for the end of its back-off (fact 44): that is most of the printed seconds."""
+    """Whether the scheduler has the feature gate that scheduler-config demands for gangs. With it, a pod that was
+    rejected and now fits waits for the end of its back-off (fact 44): that is most of the printed seconds."""
 
     BOUNDED = "bounded"
     UNBOUNDED = "unbounded"
@@ -41,8 +42,20 @@ class GangScheduler:
         """Until the context exits, with the output of scheduler-config for this document of Berth."""
         path = self.directory / "for-scheduler-config.yaml"
         path.write_text(document)
-        printed = berth_scheduler_config(f"--url={url_prefix}", f"--config={path}", f"--http-timeout={http_timeout}")
-        bounded = ["SchedulerPopFromBackoffQ=false"] if self.retries is Retries.BOUNDED else []
-        gates = ",".join([*bounded, *self.gates])
-        flags = ["-v=2", *([f"--feature-gates={gates}"] if gates else [])]
-        return self.control_plane.scheduler(yaml.safe_load(printed), flags=flags)
+        return self._run([f"--url={url_prefix}", f"--config={path}", f"--http-timeout={http_timeout}"])
+
+    def run_for(self, stack: DeployedStack) -> AbstractContextManager[ChildProcess]:
+        """The same by what the stack says: its password, its httpTimeout, and the configuration in use."""
+        address = f"--url={stack.url_prefix_without_credentials}"
+        return self._run([f"--stack={sam.STACK_NAME}", address, "--password-from=stack"], stack.environment())
+
+    def _run(
+        self, arguments: Sequence[str], environment: Mapping[str, str] | None = None
+    ) -> AbstractContextManager[ChildProcess]:
+        document, printed = berth_scheduler_config_and_flags(*arguments, environment=environment)
+        demanded = [flag.removeprefix(GATES) for flag in printed if flag.startswith(GATES)]
+        gates = [*(demanded if self.retries is Retries.BOUNDED else ()), *self.gates]
+        flags = [flag for flag in printed if not flag.startswith(GATES)]
+        # One flag for all: a later one may replace an earlier one.
+        flags += [f"{GATES}{','.join(gates)}"] if gates else []
+        return self.control_plane.scheduler(document, flags=flags)

@@ -94,6 +94,17 @@ class KubernetesApi:
     def get(self, path: str) -> JsonObject:
         return self._call("GET", path)
 
+    def serves(self, path: str) -> bool:
+        """Whether there is something at the path, and it can be read now."""
+        try:
+            self.get(path)
+        except ApiError as error:
+            # 429: the API server is preparing the storage of a new resource.
+            if error.status not in (404, 429):
+                raise
+            return False
+        return True
+
     def create(self, path: str, body: JsonObject) -> JsonObject:
         return self._call("POST", path, body)
 

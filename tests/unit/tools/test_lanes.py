@@ -15,6 +15,7 @@ import pytest
 
 from tests.chaos.faults.every_fault import FAULTS
 from tests.chaos.rounds import deck
+from tests.e2e.gangs.pod_groups import NATIVE
 from tools.lanes import (
     PROJECT,
     PYTEST,
@@ -44,6 +45,11 @@ def test_nightly_contains_every_step_of_a_change_at_least_as_large() -> None:
     larger = {"simulation": "soak", "e2e-core": "e2e", "sam-local-core": "sam-local"}
     nightly = {step.target for step in STEPS if step.nightly is not None}
     assert {larger.get(step.target, step.target) for step in STEPS if step.change is not None} <= nightly
+
+
+def test_gangs_run_with_every_version_that_has_pod_groups() -> None:
+    makefile = (PROJECT / "Makefile").read_text()
+    assert f"WITH_PODGROUPS := {' '.join(NATIVE)}\n" in makefile
 
 
 def test_continues_with_the_step_that_is_named() -> None:
