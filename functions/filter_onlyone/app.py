@@ -22,7 +22,7 @@ with start_without_collection():
         answer,
         failed,
         cache.catch_up,
-        trial_cache=partial(trial_cache, settings),
+        trial_cache=trial_cache(settings),
     )
 
 

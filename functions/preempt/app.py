@@ -23,7 +23,7 @@ with start_without_collection():
         answer,
         tell,
         partial(cache.catch_up, READS),
-        trial_cache=partial(trial_cache, settings),
+        trial_cache=trial_cache(settings),
     )
 
 

@@ -43,9 +43,10 @@ def test_trial_loads_parts_that_the_environment_has_not_and_leaves_it_as_it_was(
     opened = Tables(table, InMemoryConfigurationStore(cluster.item), lock, lock, in_process=True)
     settings = PolicySettings(cache_table="t", configuration=POLICY_OF_NODES)
     with tables_opened_by(lambda settings, calls: opened):
-        cache = node_cache(settings, "filter")
-        before = cache.current(reads=NODES_AND_PODS if is_loaded else NODES_ONLY).cluster
-        tried = trial_cache(settings, NODES_AND_PODS).current(reads=NODES_AND_PODS).cluster
+        cache, for_trial = node_cache(settings, "filter"), trial_cache(settings)
+    # From here on as at calls: berth serve has other tables only while it loads the functions.
+    before = cache.current(reads=NODES_AND_PODS if is_loaded else NODES_ONLY).cluster
+    tried = for_trial(NODES_AND_PODS).current(reads=NODES_AND_PODS).cluster
     assert isinstance(tried, Snapshot)
     assert (tried is before) is is_loaded
     cluster.publish("pods", [pod_object("web", "ml", "uid", node_name="n1")])

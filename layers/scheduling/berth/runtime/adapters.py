@@ -118,25 +118,30 @@ def node_cache(settings: PolicySettings, verb: str) -> WarmNodeCache:
     )
 
 
-def trial_cache(settings: PolicySettings, reads: Parts) -> WarmNodeCache:
-    """The node cache for one trial of a configuration that reads these parts.
+def trial_cache(settings: PolicySettings) -> Callable[[Parts], WarmNodeCache]:
+    """The node cache for one trial of a configuration that reads these parts. To be called while the function's module
+    is imported: only then are the tables known.
 
     Parts that this environment has not loaded are loaded beside its own and not kept: its calls would read all their
     later changes.
     """
-    adapters = cache_adapters(settings)
-    if not adapters.reader.parts >= reads:
-        adapters = _new_adapters(*_arguments(settings, CALLS))
-    return WarmNodeCache(
-        adapters.tables.cache,
-        adapters.reader,
-        adapters.configurations,
-        SystemClock(),
-        log.warning,
-        adapters.under_way,
-        loss=adapters.loss,
-        reads=adapters.reads,
-    )
+    arguments = _arguments(settings, CALLS)
+    shared = _shared_adapters(*arguments)
+
+    def for_trial(reads: Parts) -> WarmNodeCache:
+        adapters = shared if shared.reader.parts >= reads else _new_adapters(*arguments)
+        return WarmNodeCache(
+            adapters.tables.cache,
+            adapters.reader,
+            adapters.configurations,
+            SystemClock(),
+            log.warning,
+            adapters.under_way,
+            loss=adapters.loss,
+            reads=adapters.reads,
+        )
+
+    return for_trial
 
 
 def open_gangs(settings: PolicySettings) -> OpenGangs:
