@@ -125,7 +125,13 @@ STEPS = (
     Step("image", change=None, figure=r"built .*|image .* passed"),
     Step("bench-guard", figure=r"guard: .*", measures=True),
     Step("bench-replay", change=None, figure=r"replay\.\S+seconds +\S+ s/day", measures=True),
-    Step("bench-console", change=None, figure=r".*(?:paint|frames).*", measures=True),
+    Step(
+        "bench-console",
+        change=None,
+        nightly="MOST_PAINT=1000 MOST_FRAME=17",
+        figure=r".*(?:paint|frames).*",
+        measures=True,
+    ),
     Step("bench", change=None, measures=True),
     Step("bench-scheduler", change=None, nightly="SMALL=1", figure=r"\d+ +\S+ +[\d.]+", measures=True),
 )
