@@ -38,9 +38,11 @@ def test_event_on_each_member_and_list_of_gangs_say_the_same(
         ExtenderCache(berth).wait_for_feasible(gangs.create_nodes(SIZE - 1))
         gang = [gangs.create_member("train", number, SIZE) for number in range(2)]
         gangs.wait_until_rejected(gang, WAITS_FOR_MEMBERS)
-        listed = _listed(berth)
-        assert (listed["state"], listed["waitsFor"]) == ("waits-for-members", "2 of 4 members exist")
-        _wait_for_events(gangs, gang, "GangWaitsForMembers", listed["waitsFor"])
+        waits_for = "2 of 4 members exist"
+        # filter knows a pod by its request, before the watcher has published it.
+        wait_until("both are listed", lambda: _listed(berth).get("waitsFor") == waits_for, EVENT_SECONDS)
+        assert _listed(berth)["state"] == "waits-for-members"
+        _wait_for_events(gangs, gang, "GangWaitsForMembers", waits_for)
 
         gang += [gangs.create_member("train", number, SIZE) for number in range(2, SIZE)]
         gangs.wait_until_rejected(gang, DOES_NOT_FIT)
