@@ -22,7 +22,7 @@ MOST_BYTES = 100_000_000
 MOST_A_SECOND = 200
 
 MOST_LISTS = 16
-"""Lists of nodes that are remembered. A record with an older one has its list written again."""
+"""Lists of nodes that are kept in memory. A record with an older one has its list written again."""
 
 NODE_LIST = "nodeList"
 """The key of a list's number, in its own line and in those of records."""

@@ -252,3 +252,12 @@ _IDS = count(1)
 
 def new_id() -> str:
     return f"id-{next(_IDS)}"
+
+
+def leader_of(store: Store) -> Writing:
+    """Has published the node n1: a snapshot, version 1 of epoch 0. Its calls and announcements are forgotten."""
+    leader, first = Writing(store), node("n1")
+    leader.replace(state_of(first), first)
+    leader.announced.clear()
+    leader.table.calls.clear()
+    return leader

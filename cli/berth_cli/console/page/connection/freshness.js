@@ -9,7 +9,7 @@ import { formatAge } from '../model/quantities.js';
 
 /** Where the console does not say at which age verbs call data stale: their default. */
 const STALE_SECONDS = 180;
-/** How long a return is told. */
+/** How long the page says that the console is back. */
 const TOLD_SECONDS = 15;
 
 export class Freshness {
