@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 from weakref import WeakSet
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.ports import OpenGangs
@@ -28,7 +27,6 @@ from berth_cli.main import main
 from berth_cli.policy.diff.from_recording import diff_recording
 from berth_cli.policy.diff.policy_diff import MOVED, NEWLY_PENDING
 from berth_cli.recording.format import MOST_VERSIONS, DecisionLine, Line, State, read_recording
-from berth_cli.recording.pseudonyms import Pseudonyms
 from berth_cli.recording.replay import RecordedDecision, RecordedDecisions, Replayed, replay
 from tests.builders.gangs import member_object
 from tests.builders.nodes import PRIORITY, node_with
@@ -105,7 +103,7 @@ def test_an_exempt_pod_is_replayed(tmp_path: Path) -> None:
 GANGS: Mapping[str, Any] = {**FULL, "gangs": {"enabled": True}}
 
 
-class _Open(OpenGangs):
+class GivenOpenGangs(OpenGangs):
     """These, whenever somebody asks."""
 
     def __init__(self, *gangs: OpenGang) -> None:
@@ -149,21 +147,23 @@ def test_a_members_decision_is_the_same_with_the_gangs_that_were_being_bound(
     tmp_path: Path, verb: str, asked: str
 ) -> None:
     path, answers = tmp_path / "r", list[list[str]]()
-    recording(path, lambda verbs: answers.append(two_gangs(verbs, verb, asked)), GANGS, open_gangs=_Open(YOUNG))
+    recording(
+        path, lambda verbs: answers.append(two_gangs(verbs, verb, asked)), GANGS, open_gangs=GivenOpenGangs(YOUNG)
+    )
     assert (replayed(path).decisions, replayed(path).differing) == (1, 0)
     assert answers == [["b"] if asked == "young-0" else []]
 
 
 def test_a_members_decision_differs_without_the_gangs_that_were_being_bound(tmp_path: Path) -> None:
     path = tmp_path / "r"
-    recording(path, two_gangs, GANGS, open_gangs=_Open(YOUNG))
+    recording(path, two_gangs, GANGS, open_gangs=GivenOpenGangs(YOUNG))
     lines = [replace(each, open_gangs=()) if isinstance(each, DecisionLine) else each for each in read_recording(path)]
     assert replay(RecordedDecisions(lines)).differing == 1
 
 
 def test_a_member_that_waits_is_judged_by_another_policy_among_the_same_gangs(tmp_path: Path) -> None:
     path = tmp_path / "r"
-    recording(path, two_gangs, GANGS, open_gangs=_Open(YOUNG))
+    recording(path, two_gangs, GANGS, open_gangs=GivenOpenGangs(YOUNG))
     policy = BerthConfiguration.model_validate(GANGS).policy()
     found = diff_recording(RecordedDecisions(read_recording(path)), None, policy, "r")
     assert [str(each.after) for each in found.comparison.pods] == ["b"]
@@ -294,77 +294,6 @@ def test_a_recording_without_decisions_cannot_be_compared(tmp_path: Path) -> Non
         diff_recording(RecordedDecisions(read_recording(path)), None, BerthConfiguration().policy(), "r")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "status", "output"),
-    [
-        pytest.param([], 0, "2 decisions about 2 pods", id="the same policy"),
-        pytest.param(["--config", "new.yaml"], 0, "0 newly pending, 1 moved, 0 newly placed", id="another policy"),
-        pytest.param(["-o", "json"], 0, '"differing": 0', id="json"),
-    ],
-)
-def test_command(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], status: int, output: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    recording(Path("r"), two_nodes, LABELLED)
-    Path("new.yaml").write_text(BerthConfiguration.model_validate(ONLY_B).model_dump_json(by_alias=True))
-    done = CliRunner().invoke(main, ["replay", "r", *arguments], prog_name="berth")
-    assert (done.exit_code, output in done.stdout) == (status, True), done.output
-
-
-def test_policy_diff_judges_a_recording_within_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    recording(Path("r"), two_nodes, FULL)
-    for name, document in (("old.yaml", "profile: full\n"), ("new.yaml", "profile: label-priority\n")):
-        Path(name).write_text(document)
-    done = CliRunner().invoke(main, ["policy", "diff", "old.yaml", "new.yaml", "--recording", "r"], prog_name="berth")
-    assert done.exit_code == 1
-    assert "limit exceeded: 1 of 2 pods newly pending, at most 0 allowed" in done.stdout
-
-
-def diff_by_a_policy_that_reads_more(tmp_path: Path, *options: str, has_all_fields: bool = False) -> Result:
-    recording(tmp_path / "r", two_nodes, LABELLED, has_all_fields=has_all_fields)
-    (tmp_path / "new.yaml").write_text("profile: full\n")
-    policies = [str(tmp_path / "new.yaml")] * 2
-    arguments = ["policy", "diff", *policies, "--recording", str(tmp_path / "r"), *options]
-    return CliRunner().invoke(main, arguments, prog_name="berth")
-
-
-def test_a_policy_that_reads_what_was_not_recorded_keeps_no_limit(tmp_path: Path) -> None:
-    """It would be judged without it, and could pass for that reason alone."""
-    done = diff_by_a_policy_that_reads_more(tmp_path)
-    assert done.exit_code == 2
-    assert done.stdout.startswith("warning: the policies are judged without Services and controllers, by which")
-    assert "r lacks what a policy reads: record again while a policy is in force that reads it" in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("options", "begin"),
-    [
-        pytest.param([], "warning: the policies are judged without Services", id="table"),
-        pytest.param(["-o", "markdown"], "Warning: the policies are judged without Services", id="markdown"),
-        pytest.param(["-o", "html"], "<!doctype html>", id="html"),
-    ],
-)
-def test_missing_fields_are_allowed_where_that_is_asked_for(tmp_path: Path, options: list[str], begin: str) -> None:
-    done = diff_by_a_policy_that_reads_more(tmp_path, "--allow-missing-fields", *options)
-    assert (done.exit_code, done.stdout.startswith(begin)) == (0, True), done.output
-    assert "images, which ImageLocality scores" in done.stdout
-
-
-def test_a_replay_by_another_policy_warns_of_missing_fields(tmp_path: Path) -> None:
-    recording(tmp_path / "r", two_nodes, LABELLED)
-    (tmp_path / "new.yaml").write_text("profile: full\n")
-    arguments = ["replay", str(tmp_path / "r"), "--config", str(tmp_path / "new.yaml"), "-o", "json"]
-    done = CliRunner().invoke(main, arguments, prog_name="berth")
-    assert (done.exit_code, len(json.loads(done.stdout)["missingFields"])) == (0, 2)
-
-
-def test_the_states_of_a_dump_have_all_fields(tmp_path: Path) -> None:
-    done = diff_by_a_policy_that_reads_more(tmp_path, has_all_fields=True)
-    assert (done.exit_code, "warning" in done.output) == (0, False), done.output
-
-
 COUNTED: Mapping[str, Any] = {
     "profile": "managed-resources",
     "managedResources": [
@@ -431,61 +360,3 @@ def test_a_decision_on_a_version_after_the_one_that_was_read_is_the_same(tmp_pat
     lines = sorted(earlier, key=lambda each: 1 if isinstance(each, DecisionLine) else 0)
     found = replay(RecordedDecisions(lines))
     assert (found.differing, found.later > 5, replayed(path).later) == (0, True, 0)
-
-
-SIZES: Mapping[str, Any] = {
-    "profile": "managed-resources",
-    "managedResources": [{"name": "example.com/gpu", "devices": {"sizes": {"nodeLabel": "acme.com/sizes"}}}],
-}
-
-
-def sized_nodes(verbs: Verbs) -> None:
-    labels = {"acme.com/sizes": "16_8", "acme.com/owner": "vienna"}
-    verbs.cluster.publish("nodes", [{"metadata": {"name": "gpu-node", "labels": labels}}])
-    answer = verbs.ask("filter", cache_mode(["gpu-node"], pod_object("p", requests={"example.com/gpu": "12"})))
-    assert answer.json["NodeNames"] == ["gpu-node"]
-
-
-def test_with_pseudonyms_the_values_stay_that_a_rule_reads_and_no_others(tmp_path: Path) -> None:
-    path = tmp_path / "r"
-    recording(path, sized_nodes, SIZES, pseudonyms=Pseudonyms(b"key"))
-    assert (replayed(path).decisions, replayed(path).differing) == (1, 0)
-    content = gzip.decompress(path.read_bytes())
-    assert [text in content for text in (b"16_8", b"vienna", b"owner", b"gpu-node", b"ml")] == [True, *[False] * 4]
-
-
-def test_pods_that_were_being_bound_have_pseudonyms(tmp_path: Path) -> None:
-    path, ledger = tmp_path / "r", InMemoryLedgerTable()
-    ledger.put_open(OpenReservation(PodKey("ml", "bound", "uid-q"), "a", "attempt", {"example.com/licence": 1}, 0.0))
-
-    def play(verbs: Verbs) -> None:
-        verbs.cluster.publish("nodes", [{"metadata": {"name": "a", "labels": {"licences": "1"}}}])
-        verbs.ask("filter", cache_mode(["a"], pod_object("p", requests={"example.com/licence": "1"})))
-
-    recording(path, play, COUNTED, ledger, pseudonyms=Pseudonyms(b"key"))
-    assert (replayed(path).decisions, replayed(path).differing) == (1, 0)
-    assert b"bound" not in gzip.decompress(path.read_bytes())
-
-
-def test_gangs_that_were_being_bound_have_pseudonyms(tmp_path: Path) -> None:
-    path = tmp_path / "r"
-    recording(path, two_gangs, GANGS, open_gangs=_Open(YOUNG), pseudonyms=Pseudonyms(b"key"))
-    assert (replayed(path).decisions, replayed(path).differing) == (1, 0)
-    content = gzip.decompress(path.read_bytes())
-    assert [text in content for text in (b"young", b"old", b"uid-")] == [False] * 3
-
-
-def test_a_later_policy_that_names_what_has_a_pseudonym_begins_the_state_anew(tmp_path: Path) -> None:
-    path, documents = tmp_path / "r", [LABELLED, {**LABELLED, "exempt": {"namespaces": ["team-a"]}}]
-
-    def play(verbs: Verbs) -> None:
-        verbs.cluster.publish("nodes", [{"metadata": {"name": "a"}}])
-        verbs.cluster.publish("namespaces", [{"metadata": {"name": "team-a"}}])
-        for document in documents:
-            verbs.store.apply(BerthConfiguration.model_validate(document).model_dump_json(by_alias=True))
-            for _ in range(2):
-                verbs.ask("filter", cache_mode(["a"], pod_object("p", namespace="team-a")))
-
-    recording(path, play, pseudonyms=Pseudonyms(b"key"))
-    assert sum(each.is_whole for each in read_recording(path) if isinstance(each, State)) == 2
-    assert (replayed(path).decisions, replayed(path).differing) == (4, 0)

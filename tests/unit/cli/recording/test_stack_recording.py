@@ -27,7 +27,7 @@ from tests.builders.nodes import node_with
 from tests.builders.pods import pod_object, pod_with
 from tests.builders.requests import cache_mode, victims_by_uid
 from tests.fakes.verbs import Verbs
-from tests.unit.cli.recording.test_replay import COUNTED, FULL, GANGS, LABELLED, YOUNG, _Open, day, two_gangs
+from tests.unit.cli.recording.test_replay import COUNTED, FULL, GANGS, LABELLED, YOUNG, GivenOpenGangs, day, two_gangs
 
 HEADER = Header(1_800_000_000.0, "1.2.3", notes=NOTES)
 
@@ -109,7 +109,7 @@ def test_another_policy_would_be_noticed(tmp_path: Path) -> None:
 def test_pods_and_gangs_that_were_being_bound_count_again(tmp_path: Path) -> None:
     ledger = InMemoryLedgerTable()
     ledger.put_open(OpenReservation(PodKey("ml", "q", "uid-q"), "a", "attempt", {"example.com/licence": 1}, 0.0))
-    counted, gangs = Stack(COUNTED, ledger=ledger), Stack(GANGS, _Open(YOUNG))
+    counted, gangs = Stack(COUNTED, ledger=ledger), Stack(GANGS, GivenOpenGangs(YOUNG))
     counted.verbs.cluster.publish("nodes", [{"metadata": {"name": "a", "labels": {"licences": "1"}}}])
     waits(counted.verbs, "p")
     counted.verbs.ask("filter", cache_mode(["a"], pod_object("p", requests={"example.com/licence": "1"})))
