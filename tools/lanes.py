@@ -78,6 +78,8 @@ STEPS = (
     Step("tools"),
     Step("lint", figure=r"no issues found in \d+ source files"),
     Step("test", figure=PYTEST),
+    # The first that computes: what computes begins here in the nightly lane.
+    Step("spec", figure=r"\d+ configurations, \d+ s", computes=True),
     Step("console-check", figure=r"# (?:pass|fail) \d+|.*SKIPPED.*"),
     Step("chromium"),
     Step("console-test", figure=PYTEST),
@@ -91,7 +93,6 @@ STEPS = (
     Step("wheel", change=None),
     Step("sbom", change=None),
     Step("audit", change=None, figure=r"audit of what is locked: .*"),
-    Step("spec", figure=r"\d+ configurations, \d+ s", computes=True),
     Step("spec-large", change=None, figure=r"\d+ configurations, \d+ s", computes=True),
     Step("simulation", change="N=200 RULES=200", nightly=None, figure=r"\d+ binds cut short.*|.* rules about pods, .*"),
     Step(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.bench.guard.committed import COUNTS, RATIOS, Excess, Values, excesses, limit, read, write
 
-TRIES = 3
+TRIES = 5
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

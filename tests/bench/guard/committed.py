@@ -24,7 +24,7 @@ MARGINS: Mapping[str, float] = {
 """By the first part of a count's name."""
 
 RATIO_MARGIN = 0.25
-"""Ratios vary by about 10 %, and the least of three measurements by less."""
+"""One measurement of a ratio may be a quarter above another, the least of five at most a tenth."""
 
 
 @dataclass(frozen=True, slots=True)
