@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from berth_cli.options import REGION_HELP, require_key_pair, tls_options
 from berth_cli.output import Format, output_option, render
-from berth_cli.stack_options import REGION_HELP
-from berth_cli.tls_options import require_key_pair, tls_options
 
 if TYPE_CHECKING:
     from berth_cli.bench.measurement import Verb

@@ -13,8 +13,8 @@ import click
 
 from berth_cli.certificates.directory import CertificateDirectory, CertificateError
 from berth_cli.certificates.record import IssuedCertificate
+from berth_cli.options import REGION_HELP
 from berth_cli.output import Format, output_option, render
-from berth_cli.stack_options import REGION_HELP
 
 DEFAULT_DIRECTORY = "berth-certificates"
 OUTPUT = "AllowListParameterName"

@@ -17,9 +17,8 @@ from berth_cli.config.stack import OpenStack, open_stack, stack_options
 from berth_cli.config.taking_effect import TakingEffect, taking_effect
 from berth_cli.config.warnings import KEPT_ON_STACK, configuration_warnings, records_warnings
 from berth_cli.input_files import display_name
+from berth_cli.options import plugins_option, require_stack_or_table
 from berth_cli.output import Format, output_option, render
-from berth_cli.plugin_options import plugins_option
-from berth_cli.stack_options import require_stack_or_table
 
 if TYPE_CHECKING:
     from berth.configuration.store import ConfigurationStore

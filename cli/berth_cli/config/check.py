@@ -14,8 +14,8 @@ from berth_cli.config.document import ValidDocument, located, parse_document
 from berth_cli.config.field_errors import FieldError, field_path
 from berth_cli.config.warnings import ConfigurationWarning, capacity_warnings, configuration_warnings
 from berth_cli.input_files import display_name, read_bytes
+from berth_cli.options import plugins_option
 from berth_cli.output import Format, output_option, render
-from berth_cli.plugin_options import plugins_option
 
 EPILOG = """\b
 Examples:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from berth_cli.stack_options import aws_errors, require_stack_or_table, table_options
+from berth_cli.options import aws_errors, require_stack_or_table, table_options
 
 if TYPE_CHECKING:
     from berth.configuration.store import ConfigurationStore

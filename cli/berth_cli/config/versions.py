@@ -16,8 +16,8 @@ import yaml
 from berth_cli.config.apply import ApplyOptions, apply_configuration, no_wait_option
 from berth_cli.config.document import ValidDocument, load_document, located, parse_document
 from berth_cli.config.stack import OpenStack, open_stack, stack_options
+from berth_cli.options import plugins_option
 from berth_cli.output import Format, output_option, render
-from berth_cli.plugin_options import plugins_option
 
 if TYPE_CHECKING:
     from berth.configuration.store import AppliedVersion

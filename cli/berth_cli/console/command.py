@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from berth_cli.plugin_options import plugins_option
+from berth_cli.options import REGION_HELP, plugins_option, require_key_pair, tls_options
 from berth_cli.scheduler_config.tls_config import TLSFiles
 from berth_cli.simulate.policy_options import weight_option
-from berth_cli.stack_options import REGION_HELP
-from berth_cli.tls_options import require_key_pair, tls_options
 
 if TYPE_CHECKING:
     from berth_cli.console.health.doctor import Checks

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.exemption import TOLERATED
 from berth.scheduling.fields.reading import Object
 from berth.scheduling.framework.shipped_profiles import FULL
 from berth.scheduling.framework.status import Status, unresolvable
-from berth.scheduling.objects import Pod, daemon_set_pod
+from berth.scheduling.objects import Pod
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.cluster_files.admission import DEFAULT_SCHEDULER
 from berth_cli.cluster_files.cluster import read_cluster
@@ -49,9 +50,7 @@ DAEMON_POD: Object = {
     "spec": {
         "containers": [{"name": "log-agent"}],
         # As the DaemonSet controller makes it: for one node, and tolerating what may happen to a node.
-        "tolerations": [
-            {"key": taint.key, "operator": "Exists", "effect": taint.effect} for taint in daemon_set_pod.TOLERATED
-        ],
+        "tolerations": [{"key": taint.key, "operator": "Exists", "effect": taint.effect} for taint in TOLERATED],
         "affinity": {
             "nodeAffinity": {
                 "requiredDuringSchedulingIgnoredDuringExecution": {

@@ -9,10 +9,8 @@ from pathlib import Path
 
 import click
 
+from berth_cli.options import REGION_HELP, plugins_option, require_key_pair
 from berth_cli.output import Format, output_option, render
-from berth_cli.plugin_options import plugins_option
-from berth_cli.stack_options import REGION_HELP
-from berth_cli.tls_options import require_key_pair
 
 INTERRUPTED = 130
 """Exit status of a shell for SIGINT: 128 + 2."""

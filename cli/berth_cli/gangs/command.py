@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from berth_cli.options import open_table, require_key_pair, table_options, tls_options
 from berth_cli.output import Format, output_option, render
-from berth_cli.stack_options import open_table, table_options
-from berth_cli.tls_options import require_key_pair, tls_options
 
 if TYPE_CHECKING:
     from berth.gangs.table import GangTable

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import click
 
+from berth_cli.options import NAME_PARENT, REGION_HELP
 from berth_cli.output import Format, output_option, render
-from berth_cli.plugin_options import NAME_PARENT
-from berth_cli.stack_options import REGION_HELP
 
 ARCHITECTURES = ("arm64", "x86_64")
 PYTHONS = ("3.11", "3.12", "3.13")

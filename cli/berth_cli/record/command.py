@@ -9,9 +9,8 @@ from pathlib import Path
 import click
 
 from berth_cli.config.document import load_configuration
-from berth_cli.plugin_options import plugins_option
+from berth_cli.options import aws_errors, plugins_option, require_stack_or_table, table_options
 from berth_cli.recording.options import PseudonymOptions, new_recording, pseudonym_options
-from berth_cli.stack_options import aws_errors, require_stack_or_table, table_options
 
 SECONDS = 2.0
 """Between two looks at the node cache."""

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import click
 
+from berth_cli.options import plugins_option
 from berth_cli.output import Format, output_option, render
-from berth_cli.plugin_options import plugins_option
 from berth_cli.policy.diff.from_recording import diff_recording
 from berth_cli.policy.diff.report import HTML, MARKDOWN, rendered
 from berth_cli.recording import replay as replaying

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from berth_cli.plugin_options import plugins_option
+from berth_cli.options import REGION_HELP, plugins_option, require_key_pair
 from berth_cli.scheduler_config import tls_config as tls
 from berth_cli.scheduler_config.address import PASSWORD_PLACEHOLDER
 from berth_cli.scheduler_config.extenders import Entry, ExtenderOptions, Mode, Verb
@@ -30,8 +30,6 @@ from berth_cli.scheduler_config.managed_resources import managed_resources_of
 from berth_cli.scheduler_config.notes import option_notes
 from berth_cli.scheduler_config.rendering import ExtenderAddress, render_configuration, second_scheduler
 from berth_cli.scheduler_config.second_scheduler import SecondScheduler
-from berth_cli.stack_options import REGION_HELP
-from berth_cli.tls_options import require_key_pair
 
 IMAGE = "registry.k8s.io/kube-scheduler:v1.36.3"
 # A Deployment name, short enough for the suffix in the names of its pods.

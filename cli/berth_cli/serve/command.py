@@ -15,7 +15,7 @@ from berth_cli.config.document import load_configuration
 from berth_cli.config.warnings import serve_warnings
 from berth_cli.console.command import CONSOLE_PORT
 from berth_cli.input_files import STDIN
-from berth_cli.plugin_options import plugins_option
+from berth_cli.options import plugins_option
 from berth_cli.recording.options import PseudonymOptions, new_recording, pseudonym_options
 from berth_cli.serve.options import ListenOptions, Shadow, StoreOptions, http_timeout_of
 

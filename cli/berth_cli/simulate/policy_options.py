@@ -12,7 +12,7 @@ from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.framework.shipped_profiles import FULL
 from berth_cli.config.document import load_configuration
 from berth_cli.input_files import InvalidInput
-from berth_cli.plugin_options import plugins_option
+from berth_cli.options import plugins_option
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import click
 
-from berth_cli.plugin_options import plugins_option
-from berth_cli.stack_options import REGION_HELP
+from berth_cli.options import REGION_HELP, plugins_option
 
 EPILOG = """\b
 Examples:

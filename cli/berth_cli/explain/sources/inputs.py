@@ -18,9 +18,9 @@ from berth_cli.explain import report
 from berth_cli.explain.attempts import Attempts, NoRecord, RecordedVerdict
 from berth_cli.explain.target import GONE_FROM_DUMP, Target, parse_name, read_target
 from berth_cli.input_files import InvalidInput, display_name, read_input
+from berth_cli.options import require_key_pair
 from berth_cli.scheduler_config.tls_config import TLSFiles
 from berth_cli.simulate.policy_options import read_policy
-from berth_cli.tls_options import require_key_pair
 
 if TYPE_CHECKING:
     from berth_cli.explain.sources.stack import StackState

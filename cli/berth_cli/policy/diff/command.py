@@ -10,8 +10,8 @@ import click
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.cluster_files.documents import parse_objects
 from berth_cli.input_files import InvalidInput, display_name, read_input
+from berth_cli.options import plugins_option
 from berth_cli.output import output_option
-from berth_cli.plugin_options import plugins_option
 from berth_cli.policy.diff.from_dump import (
     DiffRequest,
     PodSelection,

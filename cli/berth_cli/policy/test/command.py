@@ -9,8 +9,8 @@ import click
 
 from berth_cli.cluster_files.admission import DEFAULT_SCHEDULER
 from berth_cli.input_files import InvalidInput
+from berth_cli.options import plugins_option
 from berth_cli.output import Format, output_option, render
-from berth_cli.plugin_options import plugins_option
 from berth_cli.policy.test.case import read_cases
 from berth_cli.policy.test.case_run import run_case
 from berth_cli.policy.test.report import document, junit, lines

@@ -11,7 +11,7 @@ import pytest
 from berth.extender.outcomes import Failure
 from berth.extender.request.scheduling_request import SchedulingRequest, read_scheduling_request
 from berth.scheduling.objects import Pod, pod_texts, read_pod
-from berth.scheduling.objects.large_texts import FieldsOf
+from berth.scheduling.objects.pod_texts import FieldsOf
 from tests.bench.cluster import plain_pod
 from tests.builders.hostile_pods import SPECS, hostile_pod
 from tests.builders.unread_fields import UNREAD_FIELDS
@@ -51,7 +51,7 @@ def decoded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     for module in (
         "berth.extender.request.scheduling_request",
         "berth.extender.request.wire",
-        "berth.scheduling.objects.large_texts",
+        "berth.scheduling.objects.pod_texts",
     ):
         monkeypatch.setattr(f"{module}.orjson", Counting)
     decode = FieldsOf.decode
