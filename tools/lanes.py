@@ -1,9 +1,10 @@
 """`python3 -m tools.lanes change` and `python3 -m tools.lanes nightly`: the two lanes of checks, one list of steps.
 
-A step is a make target. Its output goes to `.build/lanes/LANE/TARGET.log`. The lane for every change shows it too and
-stops at the first failure; the nightly lane goes on, and computes in the background while its clusters wait. Both end
-with a table of times and figures, and exit with 1 if a step failed. Ctrl-C and SIGTERM end the running steps first, and
-print the table of what has run. Needs nothing but Python, since it sets up the rest.
+A step is a make target. Its output goes to `.build/lanes/LANE/TARGET.log`. Steps that only compute run in the
+background while browsers and clusters wait. The lane for every change shows the output of the others too and stops at
+the first failure; the nightly lane goes on. Both end with a table of times and figures, and exit with 1 if a step
+failed. Ctrl-C and SIGTERM end the running steps first, and print the table of what has run. Needs nothing but Python,
+since it sets up the rest.
 """
 
 from __future__ import annotations
@@ -56,8 +57,8 @@ class Result(StrEnum):
 class Step:
     """A make target, with its variables in each lane; None: the lane is without it.
 
-    `computes`: it needs processors and no cluster: the nightly lane has these in the background, one after another, at
-    the lowest priority. `measures`: none of them runs beside it. `figure`: a regular expression for what the table
+    `computes`: it needs processors and no cluster: these run in the background, one after another, at the lowest
+    priority. `measures`: none of them runs beside it. `figure`: a regular expression for what the table
     shows of its output: all its matches. Without one it shows the last line.
     """
 
@@ -78,7 +79,7 @@ STEPS = (
     Step("tools"),
     Step("lint", figure=r"no issues found in \d+ source files"),
     Step("test", figure=PYTEST),
-    # The first that computes: what computes begins here in the nightly lane.
+    # The first that computes: all that compute begin here.
     Step("spec", figure=r"\d+ configurations, \d+ s", computes=True),
     Step("console-check", figure=r"# (?:pass|fail) \d+|.*SKIPPED.*"),
     Step("chromium"),
@@ -94,7 +95,13 @@ STEPS = (
     Step("sbom", change=None),
     Step("audit", change=None, figure=r"audit of what is locked: .*"),
     Step("spec-large", change=None, figure=r"\d+ configurations, \d+ s", computes=True),
-    Step("simulation", change="N=200 RULES=200", nightly=None, figure=r"\d+ binds cut short.*|.* rules about pods, .*"),
+    Step(
+        "simulation",
+        change="N=200 RULES=200",
+        nightly=None,
+        figure=r"\d+ binds cut short.*|.* rules about pods, .*",
+        computes=True,
+    ),
     Step(
         "soak", change=None, nightly="N=2000 BINDS=60000 MEMBERS=1000 EACH=2", figure=r"\d+ binds by .*", computes=True
     ),
@@ -216,25 +223,33 @@ def run(
 
 
 def _foreground(lane: Lane, steps: Sequence[Step], running: LaneRun, threads: ThreadPoolExecutor) -> None:
-    computing = [step for step in steps if step.computes and lane is Lane.NIGHTLY]
+    computing = [step for step in steps if step.computes]
     background: Future[None] | None = None
     for step in steps:
         if step in computing:
-            background = background or threads.submit(_background, computing, running)
+            background = background or threads.submit(_background, lane, computing, running)
             continue
         if step.measures and background:
             background.result()
         result = running.run(step)
-        if result is Result.INTERRUPTED or (result is Result.FAILED and lane is Lane.CHANGE):
+        if _ends(lane, result, running):
             break
     if background:
         background.result()
 
 
-def _background(steps: Sequence[Step], running: LaneRun) -> None:
+def _background(lane: Lane, steps: Sequence[Step], running: LaneRun) -> None:
     for step in steps:
-        if running.run(step, priority=BACKGROUND) is Result.INTERRUPTED:
+        if _ends(lane, running.run(step, priority=BACKGROUND), running):
             break
+
+
+def _ends(lane: Lane, result: Result, running: LaneRun) -> bool:
+    """Whether the lane ends with this result. It ends for the step that runs beside this one too."""
+    if result is Result.FAILED and lane is Lane.CHANGE:
+        running.interrupt()
+        return True
+    return result is Result.INTERRUPTED
 
 
 class LaneRun:
@@ -260,12 +275,13 @@ class LaneRun:
         log = self._logs / f"{step.target}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
         started = time.monotonic()
-        result = self._result([*priority, *self._make, *command], log)
+        is_shown = self._lane is Lane.CHANGE and not priority
+        result = self._result([*priority, *self._make, *command], log, is_shown)
         seconds = time.monotonic() - started
         ended = FinishedStep(" ".join(command), result, seconds, figure(step, log.read_text(errors="replace")))
         self._ended[number] = ended
         _print(f"== make {ended.command}: {result}, {seconds:.0f} s  {ended.figure}")
-        if result is Result.FAILED and self._lane is Lane.NIGHTLY:
+        if result is Result.FAILED and not is_shown:
             _print_tail(log)
         return result
 
@@ -281,7 +297,7 @@ class LaneRun:
         """In the order of the lane's steps."""
         return [ended for _, ended in sorted(self._ended.items())]
 
-    def _result(self, command: list[str], log: Path) -> Result:
+    def _result(self, command: list[str], log: Path, is_shown: bool) -> Result:
         with log.open("wb") as output:
             with self._lock:
                 if self._interrupted.is_set():
@@ -297,7 +313,7 @@ class LaneRun:
                 )
                 self._processes.append(process)
             assert process.stdout is not None
-            _copy(process.stdout, output, shown=self._lane is Lane.CHANGE)
+            _copy(process.stdout, output, shown=is_shown)
             failed = process.wait()
             with self._lock:
                 self._processes.remove(process)
@@ -372,8 +388,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     started = time.monotonic()
     ended = run(lane, steps_from(options.first), LOGS / lane, interrupts)
     print(f"\n{table(ended, time.monotonic() - started)}")
-    results = {step.result for step in ended}
-    return 130 if Result.INTERRUPTED in results else int(Result.FAILED in results)
+    return 130 if interrupts.is_interrupted else int(any(step.result is not Result.PASSED for step in ended))
 
 
 if __name__ == "__main__":

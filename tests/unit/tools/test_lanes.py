@@ -113,7 +113,8 @@ def test_nightly_prints_end_of_failed_output_and_keeps_all_of_it(
     assert (tmp_path / "bad.log").read_text() == "broken\n"
 
 
-def test_nightly_computes_beside_its_clusters_and_measures_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("lane", list(Lane))
+def test_computes_beside_its_clusters_and_measures_alone(tmp_path: Path, lane: Lane) -> None:
     met = tmp_path / "met"
     os.mkfifo(met)
     # Either side of the pipe waits for the other: the two end only if they run beside each other.
@@ -122,7 +123,7 @@ def test_nightly_computes_beside_its_clusters_and_measures_alone(tmp_path: Path)
         f'cluster) read line < "{met}"; echo $line;; bench) ls "{tmp_path}/computed"; nice;; esac'
     )
     steps = (Step("computing", computes=True), Step("cluster"), Step("bench", measures=True))
-    ended = run(Lane.NIGHTLY, steps, tmp_path, Interrupts(), make=("sh", "-c", shell))
+    ended = run(lane, steps, tmp_path, Interrupts(), make=("sh", "-c", shell))
     assert [(step.command, step.result) for step in ended] == [
         ("computing", Result.PASSED),
         ("cluster", Result.PASSED),
@@ -131,10 +132,29 @@ def test_nightly_computes_beside_its_clusters_and_measures_alone(tmp_path: Path)
     assert ended[1].figure == "computed"
 
 
-def test_change_has_nothing_in_background(tmp_path: Path) -> None:
-    steps = (Step("bad", computes=True), GOOD)
-    [ended] = run(Lane.CHANGE, steps, tmp_path, Interrupts(), make=MAKE)
-    assert ended.result is Result.FAILED
+def test_failure_in_the_background_ends_the_lane_of_a_change(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make = ("sh", "-c", "case $0 in cluster) exec sleep 600;; *) echo broken; exit 3;; esac")
+    steps = (Step("computing", computes=True), Step("cluster"), GOOD)
+    ended = run(Lane.CHANGE, steps, tmp_path, Interrupts(), make=make)
+    assert [(step.command, step.result) for step in ended] == [
+        ("computing", Result.FAILED),
+        ("cluster", Result.INTERRUPTED),
+    ]
+    assert "   broken\n" in capsys.readouterr().out
+
+
+def test_failure_ends_what_the_lane_of_a_change_computes(tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    os.mkfifo(started)
+    make = (
+        "sh",
+        "-c",
+        f'case $0 in computing) echo > "{started}"; exec sleep 600;; *) read _ < "{started}"; exit 3;; esac',
+    )
+    ended = run(Lane.CHANGE, (Step("computing", computes=True), BAD), tmp_path, Interrupts(), make=make)
+    assert [step.result for step in ended] == [Result.INTERRUPTED, Result.FAILED]
 
 
 @pytest.mark.parametrize(
