@@ -132,6 +132,16 @@ def test_computes_beside_its_clusters_and_measures_alone(tmp_path: Path, lane: L
     assert ended[1].figure == "computed"
 
 
+def test_background_has_the_lowest_priority(tmp_path: Path) -> None:
+    steps = (Step("computing", computes=True), GOOD)
+    shell = "nice; sed 's/.*nice/session/' /proc/self/autogroup 2> /dev/null || echo none"
+    [computing, _] = run(Lane.CHANGE, steps, tmp_path, Interrupts(), make=("sh", "-c", shell))
+    priority, session = (tmp_path / "computing.log").read_text().split("\n", 1)
+    assert computing.result is Result.PASSED
+    assert priority == "19"
+    assert session.strip() in ("session 19", "none", "")
+
+
 def test_failure_in_the_background_ends_the_lane_of_a_change(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
