@@ -320,7 +320,7 @@ class GangWorld:
 def node_object(name: str, zone: str = "", licences: int = 2) -> dict[str, object]:
     """A v1.Node with what its ledger has."""
     metadata = {"name": name, "labels": {ZONE: zone} if zone else {}, "annotations": {"example.com/gpus": "8000,8000"}}
-    return {"kind": "Node", "metadata": metadata, "status": {"allocatable": {LICENCE: str(licences)}}}
+    return {"kind": "Node", "metadata": metadata, "status": {"allocatable": {"pods": "110", LICENCE: str(licences)}}}
 
 
 def cluster_of(pods: PodsInMemory, nodes: Iterable[str], zones: Mapping[str, str] = NO_ZONES) -> FixedNodeCache:

@@ -122,12 +122,10 @@ def _has_topology_key(found: Gang | InvalidGang | None) -> bool:
 
 
 def _with_cluster(gang: Gang, node: str, cluster: Snapshot, policy: Policy) -> GangOfPod | BindResult:
-    # An exempt pod that names the gang was bound without the others, so it proves no commit.
-    named = cluster.pods_by_gang.get((gang.key.namespace, gang.key.name), {})
-    pods = {uid: pod for uid, pod in named.items() if not policy.was_exempt(pod)}
+    pods = policy.members_of(gang.key, cluster)
     if not gang.topology_key:
         return GangOfPod(gang, pods=pods)
     value = cluster.nodes[node].labels.get(gang.topology_key) if node in cluster.nodes else None
     if not value:
         return DOMAIN_UNKNOWN
-    return GangOfPod(gang, value, pods, domains_of(gang, cluster, pods=pods.values()))
+    return GangOfPod(gang, value, pods, domains_of(gang, pods.values(), cluster))

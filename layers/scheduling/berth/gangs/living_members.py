@@ -11,6 +11,7 @@ from enum import Enum, auto
 
 from berth.extender.ports import FoundPod, GangMember, Refused, Unanswered
 from berth.gangs.item import GangItem, GangState, Intent
+from berth.scheduling.gangs.members import lives
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod import FAILED, SUCCEEDED
 
@@ -73,7 +74,7 @@ def life_of(uid: str, committed: Iterable[Intent], pods: Mapping[str, Pod], get:
 
 def _to_ask(intents: Mapping[str, str], pods: Mapping[str, Pod]) -> Iterator[tuple[str, str]]:
     """Names and UIDs, the likeliest first: on a node, in the cache, and not there."""
-    living = [pod for pod in pods.values() if not pod.terminating]
+    living = [pod for pod in pods.values() if lives(pod)]
     yield from ((pod.name, pod.uid) for pod in living if pod.node_name)
     yield from ((pod.name, pod.uid) for pod in living if pod.uid in intents and not pod.node_name)
     yield from ((name, uid) for uid, name in intents.items() if uid not in pods)

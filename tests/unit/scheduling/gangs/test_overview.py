@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from berth.scheduling.exemption import SYSTEM_CRITICAL_PRIORITY
 from berth.scheduling.gangs.overview import GangStage
 from berth.scheduling.objects import NodeInfo, Pod, read_node
 from berth.scheduling.snapshot.snapshot import Snapshot
@@ -18,6 +19,7 @@ from tests.builders.planned import CPU, gang_policy, room_for
 GPU = "example.com/gpu"
 GATED = {"schedulingGates": [{"name": "quota"}]}
 TRAIN = members("train", 4, requests=CPU)
+EXEMPT = member("launcher", "train", 4, priority=SYSTEM_CRITICAL_PRIORITY)
 
 
 def gpu_node(name: str, gpus: int) -> NodeInfo:
@@ -57,6 +59,15 @@ def told(nodes: list[NodeInfo], pods: list[Pod], **document: Any) -> tuple[GangS
             [member("train-0", "train", 0)], GangStage.INVALID, "gang size is below 1", id="nothing can be planned"
         ),
         pytest.param([replace(TRAIN[0], node_name="n0"), *TRAIN[1:]], GangStage.PLACED, "", id="one is on a node"),
+        pytest.param(
+            [*TRAIN[:3], EXEMPT], GangStage.WAITS_FOR_MEMBERS, "3 of 4 members exist", id="another pod is exempt"
+        ),
+        pytest.param(
+            [*TRAIN[:3], replace(EXEMPT, node_name="n0")],
+            GangStage.WAITS_FOR_MEMBERS,
+            "3 of 4 members exist",
+            id="an exempt pod is on a node",
+        ),
     ],
 )
 def test_says_how_far_a_gang_is(pods: list[Pod], stage: GangStage, waits_for: str) -> None:
@@ -121,6 +132,12 @@ def test_shows_members_with_their_places() -> None:
     [found] = gang_policy().gangs_in(Snapshot.of([room_for("n0", 4)], TRAIN))
     assert {each.name: each.place for each in found.members} == {pod.name: "n0" for pod in TRAIN}
     assert (found.minimum, found.on_nodes, found.created_at) == (4, 0, 1767225600.0)
+
+
+def test_shows_no_exempt_pod_among_the_members() -> None:
+    [found] = gang_policy().gangs_in(Snapshot.of([room_for("n0", 4)], [*TRAIN, replace(EXEMPT, node_name="n0")]))
+    assert [each.name for each in found.members] == [pod.name for pod in TRAIN]
+    assert gang_policy().gangs_in(Snapshot.of([room_for("n0", 4)], [EXEMPT])) == []
 
 
 def test_has_no_gangs_where_they_are_not_enabled() -> None:

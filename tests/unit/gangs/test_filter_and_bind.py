@@ -1,0 +1,118 @@
+"""filter and bind count the members of a gang by one rule: what filter lets pass, bind binds, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import pytest
+
+from berth.gangs.open_gangs import shown
+from berth.scheduling.exemption import SYSTEM_CRITICAL_PRIORITY
+from tests.simulation.gangs.binds import CONFIGURATION, ZONE, GangWorld, Member, gang_of
+
+POLICY = CONFIGURATION.model_copy(update={"profile": "managed-resources"}).policy()
+GANG = gang_of(4, minimum=3)
+LEADER, *WORKERS = [replace(GANG[0], priority=SYSTEM_CRITICAL_PRIORITY), *GANG[1:]]
+"""The leader is exempt: it is bound without the others."""
+
+IN_ONE_ZONE = [replace(each, topology_key=ZONE) for each in (LEADER, *WORKERS)]
+ZONES = {LEADER.node: "a"} | {worker.node: "b" for worker in WORKERS}
+
+
+def filtered(world: GangWorld, asked: list[Member]) -> list[Member]:
+    """Those that filter lets pass, each with the node that it gets."""
+    snapshot, pods = world.publish()
+    opened = [each for item in world.gangs.gangs() if (each := shown(item, world.wall())) is not None]
+    found = []
+    for member in asked:
+        answer = POLICY.feasibility(pods[f"ml/{member.name}"], [*snapshot.nodes], snapshot, open_gangs=opened)
+        if answer.feasible:
+            found.append(replace(member, node=answer.feasible[0]))
+    return found
+
+
+def bound(world: GangWorld, sent: list[Member]) -> set[str]:
+    """Those of these members that one try of bind binds."""
+    before = world.bound()
+    for member in sent:
+        world.schedule(member, tries=1)
+    world.world.run(world.world.now + 10.0)
+    return world.bound() - before
+
+
+def leader_on_a_node(*workers: Member, leader: Member = LEADER, **fields: object) -> GangWorld:
+    world = GangWorld([leader, *workers], **fields)  # type: ignore[arg-type]
+    assert bound(world, [leader]) == {leader.name}
+    return world
+
+
+def replaced(world: GangWorld, member: Member) -> GangWorld:
+    """The whole gang was bound, its commit is over, and a member is created again."""
+    bound(world, list(world.members.values()))
+    world.lose_table()
+    world.replace(member)
+    return world
+
+
+def of_edited_size() -> GangWorld:
+    members = gang_of(2)
+    world = replaced(GangWorld([replace(each, minimum=2) for each in members]), replace(members[1], minimum=2))
+    world.pods.change("train-0", annotations={"berth.dev/gang": "train", "berth.dev/gang-size": "x"})
+    return world
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """asked: the members that the scheduler tries. wanted: those that get onto a node."""
+
+    world: Callable[[], GangWorld]
+    asked: list[str]
+    wanted: set[str]
+
+
+WORKER_NAMES = [worker.name for worker in WORKERS]
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(
+            Case(lambda: GangWorld([LEADER, *WORKERS[:2]]), WORKER_NAMES[:2], set()), id="an exempt pod that waits"
+        ),
+        pytest.param(
+            Case(lambda: leader_on_a_node(*WORKERS[:2]), WORKER_NAMES[:2], set()), id="an exempt pod on a node"
+        ),
+        pytest.param(
+            Case(lambda: leader_on_a_node(*WORKERS), WORKER_NAMES, set(WORKER_NAMES)),
+            id="an exempt pod on a node, and all members",
+        ),
+        pytest.param(
+            Case(
+                lambda: leader_on_a_node(*IN_ONE_ZONE[1:], leader=IN_ONE_ZONE[0], zones=ZONES),
+                WORKER_NAMES,
+                set(WORKER_NAMES),
+            ),
+            id="an exempt pod in another zone",
+        ),
+        pytest.param(
+            Case(lambda: replaced(GangWorld(IN_ONE_ZONE, zones=ZONES), IN_ONE_ZONE[3]), WORKER_NAMES[2:], {"train-3"}),
+            id="a replacement beside an exempt pod in another zone",
+        ),
+        pytest.param(
+            Case(of_edited_size, ["train-1"], {"train-1"}), id="a replacement, and the size of the other was edited"
+        ),
+    ],
+)
+class TestOneRule:
+    def test_bind_binds_what_filter_lets_pass(self, case: Case) -> None:
+        world = case.world()
+        passing = filtered(world, [world.members[name] for name in case.asked])
+        assert {member.name for member in passing} == case.wanted
+        assert bound(world, passing) == case.wanted
+
+    def test_bind_binds_nothing_else(self, case: Case) -> None:
+        """The scheduler sends it all the same, on a filter with data that are too old."""
+        world = case.world()
+        world.publish()
+        assert bound(world, [world.members[name] for name in case.asked]) == case.wanted
