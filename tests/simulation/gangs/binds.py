@@ -17,7 +17,7 @@ from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome
 from berth.extender.ports import Announcements, Binding, Created, NodeCache, Refused, Unanswered
 from berth.extender.prepared_bind import BindRules, CountedResources
-from berth.gangs.barrier import GangTableBarrier
+from berth.gangs.bind.barrier import GangTableBarrier
 from berth.gangs.item import GangState
 from berth.reservations.bind.reservations import LedgerReservations
 from berth.reservations.ledger.entry import Entry, EntryState, PodKey

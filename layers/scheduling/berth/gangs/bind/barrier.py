@@ -50,8 +50,8 @@ from berth.dynamodb_errors import TableUnavailable
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome, BindResult
 from berth.extender.ports import CacheUnavailable, GangBarrier, GangMember, GangOfPod, GangPlace, NodeCache
+from berth.gangs.bind.member_call import MemberCall, Surroundings
 from berth.gangs.item import GangItem
-from berth.gangs.member_call import MemberCall, Surroundings
 from berth.gangs.table import GangTable
 from berth.reservations.ledger.table import LedgerTable
 from berth.scheduling.gangs.gang import Gang, InvalidGang, gang_of

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from berth.extender.ports import FoundPod, Refused, Unanswered
-from berth.gangs.living_members import MOST_GETS, Life, life_of
+from berth.gangs.bind.living_members import MOST_GETS, Life, life_of
 from berth.scheduling.objects import Pod
 from tests.builders.gang_items import intent
 from tests.builders.gangs import member
