@@ -116,3 +116,28 @@ class TestOneRule:
         world = case.world()
         world.publish()
         assert bound(world, [world.members[name] for name in case.asked]) == case.wanted
+
+
+def test_both_place_the_gang_of_the_highest_priority_of_a_member_first() -> None:
+    train = [replace(each, priority=10 if each.name == "train-2" else 0) for each in gang_of(3)]
+    other = gang_of(3, name="other", priority=5)
+    world = GangWorld([*train, *other], licences=1)
+    assert {member.gang for member in filtered(world, [*train, *other])} == {"train"}
+    for number, member in enumerate(train):
+        world.schedule(member, after=0.2 * number, tries=1)
+    for member in other:
+        # On a filter with data that are too old.
+        world.schedule(member, after=0.1, tries=1)
+    world.world.run(10.0)
+    assert (len(world.bound("train")), len(world.bound("other"))) == (3, 0)
+
+
+def test_priority_of_a_member_that_filter_rejects_does_not_count_in_bind() -> None:
+    rejected = replace(gang_of(2)[1], priority=10, minimum=0)
+    world = GangWorld([replace(gang_of(1)[0], minimum=2), rejected])
+    world.publish()
+    world.schedule(world.members["train-0"], tries=1)
+    world.world.run(1.0)
+    claim = world.gangs.domain().open
+    assert claim is not None
+    assert claim.priority == 0

@@ -12,7 +12,7 @@ from berth.scheduling.gangs.overview import GangStage
 from berth.scheduling.objects import NodeInfo, Pod, read_node
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.counted import LICENCE, LICENCES, counted_node
-from tests.builders.gangs import member, members
+from tests.builders.gangs import member, members, native_group_object, pod_group
 from tests.builders.nodes import node_with
 from tests.builders.planned import CPU, gang_policy, room_for
 
@@ -132,6 +132,16 @@ def test_shows_members_with_their_places() -> None:
     [found] = gang_policy().gangs_in(Snapshot.of([room_for("n0", 4)], TRAIN))
     assert {each.name: each.place for each in found.members} == {pod.name: "n0" for pod in TRAIN}
     assert (found.minimum, found.on_nodes, found.created_at) == (4, 0, 1767225600.0)
+
+
+@pytest.mark.parametrize("node", ["", "n0"], ids=["all members wait", "all members are on nodes"])
+def test_priority_and_age_are_those_of_the_pod_group_where_it_has_them(node: str) -> None:
+    obj = native_group_object(minimum=2, priority=7)
+    obj["metadata"]["creationTimestamp"] = "2025-12-31T23:59:00Z"
+    pods = [replace(member(f"train-{number}", None, group="train"), node_name=node) for number in range(2)]
+    snapshot = Snapshot.of([room_for("n0", 4)], pods, pod_groups=[pod_group(obj)])
+    [found] = gang_policy().gangs_in(snapshot)
+    assert (found.priority, found.created_at) == (7, 1767225540.0)
 
 
 def test_shows_no_exempt_pod_among_the_members() -> None:

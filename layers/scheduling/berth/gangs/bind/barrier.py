@@ -43,7 +43,7 @@ Not guaranteed:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from berth.dynamodb_errors import TableUnavailable
@@ -55,7 +55,7 @@ from berth.gangs.item import GangItem
 from berth.gangs.table import GangTable
 from berth.reservations.ledger.table import LedgerTable
 from berth.scheduling.gangs.gang import Gang, InvalidGang, gang_of
-from berth.scheduling.gangs.members import domains_of
+from berth.scheduling.gangs.members import domains_of, priority_of, waits
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod_group import names_gang, names_pod_group
 from berth.scheduling.policy import Policy
@@ -98,9 +98,9 @@ class GangTableBarrier(GangBarrier):
             return None
         if isinstance(found, InvalidGang):
             return BindResult(BindOutcome.GANG_INVALID, found.error)
-        if found.priority is None:
-            found = replace(found, priority=pod.priority or 0)
-        return GangOfPod(found) if cluster is None else _with_cluster(found, node, cluster, context.policy)
+        if cluster is None:
+            return GangOfPod(replace(found, priority=priority_of(found, [pod])))
+        return _with_cluster(found, pod, node, cluster, context.policy)
 
     def has_lost_node(self, item: GangItem, deadline: Deadline) -> bool:
         """Whether a member that would be committed waits for a node that is gone since filter chose it: the API server
@@ -121,11 +121,20 @@ def _has_topology_key(found: Gang | InvalidGang | None) -> bool:
     return isinstance(found, Gang) and bool(found.topology_key)
 
 
-def _with_cluster(gang: Gang, node: str, cluster: Snapshot, policy: Policy) -> GangOfPod | BindResult:
+def _with_cluster(gang: Gang, pod: Pod, node: str, cluster: Snapshot, policy: Policy) -> GangOfPod | BindResult:
     pods = policy.members_of(gang.key, cluster)
+    gang = replace(gang, priority=priority_of(gang, [pod, *_above(pod, pods.values(), cluster, policy)]))
     if not gang.topology_key:
         return GangOfPod(gang, pods=pods)
     value = cluster.nodes[node].labels.get(gang.topology_key) if node in cluster.nodes else None
     if not value:
         return DOMAIN_UNKNOWN
     return GangOfPod(gang, value, pods, domains_of(gang, pods.values(), cluster))
+
+
+def _above(pod: Pod, members: Iterable[Pod], cluster: Snapshot, policy: Policy) -> Iterator[Pod]:
+    """The members of a higher priority that filter plans with this one."""
+    for each in members:
+        is_above = (each.priority or 0) > (pod.priority or 0)
+        if is_above and waits(each) and isinstance(gang_of(each, cluster.pod_groups, policy.gangs), Gang):
+            yield each

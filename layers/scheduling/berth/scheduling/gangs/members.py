@@ -78,14 +78,16 @@ def waits(pod: Pod) -> bool:
     return not (pod.node_name or pod.spec.gated) and lives(pod)
 
 
-def priority_of(gang: Gang, waiting: Iterable[Pod]) -> int:
-    """Of the PodGroup; without one, the highest of the members that wait."""
-    return max((pod.priority or 0 for pod in waiting), default=0) if gang.priority is None else gang.priority
+def priority_of(gang: Gang | None, waiting: Iterable[Pod]) -> int:
+    """Of the PodGroup; without one, the highest of the members that wait. gang: None where it cannot be read."""
+    if gang is not None and gang.priority is not None:
+        return gang.priority
+    return max((pod.priority or 0 for pod in waiting), default=0)
 
 
-def created_at_of(gang: Gang, waiting: Iterable[Pod]) -> float:
-    """When the PodGroup was created; without one, the oldest member that waits. In seconds since the epoch."""
-    if gang.created_at is not None:
+def created_at_of(gang: Gang | None, waiting: Iterable[Pod]) -> float:
+    """The same of its age: seconds since the epoch; inf where it is unknown."""
+    if gang is not None and gang.created_at is not None:
         return gang.created_at
     return min((inf if pod.created_at is None else pod.created_at for pod in waiting), default=inf)
 

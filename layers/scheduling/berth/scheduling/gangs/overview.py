@@ -11,7 +11,7 @@ from enum import StrEnum
 from math import isfinite
 
 from berth.scheduling.gangs.gang import Gang, GangError, GangKey, GangsConfiguration, GangWait, InvalidGang, gang_of
-from berth.scheduling.gangs.members import WasExempt, lives, members_of
+from berth.scheduling.gangs.members import WasExempt, created_at_of, lives, members_of, priority_of
 from berth.scheduling.gangs.planner import PlannedGang
 from berth.scheduling.gangs.planning import GangPlan
 from berth.scheduling.objects.pod import Pod
@@ -93,12 +93,9 @@ def _standing(
     places = {} if plan is None else plan.places
     members = tuple(MemberStanding(pod.name, pod.uid, pod.node_name, places.get(pod.uid, "")) for pod in pods)
     stage, waits_for = _stage(pods, gang, invalid, plan)
-    if plan is not None:
-        created = plan.members.created_at if isfinite(plan.members.created_at) else None
-        priority = plan.members.priority
-    else:
-        created = min((pod.created_at for pod in pods if pod.created_at is not None), default=None)
-        priority = max((pod.priority or 0 for pod in pods), default=0)
+    counted = pods if plan is None else plan.members.waiting
+    priority, created_at = priority_of(gang, counted), created_at_of(gang, counted)
+    created = created_at if isfinite(created_at) else None
     minimum, topology_key = (0, "") if gang is None else (gang.minimum, gang.topology_key)
     return GangStanding(key, stage, minimum, priority, created, topology_key, waits_for, members)
 
