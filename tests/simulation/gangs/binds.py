@@ -149,13 +149,13 @@ class GangWorld:
         self.zones = zones or {}
         self._licences = licences
         self._published: tuple[Mapping[tuple[str, str], StoredPod], Snapshot, Mapping[str, Pod]] | None = None
-        self.cache: NodeCache = cluster_of(self.pods, {member.node for member in members}, self.zones)
         self.wall = self._clock = _WorldClock(self.world)
         self._ids = count(1)
         for node in sorted({member.node for member in members}):
             self.ledger.create(new_ledger(node, {LICENCE: licences, **DEVICES}, {}, epoch=1))
         for member in members:
             self._add(member)
+        self.cache: NodeCache = cluster_of(self.pods, {member.node for member in members}, self.zones)
 
     def _add(self, member: Member) -> None:
         annotations = {"berth.dev/gang": member.gang, "berth.dev/gang-size": str(member.minimum)}

@@ -24,9 +24,9 @@ from berth.gangs.bind.domain_opening import (
     DomainOpening,
     is_needed,
 )
-from berth.gangs.bind.living_members import Life, is_in_domain, life_for
+from berth.gangs.bind.living_members import Get, Life, get_for, is_in_domain, life_for
 from berth.gangs.bind.member_share import MemberShare, OpenShare
-from berth.gangs.commit import REASON_NODE_GONE, CommitOutcome, GangCommit, requests_of
+from berth.gangs.commit import CommitOutcome, GangCommit, requests_of
 from berth.gangs.item import Domain, GangItem, GangState, Intent
 from berth.gangs.table import GangTable, TimedGangTable
 from berth.reservations.ledger.table import DeadlineExceeded, LedgerTable
@@ -58,13 +58,13 @@ GAVE_UP = BindResult(BindOutcome.GANG_GAVE_UP, "gang waits for members: too few 
 class Surroundings:
     """What the calls of a warm environment share.
 
-    has_lost_node: whether one of these members waits for a node that is gone since filter chose it. call_seconds: the
-    longest that one request to the table takes. wall: seconds since the epoch.
+    why_not: why the members that wait in an item must not be committed; empty: nothing is known against it.
+    call_seconds: the longest that one request to the table takes. wall: seconds since the epoch.
     """
 
     table: GangTable
     ledger: LedgerTable
-    has_lost_node: Callable[[GangItem, Deadline], bool]
+    why_not: Callable[[GangItem, Get, Deadline], str]
     new_id: Callable[[], str]
     wall: Callable[[], float]
     sleep: Callable[[float], None]
@@ -245,8 +245,10 @@ class MemberCall:
             elif commits_at is None:
                 commits_at = self._wall() + TAKEOVER_SECONDS
             if commits_at is not None and commits_at <= self._wall() and self._has_time(self._commit_seconds(item)):
-                if self._surroundings.has_lost_node(item, self._member.deadline.earlier(self._kept_seconds)):
-                    self._commit.abort(item, REASON_NODE_GONE)
+                until = self._member.deadline.earlier(self._kept_seconds)
+                against = self._surroundings.why_not(item, get_for(self._member), until)
+                if against:
+                    self._commit.abort(item, against)
                 else:
                     outcome = self._commit.commit(item, domain, self._attempt, self._member.counting)
                     if outcome is CommitOutcome.DISPLACED:
