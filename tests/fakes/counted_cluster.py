@@ -64,6 +64,7 @@ class _Pod:
     version: int
     node: str = ""
     finished: bool = False
+    deleting: bool = False
     annotations: dict[str, str] = field(default_factory=dict)
     by_percent: bool = False
     got: dict[str, int] = field(default_factory=dict)
@@ -76,6 +77,8 @@ class _Pod:
         if self.by_percent:
             found["spec"]["containers"][0]["resources"] = {"requests": {PERCENT: str(self.units)}}  # type: ignore[index]
         found["metadata"] |= {"resourceVersion": str(self.version), "annotations": dict(self.annotations)}  # type: ignore[operator]
+        if self.deleting:
+            found["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"  # type: ignore[index]
         if self.finished:
             found["status"] = {"phase": "Succeeded"}
         return found
@@ -134,6 +137,10 @@ class CountedCluster(PodBinder, ReservedPods):
         """It has ended; its object is still there."""
         self._change(name).finished = True
 
+    def begin_deletion(self, name: str) -> None:
+        """Its containers are being stopped; its object is still there."""
+        self._change(name).deleting = True
+
     def delete(self, name: str) -> None:
         """It is gone."""
         del self.pods[name]
@@ -176,9 +183,9 @@ class CountedCluster(PodBinder, ReservedPods):
 
     def find(self, pod: PodKey) -> PodFound | PodNotFound | PodUnknown:
         found = self.pods.get(pod.name)
-        return (
-            PodNotFound() if found is None else PodFound(found.key.uid, found.node, str(found.version), found.finished)
-        )
+        if found is None:
+            return PodNotFound()
+        return PodFound(found.key.uid, found.node, str(found.version), found.finished, found.deleting)
 
     def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | PodUnknown:
         pods = ((each.key, read_pod(each.content())) for each in self.pods.values() if not each.finished)

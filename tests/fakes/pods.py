@@ -17,6 +17,7 @@ from berth.reservations.reconciler.reserved_pods import (
     ReservedPods,
 )
 from berth.scheduling.objects import Pod, read_pod
+from berth.scheduling.objects.pod import FAILED, SUCCEEDED
 
 CHANGED = "the object has been modified; please apply your changes to the latest version and try again"
 
@@ -153,7 +154,10 @@ class PodsInMemory(PodBinder, ReservedPods):
     def find(self, pod: PodKey) -> PodFound | PodNotFound | PodUnknown:
         with self._lock:
             found = self._pods.get((pod.namespace, pod.name))
-        return PodNotFound() if found is None else PodFound(found.uid, found.node, str(found.resource_version))
+        if found is None:
+            return PodNotFound()
+        finished = found.phase in (SUCCEEDED, FAILED)
+        return PodFound(found.uid, found.node, str(found.resource_version), finished, found.deleting)
 
     def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | PodUnknown:
         found = [read_pod(stored.content(*key)) for key, stored in self.all().items()]

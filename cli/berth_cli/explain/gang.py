@@ -16,6 +16,7 @@ from berth.scheduling.gangs.gang import (
     gang_of,
 )
 from berth.scheduling.gangs.planner import STATUSES, GangOutlook
+from berth.scheduling.gangs.plans import GangOutcome
 from berth.scheduling.objects import Pod
 from berth.scheduling.snapshot.changes import Changes
 from berth_cli.explain.case import Case
@@ -88,14 +89,14 @@ def explain_gang(target: Target, configuration: BerthConfiguration) -> GangExpla
     pod = replace(target.case.pod, node_name=target.state.node) if target.state.node else target.case.pod
     snapshot = target.case.snapshot.with_changes(Changes(pods=(pod,)))
     gang = gang_of(pod, snapshot.pod_groups, configuration.gangs)
-    if gang is None:
+    if gang is None or rules.berth.was_exempt(pod):
         raise InvalidInput(f"pod {pod.namespace}/{pod.name} is in no gang: explain it without --gang")
     if isinstance(gang, InvalidGang):
         key = gang.key or GangKey(pod.namespace, "")
         return GangExplanation(key, 0, Verdict.PENDING, gang.error, STATUSES[gang.error].reason_codes[0], (), (), ())
     outlook = rules.outlook(pod, snapshot)
     assert not isinstance(outlook, InvalidGang)
-    pods = snapshot.pods_by_gang[gang.key.namespace, gang.key.name].values()
+    pods = rules.berth.members_of(gang.key, snapshot).values()
     members = [_member(each, outlook) for each in sorted(pods, key=lambda each: (len(each.name), each.name))]
     return _explanation(gang, members, outlook, _groups(outlook, target.case, rules))
 
@@ -110,7 +111,11 @@ def with_changes(found: GangExplanation, target: Target, rules: Rules, is_over: 
 def _explanation(
     gang: Gang, members: Sequence[Member], outlook: GangOutlook | None, groups: Sequence[ReasonGroup]
 ) -> GangExplanation:
-    outcome = None if outlook is None else outlook.outcome
+    outcome: GangOutcome = GangWait.FOR_MEMBERS
+    if outlook is not None:
+        outcome = outlook.outcome
+    elif any(each.state is MemberState.ON_NODE for each in members):
+        outcome = None
     if isinstance(outcome, GangError | GangWait):
         verdict, reason, code = Verdict.PENDING, str(outcome), str(STATUSES[outcome].reason_codes[0])
     else:

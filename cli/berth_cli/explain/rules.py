@@ -82,7 +82,8 @@ class Rules:
     @cached_property
     def _planner(self) -> GangPlanner:
         berth = self.berth
-        return GangPlanner(self.configuration.gangs, berth.counting, berth.planning_profile, EvaluationCache().of)
+        evaluate = EvaluationCache().of
+        return GangPlanner(self.configuration.gangs, berth.counting, berth.planning_profile, evaluate, berth.was_exempt)
 
     @cached_property
     def without_gangs(self) -> Rules:

@@ -182,7 +182,7 @@ def _release_in_table(source: Source, key: GangKey, confirm: Confirm) -> Release
 
     with _open_table(source.stack, source.table, source.region) as opened:
         seen = seen_in(opened, key)
-        confirm(0 if seen.item is None else len(seen.item.waiting(time.time())))
+        confirm(seen.in_bind(time.time()))
         return release_seen(opened, seen, time.time)
 
 

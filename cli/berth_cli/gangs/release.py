@@ -11,6 +11,8 @@ from berth.gangs.item import Domain, GangItem, GangState
 from berth.gangs.table import GangTable
 from berth.scheduling.gangs.gang import GangKey
 
+IN_BIND = (GangState.OPEN, GangState.PREPARING, GangState.ROLLING_BACK)
+
 
 class ReleaseOutcome(StrEnum):
     """COMMITTED: its members have their places. NOT_OPEN: nobody of it is being bound. CHANGED: its members went on
@@ -36,6 +38,10 @@ class Seen:
         claim = self.domain.open
         fence = self.domain.fence if claim is not None and claim.key == self.key else 0
         return f"{0 if self.item is None else self.item.version}-{fence}"
+
+    def in_bind(self, now: float) -> int:
+        """How many members wait in bind for the others. now: seconds since the epoch."""
+        return len(self.item.waiting(now)) if self.item is not None and self.item.state in IN_BIND else 0
 
     @property
     def keeps_domain(self) -> bool:

@@ -16,7 +16,6 @@ from berth_cli.output import shown_age
 
 DEGRADED = "degraded"
 COMMITTED = GangState.COMMITTED.value
-IN_BIND = (GangState.OPEN, GangState.PREPARING, GangState.ROLLING_BACK)
 
 _HEADER = ("GANG", "STATE", "MEMBERS", "IN BIND", "ON NODES", "PRIORITY", "AGE", "WAITS FOR")
 _MEMBER_HEADER = ("POD", "STATE", "NODE")
@@ -98,7 +97,7 @@ def _gang(
     key: GangKey, item: GangItem | None, standing: GangStanding | None, domain: Domain, now: float
 ) -> dict[str, object]:
     state, waits_for = _state(item, standing, domain, now)
-    in_bind = item.waiting(now) if item is not None and item.state in IN_BIND else {}
+    seen = Seen(key, item, domain)
     since = standing.created_at if standing is not None else None
     if item is not None and (standing is None or item.state is not GangState.ENDED):
         since = item.changed_at
@@ -110,14 +109,14 @@ def _gang(
         "minimum": 0 if known is None else known.minimum,
         "members": {
             "exist": None if standing is None else len(standing.members),
-            "inBind": len(in_bind),
+            "inBind": seen.in_bind(now),
             "onNodes": None if standing is None else standing.on_nodes,
         },
         "priority": 0 if known is None else known.priority,
         "topologyKey": "" if standing is None else standing.topology_key,
         "since": None if since is None else datetime.fromtimestamp(since, UTC).isoformat(timespec="seconds"),
         "places": _places(key, item, standing),
-        "revision": Seen(key, item, domain).revision,
+        "revision": seen.revision,
     }
 
 

@@ -15,21 +15,28 @@ from berth.cluster.api_server.client import ApiServer
 from berth.cluster.dump.dump_cluster import DumpCluster, DumpReservedPods
 from berth.cluster.kubernetes_reserved_pods import KubernetesReservedPods
 from berth.reservations.ledger.entry import PodKey
-from berth.reservations.reconciler.reserved_pods import PodUnknown, ReservedPods
+from berth.reservations.reconciler.reserved_pods import PodFound, PodUnknown, ReservedPods
 from berth.scheduling.objects import Pod
 from tests.fakes.api_server import Fault, KubernetesOnLoopback, kubernetes_on_loopback
 from tests.fakes.counted_cluster import CountedCluster
 from tests.fakes.pods import PodsInMemory
 
-NAMES = ("waiting", "running", "ended", "unwanted")
+NAMES = ("waiting", "running", "ended", "leaving", "unwanted")
 
 
 def _manifests() -> list[dict[str, object]]:
-    nodes, phases = {"running": "n1", "ended": "n1"}, {"ended": "Succeeded"}
+    nodes, phases = dict.fromkeys(("running", "ended", "leaving"), "n1"), {"ended": "Succeeded"}
+    leaving = {"leaving": {"deletionTimestamp": "2026-01-01T00:00:00Z"}}
     return [
         {
             "kind": "Pod",
-            "metadata": {"name": name, "namespace": "ml", "uid": f"uid-{name}"},
+            "metadata": {
+                "name": name,
+                "namespace": "ml",
+                "uid": f"uid-{name}",
+                "resourceVersion": "1",
+                **leaving.get(name, {}),
+            },
             "spec": {"nodeName": nodes.get(name, "")},
             "status": {"phase": phases.get(name, "Pending")},
         }
@@ -60,14 +67,17 @@ def pods(
             cluster = CountedCluster()
             for name in NAMES:
                 cluster.create_pod(name)
-            cluster.place("running", "n1")
+            for name in ("running", "ended", "leaving"):
+                cluster.place(name, "n1")
             cluster.finish("ended")
+            cluster.begin_deletion("leaving")
             return cluster
         case _:
             stored = PodsInMemory()
             for name in NAMES:
-                stored.add(name, f"uid-{name}", {}, node="n1" if name == "running" else "")
+                stored.add(name, f"uid-{name}", {}, node="" if name in ("waiting", "unwanted") else "n1")
             stored.change("ended", phase="Succeeded")
+            stored.change("leaving", deleting=True)
             return stored
 
 
@@ -84,8 +94,26 @@ def _is_wanted(pod: Pod) -> bool:
 def test_lists_wanted_pods_that_have_not_ended(pods: ReservedPods) -> None:
     found = pods.list_pods(_is_wanted)
     assert not isinstance(found, PodUnknown)
-    assert {(pod.namespace, pod.name) for pod in found} == {("ml", "waiting"), ("ml", "running")}
+    assert {(pod.namespace, pod.name) for pod in found} == {("ml", "waiting"), ("ml", "running"), ("ml", "leaving")}
     assert all(pod.uid.startswith(f"uid-{pod.name}") for pod in found)
+
+
+@pytest.mark.parametrize(
+    ("name", "node", "finished", "deleting"),
+    [
+        ("waiting", "", False, False),
+        ("running", "n1", False, False),
+        ("ended", "n1", True, False),
+        ("leaving", "n1", False, True),
+    ],
+)
+def test_finds_a_pod_with_its_node_and_whether_it_ends(
+    pods: ReservedPods, name: str, node: str, finished: bool, deleting: bool
+) -> None:
+    found = pods.find(PodKey("ml", name, f"uid-{name}"))
+    assert isinstance(found, PodFound)
+    assert (found.node, found.finished, found.deleting) == (node, finished, deleting)
+    assert found.uid.startswith(f"uid-{name}")
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome
 from berth.extender.ports import Announcements, Binding, Created, NodeCache, Refused, Unanswered
 from berth.extender.prepared_bind import BindRules, CountedResources
-from berth.gangs.barrier import GangTableBarrier
+from berth.gangs.bind.barrier import GangTableBarrier
 from berth.gangs.item import GangState
 from berth.reservations.bind.reservations import LedgerReservations
 from berth.reservations.ledger.entry import Entry, EntryState, PodKey
@@ -149,13 +149,13 @@ class GangWorld:
         self.zones = zones or {}
         self._licences = licences
         self._published: tuple[Mapping[tuple[str, str], StoredPod], Snapshot, Mapping[str, Pod]] | None = None
-        self.cache: NodeCache = cluster_of(self.pods, {member.node for member in members}, self.zones)
         self.wall = self._clock = _WorldClock(self.world)
         self._ids = count(1)
         for node in sorted({member.node for member in members}):
             self.ledger.create(new_ledger(node, {LICENCE: licences, **DEVICES}, {}, epoch=1))
         for member in members:
             self._add(member)
+        self.cache: NodeCache = cluster_of(self.pods, {member.node for member in members}, self.zones)
 
     def _add(self, member: Member) -> None:
         annotations = {"berth.dev/gang": member.gang, "berth.dev/gang-size": str(member.minimum)}
@@ -320,7 +320,7 @@ class GangWorld:
 def node_object(name: str, zone: str = "", licences: int = 2) -> dict[str, object]:
     """A v1.Node with what its ledger has."""
     metadata = {"name": name, "labels": {ZONE: zone} if zone else {}, "annotations": {"example.com/gpus": "8000,8000"}}
-    return {"kind": "Node", "metadata": metadata, "status": {"allocatable": {LICENCE: str(licences)}}}
+    return {"kind": "Node", "metadata": metadata, "status": {"allocatable": {"pods": "110", LICENCE: str(licences)}}}
 
 
 def cluster_of(pods: PodsInMemory, nodes: Iterable[str], zones: Mapping[str, str] = NO_ZONES) -> FixedNodeCache:

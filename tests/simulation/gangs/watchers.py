@@ -14,6 +14,7 @@ from berth.reservations.ledger.entry import EntryState
 from berth.reservations.ledger.table import Marker, MarkerState
 from berth.reservations.reconciler.reconciler import Reconciler
 from berth.scheduling.gangs.gang import GangKey
+from berth.scheduling.gangs.members import lives
 from berth.scheduling.objects import Pod
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.simulation.reservations.interrupted import Interrupted, InterruptedPods, InterruptedTable
@@ -106,8 +107,8 @@ class Watchers:
         published: list[Snapshot] = []
 
         def on_nodes(key: GangKey) -> Collection[str]:
-            pods = published[-1].pods_by_gang.get((key.namespace, key.name), {}).values()
-            return [pod.uid for pod in pods if pod.node_name and not pod.terminating and not POLICY.was_exempt(pod)]
+            members = POLICY.members_of(key, published[-1]).values()
+            return [pod.uid for pod in members if pod.node_name and lives(pod)]
 
         pods = InterruptedPods(world.pods, between)
         watch = GangWatch(

@@ -275,6 +275,26 @@ class TestCommitted:
         assert world.after(EXPIRY_SECONDS) is None
         assert world.events == []
 
+    def test_is_degraded_when_a_member_is_being_deleted(self) -> None:
+        """It is no member any more, for filter and bind, too."""
+        world = self.world("n0", "n1", published=(0,))
+        world.pods.change("train-1", deleting=True)
+        assert world.after(EXPIRY_SECONDS) is None
+        assert world.events == [replace(DEGRADED, pods=(MEMBERS[0].pod,))]
+
+    def test_is_not_degraded_when_a_member_has_ended(self) -> None:
+        world = self.world("n0", "n1", published=(0,))
+        world.pods.change("train-1", phase="Succeeded")
+        assert world.after(EXPIRY_SECONDS) is None
+        assert world.events == []
+
+    def test_is_forgotten_when_all_members_are_being_deleted(self) -> None:
+        world = self.world("n0", "n1")
+        for member in MEMBERS:
+            world.pods.change(member.pod.name, deleting=True)
+        assert world.after(EXPIRY_SECONDS) is None
+        assert world.events == [GangEvent(GangEventType.FORGOTTEN, TRAIN)]
+
     def test_asks_for_no_member_when_the_cache_shows_enough(self, monkeypatch: pytest.MonkeyPatch) -> None:
         world = self.world("n0", "n1", published=(0, 1))
         monkeypatch.setattr(world.pods, "find", lambda pod: pytest.fail(f"asked for {pod}"))

@@ -8,6 +8,8 @@ from threading import Lock
 import orjson
 
 from berth.scheduling.framework.plugin import PluginFailed
+from berth.scheduling.gangs.gang import GangKey
+from berth.scheduling.gangs.members import lives
 from berth_cli.console.documents.feed import Feed
 from berth_cli.console.documents.not_read import NotRead
 from berth_cli.console.http.access import Outcome, Refusal
@@ -53,8 +55,8 @@ class GangDocuments:
         namespace, slash, name = query.get("gang", "").partition("/")
         if not slash:
             return Refusal(400, Outcome.BAD_QUERY, "gang is not NAMESPACE/NAME")
-        members = observed.snapshot.pods_by_gang.get((namespace, name), {}).values()
-        waiting = [pod for pod in members if not pod.node_name and not pod.terminating]
+        members = observed.configured.policy.members_of(GangKey(namespace, name), observed.snapshot).values()
+        waiting = [pod for pod in members if not pod.node_name and lives(pod)]
         if not waiting:
             return Refusal(404, Outcome.UNKNOWN_PATH, f"no member of gang {namespace}/{name} is pending")
         with self._lock:

@@ -53,7 +53,8 @@ class KubernetesReservedPods(ReservedPods):
         if not isinstance(uid, str) or not isinstance(version, str):
             return PodUnknown("the API server's answer is no Pod")
         phase = status.get("phase") if isinstance(status, dict) else None
-        return PodFound(uid, str(spec.get("nodeName") or ""), version, phase in _FINISHED)
+        deleting = bool(metadata.get("deletionTimestamp"))
+        return PodFound(uid, str(spec.get("nodeName") or ""), version, phase in _FINISHED, deleting)
 
     def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | PodUnknown:
         # Without resourceVersion the first page is a consistent read; the others are of the same moment.

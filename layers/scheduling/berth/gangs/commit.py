@@ -34,6 +34,7 @@ TRIES = 10
 
 REASON_NO_LEDGER = "gang does not fit: a node's ledger of counted resources is not ready"
 REASON_NODE_GONE = "gang does not fit: a node is gone"
+REASON_MEMBER_GONE = "gang waits for members: one is gone"
 REASON_INSUFFICIENT = "gang does not fit: Insufficient {}"
 REASON_CALLS_ENDED = "gang waits for members: the commit took longer than they could wait"
 REASON_RELEASED = "gang waits: an operator ended its placement"

@@ -239,10 +239,10 @@ class GangWatch:
             match self._pods.find(intent.pod):
                 case PodUnknown():
                     return None
-                case PodFound(uid=uid, node=node, finished=finished) if uid == intent.pod.uid:
-                    if not finished:
+                case PodFound(uid=uid, deleting=False) as found if uid == intent.pod.uid:
+                    if not found.finished:
                         living.append(intent.pod)
-                    if node or finished:
+                    if found.node or found.finished:
                         on_nodes.append(intent.pod)
                 case PodFound() | PodNotFound():
                     pass

@@ -55,7 +55,7 @@ def _gang_barrier(
     open_table: Callable[[], GangTable], ledger: LedgerTable, cache: NodeCache, call_seconds: float
 ) -> GangBarrier:
     # Imported where gangs are enabled: a cold start without them does not need it.
-    from berth.gangs.barrier import GangTableBarrier
+    from berth.gangs.bind.barrier import GangTableBarrier
 
     return GangTableBarrier(
         open_table(),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from berth.scheduling.evaluation.time_limit import TimeLimited
 from berth.scheduling.feasibility import Feasibility, none_feasible, only_feasible
 from berth.scheduling.framework.status import Status
-from berth.scheduling.gangs.gang import Gang, GangsConfiguration, GangWait, OpenGang, gang_of
+from berth.scheduling.gangs.gang import Gang, GangKey, GangsConfiguration, GangWait, OpenGang, gang_of
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod_group import names_gang
@@ -44,8 +44,15 @@ class GangPolicy:
         # Imported where a member of a gang comes: without gangs a cold start does not need it.
         from berth.scheduling.gangs.planner import GangPlanner
 
-        profile_of = self._profiles.for_planning
-        return GangPlanner(self._configuration, self._counting, profile_of, self._evaluate, self._time_limited)
+        profiles = self._profiles
+        return GangPlanner(
+            self._configuration,
+            self._counting,
+            profiles.for_planning,
+            self._evaluate,
+            profiles.was_exempt,
+            self._time_limited,
+        )
 
     def plans(self, pod: Pod) -> bool:
         """Whether the pod names a gang. Exempt pods are in none."""
@@ -58,11 +65,18 @@ class GangPolicy:
         found = gang_of(pod, snapshot.pod_groups, self._configuration)
         return found if isinstance(found, Gang) else None
 
+    def members_of(self, key: GangKey, snapshot: Snapshot) -> Mapping[str, Pod]:
+        """The members of a gang, by UID, without exempt pods."""
+        from berth.scheduling.gangs.members import members_of
+
+        return members_of(key, snapshot, self._profiles.was_exempt)
+
     def standings(self, snapshot: Snapshot, open_gangs: Sequence[OpenGang]) -> list[GangStanding]:
         """All gangs of the cluster, and what each one waits for."""
         from berth.scheduling.gangs.overview import overview
 
-        return overview(snapshot, self._configuration, self._planner.planned(snapshot, open_gangs))
+        planned = self._planner.planned(snapshot, open_gangs)
+        return overview(snapshot, self._configuration, self._profiles.was_exempt, planned)
 
     def decided(
         self, pod: Pod, nodes: NodeRefs, snapshot: Snapshot, seconds_left: float, open_gangs: Sequence[OpenGang]

@@ -25,7 +25,7 @@ from berth.scheduling.framework.profile import Profile, Scale
 from berth.scheduling.framework.score_scaling import extender_scale
 from berth.scheduling.framework.status import SUCCESS, Code, Status
 from berth.scheduling.gang_policy import NOT_OUTSIDE, GangPolicy
-from berth.scheduling.gangs.gang import NO_OPEN_GANGS, Gang, GangsConfiguration, OpenGang
+from berth.scheduling.gangs.gang import NO_OPEN_GANGS, Gang, GangKey, GangsConfiguration, OpenGang
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import Pod
 from berth.scheduling.preemption.eligibility import fits_without_preempted
@@ -145,6 +145,10 @@ class Policy:
     def gang_of(self, pod: Pod, snapshot: Snapshot) -> Gang | None:
         """The gang that the pod is placed with; None for a pod that is placed alone."""
         return self._gangs.gang_of(pod, snapshot) if self.plans(pod) else None
+
+    def members_of(self, key: GangKey, snapshot: Snapshot) -> Mapping[str, Pod]:
+        """The members of a gang, by UID, as filter, bind and people count them: without exempt pods."""
+        return self._gangs.members_of(key, snapshot)
 
     def gangs_in(self, snapshot: Snapshot, open_gangs: Sequence[OpenGang] = NO_OPEN_GANGS) -> list[GangStanding]:
         """All gangs of the cluster, and what each one waits for. For people: it has no time limit."""

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.exemption import SYSTEM_CRITICAL_PRIORITY
 from berth.scheduling.reason_code import ReasonCode
 from berth_cli.explain.explanation import Cause, Verdict, explain_pod
 from berth_cli.explain.gang import explain_gang, gang_document, gang_text
@@ -74,6 +75,16 @@ ROOM_FOR_TWO: Sequence[Object] = [node_with("a")]
             id="members that disagree",
         ),
         pytest.param([*ROOM_FOR_FOUR, *members(1, size=0)], "pending: gang size is below 1", id="a gang that is none"),
+        pytest.param(
+            [*ROOM_FOR_FOUR, *members(3), member("launcher", node="a", priority=SYSTEM_CRITICAL_PRIORITY)],
+            "pending: 3 members wait for a node, 4 are needed",
+            id="an exempt pod on a node",
+        ),
+        pytest.param(
+            [*ROOM_FOR_FOUR, *members(4, spec={"schedulingGates": [{"name": "quota"}]})],
+            "pending: 0 members wait for a node, 4 are needed",
+            id="all members are gated",
+        ),
     ],
 )
 def test_begins_with_the_verdict(objects: Sequence[Object], headline: str) -> None:
@@ -143,6 +154,12 @@ def test_document_has_members_and_reasons_with_codes() -> None:
             {"gangs": {"enabled": True}},
             "pod ml/train-0 is in no gang",
             id="a pod that is placed alone",
+        ),
+        pytest.param(
+            member("train-0", priority=SYSTEM_CRITICAL_PRIORITY),
+            {"gangs": {"enabled": True}},
+            "pod ml/train-0 is in no gang",
+            id="an exempt pod",
         ),
     ],
 )

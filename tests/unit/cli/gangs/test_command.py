@@ -71,6 +71,15 @@ def test_release_asks_and_ends_the_round(table: DynamoDBGangTable) -> None:
     assert table.domain().open is None
 
 
+def test_release_counts_nobody_of_a_committed_gang_in_bind(table: DynamoDBGangTable) -> None:
+    """As the list does: its members have their places."""
+    item = table.gang(TRAIN)
+    assert item is not None
+    table.put(item.changed(GangState.COMMITTED, time.time()), item)
+    assert orjson.loads(berth("describe", "ml/train", *TABLE, "-o", "json").stdout)["members"]["inBind"] == 0
+    assert "of which 0 members are in bind?" in berth("release", "ml/train", *TABLE, typed="n\n").stdout
+
+
 def test_release_writes_nothing_without_a_yes(table: DynamoDBGangTable) -> None:
     assert berth("release", "ml/train", *TABLE, typed="n\n").exit_code == 1
     found = table.gang(TRAIN)

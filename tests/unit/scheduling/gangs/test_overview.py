@@ -7,17 +7,19 @@ from typing import Any
 
 import pytest
 
+from berth.scheduling.exemption import SYSTEM_CRITICAL_PRIORITY
 from berth.scheduling.gangs.overview import GangStage
 from berth.scheduling.objects import NodeInfo, Pod, read_node
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.counted import LICENCE, LICENCES, counted_node
-from tests.builders.gangs import member, members
+from tests.builders.gangs import member, members, native_group_object, pod_group
 from tests.builders.nodes import node_with
 from tests.builders.planned import CPU, gang_policy, room_for
 
 GPU = "example.com/gpu"
 GATED = {"schedulingGates": [{"name": "quota"}]}
 TRAIN = members("train", 4, requests=CPU)
+EXEMPT = member("launcher", "train", 4, priority=SYSTEM_CRITICAL_PRIORITY)
 
 
 def gpu_node(name: str, gpus: int) -> NodeInfo:
@@ -57,6 +59,15 @@ def told(nodes: list[NodeInfo], pods: list[Pod], **document: Any) -> tuple[GangS
             [member("train-0", "train", 0)], GangStage.INVALID, "gang size is below 1", id="nothing can be planned"
         ),
         pytest.param([replace(TRAIN[0], node_name="n0"), *TRAIN[1:]], GangStage.PLACED, "", id="one is on a node"),
+        pytest.param(
+            [*TRAIN[:3], EXEMPT], GangStage.WAITS_FOR_MEMBERS, "3 of 4 members exist", id="another pod is exempt"
+        ),
+        pytest.param(
+            [*TRAIN[:3], replace(EXEMPT, node_name="n0")],
+            GangStage.WAITS_FOR_MEMBERS,
+            "3 of 4 members exist",
+            id="an exempt pod is on a node",
+        ),
     ],
 )
 def test_says_how_far_a_gang_is(pods: list[Pod], stage: GangStage, waits_for: str) -> None:
@@ -121,6 +132,22 @@ def test_shows_members_with_their_places() -> None:
     [found] = gang_policy().gangs_in(Snapshot.of([room_for("n0", 4)], TRAIN))
     assert {each.name: each.place for each in found.members} == {pod.name: "n0" for pod in TRAIN}
     assert (found.minimum, found.on_nodes, found.created_at) == (4, 0, 1767225600.0)
+
+
+@pytest.mark.parametrize("node", ["", "n0"], ids=["all members wait", "all members are on nodes"])
+def test_priority_and_age_are_those_of_the_pod_group_where_it_has_them(node: str) -> None:
+    obj = native_group_object(minimum=2, priority=7)
+    obj["metadata"]["creationTimestamp"] = "2025-12-31T23:59:00Z"
+    pods = [replace(member(f"train-{number}", None, group="train"), node_name=node) for number in range(2)]
+    snapshot = Snapshot.of([room_for("n0", 4)], pods, pod_groups=[pod_group(obj)])
+    [found] = gang_policy().gangs_in(snapshot)
+    assert (found.priority, found.created_at) == (7, 1767225540.0)
+
+
+def test_shows_no_exempt_pod_among_the_members() -> None:
+    [found] = gang_policy().gangs_in(Snapshot.of([room_for("n0", 4)], [*TRAIN, replace(EXEMPT, node_name="n0")]))
+    assert [each.name for each in found.members] == [pod.name for pod in TRAIN]
+    assert gang_policy().gangs_in(Snapshot.of([room_for("n0", 4)], [EXEMPT])) == []
 
 
 def test_has_no_gangs_where_they_are_not_enabled() -> None:

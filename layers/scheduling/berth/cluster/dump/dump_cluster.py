@@ -110,9 +110,10 @@ class DumpReservedPods(ReservedPods):
     def find(self, pod: PodKey) -> PodFound | PodNotFound | PodUnknown:
         match self._dump.pod(pod.namespace, pod.name, 0):
             case FoundPod(assignment=assignment, content=content):
-                status = content.get("status")
+                metadata, status = content.get("metadata"), content.get("status")
                 finished = isinstance(status, dict) and status.get("phase") in (SUCCEEDED, FAILED)
-                return PodFound(assignment.pod_uid, assignment.node, "", finished)
+                deleting = isinstance(metadata, dict) and bool(metadata.get("deletionTimestamp"))
+                return PodFound(assignment.pod_uid, assignment.node, "", finished, deleting)
             case Refused(status=code, message=message):
                 return PodNotFound() if code == NOT_FOUND else PodUnknown(message)
             case Unanswered(cause=cause):

@@ -14,13 +14,15 @@ from berth.scheduling.objects import Pod
 class PodFound:
     """The pod of this name. It may be another pod than the requested one: compare the UID.
 
-    node: empty while the pod is not bound. finished: the pod has ended, and its object still exists.
+    node: empty while the pod is not bound. finished: the pod has ended, and its object still exists. deleting: it is
+    being deleted, and may still run.
     """
 
     uid: str
     node: str
     resource_version: str
     finished: bool = False
+    deleting: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ from threading import Lock
 from berth.nodecache.feed.changes import Change, Object
 from berth.nodecache.feed.leader import Publication
 from berth.scheduling.gangs.gang import GangKey
-from berth.scheduling.objects import Pod, Unreadable
+from berth.scheduling.gangs.members import WasExempt, lives
+from berth.scheduling.objects import Unreadable
 from berth.scheduling.objects.pod_group import gang_names
 from berth.scheduling.objects.pod_reading import PodReader
 
@@ -18,7 +19,7 @@ NOBODY: frozenset[str] = frozenset()
 class PublishedMembers:
     """For one leadership. `published` is called by the thread that publishes, `on_nodes` by any."""
 
-    def __init__(self, is_member: Callable[[Object], bool], was_exempt: Callable[[Pod], bool]) -> None:
+    def __init__(self, is_member: Callable[[Object], bool], was_exempt: WasExempt) -> None:
         """is_member: whether a projected pod names a gang. Of other pods nothing is read or kept. was_exempt: of one
         that is on a node: it was bound without its gang."""
         self._is_member, self._was_exempt = is_member, was_exempt
@@ -63,6 +64,6 @@ class PublishedMembers:
     def _placed(self, obj: Object) -> tuple[GangKey, str] | None:
         """The gang and the UID of a member on a node; None for one that is on none, or is leaving it."""
         pod = PodReader().read(obj)
-        if isinstance(pod, Unreadable) or not pod.node_name or pod.terminating or pod.finished:
+        if isinstance(pod, Unreadable) or not pod.node_name or not lives(pod):
             return None
         return None if self._was_exempt(pod) else (GangKey(pod.namespace, gang_names(pod)[0]), pod.uid)

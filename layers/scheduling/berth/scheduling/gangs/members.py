@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
@@ -11,6 +11,9 @@ from berth.scheduling.objects.pod import Pod
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 NO_MEMBERS: Mapping[str, str] = {}
+
+WasExempt = Callable[[Pod], bool]
+"""Whether a pod is in no gang, whatever it names: see `Policy.was_exempt`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +38,13 @@ class GangMembers:
 
     @property
     def priority(self) -> int:
-        """Of the PodGroup; without one, the highest of the members."""
-        if self.gang.priority is not None:
-            return self.gang.priority
-        return max((pod.priority or 0 for pod in self.waiting), default=0)
+        """See `priority_of`."""
+        return priority_of(self.gang, self.waiting)
 
     @property
     def created_at(self) -> float:
-        """When the PodGroup was created; without one, the oldest member."""
-        if self.gang.created_at is not None:
-            return self.gang.created_at
-        return min((inf if pod.created_at is None else pod.created_at for pod in self.waiting), default=inf)
+        """See `created_at_of`."""
+        return created_at_of(self.gang, self.waiting)
 
     @property
     def arrived(self) -> Mapping[str, str]:
@@ -59,8 +58,46 @@ class GangMembers:
         return -self.priority, self.open is None, self.created_at, self.key
 
 
+def members_of(key: GangKey, snapshot: Snapshot, was_exempt: WasExempt) -> dict[str, Pod]:
+    """The members of a gang, by UID: the pods that name it, also those that are being deleted.
+
+    The one rule for filter, bind and people. An exempt pod is placed without the others, so it is no member: it does
+    not count for the minimum, and on a node it proves no commit.
+    """
+    named = snapshot.pods_by_gang.get((key.namespace, key.name), {})
+    return {uid: pod for uid, pod in named.items() if not was_exempt(pod)}
+
+
+def lives(pod: Pod) -> bool:
+    """Whether a member counts: it has not ended, and is not being deleted."""
+    return not (pod.terminating or pod.finished)
+
+
+def waits(pod: Pod) -> bool:
+    """Whether a member has no node, and may get one."""
+    return not (pod.node_name or pod.spec.gated) and lives(pod)
+
+
+def priority_of(gang: Gang | None, waiting: Iterable[Pod]) -> int:
+    """Of the PodGroup; without one, the highest of the members that wait. gang: None where it cannot be read."""
+    if gang is not None and gang.priority is not None:
+        return gang.priority
+    return max((pod.priority or 0 for pod in waiting), default=0)
+
+
+def created_at_of(gang: Gang | None, waiting: Iterable[Pod]) -> float:
+    """The same of its age: seconds since the epoch; inf where it is unknown."""
+    if gang is not None and gang.created_at is not None:
+        return gang.created_at
+    return min((inf if pod.created_at is None else pod.created_at for pod in waiting), default=inf)
+
+
 def gangs_in(
-    snapshot: Snapshot, configuration: GangsConfiguration, open_gangs: Sequence[OpenGang], unknown: Pod | None = None
+    snapshot: Snapshot,
+    configuration: GangsConfiguration,
+    was_exempt: WasExempt,
+    open_gangs: Sequence[OpenGang],
+    unknown: Pod | None = None,
 ) -> list[GangMembers]:
     """All gangs with a member that waits, in the order in which they are planned.
 
@@ -68,30 +105,29 @@ def gangs_in(
     """
     opened = {each.key: each for each in open_gangs}
     being_bound = {pod.uid for pods in snapshot.assumed.values() for pod in pods}
+    gang = None if unknown is None else gang_of(unknown, snapshot.pod_groups, configuration)
+    keys = {GangKey(*name): None for name in snapshot.pods_by_gang}
+    if isinstance(gang, Gang):
+        keys[gang.key] = None
     found = []
-    for pods in snapshot.pods_by_gang.values():
-        members = _members([*pods.values()], snapshot, configuration, opened, being_bound, unknown)
-        if members is not None:
-            found.append(members)
-    if unknown is not None and not any(unknown in each.waiting for each in found):
-        members = _members([unknown], snapshot, configuration, opened, being_bound, None)
+    for key in keys:
+        pods = [*members_of(key, snapshot, was_exempt).values()]
+        asked = unknown if isinstance(gang, Gang) and gang.key == key else None
+        members = _members(pods, snapshot, configuration, opened.get(key), being_bound, asked)
         if members is not None:
             found.append(members)
     return sorted(found, key=lambda each: each.order)
 
 
-def is_committed(
-    key: GangKey, snapshot: Snapshot, open_gangs: Iterable[OpenGang] = (), asked: Pod | None = None
-) -> bool:
-    """Whether a member of this gang is on a node, or is getting its Binding.
+def is_committed(key: GangKey, members: Iterable[Pod], open_gangs: Iterable[OpenGang]) -> bool:
+    """Whether one of these members of the gang is on a node, or is getting its Binding.
 
-    No member gets one before the gang is committed, so a member on a node is the proof. A commit is one only while one
-    of its own members lives: another gang may have the name by now. An open reservation or an announcement is no proof:
-    bind writes them before the member waits for the others. asked: a member that the snapshot may not have.
+    No member gets one before the gang is committed, so a member on a node is the proof, whatever its owner makes of it
+    there. A commit is one only while one of its own members lives: another gang may have the name by now. An open
+    reservation or an announcement is no proof: bind writes them before the member waits for the others.
     """
-    pods = [*snapshot.pods_by_gang.get((key.namespace, key.name), {}).values(), *((asked,) if asked else ())]
     open_gang = next((each for each in open_gangs if each.key == key), None)
-    return _is_committed([pod for pod in pods if not pod.terminating], open_gang)
+    return _is_committed([pod for pod in members if lives(pod)], open_gang)
 
 
 def _is_committed(living: Sequence[Pod], open_gang: OpenGang | None) -> bool:
@@ -101,13 +137,11 @@ def _is_committed(living: Sequence[Pod], open_gang: OpenGang | None) -> bool:
 
 
 def domains_of(
-    gang: Gang, snapshot: Snapshot, open_gangs: Iterable[OpenGang] = (), *, pods: Iterable[Pod] | None = None
+    gang: Gang, members: Iterable[Pod], snapshot: Snapshot, open_gangs: Iterable[OpenGang] = ()
 ) -> frozenset[str]:
     """The values of the gang's topology key on the nodes of its committed members: one value, unless members were bound
-    before the gang had the key. pods: its members; None: all that name it."""
-    if pods is None:
-        pods = snapshot.pods_by_gang.get((gang.key.namespace, gang.key.name), {}).values()
-    names = {pod.node_name for pod in pods if pod.node_name and not pod.terminating}
+    before the gang had the key."""
+    names = {pod.node_name for pod in members if pod.node_name and lives(pod)}
     for each in open_gangs:
         if each.key == gang.key and each.is_committed:
             names.update(each.members.values())
@@ -115,48 +149,33 @@ def domains_of(
     return frozenset(value for node in nodes if (value := node.labels.get(gang.topology_key)))
 
 
-def waits(pod: Pod) -> bool:
-    """Whether a member has no node, and may get one."""
-    return not (pod.node_name or pod.spec.gated or pod.terminating)
-
-
 def order_of_members(pod: Pod) -> tuple[int, str, str]:
     """By the length of the name first: train-2 goes before train-10."""
     return len(pod.name), pod.name, pod.uid
-
-
-def members_on_nodes(key: GangKey, snapshot: Snapshot) -> Iterator[tuple[str, str]]:
-    """The name and the UID of each member on a node, without those that are being deleted."""
-    for pod in snapshot.pods_by_gang.get((key.namespace, key.name), {}).values():
-        if pod.node_name and not pod.terminating:
-            yield pod.name, pod.uid
 
 
 def _members(
     pods: Sequence[Pod],
     snapshot: Snapshot,
     configuration: GangsConfiguration,
-    opened: Mapping[GangKey, OpenGang],
+    open_gang: OpenGang | None,
     being_bound: set[str],
     unknown: Pod | None,
 ) -> GangMembers | None:
-    """None where no member of a valid gang waits. The pods name gangs of one name."""
-    known = [(pod, gang) for pod in pods if isinstance(gang := gang_of(pod, snapshot.pod_groups, configuration), Gang)]
-    known = [(pod, gang) for pod, gang in known if not pod.terminating]
-    if not known:
-        return None
-    key = known[0][1].key
-    gang = None if unknown is None else gang_of(unknown, snapshot.pod_groups, configuration)
-    if unknown is not None and isinstance(gang, Gang) and gang.key == key:
-        known.append((unknown, gang))
-    open_gang = opened.get(key)
-    committed = _is_committed([pod for pod, _ in known], open_gang)
+    """None where no member of a valid gang waits. unknown: one that is not among the pods."""
+    living = [pod for pod in pods if lives(pod) and pod is not unknown]
+    if unknown is not None:
+        living.append(unknown)
+    committed = _is_committed(living, open_gang)
     if open_gang is not None and open_gang.is_committed and not committed:
         open_gang = None
     gangs: list[Gang] = []
     waiting: list[Pod] = []
-    for pod, gang in known:
-        if pod is unknown or (waits(pod) and not (committed and pod.uid in being_bound)):
+    for pod in living:
+        if pod is not unknown and (not waits(pod) or (committed and pod.uid in being_bound)):
+            continue
+        gang = gang_of(pod, snapshot.pod_groups, configuration)
+        if isinstance(gang, Gang):
             gangs.append(gang)
             waiting.append(pod)
     if not waiting:

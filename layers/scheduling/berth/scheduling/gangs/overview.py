@@ -11,6 +11,7 @@ from enum import StrEnum
 from math import isfinite
 
 from berth.scheduling.gangs.gang import Gang, GangError, GangKey, GangsConfiguration, GangWait, InvalidGang, gang_of
+from berth.scheduling.gangs.members import WasExempt, created_at_of, lives, members_of, priority_of
 from berth.scheduling.gangs.planner import PlannedGang
 from berth.scheduling.gangs.planning import GangPlan
 from berth.scheduling.objects.pod import Pod
@@ -61,14 +62,15 @@ class GangStanding:
 
 
 def overview(
-    snapshot: Snapshot, configuration: GangsConfiguration, planned: Iterable[PlannedGang]
+    snapshot: Snapshot, configuration: GangsConfiguration, was_exempt: WasExempt, planned: Iterable[PlannedGang]
 ) -> list[GangStanding]:
     """All gangs, by key. planned: those with a member that waits."""
     waiting = {each.members.key: each for each in planned}
     found = []
-    for (namespace, name), pods in snapshot.pods_by_gang.items():
-        active = sorted((pod for pod in pods.values() if not pod.terminating), key=lambda pod: pod.name)
-        standing = _standing(GangKey(namespace, name), active, snapshot, configuration, waiting)
+    for key in (GangKey(*name) for name in snapshot.pods_by_gang):
+        living = [pod for pod in members_of(key, snapshot, was_exempt).values() if lives(pod)]
+        living.sort(key=lambda pod: pod.name)
+        standing = _standing(key, living, snapshot, configuration, waiting)
         if standing is not None:
             found.append(standing)
     return sorted(found, key=lambda each: each.key)
@@ -91,12 +93,9 @@ def _standing(
     places = {} if plan is None else plan.places
     members = tuple(MemberStanding(pod.name, pod.uid, pod.node_name, places.get(pod.uid, "")) for pod in pods)
     stage, waits_for = _stage(pods, gang, invalid, plan)
-    if plan is not None:
-        created = plan.members.created_at if isfinite(plan.members.created_at) else None
-        priority = plan.members.priority
-    else:
-        created = min((pod.created_at for pod in pods if pod.created_at is not None), default=None)
-        priority = max((pod.priority or 0 for pod in pods), default=0)
+    counted = pods if plan is None else plan.members.waiting
+    priority, created_at = priority_of(gang, counted), created_at_of(gang, counted)
+    created = created_at if isfinite(created_at) else None
     minimum, topology_key = (0, "") if gang is None else (gang.minimum, gang.topology_key)
     return GangStanding(key, stage, minimum, priority, created, topology_key, waits_for, members)
 

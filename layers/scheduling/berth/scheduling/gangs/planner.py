@@ -35,7 +35,14 @@ from berth.scheduling.gangs.gang import (
     OpenGang,
     gang_of,
 )
-from berth.scheduling.gangs.members import GangMembers, domains_of, gangs_in, is_committed
+from berth.scheduling.gangs.members import (
+    GangMembers,
+    WasExempt,
+    domains_of,
+    gangs_in,
+    is_committed,
+    members_of,
+)
 from berth.scheduling.gangs.planning import GangPlan, GangPlanning
 from berth.scheduling.gangs.planning_round import REASON_UNFINISHED, PlanningRound
 from berth.scheduling.gangs.plans import GangOutcome, Places, Plans
@@ -133,11 +140,12 @@ class GangPlanner:
         counting: Counting,
         profile_of: ProfileOf,
         evaluate: Evaluate,
+        was_exempt: WasExempt,
         limited: TimeLimited = UNLIMITED,
     ) -> None:
         """profile_of: with all filters that decide where a member may go. evaluate: of one shape, remembered. limited:
         of `decide`; it remembers gangs that are too costly to plan."""
-        self._configuration, self._counting = configuration, counting
+        self._configuration, self._counting, self._was_exempt = configuration, counting, was_exempt
         self._profile_of, self._evaluate, self._limited = profile_of, evaluate, limited
         self._rounds: deque[tuple[_State, PlanningRound]] = deque(maxlen=ROUNDS)
         self._lock = Lock()
@@ -150,7 +158,7 @@ class GangPlanner:
         found = gang_of(pod, snapshot.pod_groups, self._configuration)
         if not isinstance(found, Gang):
             return found is not None
-        return not is_committed(found.key, snapshot)
+        return not self._is_committed(found.key, snapshot)
 
     def decide(
         self,
@@ -173,7 +181,7 @@ class GangPlanner:
         outcome: GangOutcome = None
         if gang.key in found.outcomes:
             outcome = found.outcomes[gang.key]
-        elif not is_committed(gang.key, snapshot, open_gangs, pod):
+        elif not self._is_committed(gang.key, snapshot, open_gangs, pod):
             # No member waits: this one is terminating, is on a node by now, or its last bind has left a reservation.
             outcome = GangWait.FOR_MEMBERS
         if isinstance(outcome, GangPlan):
@@ -188,7 +196,8 @@ class GangPlanner:
         gang = gang_of(pod, snapshot.pod_groups, self._configuration)
         if not isinstance(gang, Gang) or not gang.topology_key:
             return ()
-        values = domains_of(gang, snapshot, open_gangs)
+        members = members_of(gang.key, snapshot, self._was_exempt)
+        values = domains_of(gang, members.values(), snapshot, open_gangs)
         known = snapshot.nodes
         return tuple(
             name for name in names if name in known and known[name].labels.get(gang.topology_key) not in values
@@ -212,7 +221,7 @@ class GangPlanner:
 
     def outlook(self, key: GangKey, snapshot: Snapshot, open_gangs: Sequence[OpenGang]) -> GangOutlook | None:
         """What becomes of this gang; None where no member of it waits. Nothing is remembered, and no time limited."""
-        gangs = gangs_in(snapshot, self._configuration, open_gangs)
+        gangs = gangs_in(snapshot, self._configuration, self._was_exempt, open_gangs)
         found = self._plans_for(gangs, snapshot, self._candidates_on(snapshot))
         for members in gangs:
             if members.key != key:
@@ -235,7 +244,7 @@ class GangPlanner:
             slow = self._slow_round()
             if slow is not None:
                 found = slow.finished(self._limited, call)
-                if not found.includes(pod, key) and not is_committed(key, snapshot, open_gangs, pod):
+                if not found.includes(pod, key) and not self._is_committed(key, snapshot, open_gangs, pod):
                     # It came later.
                     raise DeadlineExceeded(REASON_UNFINISHED)
                 return found
@@ -254,7 +263,7 @@ class GangPlanner:
         return latest if 0 <= self._limited.wall() - latest.began_at < SLOW_ROUND_SECONDS else None
 
     def _new_round(self, snapshot: Snapshot, open_gangs: Sequence[OpenGang], unknown: Pod | None) -> PlanningRound:
-        gangs = gangs_in(snapshot, self._configuration, open_gangs, unknown)
+        gangs = gangs_in(snapshot, self._configuration, self._was_exempt, open_gangs, unknown)
         candidates = self._candidates_on(snapshot)
         plans = self._plans_for(gangs, snapshot, candidates)
         return PlanningRound(gangs, plans, candidates, self._limited.wall())
@@ -268,6 +277,13 @@ class GangPlanner:
             if members.is_committed:
                 found.place_committed(members)
         return found
+
+    def _is_committed(
+        self, key: GangKey, snapshot: Snapshot, open_gangs: Sequence[OpenGang] = (), asked: Pod | None = None
+    ) -> bool:
+        """asked: a member that the snapshot may not have."""
+        members = members_of(key, snapshot, self._was_exempt).values()
+        return is_committed(key, members if asked is None else (*members, asked), open_gangs)
 
     def _candidates_on(self, snapshot: Snapshot) -> CandidatesByShape:
         return CandidatesByShape(self._profile_of, self._evaluate, snapshot.base)

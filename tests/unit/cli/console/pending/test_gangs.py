@@ -13,6 +13,7 @@ from berth.configuration.store import Configured
 from berth.dynamodb_errors import TableUnavailable
 from berth.gangs.item import Domain, GangItem
 from berth.gangs.table import GangTable
+from berth.scheduling.exemption import SYSTEM_CRITICAL_PRIORITY
 from berth.scheduling.gangs.gang import OpenGang
 from berth.scheduling.gangs.overview import GangStanding
 from berth.scheduling.objects import Pod
@@ -121,6 +122,12 @@ def test_explanation_has_members_and_what_keeps_the_next_one_out() -> None:
     assert [(each["reason"], each["nodes"]) for each in found["reasons"]] == [("Insufficient cpu", ["n1"])]
 
 
+def test_explanation_is_of_the_members_and_not_of_an_exempt_pod() -> None:
+    exempt = member("a", priority=SYSTEM_CRITICAL_PRIORITY)
+    found = explained(observed(exempt, member("b-0")), "ml/train")
+    assert [each["pod"] for each in found["members"]] == ["ml/b-0"]
+
+
 @pytest.mark.parametrize(
     ("pods", "change"),
     [
@@ -154,6 +161,9 @@ def test_search_for_a_gang_that_is_cut_says_so() -> None:
         pytest.param(observed(), "ml/train", 404, id="no such gang"),
         pytest.param(observed(member("a-0", spec={"nodeName": "n1"})), "ml/train", 404, id="all members have nodes"),
         pytest.param(observed(member("a-0"), configured=DEFAULT), "ml/train", 503, id="gangs are off"),
+        pytest.param(
+            observed(member("a-0", priority=SYSTEM_CRITICAL_PRIORITY)), "ml/train", 404, id="the pod is exempt"
+        ),
     ],
 )
 def test_gang_that_cannot_be_explained_is_refused(found: Observed | NotObserved, name: str, status: int) -> None:

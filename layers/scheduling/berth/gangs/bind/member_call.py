@@ -1,4 +1,4 @@
-"""One call of bind for a member of a gang: the steps of `gangs/barrier.py`.
+"""One call of bind for a member of a gang: the steps of `gangs/bind/barrier.py`.
 
 Two budgets of time: while the call goes on, it keeps BINDING_SECONDS for the Binding; when it gives up, a request only
 has to end before the deadline. What does not fit into it is left for the others, as after a crash.
@@ -16,22 +16,20 @@ from dataclasses import dataclass
 from berth.dynamodb_errors import TableUnavailable
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome, BindResult
-from berth.extender.ports import GangMember, GangPlace, Reservation
-from berth.gangs.commit import REASON_NODE_GONE, CommitOutcome, GangCommit, requests_of
-from berth.gangs.domain_opening import (
+from berth.extender.ports import GangMember, GangPlace
+from berth.gangs.bind.domain_opening import (
     FIRST_POLL_SECONDS,
     LAST_POLL_SECONDS,
     READS_A_SECOND,
     DomainOpening,
     is_needed,
 )
+from berth.gangs.bind.living_members import Get, Life, get_for, is_in_domain, life_for
+from berth.gangs.bind.member_share import MemberShare, OpenShare
+from berth.gangs.commit import CommitOutcome, GangCommit, requests_of
 from berth.gangs.item import Domain, GangItem, GangState, Intent
-from berth.gangs.living_members import Life, is_in_domain, life_for
 from berth.gangs.table import GangTable, TimedGangTable
-from berth.reservations.bind.device_choice import DeviceChoice
-from berth.reservations.ledger.entry import OpenReservation, PodKey, Shares
 from berth.reservations.ledger.table import DeadlineExceeded, LedgerTable
-from berth.scheduling.managed_resources.counting import Insufficient
 
 BINDING_SECONDS = 0.5
 """What a call keeps for its Binding after the commit."""
@@ -54,20 +52,19 @@ MEMBERS_UNKNOWN = BindResult(BindOutcome.GANG_WAITS, "gang waits: it is not know
 TOO_LARGE = BindResult(BindOutcome.GANG_INVALID, "gang is larger than an item of the ledger table")
 FULL = BindResult(BindOutcome.GANG_WAITS, "gang waits: as many members are being bound as an item holds")
 GAVE_UP = BindResult(BindOutcome.GANG_GAVE_UP, "gang waits for members: too few were bound in time")
-NO_LEDGER = BindResult(BindOutcome.NO_LEDGER, "the node's ledger of counted resources is not ready")
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
     """What the calls of a warm environment share.
 
-    has_lost_node: whether one of these members waits for a node that is gone since filter chose it. call_seconds: the
-    longest that one request to the table takes. wall: seconds since the epoch.
+    why_not: why the members that wait in an item must not be committed; empty: nothing is known against it.
+    call_seconds: the longest that one request to the table takes. wall: seconds since the epoch.
     """
 
     table: GangTable
     ledger: LedgerTable
-    has_lost_node: Callable[[GangItem, Deadline], bool]
+    why_not: Callable[[GangItem, Get, Deadline], str]
     new_id: Callable[[], str]
     wall: Callable[[], float]
     sleep: Callable[[float], None]
@@ -76,11 +73,10 @@ class Surroundings:
 
 @dataclass(frozen=True, slots=True)
 class _WaitingCall:
-    """The call as the others see it. is_new: no earlier call of the member has a share on the node."""
+    """The call as the others see it, and what it has reserved."""
 
     intent: Intent
-    shares: Shares
-    is_new: bool
+    reserved: OpenShare
 
 
 class MemberCall:
@@ -90,7 +86,6 @@ class MemberCall:
         self._surroundings = surroundings
         self._wall, self._sleep = surroundings.wall, surroundings.sleep
         self._table = TimedGangTable(surroundings.table, self._check_time, self._wall)
-        self._ledger = surroundings.ledger
         self._commit = GangCommit(self._table, self._wall)
         self._kept_seconds = surroundings.call_seconds + BINDING_SECONDS
         self._attempt = surroundings.new_id()
@@ -101,7 +96,8 @@ class MemberCall:
         self._domain = DomainOpening(
             self._table, self._gang, may_queue, member.withdraw, self._has_time, self._wall, self._sleep
         )
-        self._pod, self._node = PodKey(binding.namespace, binding.pod_name, binding.pod_uid), binding.node
+        self._uid = binding.pod_uid
+        self._share = MemberShare(surroundings.ledger, member, self._attempt, self._has_time, self._wall)
         self._mine: _WaitingCall | None = None
         self._joined: Domain | None = None
         """With this round open. The intent may be in the gang's item from then on."""
@@ -166,7 +162,7 @@ class MemberCall:
         item, mine = self._table.gang(self._gang.key), self._mine
         assert mine is not None  # it has joined
         is_over = item is not None and item.round >= joined.fence and not item.is_open_in(joined.fence)
-        if is_over or (item is not None and item.intent(self._pod.uid, self._attempt) is not None):
+        if is_over or (item is not None and item.intent(self._uid, self._attempt) is not None):
             return self._until_committed(item, joined, mine)
         return self._placed_with_others()
 
@@ -187,7 +183,7 @@ class MemberCall:
         difference = item.difference(self._gang)
         if difference is not None:
             return BindResult(BindOutcome.GANG_INVALID, difference)
-        others = [intent for uid, intent in item.intents.items() if uid != self._pod.uid]
+        others = [intent for uid, intent in item.intents.items() if uid != self._uid]
         return FULL if len(others) >= self._table.most_of([*others, self._intent()]) else None
 
     def _finish(self, item: GangItem) -> None:
@@ -210,28 +206,12 @@ class MemberCall:
         return self._table.pace * requests_of(item)
 
     def _prepare_intent(self) -> _WaitingCall | BindResult:
-        """The intent of this call, and its open reservation: every entry has one from before it is written."""
-        member, shares, is_new = self._member, dict[str, int](), True
-        if member.demands:
-            self._check_time()
-            ledger = self._ledger.node(self._node)
-            if ledger is None or ledger.avail is None:
-                return NO_LEDGER
-            chosen = DeviceChoice(member.counting, member.demands, self._pod.uid).on(ledger, 0)
-            if isinstance(chosen, Insufficient):
-                return BindResult(BindOutcome.INSUFFICIENT, chosen.text)
-            shares, is_new = dict(chosen), self._pod.uid not in ledger.entries
-            self._put_open(shares)
-        return _WaitingCall(self._intent(), shares, is_new)
+        """The intent of this call, and its open reservation."""
+        reserved = self._share.reserve()
+        return reserved if isinstance(reserved, BindResult) else _WaitingCall(self._intent(), reserved)
 
     def _intent(self) -> Intent:
-        until = self._wall() + self._member.deadline.remaining() - self._kept_seconds
-        topology = self._member.of.topology
-        return Intent(self._pod, self._node, self._attempt, until, self._member.demands, topology=topology)
-
-    def _put_open(self, shares: Shares) -> None:
-        self._check_time()
-        self._ledger.put_open(OpenReservation(self._pod, self._node, self._attempt, shares, self._wall()))
+        return self._share.intent(self._wall() + self._member.deadline.remaining() - self._kept_seconds)
 
     def _join(self, seen: GangItem | None, domain: Domain, intent: Intent) -> GangItem | None:
         """The item with the intent; None: others were faster, or the round is over."""
@@ -265,8 +245,10 @@ class MemberCall:
             elif commits_at is None:
                 commits_at = self._wall() + TAKEOVER_SECONDS
             if commits_at is not None and commits_at <= self._wall() and self._has_time(self._commit_seconds(item)):
-                if self._surroundings.has_lost_node(item, self._member.deadline.earlier(self._kept_seconds)):
-                    self._commit.abort(item, REASON_NODE_GONE)
+                until = self._member.deadline.earlier(self._kept_seconds)
+                against = self._surroundings.why_not(item, get_for(self._member), until)
+                if against:
+                    self._commit.abort(item, against)
                 else:
                     outcome = self._commit.commit(item, domain, self._attempt, self._member.counting)
                     if outcome is CommitOutcome.DISPLACED:
@@ -302,7 +284,7 @@ class MemberCall:
         """None: it goes on waiting."""
         if item is None or item.round != domain.fence:
             return self._leave_another_round()
-        if item.intent(self._pod.uid, self._attempt) is None:
+        if item.intent(self._uid, self._attempt) is None:
             is_fixed = item.state in (GangState.PREPARING, GangState.COMMITTED)
             return self._leave(OTHER_DOMAIN if is_fixed and item.topology_key else ROUND_ENDED)
         match item.state:
@@ -311,32 +293,12 @@ class MemberCall:
             case GangState.OPEN | GangState.PREPARING:
                 return None
             case GangState.COMMITTED:
-                return self._placed(item, mine)
+                return self._share.committed(item.intents[self._uid].shares, mine.reserved)
             case GangState.ENDED:
                 return self._leave(BindResult(BindOutcome.GANG_WAITS, item.reason))
             case GangState.ROLLING_BACK:
                 # Its holds may still be there, so the open reservation stays.
                 return BindResult(BindOutcome.GANG_WAITS, item.reason)
-
-    def _placed(self, item: GangItem, mine: _WaitingCall) -> GangPlace:
-        member, shares = self._member, item.intents[self._pod.uid].shares
-        if not member.demands:
-            return GangPlace(None)
-        if shares != mine.shares:
-            # The commit chose another device.
-            self._put_open(shares)
-        annotations = member.counting.annotations(shares)
-        # An entry of an earlier call was taken over with all that it held.
-        return GangPlace(
-            Reservation(
-                member.binding,
-                self._attempt,
-                annotations,
-                is_first_attempt=mine.is_new,
-                shares=shares,
-                has_surplus=not mine.is_new,
-            )
-        )
 
     # ---------------------------------------------------------------------------------------------------- giving up
 
@@ -358,11 +320,11 @@ class MemberCall:
     def _give_up(self, domain: Domain, result: BindResult) -> GangPlace | BindResult:
         mine = self._mine
         assert mine is not None  # it has joined
-        while (after := self._table.withdraw(self._gang.key, domain.fence, self._pod.uid, self._attempt)) is None:
+        while (after := self._table.withdraw(self._gang.key, domain.fence, self._uid, self._attempt)) is None:
             item = self._table.gang(self._gang.key)
             if item is None:
                 return result
-            if not item.is_open_in(domain.fence) or item.intent(self._pod.uid, self._attempt) is None:
+            if not item.is_open_in(domain.fence) or item.intent(self._uid, self._attempt) is None:
                 # It is committed; or it is PREPARING, and the member's next bind finds the end of that.
                 return self._result(item, domain, mine) or result
             # A transaction holds the item: a commit is under way.
@@ -383,17 +345,10 @@ class MemberCall:
     def _leave_another_round(self) -> BindResult:
         """The round of this call is over, and cannot be committed any more. It may have been, with a share for this
         call: every entry keeps its open reservation, by which the watcher finds it."""
-        if self._member.demands:
-            self._check_time()
-            ledger = self._ledger.node(self._node)
-            entry = None if ledger is None else ledger.entries.get(self._pod.uid)
-            if entry is not None and entry.attempt == self._attempt:
-                return ROUND_ENDED
-        return self._leave(ROUND_ENDED)
+        return ROUND_ENDED if self._share.is_held() else self._leave(ROUND_ENDED)
 
     def _leave(self, result: BindResult) -> BindResult:
         """No commit can give this call a share any more. If the table does not answer, the reservation expires."""
-        if self._mine is not None and self._mine.intent.demands and self._has_time():
-            with suppress(TableUnavailable):
-                self._ledger.delete_open(self._pod.uid, self._node, self._attempt)
+        if self._mine is not None:
+            self._share.give_up()
         return result

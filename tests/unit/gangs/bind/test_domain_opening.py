@@ -11,7 +11,7 @@ import pytest
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome
 from berth.extender.ports import Announced, Announcements, Binding, FoundPod
-from berth.gangs.domain_opening import PLACING_SECONDS, DomainOpening, is_needed
+from berth.gangs.bind.domain_opening import PLACING_SECONDS, DomainOpening, is_needed
 from berth.gangs.item import TURN_MEMBER_SECONDS, TURN_SECONDS, Domain
 from berth.scheduling.gangs.gang import Gang
 from berth.scheduling.gangs.gang import gang_of as gang_of_pod

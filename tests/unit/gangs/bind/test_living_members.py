@@ -1,4 +1,4 @@
-"""Whether a committed gang has a living member: what the API server is asked, and what the node cache says."""
+"""Which members of a gang live: what the API server is asked, and what the node cache says."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from berth.extender.ports import FoundPod, Refused, Unanswered
-from berth.gangs.living_members import MOST_GETS, Life, life_of
+from berth.gangs.bind.living_members import MOST_GETS, Life, life_of, lost_of
 from berth.scheduling.objects import Pod
 from tests.builders.gang_items import intent
 from tests.builders.gangs import member
 from tests.fakes.pods import PodsInMemory
 
-COMMITTED = [intent(f"train-{number}") for number in range(3)]
+COMMITTED = WAITING = [intent(f"train-{number}") for number in range(3)]
 
 
 @dataclass
@@ -99,3 +99,52 @@ def test_number_of_requests_is_bounded(gone: int, gets: int, life: Life) -> None
     server = ApiServer()
     assert life_of("uid-new", [intent(f"train-{number}") for number in range(gone)], {}, server.get) is life
     assert len(server.asked) == gets
+
+
+ALL = ("train-0", "train-1", "train-2")
+
+
+@pytest.mark.parametrize(
+    ("pods", "server", "lost", "asked"),
+    [
+        pytest.param(cached(*ALL), ApiServer(), 0, [], id="the cache has all"),
+        pytest.param(
+            {**cached(*ALL[:2]), **cached("train-2", terminating=True)}, ApiServer(), 1, [], id="one is being deleted"
+        ),
+        pytest.param(cached(*ALL[:2]), ApiServer().of("train-2"), 0, ["train-2"], id="one is newer than the cache"),
+        pytest.param(cached(*ALL[:2]), ApiServer(), 1, ["train-2"], id="one is gone"),
+        pytest.param(
+            cached(*ALL[:2], "train-2-again"),
+            ApiServer().of("train-2", uid="again"),
+            1,
+            ["train-2"],
+            id="another pod has the name of one",
+        ),
+        pytest.param({}, ApiServer(), 3, [*ALL], id="all are gone"),
+    ],
+)
+def test_members_that_wait_in_bind_are_lost_when_they_are_gone(
+    pods: Mapping[str, Pod], server: ApiServer, lost: int, asked: list[str]
+) -> None:
+    server = replace(server, asked=[])
+    assert (lost_of(WAITING, pods, server.get), server.asked) == (lost, asked)
+
+
+@pytest.mark.parametrize("answer", [Unanswered("no answer"), Refused(403, "forbidden")])
+def test_no_member_is_lost_of_which_the_api_server_does_not_say_it(answer: Refused | Unanswered) -> None:
+    asked: list[str] = []
+
+    def get(name: str) -> Refused | Unanswered:
+        asked.append(name)
+        return answer
+
+    assert (lost_of(WAITING, {}, get), asked) == (0, ["train-0"])
+
+
+@pytest.mark.parametrize(
+    ("waiting", "lost"), [pytest.param(MOST_GETS, MOST_GETS, id="as many"), pytest.param(MOST_GETS + 1, 0, id="more")]
+)
+def test_asks_for_none_where_the_cache_lacks_too_many(waiting: int, lost: int) -> None:
+    server = ApiServer()
+    assert lost_of([intent(f"train-{number}") for number in range(waiting)], {}, server.get) == lost
+    assert len(server.asked) == lost

@@ -34,7 +34,8 @@ Guarantees:
   over. So it is with a call that the table does not answer until its deadline.
 
 Not guaranteed:
-- That all members of a committed gang get onto their nodes. A pod can be deleted, a node can go.
+- That all members of a committed gang get onto their nodes. A pod can be deleted, a node can go. Who commits looks for
+  both just before, in the node cache; for at most MOST_GETS members that it lacks, at the API server.
 - That each member of a commit still waits for it. At least the minimum did, by their clocks, when it was written; a
   member whose call had ended is bound by its next one.
 - That a node keeps the value of the topology key.
@@ -43,19 +44,21 @@ Not guaranteed:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from berth.dynamodb_errors import TableUnavailable
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome, BindResult
 from berth.extender.ports import CacheUnavailable, GangBarrier, GangMember, GangOfPod, GangPlace, NodeCache
+from berth.gangs.bind.living_members import Get, lost_of
+from berth.gangs.bind.member_call import MemberCall, Surroundings
+from berth.gangs.commit import REASON_MEMBER_GONE, REASON_NODE_GONE
 from berth.gangs.item import GangItem
-from berth.gangs.member_call import MemberCall, Surroundings
 from berth.gangs.table import GangTable
 from berth.reservations.ledger.table import LedgerTable
 from berth.scheduling.gangs.gang import Gang, InvalidGang, gang_of
-from berth.scheduling.gangs.members import domains_of
+from berth.scheduling.gangs.members import domains_of, priority_of, waits
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod_group import names_gang, names_pod_group
 from berth.scheduling.policy import Policy
@@ -80,7 +83,7 @@ class GangTableBarrier(GangBarrier):
     ) -> None:
         """cache: for PodGroups, nodes and members. call_seconds: the longest that one call of the table takes."""
         self._cache, self._wall = cache, wall
-        self._surroundings = Surroundings(table, ledger, self.has_lost_node, new_id, wall, sleep, call_seconds)
+        self._surroundings = Surroundings(table, ledger, self.why_not, new_id, wall, sleep, call_seconds)
 
     def gang_of(self, pod: Pod, node: str, deadline: Deadline) -> GangOfPod | BindResult | None:
         if not names_gang(pod):
@@ -98,17 +101,22 @@ class GangTableBarrier(GangBarrier):
             return None
         if isinstance(found, InvalidGang):
             return BindResult(BindOutcome.GANG_INVALID, found.error)
-        if found.priority is None:
-            found = replace(found, priority=pod.priority or 0)
-        return GangOfPod(found) if cluster is None else _with_cluster(found, node, cluster, context.policy)
+        if cluster is None:
+            return GangOfPod(replace(found, priority=priority_of(found, [pod])))
+        return _with_cluster(found, pod, node, cluster, context.policy)
 
-    def has_lost_node(self, item: GangItem, deadline: Deadline) -> bool:
-        """Whether a member that would be committed waits for a node that is gone since filter chose it: the API server
-        would let the member be bound there. False without the node cache."""
-        cluster = self._cache.current(deadline).cluster
+    def why_not(self, item: GangItem, get: Get, deadline: Deadline) -> str:
+        """Why the members that wait must not be committed; empty where nothing is known against it, as without the node
+        cache. A node may be gone since filter chose it: the API server would let a member be bound there. And members
+        may be gone: filter does not count them either."""
+        context = self._cache.current(deadline)
+        cluster, waiting = context.cluster, item.complete(self._wall()).values()
         if isinstance(cluster, CacheUnavailable):
-            return False
-        return any(intent.node not in cluster.nodes for intent in item.complete(self._wall()).values())
+            return ""
+        if any(intent.node not in cluster.nodes for intent in waiting):
+            return REASON_NODE_GONE
+        lost = lost_of(waiting, context.policy.members_of(item.key, cluster), get)
+        return REASON_MEMBER_GONE if len(waiting) - lost < item.minimum else ""
 
     def wait(self, member: GangMember) -> GangPlace | BindResult | None:
         try:
@@ -121,13 +129,20 @@ def _has_topology_key(found: Gang | InvalidGang | None) -> bool:
     return isinstance(found, Gang) and bool(found.topology_key)
 
 
-def _with_cluster(gang: Gang, node: str, cluster: Snapshot, policy: Policy) -> GangOfPod | BindResult:
-    # An exempt pod that names the gang was bound without the others, so it proves no commit.
-    named = cluster.pods_by_gang.get((gang.key.namespace, gang.key.name), {})
-    pods = {uid: pod for uid, pod in named.items() if not policy.was_exempt(pod)}
+def _with_cluster(gang: Gang, pod: Pod, node: str, cluster: Snapshot, policy: Policy) -> GangOfPod | BindResult:
+    pods = policy.members_of(gang.key, cluster)
+    gang = replace(gang, priority=priority_of(gang, [pod, *_above(pod, pods.values(), cluster, policy)]))
     if not gang.topology_key:
         return GangOfPod(gang, pods=pods)
     value = cluster.nodes[node].labels.get(gang.topology_key) if node in cluster.nodes else None
     if not value:
         return DOMAIN_UNKNOWN
-    return GangOfPod(gang, value, pods, domains_of(gang, cluster, pods=pods.values()))
+    return GangOfPod(gang, value, pods, domains_of(gang, pods.values(), cluster))
+
+
+def _above(pod: Pod, members: Iterable[Pod], cluster: Snapshot, policy: Policy) -> Iterator[Pod]:
+    """The members of a higher priority that filter plans with this one."""
+    for each in members:
+        is_above = (each.priority or 0) > (pod.priority or 0)
+        if is_above and waits(each) and isinstance(gang_of(each, cluster.pod_groups, policy.gangs), Gang):
+            yield each

@@ -1,4 +1,5 @@
-"""Whether a gang that was committed has a living member: only then a pod may join it alone.
+"""Which members of a gang live: a pod joins a committed gang alone only if one of it does, and a commit takes no gang
+of which fewer than the minimum do.
 
 The API server says it, a GET for each pod. The node cache says which pods to ask for, and which not: one that is being
 deleted stays so. That a pod is not in the cache proves nothing.
@@ -11,6 +12,7 @@ from enum import Enum, auto
 
 from berth.extender.ports import FoundPod, GangMember, Refused, Unanswered
 from berth.gangs.item import GangItem, GangState, Intent
+from berth.scheduling.gangs.members import lives
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod import FAILED, SUCCEEDED
 
@@ -36,10 +38,16 @@ def life_for(member: GangMember, item: GangItem | None) -> Life:
     """Of the gang of a member that is being bound. Where the item of its commit is gone, members on nodes are the proof
     of it."""
 
+    return life_of(member.binding.pod_uid, _committed(item), member.of.pods, get_for(member))
+
+
+def get_for(member: GangMember) -> Get:
+    """The GET of a call: it takes at most half of the time that is left."""
+
     def get(name: str) -> FoundPod | Refused | Unanswered:
         return member.binder.pod(member.of.gang.key.namespace, name, member.deadline.remaining() / 2)
 
-    return life_of(member.binding.pod_uid, _committed(item), member.of.pods, get)
+    return get
 
 
 def is_in_domain(member: GangMember, item: GangItem | None) -> bool:
@@ -60,20 +68,46 @@ def life_of(uid: str, committed: Iterable[Intent], pods: Mapping[str, Pod], get:
         return Life.LIVES
     asked = list(_to_ask(intents, pods))
     for name, wanted in asked[:MOST_GETS]:
-        match get(name):
-            case FoundPod() as found:
-                if found.assignment.pod_uid == wanted and not found.is_deleting and not _has_ended(found):
-                    return Life.LIVES
-            case Refused(status=status) if status == NOT_FOUND:
-                pass
-            case Refused() | Unanswered():
-                return Life.UNKNOWN
+        lives_there = _lives(get(name), wanted)
+        if lives_there is None:
+            return Life.UNKNOWN
+        if lives_there:
+            return Life.LIVES
     return Life.UNKNOWN if len(asked) > MOST_GETS else Life.NONE_LIVES
+
+
+def lost_of(waiting: Iterable[Intent], pods: Mapping[str, Pod], get: Get) -> int:
+    """How many of these members, which wait in bind, are gone or end. pods: as the node cache has them now, by UID.
+
+    Those that it lacks are asked for: it may not have them yet. Where too many are, or the API server does not say it
+    of one, none of these counts as lost.
+    """
+    cached = [(intent, pods.get(intent.pod.uid)) for intent in waiting]
+    ending = sum(pod is not None and not lives(pod) for _, pod in cached)
+    unknown = [intent.pod for intent, pod in cached if pod is None]
+    gone = 0
+    for pod in unknown if len(unknown) <= MOST_GETS else ():
+        lives_there = _lives(get(pod.name), pod.uid)
+        if lives_there is None:
+            return ending
+        gone += not lives_there
+    return ending + gone
+
+
+def _lives(answer: FoundPod | Refused | Unanswered, uid: str) -> bool | None:
+    """Whether this pod lives; None: the API server did not say it."""
+    match answer:
+        case FoundPod() as found:
+            return found.assignment.pod_uid == uid and not found.is_deleting and not _has_ended(found)
+        case Refused(status=status) if status == NOT_FOUND:
+            return False
+        case Refused() | Unanswered():
+            return None
 
 
 def _to_ask(intents: Mapping[str, str], pods: Mapping[str, Pod]) -> Iterator[tuple[str, str]]:
     """Names and UIDs, the likeliest first: on a node, in the cache, and not there."""
-    living = [pod for pod in pods.values() if not pod.terminating]
+    living = [pod for pod in pods.values() if lives(pod)]
     yield from ((pod.name, pod.uid) for pod in living if pod.node_name)
     yield from ((pod.name, pod.uid) for pod in living if pod.uid in intents and not pod.node_name)
     yield from ((name, uid) for uid, name in intents.items() if uid not in pods)
