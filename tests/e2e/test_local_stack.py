@@ -151,7 +151,7 @@ def test_rule_is_written_applied_broken_and_rolled_back(tmp_path: Path) -> None:
         assert "TeamNodes failed in __init__: ZeroDivisionError: division by zero (team_nodes.py, line" in fallback
         assert "the deployed configuration is used instead" in fallback
         findings = doctor(found, directory, plugins).findings
-        assert {each.check for each in findings if each.result == "failed"} == {"configuration"}
+        assert [each.check for each in findings if each.result == "failed"] == ["configuration"]
         assert '"Failures":[1.0]' in logged(found, "filter").replace(" ", "")
 
         assert config(found, "rollback")["profile"] == "label-priority"
