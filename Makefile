@@ -298,7 +298,7 @@ wheel: setup ## Build the wheel into dist, install it somewhere else, and use ev
 	$(BIN)/python -m tests.wheel dist
 
 .PHONY: image
-image: setup ## The command in a container image, built and run in Docker: no root, read-only (BASE=image with Python, TAG=name)
+image: setup .tools/ministack/.ready ## The command in a container image, built and run in Docker: no root, read-only (BASE=image with Python, TAG=name)
 	$(BIN)/python -m tools.image $(if $(BASE),--base '$(BASE)') $(if $(TAG),--tag '$(TAG)')
 	@$(BIN)/python -m tests.image $(TAG)
 

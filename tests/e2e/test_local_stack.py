@@ -9,7 +9,8 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -103,15 +104,26 @@ class OwnPlugins:
         assert done.returncode == 0, done.stderr
 
 
-def doctor(environment: Mapping[str, str], directory: Path, *options: str) -> Diagnosis:
-    return berth_doctor(
-        f"--stack={sam.STACK_NAME}",
-        f"--url={environment['BERTH_URL']}",
-        f"--scheduler-config={directory / 'scheduler.yaml'}",
-        "--timeout=30",
-        *options,
-        environment=environment,
-    )
+def doctor(environment: Mapping[str, str], *options: str | Path) -> Diagnosis:
+    words = (f"--stack={sam.STACK_NAME}", f"--url={environment['BERTH_URL']}", "--timeout=30")
+    return berth_doctor(*words, *options, environment=environment)
+
+
+def failed(diagnosis: Diagnosis) -> list[str]:
+    """The checks of all failures."""
+    return [each.check for each in diagnosis.findings if each.result == "failed"]
+
+
+@contextmanager
+def local_stack(directory: Path, *options: str) -> Iterator[ChildProcess]:
+    """That is ready, until the context exits. Its output is in `directory`.log."""
+    log = directory.with_suffix(".log")
+    process = ChildProcess([*command(directory), f"--port={free_port()}", *options], log)
+    try:
+        process.wait_until(lambda: "Ctrl-C stops it" in log.read_text(), seconds=START_SECONDS)
+        yield process
+    finally:
+        process.stop()
 
 
 def logged(environment: Mapping[str, str], function: str) -> str:
@@ -131,12 +143,10 @@ EVERY_NODE = ["n10", "n20", "plain", "worded"]
 @pytest.mark.stack
 def test_rule_is_written_applied_broken_and_rolled_back(tmp_path: Path) -> None:
     """docs/how-to/local-stack.md, on the cluster of the events."""
-    directory, log = tmp_path / "local-stack", tmp_path / "log"
+    directory = tmp_path / "local-stack"
     own = OwnPlugins.written(tmp_path / "my-plugins", directory)
-    plugins = f"--plugins={own.directory}"
-    process = ChildProcess([*command(directory), f"--port={free_port()}", plugins], log)
-    try:
-        process.wait_until(lambda: "Ctrl-C stops it" in log.read_text(), seconds=START_SECONDS)
+    plugins, scheduler = f"--plugins={own.directory}", f"--scheduler-config={directory / 'scheduler.yaml'}"
+    with local_stack(directory, plugins) as process:
         found = variables(directory)
         expected = orjson.loads((EVENTS / "filter" / "cache-mode.expected.json").read_bytes())["body"]
         assert filter_answer(found) == expected
@@ -150,13 +160,12 @@ def test_rule_is_written_applied_broken_and_rolled_back(tmp_path: Path) -> None:
         fallback = call(found, "healthz")["configurationFallback"]
         assert "TeamNodes failed in __init__: ZeroDivisionError: division by zero (team_nodes.py, line" in fallback
         assert "the deployed configuration is used instead" in fallback
-        findings = doctor(found, directory, plugins).findings
-        assert {each.check for each in findings if each.result == "failed"} == {"configuration"}
+        assert failed(doctor(found, scheduler, plugins)) == ["configuration"]
         assert '"Failures":[1.0]' in logged(found, "filter").replace(" ", "")
 
         assert config(found, "rollback")["profile"] == "label-priority"
         assert "configurationFallback" not in call(found, "healthz")
-        diagnosis = doctor(found, directory)
+        diagnosis = doctor(found, scheduler)
         assert diagnosis.exit_status == 0, diagnosis.findings
 
         own.deploy("TeamNodes.filter = lambda self, pod, node: 1 / 0")
@@ -174,24 +183,49 @@ def test_rule_is_written_applied_broken_and_rolled_back(tmp_path: Path) -> None:
 
         stopped = subprocess.run([*command(directory), "--stop"], cwd=sam.PROJECT, capture_output=True, check=True)
         assert stopped.stdout == b"stopped\n"
-        assert process.wait() == 0, log.read_text()
-    finally:
-        process.stop()
+        assert process.wait() == 0
+
+
+@pytest.mark.stack
+def test_rule_is_explained_and_mended_on_the_cluster_of_the_page(tmp_path: Path) -> None:
+    """The same page, "A rule of your own": the example's plugins, its cluster, and a profile by which its pods have
+    nodes; and doctor without a scheduler's configuration."""
+    directory = tmp_path / "local-stack"
+    own = OwnPlugins.written(tmp_path / "my-plugins", directory)
+    plugins = f"--plugins={own.directory}"
+    cluster = f"--cluster={own.directory / 'cluster.yaml'}"
+    with local_stack(directory, plugins, cluster, "--parameter=Profile=resource-segregation"):
+        found = variables(directory)
+        config(found, "apply", own.configuration, plugins)
+        explained = explain(found, plugins)
+        assert explained.startswith("default/no-team-1: can be placed, on node-shared: 1 of 3 nodes fit")
+        assert "Berth TeamNodes  node(s) belonged to another team  node-blue, node-green" in explained
+
+        own.deploy("TeamNodes.__init__ = lambda self, args: 1 / 0")
+        assert failed(doctor(found, plugins)) == ["configuration"]
+
+        assert config(found, "rollback")["profile"] == "resource-segregation"
+        diagnosis = doctor(found)
+        assert diagnosis.exit_status == 0, diagnosis.findings
+
+
+def explain(environment: Mapping[str, str], plugins: str) -> str:
+    """What the page's `berth explain` prints."""
+    words: list[str | Path] = [COMMAND, "explain", "default/no-team-1", plugins, f"--stack={sam.STACK_NAME}"]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 @pytest.mark.stack
 def test_local_stack_serves_a_live_cluster(control_plane: ControlPlane, cluster: Cluster, tmp_path: Path) -> None:
     """With a kubeconfig of one user, and the scheduler's configuration as it is written."""
     identities(control_plane)
-    directory, log = tmp_path / "local-stack", tmp_path / "log"
+    directory = tmp_path / "local-stack"
     kubeconfig = control_plane.kubeconfig()
     node = cluster.create_node("node", priority(10))
-    process = ChildProcess([*command(directory), f"--port={free_port()}", f"--kubeconfig={kubeconfig}"], log)
-    try:
-        process.wait_until(lambda: "Ctrl-C stops it" in log.read_text(), seconds=START_SECONDS)
+    with local_stack(directory, f"--kubeconfig={kubeconfig}"):
         scheduler = yaml.safe_load((directory / "scheduler.yaml").read_text())
         assert scheduler["clientConnection"]["kubeconfig"] == str(kubeconfig)
         with control_plane.scheduler({**scheduler, "leaderElection": {"leaderElect": False}}):
             assert cluster.wait_until_assigned(cluster.create_pod("pod")) == node
-    finally:
-        process.stop()

@@ -1,21 +1,20 @@
-"""`python -m tests.image [IMAGE]`: run both commands of the image without rights, read-only, and without a network."""
+"""`python -m tests.image [IMAGE]`: run both commands of the image without rights, on a root that cannot be written."""
 
 from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from functools import partial
 
 from tests.builders.event_fixtures import EVENTS, matches
 from tools.image.__main__ import TAG
 from tools.image.docker import DockerUnavailable, docker, may_skip
 
-HARDENED = ("--read-only", "--cap-drop=ALL", "--security-opt=no-new-privileges", "--network=none")
-USER = "65532"
-HEALTHY_SECONDS = 120
-POLL_SECONDS = 1.0
+from .container import HARDENED, Failed, becomes_healthy, is_nobody, running, stops_at_sigterm
+from .watching import STACK, has_released_the_lease, leads_and_publishes, passes_probes, watching
+
+NO_NETWORK = "--network=none"
 PACKAGE_MANAGERS = ("apt", "apt-get", "dpkg", "pip", "pip3", "rpm", "apk", "npm")
 
 HEALTHZ = """
@@ -28,33 +27,6 @@ request = urllib.request.Request("http://127.0.0.1:8080/scheduler/filter", sys.s
                                  {"Content-Type": "application/json"})
 print(urllib.request.urlopen(request, timeout=20).read().decode())
 """
-
-
-class Failed(Exception):
-    """The image does not do what it should."""
-
-
-@contextmanager
-def serving(image: str) -> Iterator[str]:
-    """The id of a container with `berth serve`; it is removed at the end."""
-    container = docker(
-        *("run", "--detach", *HARDENED, f"--volume={EVENTS / 'cluster.yaml'}:/cluster.yaml:ro"),
-        *(image, "serve", "--cluster=/cluster.yaml"),
-    )
-    try:
-        yield container
-    finally:
-        docker("rm", "--force", container)
-
-
-def becomes_healthy(container: str) -> None:
-    """Docker's own health check passes."""
-    deadline, state = time.monotonic() + HEALTHY_SECONDS, ""
-    while state != "healthy":
-        state, running = docker("inspect", "--format={{.State.Health.Status}} {{.State.Running}}", container).split()
-        if running != "true" or time.monotonic() > deadline:
-            raise Failed(f"the container is {state}, running: {running}\n{logs(container)}")
-        time.sleep(POLL_SECONDS)
 
 
 def answers_healthz(container: str) -> None:
@@ -73,13 +45,6 @@ def answers_filter(container: str) -> None:
         raise Failed(f"filter answers {answer}")
 
 
-def is_nobody(container: str) -> None:
-    """The process is no root, and its root cannot be written."""
-    found = docker("exec", container, "sh", "-c", "id -u; touch /opt/berth/x 2>/dev/null || echo refused")
-    if found.split() != [USER, "refused"]:
-        raise Failed(f"user, and a write below /opt/berth: {found.split()}")
-
-
 def has_no_package_manager(container: str) -> None:
     """Neither a command nor a module of Python installs anything."""
     script = f"for name in {' '.join(PACKAGE_MANAGERS)}; do command -v $name; done; python -m pip --version; true"
@@ -88,29 +53,21 @@ def has_no_package_manager(container: str) -> None:
         raise Failed(f"the image has {found.split()}")
 
 
-def stops_at_sigterm(container: str) -> None:
-    """As a kubelet ends it: cleanly, and not by SIGKILL after the time."""
-    docker("stop", "--time=20", container)
-    code = docker("inspect", "--format={{.State.ExitCode}}", container)
-    if code not in ("0", "143"):
-        raise Failed(f"exit status {code}\n{logs(container)}")
-
-
-def watch_starts(image: str) -> None:
-    """`berth watch` comes as far as the stack that it cannot reach here."""
+def needs_its_stack(image: str) -> None:
+    """Without a network, `berth watch` comes as far as the stack."""
     try:
         docker(
-            *("run", "--rm", *HARDENED, "--env=AWS_ACCESS_KEY_ID=x", "--env=AWS_SECRET_ACCESS_KEY=x", image),
-            *("watch", "--stack=berth-production", "--region=eu-central-1"),
+            *("run", "--rm", *HARDENED, NO_NETWORK, "--env=AWS_ACCESS_KEY_ID=x", "--env=AWS_SECRET_ACCESS_KEY=x"),
+            *(image, "watch", f"--stack={STACK}", "--region=eu-central-1"),
         )
     except DockerUnavailable as error:
-        if "the stack berth-production cannot be described" in str(error):
+        if f"the stack {STACK} cannot be described" in str(error):
             return
         raise Failed(f"berth watch: {error}") from error
     raise Failed("berth watch ended without an error")
 
 
-CHECKS: tuple[Callable[[str], None], ...] = (
+SERVE_CHECKS: tuple[Callable[[str], None], ...] = (
     becomes_healthy,
     answers_healthz,
     answers_filter,
@@ -120,20 +77,37 @@ CHECKS: tuple[Callable[[str], None], ...] = (
 )
 
 
-def logs(container: str) -> str:
-    """What the command wrote, both of its outputs."""
-    return docker("logs", "--tail=30", container)
+def _checked(image: str) -> Iterator[str]:
+    """Run all checks; the name of each that passed. Raises Failed at the first that fails, and DockerUnavailable."""
+    needs_its_stack(image)
+    yield f"watch: {needs_its_stack.__name__}"
+    dump = f"--volume={EVENTS / 'cluster.yaml'}:/cluster.yaml:ro"
+    with running(image, (NO_NETWORK, dump), ("serve", "--cluster=/cluster.yaml")) as container:
+        for check in SERVE_CHECKS:
+            check(container)
+            yield f"serve: {check.__name__}"
+    with watching(image) as watcher:
+        watch_checks = (
+            partial(becomes_healthy, watcher.container),
+            partial(passes_probes, watcher),
+            partial(leads_and_publishes, watcher),
+            partial(is_nobody, watcher.container),
+            partial(stops_at_sigterm, watcher.container),
+            partial(has_released_the_lease, watcher),
+        )
+        for each in watch_checks:
+            each()
+            yield f"watch: {each.func.__name__}"
 
 
 def main(arguments: list[str]) -> int:
     """Exit status 1 at the first check that fails."""
     image = arguments[0] if arguments else TAG
+    passed = []
     try:
-        watch_starts(image)
-        with serving(image) as container:
-            for check in CHECKS:
-                check(container)
-                print(f"ok      {check.__name__}", flush=True)
+        for name in _checked(image):
+            passed.append(name)
+            print(f"ok      {name}", flush=True)
     except Failed as error:
         print(f"FAILED  {error}", file=sys.stderr)
         return 1
@@ -142,7 +116,7 @@ def main(arguments: list[str]) -> int:
             return 0
         print(f"FAILED  {error}", file=sys.stderr)
         return 1
-    print(f"image {image}: {len(CHECKS) + 1} checks passed")
+    print(f"image {image}: {len(passed)} checks passed")
     return 0
 
 

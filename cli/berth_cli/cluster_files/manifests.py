@@ -91,7 +91,7 @@ def as_new_pod(manifest: Object, number: int) -> Object:
     metadata["namespace"] = metadata.get("namespace") or DEFAULT_NAMESPACE
     # The API server would append a random suffix.
     metadata["name"] = metadata.get("name") or f"{metadata.get('generateName') or 'pod-'}{number}"
-    return {"kind": "Pod", "metadata": metadata, "spec": spec}
+    return {name: value for name, value in manifest.items() if name != "status"} | {"metadata": metadata, "spec": spec}
 
 
 def _admit(manifest: Object, classes: PriorityClasses) -> Object:
@@ -130,16 +130,16 @@ def pods_of(manifest: Object) -> Iterator[Object]:
     }
     first = 0 if kind == "StatefulSet" else 1
     for number in range(first, first + _replicas(spec, kind)):
+        # The whole template, so that a field that no pod has gets its warning.
         yield {
+            **template,
             "kind": "Pod",
             "metadata": {
+                **of_template,
                 "name": f"{metadata.get('name')}-{number}",
                 "namespace": metadata.get("namespace") or DEFAULT_NAMESPACE,
-                "labels": of_template.get("labels"),
-                "annotations": of_template.get("annotations"),
                 "ownerReferences": [owner],
             },
-            "spec": template.get("spec"),
         }
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.plugins.custom_plugins.loading import MISSING_REMEDY
 from berth_cli.doctor.access.account import Account, AccountUnavailable
 from berth_cli.doctor.access.cluster import ClusterAccess, Subject
 from berth_cli.doctor.access.running import UNKNOWN, RunningBerth, running_berth
@@ -248,9 +249,22 @@ def _nodes(reader: ClusterAccess | None) -> list[str]:
 def _configuration_findings(inputs: Inputs, running: Running) -> list[Finding]:
     found, configuration = list(inputs.findings), inputs.configuration
     if configuration is None:
-        return found
+        return found if inputs.is_configuration_given else _without_fallback_cause(found, running)
     others = list(check_configuration(running(), configuration)) if inputs.is_configuration_given else []
     return [*found, *(others or [ok(CheckName.CONFIGURATION, f"valid, profile {configuration.profile}")])]
+
+
+def _without_fallback_cause(findings: list[Finding], running: Running) -> list[Finding]:
+    """Without the applied document that cannot be loaded here, if Berth cannot load it either: the check of /healthz
+    says why, and what is used instead. Plugins that this command alone lacks are another cause."""
+
+    def is_reported(finding: Finding) -> bool:
+        if finding.check != CheckName.CONFIGURATION or finding.result is not Result.FAILED:
+            return False
+        fallback = running().fallback
+        return bool(fallback) and (MISSING_REMEDY not in finding.message or MISSING_REMEDY in fallback)
+
+    return [finding for finding in findings if not is_reported(finding)]
 
 
 def _not_provided(check: CheckName, inputs: Inputs) -> Check:

@@ -78,8 +78,8 @@ class StoreOptions:
         if self.is_dynamodb and config is not None:
             table = self.cache_table or CACHE_TABLE
             yield (
-                f"a change of {config} has no effect on shared tables; apply it: "
-                f"berth config apply FILE --table {table}"
+                f"{config} is in use only until a document is applied to the shared tables, and a change of it has no "
+                f"effect; apply it: berth config apply FILE --table {table}"
             )
 
 

@@ -75,9 +75,20 @@ POD_SPEC = _fields(
 )
 
 
-def unknown_fields(spec: object) -> Iterator[str]:
-    """What a pod's spec has that no pod has: path, and the field that may be meant."""
-    yield from _unknown("spec", spec, POD_SPEC)
+OWNER_REFERENCE = _fields("apiVersion blockOwnerDeletion controller kind name uid")
+OBJECT_META = _fields(
+    """
+    annotations creationTimestamp deletionGracePeriodSeconds deletionTimestamp finalizers generateName generation labels
+    managedFields name namespace resourceVersion selfLink uid
+    """,
+    ownerReferences=OWNER_REFERENCE,
+)
+POD = _fields("apiVersion kind status", metadata=OBJECT_META, spec=POD_SPEC)
+
+
+def unknown_fields(pod: object) -> Iterator[str]:
+    """What it has that no pod has: path, and the field that may be meant."""
+    yield from _unknown("", pod, POD)
 
 
 def _unknown(path: str, value: object, fields: Fields) -> Iterator[str]:
@@ -88,10 +99,10 @@ def _unknown(path: str, value: object, fields: Fields) -> Iterator[str]:
     if not isinstance(value, dict):
         return
     for name, content in value.items():
-        inner = fields.get(name)
+        inner, here = fields.get(name), f"{path}.{name}" if path else name
         if inner is not None:
-            yield from _unknown(f"{path}.{name}", content, inner)
+            yield from _unknown(here, content, inner)
         elif name not in fields:
             closest = get_close_matches(str(name), fields, n=1)
             meant = f"; did you mean `{closest[0]}`?" if closest else ""
-            yield f"{path}.{name}: a pod has no such field, so it has no effect{meant}"
+            yield f"{here}: a pod has no such field, so it has no effect{meant}"

@@ -8,10 +8,10 @@ from collections.abc import Collection, Iterable, Iterator
 from berth.scheduling.fields.reading import Object
 from berth.scheduling.gangs.gang import GangsConfiguration
 from berth.scheduling.objects.pod_group import POD_GROUP_LABELS
+from berth.scheduling.objects.workloads import KINDS, SERVICE
 from berth_cli.simulate.pod_fields import unknown_fields
 
 NO_GANGS = GangsConfiguration()
-_SPREAD_KINDS = ("Service", "ReplicationController", "ReplicaSet", "StatefulSet")
 _SYSTEM_CLASSES = ("system-cluster-critical", "system-node-critical")
 _DUMP = "kubectl get nodes,pods,ns,pdb,pc,svc,rc,rs,sts -A -o json"
 
@@ -36,7 +36,7 @@ def eviction_warnings(evicted: int, budgets: Collection[object]) -> Iterator[str
 
 def _of_pod(pod: Object, kinds: Counter[str], gangs: GangsConfiguration) -> Iterator[str]:
     spec = _mapping(pod.get("spec"))
-    yield from unknown_fields(spec)
+    yield from unknown_fields(pod)
     yield from unchecked_claims(pod)
     yield from _lacking(pod, spec, kinds)
     if gangs.enabled and not kinds["PodGroup"] and _names_pod_group(pod, spec):
@@ -67,12 +67,20 @@ def _lacking(pod: Object, spec: Object, kinds: Counter[str]) -> Iterator[str]:
     terms = str([affinity.get("podAffinity"), affinity.get("podAntiAffinity")])
     if "namespaceSelector" in terms and not kinds["Namespace"]:
         yield f"namespaceSelector: the dump has no Namespaces, so it matches none by label; dump with: {_DUMP}"
-    owners = _mapping(pod.get("metadata")).get("ownerReferences")
-    if owners and not spec.get("topologySpreadConstraints") and not any(kinds[kind] for kind in _SPREAD_KINDS):
+    workloads = _workloads_of(pod)
+    if workloads and not spec.get("topologySpreadConstraints") and not any(kinds[kind] for kind in workloads):
         yield (
-            f"the default spread needs {', '.join(_SPREAD_KINDS)}, and the dump has none, so it has no effect; "
+            f"the default spread needs {', '.join(workloads)}, and the dump has none, so it has no effect; "
             f"dump with: {_DUMP}"
         )
+
+
+def _workloads_of(pod: Object) -> tuple[str, ...]:
+    """The kinds by which the default spread knows the pods that belong together."""
+    metadata = _mapping(pod.get("metadata"))
+    if metadata.get("ownerReferences"):
+        return KINDS
+    return (SERVICE,) if metadata.get("labels") else ()
 
 
 def _names_pod_group(pod: Object, spec: Object) -> bool:

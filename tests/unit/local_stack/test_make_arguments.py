@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import subprocess
 from pathlib import Path
@@ -68,6 +69,21 @@ def test_local_stack(variables: tuple[str, ...], wanted: dict[str, object], file
     found = parsed(arguments("local-stack", *(each.format(files=files) for each in variables)))
     paths = {name: files / str(value) for name, value in wanted.items() if name in ("cluster", "kubeconfig", "plugins")}
     assert found == {"port": 4566, **wanted, **paths}
+
+
+def test_local_stack_as_the_page_about_a_rule_starts_it(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """tests/e2e/test_local_stack.py starts it with these options."""
+    page = (PROJECT / "docs" / "how-to" / "local-stack.md").read_text()
+    [line] = re.findall(r"^\$ make local-stack (PLUGINS=\S+ CLUSTER=.*)$", page, re.MULTILINE)
+    own = files / "my-plugins"
+    own.mkdir()
+    (own / "cluster.yaml").touch()
+    monkeypatch.chdir(files)
+    wanted = {"plugins": own.name, "cluster": f"{own.name}/cluster.yaml"}
+    found = parsed(arguments("local-stack", *shlex.split(line)))
+    assert found == {"port": 4566, "parameters": ("Profile=resource-segregation",)} | {
+        name: Path(path) for name, path in wanted.items()
+    }
 
 
 def test_local_stack_does_not_use_the_kubeconfig_of_the_shell(monkeypatch: pytest.MonkeyPatch) -> None:

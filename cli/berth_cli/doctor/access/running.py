@@ -18,13 +18,15 @@ from berth_cli.doctor.access.endpoint import Endpoint, HttpResponse, NoResponse
 @dataclass(frozen=True, slots=True)
 class RunningBerth:
     """`cluster`: the UID of the cluster in the cache; empty if unknown. `configuration`, `watcher`, `binder`: None if
-    unknown; the latter two are the users as which the cluster is called.
+    unknown; the latter two are the users as which the cluster is called. `fallback`: why another document than the
+    applied one is in use; empty: it is not.
     """
 
     cluster: str = ""
     configuration: BerthConfiguration | None = None
     watcher: Subject | None = None
     binder: Subject | None = None
+    fallback: str = ""
 
     @property
     def is_on_dump(self) -> bool:
@@ -44,6 +46,7 @@ def running_berth(endpoint: Endpoint) -> RunningBerth:
         _configuration(health.get("configuration")),
         _subject(users.get("watcher")),
         _subject(users.get("binder")),
+        str(health.get("configurationFallback") or ""),
     )
 
 

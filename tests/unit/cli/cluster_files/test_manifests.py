@@ -98,6 +98,18 @@ def test_stored_pod_loses_node_and_status(manifests: Any) -> None:
 
 
 @pytest.mark.parametrize(
+    "document",
+    [
+        pytest.param({"kind": "Pod", "specs": {}, "metadata": {"lables": {}}}, id="a Pod"),
+        pytest.param({"kind": "Job", "spec": {"template": {"specs": {}, "metadata": {"lables": {}}}}}, id="a template"),
+    ],
+)
+def test_keeps_fields_that_no_pod_has_for_warnings(manifests: Any, document: object) -> None:
+    [pod] = manifests(document).pods
+    assert (pod["specs"], pod["metadata"]["lables"]) == ({}, {})
+
+
+@pytest.mark.parametrize(
     ("document", "message"),
     [
         pytest.param(

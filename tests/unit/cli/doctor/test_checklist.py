@@ -10,11 +10,12 @@ import pytest
 from berth.lease.record import Lease, LeaseSpec
 from berth.nodecache.feed.head import Head, Observation, Pointer, PublishedVersion, in_every_part
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.plugins.custom_plugins.loading import MISSING_REMEDY
 from berth_cli.doctor.access.account import AccountUnavailable, FunctionState, HeadItem, Schedule
 from berth_cli.doctor.access.cluster import UntriedPod
 from berth_cli.doctor.access.endpoint import HttpResponse, NoResponse
 from berth_cli.doctor.checklist import checks
-from berth_cli.doctor.findings import CheckName, Finding, Result
+from berth_cli.doctor.findings import CheckName, Finding, Result, failed
 from berth_cli.doctor.inputs import Inputs
 from berth_cli.doctor.runner import run_checks
 from berth_cli.scheduler_config.managed_resources import ManagedResource, ManagedResources
@@ -186,6 +187,37 @@ def test_given_configuration_that_is_not_in_use_is_reported() -> None:
     counted = side(document(ManagedResources((LICENCE,), counts_only=True), httpTimeout="5s"))
     found = diagnose(inputs(scheduler_side=counted, configuration=COUNTING, is_configuration_given=True))
     assert bad(found) == {"configuration", "managedResources"}
+
+
+MISSING = f"No module named 'berth_plugins.mine'; {MISSING_REMEDY}"
+FAILS = "plugin berth_plugins.mine:Mine failed in __init__: ZeroDivisionError: division by zero"
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "reported"),
+    [
+        pytest.param(FAILS, FAILS, ["there"], id="the document fails here and there"),
+        pytest.param(f"{FAILS} (here)", FAILS, ["there"], id="in other words"),
+        pytest.param(MISSING, MISSING, ["there"], id="nobody has the plugin"),
+        pytest.param(MISSING, FAILS, ["here", "there"], id="only doctor lacks the plugin"),
+        pytest.param(FAILS, "", ["here"], id="it fails only here"),
+        pytest.param("", FAILS, ["there"], id="it fails only there"),
+    ],
+)
+def test_reports_once_that_the_applied_document_cannot_be_loaded(here: str, there: str, reported: list[str]) -> None:
+    findings = (failed(CheckName.CONFIGURATION, here, "apply a valid one"),) if here else ()
+    loaded = None if here else BerthConfiguration()
+    endpoint = running(configurationFallback=f"{there}; version 1 is used instead" if there else "")
+    found = diagnose(inputs(findings=findings, configuration=loaded, endpoint=endpoint))
+    messages = {"here": here, "there": f"the applied configuration is not in use: {there}; version 1 is used instead"}
+    assert [each.message for each in found if each.result is Result.FAILED] == [messages[name] for name in reported]
+
+
+def test_reports_given_configuration_that_is_invalid_beside_the_applied_one() -> None:
+    given = failed(CheckName.CONFIGURATION, "berth.yaml:1: profile: unknown", "fix it")
+    endpoint = running(configurationFallback=FAILS)
+    found = diagnose(inputs(findings=(given,), is_configuration_given=True, endpoint=endpoint))
+    assert [each.check for each in found if each.result is Result.FAILED] == [CheckName.CONFIGURATION] * 2
 
 
 def test_rights_of_unknown_users_are_not_those_of_the_caller() -> None:

@@ -45,8 +45,8 @@ def test_a_shadow_policy_names_what_it_is_judged_without(
             True,
             Path("berth.yaml"),
             [
-                "a change of berth.yaml has no effect on shared tables; apply it: "
-                "berth config apply FILE --table berth-cache"
+                "berth.yaml is in use only until a document is applied to the shared tables, and a change of it has no "
+                "effect; apply it: berth config apply FILE --table berth-cache"
             ],
             id="shared tables",
         ),

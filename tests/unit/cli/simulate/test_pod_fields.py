@@ -15,6 +15,9 @@ from kubernetes.client import (
     V1NodeSelector,
     V1NodeSelectorRequirement,
     V1NodeSelectorTerm,
+    V1ObjectMeta,
+    V1OwnerReference,
+    V1Pod,
     V1PodAffinity,
     V1PodAffinityTerm,
     V1PodAntiAffinity,
@@ -107,8 +110,28 @@ REQUIRED, PREFERRED = (
     ],
 )
 def test_names_the_path_and_the_field_that_is_meant(spec: dict[str, Any], path: str, meant: str) -> None:
-    wanted = f"{path}: a pod has no such field, so it has no effect; did you mean `{meant}`?"
-    assert list(unknown_fields(spec)) == [wanted]
+    assert list(unknown_fields({"spec": spec})) == [misspelt(path, meant)]
+
+
+@pytest.mark.parametrize(
+    ("pod", "path", "meant"),
+    [
+        pytest.param({"specs": {}}, "specs", "spec", id="the spec"),
+        pytest.param({"metadata": {"lables": {}}}, "metadata.lables", "labels", id="the labels"),
+        pytest.param(
+            {"metadata": {"ownerReferences": [{"kinds": "Job"}]}},
+            "metadata.ownerReferences[].kinds",
+            "kind",
+            id="an owner",
+        ),
+    ],
+)
+def test_names_fields_beside_the_spec(pod: dict[str, Any], path: str, meant: str) -> None:
+    assert list(unknown_fields(pod)) == [misspelt(path, meant)]
+
+
+def misspelt(path: str, meant: str) -> str:
+    return f"{path}: a pod has no such field, so it has no effect; did you mean `{meant}`?"
 
 
 def test_values_of_labels_and_of_the_wrong_type_are_no_fields() -> None:
@@ -119,12 +142,17 @@ def test_values_of_labels_and_of_the_wrong_type_are_no_fields() -> None:
         "containers": [5, {"resources": {"requests": {"example.com/any": "1"}}}],
         "topologySpreadConstraints": [{"labelSelector": {"matchLabels": {"any": "label"}}}],
     }
-    assert list(unknown_fields(spec)) == []
+    metadata = {"labels": {"any": "label"}, "annotations": {"any": "annotation"}, "managedFields": [{"any": "field"}]}
+    status = {"any": "field"}
+    assert list(unknown_fields({"metadata": metadata, "spec": spec, "status": status})) == []
 
 
 @pytest.mark.parametrize(
     ("kind", "fields"),
     [
+        (V1Pod, pod_fields.POD),
+        (V1ObjectMeta, pod_fields.OBJECT_META),
+        (V1OwnerReference, pod_fields.OWNER_REFERENCE),
         (V1PodSpec, pod_fields.POD_SPEC),
         (V1Container, pod_fields.CONTAINER),
         (V1ContainerPort, pod_fields.PORT),

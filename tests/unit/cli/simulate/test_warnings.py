@@ -10,8 +10,9 @@ import pytest
 from berth.scheduling.gangs.gang import GangsConfiguration
 from berth_cli.simulate.warnings import eviction_warnings, pod_warnings
 
-ALL = Counter({"Namespace": 1, "PriorityClass": 1, "Service": 1})
+ALL = Counter(["Namespace", "PriorityClass", "Service"])
 OWNED = {"ownerReferences": [{"kind": "ReplicaSet", "name": "web", "controller": True}]}
+LABELLED = {"labels": {"app": "web"}}
 
 
 def warnings(spec: dict[str, Any], kinds: Counter[str] = ALL, **metadata: object) -> list[str]:
@@ -56,6 +57,7 @@ def test_warns_about_what_it_does_not_read(spec: dict[str, Any], warning: str) -
             id="namespaces",
         ),
         pytest.param({}, OWNED, "the default spread needs Service, ", id="owners"),
+        pytest.param({}, LABELLED, "the default spread needs Service, and", id="labels that a Service may select"),
     ],
 )
 def test_warns_about_kinds_that_the_dump_lacks(spec: dict[str, Any], metadata: dict[str, Any], warning: str) -> None:
@@ -71,11 +73,18 @@ def test_warns_about_kinds_that_the_dump_lacks(spec: dict[str, Any], metadata: d
         pytest.param({"priorityClassName": "system-node-critical"}, {}, id="a class that every cluster has"),
         pytest.param({"priorityClassName": "urgent", "priority": 5}, {}, id="a priority that is known"),
         pytest.param({"topologySpreadConstraints": [{"maxSkew": 1}]}, OWNED, id="constraints of its own"),
+        pytest.param({"topologySpreadConstraints": [{"maxSkew": 1}]}, LABELLED, id="constraints of its own, labels"),
+        pytest.param({}, {}, id="a pod that no workload can have"),
         pytest.param({"volumes": [{"name": "tmp", "emptyDir": {}}]}, {}, id="a volume on any node"),
     ],
 )
 def test_warns_about_nothing_that_it_reads(spec: dict[str, Any], metadata: dict[str, Any]) -> None:
     assert warnings(spec, Counter(), **metadata) == []
+
+
+def test_warns_about_services_that_a_dump_with_other_workloads_lacks() -> None:
+    [found] = warnings({}, Counter(["ReplicaSet"]), **LABELLED)
+    assert found.startswith("the default spread needs Service, and the dump has none")
 
 
 def test_says_once_what_several_pods_have_in_common() -> None:

@@ -38,3 +38,15 @@ def test_configuration_is_unknown_where_its_plugin_cannot_be_built_here(
             (tmp_path / "berth_plugins" / "mine.py").write_text(module)
         endpoint: Any = Answers({"configuration": orjson.loads(NAMED)})
         assert (running_berth(endpoint).configuration is not None) is is_known
+
+
+@pytest.mark.parametrize(
+    ("health", "fallback"),
+    [
+        pytest.param({"configurationFallback": "version 1 is used instead"}, "version 1 is used instead", id="another"),
+        pytest.param({}, "", id="the applied one"),
+    ],
+)
+def test_says_why_another_document_is_in_use(health: dict[str, str], fallback: str) -> None:
+    endpoint: Any = Answers(health)
+    assert running_berth(endpoint).fallback == fallback

@@ -56,28 +56,16 @@ class Filters(FilterPlugin):
 
 
 class Raises(Filters):
+    error: BaseException = KeyError("team")
+
     def filter(self, state: Pod, node: NodeInfo) -> Status:
         if state.name == BAD and node.name == "b":
-            raise KeyError("team")
-        return SUCCESS
-
-
-class Exits(Filters):
-    def filter(self, state: Pod, node: NodeInfo) -> Status:
-        if state.name == BAD and node.name == "b":
-            sys.exit(3)
+            raise self.error
         return SUCCESS
 
 
 class Stops(BaseException):
     """Not an Exception."""
-
-
-class RaisesOtherThanException(Filters):
-    def filter(self, state: Pod, node: NodeInfo) -> Status:
-        if state.name == BAD and node.name == "b":
-            raise Stops("now")
-        return SUCCESS
 
 
 class Unreadable(Exception):
@@ -92,11 +80,9 @@ class Unreadable(Exception):
         raise self
 
 
-class RaisesWithoutText(Filters):
-    def filter(self, state: Pod, node: NodeInfo) -> Status:
-        if state.name == BAD and node.name == "b":
-            raise Unreadable
-        return SUCCESS
+class UnreadableNames(list[str]):
+    def __iter__(self) -> Any:
+        raise LookupError("no names")
 
 
 class OddShape(Filters):
@@ -107,6 +93,11 @@ class OddShape(Filters):
 class PreparesNothing(Filters):
     def pre_filter(self, pod: Pod) -> Any:
         return [] if pod.name == BAD else PluginState(pod)
+
+
+class RejectsWithAText(Filters):
+    def pre_filter(self, pod: Pod) -> Any:
+        return Status(Code.UNSCHEDULABLE, "no") if pod.name == BAD else PluginState(pod)  # type: ignore[arg-type]
 
 
 class NamesAList(Filters):
@@ -233,10 +224,21 @@ def with_value(plugin: Any, attribute: str, value: object) -> Any:
     ("plugin", "message"),
     [
         pytest.param(Raises, r"filter on node b: KeyError: 'team' \(test_checked_plugin.py, line \d+\)", id="raises"),
-        pytest.param(Exits, r"filter on node b: SystemExit: 3 \(test_checked_plugin.py, line \d+\)", id="exits"),
-        pytest.param(RaisesOtherThanException, "filter on node b: Stops: now", id="raises what is no Exception"),
         pytest.param(
-            RaisesWithoutText,
+            with_value(Raises, "error", SystemExit(3)),
+            r"filter on node b: SystemExit: 3 \(test_checked_plugin.py, line \d+\)",
+            id="exits",
+        ),
+        pytest.param(
+            with_value(Raises, "error", Stops("now")), "filter on node b: Stops: now", id="raises what is no Exception"
+        ),
+        pytest.param(
+            with_value(Raises, "error", ValueError("no team\n  at all")),
+            "filter on node b: ValueError: no team at all ",
+            id="raises a text of two lines",
+        ),
+        pytest.param(
+            with_value(Raises, "error", Unreadable()),
             r"filter on node b: Unreadable: <its text raises LookupError> \(test_checked_plugin.py, line \d+\)",
             id="raises what has no text",
         ),
@@ -257,10 +259,31 @@ def with_value(plugin: Any, attribute: str, value: object) -> Any:
             id="a boolean",
         ),
         pytest.param(
+            with_value(Filters, "found", Status(Code.UNSCHEDULABLE, "full")),  # type: ignore[arg-type]
+            r"filter on node b: it returned a Status with the reasons 'full' \(str\), not a tuple of texts",
+            id="one text as reasons",
+        ),
+        pytest.param(
+            with_value(Filters, "found", Status("Success")),  # type: ignore[arg-type]
+            r"filter on node b: it returned a Status with the code 'Success' \(str\), not a Code",
+            id="a text as code",
+        ),
+        pytest.param(
+            with_value(Filters, "found", unschedulable("Filters", "full", reason_code="F")),  # type: ignore[arg-type]
+            r"filter on node b: it returned a Status with the reason codes \('F',\) \(tuple\), not a tuple of Reason",
+            id="a text as reason code",
+        ),
+        pytest.param(
+            with_value(Filters, "found", unschedulable(None, "full")),  # type: ignore[arg-type]
+            r"filter on node b: it returned a Status with the plugin None \(NoneType\), not a text",
+            id="no plugin",
+        ),
+        pytest.param(
             PreparesNothing,
             r"pre_filter: it returned \[\] \(list\), not a PluginState, a Status that rejects, or None",
             id="a state of another type",
         ),
+        pytest.param(RejectsWithAText, "pre_filter: it returned a Status with the reasons 'no'", id="a text rejects"),
         pytest.param(NamesAList, "pre_filter: it returned PluginState.*, not a PluginState", id="a list of node names"),
         pytest.param(NamesNumbers, "pre_filter: it returned PluginState.*, not a", id="node names that are no texts"),
         pytest.param(ListShape, r"shape: it returned \[1\] \(list\), not something hashable", id="a list as shape"),
@@ -309,6 +332,7 @@ def test_fails_pod_at_hand_with_plugin_node_and_cause(plugin: type[Plugin], mess
         pytest.param(lambda state: (state, 5), "not a ClusterFilter and names of nodes", id="a number"),
         pytest.param(lambda state: (state, [5]), "not a ClusterFilter and names of nodes", id="numbers"),
         pytest.param(lambda state: sys.exit(), "SystemExit", id="exits"),
+        pytest.param(lambda state: (state, UnreadableNames()), "LookupError: no names", id="names that raise"),
     ],
 )
 def test_fails_pod_when_state_for_later_snapshot_is_wrong(later: Callable[[object], Any], message: str) -> None:

@@ -18,7 +18,7 @@ from berth.scheduling.plugins.custom_plugins.loading import NotAPlugin, custom_p
 from berth_cli.config.document import parse_document
 
 MODULE = """
-from berth.scheduling.framework import FilterPlugin
+from berth.scheduling.framework import FilterPlugin, ScorePlugin
 from berth.scheduling.plugins.arguments import Args as PluginArgs
 from berth.scheduling.framework.status import SUCCESS
 from subprocess import Popen
@@ -63,6 +63,40 @@ class FailsToValidate(Passes):
 class OddReads(Passes):
     reads = "nodes"
 
+class ReadsAText(Passes):
+    reads = frozenset({"pods"})
+
+class ReadsWhatItIsTold(Passes):
+    def __init__(self, args):
+        self.reads = None
+
+class ReadsByProperty(Passes):
+    reads = property(lambda self: self.parts)
+
+class NumberForName(Passes):
+    name = 5
+
+class NameFails(Passes):
+    name = property(lambda self: 1 // 0)
+
+class ExemptWord(Passes):
+    applies_to_exempt_pods = "no"
+
+class ReservedWord(Passes):
+    is_reserved = "yes"
+
+class NormalizedNumber(ScorePlugin):
+    normalized = 1
+    def score(self, state, node):
+        return 1
+
+class OddWhenItCounts(Passes):
+    def with_counting(self, counting):
+        other = OddWhenItCounts(None)
+        other.__class__ = type(self)
+        other.reads = []
+        return other
+
 class Unreadable(Exception):
     def __str__(self):
         return self.message
@@ -93,6 +127,15 @@ class FailsWhenAsked(Passes):
     @property
     def applies_to_exempt_pods(self):
         raise LookupError("no table")
+
+class FailsWhenAskedAgain(Passes):
+    asked = 0
+    @property
+    def applies_to_exempt_pods(self):
+        self.asked += 1
+        if self.asked == 3:  # when the policy is composed
+            raise LookupError("no table")
+        return False
 
 class FailsWhenExtended(Passes):
     def __init_subclass__(cls):
@@ -204,7 +247,6 @@ def test_imports_nothing_for_other_names(name: str, monkeypatch: pytest.MonkeyPa
         pytest.param(
             "mine:FailsInItsMetaclass", "cannot be loaded: LookupError: no arguments (mine.py, line", id="its metaclass"
         ),
-        pytest.param("mine:OddReads", "reads is not NODES_ONLY or NODES_AND_PODS", id="odd parts"),
         pytest.param("mine:Absent", "is not a class that extends one of FilterPlugin, ScorePlugin, ", id="no class"),
         pytest.param("mine:value", "is not a class that extends one of", id="a value"),
         pytest.param("mine:Popen", "is not a class that extends one of", id="a class that the module imports"),
@@ -273,6 +315,21 @@ def test_validator_of_arguments_that_exits_is_an_error_of_the_field() -> None:
             "FailsAfterArguments", "failed in Args: RuntimeError: no licence (mine.py, line", id="arguments raise"
         ),
         pytest.param("ExitsAfterArguments", "failed in Args: SystemExit: 3 (mine.py, line", id="arguments exit"),
+        pytest.param(
+            "OddReads", "failed in reads: it is 'nodes' (str), not NODES_ONLY or NODES_AND_PODS of ", id="odd parts"
+        ),
+        pytest.param("ReadsAText", "failed in reads: it is frozenset({'pods'}) (frozenset), not", id="a text as part"),
+        pytest.param("ReadsWhatItIsTold", "failed in reads: it is None (NoneType), not", id="set by its constructor"),
+        pytest.param("ReadsByProperty", "failed in reads: AttributeError: 'ReadsByProperty' object", id="a property"),
+        pytest.param("NumberForName", "failed in name: it is 5 (int), not a text", id="a number for a name"),
+        pytest.param("NameFails", "failed in name: ZeroDivisionError: ", id="no name"),
+        pytest.param("ExemptWord", "failed in applies_to_exempt_pods: it is 'no' (str), not a boolean", id="a word"),
+        pytest.param("ReservedWord", "failed in is_reserved: it is 'yes' (str), not a boolean", id="another word"),
+        pytest.param("NormalizedNumber", "failed in normalized: it is 1 (int), not a boolean", id="a number"),
+        pytest.param("OddWhenItCounts", "failed in reads: it is [] (list), not NODES_ONLY", id="by with_counting"),
+        pytest.param(
+            "FailsWhenAsked", "failed in applies_to_exempt_pods: LookupError: no table (mine.py, line", id="raises"
+        ),
     ],
 )
 def test_names_plugin_that_cannot_be_built(name: str, failure: str) -> None:
@@ -290,7 +347,7 @@ def test_names_plugin_that_cannot_be_built(name: str, failure: str) -> None:
 
 
 def test_names_what_else_the_configuration_raises() -> None:
-    definition = {"plugins": {"enabled": [{"name": "berth_plugins.mine:FailsWhenAsked"}]}}
+    definition = {"plugins": {"enabled": [{"name": "berth_plugins.mine:FailsWhenAskedAgain"}]}}
     document = {"profile": "mine", "definitions": {"mine": definition}}
     with pytest.raises(ConfigurationInvalid, match=r"^LookupError: no table \(mine.py, line \d+\)$"):
         Configured.of(BerthConfiguration.model_validate(document))

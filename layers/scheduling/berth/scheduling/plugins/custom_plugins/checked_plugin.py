@@ -6,7 +6,7 @@ scores are kept by pod shape.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from typing import Any, cast
 
@@ -24,8 +24,10 @@ from berth.scheduling.framework.plugin import (
 from berth.scheduling.framework.status import SUCCESS, Code, Status
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.history import SnapshotDelta
 from berth.scheduling.snapshot.node_positions import NodeRefs
+from berth.scheduling.snapshot.parts import SnapshotPart
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 
@@ -36,7 +38,7 @@ def checked_plugin(plugin: type[Plugin], path: str) -> type[Plugin]:
         "with_counting": _with_counting(path, plugin.with_counting),
         "shape": _shape(path, plugin.shape),
     }
-    if not isinstance(getattr(plugin, "name", None), str):
+    if getattr(plugin, "name", None) is None:
         methods["name"] = path
     if issubclass(plugin, FilterPlugin):
         methods |= {"pre_filter": _state(path, plugin.pre_filter), "filter": _filter(path, plugin.filter)}
@@ -69,7 +71,34 @@ def built_plugin(path: str, plugin: Callable[[Any], Plugin], args: object) -> Pl
     built = call(path, "__init__", plugin, args)
     if not isinstance(built, Plugin):
         raise _wrong(path, "__init__", built, "a plugin")
-    return built
+    return _with_checked_attributes(path, built)
+
+
+def _with_checked_attributes(path: str, plugin: Plugin) -> Plugin:
+    """The same plugin. A constructor may set them, and a property may raise."""
+    for attribute, (is_valid, wanted) in _ATTRIBUTES.items():
+        if attribute != "normalized" or isinstance(plugin, ScorePlugin):
+            found = call(path, attribute, getattr, plugin, attribute)
+            if not is_valid(found):
+                raise PluginFailed(path, attribute, f"it is {_shown(found)}, not {wanted}")
+    return plugin
+
+
+def _is_boolean(found: object) -> bool:
+    return isinstance(found, bool)
+
+
+def _are_parts(found: object) -> bool:
+    return isinstance(found, frozenset) and all(isinstance(each, SnapshotPart) for each in found)
+
+
+_ATTRIBUTES: Mapping[str, tuple[Callable[[object], bool], str]] = {
+    "name": (lambda found: isinstance(found, str), "a text"),
+    "reads": (_are_parts, "NODES_ONLY or NODES_AND_PODS of berth.scheduling.framework"),
+    "applies_to_exempt_pods": (_is_boolean, "a boolean"),
+    "is_reserved": (_is_boolean, "a boolean"),
+    "normalized": (_is_boolean, "a boolean"),
+}
 
 
 def description(error: BaseException) -> str:
@@ -87,8 +116,9 @@ def text_of(error: BaseException) -> str:
 
 
 def _text(show: Callable[[object], str], found: object) -> str:
+    """In one line."""
     try:
-        return show(found)
+        return " ".join(line.strip() for line in show(found).splitlines())
     except KeyboardInterrupt:
         raise
     except BaseException as error:
@@ -104,16 +134,32 @@ def _shown(found: object) -> str:
     return f"{text if len(text) <= 60 else f'{text[:60]}…'} ({type(found).__name__})"
 
 
-def _status(path: str, method: str, found: object, node: str) -> Status:
+def _status(path: str, method: str, found: object, node: str = "") -> Status:
+    # The framework compares by identity.
+    if found is SUCCESS:
+        return SUCCESS
     if not isinstance(found, Status):
         raise _wrong(path, method, found, "a Status", node)
-    # The framework compares by identity.
-    return found if _rejects(found) else SUCCESS
+    if defect := call(path, method, _defect, found, node=node):
+        raise PluginFailed(path, method, f"it returned a Status with {defect}", node)
+    return SUCCESS if found.code is Code.SUCCESS else found
 
 
-def _rejects(found: object) -> bool:
-    """Whether it is a Status other than success."""
-    return isinstance(found, Status) and found.code is not Code.SUCCESS
+def _defect(status: Any) -> str:
+    """The field that has another type; empty: none. One text in place of several reasons is a usual mistake."""
+    if not isinstance(status.code, Code):
+        return f"the code {_shown(status.code)}, not a Code"
+    if not isinstance(status.reasons, tuple) or not all(isinstance(each, str) for each in status.reasons):
+        return f"the reasons {_shown(status.reasons)}, not a tuple of texts"
+    if not all(isinstance(each, ReasonCode) for each in status.reason_codes):
+        return f"the reason codes {_shown(status.reason_codes)}, not a tuple of ReasonCode"
+    return "" if isinstance(status.plugin, str) else f"the plugin {_shown(status.plugin)}, not a text"
+
+
+def _rejection(path: str, method: str, found: object) -> Status | None:
+    """The result, if it is a Status other than success."""
+    status = _status(path, method, found) if isinstance(found, Status) else SUCCESS
+    return None if status is SUCCESS else status
 
 
 def _is_names(found: object) -> bool:
@@ -137,7 +183,7 @@ def _with_counting(path: str, original: Callable[..., object]) -> Callable[..., 
         found = call(path, "with_counting", original, self, counting)
         if not isinstance(found, type(self)):
             raise _wrong(path, "with_counting", found, f"a {type(self).__name__}")
-        return found
+        return _with_checked_attributes(path, found)
 
     return with_counting
 
@@ -161,7 +207,7 @@ def _state(path: str, original: Callable[..., object]) -> Callable[..., object]:
 
     def state(self: Plugin, pod: Pod) -> object:
         found = call(path, method, original, self, pod)
-        if found is None or _rejects(found):
+        if found is None or _rejection(path, method, found) is not None:
             return found
         names = found.node_names if isinstance(found, PluginState) else ()
         if not isinstance(names, frozenset | None) or not _is_names(names):
@@ -200,9 +246,7 @@ def _normalize(path: str, original: Callable[..., object]) -> Callable[..., list
 def _cluster_pre_filter(path: str, original: Callable[..., object]) -> Callable[..., object]:
     def pre_filter(self: Plugin, pod: Pod, snapshot: Snapshot) -> ClusterFilter | Status:
         found = call(path, "pre_filter", original, self, pod, snapshot)
-        if _rejects(found):
-            return cast(Status, found)
-        return _CheckedClusterFilter.of(path, "pre_filter", found)
+        return _rejection(path, "pre_filter", found) or _CheckedClusterFilter.of(path, "pre_filter", found)
 
     return pre_filter
 
@@ -210,9 +254,9 @@ def _cluster_pre_filter(path: str, original: Callable[..., object]) -> Callable[
 def _cluster_pre_score(path: str, original: Callable[..., object]) -> Callable[..., object]:
     def pre_score(self: Plugin, pod: Pod, snapshot: Snapshot) -> ClusterScore | Status | None:
         found = call(path, "pre_score", original, self, pod, snapshot)
-        if found is None or _rejects(found):
-            return cast(Status | None, found)
-        return _CheckedClusterScore.of(path, "pre_score", found)
+        if found is None:
+            return None
+        return _rejection(path, "pre_score", found) or _CheckedClusterScore.of(path, "pre_score", found)
 
     return pre_score
 
@@ -242,7 +286,7 @@ class _CheckedClusterFilter(ClusterFilter):
 
     def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta) -> tuple[ClusterFilter, Collection[str] | None]:
         found = call(self._path, "updated_to", self._state.updated_to, snapshot, delta)
-        if not isinstance(found, tuple) or len(found) != 2 or not _is_names(found[1]):
+        if not isinstance(found, tuple) or len(found) != 2 or not call(self._path, "updated_to", _is_names, found[1]):
             raise _wrong(self._path, "updated_to", found, "a ClusterFilter and names of nodes")
         return self.of(self._path, "updated_to", found[0]), found[1]
 

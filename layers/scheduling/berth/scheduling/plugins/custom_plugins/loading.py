@@ -35,9 +35,8 @@ def custom_plugin(name: str) -> PluginFactory:
     if PATTERN.fullmatch(name) is None:
         raise NotAPlugin(f"{name} is no name of a plugin in {PACKAGE}")
     module_name, _, class_name = name.partition(":")
-    module = _imported(name, module_name)
     try:
-        return _factory(name, getattr(module, class_name, None))
+        return _factory(name, getattr(_imported(name, module_name), class_name, None))
     except (NotAPlugin, KeyboardInterrupt):
         raise
     except BaseException as error:
@@ -62,8 +61,6 @@ def _factory(name: str, found: object) -> PluginFactory:
         raise NotAPlugin(f"{name} is not a class that extends one of {kinds}")
     if getattr(found, "__abstractmethods__", None):
         raise NotAPlugin(f"{name} lacks {', '.join(sorted(found.__abstractmethods__))}")
-    if not isinstance(found.reads, frozenset):
-        raise NotAPlugin(f"{name}.reads is not NODES_ONLY or NODES_AND_PODS of berth.scheduling.framework")
     return PluginFactory(checked_plugin(found, name), arguments_of(found, name))
 
 

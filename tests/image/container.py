@@ -1,0 +1,69 @@
+"""A container of the image as a cluster runs it, and what has to hold for each."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from tools.image.docker import docker
+
+HARDENED = ("--read-only", "--cap-drop=ALL", "--security-opt=no-new-privileges")
+USER = "65532"
+HEALTHY_SECONDS = 120
+POLL_SECONDS = 1.0
+
+
+class Failed(Exception):
+    """The image does not do what it should."""
+
+
+@contextmanager
+def running(image: str, options: Sequence[str | Path], command: Sequence[str]) -> Iterator[str]:
+    """The id of a container with this command of berth; it is removed at the end. options: of `docker run`."""
+    container = docker("run", "--detach", *HARDENED, *options, image, *command)
+    try:
+        yield container
+    finally:
+        docker("rm", "--force", container)
+
+
+def wait_until(container: str, problem: Callable[[], str]) -> None:
+    """Until there is no problem. Raises Failed with the last one after a time, or if the container has ended."""
+    deadline = time.monotonic() + HEALTHY_SECONDS
+    while found := problem():
+        is_running = docker("inspect", "--format={{.State.Running}}", container) == "true"
+        if not is_running or time.monotonic() > deadline:
+            raise Failed(f"{found}{'' if is_running else ', and has ended'}\n{logs(container)}")
+        time.sleep(POLL_SECONDS)
+
+
+def becomes_healthy(container: str) -> None:
+    """Docker's own health check passes."""
+
+    def problem() -> str:
+        state = docker("inspect", "--format={{.State.Health.Status}}", container)
+        return "" if state == "healthy" else f"the container is {state}"
+
+    wait_until(container, problem)
+
+
+def is_nobody(container: str) -> None:
+    """The process is no root, and its root cannot be written."""
+    found = docker("exec", container, "sh", "-c", "id -u; touch /opt/berth/x 2>/dev/null || echo refused")
+    if found.split() != [USER, "refused"]:
+        raise Failed(f"user, and a write below /opt/berth: {found.split()}")
+
+
+def stops_at_sigterm(container: str) -> None:
+    """As a kubelet ends it: cleanly, and not by SIGKILL after the time."""
+    docker("stop", "--time=20", container)
+    code = docker("inspect", "--format={{.State.ExitCode}}", container)
+    if code not in ("0", "143"):
+        raise Failed(f"exit status {code}\n{logs(container)}")
+
+
+def logs(container: str) -> str:
+    """What the command wrote, both of its outputs."""
+    return docker("logs", "--tail=30", container)
