@@ -78,6 +78,7 @@ def test_clicking_the_map_opens_a_node_and_its_pods_are_drawn_and_named(tab: Tab
 def test_wheel_scrolls_the_page_and_zooms_only_with_ctrl(tab: Tab, has_focus: bool) -> None:
     with served(LiveSource(NODES, PODS)) as console:
         opened(tab, console)
+        tab.wait_for(HAS_PODS)
         tab.resize(1280, 500)
         tab.evaluate(FRAME)
         if has_focus:
