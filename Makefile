@@ -77,11 +77,12 @@ CONSOLE_FORMATTED := 'cli/berth_cli/console/page/**/*.{js,css}' 'tests/console/p
 PRETTIER := .tools/console/node_modules/.bin/prettier --config tools/console/prettier.json --log-level warn
 
 .PHONY: console-check
-console-check: .tools/console/.ready ## The console's page: form (Prettier), lint (ESLint), types (tsc --checkJs) and the tests of its modules (Node.js 20.19 or later, npm)
+console-check: .tools/console/.ready ## The console's page: form (Prettier), lint (ESLint), types, also of its tests (tsc --checkJs), and the tests of its modules (Node.js 20.19 or later, npm)
 	@[[ -e $< ]] || { echo "console-check: SKIPPED, it needs Node.js and npm" >&2; exit 0; }; \
 	$(PRETTIER) --check $(CONSOLE_FORMATTED) && \
 	.tools/console/node_modules/.bin/eslint --config tools/console/eslint.config.mjs $(CONSOLE_JS) && \
 	.tools/console/node_modules/.bin/tsc --project tools/console/tsconfig.json && \
+	.tools/console/node_modules/.bin/tsc --project tools/console/tsconfig.tests.json && \
 	node --test tests/console/page/
 
 .PHONY: console-format

@@ -31,7 +31,8 @@ class LiveSource(ClusterSource):
         self, nodes: Iterable[NodeInfo] = (), pods: Iterable[Pod] = (), configured: Configured = DEFAULT
     ) -> None:
         self._changed = Condition()
-        self._is_news = False
+        # Otherwise the first look waits for a change, and each page that opens meanwhile asks again after a second.
+        self._is_news = True
         self._configured = configured
         self._found = Observed(Snapshot.of(nodes, pods), time(), configured)
 

@@ -6,6 +6,7 @@ from json import dumps
 from time import time
 
 from berth.decisions.recent import RecentDecisions
+from berth_cli.console.decisions.recent import SUMMARY_NODES
 from tests.builders.nodes import labelled, node
 from tests.builders.pods import pod_object
 from tests.builders.requests import cache_mode
@@ -78,6 +79,28 @@ def test_decisions_are_filtered_by_pod_node_plugin_verb_and_reason(tab: Tab) -> 
         tab.wait_for(f"({ROWS}).length === 1")
         tab.reload()
         tab.wait_for(f"JSON.stringify({ROWS}) === {dumps(dumps(['filter ml/train-0']))}")
+
+
+def test_filter_by_node_finds_decisions_that_judged_it_also_where_no_summary_names_it(tab: Tab) -> None:
+    recent = RecentDecisions(time)
+    nodes = [*NODES, *(node(f"rejected-{number:02}") for number in range(SUMMARY_NODES + 5))]
+    names = [each.name for each in nodes]
+    verbs = Verbs(nodes, recorder=recent)
+    verbs.ask("filter", cache_mode(names, pod_object("train-0")))
+    verbs.ask("filter", cache_mode(["a", "b"], pod_object("web-0")))
+    with served(LiveSource(NODES), recent=recent) as console:
+        tab.open(console.addresses[-1])
+        tab.wait_for(IS_CURRENT)
+        tab.open(f"{console.origin}/#/decisions?filter={names[-1]}")
+        tab.wait_for(f"JSON.stringify({ROWS}) === {dumps(dumps(['filter ml/train-0']))}")
+        # Those that come, too.
+        verbs.ask("filter", cache_mode(names, pod_object("train-1")))
+        tab.wait_for(f"({ROWS}).join() === 'filter ml/train-1,filter ml/train-0'", 8)
+        # Names are whole: a part of one finds what the summaries name.
+        tab.open(f"{console.origin}/#/decisions?filter={names[-1][:-1]}")
+        tab.wait_for("document.getElementById('decisions-caption').innerText === 'Decisions, 0 of 3'")
+        tab.open(f"{console.origin}/#/decisions?filter=%3Cimg%20src=x%20onerror=alert(1)%3E%00")
+        tab.wait_for("document.getElementById('decisions-caption').innerText === 'Decisions, 0 of 3'")
 
 
 def test_nodes_of_a_verdict_stay_lit_while_the_cluster_changes(tab: Tab) -> None:

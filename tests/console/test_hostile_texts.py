@@ -124,6 +124,9 @@ class HostileDecisions(DecisionSource):
     def of_pod(self, namespace: str, name: str) -> Sequence[Mapping[str, object]]:
         return []
 
+    def of_node(self, node: str) -> Sequence[int]:
+        return [1]
+
     def calls(self) -> Sequence[Call]:
         return [Call(time() - 1, HOSTILE, 1.0)]
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
 from berth.configuration.store import Configured
 from berth.scheduling.configuration.document import BerthConfiguration
 from tests.console.chromium import Tab
 from tests.console.served import LiveSource, served
-from tests.console.test_overview import IS_CURRENT, NODES, PODS, opened
+from tests.console.test_overview import HAS_PODS, IS_CURRENT, NODES, PODS, opened
 from tests.unit.cli.console.cases import node, pod
 
 GPU = "example.com/gpu"
@@ -76,6 +78,7 @@ def test_clicking_the_map_opens_a_node_and_its_pods_are_drawn_and_named(tab: Tab
 def test_wheel_scrolls_the_page_and_zooms_only_with_ctrl(tab: Tab, has_focus: bool) -> None:
     with served(LiveSource(NODES, PODS)) as console:
         opened(tab, console)
+        tab.wait_for(HAS_PODS)
         tab.resize(1280, 500)
         tab.evaluate(FRAME)
         if has_focus:
@@ -135,3 +138,81 @@ def test_groups_stand_beside_each_other_on_a_wide_map(tab: Tab) -> None:
             })()"""
         )
         assert covered > 0.8
+
+
+def under_the_pointer(tab: Tab) -> list[str]:
+    """What the map says at some of its places."""
+    box, found = tab.evaluate(BOX), []
+    for across, down in product((0.2, 0.4, 0.6, 0.8), repeat=2):
+        tab.point(box["x"] + box["width"] * across, box["y"] + box["height"] * down)
+        found.append(tab.evaluate("(({ hidden, innerText }) => (hidden ? '' : innerText))(document.getElementById('tip'))"))
+    return found
+
+
+def test_address_holds_where_the_map_was_moved_and_links_between_views_keep_it(tab: Tab) -> None:
+    with served(LiveSource(NODES, PODS)) as console:
+        opened(tab, console, "#/overview?resource=memory&label=")
+        tab.wait_for(HAS_PODS)
+        tab.evaluate(FRAME)
+        steps, all_groups, box = tab.evaluate("history.length"), under_the_pointer(tab), tab.evaluate(BOX)
+        tab.wheel(box["x"] + box["width"] / 3, box["y"] + box["height"] / 3, -300, modifiers=2)
+        tab.wait_for("location.hash.includes('at=')")
+        zoomed = tab.evaluate("location.hash")
+        tab.evaluate("document.getElementById('map').focus()")
+        tab.press("ArrowRight")
+        tab.wait_for(f"location.hash !== {zoomed!r}")
+        address, moved = tab.evaluate("location.hash"), under_the_pointer(tab)
+        assert moved != all_groups
+        assert tab.evaluate("history.length") == steps
+        tab.reload()
+        tab.wait_for(IS_CURRENT)
+        tab.wait_for(HAS_PODS)
+        tab.evaluate(FRAME)
+        assert (tab.evaluate("location.hash"), under_the_pointer(tab)) == (address, moved)
+        # Health has no map: it comes back at its place.
+        for view in ("health", "pending"):
+            tab.evaluate(f"document.querySelector('#views [data-view={view}]').click()")
+            tab.wait_for(f"location.hash === {address.replace('overview', view)!r}")
+            tab.evaluate(FRAME)
+        tab.evaluate("document.querySelector('#views [data-view=overview]').click()")
+        tab.wait_for(f"location.hash === {address!r}")
+        tab.evaluate(FRAME)
+        assert under_the_pointer(tab) == moved
+        tab.evaluate("document.getElementById('zoom-all').click()")
+        tab.wait_for("!location.hash.includes('at=')")
+        tab.evaluate(FRAME)
+        assert under_the_pointer(tab) == all_groups
+
+
+def test_place_that_is_none_shows_all_groups(tab: Tab) -> None:
+    with served(LiveSource(NODES, PODS)) as console:
+        opened(tab, console, "#/overview")
+        tab.wait_for(HAS_PODS)
+        tab.evaluate(FRAME)
+        all_groups = under_the_pointer(tab)
+        tab.open(f"{console.origin}/#/overview?at=1e9,NaN,-3&filter=zone")
+        tab.wait_for("document.getElementById('caption').innerText.includes('zone')")
+        tab.evaluate(FRAME)
+        assert under_the_pointer(tab) == all_groups
+
+
+def test_all_of_the_map_is_shown_beside_a_group_that_is_chosen(tab: Tab) -> None:
+    with served(LiveSource(NODES, PODS)) as console:
+        opened(tab, console)
+        tab.wait_for(HAS_PODS)
+        tab.evaluate(FRAME)
+        all_groups = under_the_pointer(tab)
+        tab.open(f"{console.origin}/#/overview?group=zone-0")
+        tab.wait_for("document.getElementById('crumbs').innerText.includes('zone-0')")
+        tab.evaluate(FRAME)
+        assert under_the_pointer(tab) != all_groups
+        tab.evaluate("document.getElementById('zoom-all').click()")
+        tab.wait_for("location.hash === '#/overview?group=zone-0&at=all'")
+        tab.reload()
+        tab.wait_for(IS_CURRENT)
+        tab.wait_for(HAS_PODS)
+        tab.evaluate(FRAME)
+        assert under_the_pointer(tab) == all_groups
+        # Another group is where it is opened.
+        tab.evaluate("document.querySelector('#crumbs button').click()")
+        tab.wait_for("location.hash === '#/overview'")

@@ -16,7 +16,14 @@ import uvicorn
 
 from berth.gangs.table import GangTable
 from berth_cli.console.cluster.source import ClusterSource, SourceKind
-from berth_cli.console.decisions.documents import DETAILS, STREAM, decision_details, decision_events
+from berth_cli.console.decisions.documents import (
+    DETAILS,
+    OF_NODE,
+    STREAM,
+    decision_details,
+    decision_events,
+    decisions_of_node,
+)
 from berth_cli.console.decisions.source import DecisionSource
 from berth_cli.console.documents.feed import Feed
 from berth_cli.console.health.doctor import DOCTOR, Checks, DoctorDocuments, no_doctor
@@ -105,6 +112,7 @@ def open_console(
     streams: dict[str, Stream] = {}
     if shown.decisions is not None:
         documents[DETAILS] = partial(decision_details, shown.decisions)
+        documents[OF_NODE] = partial(decisions_of_node, shown.decisions)
         streams[STREAM] = partial(decision_events, shown.decisions)
     application = ConsoleApplication(access, feed, time.time, documents, streams)
     uvicorn_server = server.create_server(application)

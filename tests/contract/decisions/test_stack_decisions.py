@@ -183,3 +183,17 @@ def test_table_that_cannot_be_read_is_a_reason_and_what_was_read_stays(client: D
     assert isinstance(found, NotRead)
     assert "the table does not exist" in found.reason
     assert stack.details(1)["name"] == "p"
+
+
+def test_decisions_that_judged_a_node_are_found_by_all_verdicts(client: DynamoDBClient, name: str) -> None:
+    stack = Stack(client, name)
+    many = [*NODES, *(node(f"z{number}") for number in range(9))]
+    stack.decide("p", nodes=many)
+    stack.decide("p", nodes=NODES)
+    stack.bind("p", "a")
+    stack.shows(waiting("p"), nodes=NODES)
+    stack.after(0)
+    stack.shows(waiting("p"), nodes=many)
+    stack.after(0)
+    assert "z8" not in str(stack.after(0)[0])
+    assert [stack.decisions.of_node(each) for each in ("z8", "c", "nobody")] == [[1], [1, 2], []]

@@ -229,3 +229,29 @@ def test_full_mode_is_recorded_by_the_nodes_of_the_request() -> None:
     verbs.ask("filter", {"Pod": pod_object(), "Nodes": {"items": items}, "NodeNames": None})
     [record] = recent.all()
     assert (record.names(), record.feasible) == (["a", "b"], 1)
+
+
+@pytest.mark.parametrize(
+    ("verb", "names", "node_name", "is_judged"),
+    [
+        pytest.param("filter", NAMES, "n0", True, id="passes"),
+        pytest.param("filter", NAMES, "n3", True, id="rejected"),
+        pytest.param("prioritize", NAMES, "n3", True, id="has a score"),
+        pytest.param("filter_onlyone", NAMES, "n0", True, id="not chosen"),
+        pytest.param("filter", NAMES[:3], "n4", False, id="not in the request"),
+        pytest.param("filter", [*NAMES, "new-1"], "new-1", True, id="unknown to the cache"),
+        pytest.param("filter", [*NAMES, "new-1"], "new-2", False, id="no node"),
+        pytest.param("filter", [*NAMES, "new-1"], "", False, id="no name"),
+    ],
+)
+def test_judges_the_nodes_of_its_request(verb: str, names: Sequence[str], node_name: str, is_judged: bool) -> None:
+    record, _ = recorded(verb, names)
+    assert record.judges(node_name) is is_judged
+
+
+def test_judges_nodes_by_the_names_of_its_own_state() -> None:
+    """A node that comes takes the position of one that is gone."""
+    record, _ = recorded("filter")
+    later = record.source.after(["n3"], ["n9"])
+    assert later["n9"] == record.source["n3"]
+    assert (record.judges("n3"), record.judges("n9")) == (True, False)

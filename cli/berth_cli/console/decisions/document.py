@@ -25,7 +25,7 @@ class _Best(_Part):
     by_plugin: dict[str, float] | None = Field(alias="byPlugin")
 
 
-class DecisionDocument(_Part):
+class DecisionHeader(_Part):
     """Of version 1. A later one cannot be read."""
 
     version: int = Field(le=VERSION)
@@ -36,6 +36,16 @@ class DecisionDocument(_Part):
     uid: str
     outcome: str
     milliseconds: float
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """The same for the same decision, however often it is read."""
+        return self.time, self.verb, self.namespace, self.name, self.uid, self.milliseconds
+
+
+class DecisionDocument(DecisionHeader):
+    """With what was decided."""
+
     profile: str
     configuration_hash: str = Field(default="", alias="configurationHash")
     cache_age: float | None = Field(alias="cacheAgeSeconds")
@@ -46,11 +56,6 @@ class DecisionDocument(_Part):
     best: tuple[_Best, ...]
     victims: dict[str, int] = {}
     error: str = ""
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        """The same for the same decision, however often it is read."""
-        return self.time, self.verb, self.namespace, self.name, self.uid, self.milliseconds
 
     def document(self) -> dict[str, object]:
         """For the page."""

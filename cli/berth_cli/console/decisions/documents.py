@@ -1,4 +1,5 @@
-"""`/api/decisions`, the stream, and `/api/decision`, one of them in detail."""
+"""`/api/decisions`, the stream, `/api/decision`, one of them in detail, and `/api/decisions/of-node`, which of them
+judged a node."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from collections.abc import AsyncIterator, Callable
 
 import orjson
 
+from berth.decisions.record import MOST_NAME_CHARACTERS
 from berth_cli.console.decisions.source import MOST_AT_ONCE, DecisionSource
 from berth_cli.console.documents.not_read import NotRead
 from berth_cli.console.http.access import Outcome, Refusal
@@ -14,6 +16,7 @@ from berth_cli.console.http.application import Query
 
 STREAM = "/api/decisions"
 DETAILS = "/api/decision"
+OF_NODE = "/api/decisions/of-node"
 LOOK_SECONDS = 0.5
 IDLE_SECONDS = 15.0
 IDLE = b": idle\n\n"
@@ -27,6 +30,17 @@ def decision_details(decisions: DecisionSource, query: Query) -> bytes | Refusal
     if found is None:
         return Refusal(404, Outcome.UNKNOWN_PATH, "this decision is not kept any more")
     return orjson.dumps(found)
+
+
+def decisions_of_node(decisions: DecisionSource, query: Query) -> bytes | Refusal:
+    """The numbers of the decisions that judged a node. A name of no node has none."""
+    node = query.get("node", "")
+    if not 0 < len(node) <= MOST_NAME_CHARACTERS:
+        return Refusal(400, Outcome.BAD_QUERY, f"node is empty, or longer than {MOST_NAME_CHARACTERS} characters")
+    found = decisions.of_node(node)
+    if isinstance(found, NotRead):
+        return Refusal(503, Outcome.NOT_READY, found.reason)
+    return orjson.dumps({"node": node, "numbers": found})
 
 
 async def decision_events(

@@ -3,16 +3,38 @@ names."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
 
-from berth.decisions.repeatable import FIRST_STATUS, NOT_ASKED, PASSES, RepeatableDecision, checksum_of, decoded
+from berth.decisions.repeatable import FIRST_STATUS, NOT_ASKED, PASSES, checksum_of, decoded
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 MOST_LISTS = 32
 """Of names, the newest: a list ends when a node comes or goes."""
 
 SCORING_VERB = "prioritize"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredVerdicts:
+    """A number for each node of the state, and then for each unknown one: see `berth.decisions.repeatable`. Its other
+    parts may be large, and are not kept."""
+
+    checksum: str
+    unknown: Sequence[str]
+    values: Sequence[int]
+    statuses: Sequence[Sequence[str]]
+
+
+def read_verdicts(stored: bytes) -> StoredVerdicts | None:
+    """None for what cannot be read, such as one of a later release."""
+    try:
+        found = decoded(stored)
+    except (ValueError, KeyError):
+        return None
+    return None if found is None else StoredVerdicts(found.checksum, found.unknown, found.values, found.statuses)
 
 
 class NodeLists:
@@ -34,23 +56,32 @@ class NodeLists:
         while len(self._by_checksum) > MOST_LISTS:
             self._by_checksum.popitem(last=False)
 
-    def verdicts(self, verb: str, stored: bytes) -> Mapping[str, object] | None:
-        """The `rejected`, `passed` and `scores` of a decision; None where its nodes are not known. stored: as
-        `repeatable.decoded` takes it."""
-        try:
-            found = decoded(stored)
-        except (ValueError, KeyError):
+    def verdicts(self, verb: str, stored: StoredVerdicts) -> Mapping[str, object] | None:
+        """The `rejected`, `passed` and `scores` of a decision; None where its nodes are not known."""
+        ordered = self._ordered(stored)
+        if ordered is None:
             return None
-        ordered = None if found is None else self._by_checksum.get(found.checksum)
-        if found is None or ordered is None:
-            return None
-        names = [*ordered, *found.unknown]
-        if len(names) != len(found.values):
-            return None
-        return _scores(names, found) if verb == SCORING_VERB else _verdicts(names, found)
+        names = [*ordered, *stored.unknown]
+        return _scores(names, stored) if verb == SCORING_VERB else _verdicts(names, stored)
+
+    def judges(self, node: str, stored: StoredVerdicts) -> bool:
+        """Whether a decision has a verdict or a score of this node; not where its nodes are not known."""
+        ordered = self._ordered(stored)
+        if ordered is None:
+            return False
+        at = bisect_left(ordered, node)
+        if at < len(ordered) and ordered[at] == node:
+            return stored.values[at] != NOT_ASKED
+        return node in stored.unknown
+
+    def _ordered(self, stored: StoredVerdicts) -> Sequence[str] | None:
+        """The nodes of its state, in order."""
+        ordered = self._by_checksum.get(stored.checksum)
+        has_all = ordered is not None and len(ordered) + len(stored.unknown) == len(stored.values)
+        return ordered if has_all else None
 
 
-def _scores(names: Sequence[str], found: RepeatableDecision) -> Mapping[str, object]:
+def _scores(names: Sequence[str], found: StoredVerdicts) -> Mapping[str, object]:
     asked = [(name, value) for name, value in zip(names, found.values, strict=True) if value != NOT_ASKED]
     return {
         "rejected": [],
@@ -59,7 +90,7 @@ def _scores(names: Sequence[str], found: RepeatableDecision) -> Mapping[str, obj
     }
 
 
-def _verdicts(names: Sequence[str], found: RepeatableDecision) -> Mapping[str, object]:
+def _verdicts(names: Sequence[str], found: StoredVerdicts) -> Mapping[str, object]:
     by_value: dict[int, list[str]] = {}
     for name, value in zip(names, found.values, strict=True):
         by_value.setdefault(value, []).append(name)

@@ -30,8 +30,8 @@ class Numbers(Generic[T]):
             self._known[key] = number
             self._things[number] = thing
 
-    def after(self, number: int, most: int) -> list[tuple[int, T]]:
-        """The first ones with higher numbers."""
+    def after(self, number: int, most: int | None = None) -> list[tuple[int, T]]:
+        """The first ones with higher numbers; without `most` all of them."""
         found = sorted(each for each in self._things if each > number)[:most]
         return [(each, self._things[each]) for each in found]
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from threading import Lock
 
 from berth_cli.console.decisions.document import DecisionDocument
+from berth_cli.console.decisions.node_lists import StoredVerdicts
 from berth_cli.console.decisions.numbers import Numbers
 from berth_cli.console.decisions.source import MOST_AT_ONCE, DecisionSource, without_verdicts
 from berth_cli.console.documents.not_read import NotRead
@@ -21,10 +22,10 @@ MOST_KEPT = 1000
 
 @dataclass(frozen=True, slots=True)
 class ReadDecision:
-    """repeatable: see `berth.decisions.repeatable`; None where it was not stored or not asked for."""
+    """verdicts: of every node; None where they were not stored, or cannot be read."""
 
     record: DecisionDocument
-    repeatable: bytes | None = None
+    verdicts: StoredVerdicts | None = None
 
 
 class PolledDecisions(DecisionSource):

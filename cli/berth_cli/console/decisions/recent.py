@@ -15,7 +15,7 @@ from berth_cli.console.decisions.source import MOST_AT_ONCE, DecisionSource, wit
 from berth_cli.console.health.calls import Call
 
 SUMMARY_NODES = 30
-"""Of each reason: a page filters by them, and shows the reasons of few nodes with all of these."""
+"""Of each reason: a page filters by parts of their names, and shows the reasons of few nodes with all of these."""
 
 
 class DecisionsHere(DecisionSource):
@@ -42,6 +42,11 @@ class DecisionsHere(DecisionSource):
 
     def of_pod(self, namespace: str, name: str) -> Sequence[Mapping[str, object]]:
         return [_summary(each) for each in self._kept() if _name_of(each) == (namespace, name)]
+
+    def of_node(self, node: str) -> Sequence[int]:
+        with self._lock:
+            known = self._numbers.after(0)
+        return [number for number, each in known if isinstance(each, Record) and each.judges(node)]
 
     def _kept(self) -> list[Record | CallRecord]:
         return sorted([*self._recent.all(), *self._recent.calls()], key=lambda record: record.at)

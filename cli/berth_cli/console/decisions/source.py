@@ -34,6 +34,11 @@ class DecisionSource(ABC):
     def of_pod(self, namespace: str, name: str) -> Sequence[Mapping[str, object]]:
         """Those of a pod's name that are known, the oldest first: documents of records. Nothing is read for it."""
 
+    @abstractmethod
+    def of_node(self, node: str) -> Sequence[int] | NotRead:
+        """The numbers of those that judged a node of this name: it was in the request, and its verdict is known. node:
+        any text, also one that no node has. May take some ten milliseconds."""
+
     @property
     def sampling(self) -> str:
         """Which part of the calls is known, for people; empty for all of the last ones."""

@@ -5,7 +5,7 @@ Not guaranteed: that all are shown. A function records so many a second, and a l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from pydantic import ValidationError
@@ -15,7 +15,7 @@ from berth.dynamodb_errors import TableUnavailable
 from berth.scheduling.configuration.decisions import Decisions
 from berth_cli.console.cluster.source import Observed
 from berth_cli.console.decisions.document import DecisionDocument
-from berth_cli.console.decisions.node_lists import NodeLists
+from berth_cli.console.decisions.node_lists import NodeLists, read_verdicts
 from berth_cli.console.decisions.pod_rotation import PodName, PodRotation
 from berth_cli.console.decisions.polled import PolledDecisions, ReadDecision
 from berth_cli.console.documents.not_read import NotRead
@@ -89,16 +89,25 @@ class StackDecisions(PolledDecisions):
     def _of_pod(self, pod: PodName, last: float | None) -> list[ReadDecision]:
         """Raises TableUnavailable and ValidationError."""
         if last is None:
-            return list(map(_read_decision, self._table.newest(*pod, MOST_OF_A_POD)))
-        return list(map(_read_decision, self._table.since(*pod, last - LATE_SECONDS)))
+            return list(map(self._read_decision, self._table.newest(*pod, MOST_OF_A_POD)))
+        return list(map(self._read_decision, self._table.since(*pod, last - LATE_SECONDS)))
+
+    def _read_decision(self, stored: StoredDecision) -> ReadDecision:
+        """What is kept is not decoded again: a look reads the last minute of a pod anew."""
+        record = DecisionDocument.model_validate(stored.record)
+        known = self._kept.get(record.key)
+        if known is not None:
+            return known
+        return ReadDecision(record, None if stored.repeatable is None else read_verdicts(stored.repeatable))
+
+    def of_node(self, node: str) -> Sequence[int]:
+        with self._lock:
+            known = self._numbers.after(0)
+            return [number for number, each in known if each.verdicts and self._nodes.judges(node, each.verdicts)]
 
     def _details_of(self, decision: ReadDecision) -> Mapping[str, object]:
         found = super()._details_of(decision)
         verdicts = None
-        if decision.repeatable is not None:
-            verdicts = self._nodes.verdicts(decision.record.verb, decision.repeatable)
+        if decision.verdicts is not None:
+            verdicts = self._nodes.verdicts(decision.record.verb, decision.verdicts)
         return found if verdicts is None else {**found, **verdicts}
-
-
-def _read_decision(stored: StoredDecision) -> ReadDecision:
-    return ReadDecision(DecisionDocument.model_validate(stored.record), stored.repeatable)

@@ -4,10 +4,10 @@ import { BrowserKey, pairStore } from './connection/browser_key.js';
 import { follow } from './connection/follow.js';
 import { newKey, Session } from './connection/session.js';
 import { Cluster } from './model/cluster.js';
-import { formatState, parseState, tokenOf } from './model/url_state.js';
+import { changed, formatState, linkTo, parseState, tokenOf } from './model/url_state.js';
 import { Decisions } from './views/decisions.js';
 import { Doctor } from './views/doctor.js';
-import { placeOf, setText } from './views/elements/dom.js';
+import { placeOf, setAttributes, setText } from './views/elements/dom.js';
 import { Gangs } from './views/gangs.js';
 import { Health } from './views/health.js';
 import { Highlight } from './views/highlight.js';
@@ -23,7 +23,7 @@ const cluster = new Cluster();
 const browserKey = new BrowserKey(pairStore(indexedDB), crypto.subtle, location.origin);
 const session = new Session(localStorage, (input, init) => fetch(input, init), browserKey);
 const status = new Status(placeOf(document, 'status'), () => performance.now());
-const overview = new Overview(document, cluster, go);
+const overview = new Overview(document, cluster, go, note);
 const highlight = new Highlight((names) => overview.map.light(names));
 const pending = new Pending(document, session, go, highlight);
 const gangs = new Gangs(document, session, go, highlight);
@@ -37,11 +37,29 @@ let shownView = '';
 
 /** Another place: a step back returns. What is typed changes the place that is there. @param {Partial<import('./model/url_state.js').State>} change */
 function go(change) {
-  const next = formatState({ ...parseState(location.hash), ...change });
+  const next = formatState(changed(parseState(location.hash), change));
   if (next === location.hash) return;
   const isTyped = Object.keys(change).join() === 'filter';
   history[isTyped ? 'replaceState' : 'pushState'](null, '', next);
   show();
+}
+
+/** Nothing else is drawn: it is on the screen. @param {string} at where the map was moved by hand */
+function note(at) {
+  const state = { ...parseState(location.hash), at };
+  history.replaceState(null, '', formatState(state));
+  showLinks(state);
+}
+
+/** @param {import('./model/url_state.js').State} state */
+function showLinks(state) {
+  for (const link of document.querySelectorAll('#views a')) {
+    if (!(link instanceof HTMLElement) || !link.dataset.view) continue;
+    setAttributes(link, {
+      href: linkTo(link.dataset.view, state),
+      'aria-current': link.dataset.view === state.view ? 'page' : null,
+    });
+  }
 }
 
 function show() {
@@ -50,18 +68,16 @@ function show() {
   const isFirst = hasState && document.body.dataset.phase !== 'shown';
   document.body.dataset.phase = hasState ? 'shown' : 'start';
   document.body.dataset.view = state.view;
-  for (const link of document.querySelectorAll('#views a')) {
-    const isCurrent = link instanceof HTMLElement && link.dataset.view === state.view;
-    if (isCurrent) link.setAttribute('aria-current', 'page');
-    else link.removeAttribute('aria-current');
-  }
+  showLinks(state);
   for (const view of ['pending', 'decisions', 'health', 'policy']) {
     placeOf(document, view).hidden = state.view !== view;
   }
   // Health and policy are of no node: the map would only take room.
-  placeOf(document, 'map-panel').hidden = state.view === 'health' || state.view === 'policy' || !cluster.nodes.size;
+  const panel = placeOf(document, 'map-panel');
+  const wasHidden = panel.hidden;
+  panel.hidden = state.view === 'health' || state.view === 'policy' || !cluster.nodes.size;
   if (!hasState) return;
-  if (isFirst) overview.map.resize();
+  if (isFirst || (wasHidden && !panel.hidden)) overview.map.resize();
   if (state.view !== shownView) highlight.clear();
   shownView = state.view;
   overview.show(state);

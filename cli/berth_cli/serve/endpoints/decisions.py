@@ -1,16 +1,24 @@
-"""GET /decisions of `berth serve`: the last decisions that its verbs made, of one pod or of all."""
+"""GET /decisions of `berth serve`: the last decisions that its verbs made, of one pod, about one node, or all."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from urllib.parse import parse_qs
 
 import orjson
 
 from berth.decisions.call_record import CallRecord
-from berth.decisions.document import MOST_ANSWERED, MOST_WITH_NODES, call_document, document, with_every_node
+from berth.decisions.document import (
+    MOST_ANSWERED,
+    MOST_WITH_NODES,
+    call_document,
+    document,
+    header,
+    with_every_node,
+)
 from berth.decisions.recent import RecentDecisions
-from berth.decisions.record import Record
+from berth.decisions.record import MOST_NAME_CHARACTERS, Record
 from berth.extender.deadline import Deadline
 from berth.runtime.http.answers import HTTPAnswer, http_answer
 from berth.runtime.http.endpoint import Endpoint, EndpointSettings
@@ -20,10 +28,54 @@ ROUTE = "GET /decisions"
 
 
 class DecisionsOutcome(StrEnum):
-    """BAD_REQUEST: `pod` is not NAMESPACE/NAME."""
+    """BAD_REQUEST: `pod` is not NAMESPACE/NAME, or `node` is too long."""
 
     OK = "ok"
     BAD_REQUEST = "failure-bad-request"
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """pod: NAMESPACE/NAME; empty: of all. node: that was judged; empty: any. every_node: with its verdict."""
+
+    pod: str
+    node: str
+    every_node: bool
+
+    @classmethod
+    def read(cls, query: str) -> _Wanted:
+        found = parse_qs(query)
+        return cls("".join(found.get("pod", ())[:1]), "".join(found.get("node", ())[:1]), found.get("nodes") == ["1"])
+
+    @property
+    def problem(self) -> str:
+        """Empty: none."""
+        namespace, slash, name = self.pod.partition("/")
+        if self.pod and not (slash and namespace and name):
+            return "pod is not NAMESPACE/NAME"
+        return "node is longer than the name of a node" if len(self.node) > MOST_NAME_CHARACTERS else ""
+
+    def matches(self, record: Record | CallRecord) -> bool:
+        named = record if isinstance(record, CallRecord) else record.pod
+        if self.pod and self.pod != f"{named.namespace}/{named.name}":
+            return False
+        return not self.node or (isinstance(record, Record) and record.judges(self.node))
+
+    @property
+    def most(self) -> int | None:
+        """Decisions in the answer; None: all that are kept."""
+        if self.node:
+            return None
+        return MOST_WITH_NODES if self.every_node else MOST_ANSWERED
+
+    def document(self, record: Record | CallRecord) -> dict[str, object]:
+        if self.node:
+            return header(record)
+        if isinstance(record, CallRecord):
+            return call_document(record)
+        if self.every_node:
+            return with_every_node(record, by_plugin=True)
+        return document(record, record.names(), by_plugin=bool(self.pod))
 
 
 class DecisionsEndpoint(Endpoint):
@@ -34,38 +86,21 @@ class DecisionsEndpoint(Endpoint):
         self._recent = recent
 
     def _respond(self, event: HTTPEvent, caller: str, started: float, deadline: Deadline) -> HTTPAnswer:
-        query = parse_qs(str(event.get("rawQueryString", "")))
-        pod, every_node = "".join(query.get("pod", ())[:1]), query.get("nodes") == ["1"]
-        namespace, slash, name = pod.partition("/")
-        if pod and not (slash and namespace and name):
-            reason = "pod is not NAMESPACE/NAME"
-            self._log_ended(DecisionsOutcome.BAD_REQUEST, reason, caller, started, failed=True)
-            return http_answer(400, orjson.dumps({"reason": reason}))
+        wanted = _Wanted.read(str(event.get("rawQueryString", "")))
+        if wanted.problem:
+            self._log_ended(DecisionsOutcome.BAD_REQUEST, wanted.problem, caller, started, failed=True)
+            return http_answer(400, orjson.dumps({"reason": wanted.problem}))
         kept: list[Record | CallRecord] = sorted(
             [*self._recent.all(), *self._recent.calls()], key=lambda record: record.at
         )
-        found = [each for each in kept if not pod or _pod_of(each) == (namespace, name)]
+        found = [each for each in kept if wanted.matches(each)]
+        answered = found if wanted.most is None else found[-wanted.most :]
         content = {
             "kept": len(kept),
             "since": round(kept[0].at, 3) if kept else None,
             "droppedUntil": self._recent.dropped_until,
-            "decisions": [
-                _document(each, every_node=every_node, by_plugin=every_node or bool(pod))
-                for each in found[-(MOST_WITH_NODES if every_node else MOST_ANSWERED) :]
-            ],
+            **({"node": wanted.node} if wanted.node else {}),
+            "decisions": [wanted.document(each) for each in answered],
         }
         self._log_ended(DecisionsOutcome.OK, f"{len(found)} decisions", caller, started, failed=False)
         return http_answer(200, orjson.dumps(content))
-
-
-def _pod_of(record: Record | CallRecord) -> tuple[str, str]:
-    named = record if isinstance(record, CallRecord) else record.pod
-    return named.namespace, named.name
-
-
-def _document(record: Record | CallRecord, *, every_node: bool, by_plugin: bool) -> dict[str, object]:
-    if isinstance(record, CallRecord):
-        return call_document(record)
-    if every_node:
-        return with_every_node(record, by_plugin=by_plugin)
-    return document(record, record.names(), by_plugin=by_plugin)

@@ -45,10 +45,7 @@ def document(
     """names: of the nodes of the request, in its order. A reason has the number of its nodes, and examples. by_plugin:
     whether scores by plugin are computed, which takes longer than the decision."""
     return {
-        **_header(record),
-        "namespace": record.pod.namespace,
-        "name": record.pod.name,
-        "uid": record.pod.uid,
+        **header(record),
         "profile": record.policy.profile_of(record.pod).name,
         "nodes": record.nodes,
         "feasible": record.feasible,
@@ -66,10 +63,7 @@ def document(
 def call_document(record: CallRecord) -> dict[str, object]:
     """The same keys for preempt, bind and calls that failed."""
     return {
-        **_header(record),
-        "namespace": record.namespace,
-        "name": record.name,
-        "uid": record.uid,
+        **header(record),
         "profile": record.profile,
         "nodes": record.nodes,
         "feasible": record.feasible,
@@ -90,8 +84,10 @@ def call_document(record: CallRecord) -> dict[str, object]:
     }
 
 
-def _header(record: Record | CallRecord) -> dict[str, object]:
+def header(record: Record | CallRecord) -> dict[str, object]:
+    """Which decision it is, about which pod, and on which state."""
     observed_at = record.cache.observed_at
+    pod = record if isinstance(record, CallRecord) else record.pod
     return {
         "version": VERSION,
         "reasonCodesVersion": REASON_CODES_VERSION,
@@ -102,6 +98,9 @@ def _header(record: Record | CallRecord) -> dict[str, object]:
         "configurationHash": record.cache.configuration_hash,
         "cacheVersion": record.cache.version,
         "cacheAgeSeconds": round(record.at - observed_at, 3) if observed_at else None,
+        "namespace": pod.namespace,
+        "name": pod.name,
+        "uid": pod.uid,
     }
 
 

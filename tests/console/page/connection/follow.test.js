@@ -81,7 +81,7 @@ test('a token that is not taken ends it', async () => {
   assert.deepEqual(told, ['NoSession was used before']);
 });
 
-for (const [title, failure, wanted] of /** @type {[string, Error, string]} */ ([
+for (const [title, failure, wanted] of /** @type {[string, Error, string][]} */ ([
   ['a console that is away', new NotAnswered(), 'Disconnected'],
   [
     'a console that has nothing yet',

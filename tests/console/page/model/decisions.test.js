@@ -11,6 +11,7 @@ import {
   joined,
   matching,
   MOST_DECISIONS,
+  nodeNamed,
   nodesText,
   scoreBars,
 } from '../../../../cli/berth_cli/console/page/model/decisions.js';
@@ -143,6 +144,34 @@ for (const [filter, wanted] of /** @type {[string, number[]][]} */ ([
       rows.map(({ values }) => values[0]),
       wanted,
     );
+  });
+}
+
+test('the filter finds decisions that judged the node, whether or not they name it', () => {
+  const judged = { node: 'n7', numbers: new Set([3, 5, 99]) };
+  const found = (/** @type {string} */ filter) =>
+    arranged(decisionTable(MANY, judged), 'number', false, filter).map(({ values }) => values[0]);
+  assert.deepEqual(found('n7'), [1, 2, 3, 5]);
+  assert.deepEqual(found(' N7 '), [1, 2, 3, 5]);
+  // What was judged before another name was typed.
+  assert.deepEqual(found('n8'), [2]);
+});
+
+for (const [filter, wanted] of [
+  ['ip-10-0-3-17.eu-west-1.compute.internal', 'ip-10-0-3-17.eu-west-1.compute.internal'],
+  [' N7 ', 'n7'],
+  ['x'.repeat(253), 'x'.repeat(253)],
+  ['x'.repeat(254), ''],
+  ['', ''],
+  ['ml/p', ''],
+  ['-n', ''],
+  ['n 7', ''],
+  ['<img src=x onerror=alert(1)>', ''],
+  ['n7\u0000', ''],
+  ['é', ''],
+]) {
+  test(`the filter “${filter.slice(0, 40)}” names the node “${wanted.slice(0, 40)}”`, () => {
+    assert.equal(nodeNamed(filter), wanted);
   });
 }
 

@@ -29,7 +29,16 @@ import { MOST_CHARACTERS } from './url_state.js';
  * passed: nodes without a reason, where the record has them.
  * @typedef {Decision & {rejected: {reason: string, plugin: string, count: number, nodes: string[]}[],
  *   scores: {node: string, score: number}[], passed?: string[]}} DecisionDetails
+ *
+ * @typedef {object} Judged the decisions that judged a node, also where their summaries do not name it
+ * @property {string} node
+ * @property {ReadonlySet<number>} numbers of the decisions
  */
+
+/** @type {Judged} */
+export const NONE_JUDGED = { node: '', numbers: new Set() };
+
+const NODE_NAME = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/;
 
 /** The console keeps no more. */
 export const MOST_DECISIONS = 1000;
@@ -85,10 +94,18 @@ export function choices(decisions, verb, reason) {
   return { verbs: ordered(verbs), reasons: ordered(reasons) };
 }
 
-/** What the filter finds beside the columns: nodes and plugins that are named. @param {Decision} decision */
-function searchTexts({ chosen, reasons, best, victims, profile }) {
+/** The name that a node may have, as the filter compares it; empty: no node is called so. @param {string} filter */
+export function nodeNamed(filter) {
+  const name = filter.trim().toLowerCase();
+  return NODE_NAME.test(name) ? name : '';
+}
+
+/** What the filter finds beside the columns: plugins, and nodes that are named, or that the decision judged.
+ * @param {Decision} decision @param {Judged} judged */
+function searchTexts({ number, chosen, reasons, best, victims, profile }, judged) {
   return [
     chosen ?? '',
+    judged.numbers.has(number) ? judged.node : '',
     profile,
     ...reasons.flatMap(({ plugin, nodes }) => [plugin, ...nodes]),
     ...best.map(({ node }) => node),
@@ -96,8 +113,8 @@ function searchTexts({ chosen, reasons, best, victims, profile }) {
   ];
 }
 
-/** @param {readonly Decision[]} decisions @returns {Table} */
-export function decisionTable(decisions) {
+/** @param {readonly Decision[]} decisions @param {Judged} [judged] by the node that the filter names @returns {Table} */
+export function decisionTable(decisions, judged = NONE_JUDGED) {
   return {
     caption: 'Decisions',
     columns: [
@@ -119,14 +136,14 @@ export function decisionTable(decisions) {
         texts: [time, each.verb, pod, each.outcome, fit, why, each.milliseconds.toFixed(1)],
         values: [each.number, each.verb, pod, each.outcome, each.feasible ?? each.nodes, why, each.milliseconds],
         share: null,
-        search: searchTexts(each),
+        search: searchTexts(each, judged),
       };
     }),
   };
 }
 
-/** The nodes by their scores, the best first and equal ones by name, as the summary names them; each with its share of the best score. @param {DecisionDetails} found
- * @param {number} most */
+/** The nodes by their scores, the best first and equal ones by name, as the summary names them; each with its share of
+ * the best score. @param {DecisionDetails} found @param {number} most */
 export function scoreBars(found, most) {
   const scores = [...found.scores].sort((a, b) => b.score - a.score || (a.node < b.node ? -1 : 1)).slice(0, most);
   const best = Math.max(1, ...scores.map(({ score }) => score));

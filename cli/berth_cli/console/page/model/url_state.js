@@ -17,6 +17,7 @@
  * @property {string} pod that is explained, with its namespace; empty: none
  * @property {string} gang that is explained, with its namespace; empty: none
  * @property {string} decision number and time of the decision whose nodes are shown; empty: none
+ * @property {string} at where the map was moved by hand, as viewText names it, or ALL; empty: where group and node say
  */
 
 /** A group of nodes without the label. It is no value that a label can have. */
@@ -39,13 +40,18 @@ export const DEFAULTS = Object.freeze({
   pod: '',
   gang: '',
   decision: '',
+  at: '',
 });
+
+/** All groups, also where one is chosen. */
+export const ALL = 'all';
+const AT = /^(all|-?\d{1,6}(\.\d{1,2})?,-?\d{1,6}(\.\d{1,2})?,(?!0+(\.0+)?$)\d{1,3}(\.\d{1,2})?)$/;
 
 export const VIEWS = ['overview', 'pending', 'decisions', 'health', 'policy'];
 /** Of a text: a name with its namespace has up to 317, and a plugin of a user's own may give reasons of any length. */
 export const MOST_CHARACTERS = 1000;
 
-const TEXTS = /** @type {const} */ (['filter', 'category', 'reason', 'verb', 'pod', 'gang', 'decision']);
+const TEXTS = /** @type {const} */ (['filter', 'category', 'reason', 'verb', 'pod', 'gang', 'decision', 'at']);
 
 /** Whatever the fragment has: what is not understood is left out.
  * @param {string} fragment @returns {State} */
@@ -69,7 +75,19 @@ export function parseState(fragment) {
     pod: text('pod'),
     gang: text('gang'),
     decision: text('decision'),
+    at: AT.test(text('at')) ? text('at') : DEFAULTS.at,
   };
+}
+
+/** Another group or node is where the map shows it. @param {State} state @param {Partial<State>} change @returns {State} */
+export function changed(state, change) {
+  const isElsewhere = 'label' in change || 'group' in change || 'node' in change;
+  return { ...state, ...(isElsewhere ? { at: DEFAULTS.at } : {}), ...change };
+}
+
+/** To another view: what the map shows stays, and nothing else. @param {string} view @param {State} state */
+export function linkTo(view, { label, resource, at }) {
+  return formatState({ ...DEFAULTS, view, label, resource, at: at === ALL ? DEFAULTS.at : at });
 }
 
 /** @param {State} state @returns {string} */

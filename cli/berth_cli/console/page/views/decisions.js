@@ -1,8 +1,18 @@
 // The stream of decisions, the newest first, and one of them with every node's verdict and scores.
 
 import { DecisionStream } from '../connection/decision_stream.js';
-import { messageOf } from '../connection/polling.js';
-import { choices, decisionKey, decisionTable, factsOf, matching, nodesText, scoreBars } from '../model/decisions.js';
+import { messageOf, Polling } from '../connection/polling.js';
+import {
+  choices,
+  decisionKey,
+  decisionTable,
+  factsOf,
+  matching,
+  nodeNamed,
+  nodesText,
+  NONE_JUDGED,
+  scoreBars,
+} from '../model/decisions.js';
 import { arranged } from '../model/rows.js';
 import { element, inputOf, placeOf, selectOf, setOptions, setText } from './elements/dom.js';
 import { Grid } from './elements/grid.js';
@@ -18,6 +28,8 @@ import { barCell, row, table } from './elements/tables.js';
 const NONE_YET = 'No decision yet. Each call of a verb is shown here as it comes.';
 const NOT_KEPT = 'This decision is not kept any more.';
 const MOST_BARS = 30;
+/** While decisions come, the server looks through all verdicts again after this. */
+const OF_NODE_PAUSE_MS = 1000;
 
 export class Decisions {
   /** @param {Document} page @param {Session} session @param {(change: Partial<State>) => void} go
@@ -41,7 +53,17 @@ export class Decisions {
     });
     /** @type {State | null} */
     this.state = null;
-    this.stream = new DecisionStream(session, () => this.draw());
+    this.judged = NONE_JUDGED;
+    this.ofNodeProblem = '';
+    this.ofNode = new Polling(session, {
+      pauseMs: OF_NODE_PAUSE_MS,
+      onAnswer: ({ node, numbers }) => this.drawJudged({ node, numbers: new Set(numbers) }),
+      onProblem: (problem) => this.drawJudged(NONE_JUDGED, `Decisions that judged this node: ${problem}`),
+    });
+    this.stream = new DecisionStream(session, () => {
+      this.ofNode.outdate();
+      this.draw();
+    });
     /** @type {AbortController | null} */
     this.ending = null;
     this.shown = '';
@@ -51,6 +73,7 @@ export class Decisions {
   show(state) {
     if (state.view !== 'decisions') {
       this.state = null;
+      this.ofNode.ask('');
       this.ending?.abort();
       this.ending = null;
       return;
@@ -61,18 +84,36 @@ export class Decisions {
       this.ending = new AbortController();
       this.stream.follow(this.ending.signal);
     }
+    this.askOfNode(nodeNamed(state.filter));
     this.draw();
     this.showDetails(state.decision);
   }
 
+  /** The server has the verdict of each node, the page those of some. @param {string} node empty: the filter is none */
+  askOfNode(node) {
+    if (node !== this.judged.node) {
+      this.judged = NONE_JUDGED;
+      this.ofNodeProblem = '';
+    }
+    this.ofNode.ask(node && `/api/decisions/of-node?node=${encodeURIComponent(node)}`);
+  }
+
+  /** @param {import('../model/decisions.js').Judged} judged @param {string} [problem] */
+  drawJudged(judged, problem = '') {
+    this.judged = judged;
+    this.ofNodeProblem = problem;
+    this.draw();
+  }
+
   draw() {
     const { state } = this;
-    const { decisions, problem } = this.stream;
+    const { decisions } = this.stream;
+    const problem = this.stream.problem || this.ofNodeProblem;
     if (!state) return;
     const { verbs, reasons } = choices(decisions, state.verb, state.reason);
     setOptions(this.verbs, [['', 'all'], ...verbs.map(optionOf)], state.verb);
     setOptions(this.reasons, [['', 'any'], ...reasons.map(optionOf)], state.reason);
-    const content = decisionTable(matching(decisions, state.verb, state.reason));
+    const content = decisionTable(matching(decisions, state.verb, state.reason), this.judged);
     // The newest first, unless another order is chosen.
     const isDefault = state.sort === 'name';
     const sort = isDefault ? 'number' : state.sort;

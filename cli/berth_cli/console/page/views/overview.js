@@ -5,7 +5,7 @@ import { stepOf } from '../model/map/colours.js';
 import { groupNodes, groupingLabels, NO_GROUPS, resourcesOf, totalUse, useOf } from '../model/grouping.js';
 import { formatAmount, formatCount, formatShare } from '../model/quantities.js';
 import { arranged, groupName, groupTable, nodeTable, podTable } from '../model/rows.js';
-import { WITHOUT_LABEL } from '../model/url_state.js';
+import { ALL, WITHOUT_LABEL } from '../model/url_state.js';
 import { element, inputOf, placeOf, selectOf, setOptions, setText } from './elements/dom.js';
 import { Grid } from './elements/grid.js';
 import { showLegend } from './map/legend.js';
@@ -26,12 +26,16 @@ const NO_NODES = 'There are no nodes yet. Nodes appear here as soon as the clust
 const NO_CLUSTER =
   'A berth serve gives out neither nodes nor pods. Start the console with --kubeconfig FILE too, and they are shown here.';
 const NO_VALUE = '\u0000';
+/** From the last move of the map to the new address: browsers limit how often it changes. */
+const MOVED_MS = 250;
 
 export class Overview {
-  /** @param {Document} page @param {Cluster} cluster @param {(change: Partial<State>) => void} go */
-  constructor(page, cluster, go) {
+  /** @param {Document} page @param {Cluster} cluster @param {(change: Partial<State>) => void} go
+   * @param {(at: string) => void} note where the map was moved by hand */
+  constructor(page, cluster, go, note) {
     this.cluster = cluster;
     this.go = go;
+    this.note = note;
     this.labelSelect = selectOf(page, 'label');
     this.resourceSelect = selectOf(page, 'resource');
     this.filterInput = inputOf(page, 'filter');
@@ -50,11 +54,14 @@ export class Overview {
     /** @type {Group[]} */
     this.groups = [];
     this.label = NO_GROUPS;
+    this.place = '';
     this.at = '';
+    this.moving = 0;
     this.mostRequested = 1;
     this.map = new NodeMap(/** @type {HTMLCanvasElement} */ (placeOf(page, 'map')), {
       onOpen: (found) => this.openPlace(found),
       onPoint: (found, x, y) => this.showTip(found, x, y),
+      onMove: () => this.noteSoon(),
     });
     this.grid = new Grid(placeOf(page, 'grid'), {
       onOpen: (key) => this.openRow(key),
@@ -70,7 +77,7 @@ export class Overview {
     this.filterInput.addEventListener('input', () => go({ filter: this.filterInput.value }));
     placeOf(page, 'zoom-in').addEventListener('click', () => this.map.zoomBy(1.6));
     placeOf(page, 'zoom-out').addEventListener('click', () => this.map.zoomBy(1 / 1.6));
-    placeOf(page, 'zoom-all').addEventListener('click', () => this.map.fitAll());
+    placeOf(page, 'zoom-all').addEventListener('click', () => this.map.moveToAll());
   }
 
   /** Show this state of the page, or the same with other data. @param {State} state */
@@ -158,14 +165,27 @@ export class Overview {
   /** Only when the address names another place: data must not move what somebody looks at.
    * @param {State} state @param {Group | undefined} group @param {Node | undefined} node */
   moveMap(state, group, node) {
-    const at = JSON.stringify([this.label, state.group, state.node, node !== undefined || group !== undefined]);
-    const place = this.placeOfNode(node) ?? (group ? { group: this.groups.indexOf(group), cell: null } : null);
-    this.map.mark(place);
-    if (at === this.at) return;
-    this.at = at;
-    if (!place) this.map.fitAll();
-    else if (place.cell === null) this.map.fitGroup(place.group);
-    else this.map.fitNode(place.group, place.cell);
+    const at = this.placeOfNode(node) ?? (group ? { group: this.groups.indexOf(group), cell: null } : null);
+    this.map.mark(at);
+    const place = JSON.stringify([this.label, state.group, state.node, node !== undefined || group !== undefined]);
+    if (!this.map.hasSize || (place === this.place && state.at === this.at)) return;
+    this.place = place;
+    this.at = state.at;
+    clearTimeout(this.moving);
+    if (state.at) this.map.showAt(state.at);
+    else if (!at) this.map.fitAll();
+    else if (at.cell === null) this.map.fitGroup(at.group);
+    else this.map.fitNode(at.group, at.cell);
+  }
+
+  /** The address says where the map is as soon as it stands still. */
+  noteSoon() {
+    clearTimeout(this.moving);
+    this.moving = setTimeout(() => {
+      const isDefault = this.map.at === ALL && this.state?.group === null && !this.state.node;
+      this.at = isDefault ? '' : this.map.at;
+      this.note(this.at);
+    }, MOVED_MS);
   }
 
   /** @param {State} state @param {Group | undefined} group */

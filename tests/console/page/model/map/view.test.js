@@ -9,6 +9,8 @@ import {
   keepInSight,
   MOST_SCALE,
   pan,
+  viewAt,
+  viewText,
   visible,
   zoom,
 } from '../../../../../cli/berth_cli/console/page/model/map/view.js';
@@ -46,4 +48,19 @@ test('only the rows of nodes in sight are visible', () => {
   const layout = layOut([10_000], 1);
   const [{ block, first, last }] = visible(layout, { x: 0, y: 50, scale: 100 }, 500, 500);
   assert.ok(last - first <= 6 && first > 40 && last < block.rows);
+});
+
+test('a view is named by what is in its middle, rounded, and comes back from its name', () => {
+  const view = { x: 1 / 3, y: -2 / 3, scale: 12.3456 };
+  const text = viewText(view, 400, 200);
+  assert.equal(text, '16.53,7.43,12.35');
+  assert.equal(viewText(viewAt(text, 400, 200, 1), 400, 200), text);
+  // On a screen of another size the middle is the same.
+  assert.equal(viewText(viewAt(text, 390, 300, 1), 390, 300), text);
+});
+
+test('a view by its name has the limits of zooming', () => {
+  assert.equal(viewAt('0,0,999', 400, 200, 1).scale, MOST_SCALE);
+  assert.equal(viewAt('0,0,0.01', 400, 200, 2).scale, 2);
+  assert.equal(viewText(viewAt('3,4,999', 400, 200, 1), 400, 200), `3,4,${MOST_SCALE}`);
 });

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import orjson
 import pytest
 
-from berth_cli.console.decisions.documents import decision_details, decision_events
+from berth_cli.console.decisions.documents import decision_details, decision_events, decisions_of_node
 from berth_cli.console.decisions.source import MOST_AT_ONCE, DecisionSource
 from berth_cli.console.documents.not_read import NotRead
 from berth_cli.console.health.calls import Call
@@ -32,6 +32,9 @@ class Scripted(DecisionSource):
 
     def of_pod(self, namespace: str, name: str) -> Sequence[Mapping[str, object]]:
         return []
+
+    def of_node(self, node: str) -> Sequence[int] | NotRead:
+        return NotRead("the server is away") if node == "away" else [1, 3] if node == "n1" else []
 
     def calls(self) -> Sequence[Call]:
         return []
@@ -105,3 +108,36 @@ def test_details_of_a_decision_that_is_not_kept_are_refused(number: str) -> None
     found = decision_details(Scripted([]), {"number": number})
     assert isinstance(found, Refusal)
     assert found.status == 404
+
+
+HOSTILE = "<script>alert(1)</script>\x00\u2028'é"
+
+
+@pytest.mark.parametrize(
+    ("node", "numbers"),
+    [
+        pytest.param("n1", [1, 3], id="a node"),
+        pytest.param("n2", [], id="a node of no decision"),
+        pytest.param(HOSTILE, [], id="any text"),
+        pytest.param("x" * 253, [], id="as long as a name may be"),
+    ],
+)
+def test_decisions_of_a_node_are_those_that_judged_it(node: str, numbers: list[int]) -> None:
+    found = decisions_of_node(Scripted([]), {"node": node})
+    assert isinstance(found, bytes)
+    assert orjson.loads(found) == {"node": node, "numbers": numbers}
+
+
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [
+        pytest.param({}, 400, id="no node"),
+        pytest.param({"node": ""}, 400, id="an empty one"),
+        pytest.param({"node": "x" * 254}, 400, id="longer than a name"),
+        pytest.param({"node": "away"}, 503, id="not read"),
+    ],
+)
+def test_decisions_of_what_cannot_be_asked_for_are_refused(query: Mapping[str, str], status: int) -> None:
+    found = decisions_of_node(Scripted([]), query)
+    assert isinstance(found, Refusal)
+    assert (found.status, bool(found.reason)) == (status, True)

@@ -13,7 +13,7 @@ from berth.decisions.repeatable import RepeatableEncoder
 from berth.extender.decision import AnyDecision, Decision, DecisionRecorder
 from berth.extender.outcomes import Outcome
 from berth.scheduling.objects import NodeInfo
-from berth_cli.console.decisions.node_lists import MOST_LISTS, NodeLists
+from berth_cli.console.decisions.node_lists import MOST_LISTS, NodeLists, StoredVerdicts, read_verdicts
 from tests.builders.nodes import labelled, node
 from tests.builders.pods import pod_object
 from tests.builders.requests import cache_mode
@@ -37,10 +37,17 @@ def stored(verb: str, names: Sequence[str], namespace: str = "ml") -> bytes:
     return last.stored
 
 
+def read(data: bytes) -> StoredVerdicts:
+    found = read_verdicts(data)
+    assert found is not None
+    return found
+
+
 def verdicts(verb: str, data: bytes, nodes: Sequence[NodeInfo] = NODES) -> Any:
     lists = NodeLists()
     lists.note(snapshot(nodes))
-    return lists.verdicts(verb, data)
+    found = read_verdicts(data)
+    return found and lists.verdicts(verb, found)
 
 
 def test_filter_has_the_nodes_of_each_reason_and_those_that_pass() -> None:
@@ -81,11 +88,11 @@ def test_decision_that_cannot_be_read_has_no_verdicts(fields: dict[str, object],
 
 
 def test_what_no_verb_has_stored_has_no_verdicts() -> None:
-    assert verdicts("filter", b"no such thing") is None
+    assert read_verdicts(b"no such thing") is None
 
 
 def test_earlier_lists_are_known_until_there_are_too_many() -> None:
-    lists, data = NodeLists(), stored("filter", ["a"])
+    lists, data = NodeLists(), read(stored("filter", ["a"]))
     lists.note(snapshot(NODES))
     for number in range(MOST_LISTS - 1):
         lists.note(snapshot([node(f"n{number}")]))
@@ -96,3 +103,25 @@ def test_earlier_lists_are_known_until_there_are_too_many() -> None:
     for number in range(MOST_LISTS):
         lists.note(snapshot([node(f"n{number}")]))
     assert lists.verdicts("filter", data) is None
+
+
+@pytest.mark.parametrize(
+    ("verb", "names", "node_name", "is_judged"),
+    [
+        pytest.param("filter", ["a", "c"], "a", True, id="passes"),
+        pytest.param("filter", ["a", "c"], "c", True, id="rejected"),
+        pytest.param("filter", ["a", "c"], "b", False, id="not in the request"),
+        pytest.param("prioritize", ["a", "c"], "c", True, id="has the score 0"),
+        pytest.param("filter", ["a", "new"], "new", True, id="unknown to the cache"),
+        pytest.param("filter", ["a", "new"], "", False, id="no name"),
+        pytest.param("filter", ["a", "new"], "zz", False, id="after the last one"),
+    ],
+)
+def test_judges_the_nodes_of_the_request(verb: str, names: Sequence[str], node_name: str, is_judged: bool) -> None:
+    lists = NodeLists()
+    lists.note(snapshot(NODES))
+    assert lists.judges(node_name, read(stored(verb, names))) is is_judged
+
+
+def test_judges_no_node_where_its_nodes_are_not_known() -> None:
+    assert not NodeLists().judges("a", read(stored("filter", ["a"])))

@@ -161,3 +161,15 @@ def test_decision_that_is_not_kept_has_no_details() -> None:
     deciding.decide("p", "q")
     deciding.after(0)
     assert (deciding.decisions.details(0), deciding.decisions.details(99)) == (None, None)
+
+
+def test_finds_the_decisions_that_judged_a_node_also_where_the_summary_does_not_name_it() -> None:
+    many = [node(f"n{number:02}") for number in range(SUMMARY_NODES + 5)]
+    deciding = Deciding(nodes=[labelled("a", "10"), *many])
+    deciding.decide("p")
+    deciding.bind("p", created())
+    deciding.decide("p", verb="prioritize")
+    deciding.after(0)
+    assert many[-1].name not in str(deciding.decisions.after(0)[0])
+    assert deciding.decisions.of_node(many[-1].name) == [1, 3]
+    assert deciding.decisions.of_node("n") == []

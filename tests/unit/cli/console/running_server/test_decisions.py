@@ -43,6 +43,12 @@ def record(name: str, at: float, **more: object) -> dict[str, object]:
     }
 
 
+def header(name: str, at: float) -> dict[str, object]:
+    """As GET /decisions?node=NAME has it."""
+    left_out = {"profile", "nodes", "feasible", "chosen", "reasons", "best", "victims", "error"}
+    return {key: value for key, value in record(name, at).items() if key not in left_out}
+
+
 class Following:
     """`seconds`: of the monotonic clock."""
 
@@ -184,3 +190,26 @@ def test_server_without_decisions_says_why(answer: object, reason: str) -> None:
     assert following.decisions.calls() == found
     following.answers(record("p", 1.0))
     assert following.after(0) == [(1, "p")]
+
+
+def test_decisions_of_a_node_are_those_that_the_server_says_and_the_console_has() -> None:
+    following = Following(record("p", 1.0), record("q", 2.0), record("r", 3.0))
+    following.after(0)
+    answer = answered({"node": "n/1", "decisions": [header("q", 2.0), header("gone", 0.5), header("r", 3.0)]})
+    following.endpoint.routes["decisions?node=n%2F1"] = answer
+    assert following.decisions.of_node("n/1") == [2, 3]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(REFUSED, id="no answer"),
+        pytest.param(answered({"decisions": [record("p", 1.0)]}), id="of an earlier release, which answers all"),
+        pytest.param(answered({"node": "n1", "decisions": [{"version": 1}]}), id="not a record"),
+    ],
+)
+def test_server_that_does_not_say_which_decisions_judged_a_node_is_not_read(answer: object) -> None:
+    following = Following(record("p", 1.0))
+    following.after(0)
+    following.endpoint.routes["decisions?node=n1"] = answer  # type: ignore[assignment]
+    assert isinstance(following.decisions.of_node("n1"), NotRead)

@@ -85,3 +85,42 @@ def test_without_decisions_says_so() -> None:
 @pytest.mark.parametrize("query", ["pod=p", "pod=/p", "pod=ml/"])
 def test_refuses_what_is_no_name_of_a_pod(query: str) -> None:
     assert answer(recorded("p"), query) == (400, {"reason": "pod is not NAMESPACE/NAME"})
+
+
+HEADER = {"version", "reasonCodesVersion", "time", "verb", "outcome", "milliseconds", "configurationHash"} | {
+    "cacheVersion",
+    "cacheAgeSeconds",
+    "namespace",
+    "name",
+    "uid",
+}
+
+
+@pytest.mark.parametrize(
+    ("query", "pods"),
+    [
+        pytest.param("node=b", ["q", "r"], id="a node"),
+        pytest.param("node=b&pod=ml/r", ["r"], id="a node and a pod"),
+        pytest.param("node=b&nodes=1", ["q", "r"], id="a node, whatever else is asked"),
+        pytest.param("node=%C3%A9%00%27%22%3Cscript%3E", [], id="no node"),
+    ],
+)
+def test_answers_the_headers_of_all_decisions_that_judged_a_node(query: str, pods: list[str]) -> None:
+    recent = RecentDecisions(lambda: NOW)
+    verbs = Verbs([node("a"), node("b")], recorder=recent)
+    for pod, names in (("p", ["a"]), ("q", ["a", "b"]), ("r", ["b"])):
+        verbs.ask("filter", cache_mode(names, pod_object(pod)))
+    status, found = answer(recent, query)
+    assert (status, found["kept"]) == (200, 3)
+    assert [each["name"] for each in found["decisions"]] == pods
+    assert all(each.keys() == HEADER for each in found["decisions"])
+
+
+def test_answers_all_that_judged_a_node_and_names_it() -> None:
+    _, found = answer(recorded(*(f"p{number}" for number in range(MOST_ANSWERED + 1))), "node=a")
+    assert (found["node"], len(found["decisions"])) == ("a", MOST_ANSWERED + 1)
+
+
+def test_refuses_what_is_longer_than_a_name() -> None:
+    status, found = answer(recorded("p"), f"node={'x' * 254}")
+    assert (status, found) == (400, {"reason": "node is longer than the name of a node"})

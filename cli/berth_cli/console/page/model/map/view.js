@@ -44,6 +44,21 @@ export function fit(part, width, height) {
   };
 }
 
+/** What is in the middle, and the scale, in hundredths: it names the view in the address. @param {View} view
+ * @param {number} width @param {number} height @returns {string} */
+export function viewText({ x, y, scale }, width, height) {
+  const rounded = (/** @type {number} */ value) => Math.round(value * 100) / 100;
+  return [x + width / 2 / scale, y + height / 2 / scale, scale].map(rounded).join(',');
+}
+
+/** The view of this name. @param {string} text as viewText makes it @param {number} width @param {number} height
+ * @param {number} least scale @returns {View} */
+export function viewAt(text, width, height, least) {
+  const [x, y, wanted] = text.split(',').map(Number);
+  const scale = Math.min(MOST_SCALE, Math.max(least, wanted));
+  return { scale, x: x - width / 2 / scale, y: y - height / 2 / scale };
+}
+
 /** Zoom so that what is at this pixel stays there.
  * @param {View} view @param {number} factor @param {number} left @param {number} top @param {number} least scale
  * @returns {View} */

@@ -2,7 +2,8 @@
 // keyboard and screen reader.
 
 import { cellAt, hit, layOut, podAt, TITLE } from '../../model/map/layout.js';
-import { fit, keepInSight, pan, zoom } from '../../model/map/view.js';
+import { fit, keepInSight, pan, viewAt, viewText, zoom } from '../../model/map/view.js';
+import { ALL } from '../../model/url_state.js';
 import { INSET, paint, PODS_SCALE } from './painter.js';
 
 /**
@@ -19,6 +20,7 @@ import { INSET, paint, PODS_SCALE } from './painter.js';
  * @typedef {object} Listener
  * @property {(place: Place) => void} onOpen
  * @property {(place: Place | null, x: number, y: number) => void} onPoint
+ * @property {() => void} onMove by hand
  */
 
 const CLICK_PIXELS = 5;
@@ -111,6 +113,20 @@ export class NodeMap {
     this.request();
   }
 
+  /** What is seen, as the address names it. */
+  get at() {
+    const { view, width, height } = this.picture;
+    return this.isFitted ? ALL : viewText(view, width, height);
+  }
+
+  /** @param {string} at as the address names it */
+  showAt(at) {
+    if (at === ALL) return this.fitAll();
+    const { width, height } = this.picture;
+    this.isFitted = false;
+    this.setView(viewAt(at, width, height, this.leastScale()));
+  }
+
   /** @param {{group: number, cell: number | null} | null} place */
   mark(place) {
     this.picture.marked = place;
@@ -131,9 +147,14 @@ export class NodeMap {
   /** @param {number} factor @param {number} left @param {number} top */
   zoomAt(factor, left, top) {
     this.isFitted = false;
-    const { view, layout, width, height } = this.picture;
-    const least = Math.min(width / (layout.width + 1), height / (layout.height + 1)) / 2;
-    this.setView(zoom(view, factor, left, top, least));
+    this.setView(zoom(this.picture.view, factor, left, top, this.leastScale()));
+    this.listener.onMove();
+  }
+
+  /** Half of that which shows all groups. */
+  leastScale() {
+    const { layout, width, height } = this.picture;
+    return Math.min(width / (layout.width + 1), height / (layout.height + 1)) / 2;
   }
 
   /** @param {View} view */
@@ -200,7 +221,7 @@ export class NodeMap {
     const move = moves[event.key];
     if (factor) this.zoomBy(factor);
     else if (move) this.panBy(move[0], move[1]);
-    else if (event.key === '0') this.fitAll();
+    else if (event.key === '0') this.moveToAll();
     else return;
     event.preventDefault();
   }
@@ -209,6 +230,12 @@ export class NodeMap {
   panBy(left, top) {
     this.isFitted = false;
     this.setView(pan(this.picture.view, left, top));
+    this.listener.onMove();
+  }
+
+  moveToAll() {
+    this.fitAll();
+    this.listener.onMove();
   }
 
   /** @param {number} left @param {number} top @returns {Place | null} */
@@ -227,10 +254,17 @@ export class NodeMap {
 
   // Painting
 
+  /** It has been seen. */
+  get hasSize() {
+    return this.picture.width > 1;
+  }
+
   resize() {
     const box = this.canvas.getBoundingClientRect();
-    this.picture.width = Math.max(1, box.width);
-    this.picture.height = Math.max(1, box.height);
+    // Hidden, as in Health: it comes back as it was.
+    if (!box.width || !box.height) return;
+    this.picture.width = box.width;
+    this.picture.height = box.height;
     const ratio = window.devicePixelRatio || 1;
     this.canvas.width = Math.round(this.picture.width * ratio);
     this.canvas.height = Math.round(this.picture.height * ratio);
