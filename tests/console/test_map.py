@@ -145,7 +145,9 @@ def under_the_pointer(tab: Tab) -> list[str]:
     box, found = tab.evaluate(BOX), []
     for across, down in product((0.2, 0.4, 0.6, 0.8), repeat=2):
         tab.point(box["x"] + box["width"] * across, box["y"] + box["height"] * down)
-        found.append(tab.evaluate("(({ hidden, innerText }) => (hidden ? '' : innerText))(document.getElementById('tip'))"))
+        found.append(
+            tab.evaluate("(({ hidden, innerText }) => (hidden ? '' : innerText))(document.getElementById('tip'))")
+        )
     return found
 
 
