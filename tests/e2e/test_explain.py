@@ -155,7 +155,13 @@ CreatePending = Callable[[Cluster, KubernetesApi], tuple[Sequence[str], Pod]]
 @pytest.mark.parametrize(
     ("pending", "reason", "change"),
     [
-        pytest.param(_unlabelled, NO_LABEL, "add the label priority.lixueduan.com=1 to node ", id="unlabelled"),
+        pytest.param(
+            _unlabelled,
+            NO_LABEL,
+            "add the label priority.lixueduan.com=1 to node ",
+            id="unlabelled",
+            marks=pytest.mark.core,
+        ),
         pytest.param(_tainted, NOT_TOLERATED, "remove the taint dedicated:NoSchedule from node ", id="taint"),
         pytest.param(_selecting, NO_MATCH, "add the label disk=ssd to node ", id="affinity"),
         pytest.param(_exhausted, NO_CPU, "end default/holder", id="exhausted nodes"),

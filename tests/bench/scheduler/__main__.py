@@ -135,7 +135,7 @@ def _measure(chosen: argparse.Namespace, directory: Path, results: Results, fail
         for nodes in chosen.nodes
         for number in range(1, chosen.runs + 1)
         for case in chosen.cases
-        if not results.has(case, nodes, number)
+        if not results.has(case, nodes, number, chosen.pods)
     ]
     known = Results(results.machine, [*results.runs, *read(RESULTS).runs])
     _progress(f"{len(planned)} runs{_estimate([known.seconds(case, nodes) for nodes, _, case in planned])}")
@@ -150,10 +150,10 @@ def _measure(chosen: argparse.Namespace, directory: Path, results: Results, fail
             started = time.monotonic()
             try:
                 run = cluster.run(case, nodes, number, chosen.pods)
-                results.runs.append(run)
+                results.add(run)
                 known.runs.insert(0, run)
                 documents.write(results, OUTPUT)
-                what = f"{results.runs[-1].rate:.1f} pods/s"
+                what = f"{run.rate:.1f} pods/s"
             except Exception as error:  # whatever failed, hours of other runs are not lost
                 failures.append(f"{case.name} at {nodes} nodes: {error}")
                 what = "failed"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from tests.bench.scheduler.cases import (
@@ -14,7 +15,8 @@ from tests.bench.scheduler.cases import (
     with_one_scheduler,
 )
 from tests.bench.scheduler.plot import plot
-from tests.bench.scheduler.results import Results
+from tests.bench.scheduler.results import Results, Run
+from tests.bench.scheduler.workload import ALL_SLOTS
 
 PROJECT = Path(__file__).parents[3]
 RESULTS = Path(__file__).with_name("results.json")
@@ -65,8 +67,19 @@ def table(results: Results) -> str:
                     for column, (_, least) in zip(columns, ratios, strict=True)
                     if least is not None
                 )
-                lines.append(f"{nodes:>6}  {case.name:<28}{rate:>9.1f}{1000 / rate:>10.1f}{shown}{targets}".rstrip())
+                pods = _pods(results, case, nodes)
+                line = f"{nodes:>6}  {case.name:<28}{rate:>9.1f}{1000 / rate:>10.1f}{shown}{targets}"
+                lines.append(f"{line}  {pods}".rstrip())
     return "\n".join([*lines, *_counted_lines(results)])
+
+
+def _pods(results: Results, case: Case, nodes: int) -> str:
+    """The pods of its runs, where other runs have another number."""
+    return f"{results.asked(case, nodes)} pods" if len({run.asked for run in results.runs}) > 1 else ""
+
+
+def _name(results: Results, case: Case, nodes: int) -> str:
+    return ", ".join(each for each in (f"`{case.name}`", _pods(results, case, nodes)) if each)
 
 
 def _ratios(results: Results, case: Case, nodes: int) -> list[tuple[float | None, float | None]]:
@@ -84,12 +97,15 @@ def section(results: Results) -> str:
 
 def _facts(results: Results) -> Iterator[str]:
     on, (least, most) = results.machine, results.loads()
+    dates = [run.date for run in results.runs]
     runs = max(len(results.of(case, nodes)) for case in results.cases for nodes in results.sizes)
     yield ""
     yield "| | |"
     yield "|---|---|"
     software = f"Python {on.python}, kube-scheduler {on.kubernetes}"
-    yield f"| machine | {on.cores} cores, {on.processor}, {software}, {on.date} |"
+    yield f"| machine | {on.cores} cores, {on.processor}, {software} |"
+    yield f"| measured | {' to '.join(sorted({min(dates), max(dates)}))} |"
+    yield f"| pods of a run | {' or '.join(map(str, sorted({run.asked for run in results.runs})))} |"
     yield f"| load average when a run began | {least:g} to {most:g} |"
     yield f"| figures | {'one run' if runs == 1 else f'medians of {runs} runs, in turn with the other cases'} |"
     yield ""
@@ -115,7 +131,7 @@ def _row(results: Results, case: Case, nodes: int) -> Iterator[str]:
     rate = results.rate(case, nodes)
     if rate:
         shown = " | ".join(_cell(*each) for each in _ratios(results, case, nodes))
-        yield f"| `{case.name}` | {rate:.1f} | {1000 / rate:.1f} | {shown} |"
+        yield f"| {_name(results, case, nodes)} | {rate:.1f} | {1000 / rate:.1f} | {shown} |"
 
 
 def _cell(ratio: float | None, least: float | None) -> str:
@@ -126,12 +142,16 @@ def _cell(ratio: float | None, least: float | None) -> str:
 def _counted_table(results: Results, nodes: int) -> Iterator[str]:
     cases = [case for case in results.cases if case.extender.binds and results.of(case, nodes)]
     if cases:
-        yield "| Berth binds | pods a second | to one scheduler | conflicts per bind | overcommitted nodes |"
-        yield "|---|---:|---:|---:|---:|"
+        columns = (
+            "pods a second | to one scheduler | conflicts per bind | slots taken, pods beyond | overcommitted nodes"
+        )
+        yield f"| Berth binds | {columns} |"
+        yield "|---|---:|---:|---:|---:|---:|"
         for case in cases:
-            conflicts, overcommitted = _of_ledger(results, case, nodes)
+            found = _Ledger.of(results.of(case, nodes))
             rate, ratio = results.rate(case, nodes), _cell(_to_one_scheduler(results, case, nodes), None)
-            yield f"| `{case.name}` | {rate:.1f} | {ratio} | {conflicts:.3f} | {overcommitted} |"
+            cells = f"{rate:.1f} | {ratio} | {found.conflicts:.3f} | {found.slots} | {found.overcommitted}"
+            yield f"| {_name(results, case, nodes)} | {cells} |"
         yield ""
 
 
@@ -139,11 +159,12 @@ def _counted_lines(results: Results) -> Iterator[str]:
     for nodes in results.sizes:
         for case in results.cases:
             if case.extender.binds and results.of(case, nodes):
-                conflicts, overcommitted = _of_ledger(results, case, nodes)
-                found = f"{conflicts:.3f} conflicts per bind, {overcommitted} nodes overcommitted"
+                found = _Ledger.of(results.of(case, nodes))
+                slots = f"slots taken, pods beyond: {found.slots}, " if found.slots else ""
+                shown = f"{found.conflicts:.3f} conflicts per bind, {slots}{found.overcommitted} nodes overcommitted"
                 ratio = _to_one_scheduler(results, case, nodes)
                 beside = "" if ratio is None else f", {ratio:.2f} of the pods a second of one scheduler"
-                yield f"{nodes:>6}  {case.name}: {found}{beside}"
+                yield f"{nodes:>6}  {case.name}: {shown}{beside}"
 
 
 def _to_one_scheduler(results: Results, case: Case, nodes: int) -> float | None:
@@ -151,9 +172,24 @@ def _to_one_scheduler(results: Results, case: Case, nodes: int) -> float | None:
     return None if other is None else results.ratio(case, other, nodes)
 
 
-def _of_ledger(results: Results, case: Case, nodes: int) -> tuple[float, int]:
-    """Conflicts for each pod that was bound, and how many nodes had more than their capacity, in all runs."""
-    runs = results.of(case, nodes)
-    counted = [run.counted for run in runs if run.counted is not None]
-    placed = sum(run.placed for run in runs)
-    return sum(each.conflicts for each in counted) / max(1, placed), sum(each.overcommitted for each in counted)
+@dataclass(frozen=True, slots=True)
+class _Ledger:
+    """What binds did in some runs. conflicts: for each pod that was bound. slots: how many were taken and how many pods
+    then found none, in the run with the fewest; empty where nothing is counted. overcommitted: nodes, in all runs."""
+
+    conflicts: float
+    slots: str
+    overcommitted: int
+
+    @classmethod
+    def of(cls, runs: Sequence[Run]) -> _Ledger:
+        counted = [run.counted for run in runs if run.counted is not None]
+        slots = [
+            (each.taken, each.rejected) for each in counted if each.taken is not None and each.rejected is not None
+        ]
+        taken, rejected = min(slots, default=(0, 0))
+        return cls(
+            sum(each.conflicts for each in counted) / max(1, sum(run.placed for run in runs)),
+            f"{taken} of {ALL_SLOTS}, {rejected}" if slots else "",
+            sum(each.overcommitted for each in counted),
+        )

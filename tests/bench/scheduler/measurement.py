@@ -12,11 +12,10 @@ from typing import Any, Self
 from tests.bench.cluster import Manifest
 from tests.bench.scheduler.cases import Case, Extender
 from tests.bench.scheduler.extenders import Servers
-from tests.bench.scheduler.results import Counted, Run, load, rate_of
+from tests.bench.scheduler.pod_watches import ON_A_NODE, BoundPods, PodVerdicts, Verdict, pod_events
+from tests.bench.scheduler.results import Counted, Run, load, rate_of, today
 from tests.bench.scheduler.workload import (
-    COUNTED_NODES,
-    SLOTS,
-    Bound,
+    ALL_SLOTS,
     Workload,
     counted_pod_manifest,
     overcommitted,
@@ -36,10 +35,12 @@ from tests.e2e.kubernetes.scheduler_configuration import (
 FIRST_SECONDS, BIND_SECONDS = 120.0, 30.0
 """How long the first pod may take, and how long is measured at most: a slow case binds fewer pods."""
 
-MOST_COUNTED = COUNTED_NODES * SLOTS * 3 // 4
-FULL_SECONDS = 60.0
+MOST_COUNTED = ALL_SLOTS * 3 // 4
 MORE_THAN_FULL = 16
 """After the measured pods of a counted case so many come that this many find no slot."""
+
+FULL_SECONDS = 60.0
+"""So long no pod took a slot and none was rejected: then the rest is not waited for."""
 
 # With the defaults the scheduler's own client would be what is measured.
 CLIENT = {"qps": 5000, "burst": 10000}
@@ -82,41 +83,54 @@ class Cluster:
             self._workload.create_pods(manifests)
             writes = _counts(counts)
             running.enter_context(self._workload.events(case.events))
-            bound = Bound(self._control_plane.credentials())
+            bound = running.enter_context(BoundPods(pod_events(self._control_plane.credentials(), ON_A_NODE)))
             for name in names:
                 running.enter_context(self._control_plane.scheduler(_configuration(case, name, extenders)))
-            _wait(bound, len(manifests), case)
+            bound.wait_for(len(manifests), FIRST_SECONDS, BIND_SECONDS)
             times = list(bound.times)
-            counted = self._counted(case, counts, writes, names, bound) if case.extender.binds else None
+            counted = self._counted(case, counts, writes, names, len(manifests)) if case.extender.binds else None
         measured, seconds = rate_of(times)
         took = round(time.monotonic() - began, 1)
-        return Run(case.name, nodes, number, measured, round(seconds, 4), len(times), before, counted, took)
+        return Run(
+            case=case.name,
+            nodes=nodes,
+            number=number,
+            pods=measured,
+            seconds=round(seconds, 4),
+            placed=len(times),
+            load=before,
+            counted=counted,
+            took=took,
+            asked=pods,
+            date=today(),
+        )
 
-    def _counted(self, case: Case, counts: Path, before: Counter[str], names: list[str], bound: Bound) -> Counted:
+    def _counted(self, case: Case, counts: Path, before: Counter[str], names: list[str], created: int) -> Counted:
         time.sleep(1)  # the file is at most so old
         done = _counts(counts) - before
-        if case.extender is Extender.BERTH_COUNTED:
-            self._fill(names, bound)
+        is_counted = case.extender is Extender.BERTH_COUNTED
+        verdicts = self._fill(names, created) if is_counted else Counter[Verdict]()
         on = Counter(
             pod["spec"]["nodeName"]
             for pod in self._workload.pods()
             if pod["spec"].get("nodeName") and pod["metadata"]["labels"].get("bench") == "measured"
         )
-        is_counted = case.extender is Extender.BERTH_COUNTED
         return Counted(
             done["writes"],
             done["conflicts"],
             overcommitted(on) if is_counted else sum(pods > 1 for pods in on.values()),
+            on.total() if is_counted else None,
+            verdicts[Verdict.REJECTED] if is_counted else None,
         )
 
-    def _fill(self, names: list[str], bound: Bound) -> None:
-        """Take every slot, with more pods than slots: a ledger is most likely to give too much where little is left."""
-        slots = COUNTED_NODES * SLOTS
-        numbers = range(MOST_COUNTED, slots + MORE_THAN_FULL + MOST_COUNTED - min(MOST_COUNTED, len(bound.times)))
-        self._workload.create_pods([counted_pod_manifest(number, names[number % len(names)]) for number in numbers])
-        until = time.monotonic() + FULL_SECONDS
-        while len(bound.times) < slots and time.monotonic() < until:
-            bound.wait(1)
+    def _fill(self, names: list[str], created: int) -> Counter[Verdict]:
+        """Take every slot, with more pods than slots: a ledger is most likely to give too much where little is left.
+        Returns when the scheduler has a verdict on each pod."""
+        pods = ALL_SLOTS + MORE_THAN_FULL
+        manifests = [counted_pod_manifest(number, names[number % len(names)]) for number in range(created, pods)]
+        with PodVerdicts(pod_events(self._control_plane.credentials(), {})) as verdicts:
+            self._workload.create_pods(manifests)
+            return verdicts.wait_for(ALL_SLOTS, pods, FULL_SECONDS)
 
 
 def _scheduler_names(case: Case) -> list[str]:
@@ -140,18 +154,6 @@ def _configuration(case: Case, name: str, extenders: list[ExtenderConfiguration]
     if case.pending:
         profile["plugins"] = {"multiPoint": {"disabled": [{"name": "NodeAffinity"}]}}
     return scheduler_configuration(extenders) | {"profiles": [profile], "clientConnection": CLIENT}
-
-
-def _wait(bound: Bound, count: int, case: Case) -> None:
-    until = time.perf_counter() + FIRST_SECONDS
-    while len(bound.times) < count and time.perf_counter() < until:
-        if bound.error is not None:
-            raise bound.error
-        if bound.times:
-            until = bound.times[0] + BIND_SECONDS
-        bound.wait(1)
-    if not bound.times:
-        raise TimeoutError(f"{case.name}: no pod was bound within {FIRST_SECONDS:g} s")
 
 
 def _counts(file: Path) -> Counter[str]:

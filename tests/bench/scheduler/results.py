@@ -27,11 +27,14 @@ NAMED = {case.name: case for case in CASES}
 @dataclass(frozen=True, slots=True)
 class Counted:
     """What binds did. `conflicts`: conditional writes whose condition was not met. `overcommitted`: nodes with more
-    than they may have, of the counted resource or of the pods that exclude each other."""
+    than they may have, of the counted resource or of the pods that exclude each other. `taken`: slots of the counted
+    resource at the end. `rejected`: pods that the scheduler then found no slot for. None: not counted."""
 
     writes: int
     conflicts: int
     overcommitted: int
+    taken: int | None = None
+    rejected: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,8 @@ class Run:
     """One measurement. `pods` were bound in `seconds`, after the first ones, which warm everything up.
 
     `load`: the machine's load average of a minute when it began. `placed`: all pods that were bound. `took`: seconds,
-    with all that was started and cleared for it; 0 where it is not known.
+    with all that was started and cleared for it; 0 where it is not known. `asked`: the pods of a run by the command
+    line; a case may have fewer. `date`: when it was measured.
     """
 
     case: str
@@ -51,6 +55,8 @@ class Run:
     load: float
     counted: Counted | None = None
     took: float = 0.0
+    asked: int = 0
+    date: str = ""
 
     @property
     def rate(self) -> float:
@@ -71,18 +77,17 @@ class Ratio:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Where and when."""
+    """Where."""
 
     cores: int
     processor: str
     python: str
     kubernetes: str
-    date: str
 
 
 @dataclass(slots=True)
 class Results:
-    """All runs of one call of the command."""
+    """Runs of one or more calls of the command. Of a case and size all have the same number of pods."""
 
     machine: Machine
     runs: list[Run] = field(default_factory=list)
@@ -106,14 +111,27 @@ class Results:
         found = [] if case is None else [run.rate for run in self.of(case, nodes)]
         return median(found) if found else None
 
-    def ratio(self, case: Case, to: Case | None, nodes: int) -> float | None:
-        """Of the medians."""
-        rate, other = self.rate(case, nodes), self.rate(to, nodes)
-        return None if rate is None or not other or to == case else rate / other
+    def asked(self, case: Case | None, nodes: int) -> int | None:
+        """The pods of its runs."""
+        return next((run.asked for run in ([] if case is None else self.of(case, nodes))), None)
 
-    def has(self, case: Case, nodes: int, number: int) -> bool:
-        """Whether this run was measured."""
-        return any(run.number == number for run in self.of(case, nodes))
+    def ratio(self, case: Case, to: Case | None, nodes: int) -> float | None:
+        """Of the medians of runs with as many pods."""
+        rate, other = self.rate(case, nodes), self.rate(to, nodes)
+        if rate is None or not other or to == case or self.asked(case, nodes) != self.asked(to, nodes):
+            return None
+        return rate / other
+
+    def has(self, case: Case, nodes: int, number: int, asked: int) -> bool:
+        """Whether this run was measured with so many pods."""
+        return any((run.number, run.asked) == (number, asked) for run in self.of(case, nodes))
+
+    def add(self, run: Run) -> None:
+        """It replaces the runs of its case and size that had another number of pods."""
+        self.runs = [
+            each for each in self.runs if (each.case, each.nodes) != (run.case, run.nodes) or each.asked == run.asked
+        ]
+        self.runs.append(run)
 
     def seconds(self, case: Case, nodes: int) -> float | None:
         """How long a run takes: of this case, else of a case with as many nodes, else of any; None: not known."""
@@ -146,11 +164,18 @@ class Results:
 def read(file: Path) -> Results:
     """What `Results.json` wrote."""
     document = json.loads(file.read_text())
+    # Files that are older have one date for all runs.
+    date = document["machine"].pop("date", "")
     runs = [
-        Run(**{**run, "counted": None if run["counted"] is None else Counted(**run["counted"])})
+        Run(**{"date": date, **run, "counted": None if run["counted"] is None else Counted(**run["counted"])})
         for run in document["runs"]
     ]
     return Results(Machine(**document["machine"]), runs)
+
+
+def today() -> str:
+    """The date of a run."""
+    return time.strftime("%Y-%m-%d")
 
 
 def machine(kubernetes: str) -> Machine:
@@ -162,7 +187,6 @@ def machine(kubernetes: str) -> Machine:
         processor=model,
         python=platform.python_version(),
         kubernetes=kubernetes,
-        date=time.strftime("%Y-%m-%d"),
     )
 
 

@@ -1,4 +1,4 @@
-"""Nodes and pods at the API server, events of nodes, and when each pod is bound."""
+"""Nodes and pods at the API server, and events of nodes."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ COUNTED = "example.com/slot"
 COUNTED_NODES, SLOTS = 100, 8
 """So many nodes have so many units of the counted resource."""
 
+ALL_SLOTS = COUNTED_NODES * SLOTS
+
 CLIENTS = 4
 MIXED_CONTROLLERS = tuple(
     # Required terms may leave a pod pending: then the time would be that of the back-off.
@@ -33,7 +35,6 @@ PENDING = "pending-"
 """What the names of pods begin with that Berth rejects on every node."""
 
 PODS_PATH, NODES_PATH = "/api/v1/namespaces/default/pods", "/api/v1/nodes"
-WATCH_SECONDS = 300
 
 T = TypeVar("T")
 
@@ -173,29 +174,3 @@ def _repeated(change: Callable[[int], None], seconds: float) -> Iterator[None]:
     finally:
         ended.set()
         thread.join()
-
-
-class Bound:
-    """When each measured pod was bound, by this process's clock."""
-
-    def __init__(self, credentials: Credentials) -> None:
-        self.times: list[float] = []
-        self._api = KubernetesApi(credentials)
-        self._changed = Event()
-        self.error: Exception | None = None
-        Thread(target=self._follow, daemon=True).start()
-
-    def wait(self, seconds: float) -> None:
-        """Until another pod is bound, or so long."""
-        self._changed.wait(seconds)
-        self._changed.clear()
-
-    def _follow(self) -> None:
-        selectors = {"fieldSelector": "spec.nodeName!=", "labelSelector": "bench=measured"}
-        try:
-            for event in self._api.watch(PODS_PATH, selectors, seconds=WATCH_SECONDS):
-                if event["type"] == "ADDED":
-                    self.times.append(time.perf_counter())
-                    self._changed.set()
-        except (ApiError, urllib3.exceptions.HTTPError) as error:
-            self.error = error

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 LAYERS = Path(__file__).parents[3] / "layers"
-MEGABYTE = 1024 * 1024
+MEGABYTE = 1_000_000
 # Lambda unpacks a function and its layers into 250 MB. Byte-code takes about as much again as the sources.
 LIMIT = 120 * MEGABYTE
 SCHEDULING_LIMIT = 25 * MEGABYTE

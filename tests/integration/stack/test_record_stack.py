@@ -1,20 +1,37 @@
-"""`berth record --table` on the tables of a stack, in DynamoDB."""
+"""`berth record` on the tables of a stack, in DynamoDB."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
+import orjson
 import pytest
 from click.testing import CliRunner, Result
+from mypy_boto3_dynamodb.client import DynamoDBClient
 
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth.configuration.store import hash_of
+from berth.decisions.dynamodb_table import DynamoDBDecisionTable
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
+from berth.nodecache.feed.watcher import WatcherOutcome
+from berth_cli.config.document import load_configuration
+from berth_cli.deployed_stack import CACHE_TABLE_NAME, DeployedStack
 from berth_cli.main import main
+from berth_cli.record import stack as stack_tables
 from berth_cli.recording.format import Header, State, read_recording
-from berth_cli.recording.stack_recording import NOTES
-from berth_cli.serve.stores import CACHE_TABLE
+from berth_cli.recording.stack_recording import NOTES, StackRecording
+from berth_cli.serve import local_stack
+from berth_cli.serve.local_stack import LocalStack
+from berth_cli.serve.stores import CACHE_TABLE, DynamoDBStore
 from tests.builders.custom_plugins import NAMED
+from tests.builders.events import http_event
+from tests.builders.pods import pod_object
+from tests.builders.requests import cache_mode
+from tests.fakes.moto_dynamodb import MotoDynamoDB
+from tests.integration.serve.serving import eventually
 
 
 def record(*arguments: str) -> Result:
@@ -93,3 +110,47 @@ def test_a_recording_is_not_overwritten(tmp_path: Path, to_table: str) -> None:
     done = record(str(path), "--table", CACHE_TABLE, "--config", to_table, "--for", "0")
     assert (done.exit_code, path.read_text()) == (1, "mine")
     assert "the file exists; name a new one" in done.stderr
+
+
+PODS = ("train-0", "train-2")
+"""They wait in events/cluster.yaml."""
+
+
+@pytest.fixture
+def deployed(cluster_dump: str, monkeypatch: pytest.MonkeyPatch, to_table: str) -> Iterator[LocalStack]:
+    """A stack that keeps its decisions in its own tables, as CloudFormation describes it."""
+    tables = DynamoDBStore("recorded-cache", "recorded-ledger")
+    found = DeployedStack("recorded", None, {"Profile": "label-priority"}, {CACHE_TABLE_NAME: tables.cache_table})
+    monkeypatch.setattr(stack_tables, "describe", lambda *_: found)
+    before = os.environ.copy()
+    try:
+        store, cluster = MotoDynamoDB().install(tables), local_stack.dump_environment(Path(cluster_dump))
+        stack = local_stack.start(load_configuration(Path(to_table), None), cluster, log_level="INFO", store=store)
+        assert stack.run_watcher_once()["outcome"] == WatcherOutcome.HANDED_OVER
+        yield stack
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def test_decisions_of_a_stack_are_recorded_and_made_again(
+    tmp_path: Path, deployed: LocalStack, dynamodb: DynamoDBClient, monkeypatch: pytest.MonkeyPatch, to_table: str
+) -> None:
+    path, table = tmp_path / "r", DynamoDBDecisionTable(dynamodb, "recorded-cache")
+    follow = StackRecording.follow
+
+    def follow_and_decide(recording: StackRecording) -> None:
+        follow(recording)
+        for verb, name in product(("filter", "prioritize"), PODS):
+            body = orjson.dumps(cache_mode(["n10", "n20"], pod_object(name))).decode()
+            route = f"POST /scheduler/{verb}"
+            assert deployed.gateway.handlers[route](http_event(body, route), None)["statusCode"] == 200
+        # A thread of its own writes them.
+        eventually(lambda: sum(1 for name in PODS for _ in table.since("ml", name, at=0)) == 4, 30)
+
+    monkeypatch.setattr(StackRecording, "follow", follow_and_decide)
+    done = record(str(path), "--stack", "recorded", "--config", to_table, "--for", "0")
+    assert (done.exit_code, done.stdout) == (0, f"{path}: 4 decisions\n"), done.output
+    replayed = CliRunner().invoke(main, ["replay", str(path)], prog_name="berth")
+    assert (replayed.exit_code, ": 4 decisions about 2 pods, " in replayed.stdout) == (0, True), replayed.output
+    assert replayed.stdout.splitlines()[0].endswith(": 0 differ")

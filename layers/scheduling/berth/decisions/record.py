@@ -93,10 +93,7 @@ class Record(NamedTuple):
         positions: Sequence[int] = nodes.positions
         # Comparing references takes a few microseconds; keeping a tuple for each call takes 40 kB on 5,000 nodes.
         if last is not None and last.positions == positions:
-            positions, has_unknown = last.positions, bool(last.unknown)
-        else:
-            # UNKNOWN is 0. On 5,000 nodes this takes 22 microseconds, and `UNKNOWN in positions` 30.
-            has_unknown = not all(positions)
+            positions = last.positions
         mask, rejected = (b"", NONE_REJECTED) if verdicts is None else (verdicts.mask, verdicts.rejected)
         return cls(
             at,
@@ -108,7 +105,7 @@ class Record(NamedTuple):
             cache,
             positions,
             nodes.source,
-            _unknown(nodes) if has_unknown else (),
+            () if nodes.all_known else _unknown(nodes),
             mask,
             rejected.codes,
             rejected.statuses,

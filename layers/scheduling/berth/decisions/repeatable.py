@@ -77,7 +77,7 @@ class RepeatableEncoder:
         nodes = NodeRefs.of(nodes, snapshot.positions)
         values = _values(decision)
         unknown: dict[str, int] = {}
-        if UNKNOWN in nodes.positions:
+        if not nodes.all_known:
             asked = zip(nodes.names, nodes.positions, values, strict=True)
             unknown = {name: value for name, position, value in asked if position == UNKNOWN}
         if len(unknown) > MOST_UNKNOWN:

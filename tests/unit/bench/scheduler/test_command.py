@@ -37,7 +37,7 @@ class FakeCluster:
         self.measured.append(case.name)
         if self.broken is not None and case.name == self.broken[0]:
             raise self.broken[1]
-        return Run(case.name, nodes, number, 10, 1.0, 10, 0.5, None, 3.0)
+        return Run(case.name, nodes, number, 10, 1.0, 10, 0.5, None, 3.0, pods, "2026-11-24")
 
 
 @pytest.fixture(autouse=True)
@@ -77,6 +77,15 @@ def test_next_call_measures_what_is_missing(
 
     assert FakeCluster.measured == ["berth-onlyone"]
     assert [run.case for run in read(output).runs] == ["none", "null", "berth", "berth-onlyone"]
+
+
+def test_runs_with_another_number_of_pods_are_measured_again(monkeypatch: pytest.MonkeyPatch, output: Path) -> None:
+    _call(monkeypatch)
+
+    assert _call(monkeypatch, "--from", output, "--pods", 80) == 0
+
+    assert FakeCluster.measured == ["none", "null", "berth", "berth-onlyone"]
+    assert [run.asked for run in read(output).runs] == [80] * 4
 
 
 def test_complete_results_are_published_without_a_run(monkeypatch: pytest.MonkeyPatch, output: Path) -> None:

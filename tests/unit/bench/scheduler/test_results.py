@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -15,18 +16,19 @@ from tests.bench.scheduler.results import Counted, Machine, Results, Run, rate_o
 
 NONE, BERTH, COUNTED = Case(Extender.NONE), Case(Extender.BERTH), Case(Extender.BERTH_COUNTED, schedulers=8)
 NULL, PEER, ONE = Case(Extender.NULL), Case(Extender.GO_FULL), Case(Extender.BERTH_COUNTED)
-MACHINE = Machine(2, "any", "3.13.0", "v1.36.3", "2026-11-22")
+MACHINE = Machine(2, "any", "3.13.0", "v1.36.3")
+ASKED, DAY = 500, "2026-11-22"
 
 
 def _run(case: Case, pods: int, number: int = 1, counted: Counted | None = None) -> Run:
-    return Run(case.name, 500, number, pods, 1.0, pods, 0.5, counted)
+    return Run(case.name, 500, number, pods, 1.0, pods, 0.5, counted, asked=ASKED, date=DAY)
 
 
 @pytest.fixture
 def results() -> Results:
     runs = [_run(NONE, pods, number) for number, pods in enumerate((90, 100, 400))]
     runs += [_run(BERTH, pods, number) for number, pods in enumerate((20, 80, 50))]
-    return Results(MACHINE, [*runs, _run(COUNTED, 40, counted=Counted(60, 10, 0))])
+    return Results(MACHINE, [*runs, _run(COUNTED, 40, counted=Counted(60, 10, 0, 800, 16))])
 
 
 @pytest.mark.parametrize(
@@ -75,7 +77,7 @@ def test_targets_stand_beside_the_ratios_that_have_one() -> None:
 
 def test_ratio_to_one_scheduler_is_shown() -> None:
     results = Results(MACHINE, [_run(ONE, 20, counted=Counted(20, 1, 0)), _run(COUNTED, 30, counted=Counted(30, 3, 0))])
-    assert "| `berth-counted.schedulers-8` | 30.0 | 1.50 | 0.100 | 0 |" in section(results).splitlines()
+    assert "| `berth-counted.schedulers-8` | 30.0 | 1.50 | 0.100 |  | 0 |" in section(results).splitlines()
     assert "1.50 of the pods a second of one scheduler" in table(results).splitlines()[-1]
 
 
@@ -97,18 +99,73 @@ def test_time_of_a_run_is_unknown_without_runs() -> None:
     assert Results(MACHINE, [_run(NONE, 10)]).seconds(NONE, 500) is None
 
 
-def test_knows_which_runs_it_has(results: Results) -> None:
-    assert results.has(NONE, 500, 2)
-    assert not results.has(NONE, 500, 3)
-    assert not results.has(NONE, 1000, 2)
+@pytest.mark.parametrize(
+    ("nodes", "number", "asked", "has"),
+    [
+        pytest.param(500, 2, ASKED, True, id="the same"),
+        pytest.param(500, 3, ASKED, False, id="another run"),
+        pytest.param(1000, 2, ASKED, False, id="another size"),
+        pytest.param(500, 2, 80, False, id="another number of pods"),
+    ],
+)
+def test_knows_which_runs_it_has(results: Results, nodes: int, number: int, asked: int, has: bool) -> None:
+    assert results.has(NONE, nodes, number, asked) is has
 
 
-def test_counted_resources_show_conflicts_per_bind_and_overcommitted_nodes(results: Results) -> None:
-    assert "| `berth-counted.schedulers-8` | 40.0 |  | 0.250 | 0 |" in section(results).splitlines()
+def test_run_replaces_those_of_its_case_and_size_with_other_pods(results: Results) -> None:
+    results.add(replace(_run(NONE, 30), asked=80))
+    results.add(replace(_run(BERTH, 30, number=3), nodes=1000, asked=80))
+    assert [(run.case, run.nodes, run.asked) for run in results.runs if run.case != COUNTED.name] == [
+        *[("berth", 500, ASKED)] * 3,
+        ("none", 500, 80),
+        ("berth", 1000, 80),
+    ]
+    assert results.rate(NONE, 500) == 30
+
+
+def test_ratio_is_of_runs_with_as_many_pods(results: Results) -> None:
+    results.add(replace(_run(NONE, 30), asked=80))
+    assert results.ratio(BERTH, NONE, 500) is None
+
+
+def test_runs_keep_their_own_pods_and_date(results: Results) -> None:
+    assert "| measured | 2026-11-22 |" in section(results).splitlines()
+    assert "| pods of a run | 500 |" in section(results).splitlines()
+    assert "500 pods" not in table(results)
+    results.add(replace(_run(NONE, 30), asked=80, date="2026-11-24"))
+    lines = section(results).splitlines()
+    assert "| measured | 2026-11-22 to 2026-11-24 |" in lines
+    assert "| pods of a run | 80 or 500 |" in lines
+    assert "| `none`, 80 pods | 30.0 | 33.3 |  |  |  |" in lines
+    assert "| `berth`, 500 pods | 50.0 | 20.0 |  |  |  |" in lines
+    assert [line.endswith("  80 pods") for line in table(results).splitlines() if "  none  " in line] == [True]
+
+
+def test_file_with_one_date_for_all_runs_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "results.json"
+    older = json.loads(Results(MACHINE, [_run(NONE, 30, counted=Counted(1, 2, 3))]).json())
+    older["machine"]["date"] = "2026-11-23"
+    for field in ("asked", "date"):
+        del older["runs"][0][field]
+    for field in ("taken", "rejected"):
+        del older["runs"][0]["counted"][field]
+    file.write_text(json.dumps(older))
+    found = read(file)
+    assert found == Results(MACHINE, [replace(_run(NONE, 30, counted=Counted(1, 2, 3)), asked=0, date="2026-11-23")])
+    assert not found.has(NONE, 500, 1, ASKED)
+
+
+def test_counted_resources_show_conflicts_slots_and_overcommitted_nodes(results: Results) -> None:
+    assert "| `berth-counted.schedulers-8` | 40.0 |  | 0.250 | 800 of 800, 16 | 0 |" in section(results).splitlines()
     assert (
-        "   500  berth-counted.schedulers-8: 0.250 conflicts per bind, 0 nodes overcommitted"
-        in table(results).splitlines()
+        "   500  berth-counted.schedulers-8: 0.250 conflicts per bind, slots taken, pods beyond: 800 of 800, 16,"
+        " 0 nodes overcommitted" in table(results).splitlines()
     )
+
+
+def test_run_that_left_most_slots_free_is_shown(results: Results) -> None:
+    results.add(_run(COUNTED, 40, 2, Counted(60, 10, 0, 640, 3)))
+    assert "| 640 of 800, 3 |" in section(results)
 
 
 def test_page_keeps_what_is_around_the_section(results: Results) -> None:

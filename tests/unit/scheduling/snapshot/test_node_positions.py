@@ -60,3 +60,19 @@ def test_resolves_names_again_only_for_other_positions() -> None:
     located = NodeRefs.of(["b"], positions)
     assert NodeRefs.of(located, positions) is located
     assert NodeRefs.of(located, NodePositions(["b"])).positions == (1,)
+
+
+@pytest.mark.parametrize(
+    ("names", "all_known"),
+    [
+        pytest.param(["b", "a"], True, id="known"),
+        pytest.param(["b", "b", "a"], True, id="known, one repeated"),
+        pytest.param([], True, id="none"),
+        pytest.param(["new"], False, id="one that is not known"),
+        pytest.param(["a", "new", "b", "other"], False, id="several that are not known"),
+    ],
+)
+def test_says_whether_all_names_are_known(names: list[str], all_known: bool) -> None:
+    located = NodeRefs.of(names, NodePositions(["a", "b"]))
+    assert located.all_known is all_known
+    assert located.selected(bytes(len(located))).all_known is all_known

@@ -105,11 +105,12 @@ class NodePositions:
 class NodeRefs(Sequence[str]):
     """Node names with their positions: the names of a request, each once, in the request's order."""
 
-    __slots__ = ("names", "positions", "source")
+    __slots__ = ("all_known", "names", "positions", "source")
 
-    def __init__(self, names: list[str], positions: Sequence[int], source: NodePositions) -> None:
-        """names: the list is kept, not copied. source: where the positions come from."""
-        self.names, self.positions, self.source = names, positions, source
+    def __init__(self, names: list[str], positions: Sequence[int], source: NodePositions, *, all_known: bool) -> None:
+        """names: the list is kept, not copied. source: where the positions come from. all_known: no position is
+        UNKNOWN; False where one may be."""
+        self.names, self.positions, self.source, self.all_known = names, positions, source, all_known
 
     @classmethod
     def of(cls, names: Sequence[str], source: NodePositions) -> NodeRefs:
@@ -121,14 +122,16 @@ class NodeRefs(Sequence[str]):
         kept = names if isinstance(names, list) else list(names)
         positions = source.of(kept)
         # A set of integers is made in a third of the time of one of names.
-        if len(set(positions)) < len(kept):
+        distinct = set(positions)
+        if len(distinct) < len(kept):
             kept = list(dict.fromkeys(kept))
             positions = source.of(kept)
-        return cls(kept, positions, source)
+        return cls(kept, positions, source, all_known=UNKNOWN not in distinct)
 
     def selected(self, mask: bytes) -> NodeRefs:
         """The nodes whose byte in the mask is not 0."""
-        return NodeRefs(list(compress(self.names, mask)), tuple(compress(self.positions, mask)), self.source)
+        names, positions = list(compress(self.names, mask)), tuple(compress(self.positions, mask))
+        return NodeRefs(names, positions, self.source, all_known=self.all_known)
 
     def __len__(self) -> int:
         return len(self.names)
