@@ -263,6 +263,9 @@ export class NodeMap {
     const box = this.canvas.getBoundingClientRect();
     // Hidden, as in Health: it comes back as it was.
     if (!box.width || !box.height) return;
+    const { view, width, height } = this.picture;
+    // What is in the middle stays there, as the address says.
+    this.picture.view = pan(view, (box.width - width) / 2, (box.height - height) / 2);
     this.picture.width = box.width;
     this.picture.height = box.height;
     const ratio = window.devicePixelRatio || 1;
