@@ -30,7 +30,10 @@ from tests.bench.figures import Family, Figure
 
 NODES, CALLS, WARM_UP = 5_000, 200, 20
 
-PARTS: Sequence[tuple[object, str, str]] = (
+Parts = Sequence[tuple[object, str, str]]
+"""Where a function is looked up, its name there, and the part that it is of."""
+
+PARTS: Parts = (
     (Environment, "next_event", "decode-event"),
     (arguments, "read_scheduling_request", "decode-request"),
     (arguments, "_are_strings", "check-strings"),
@@ -51,7 +54,6 @@ PARTS: Sequence[tuple[object, str, str]] = (
     (Environment, "answer", "encode-for-lambda"),
     (Environment, "handle", "rest"),
 )
-"""Where a function is looked up, its name there, and the part."""
 
 CASES: Sequence[tuple[Verb, str]] = (("filter", "label-priority"), ("filter", "full"), ("prioritize", "label-priority"))
 
@@ -65,7 +67,8 @@ def families() -> Iterator[Family]:
 class Stopwatch:
     """The seconds of each part since `clear`; for one thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, parts: Parts = PARTS) -> None:
+        self._parts = parts
         self.seconds: defaultdict[str, float] = defaultdict(float)
         self._inside: list[float] = []
 
@@ -73,7 +76,7 @@ class Stopwatch:
     def running(self) -> Iterator[None]:
         """Until the block ends the parts are timed."""
         with ExitStack() as patches:
-            for where, name, part in PARTS:
+            for where, name, part in self._parts:
                 found = vars(where)[name]
                 timed = self._timed(found.__func__ if isinstance(found, classmethod) else found, part)
                 patches.enter_context(

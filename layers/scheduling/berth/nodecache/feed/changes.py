@@ -183,13 +183,17 @@ def unpack(items: Iterable[bytes]) -> Iterable[Change]:
 
 
 def _changes(item: bytes) -> list[Change]:
-    try:
-        rows = orjson.loads(_decompressed(item))
-    except (zlib.error, orjson.JSONDecodeError) as error:
-        raise CorruptItem("an item of the node cache cannot be read") from error
+    rows = _decoded(item)
     if type(rows) is not list or not all(map(_is_a_change, rows)):
         raise CorruptItem("an item of the node cache does not hold changes")
     return [Change(*row) for row in rows]
+
+
+def _decoded(item: bytes) -> object:
+    try:
+        return orjson.loads(_decompressed(item))
+    except (zlib.error, orjson.JSONDecodeError) as error:
+        raise CorruptItem("an item of the node cache cannot be read") from error
 
 
 def _decompressed(item: bytes) -> bytes:
