@@ -20,7 +20,7 @@ import urllib3
 from tests.builders.prometheus_text import read_metrics
 
 from .berth.berth_serve import BerthServe
-from .berth.extender import Extender
+from .berth.extender import Extender, ExtenderCache
 from .berth.identities import EXAMPLES, identities
 from .berth.stack import DeployedStack
 from .kubernetes.control_plane import ControlPlane
@@ -156,7 +156,7 @@ class Placement:
 
 @pytest.mark.parametrize("berth", KINDS, indirect=True)
 def test_burst_breaks_no_rule(berth: BurstExtender, control_plane: ControlPlane) -> None:
-    found = _place_burst(control_plane, filter_prioritize_bind(berth.url_prefix))
+    found = _place_burst(control_plane, berth, filter_prioritize_bind(berth.url_prefix))
     assert found.rejected() == [], found.order()
     assert found.teams_together() == [], found.order()
     # Otherwise no two binds met, and the test would show nothing.
@@ -166,18 +166,20 @@ def test_burst_breaks_no_rule(berth: BurstExtender, control_plane: ControlPlane)
 @pytest.mark.parametrize("berth", ["serve"], indirect=True)
 def test_burst_breaks_rules_where_the_scheduler_binds(berth: BurstExtender, control_plane: ControlPlane) -> None:
     """What the protocol is for; and the judgement above can fail."""
-    found = _place_burst(control_plane, replace(filter_prioritize_bind(berth.url_prefix), bind_verb=None))
+    found = _place_burst(control_plane, berth, replace(filter_prioritize_bind(berth.url_prefix), bind_verb=None))
     assert found.rejected() != []
     assert found.teams_together() != []
 
 
-def _place_burst(control_plane: ControlPlane, extender: ExtenderConfiguration) -> Placement:
-    """All pods, created as fast as the API server takes them."""
+def _place_burst(control_plane: ControlPlane, berth: Extender, extender: ExtenderConfiguration) -> Placement:
+    """All pods, created as fast as the API server takes them, when the node cache has all nodes: the guarantee needs
+    them."""
     api = KubernetesApi(control_plane.credentials())
     names = [f"burst-{number}" for number in range(NODES)]
     for number, name in enumerate(names):
         api.create("/api/v1/nodes", _node(name, f"zone-{number % ZONES}"))
     try:
+        ExtenderCache(berth).wait_for_feasible(names)
         with control_plane.scheduler(_scheduler(extender)):
             for pod in _pods(BURST):
                 api.create("/api/v1/namespaces/default/pods", pod)
