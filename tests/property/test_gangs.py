@@ -104,7 +104,7 @@ def cases(draw: st.DrawFn, largest: int = 2, alike: bool = False) -> Case:
 
 def fits(policy: Policy, pod: Pod, name: str, snapshot: Snapshot) -> bool:
     """By all filters, computed anew."""
-    profile: Profile = policy._profiles.for_planning(pod)
+    profile: Profile = policy.planning_profile(pod)
     found = Evaluation.of(profile, pod, snapshot, LocalEvaluation.of(profile, pod, snapshot))
     return found.statuses[name] is SUCCESS
 

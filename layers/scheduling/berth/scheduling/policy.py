@@ -134,6 +134,10 @@ class Policy:
         """Whether a filter depends on other pods. Then bind has to judge, or concurrent binds break the rule."""
         return self._judges_binds
 
+    def planning_profile(self, pod: Pod) -> Profile:
+        """The profile by which members of gangs get their places."""
+        return self._profiles.for_planning(pod)
+
     def plans(self, pod: Pod) -> bool:
         """Whether the pod names a gang. Then the decision needs to know which gangs are open."""
         return self.gangs.enabled and self._gangs.plans(pod)
