@@ -45,7 +45,6 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 if TYPE_CHECKING:
     from berth.scheduling.gangs.overview import GangStanding
 
-
 NO_PROFILES: Mapping[str, Profile] = {}
 NOTHING_COUNTED = Counting()
 NO_GANGS = GangsConfiguration()
@@ -76,8 +75,8 @@ class Policy:
     ) -> None:
         """counting: how resources are counted, for bind and the watcher; the profiles have it in their plugins.
         gangs: whether and how gangs are planned. planning_profiles: by the name of a profile, the profile with the
-        filters of kube-scheduler that it lacks, for planning.
-        remembered_bytes: how much memory verdicts may keep of pods. time_limit: of each decision.
+        filters of kube-scheduler that it lacks, for planning. remembered_bytes: how much memory verdicts may keep of
+        pods. time_limit: of each decision.
         """
         self.profile = profile
         self.counting = counting
@@ -109,11 +108,8 @@ class Policy:
         return self._profiles.of(pod)
 
     def exempts(self, pod: Pod) -> bool:
-        """Whether this pod passes every node, whatever the profile says.
-
-        A plugin with `applies_to_exempt_pods` may still filter an exempt pod: bind refuses a pod whose counted
-        resources are not there, exempt or not.
-        """
+        """Whether this pod passes every node, whatever the profile says, but for plugins with `applies_to_exempt_pods`:
+        bind refuses a pod whose counted resources are not there, exempt or not."""
         return self._profiles.deciding(pod) is None
 
     def was_exempt(self, pod: Pod) -> bool:
