@@ -211,7 +211,7 @@ def run(
     if interrupts.is_interrupted:
         running.interrupt()
     with ThreadPoolExecutor(max_workers=2) as threads:
-        foreground = threads.submit(_foreground, lane, having, running, threads)
+        foreground = threads.submit(_foreground, having, running, threads)
         try:
             with interrupts.raising():
                 # With a timeout: Python handles a signal that comes right before a wait only when the wait ends.
@@ -223,34 +223,27 @@ def run(
     return running.ended()
 
 
-def _foreground(lane: Lane, steps: Sequence[Step], running: LaneRun, threads: ThreadPoolExecutor) -> None:
+def _foreground(steps: Sequence[Step], running: LaneRun, threads: ThreadPoolExecutor) -> None:
     computing = [step for step in steps if step.computes]
     background: Future[None] | None = None
     for step in steps:
         if step in computing:
-            background = background or threads.submit(_background, lane, computing, running)
+            background = background or threads.submit(_background, computing, running)
             continue
         if step.measures and background:
             background.result()
-        result = running.run(step)
-        if _ends(lane, result, running):
+        running.run(step)
+        if running.is_over:
             break
     if background:
         background.result()
 
 
-def _background(lane: Lane, steps: Sequence[Step], running: LaneRun) -> None:
+def _background(steps: Sequence[Step], running: LaneRun) -> None:
     for step in steps:
-        if _ends(lane, running.run(step, priority=BACKGROUND), running):
+        running.run(step, priority=BACKGROUND)
+        if running.is_over:
             break
-
-
-def _ends(lane: Lane, result: Result, running: LaneRun) -> bool:
-    """Whether the lane ends with this result. It ends for the step that runs beside this one too."""
-    if result is Result.FAILED and lane is Lane.CHANGE:
-        running.interrupt()
-        return True
-    return result is Result.INTERRUPTED
 
 
 class LaneRun:
@@ -266,8 +259,14 @@ class LaneRun:
         self._processes: list[subprocess.Popen[bytes]] = []
         self._ended: dict[int, FinishedStep] = {}
 
-    def run(self, step: Step, *, priority: Sequence[str] = ()) -> Result:
-        """Run a step to its end, or until it is interrupted."""
+    @property
+    def is_over(self) -> bool:
+        """Whether no further step begins."""
+        return self._interrupted.is_set()
+
+    def run(self, step: Step, *, priority: Sequence[str] = ()) -> None:
+        """Run a step to its end, or until it is interrupted. In the lane of a change its failure ends the step beside
+        it, and the lane."""
         number = next(
             number for number, each in enumerate(self._steps, 1) if each is step and number not in self._ended
         )
@@ -284,7 +283,8 @@ class LaneRun:
         _print(f"== make {ended.command}: {result}, {seconds:.0f} s  {ended.figure}")
         if result is Result.FAILED and not is_shown:
             _print_tail(log)
-        return result
+        if result is Result.FAILED and self._lane is Lane.CHANGE:
+            self.interrupt()
 
     def interrupt(self) -> None:
         """End what runs; what would run next ends before it begins."""

@@ -83,22 +83,22 @@ class GangEvents:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._happened: Counter[str] = Counter()
+        self._events: Counter[str] = Counter()
         self._commits = _Series(COMMIT_BUCKETS)
 
     def record(self, event: GangEvent) -> None:
         """The watcher of this process has found it."""
         with self._lock:
-            self._happened[event.type.value] += 1
+            self._events[event.type.value] += 1
             if event.type is GangEventType.COMMITTED:
                 self._commits.add(event.seconds)
 
     def lines(self) -> Iterator[str]:
-        """A counter by what happened, and a histogram."""
+        """A counter of events, and a histogram."""
         with self._lock:
-            happened = [({"happening": each.value}, self._happened[each.value]) for each in GangEventType]
+            events = [({"happening": each.value}, self._events[each.value]) for each in GangEventType]
             commits = list(self._commits.lines(GANG_COMMITS, {}))
-        yield from counter(GANG_EVENTS, "What became of gangs.", happened)
+        yield from counter(GANG_EVENTS, "What became of gangs.", events)
         yield from _header(GANG_COMMITS, "histogram", "From the first member in bind to the commit of its gang.")
         yield from commits
 

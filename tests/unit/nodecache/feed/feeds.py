@@ -14,6 +14,7 @@ from berth.lease.record import Fence, Lease, LeaseSpec
 from berth.nodecache.feed.changes import Change, Key, Object, pack, part_of
 from berth.nodecache.feed.cluster import Position
 from berth.nodecache.feed.head import Head, Observation, Pointer, PublishedVersion
+from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.feed.table import LogItem, LogWrite, StaleFence, TableUnavailable
 from berth.nodecache.feed.writer import Leadership, Retention, Writer
 from berth.scheduling.snapshot.parts import SnapshotPart
@@ -261,3 +262,9 @@ def leader_of(store: Store) -> Writing:
     leader.announced.clear()
     leader.table.calls.clear()
     return leader
+
+
+def read(store: Store) -> State:
+    """What a cold reader gets."""
+    reader: NodeCacheReader[State] = NodeCacheReader(store, InPlaceView(), lambda seconds: None)
+    return reader.at(store.head())

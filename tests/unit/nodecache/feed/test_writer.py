@@ -10,19 +10,19 @@ from hypothesis import strategies as st
 
 from berth.nodecache.feed.changes import Change
 from berth.nodecache.feed.head import Pointer, PublishedVersion, in_every_part
-from berth.nodecache.feed.reader import NodeCacheReader, published_items
+from berth.nodecache.feed.reader import published_items
 from berth.nodecache.feed.table import LogItem, StaleFence, TableUnavailable
 from berth.nodecache.feed.writer import NotLeading, Retention, StaleEpoch
 from berth.scheduling.snapshot.parts import SnapshotPart
 from tests.unit.nodecache.feed.feeds import (
     FailingTable,
-    InPlaceView,
     State,
     Store,
     Writing,
     leader_of,
     log_item,
     node,
+    read,
     state_of,
 )
 
@@ -33,12 +33,6 @@ DAY = 24 * 3600.0
 @pytest.fixture
 def leader(store: Store) -> Writing:
     return leader_of(store)
-
-
-def read(store: Store) -> State:
-    """What a cold reader gets."""
-    reader: NodeCacheReader[State] = NodeCacheReader(store, InPlaceView(), lambda seconds: None)
-    return reader.at(store.head())
 
 
 def chain(store: Store, since: PublishedVersion) -> list[int] | None:

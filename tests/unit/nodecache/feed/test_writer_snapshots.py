@@ -5,10 +5,17 @@ from __future__ import annotations
 import pytest
 
 from berth.nodecache.feed.changes import Change, OmissionReason
-from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.feed.table import TableUnavailable
 from berth.nodecache.feed.writer import Retention
-from tests.unit.nodecache.feed.feeds import FailingTable, InPlaceView, State, Store, Writing, leader_of, node, state_of
+from tests.unit.nodecache.feed.feeds import (
+    FailingTable,
+    Store,
+    Writing,
+    leader_of,
+    node,
+    read,
+    state_of,
+)
 
 ONE, TWO, THREE = (node(f"n{number}") for number in (1, 2, 3))
 DAY = 24 * 3600.0
@@ -17,12 +24,6 @@ DAY = 24 * 3600.0
 @pytest.fixture
 def leader(store: Store) -> Writing:
     return leader_of(store)
-
-
-def read(store: Store) -> State:
-    """What a cold reader gets."""
-    reader: NodeCacheReader[State] = NodeCacheReader(store, InPlaceView(), lambda seconds: None)
-    return reader.at(store.head())
 
 
 def test_snapshot_is_due_when_log_exceeds_last_snapshot(store: Store) -> None:
