@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import signal
 import subprocess
 import time
@@ -32,6 +33,8 @@ class ChildProcess:
                 start_new_session=True,
                 env=environment,
             )
+        # A starter that is interrupted before its `with` begins, or while it cleans up, does not get to it.
+        atexit.register(self.stop)
 
     @property
     def pid(self) -> int:
