@@ -26,6 +26,19 @@ GPU_PODS = [
 ]
 
 
+def drawn(tab: Tab) -> None:
+    """Wait until pods are on the map."""
+    tab.wait_for(HAS_PODS)
+    tab.evaluate(FRAME)
+
+
+def reloaded(tab: Tab) -> None:
+    """Load the page again, and wait until pods are on the map."""
+    tab.reload()
+    tab.wait_for(IS_CURRENT)
+    drawn(tab)
+
+
 def colours(tab: Tab) -> set[str]:
     """Of the pixels of the map."""
     found: list[str] = tab.evaluate(
@@ -154,8 +167,7 @@ def under_the_pointer(tab: Tab) -> list[str]:
 def test_address_holds_where_the_map_was_moved_and_links_between_views_keep_it(tab: Tab) -> None:
     with served(LiveSource(NODES, PODS)) as console:
         opened(tab, console, "#/overview?resource=memory&label=")
-        tab.wait_for(HAS_PODS)
-        tab.evaluate(FRAME)
+        drawn(tab)
         steps, all_groups, box = tab.evaluate("history.length"), under_the_pointer(tab), tab.evaluate(BOX)
         tab.wheel(box["x"] + box["width"] / 3, box["y"] + box["height"] / 3, -300, modifiers=2)
         tab.wait_for("location.hash.includes('at=')")
@@ -166,20 +178,14 @@ def test_address_holds_where_the_map_was_moved_and_links_between_views_keep_it(t
         address, moved = tab.evaluate("location.hash"), under_the_pointer(tab)
         assert moved != all_groups
         assert tab.evaluate("history.length") == steps
-        tab.reload()
-        tab.wait_for(IS_CURRENT)
-        tab.wait_for(HAS_PODS)
-        tab.evaluate(FRAME)
+        reloaded(tab)
         assert (tab.evaluate("location.hash"), under_the_pointer(tab)) == (address, moved)
         tab.evaluate("document.querySelector('#views [data-view=pending]').click()")
         tab.wait_for(f"location.hash === {address.replace('overview', 'pending')!r}")
         tab.evaluate(FRAME)
         # Beside the lists the map has another shape; what is in its middle stays there.
         beside_lists = under_the_pointer(tab)
-        tab.reload()
-        tab.wait_for(IS_CURRENT)
-        tab.wait_for(HAS_PODS)
-        tab.evaluate(FRAME)
+        reloaded(tab)
         assert under_the_pointer(tab) == beside_lists
         tab.evaluate("history.back()")
         tab.wait_for(f"location.hash === {address!r}")
@@ -195,8 +201,7 @@ def test_map_comes_back_at_its_place_from_a_view_without_one(tab: Tab) -> None:
     with served(LiveSource(NODES, PODS)) as console:
         # What is in the middle is beyond the upper left corner of the first group.
         opened(tab, console, "#/overview?at=-1,0,40")
-        tab.wait_for(HAS_PODS)
-        tab.evaluate(FRAME)
+        drawn(tab)
         before = under_the_pointer(tab)
         assert len(set(before)) > 2
         for view in ("health", "overview"):
@@ -209,8 +214,7 @@ def test_map_comes_back_at_its_place_from_a_view_without_one(tab: Tab) -> None:
 def test_place_that_is_none_shows_all_groups(tab: Tab) -> None:
     with served(LiveSource(NODES, PODS)) as console:
         opened(tab, console, "#/overview")
-        tab.wait_for(HAS_PODS)
-        tab.evaluate(FRAME)
+        drawn(tab)
         all_groups = under_the_pointer(tab)
         tab.open(f"{console.origin}/#/overview?at=1e9,NaN,-3&filter=zone")
         tab.wait_for("document.getElementById('caption').innerText.includes('zone')")
@@ -221,8 +225,7 @@ def test_place_that_is_none_shows_all_groups(tab: Tab) -> None:
 def test_all_of_the_map_is_shown_beside_a_group_that_is_chosen(tab: Tab) -> None:
     with served(LiveSource(NODES, PODS)) as console:
         opened(tab, console)
-        tab.wait_for(HAS_PODS)
-        tab.evaluate(FRAME)
+        drawn(tab)
         all_groups = under_the_pointer(tab)
         tab.open(f"{console.origin}/#/overview?group=zone-0")
         tab.wait_for("document.getElementById('crumbs').innerText.includes('zone-0')")
@@ -230,10 +233,7 @@ def test_all_of_the_map_is_shown_beside_a_group_that_is_chosen(tab: Tab) -> None
         assert under_the_pointer(tab) != all_groups
         tab.evaluate("document.getElementById('zoom-all').click()")
         tab.wait_for("location.hash === '#/overview?group=zone-0&at=all'")
-        tab.reload()
-        tab.wait_for(IS_CURRENT)
-        tab.wait_for(HAS_PODS)
-        tab.evaluate(FRAME)
+        reloaded(tab)
         assert under_the_pointer(tab) == all_groups
         # Another group is where it is opened.
         tab.evaluate("document.querySelector('#crumbs button').click()")

@@ -59,8 +59,8 @@ class _Untouched(CountedCluster):
         return PodTouched()
 
 
-class _WithoutRebuild(LedgerHolder):
-    """Takes the ledger as it is."""
+class HolderWithoutRebuild(LedgerHolder):
+    """It takes the ledger as it is."""
 
     def _request_rebuild(self) -> Marker:
         return Marker(MarkerState.REBUILDING, 0, 0.0, "not requested")
@@ -79,7 +79,7 @@ class Store:
         self.table.put_marker(Marker(MarkerState.READY, 0, 0.0, "embedded"), None)
         self.identity = IdentityInMemory(name)
         self._ids = count()
-        self._holder = (_WithoutRebuild if variant is Variant.NOT_REBUILT else LedgerHolder)(
+        self._holder = (HolderWithoutRebuild if variant is Variant.NOT_REBUILT else LedgerHolder)(
             lease,
             self.table,
             self.identity,

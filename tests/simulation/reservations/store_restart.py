@@ -16,7 +16,7 @@ from itertools import count
 
 from berth.extender.bind import bind
 from berth.extender.deadline import Deadline
-from berth.extender.outcomes import BindOutcome, BindResult
+from berth.extender.outcomes import BindResult
 from berth.extender.ports import Binding
 from berth.extender.prepared_bind import BindRules, CountedResources
 from berth.ledger_holder.bind_check import LedgerHolderCheck
@@ -31,7 +31,14 @@ from berth.scheduling.objects import Pod
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 from tests.fakes.counted_cluster import COUNTING, NAMESPACE, CountedCluster
 from tests.fakes.ledger_lease import IdentityInMemory, LeaseInMemory
-from tests.simulation.reservations.ledger_takeover import CALLS, HTTP_TIMEOUT, NODE, BoundBinder, CheckedRight
+from tests.simulation.reservations.ledger_takeover import (
+    CALLS,
+    HTTP_TIMEOUT,
+    NODE,
+    BoundBinder,
+    CheckedRight,
+    HolderWithoutRebuild,
+)
 from tests.unit.lease.clocks import EnvironmentClock
 
 REBUILD_SECONDS = 6
@@ -82,13 +89,6 @@ class _Cluster(CountedCluster):
         return tuple(self.pods[pod.name].key for pod in pods.values() if pod is not None and is_wanted(pod))
 
 
-class _WithoutRebuild(LedgerHolder):
-    """Takes the ledger as it is."""
-
-    def _request_rebuild(self) -> Marker:
-        return Marker(MarkerState.REBUILDING, 0, 0.0, "not requested")
-
-
 class Store:
     """A ledger that ends with its process, and its watcher."""
 
@@ -101,7 +101,7 @@ class Store:
         is_early = variant is Variant.BEFORE_THE_LEASE
         if is_early:
             self.table.put_marker(Marker(MarkerState.REBUILDING, 0, 0.0, "at the start"), None)
-        self._holder = (_WithoutRebuild if is_early else LedgerHolder)(
+        self._holder = (HolderWithoutRebuild if is_early else LedgerHolder)(
             lease, self.table, self.identity, lambda refusal: None, self.clock, lambda: 0.999, self._new_id, name=name
         )
         self._reconciler = Reconciler(
@@ -227,6 +227,3 @@ def cases(variant: Variant) -> Iterator[Case]:
         for arrival in Arrival:
             for is_beside in (False, True):
                 yield Case(variant, killed_at, arrival, is_beside)
-
-
-BOUND = (BindOutcome.BOUND, BindOutcome.ALREADY_BOUND)
