@@ -224,8 +224,8 @@ parity: setup $(ORACLE) ## Berth beside kube-scheduler's own plugins: N=20000 ca
 	$(BIN)/python -m tests.parity.compare --kubernetes $(KUBERNETES) --cases $(or $(N),20000) --least $(or $(LEAST),5000)
 
 .PHONY: e2e
-e2e: tools $(KUBECTL) $(CONTROLPLANE) $(ORACLE) ## A real kube-apiserver and kube-scheduler, against berth serve and the deployed stack
-	$(BIN)/pytest tests/e2e
+e2e: tools $(KUBECTL) $(CONTROLPLANE) $(ORACLE) ## A real kube-apiserver and kube-scheduler, against berth serve and the deployed stack (REPEAT=20 TARGETS=1: gangs as in e2e-gangs)
+	GANG_REPETITIONS=$(or $(REPEAT),1) GANG_TARGETS=$(TARGETS) $(BIN)/pytest tests/e2e
 
 .PHONY: e2e-core
 e2e-core: tools $(CONTROLPLANE) $(ORACLE) ## The end-to-end tests that every change runs: each verb once, and one flow on the deployed stack

@@ -118,8 +118,7 @@ STEPS = (
         computes=True,
     ),
     Step("e2e-core", nightly=None, figure=PYTEST),
-    Step("e2e", change=None, figure=PYTEST),
-    Step("e2e-gangs", change=None, nightly="REPEAT=20", figure=rf"{PYTEST}|{GANGS}"),
+    Step("e2e", change=None, nightly="REPEAT=20 TARGETS=1", figure=rf"{PYTEST}|{GANGS}"),
     Step("versions", change=None, figure=rf"{PYTEST}|{GANGS}|\w+: \d+ of \d+ cases differ|facts of .*"),
     Step(
         "chaos",

@@ -1,6 +1,7 @@
 """How long gangs take on a real scheduler, and how long they may take.
 
-`make e2e-gangs` fails beyond a target. Elsewhere the figures are shown only: other work on the machine slows them.
+`make e2e-gangs` and `make e2e TARGETS=1` fail beyond a target. Elsewhere the figures are shown only: other work on the
+machine slows them.
 """
 
 from __future__ import annotations
