@@ -12,11 +12,14 @@ import pytest
 
 PROJECT = Path(__file__).resolve().parents[3]
 
+# A shell has its background jobs ignore Ctrl-C, and their children too.
 STARTER = """
+import signal
 import sys
 from pathlib import Path
 from tests.e2e.kubernetes.child_process import ChildProcess
 
+signal.signal(signal.SIGINT, signal.default_int_handler)
 process = ChildProcess(["sleep", "600"], Path(sys.argv[1]))
 print(process.pid, flush=True)
 """
