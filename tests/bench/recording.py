@@ -22,9 +22,9 @@ from functools import partial
 from io import BytesIO
 from itertools import cycle, product
 from pathlib import Path
+from queue import SimpleQueue
 from random import Random
 from statistics import median, quantiles
-from threading import Semaphore
 from typing import TYPE_CHECKING, Any, cast
 
 import boto3
@@ -184,15 +184,10 @@ def kind_of(name: str, world: World, folder: Path, until_the_end: ExitStack) -> 
         case "log-line":
             return Kind(name, SampledLog(_nothing, time.time, one_of=1), _nothing, ONE_OF)
         case "table":
-            table, written = DynamoDBDecisionTable(_client(), "table"), Semaphore(0)
-
-            def put(document: Mapping[str, object]) -> None:
-                table.put(document)
-                written.release()
-
-            recorder = BackgroundRecorder(put, time.time, print, 10_000, RepeatableEncoder().encoded)
+            table = _TableWrites(DynamoDBDecisionTable(_client(), "table").put)
+            recorder = BackgroundRecorder(table.put, time.time, print, 10_000, RepeatableEncoder().encoded)
             until_the_end.callback(recorder.close)
-            return Kind(name, recorder, written.acquire)
+            return Kind(name, recorder, table.wait)
         case "record":
             writer = RecordingWriter(folder / "recording", Header(time.time(), __version__))
             recording = DecisionRecording(writer, world.verbs.table, lambda _: world.policy, time.time, print)
@@ -207,9 +202,32 @@ def _nothing(*_: object) -> None:
     return None
 
 
+class _TableWrites:
+    """What the recorder's thread writes to a table; a call waits for it, and a failed write fails the benchmark."""
+
+    def __init__(self, put: Callable[[Mapping[str, object]], None]) -> None:
+        self._put, self._results = put, SimpleQueue[Exception | None]()
+
+    def put(self, document: Mapping[str, object]) -> None:
+        """Write it; raises nothing: `wait` does."""
+        try:
+            self._put(document)
+        except Exception as error:
+            self._results.put(error)
+        else:
+            self._results.put(None)
+
+    def wait(self) -> None:
+        """Until the next write has ended; raises what it raised."""
+        error = self._results.get()
+        if error is not None:
+            raise error
+
+
 def _client() -> DynamoDBClient:
     """A client whose requests are signed, encoded and answered, and not sent."""
-    client: DynamoDBClient = boto3.client(
+    # A session of its own: another benchmark may have put moto into boto3's default session.
+    client: DynamoDBClient = boto3.Session().client(
         "dynamodb",
         region_name="eu-central-1",
         aws_access_key_id="key",

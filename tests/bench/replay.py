@@ -1,7 +1,8 @@
 """`python -m tests.bench.replay [-n DECISIONS] [--most SECONDS]`: a day of a scheduler, recorded and made again.
 
-1,000 nodes with 30 pods each. Every pod has a filter and a prioritize call, is bound, and takes the place of an older
-one: a new version for each pod. Of each profile the same decisions are made again, and compared with the other profile.
+1,000 nodes with 30 pods each. Every pod has a filter and a prioritize call, is bound where kube-scheduler has room for
+it, and takes the place of an older one: a new version for each pod. Of each profile the same decisions are made again,
+and compared with the other profile.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import cycle
@@ -39,6 +40,9 @@ from tests.bench.process import peak_megabytes
 
 NODES, DAY = 1_000, 100_000
 """The target is for a day of so many decisions."""
+
+MOST_PODS = 110
+"""On a node, by kube-scheduler's own plugins: label-priority alone puts a whole day on one node."""
 
 DECISIONS = 4_000
 TARGET_SECONDS = 300.0
@@ -76,6 +80,7 @@ def write_day(path: Path, profile: str, decisions: int) -> None:
     writer.state(State(1, [*changes, *map(_change, pods)], is_whole=True))
     writer.policy(AppliedPolicy("", configuration.model_dump(mode="json", by_alias=True)))
     running, names = deque(pods), cycle(cluster.requested_names(NODES))
+    on_node = Counter(pod["spec"]["nodeName"] for pod in pods)
     for number in range(decisions // 2):
         manifest, asked = _pod(number), next(names)
         pod = read_pod(manifest)
@@ -90,12 +95,17 @@ def write_day(path: Path, profile: str, decisions: int) -> None:
                 at = START + number
                 document = pod_document(pod)
                 writer.decision(DecisionLine(at, verb, outcome, number + 1, "", document, nodes, (), digest))
-        node = max(zip(scores, found.feasible, strict=True), default=(0, ""))[1]
+        with_room = (
+            (score, name) for score, name in zip(scores, found.feasible, strict=True) if on_node[name] < MOST_PODS
+        )
+        node = max(with_room, default=(0, ""))[1]
         gone, come = [], []
         if node:
             gone = [running.popleft()]
             come = [compact_pod(manifest | {"spec": manifest["spec"] | {"nodeName": node}})]
             running += come
+            on_node[node] += 1
+            on_node[gone[0]["spec"]["nodeName"]] -= 1
         changes = [*(Change("pods", _key(each), None) for each in gone), *map(_change, come)]
         state = view.applied(state, changes)
         writer.state(State(number + 2, changes, is_whole=False))

@@ -34,3 +34,17 @@ def test_a_record_adds_few_function_calls_to_a_warm_call(verb: str, profile: str
             ratios[name] = kind.ratio(counts[name], counts["none"])
             kind.drain()
     assert {name: ratio for name, ratio in ratios.items() if ratio > 1 + MOST} == {}
+
+
+def test_the_benchmark_fails_where_a_record_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    body = body_of(cache_mode(next(cluster.requested_names(2)), cluster.plain_pod()))
+    monkeypatch.setattr("berth.decisions.dynamodb_table.DynamoDBDecisionTable.put", _refuse)
+    with ExitStack() as until_the_end:
+        world = World(2, "label-priority")
+        kind = kind_of("table", world, tmp_path, until_the_end)
+        with pytest.raises(PermissionError):
+            kind.play(world, "filter", body)
+
+
+def _refuse(*_: object) -> None:
+    raise PermissionError("no table")
