@@ -95,7 +95,7 @@ chromium: ## Install Chromium with apt-get where that is possible; say why where
 
 .PHONY: console-test
 console-test: setup .tools/console/.ready ## The console's page in Chromium, with axe-core (BROWSER=command; REQUIRE_BROWSER=1 fails without one)
-	$(BIN)/pytest tests/console $(if $(BROWSER),--browser '$(BROWSER)')
+	$(PYTEST) tests/console $(if $(BROWSER),--browser '$(BROWSER)')
 
 .PHONY: console-screenshots
 console-screenshots: setup ## Take the pictures of docs/how-to/console.md: light and dark, 1,280 and 390 pixels wide (Chromium)

@@ -21,9 +21,9 @@ ACCOUNT, REGION, STACK = "123456789012", "eu-central-1", "one"
 APPLICATION = f"{STACK}-ServerlessDeploymentApplication-0A1B2C3D4E5F"
 """CodeDeploy's, as CloudFormation names it."""
 ALLOWED = "Allowed"
-WITHOUT_RESOURCE = frozenset({"codedeploy:PutLifecycleEventHookExecutionStatus"})
-"""IAM checks these on a resource, and the simulator's data does not know of it: it refuses to judge them. CodeDeploy's
-own error names the deployment group."""
+NOT_JUDGED = frozenset({"codedeploy:PutLifecycleEventHookExecutionStatus", "lambda:GetProvisionedConcurrencyConfig"})
+"""The simulator refuses to judge these. It knows no resource of the first, which IAM checks: CodeDeploy's error names a
+deployment group. The second takes an alias or a version, and the simulator wants one kind of resource."""
 
 
 @dataclass(frozen=True)
@@ -63,10 +63,10 @@ def simulate(requests: Sequence[Request], policies: Mapping[str, Sequence[Any]])
 
 def refused(requests: Sequence[Request], policies: Mapping[str, Sequence[Any]]) -> list[str]:
     """A line for each request that its role may not make."""
-    judged = [each for each in requests if each.action not in WITHOUT_RESOURCE]
+    judged = [each for each in requests if each.action not in NOT_JUDGED]
     decisions = zip(judged, simulate(judged, policies), strict=True)
     lines = [f"{decision}: {each}" for each, decision in decisions if decision != ALLOWED]
-    others = [each for each in requests if each.action in WITHOUT_RESOURCE]
+    others = [each for each in requests if each.action in NOT_JUDGED]
     return lines + [f"no statement matches: {each}" for each in others if not _matches(each, policies[each.role])]
 
 
@@ -74,11 +74,16 @@ def _matches(request: Request, policies: Sequence[Any]) -> bool:
     """Whether a statement allows the action on the resource. For statements without conditions."""
     return any(
         statement["Effect"] == "Allow"
-        and request.action == statement["Action"]
-        and fnmatchcase(request.resource, statement["Resource"])
+        and request.action in listed(statement["Action"])
+        and any(fnmatchcase(request.resource, each) for each in listed(statement["Resource"]))
         for policy in policies
         for statement in policy["Statement"]
     )
+
+
+def listed(found: str | list[str]) -> list[str]:
+    """A statement has one string or several."""
+    return [found] if isinstance(found, str) else found
 
 
 def documents(role: Mapping[str, Any]) -> list[Any]:

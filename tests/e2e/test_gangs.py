@@ -1,7 +1,8 @@
 """Gangs on a kube-scheduler without a plugin and without a feature gate of gangs: by Berth's annotations, and by the
 label of coscheduling, whose PodGroup is a custom resource.
 
-`make e2e-gangs` holds the figures to their targets; the limits of waits are for a machine on which others work, too.
+`make e2e-gangs` and `make e2e TARGETS=1` hold the figures to their targets. Otherwise the limits of waits are for a
+machine on which others work, too.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from .kubernetes.kubernetes_api import KubernetesApi
 OTHER_PODS = 100
 NO_CANDIDATE = "preemption: no candidate node for preemption"
 
-# `make e2e-gangs REPEAT=20`
+# REPEAT of `make e2e` and `make e2e-gangs`
 REPETITIONS = int(os.environ.get("GANG_REPETITIONS", "1"))
 
 ANNOTATIONS, LABEL = "annotations", "label"

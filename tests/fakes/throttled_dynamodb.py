@@ -3,6 +3,9 @@
 A new table takes 4,000 write units and 12,000 read units a second, on four partitions of 1,000 and 3,000 each. A
 request is admitted while the table and its partition have any tokens left; its units may leave them below zero. There
 is no burst: a bucket holds what one second brings. Both are harder than DynamoDB is said to be.
+
+A transaction takes double units, and is canceled as a whole with a reason for each action. A batch of reads is refused
+as a whole, also where DynamoDB would answer a part of it.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/burst-adaptive-capacity.html
 """
 
@@ -12,17 +15,19 @@ import base64
 import json
 import zlib
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
 
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
+from moto.core.botocore_stubber import BotocoreStubber
 
 from tests.capacity.item_size import item_size, read_units, write_units
 from tests.unit.lease.dynamodb_stores import Send, error_response
 
-WRITES, READS = ("PutItem", "UpdateItem", "DeleteItem"), ("GetItem", "Query")
+TRANSACTION, BATCH = "TransactWriteItems", "BatchGetItem"
+WRITES, READS = ("PutItem", "UpdateItem", "DeleteItem", TRANSACTION), ("GetItem", "Query", BATCH)
 UPDATED_BYTES = 2_000
 """Of an item that is updated: the head and a node's ledger are smaller."""
 
@@ -90,39 +95,59 @@ class NewTable:
         if not kind:
             return None
         request = json.loads(body)
-        key = _key(request)
+        actions = [next(iter(each.values())) for each in request["TransactItems"]] if operation == TRANSACTION else []
+        keys = [_key(each) for each in actions] or _keys(request)
         with self._lock:
             now = self._now()
-            table, partition = self._table[kind], self._partitions[zlib.crc32(key[0].encode()) % len(self._partitions)]
             self.tally.calls[operation] += 1
-            arn = f"arn:aws:dynamodb:eu-central-1:000000000000:table/{request['TableName']}"
-            # Both are asked: each has to be brought up to this moment.
-            table_admits, partition_admits = table.has_any(now), partition[kind].has_any(now)
-            if not table_admits or self._down():
+            # All are asked: each has to be brought up to this moment.
+            table_admits = self._table[kind].has_any(now) and not self._down()
+            admits = [self._partition(key)[kind].has_any(now) for key in keys]
+            if not table_admits or not all(admits):
                 self.tally.throttled[operation] += 1
-                return _body("ThrottlingException", f"Table{kind}AccountLimitExceeded", arn)
-            if not partition_admits:
-                self.tally.throttled[operation] += 1
-                reason = f"Table{kind}KeyRangeThroughputExceeded"
-                return _body("ProvisionedThroughputExceededException", reason, arn)
+                if actions:
+                    return _canceled(admits if table_admits else None, len(actions))
+                return _refused(kind, _table(request), whole_table=not table_admits)
             if kind == "Write":
-                units = write_units(item_size(_decoded(request["Item"])) if "Item" in request else UPDATED_BYTES)
-                self._take(table, partition[kind], units)
+                for action, key in zip(actions or [request], keys, strict=True):
+                    units = write_units(item_size(_decoded(action["Item"])) if "Item" in action else UPDATED_BYTES)
+                    self._take(kind, key, units * (2 if actions else 1))
                 if operation == "PutItem":
-                    self.tally.written[key] += 1
+                    self.tally.written[keys[0]] += 1
         return None
 
     def answered(self, operation: str, body: bytes, size: int) -> None:
         """A read was answered with so many bytes. base64 makes four of three."""
         if operation in READS:
-            partition = self._partitions[zlib.crc32(_key(json.loads(body))[0].encode()) % len(self._partitions)]
+            keys = _keys(json.loads(body))
             with self._lock:
-                self._take(self._table["Read"], partition["Read"], read_units(size * 3 // 4))
+                for key in keys:
+                    self._take("Read", key, read_units(size * 3 // 4 // len(keys)))
 
-    @staticmethod
-    def _take(table: TokenBucket, partition: TokenBucket, units: float) -> None:
-        table.take(units)
-        partition.take(units)
+    def _partition(self, key: tuple[str, str]) -> Mapping[str, TokenBucket]:
+        return self._partitions[zlib.crc32(key[0].encode()) % len(self._partitions)]
+
+    def _take(self, kind: str, key: tuple[str, str], units: float) -> None:
+        self._table[kind].take(units)
+        self._partition(key)[kind].take(units)
+
+
+class ThrottledMoto:
+    """moto behind a guard; give `send` to a client. guard: None admits everything."""
+
+    def __init__(self) -> None:
+        self.guard: NewTable | None = None
+        self._moto = BotocoreStubber()
+        self._moto.enabled = True
+
+    def send(self, request: AWSPreparedRequest) -> AWSResponse | None:
+        """What botocore gets."""
+        if self.guard is None:
+            return self._answer(request)
+        return send_throttled(self.guard, request, self._answer)
+
+    def _answer(self, request: AWSPreparedRequest) -> AWSResponse | None:
+        return self._moto("before-send", request)
 
 
 def send_throttled(guard: NewTable, request: AWSPreparedRequest, send: Send) -> AWSResponse | None:
@@ -139,6 +164,17 @@ def send_throttled(guard: NewTable, request: AWSPreparedRequest, send: Send) -> 
     return response
 
 
+def _table(request: Mapping[str, Any]) -> str:
+    table: str = request["TableName"] if "TableName" in request else next(iter(request["RequestItems"]))
+    return table
+
+
+def _keys(request: Mapping[str, Any]) -> list[tuple[str, str]]:
+    if "RequestItems" in request:
+        return [_key({"Key": key}) for each in request["RequestItems"].values() for key in each["Keys"]]
+    return [_key(request)]
+
+
 def _key(request: Mapping[str, Any]) -> tuple[str, str]:
     if "KeyConditionExpression" in request:
         return next(iter(request["ExpressionAttributeValues"].values()))["S"], ""
@@ -152,13 +188,27 @@ def _decoded(item: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _body(code: str, reason: str, arn: str) -> bytes:
+def _refused(kind: str, table: str, *, whole_table: bool) -> bytes:
     """https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_ThrottlingReason.html"""
+    code, reason = "ProvisionedThroughputExceededException", f"Table{kind}KeyRangeThroughputExceeded"
+    if whole_table:
+        code, reason = "ThrottlingException", f"Table{kind}AccountLimitExceeded"
+    arn = f"arn:aws:dynamodb:eu-central-1:000000000000:table/{table}"
     message = "Throughput exceeds the current capacity of your table or index."
-    return json.dumps(
-        {
-            "__type": f"com.amazonaws.dynamodb.v20120810#{code}",
-            "message": message,
-            "ThrottlingReasons": [{"reason": reason, "resource": arn}],
-        }
-    ).encode()
+    return _error(code, message, ThrottlingReasons=[{"reason": reason, "resource": arn}])
+
+
+def _canceled(admits: Sequence[bool] | None, actions: int) -> bytes:
+    """https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
+
+    admits: whether the partition of each action does; None: the table does not.
+    """
+    codes = ["ThrottlingError"] * actions
+    if admits is not None:
+        codes = ["None" if each else "ProvisionedThroughputExceeded" for each in admits]
+    message = f"Transaction cancelled, please refer cancellation reasons for specific reasons [{', '.join(codes)}]"
+    return _error("TransactionCanceledException", message, CancellationReasons=[{"Code": code} for code in codes])
+
+
+def _error(code: str, message: str, **more: object) -> bytes:
+    return json.dumps({"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": message, **more}).encode()

@@ -1,6 +1,9 @@
 """The contract tests of the lease over a real connection, with the `store` of this folder."""
 
-from tests.contract.lease.test_acquisition import TestExpiry, TestUpstreamAcquire
+import re
+from pathlib import Path
+
+from tests.contract.lease.test_acquisition import TestEpochFloor, TestExpiry, TestUpstreamAcquire
 from tests.contract.lease.test_contention import TestItem, TestLostAnswers, TestRaces
 from tests.contract.lease.test_fencing import TestPausedFlush, TestPublishing
 from tests.contract.lease.test_leadership import TestRenewal, TestRenewDeadline, TestUpstreamRenewal
@@ -8,6 +11,7 @@ from tests.contract.lease.test_lock import TestLeaseLock, TestPublication
 from tests.contract.lease.test_release import TestHandOver, TestRelease, TestUpstreamRelease
 
 __all__ = [
+    "TestEpochFloor",
     "TestExpiry",
     "TestHandOver",
     "TestItem",
@@ -24,3 +28,10 @@ __all__ = [
     "TestUpstreamRelease",
     "TestUpstreamRenewal",
 ]
+
+CONTRACT = Path(__file__).parents[2] / "contract" / "lease"
+
+
+def test_every_class_of_the_contract_runs_here() -> None:
+    texts = [file.read_text() for file in CONTRACT.glob("test_*.py")]
+    assert set(re.findall(r"^class (Test\w+)", "\n".join(texts), re.MULTILINE)) == set(__all__)

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.deployment.policy_simulator import listed
 from tests.deployment.resource_schemas import schema
 from tests.deployment.transform import transformed
 from tools.deployer_policy.__main__ import FILE as POLICY
@@ -92,7 +93,7 @@ def test_allows_what_creating_the_stack_needs(statements: list[dict[str, Any]], 
 
 
 def test_names_actions_without_wildcards(statements: list[dict[str, Any]]) -> None:
-    granted = [action for statement in statements for action in _listed(statement["Action"])]
+    granted = [action for statement in statements for action in listed(statement["Action"])]
     assert not any("*" in action for action in granted)
 
 
@@ -118,8 +119,8 @@ def test_grants_on_all_resources_only_what_iam_cannot_narrow(statements: list[di
     everywhere = {
         action
         for statement in statements
-        if "*" in _listed(statement["Resource"])
-        for action in _listed(statement["Action"])
+        if "*" in listed(statement["Resource"])
+        for action in listed(statement["Action"])
     }
     assert {action.partition(":")[0] for action in everywhere} == {"ec2", "logs", "secretsmanager"}
     assert all("Describe" in action for action in everywhere if action.startswith("ec2:"))
@@ -154,7 +155,7 @@ def test_allows_attaching_exactly_the_policies_of_sam(statements: list[dict[str,
         if resource["Type"] == "AWS::IAM::Role"
         for arn in resource["Properties"].get("ManagedPolicyArns", [])
     }
-    [attaching] = [each for each in statements if "iam:AttachRolePolicy" in _listed(each["Action"])]
+    [attaching] = [each for each in statements if "iam:AttachRolePolicy" in listed(each["Action"])]
     assert set(attaching["Condition"]["ArnEquals"]["iam:PolicyARN"]) == attached
 
 
@@ -165,9 +166,9 @@ def test_allows_passing_roles_to_their_services(statements: list[dict[str, Any]]
         for resource in transformed(**given)["Resources"].values()
         if resource["Type"] == "AWS::IAM::Role"
         for statement in resource["Properties"]["AssumeRolePolicyDocument"]["Statement"]
-        for service in _listed(statement["Principal"]["Service"])
+        for service in listed(statement["Principal"]["Service"])
     }
-    [passing] = [each for each in statements if "iam:PassRole" in _listed(each["Action"])]
+    [passing] = [each for each in statements if "iam:PassRole" in listed(each["Action"])]
     assert set(passing["Condition"]["StringEquals"]["iam:PassedToService"]) >= trusted
 
 
@@ -183,11 +184,7 @@ def test_fits_into_an_inline_policy() -> None:
 def _allowed(statements: list[dict[str, Any]], action: str, resource: str) -> bool:
     """Ignores conditions."""
     return any(
-        action in _listed(statement["Action"])
-        and any(fnmatchcase(resource, pattern) for pattern in _listed(statement["Resource"]))
+        action in listed(statement["Action"])
+        and any(fnmatchcase(resource, pattern) for pattern in listed(statement["Resource"]))
         for statement in statements
     )
-
-
-def _listed(found: str | list[str]) -> list[str]:
-    return [found] if isinstance(found, str) else found

@@ -158,3 +158,43 @@ def test_only_the_owner_of_a_secret_or_function_may_use_it(policies: dict[str, l
         if decision == ALLOWED
     }
     assert allowed == {(*call, role) for call, roles in owners.items() for role in roles}
+
+
+VERB_FUNCTIONS = tuple(f"{name}Function" for name in ("Filter", "FilterOnlyOne", "Prioritize", "Bind", "Preempt"))
+SERVICE_CALLS = {
+    "ScheduleRole": [("lambda:InvokeFunction", arn("lambda", f"function:{STACK}-WatcherFunction:live"))],
+    "DeploymentRole": [
+        *(
+            (f"lambda:{action}", arn("lambda", f"function:{STACK}-{function}:live"))
+            for action in ("GetAlias", "UpdateAlias", "GetProvisionedConcurrencyConfig")
+            for function in VERB_FUNCTIONS
+        ),
+        ("lambda:InvokeFunction", arn("lambda", f"function:{STACK}-PreTrafficFunction")),
+        ("cloudwatch:DescribeAlarms", "*"),
+    ],
+}
+"""By role, what EventBridge Scheduler and CodeDeploy ask as AWS documents it: they are no functions of ours."""
+
+
+@pytest.fixture(scope="module")
+def service_policies() -> dict[str, list[Any]]:
+    """The documents of each role that a service of AWS assumes."""
+    template = Deployment(transformed(), Authentication="basic", DeploymentPreference="Canary10Percent5Minutes")
+    roles = template.resources("AWS::IAM::Role")
+    functions = {f"{name}Role" for name in template.resources("AWS::Lambda::Function")}
+    assert roles.keys() - functions == SERVICE_CALLS.keys()
+    return {name: documents(roles[name]) for name in SERVICE_CALLS}
+
+
+@pytest.mark.parametrize("role", SERVICE_CALLS)
+def test_role_of_a_service_allows_what_the_service_asks_and_nothing_else(
+    service_policies: dict[str, list[Any]], role: str
+) -> None:
+    asked = [Request(role, action, resource) for action, resource in SERVICE_CALLS[role]]
+    assert refused(asked, service_policies) == []
+    others = {call for calls in SERVICE_CALLS.values() for call in calls} - set(SERVICE_CALLS[role])
+    forbidden = [Request(role, action, resource) for action, resource in sorted(others)]
+    forbidden += [Request(role, action, resource, key) for action, resource, key in FORBIDDEN]
+    denied = refused(forbidden, service_policies)
+    assert len(denied) == len(forbidden)
+    assert all(each.startswith(("ImplicitlyDenied", "ExplicitlyDenied", "no statement matches")) for each in denied)

@@ -33,7 +33,7 @@ from berth_cli.serve.functions import load_handler, set_environment
 from berth_cli.serve.template_api import read_template_api
 from berth_cli.serve.watcher_thread import LocalLambdaContext
 from tests.builders.authorizer_events import basic, basic_event, certificate_event
-from tests.deployment.policy_simulator import REGION, STACK, documents, refused, resolved
+from tests.deployment.policy_simulator import REGION, STACK, documents, listed, refused, resolved
 from tests.deployment.recorded_requests import RecordedRequests, as_function
 from tests.deployment.template import Deployment
 from tests.deployment.transform import transformed
@@ -105,7 +105,7 @@ class Stack:
             for document in found
             for statement in document["Statement"]
             if statement["Effect"] == "Allow"
-            for action in _listed(statement["Action"])
+            for action in listed(statement["Action"])
             if not action.startswith("dynamodb:")
         }
 
@@ -116,10 +116,6 @@ def environment() -> Iterator[None]:
     yield
     os.environ.clear()
     os.environ.update(before)
-
-
-def _listed(found: str | list[str]) -> list[str]:
-    return [found] if isinstance(found, str) else found
 
 
 def _call(stack: Stack, name: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -10,13 +11,22 @@ import pytest
 from berth.dynamodb_errors import TableThrottled, TableUnavailable
 from berth.extender.deadline import Deadline
 from berth.gangs.dynamodb_table import DynamoDBGangTable
-from berth.gangs.table import TimedGangTable
+from berth.gangs.item import GangState
+from berth.gangs.table import TimedGangTable, Transaction
 from berth.reservations.ledger.dynamodb_item import node_item
+from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
+from berth.reservations.ledger.entry import Entry, EntryState
 from berth.reservations.ledger.ledger import new_ledger
+from berth.reservations.ledger.node_write import EntryChange, NodeWrite, PoolChange
 from berth.reservations.ledger.table import DeadlineExceeded
+from tests.builders.gang_items import TRAIN, gang, intent
 from tests.fakes.clock import HandDrivenClock
+from tests.fakes.throttled_dynamodb import NewTable, ThrottledMoto
+from tests.unit.lease.dynamodb_stores import client_of
+from tests.unit.reservations.ledger.ledger_tables import new_table
 
 NODES = ("n1", "n2", "n3")
+GPU = "example.com/gpu"
 
 
 class ThrottledClient:
@@ -71,3 +81,52 @@ def test_raises_when_nothing_is_answered() -> None:
     client: Any = ThrottledClient([2, 0])
     with pytest.raises(TableUnavailable, match="throttled"):
         DynamoDBGangTable(client, "ledger").ledgers(NODES)
+
+
+class TestThrottledTransaction:
+    """A transaction that a throttled table cancels."""
+
+    @pytest.fixture
+    def moto(self) -> ThrottledMoto:
+        return ThrottledMoto()
+
+    @pytest.mark.parametrize(
+        ("limits", "reason"),
+        [
+            pytest.param({"down": lambda: True}, "ThrottlingError", id="the table"),
+            pytest.param({"writes": 0}, "ThrottlingError", id="the table's throughput"),
+            pytest.param({"writes": 8}, "ProvisionedThroughputExceeded", id="a partition"),
+        ],
+    )
+    def test_raises_that_the_table_is_throttled_and_writes_nothing(
+        self, moto: ThrottledMoto, limits: dict[str, Any], reason: str
+    ) -> None:
+        clock = HandDrivenClock()
+        client = client_of(moto.send)
+        name = new_table(client)
+        table, ledgers = DynamoDBGangTable(client, name), DynamoDBLedgerTable(client, name)
+        members = [intent(f"train-{number}", node) for number, node in enumerate(NODES)]
+        opened = gang(members, minimum=len(NODES))
+        writes = {}
+        for member in members:
+            ledgers.create(new_ledger(member.node, {GPU: 1}, {}, epoch=1))
+            entry = Entry(member.pod, EntryState.RESERVED, member.attempt, {GPU: 1}, 10.25)
+            change = EntryChange(member.pod.uid, None, entry)
+            writes[member.node] = NodeWrite((change,), {GPU: PoolChange(avail=-1, min_avail=1)})
+        table.put(opened, None)
+        transaction = Transaction(opened, opened.changed(GangState.COMMITTED, 11.5), None, writes)
+        guard = moto.guard = NewTable(clock, **limits)
+        with suppress(TableThrottled):
+            for _ in range(8):
+                table.put(opened, opened)
+        guard.tally.calls.clear()
+
+        with pytest.raises(TableThrottled, match=rf"{name}: the table is throttled .*{reason}"):
+            table.transact(transaction)
+
+        assert guard.tally.calls.total() == 1
+        moto.guard = None
+        assert table.gang(TRAIN) == opened
+        assert not any(ledger.entries for ledger in table.ledgers(NODES).values())
+        assert table.transact(transaction) is None
+        client.delete_table(TableName=name)

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 _CANCELED = "TransactionCanceledException"
 _NOT_WRITTEN = {"None", CONDITION_FAILED.removesuffix("Exception"), "TransactionConflict"}
 """Reasons of a canceled transaction after which the caller decides again. The others are the table's."""
+_THROTTLED = {"ProvisionedThroughputExceeded", "ThrottlingError"}
 
 _NAMES = {"#state": "state", "#round": "round", "#version": "version", "#intents": "intents"}
 
@@ -180,6 +181,10 @@ class DynamoDBGangTable(GangTable):
         """Raises TableUnavailable if the table refused for another reason than the items."""
         reasons: Any = error.response.get("CancellationReasons", [])
         codes = [reason.get("Code") or "None" for reason in reasons]
+        throttled = _THROTTLED.intersection(codes)
+        if throttled:
+            cause = f"the table is throttled ({_CANCELED}: {', '.join(sorted(throttled))})"
+            raise TableThrottled(f"ledger table {self._table}: {cause}") from error
         if error.response["Error"]["Code"] != _CANCELED or not _NOT_WRITTEN.issuperset(codes):
             raise self._errors.unavailable(error) from error
         failed = [code == "ConditionalCheckFailed" for code in codes]

@@ -24,8 +24,8 @@ NONE_FAILED: Mapping[str, Status] = MappingProxyType({})
 class Unresolvable(StrEnum):
     """Which rejected nodes are unresolvable.
 
-    ALWAYS: all of them, as kube-scheduler 1.36 needs it (fact 15). AS_PLUGINS_SAY: for a scheduler that also filters by
-    extenders in preemption; with an older one a pod is tried without end.
+    ALWAYS: all of them, as kube-scheduler 1.34 to 1.37 need it (fact 15). AS_PLUGINS_SAY: for a scheduler that also
+    filters by extenders in preemption; with an older one a pod is tried without end.
     """
 
     ALWAYS = "always"

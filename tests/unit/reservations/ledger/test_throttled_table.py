@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from botocore.awsrequest import AWSPreparedRequest, AWSResponse
-from moto.core.botocore_stubber import BotocoreStubber
 
 from berth.extender.outcomes import BindOutcome, BindResult
 from berth.extender.ports import Binding, Reservation
@@ -14,7 +12,7 @@ from berth.reservations.bind.reservations import LedgerReservations
 from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
 from berth.reservations.ledger.ledger import new_ledger
 from berth.scheduling.managed_resources.demand import Demand
-from tests.fakes.throttled_dynamodb import NewTable, send_throttled
+from tests.fakes.throttled_dynamodb import NewTable, ThrottledMoto
 from tests.simulation.reservations.binds import COUNTING, LICENCE, assert_adds_up
 from tests.unit.lease.clocks import EnvironmentClock
 from tests.unit.lease.dynamodb_stores import client_of
@@ -30,14 +28,12 @@ SCHEDULER_RETRY_SECONDS = 1.0
 
 
 class Ledgers:
-    """A table with a ledger for each node, and the clock of its throughput. guard: None admits everything."""
+    """A table with a ledger for each node, and the clock of its throughput."""
 
     def __init__(self) -> None:
         self.clock = EnvironmentClock()
-        self.guard: NewTable | None = None
-        self._moto = BotocoreStubber()
-        self._moto.enabled = True
-        self.client = client_of(self._send)
+        self.moto = ThrottledMoto()
+        self.client = client_of(self.moto.send)
         self.name = new_table(self.client)
         self.table = DynamoDBLedgerTable(self.client, self.name)
         for node in range(NODES):
@@ -48,25 +44,17 @@ class Ledgers:
         binding = Binding("ml", pod, f"uid-{pod}", node)
         return reservations.reserve(binding, [Demand(LICENCE, 1)], COUNTING, lambda: 60.0)
 
-    def _send(self, request: AWSPreparedRequest) -> AWSResponse | None:
-        if self.guard is None:
-            return self._answer(request)
-        return send_throttled(self.guard, request, self._answer)
-
-    def _answer(self, request: AWSPreparedRequest) -> AWSResponse | None:
-        return self._moto("before-send", request)
-
 
 @pytest.fixture
 def ledgers() -> Iterator[Ledgers]:
     ledgers = Ledgers()
     yield ledgers
-    ledgers.guard = None
+    ledgers.moto.guard = None
     ledgers.client.delete_table(TableName=ledgers.name)
 
 
 def test_every_pod_gets_its_reservation_once_with_bounded_calls(ledgers: Ledgers) -> None:
-    guard = ledgers.guard = NewTable(ledgers.clock.monotonic, writes=WRITES_A_SECOND)
+    guard = ledgers.moto.guard = NewTable(ledgers.clock.monotonic, writes=WRITES_A_SECOND)
     waiting = [(f"n{node}", f"p{node}-{pod}") for pod in range(PODS_A_NODE) for node in range(NODES)]
     refused = 0
     while waiting:
@@ -80,7 +68,7 @@ def test_every_pod_gets_its_reservation_once_with_bounded_calls(ledgers: Ledgers
             ledgers.clock.advance(SCHEDULER_RETRY_SECONDS)
     assert 0 < refused < NODES * PODS_A_NODE
     assert guard.tally.calls_per_write("PutItem", "UpdateItem") < 2.0
-    ledgers.guard = None
+    ledgers.moto.guard = None
     for number in range(NODES):
         ledger = ledgers.table.node(f"n{number}")
         assert ledger is not None
@@ -89,7 +77,7 @@ def test_every_pod_gets_its_reservation_once_with_bounded_calls(ledgers: Ledgers
 
 
 def test_refused_call_is_repeated_once_only(ledgers: Ledgers) -> None:
-    guard = ledgers.guard = NewTable(ledgers.clock.monotonic, down=lambda: True)
+    guard = ledgers.moto.guard = NewTable(ledgers.clock.monotonic, down=lambda: True)
     result = ledgers.bind("n0", "p")
     assert isinstance(result, BindResult)
     assert result.outcome is BindOutcome.LEDGER_UNAVAILABLE
