@@ -19,6 +19,9 @@ BOUNDARY = "arn:aws:iam::123456789012:policy/boundary"
 KEY = "arn:aws:kms:eu-central-1:123456789012:key/01234567-89ab-cdef-0123-456789abcdef"
 PLUGIN_LAYER = "arn:aws:lambda:eu-central-1:123456789012:layer:plugins:3"
 PARAMETERS = read_template()["Parameters"]
+VERBS = ("FilterFunction", "FilterOnlyOneFunction", "PrioritizeFunction", "BindFunction", "PreemptFunction")
+AUTHORIZER_SECONDS = 10
+"""As long as an HTTP API waits for an authorizer."""
 FREE = {"EksClusterName", "EksCertificateAuthority", "DomainName", "TruststoreVersion"}
 """Values that AWS or the operator defines, without a pattern."""
 
@@ -219,6 +222,13 @@ def test_http_timeout_follows_the_size_of_the_cluster(
     }
     assert {str(each) for each in given} == {seconds} == {str(deployment.outputs()["HttpTimeoutSeconds"])}
     assert deployment.resources("AWS::CloudWatch::Alarm")["LatencyAlarm"]["Threshold"] == int(seconds) * 800
+
+
+@pytest.mark.parametrize("seconds", sorted(set(PARAMETERS["HttpTimeoutSeconds"]["AllowedValues"]) - {0}))
+def test_no_function_ends_before_the_scheduler_stops_waiting(template: dict[str, Any], seconds: int) -> None:
+    found = functions(template, HttpTimeoutSeconds=str(seconds))
+    assert min(found[name]["Timeout"] for name in VERBS) >= seconds
+    assert found["AuthorizerFunction"]["Timeout"] >= min(seconds, AUTHORIZER_SECONDS)
 
 
 def test_lambda_writes_no_lines_of_its_own_unless_in_detail(template: dict[str, Any]) -> None:
