@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 import pytest
 
+from tests.conftest import PROJECT
 from tests.deployment.template import KUBECONFIGS, Deployment, read_template
 from tests.deployment.transform import transformed
 
@@ -22,6 +23,8 @@ PARAMETERS = read_template()["Parameters"]
 VERBS = ("FilterFunction", "FilterOnlyOneFunction", "PrioritizeFunction", "BindFunction", "PreemptFunction")
 AUTHORIZER_SECONDS = 10
 """As long as an HTTP API waits for an authorizer."""
+CAUSES = ("error", "integrationError", "authorizerError")
+"""Fields of the access log: why an answer came from no function."""
 FREE = {"EksClusterName", "EksCertificateAuthority", "DomainName", "TruststoreVersion"}
 """Values that AWS or the operator defines, without a pattern."""
 
@@ -123,6 +126,20 @@ def test_access_log_has_no_field_for_a_credential(template: dict[str, Any]) -> N
     }
     assert "\n" not in stage["AccessLogSettings"]["Format"]
     assert deployment.resources("AWS::Logs::LogGroup")["AccessLogGroup"]["RetentionInDays"] == 30
+
+
+def test_documents_name_every_field_of_the_access_log(template: dict[str, Any]) -> None:
+    [stage] = Deployment(template, Authentication="basic").resources("AWS::ApiGatewayV2::Stage").values()
+    page = (PROJECT / "docs/reference/metrics-and-alarms.md").read_text()
+    assert {each for each in orjson.loads(stage["AccessLogSettings"]["Format"]) if f"`{each}`" not in page} == set()
+
+
+@pytest.mark.parametrize("field", CAUSES)
+def test_access_log_field_with_a_cause_is_in_the_parameter_and_in_the_remedy_of_the_alarm(field: str) -> None:
+    page = (PROJECT / "docs/reference/metrics-and-alarms.md").read_text()
+    [alarm] = [line for line in page.splitlines() if line.startswith("| `ApiErrors`")]
+    assert re.search(rf"\b{field}\b", PARAMETERS["AccessLog"]["Description"])
+    assert f"`{field}`" in alarm.split("|")[-2]
 
 
 def test_disabled_access_log_has_no_log_group(template: dict[str, Any]) -> None:
