@@ -1,0 +1,63 @@
+"""What a reader of the pages needs for a deployment stands where it is needed, with the figures that were measured."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import PROJECT
+from tests.deployment.template import of_type, read_template
+from tests.unit.reference.test_aws_commands import COMMAND
+from tests.unit.reference.test_documented_commands import BLOCK, PAGES
+
+TEMPLATE = read_template()
+PARAMETERS: dict[str, Any] = TEMPLATE["Parameters"]
+DOCS = PROJECT / "docs"
+INSTALL = sorted((DOCS / "install").glob("*.md"))
+GUIDES = [*INSTALL, *sorted((DOCS / "how-to").glob("*.md"))]
+FUNCTION = "AWS::Serverless::Function"
+SCHEDULE_SECONDS = 60
+
+
+def commands(path: Path) -> Iterator[str]:
+    """Each with its continuation lines."""
+    for block in BLOCK.findall(path.read_text()):
+        yield from (line[2:] for line in re.sub(r"\\\n\s*", " ", block).splitlines() if line.startswith("$ "))
+
+
+def pages_with(pattern: str) -> list[Any]:
+    return [
+        pytest.param(line, id=f"{path.stem}: {line[:50]}")
+        for path in PAGES
+        for line in commands(path)
+        if re.search(pattern, line)
+    ]
+
+
+def paragraphs(path: Path) -> list[str]:
+    """Items of a list and rows of a table, too; each on one line."""
+    return [" ".join(each.split()) for each in re.split(r"\n\s*\n|\n(?=- |\| )", path.read_text())]
+
+
+def test_every_page_that_sets_a_region_sets_both_names() -> None:
+    """boto3 and the SAM CLI read AWS_DEFAULT_REGION, and other SDKs AWS_REGION."""
+    regions = {
+        f"{path.relative_to(PROJECT)}: {line}": {name for name, _ in found}
+        for path in PAGES
+        for line in path.read_text().splitlines()
+        if (found := re.findall(r"\b(AWS_REGION|AWS_DEFAULT_REGION)=(\S+)", line))
+    }
+    assert regions
+    assert {line for line, names in regions.items() if len(names) == 1} == set()
+
+
+def first_publications() -> dict[str, float]:
+    """The measured seconds, by ClusterSize."""
+    rows = re.findall(
+        r"^\| `(\w+)` \| [\d,]+ \| [\d,]+ \| ([\d.]+) \|", (DOCS / "reference/capacity.md").read_text(), re.MULTILINE
+    )
+    return {size: float(seconds) for size, seconds in rows if size in PARAMETERS["ClusterSize"]["AllowedValues"]}
