@@ -55,6 +55,17 @@ def test_every_page_that_sets_a_region_sets_both_names() -> None:
     assert {line for line, names in regions.items() if len(names) == 1} == set()
 
 
+@pytest.mark.parametrize("command", pages_with(r"helm install .*scheduler\.url"))
+def test_chart_gets_the_http_timeout_of_the_stack(command: str) -> None:
+    assert "scheduler.httpTimeout=" in command
+
+
+def test_values_of_the_chart_name_the_output_with_the_http_timeout() -> None:
+    values = (PROJECT / "charts/berth/values.yaml").read_text()
+    [comment] = re.findall(r"# (.*HttpTimeoutSeconds.*)\n", values)
+    assert "output HttpTimeoutSeconds" in comment
+
+
 def first_publications() -> dict[str, float]:
     """The measured seconds, by ClusterSize."""
     rows = re.findall(
