@@ -66,6 +66,23 @@ def test_values_of_the_chart_name_the_output_with_the_http_timeout() -> None:
     assert "output HttpTimeoutSeconds" in comment
 
 
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_parameter_is_on_a_page_that_says_when_to_set_it(name: str) -> None:
+    assert any(re.search(rf"\b{name}\b", path.read_text()) for path in GUIDES)
+
+
+def test_security_names_every_parameter_that_a_role_depends_on() -> None:
+    used = {
+        name
+        for function in of_type(TEMPLATE, FUNCTION).values()
+        for name in re.findall(r"'Ref': '(\w+)'", str(function.get("Policies", [])))
+        if name in PARAMETERS
+    }
+    page = (DOCS / "reference/security.md").read_text()
+    assert "KubeconfigKeyArn" in used
+    assert {name for name in used if f"`{name}`" not in page} == set()
+
+
 def first_publications() -> dict[str, float]:
     """The measured seconds, by ClusterSize."""
     rows = re.findall(
