@@ -83,6 +83,17 @@ def test_security_names_every_parameter_that_a_role_depends_on() -> None:
     assert {name for name in used if f"`{name}`" not in page} == set()
 
 
+def test_pages_that_say_how_often_verbs_are_warmed_say_it_for_periodic_too() -> None:
+    statements = {
+        f"{path.relative_to(PROJECT)}: {text}"
+        for path in sorted(DOCS.glob("**/*.md"))
+        for text in paragraphs(path)
+        if re.search(r"\bevents?\b", text) and re.search(r"ten seconds|once a minute", text) and "verb" in text
+    }
+    assert statements
+    assert {each for each in statements if "periodic" not in each or "continuous" not in each} == set()
+
+
 def first_publications() -> dict[str, float]:
     """The measured seconds, by ClusterSize."""
     rows = re.findall(
