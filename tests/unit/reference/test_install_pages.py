@@ -100,3 +100,20 @@ def first_publications() -> dict[str, float]:
         r"^\| `(\w+)` \| [\d,]+ \| [\d,]+ \| ([\d.]+) \|", (DOCS / "reference/capacity.md").read_text(), re.MULTILINE
     )
     return {size: float(seconds) for size, seconds in rows if size in PARAMETERS["ClusterSize"]["AllowedValues"]}
+
+
+def test_install_pages_say_how_long_the_first_publication_was_measured_to_take() -> None:
+    measured = first_publications()
+    assert measured.keys() == set(PARAMETERS["ClusterSize"]["AllowedValues"])
+    [text] = [each for each in paragraphs(DOCS / "install/eks.md") if "first publication" in each]
+    for size, seconds in measured.items():
+        assert f"{seconds:g} s for `{size}`" in text
+    assert "capacity.md#" in text
+
+
+def test_install_pages_agree_on_when_the_first_publication_comes() -> None:
+    latest = (SCHEDULE_SECONDS + max(first_publications().values())) / 60
+    texts = [each for path in INSTALL for each in paragraphs(path) if "first publication" in each]
+    assert len(texts) == 2
+    assert all("one to four minutes" in each for each in texts)
+    assert 3 < latest < 4
