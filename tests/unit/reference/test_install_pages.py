@@ -66,6 +66,12 @@ def test_values_of_the_chart_name_the_output_with_the_http_timeout() -> None:
     assert "output HttpTimeoutSeconds" in comment
 
 
+def parameters_of_output(name: str) -> set[str]:
+    text = str(TEMPLATE["Outputs"][name]["Value"])
+    conditions = [str(each) for condition, each in TEMPLATE["Conditions"].items() if f"'{condition}'" in text]
+    return set(re.findall(r"'Ref': '(\w+)'", " ".join([text, *conditions]))) & PARAMETERS.keys()
+
+
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_parameter_is_on_a_page_that_says_when_to_set_it(name: str) -> None:
     assert any(re.search(rf"\b{name}\b", path.read_text()) for path in GUIDES)
@@ -117,3 +123,16 @@ def test_install_pages_agree_on_when_the_first_publication_comes() -> None:
     assert len(texts) == 2
     assert all("one to four minutes" in each for each in texts)
     assert 3 < latest < 4
+
+
+def test_install_page_says_where_values_as_aws_issues_them_are_tried() -> None:
+    """Not on the emulator, unless a test that deploys imports them."""
+    users = {
+        path.parent
+        for path in PROJECT.glob("tests/**/*.py")
+        if re.search(r"^from .*issued_values import", path.read_text(), re.MULTILINE)
+    }
+    [folder] = {path.relative_to(PROJECT).as_posix() for path in users}
+    [text] = [each for each in paragraphs(DOCS / "install/index.md") if "Values as AWS issues them" in each]
+    assert f"`{folder}`" in text
+    assert "emulator" not in text
