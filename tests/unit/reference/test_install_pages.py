@@ -72,6 +72,12 @@ def parameters_of_output(name: str) -> set[str]:
     return set(re.findall(r"'Ref': '(\w+)'", " ".join([text, *conditions]))) & PARAMETERS.keys()
 
 
+def test_check_of_an_eks_cluster_looks_at_the_addresses_that_its_endpoint_admits() -> None:
+    blocks = BLOCK.findall((DOCS / "install/eks.md").read_text())
+    [check] = [each for each in blocks if "accessConfig.authenticationMode" in each]
+    assert "resourcesVpcConfig.publicAccessCidrs" in check
+
+
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_parameter_is_on_a_page_that_says_when_to_set_it(name: str) -> None:
     assert any(re.search(rf"\b{name}\b", path.read_text()) for path in GUIDES)
