@@ -66,10 +66,24 @@ def test_values_of_the_chart_name_the_output_with_the_http_timeout() -> None:
     assert "output HttpTimeoutSeconds" in comment
 
 
+@pytest.mark.parametrize("command", pages_with(r"sam deploy .*Authentication=\w+ \w+"))
+def test_first_deployment_chooses_the_size_of_the_cluster(command: str) -> None:
+    assert "ClusterSize=" in command
+
+
 def parameters_of_output(name: str) -> set[str]:
     text = str(TEMPLATE["Outputs"][name]["Value"])
     conditions = [str(each) for condition, each in TEMPLATE["Conditions"].items() if f"'{condition}'" in text]
     return set(re.findall(r"'Ref': '(\w+)'", " ".join([text, *conditions]))) & PARAMETERS.keys()
+
+
+def test_page_on_berth_watch_names_every_parameter_that_needs_a_restart() -> None:
+    """The process reads the stack when it starts."""
+    read = {"Profile", "DetailedMetrics", *parameters_of_output("HttpTimeoutSeconds")}
+    read |= parameters_of_output("WarmUpFunctions")
+    [text] = [each for each in paragraphs(DOCS / "how-to/watcher-in-the-cluster.md") if "rollout restart" in each]
+    assert read > {"Authentication", "ClusterSize"}
+    assert {name for name in read if f"`{name}`" not in text} == set()
 
 
 def test_check_of_an_eks_cluster_looks_at_the_addresses_that_its_endpoint_admits() -> None:
