@@ -71,6 +71,19 @@ def test_first_deployment_chooses_the_size_of_the_cluster(command: str) -> None:
     assert "ClusterSize=" in command
 
 
+def test_page_on_mutual_tls_has_a_whole_deployment_of_an_eks_cluster() -> None:
+    parameters = {
+        name
+        for rule in ("MutualTlsRequiresDomain", "ClusterIsGiven")
+        for assertion in TEMPLATE["Rules"][rule]["Assertions"]
+        for name in re.findall(r"'Ref': '(\w+)'", str(assertion["Assert"]))
+    }
+    found = list(commands(DOCS / "how-to/mutual-tls.md"))
+    assert "sam build" in found
+    [deployment] = [line for line in found if "Authentication=mtls" in line]
+    assert {name for name in parameters if f" {name}=" not in deployment} == set()
+
+
 def parameters_of_output(name: str) -> set[str]:
     text = str(TEMPLATE["Outputs"][name]["Value"])
     conditions = [str(each) for condition, each in TEMPLATE["Conditions"].items() if f"'{condition}'" in text]
