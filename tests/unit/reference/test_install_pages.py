@@ -122,6 +122,23 @@ def test_security_names_every_parameter_that_a_role_depends_on() -> None:
     assert {name for name in used if f"`{name}`" not in page} == set()
 
 
+CLI_ACTIONS = {("logs", "tail"): "logs:FilterLogEvents", ("cloudformation", "wait"): "cloudformation:DescribeStacks"}
+PREFIXES = {"service-quotas": "servicequotas", "s3api": "s3"}
+
+
+def test_deployer_rights_have_the_action_of_every_command_of_the_install_pages() -> None:
+    page = (DOCS / "how-to/deployer-rights.md").read_text()
+    policy = (DOCS / "deployer-policy.json").read_text()
+    pages = [*INSTALL, DOCS / "how-to/mutual-tls.md", DOCS / "how-to/watcher-in-the-cluster.md"]
+    actions = {
+        CLI_ACTIONS.get((service, command), f"{PREFIXES.get(service, service)}:{command.title().replace('-', '')}")
+        for path in pages
+        for service, command, _ in COMMAND.findall(path.read_text().replace("\\\n", " "))
+    }
+    assert "eks:CreateAccessEntry" in actions
+    assert {each for each in actions if f"`{each}`" not in page and f'"{each}"' not in policy} == set()
+
+
 def test_pages_that_say_how_often_verbs_are_warmed_say_it_for_periodic_too() -> None:
     statements = {
         f"{path.relative_to(PROJECT)}: {text}"
