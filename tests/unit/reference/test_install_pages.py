@@ -105,6 +105,13 @@ def test_check_of_an_eks_cluster_looks_at_the_addresses_that_its_endpoint_admits
     assert "resourcesVpcConfig.publicAccessCidrs" in check
 
 
+@pytest.mark.parametrize("page", ["eks.md", "other-clusters.md", "private-api-server.md"])
+def test_page_says_what_to_do_where_the_api_server_admits_only_listed_addresses(page: str) -> None:
+    text = (DOCS / "install" / page).read_text()
+    assert re.search(r"listed\s+addresses|publicAccessCidrs", text)
+    assert page == "private-api-server.md" or "(private-api-server.md)" in text
+
+
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_parameter_is_on_a_page_that_says_when_to_set_it(name: str) -> None:
     assert any(re.search(rf"\b{name}\b", path.read_text()) for path in GUIDES)
