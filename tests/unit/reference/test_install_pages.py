@@ -157,6 +157,12 @@ def test_pages_that_say_how_often_verbs_are_warmed_say_it_for_periodic_too() -> 
     assert {each for each in statements if "periodic" not in each or "continuous" not in each} == set()
 
 
+def test_page_on_the_watcher_says_how_long_a_periodic_run_may_take() -> None:
+    _, _, seconds = TEMPLATE["Resources"]["WatcherFunction"]["Properties"]["Timeout"]["Fn::If"]
+    [row] = [each for each in (DOCS / "concepts/node-cache.md").read_text().splitlines() if "| `periodic` |" in each]
+    assert f"{seconds} s" in row
+
+
 def first_publications() -> dict[str, float]:
     """The measured seconds, by ClusterSize."""
     rows = re.findall(
