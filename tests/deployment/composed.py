@@ -7,8 +7,29 @@ from typing import Any
 
 from .template import Deployment
 
-NAME = 64
-"""CloudFormation cuts generated names of functions and roles to this length."""
+NAME_LIMITS = {
+    "AWS::CodeDeploy::Application": 100,
+    "AWS::CodeDeploy::DeploymentGroup": 100,
+    "AWS::DynamoDB::Table": 255,
+    "AWS::IAM::ManagedPolicy": 128,
+    "AWS::IAM::Role": 64,
+    "AWS::Lambda::Function": 64,
+    "AWS::Scheduler::Schedule": 64,
+}
+"""CloudFormation cuts the names that it generates to what the service takes."""
+NAME_PROPERTIES = {
+    "AWS::ApiGatewayV2::DomainName": "DomainName",
+    "AWS::ApiGatewayV2::Stage": "StageName",
+    "AWS::CloudWatch::Alarm": "AlarmName",
+    "AWS::CloudWatch::Dashboard": "DashboardName",
+    "AWS::Lambda::LayerVersion": "LayerName",
+    "AWS::Logs::LogGroup": "LogGroupName",
+    "AWS::SSM::Parameter": "Name",
+}
+"""Where the template gives a name."""
+RANDOM = 13
+"""Characters that CloudFormation adds to a generated name; 12 for a secret."""
+API_ID = "a1b2c3d4e5"
 
 
 class ComposedDeployment(Deployment):
@@ -62,31 +83,56 @@ class ComposedDeployment(Deployment):
     def _type(self, logical_id: str) -> str:
         return str(self._template["Resources"][logical_id]["Type"])
 
+    def _property(self, logical_id: str, name: str) -> str:
+        return str(self.value(self._template["Resources"][logical_id]["Properties"][name]))
+
+    def _name(self, logical_id: str) -> str:
+        """The template's, or one that CloudFormation generates."""
+        kind = self._type(logical_id)
+        if kind in NAME_PROPERTIES:
+            return self._property(logical_id, NAME_PROPERTIES[kind])
+        if kind == "AWS::SecretsManager::Secret":
+            return f"{logical_id}-{'X' * (RANDOM - 1)}"
+        return f"{self._pseudo['AWS::StackName']}-{logical_id}-{'X' * RANDOM}"[: NAME_LIMITS[kind]]
+
     def _reference(self, logical_id: str) -> str:
-        function = self._arn.format(service="lambda", resource=f"function:{'f' * NAME}")
         match self._type(logical_id):
             case "AWS::Lambda::Version":
-                return f"{function}:99999"
+                return f"{self._function_arn(self._property(logical_id, 'FunctionName'))}:99999"
             case "AWS::Lambda::Alias":
-                return f"{function}:live"
+                return f"{self._function_arn(self._property(logical_id, 'FunctionName'))}:live"
             case "AWS::Lambda::LayerVersion":
-                return self._arn.format(service="lambda", resource=f"layer:{'l' * 140}:99999")
+                return f"{self._arn.format(service='lambda', resource=f'layer:{self._name(logical_id)}')}:99999"
+            case "AWS::SecretsManager::Secret" | "AWS::IAM::ManagedPolicy":
+                return self._attribute(logical_id, "Arn")
             case "AWS::ApiGatewayV2::Api" | "AWS::ApiGatewayV2::Integration" | "AWS::ApiGatewayV2::Authorizer":
-                return "a1b2c3d4e5"
-        return "n" * NAME
+                return API_ID
+        return self._name(logical_id)
+
+    def _function_arn(self, name: str) -> str:
+        return self._arn.format(service="lambda", resource=f"function:{name}")
 
     def _attribute(self, logical_id: str, attribute: str) -> str:
-        services = {
-            "AWS::Lambda::Function": ("lambda", f"function:{'f' * NAME}"),
-            "AWS::DynamoDB::Table": ("dynamodb", f"table/{'t' * 255}"),
-            "AWS::Logs::LogGroup": ("logs", f"log-group:{'g' * 200}:*"),
-            "AWS::SecretsManager::Secret": ("secretsmanager", f"secret:{'s' * NAME}-AbCdEf"),
-        }
-        if self._type(logical_id) == "AWS::IAM::Role":
-            return f"arn:{self._pseudo['AWS::Partition']}:iam::{self._pseudo['AWS::AccountId']}:role/{'r' * NAME}"
-        if attribute == "Version":
-            return "99999"
-        if attribute in ("Arn", "Id") and self._type(logical_id) in services:
-            service, resource = services[self._type(logical_id)]
-            return self._arn.format(service=service, resource=resource)
-        return "https://a1b2c3d4e5.execute-api.ap-northeast-1.amazonaws.com.cn"
+        pseudo = self._pseudo
+        match self._type(logical_id), attribute:
+            case "AWS::Lambda::Function", "Arn":
+                return self._function_arn(self._name(logical_id))
+            case "AWS::Lambda::Version", "Version":
+                return "99999"
+            case "AWS::DynamoDB::Table", "Arn":
+                return self._arn.format(service="dynamodb", resource=f"table/{self._name(logical_id)}")
+            case "AWS::Logs::LogGroup", "Arn":
+                return self._arn.format(service="logs", resource=f"log-group:{self._name(logical_id)}:*")
+            case "AWS::SecretsManager::Secret", "Arn" | "Id":
+                secret = f"secret:{self._name(logical_id)}-AbCdEf"
+                return self._arn.format(service="secretsmanager", resource=secret)
+            case ("AWS::IAM::Role" | "AWS::IAM::ManagedPolicy") as kind, "Arn":
+                resource = "role" if kind == "AWS::IAM::Role" else "policy"
+                path = self._property(logical_id, "Path")
+                account = pseudo["AWS::AccountId"]
+                return f"arn:{pseudo['AWS::Partition']}:iam::{account}:{resource}{path}{self._name(logical_id)}"
+            case "AWS::ApiGatewayV2::Api", "ApiEndpoint":
+                return f"https://{API_ID}.execute-api.{pseudo['AWS::Region']}.{pseudo['AWS::URLSuffix']}"
+            case "AWS::ApiGatewayV2::DomainName", "RegionalDomainName":
+                return f"d-{API_ID}.execute-api.{pseudo['AWS::Region']}.{pseudo['AWS::URLSuffix']}"
+        raise AssertionError(f"{logical_id}.{attribute}: add what AWS returns")

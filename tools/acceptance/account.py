@@ -34,7 +34,7 @@ class Account:
     def region(self) -> str:
         """Raises StepFailed without one."""
         if not self._session.region_name:
-            raise StepFailed("no region: set AWS_REGION or give --region")
+            raise StepFailed("no region: set AWS_DEFAULT_REGION or give --region")
         return str(self._session.region_name)
 
     @cached_property

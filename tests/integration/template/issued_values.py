@@ -1,13 +1,11 @@
 """Values as AWS issues them, at their longest in any partition and region, for the parameters that take such values.
 
-Partitions: aws, aws-cn, aws-us-gov. The longest region name is ap-northeast-1 or ap-southeast-1; us-gov-west-1 is
-shorter, but its partition's name is longer.
+Partitions, their DNS suffixes and their regions are those of botocore's endpoint data.
 """
 
 from __future__ import annotations
 
 import base64
-from functools import cache
 
 from botocore.session import get_session
 
@@ -16,32 +14,36 @@ STACK_NAME = "b" * 128
 BUCKET = "b" * 63
 UUID = "01234567-89ab-cdef-0123-456789abcdef"
 
-PARTITIONS = ("aws", "aws-cn", "aws-us-gov")
-DOMAINS = {"aws": "amazonaws.com", "aws-cn": "amazonaws.com.cn", "aws-us-gov": "amazonaws.com"}
+_PARTITIONS = {each["partition"]: each for each in get_session().get_data("endpoints")["partitions"]}
+PARTITIONS = tuple(_PARTITIONS)
 
 
-@cache
+def domain(partition: str) -> str:
+    """The DNS suffix of its services."""
+    return str(_PARTITIONS[partition]["dnsSuffix"])
+
+
+def regions_of(partition: str) -> tuple[str, ...]:
+    """All that botocore knows."""
+    return tuple(_PARTITIONS[partition]["regions"])
+
+
 def regions() -> list[tuple[str, str]]:
-    """Every region that botocore knows, with its partition."""
-    session = get_session()
-    return [
-        (partition, region)
-        for partition in PARTITIONS
-        for region in session.get_available_regions("eks", partition_name=partition)
-    ]
+    """Each with its partition."""
+    return [(partition, region) for partition in PARTITIONS for region in regions_of(partition)]
 
 
 def endpoints() -> list[str]:
     """An EKS cluster's endpoint in each region."""
-    return [
-        f"https://{'0123456789ABCDEF' * 2}.gr7.{region}.eks.{DOMAINS[partition]}" for partition, region in regions()
-    ]
+    return [f"https://{'0123456789ABCDEF' * 2}.gr7.{region}.eks.{domain(partition)}" for partition, region in regions()]
 
 
 CERTIFICATE_AUTHORITY = base64.b64encode(
     b"-----BEGIN CERTIFICATE-----\n" + b"\n".join([b"A" * 64] * 17) + b"\n-----END CERTIFICATE-----\n"
 ).decode()
-"""About 1,500 characters; `twice` as much is tried, because Kubernetes allows a bundle while it rotates."""
+"""About 1,500 characters, as that of every EKS cluster."""
+LONGEST_CERTIFICATE_AUTHORITY = "A" * 2200
+"""The longest that fits into the environment of the functions beside the longest of everything else."""
 
 
 def arns(service: str, resource: str, *, regional: bool = True) -> list[str]:
@@ -58,7 +60,7 @@ PARAMETERS_AT_THEIR_LONGEST: dict[str, list[str]] = {
     "KubeconfigKeyArn": arns("kms", f"key/mrk-{'0' * 32}") + arns("kms", f"key/{UUID}"),
     "EksClusterName": ["c" * 100],
     "EksEndpoint": endpoints(),
-    "EksCertificateAuthority": [CERTIFICATE_AUTHORITY, CERTIFICATE_AUTHORITY * 2],
+    "EksCertificateAuthority": [CERTIFICATE_AUTHORITY, LONGEST_CERTIFICATE_AUTHORITY],
     "DomainName": [f"{'a' * 63}.{'b' * 63}.{'c' * 63}.{'d' * 61}"],
     "DomainCertificateArn": arns("acm", f"certificate/{UUID}"),
     "TruststoreUri": [f"s3://{BUCKET}/{'k' * 1024}"],

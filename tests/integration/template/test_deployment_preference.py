@@ -5,11 +5,13 @@ The emulator has no CodeDeploy, so gradual deployments are checked on the proces
 
 from __future__ import annotations
 
+from dataclasses import fields
 from graphlib import TopologicalSorter
 from typing import Any
 
 import pytest
 
+from berth.runtime.pre_traffic import CALLS, PreTrafficSettings, probes
 from tests.deployment.template import Deployment, of_type, read_template
 from tests.deployment.transform import dependencies, transformed
 
@@ -141,10 +143,29 @@ def test_hook_invokes_new_versions_instead_of_the_alias() -> None:
 
 
 def test_hook_timeout_covers_all_verb_calls() -> None:
-    """Without the result CodeDeploy would wait for an hour. The hook calls each verb twice, bind once."""
+    """Without the result CodeDeploy would wait for an hour. boto3 repeats a broken connection."""
     functions = of_type(read_template(), "AWS::Serverless::Function")
-    seconds = sum(functions[verb]["Timeout"] * (1 if verb == "BindFunction" else 2) for verb in VERBS)
-    assert functions["PreTrafficFunction"]["Timeout"] >= 2 * seconds  # boto3 retries a broken connection
+    verbs = [each.name for each in fields(PreTrafficSettings)]
+    assert len(verbs) == len(VERBS)
+    calls = sum(len(probes(verb)) for verb in verbs)
+    options = client_options()
+    seconds = calls * options["attempts"] * (options["connect_timeout"] + options["read_timeout"])
+    assert functions["PreTrafficFunction"]["Timeout"] >= seconds
+
+
+def test_hook_waits_for_the_end_of_a_verb_that_hangs() -> None:
+    functions = of_type(read_template(), "AWS::Serverless::Function")
+    assert all(functions[verb]["Timeout"] < client_options()["read_timeout"] for verb in VERBS)
+
+
+def client_options() -> dict[str, int]:
+    """Of the hook's client, in seconds."""
+    options: Any = CALLS
+    return {
+        "attempts": options.retries["total_max_attempts"],
+        "connect_timeout": options.connect_timeout,
+        "read_timeout": options.read_timeout,
+    }
 
 
 @pytest.mark.parametrize("preference", ["AllAtOnce", CANARY])

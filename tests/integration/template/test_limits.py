@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import product
 from typing import Any
 
 import pytest
@@ -15,16 +16,21 @@ from tests.deployment.transform import transformed
 
 from .issued_values import (
     CERTIFICATE_AUTHORITY,
-    DOMAINS,
+    LONGEST_CERTIFICATE_AUTHORITY,
     PARAMETERS_AT_THEIR_LONGEST,
+    PARTITIONS,
     STACK_NAME,
+    domain,
     endpoints,
+    regions_of,
 )
 
 PARAMETERS = read_template()["Parameters"]
 LONGEST_PARAMETER = 4096
 LARGEST_ENVIRONMENT = 4096
+"""As JSON: that is what Lambda measures."""
 LARGEST_INLINE_POLICIES = 10_240
+LARGEST_MANAGED_POLICY = 6_144
 LONGEST_OUTPUT = 4096
 LONGEST_DESCRIPTION_OF_A_TEMPLATE = 1024
 MOST_PARAMETERS, MOST_OUTPUTS, MOST_MAPPINGS, MOST_RESOURCES = 200, 200, 200, 500
@@ -33,6 +39,7 @@ CLUSTERS = {
     "kubeconfig": ("WatcherKubeconfigSecretArn", "BinderKubeconfigSecretArn", "KubeconfigKeyArn"),
     "eks": ("EksClusterName", "EksEndpoint", "EksCertificateAuthority"),
 }
+WATCHERS = ("continuous", "external")
 CALLERS = {"basic": (), "mtls": ("DomainName", "DomainCertificateArn", "TruststoreUri", "TruststoreVersion")}
 ALWAYS = (
     "RolePath",
@@ -43,6 +50,8 @@ ALWAYS = (
     "AlarmTopicArn",
     "PluginLayerArn",
 )
+CHOICES = ("HttpTimeoutSeconds", "LogLevel", "Profile")
+"""Parameters in the environment, of which the longest value is taken."""
 CANARY = "Linear10PercentEvery10Minutes"
 
 
@@ -72,38 +81,44 @@ def test_endpoints_are_as_long_as_those_of_real_clusters() -> None:
     assert 1400 < len(CERTIFICATE_AUTHORITY) < 1600
 
 
+def test_certificate_authority_that_fits_into_no_environment_is_refused() -> None:
+    parameter = PARAMETERS["EksCertificateAuthority"]
+    assert parameter["MaxLength"] == len(LONGEST_CERTIFICATE_AUTHORITY)
+    assert "kubeconfig secrets" in parameter["ConstraintDescription"]
+
+
+def test_every_partition_is_tried() -> None:
+    known = {"aws", "aws-cn", "aws-us-gov", "aws-iso", "aws-iso-b", "aws-iso-e", "aws-iso-f", "aws-eusc"}
+    assert known <= set(PARTITIONS)
+    assert {"us-isof-south-1", "eusc-de-east-1"} <= {region for each in PARTITIONS for region in regions_of(each)}
+
+
 def issued(name: str, partition: str) -> str:
     """The longest value of this partition."""
     values = PARAMETERS_AT_THEIR_LONGEST[name]
     return max((value for value in values if not value.startswith("arn:") or f"arn:{partition}:" in value), key=len)
 
 
-@pytest.fixture(params=["aws", "aws-cn", "aws-us-gov"], scope="module")
+@pytest.fixture(params=PARTITIONS, scope="module")
 def partition(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-@pytest.fixture(params=[(cluster, caller) for cluster in CLUSTERS for caller in CALLERS], ids="-".join, scope="module")
+@pytest.fixture(params=product(CLUSTERS, CALLERS, WATCHERS), ids="-".join, scope="module")
 def composed(request: pytest.FixtureRequest, partition: str) -> ComposedDeployment:
-    cluster, caller = request.param
+    cluster, caller, watcher = request.param
     parameters = {name: issued(name, partition) for name in (*CLUSTERS[cluster], *CALLERS[caller], *ALWAYS)}
-    parameters |= {"Authentication": caller, "DeploymentPreference": CANARY, "DetailedMetrics": "true"}
-    if cluster == "eks":
-        parameters["EksCertificateAuthority"] = CERTIFICATE_AUTHORITY
+    parameters |= {"Authentication": caller, "WatcherMode": watcher}
+    parameters |= {"DeploymentPreference": CANARY, "DetailedMetrics": "true"}
+    parameters |= {name: max(map(str, PARAMETERS[name]["AllowedValues"]), key=len) for name in CHOICES}
     return ComposedDeployment(
         transformed(DeploymentPreference=CANARY),
         stack=STACK_NAME,
         partition=partition,
-        region=max((each[1] for each in _regions(partition)), key=len),
-        domain=DOMAINS[partition],
+        region=max(regions_of(partition), key=len),
+        domain=domain(partition),
         **parameters,
     )
-
-
-def _regions(partition: str) -> list[tuple[str, str]]:
-    from .issued_values import regions
-
-    return [each for each in regions() if each[0] == partition]
 
 
 def created(composed: ComposedDeployment) -> list[tuple[str, str, dict[str, Any]]]:
@@ -118,14 +133,27 @@ def test_every_resource_is_within_the_limits_of_its_schema(composed: ComposedDep
 
 def test_environment_fits_into_four_kilobytes(composed: ComposedDeployment) -> None:
     for name, function in composed.resources("AWS::Lambda::Function").items():
-        variables = function["Environment"]["Variables"]
-        assert sum(len(key) + len(str(value)) for key, value in variables.items()) <= LARGEST_ENVIRONMENT, name
+        variables = {key: str(value) for key, value in function["Environment"]["Variables"].items()}
+        assert len(json.dumps(variables, separators=(",", ":"))) <= LARGEST_ENVIRONMENT, name
 
 
 def test_inline_policies_fit_into_a_role(composed: ComposedDeployment) -> None:
     for name, role in composed.resources("AWS::IAM::Role").items():
         policies = [json.dumps(each["PolicyDocument"], separators=(",", ":")) for each in role.get("Policies", [])]
         assert sum(map(len, policies)) <= LARGEST_INLINE_POLICIES, name
+
+
+def test_policy_of_berth_watch_fits_into_a_managed_policy(composed: ComposedDeployment) -> None:
+    for name, policy in composed.resources("AWS::IAM::ManagedPolicy").items():
+        text = json.dumps(policy["PolicyDocument"], separators=(",", ":"))
+        assert len(text) <= LARGEST_MANAGED_POLICY, name
+
+
+def test_references_are_as_long_as_what_cloudformation_generates(composed: ComposedDeployment) -> None:
+    assert len(composed.value({"Ref": "CacheTable"})) == len(f"{STACK_NAME}-CacheTable-") + 13
+    assert len(composed.value({"Ref": "FilterFunction"})) == 64
+    assert composed.value({"Fn::GetAtt": "FilterLogGroup.Arn"}).endswith(f":/aws/lambda/{STACK_NAME}-filter:*")
+    assert f":role{issued('RolePath', '')}" in composed.value({"Fn::GetAtt": "BindFunctionRole.Arn"})
 
 
 def test_outputs_fit(composed: ComposedDeployment) -> None:

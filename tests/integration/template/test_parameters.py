@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 import pytest
 
+from tests.conftest import PROJECT
 from tests.deployment.template import KUBECONFIGS, Deployment, read_template
 from tests.deployment.transform import transformed
 
@@ -19,6 +20,11 @@ BOUNDARY = "arn:aws:iam::123456789012:policy/boundary"
 KEY = "arn:aws:kms:eu-central-1:123456789012:key/01234567-89ab-cdef-0123-456789abcdef"
 PLUGIN_LAYER = "arn:aws:lambda:eu-central-1:123456789012:layer:plugins:3"
 PARAMETERS = read_template()["Parameters"]
+VERBS = ("FilterFunction", "FilterOnlyOneFunction", "PrioritizeFunction", "BindFunction", "PreemptFunction")
+AUTHORIZER_SECONDS = 10
+"""As long as an HTTP API waits for an authorizer."""
+CAUSES = ("error", "integrationError", "authorizerError")
+"""Fields of the access log: why an answer came from no function."""
 FREE = {"EksClusterName", "EksCertificateAuthority", "DomainName", "TruststoreVersion"}
 """Values that AWS or the operator defines, without a pattern."""
 
@@ -122,6 +128,20 @@ def test_access_log_has_no_field_for_a_credential(template: dict[str, Any]) -> N
     assert deployment.resources("AWS::Logs::LogGroup")["AccessLogGroup"]["RetentionInDays"] == 30
 
 
+def test_documents_name_every_field_of_the_access_log(template: dict[str, Any]) -> None:
+    [stage] = Deployment(template, Authentication="basic").resources("AWS::ApiGatewayV2::Stage").values()
+    page = (PROJECT / "docs/reference/metrics-and-alarms.md").read_text()
+    assert {each for each in orjson.loads(stage["AccessLogSettings"]["Format"]) if f"`{each}`" not in page} == set()
+
+
+@pytest.mark.parametrize("field", CAUSES)
+def test_access_log_field_with_a_cause_is_in_the_parameter_and_in_the_remedy_of_the_alarm(field: str) -> None:
+    page = (PROJECT / "docs/reference/metrics-and-alarms.md").read_text()
+    [alarm] = [line for line in page.splitlines() if line.startswith("| `ApiErrors`")]
+    assert re.search(rf"\b{field}\b", PARAMETERS["AccessLog"]["Description"])
+    assert f"`{field}`" in alarm.split("|")[-2]
+
+
 def test_disabled_access_log_has_no_log_group(template: dict[str, Any]) -> None:
     deployment = Deployment(template, Authentication="basic", AccessLog="Disabled")
     [stage] = deployment.resources("AWS::ApiGatewayV2::Stage").values()
@@ -219,6 +239,13 @@ def test_http_timeout_follows_the_size_of_the_cluster(
     }
     assert {str(each) for each in given} == {seconds} == {str(deployment.outputs()["HttpTimeoutSeconds"])}
     assert deployment.resources("AWS::CloudWatch::Alarm")["LatencyAlarm"]["Threshold"] == int(seconds) * 800
+
+
+@pytest.mark.parametrize("seconds", sorted(set(PARAMETERS["HttpTimeoutSeconds"]["AllowedValues"]) - {0}))
+def test_no_function_ends_before_the_scheduler_stops_waiting(template: dict[str, Any], seconds: int) -> None:
+    found = functions(template, HttpTimeoutSeconds=str(seconds))
+    assert min(found[name]["Timeout"] for name in VERBS) >= seconds
+    assert found["AuthorizerFunction"]["Timeout"] >= min(seconds, AUTHORIZER_SECONDS)
 
 
 def test_lambda_writes_no_lines_of_its_own_unless_in_detail(template: dict[str, Any]) -> None:

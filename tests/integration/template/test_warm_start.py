@@ -128,3 +128,13 @@ def test_memory_is_at_least_twice_the_measured_use(function: str, size: str) -> 
     _, megabytes, held, *_ = [cell.strip() for cell in row.strip("|").split("|")]
     assert memory_of(function, size) == int(megabytes.replace(",", ""))
     assert memory_of(function, size) * 1024**2 >= 2 * int(held) * 1e6
+
+
+LEFT_UNRESERVED = 100
+"""What Lambda keeps of an account's quota of concurrent executions, unless the whole quota is smaller."""
+
+
+def test_documents_name_the_quota_that_provisioned_environments_need() -> None:
+    default = read_template()["Parameters"]["ProvisionedConcurrency"]["Default"]
+    page = " ".join((PROJECT / "docs/how-to/cold-starts.md").read_text().split())
+    assert f"to {LEFT_UNRESERVED + len(STARTED_WARM) * default} or more for the default of {default}" in page

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -76,8 +77,15 @@ def test_deletes_what_it_created(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not aws.stacks
 
 
-def test_a_region_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
-        monkeypatch.delenv(name, raising=False)
-    with pytest.raises(StepFailed, match="set AWS_REGION or give --region"):
+def test_a_region_is_needed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """boto3 does not read AWS_REGION."""
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_REGION", "eu-central-1")
+    monkeypatch.delenv("AWS_DEFAULT_REGION", raising=False)
+    with pytest.raises(StepFailed, match="set AWS_DEFAULT_REGION or give --region"):
         _ = Account(None, "trial").region
+
+
+def test_region_is_that_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-3")
+    assert Account(None, "trial").region == "eu-west-3"

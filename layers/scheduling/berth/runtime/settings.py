@@ -69,9 +69,9 @@ class PolicySettings(CacheSettings, LedgerSettings, SchedulerSettings):
 
     @property
     def decision_seconds(self) -> float:
-        """How long a decision may take: two fifths of the httpTimeout, and of the function's own timeout of 10 s.
+        """How long a decision may take: two fifths of the httpTimeout, and 4 s at most.
 
-        A cold start and the network need the rest.
+        A cold start and the network need the rest. kube-scheduler decides about one pod at a time: the others wait.
         """
         return 0.4 * min(self.http_timeout, 10.0)
 

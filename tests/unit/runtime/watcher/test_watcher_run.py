@@ -25,6 +25,7 @@ from berth.pod_events.pod_event import PodEventReason
 from berth.reservations.ledger.table import Marker, MarkerState
 from berth.runtime.adapters import CacheAdapters, cache_adapters
 from berth.runtime.settings import PolicySettings, WatcherMode, WatcherSettings
+from berth.runtime.watcher import watcher_run
 from berth.runtime.watcher.watcher_run import (
     HORIZON_SECONDS,
     LONGEST_SLEEP_SECONDS,
@@ -115,6 +116,23 @@ def test_periodic_run_publishes_once_and_releases_both_leases(
     for key in (HEAD_KEY, STANDBY_KEY):
         item = dynamodb.get_item(TableName=TABLE, Key=key)["Item"]
         assert item["holderIdentity"] == {"S": ""}
+
+
+def test_periodic_run_sends_each_verb_one_warm_up_event(
+    adapters: CacheAdapters, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next run sends the next one, a minute later."""
+    invoked: list[str] = []
+
+    class Functions:
+        def invoke(self, *, FunctionName: str, InvocationType: str, Payload: bytes) -> None:  # noqa: N803
+            invoked.append(FunctionName)
+
+    monkeypatch.setattr(watcher_run, "_lambda_client", Functions)
+    settings = replace(invocation().settings, warm_up="filter:live,bind:live")
+    once = replace(invocation(), settings=settings)
+    WatcherRun(once, adapters, ScriptedConnection("n1")).execute(adapters.configurations.at(""), lambda: False)
+    assert invoked == ["filter:live", "bind:live"]
 
 
 def test_hands_each_publication_to_wake_up(adapters: CacheAdapters) -> None:
