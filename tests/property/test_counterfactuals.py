@@ -328,6 +328,7 @@ POD = {
     drawn_others=[{**OTHER, "app": True}],
     drawn_pod={**POD, "near": HOST},
 )
+@pytest.mark.long
 @settings(max_examples=60)
 @given(drawn_nodes=nodes, drawn_others=others, drawn_pod=pods)
 def test_no_single_change_that_places_the_pod_is_missed(
