@@ -45,7 +45,7 @@ Examples:
   make acceptance STACK=berth-acceptance KUBECONFIG=~/.kube/config PARAMETERS="WatcherKubeconfigSecretArn=… …"
 
 \b
-Exit status: 0 no step failed, 1 a step failed, 2 usage error, 130 Ctrl-C. Without --keep the stack is deleted in each case.
+Exit status: 0 no step failed, 1 a step failed, 2 usage error, 130 Ctrl-C. Without --keep the stack is always deleted.
 """
 
 
