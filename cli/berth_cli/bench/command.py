@@ -53,8 +53,8 @@ _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
     type=click.IntRange(0, MAX_BURST),
     default=0,
     show_default=True,
-    help="Calls of each verb at once. On Lambda those beyond the idle environments are cold starts, and those beyond the "
-    "quota of concurrent executions are throttled, which is no failure.",
+    help="Calls of each verb at once. On Lambda those beyond the idle environments are cold starts, and those beyond "
+    "the quota of concurrent executions are throttled, which is no failure.",
 )
 @click.option("--kubeconfig", type=_FILE, help="Cluster with the node names of the requests.")
 @click.option("--nodes", type=click.IntRange(min=1), help="At most this many node names; default: all.")

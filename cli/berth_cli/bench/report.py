@@ -96,7 +96,7 @@ def document(report: Report) -> dict[str, object]:
                 "warm": _times(each.warm),
                 "burst": _times(each.burst),
                 "throttledInBurst": each.throttled_in_burst,
-            "answerBytes": each.answer_bytes,
+                "answerBytes": each.answer_bytes,
                 "outcomes": {outcome.value: each.outcomes.get(outcome, 0) for outcome in CallOutcome},
                 "detail": each.detail,
             }

@@ -89,7 +89,9 @@ def test_counts_what_is_throttled_of_the_burst() -> None:
 
 
 def test_does_not_count_what_is_throttled_before_the_burst() -> None:
-    assert figures(FakeEndpoint(verbs={"filter": status(429)}), plan=replace(PLAN, burst_calls=0)).throttled_in_burst == 0
+    assert (
+        figures(FakeEndpoint(verbs={"filter": status(429)}), plan=replace(PLAN, burst_calls=0)).throttled_in_burst == 0
+    )
 
 
 @pytest.mark.parametrize("answer", [NoResponse("connection refused or blocked"), status(401)])
