@@ -14,9 +14,10 @@ from uuid import uuid4
 
 from berth.cluster.api_server import kubeconfig as kubeconfigs
 from berth.cluster.api_server.client import ApiServer
-from tests.e2e.kubernetes.control_plane import BINARY as BUILT_SCHEDULER
+from tests.e2e.kubernetes.control_plane import BINARY
 from tools.acceptance.run import StepFailed
 
+BUILT_SCHEDULER = BINARY
 SCHEDULER_NAME = "berth-acceptance"
 IMAGE = "registry.k8s.io/pause:3.10"
 WAIT_SECONDS = 120
