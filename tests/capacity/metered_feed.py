@@ -47,7 +47,7 @@ class Meter:
     """
 
     def __init__(self, source: DynamoDBClient | boto3.Session) -> None:
-        """source: a client, or a session for the clients that it creates from now on."""
+        """source: a client of the caller's own, or a session for the clients that it creates from now on."""
         self.writes: dict[str, float] = {}
         self.reads: dict[str, float] = {}
         events = source.events if isinstance(source, boto3.Session) else source.meta.events

@@ -168,10 +168,10 @@ def test_reader_of_nodes_reads_nothing_for_changes_of_pods(feed: Feed) -> None:
     assert meter.reads[LOG] == 1
 
 
-def test_check_whether_counting_was_lost_costs_half_a_unit(dynamodb: DynamoDBClient) -> None:
+def test_check_whether_counting_was_lost_costs_half_a_unit(feed: Feed) -> None:
     """It looks for a marker that was written long before, or never."""
-    table = DynamoDBLedgerTable(dynamodb, new_table(dynamodb))
-    meter = Meter(dynamodb)
+    table = DynamoDBLedgerTable(feed.client, new_table(feed.client))
+    meter = Meter(feed.client)
     check = counting_loss_check(table, InMemoryConfigurationStore(InMemoryItem()))
     check.raise_if_lost()
     assert meter.reads == {"ledger": 0.5}
