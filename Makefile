@@ -19,6 +19,14 @@ KUBECTL := .tools/kubectl/kubectl
 ORACLE := .build/parity-oracle-$(KUBERNETES)
 BENCH_EXTENDER := .build/bench-extender
 
+# What a target takes is given to make, as in `make chaos SEED=7`. A shell may export a PORT, a CLUSTER or a KUBECONFIG for
+# something else, and none of them is meant here. TAG stays in the environment: a workflow gives it to the release.
+GIVEN := ARGUMENTS AUDIT BASE BINDS BROWSER CASES CLUSTER EACH FIXTURES FORMAT FROM GANGS GANG_COMMIT KEEP KUBECONFIG \
+  KUBECONFIG_FILE LEAST MEMBERS MINUTES MOST_FRAME MOST_PAINT N NODES ON ONLY PARAMETERS PLUGINS PODS PORT REPEAT ROUNDS \
+  RULES RUNS SCHEDULER SEED SHAPES SMALL STACK TARGETS WITHIN WRITE
+$(foreach name,$(GIVEN),$(if $(filter environment,$(origin $(name))),$(eval undefine $(name))))
+IMAGE_TAG := $(if $(filter command,$(origin TAG)),$(TAG))
+
 # Where the caller switches byte-code off, every process compiles each module again: a third of the tests' time.
 export PYTHONDONTWRITEBYTECODE :=
 
@@ -300,8 +308,8 @@ wheel: setup ## Build the wheel into dist, install it somewhere else, and use ev
 
 .PHONY: image
 image: setup .tools/ministack/.ready ## The command in a container image, built and run in Docker: no root, read-only (BASE=image with Python, TAG=name)
-	$(BIN)/python -m tools.image $(if $(BASE),--base '$(BASE)') $(if $(TAG),--tag '$(TAG)')
-	@$(BIN)/python -m tests.image $(TAG)
+	$(BIN)/python -m tools.image $(if $(BASE),--base '$(BASE)') $(if $(IMAGE_TAG),--tag '$(IMAGE_TAG)')
+	@$(BIN)/python -m tests.image $(IMAGE_TAG)
 
 .PHONY: chart
 chart: setup $(HELM) ## Copy the examples into charts/berth, check the chart with helm lint, and pack it into dist

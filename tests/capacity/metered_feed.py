@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import count
@@ -40,36 +41,46 @@ def sample(number: int) -> list[Change]:
 
 
 class Meter:
-    """Sums the units of every request by kind of key, from the sizes of the items."""
+    """Sums the units of every request by kind of key, from the sizes of the items. Threads may send them.
+
+    An update is taken for one of an item of at most a kilobyte, as the head and the leases are.
+    """
 
     def __init__(self, source: DynamoDBClient | boto3.Session) -> None:
-        """source: a client, or a session for the clients that it creates from now on."""
-        self.writes: dict[str, int] = {}
-        self.reads: dict[str, int] = {}
+        """source: a client of the caller's own, or a session for the clients that it creates from now on."""
+        self.writes: dict[str, float] = {}
+        self.reads: dict[str, float] = {}
         events = source.events if isinstance(source, boto3.Session) else source.meta.events
         events.register("after-call.dynamodb.*", self._count)
         events.register("provide-client-params.dynamodb.*", self._record_parameters)
-        self._parameters: Mapping[str, Any] = {}
+        self._sent = threading.local()
+
+    def clear(self) -> None:
+        self.writes.clear()
+        self.reads.clear()
 
     def _record_parameters(self, params: Mapping[str, Any], **_: object) -> None:
-        self._parameters = params
+        self._sent.parameters = params
 
     def _count(self, model: Any, parsed: Mapping[str, Any], **_: object) -> None:
-        parameters = self._parameters
+        parameters = self._sent.parameters
+        share = 1.0 if parameters.get("ConsistentRead") else 0.5
         match model.name:
             case "PutItem":
                 self._add(self.writes, parameters["Item"]["pk"]["S"], write_units(item_size(parameters["Item"])))
+            case "UpdateItem":
+                self._add(self.writes, parameters["Key"]["pk"]["S"], 1)
             case "GetItem":
                 size = item_size(parsed.get("Item", {}))
-                self._add(self.reads, parameters["Key"]["pk"]["S"], read_units(size))
+                self._add(self.reads, parameters["Key"]["pk"]["S"], share * read_units(size))
             case "Query":
                 size = sum(map(item_size, parsed["Items"]))
-                self._add(self.reads, parameters["ExpressionAttributeValues"][":log"]["S"], read_units(size))
+                self._add(self.reads, parameters["ExpressionAttributeValues"][":log"]["S"], share * read_units(size))
             case _:
                 pass
 
     @staticmethod
-    def _add(units_by_key: dict[str, int], key: str, number: int) -> None:
+    def _add(units_by_key: dict[str, float], key: str, number: float) -> None:
         kind = key.split("#")[0]
         units_by_key[kind] = units_by_key.get(kind, 0) + number
 

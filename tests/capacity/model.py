@@ -70,12 +70,20 @@ def units(load: Load, pace: PublishIntervals | None = None, retention: Retention
     # An environment reads new changes when it is called or warmed up, at most once per publication.
     looks = min(flushes, load.calls / load.environments + 1 / WARM_UP_SECONDS)
     log_reads = load.environments * looks * read_units(round(log_rate / looks))
-    head_reads = load.calls + load.environments / WARM_UP_SECONDS
+    # A warm-up event reads eventually consistent.
+    head_reads = load.calls + load.environments / WARM_UP_SECONDS / 2
     writes, reads = head_writes + log_writes + snapshot_writes, head_reads + log_reads
     dollars = (writes * WRITE_UNIT.dollars + reads * READ_UNIT.dollars) * MONTH
     return Units(
         1 / interval, changes, flush_bytes, head_writes, log_writes, snapshot_writes, head_reads, log_reads, dollars
     )
+
+
+def snapshot_load_units(nodes: int) -> float:
+    """Read units of all chunks of a snapshot, which are read eventually consistent."""
+    size = nodes * snapshot_bytes_per_node()
+    full, rest = divmod(size, CHUNK_BYTES)
+    return (full * read_units(CHUNK_BYTES) + read_units(round(rest))) / 2
 
 
 def changes_that_fill_a_partition() -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,8 +14,10 @@ from uuid import uuid4
 
 from berth.cluster.api_server import kubeconfig as kubeconfigs
 from berth.cluster.api_server.client import ApiServer
+from tests.e2e.kubernetes.control_plane import BINARY
 from tools.acceptance.run import StepFailed
 
+BUILT_SCHEDULER = BINARY
 SCHEDULER_NAME = "berth-acceptance"
 IMAGE = "registry.k8s.io/pause:3.10"
 WAIT_SECONDS = 120
@@ -22,6 +25,13 @@ END_SECONDS = 20
 SHOWN_LINES = 15
 CALL_SECONDS = 10.0
 POLL_SECONDS = 0.02
+
+
+def scheduler_command(given: str | None) -> list[str]:
+    """The one that is given, else what `make e2e` built, else the one on the PATH."""
+    if given:
+        return shlex.split(given)
+    return [str(BUILT_SCHEDULER), "kube-scheduler"] if BUILT_SCHEDULER.exists() else ["kube-scheduler"]
 
 
 def scheduler_configuration(document: Mapping[str, Any], kubeconfig: Path, url: str | None) -> dict[str, Any]:

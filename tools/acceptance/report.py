@@ -26,12 +26,10 @@ class Facts:
 
 def markdown(facts: Facts, ended: Sequence[Ended]) -> str:
     """The whole report."""
-    failed = [each.name for each in ended if each.result in (Result.FAILED, Result.INTERRUPTED)]
-    verdict = f"**Failed at: {', '.join(failed)}.**" if failed else "**Every step passed.**"
     lines = [
         f"# Acceptance of Berth {facts.version}",
         "",
-        f"{verdict} Begun {facts.began} in {facts.region}.",
+        f"**{_verdict(ended)}** Begun {facts.began} in {facts.region}.",
         "",
         "Parameters: " + (", ".join(f"`{each}`" for each in facts.parameters) or "defaults") + ".",
         "",
@@ -43,6 +41,14 @@ def markdown(facts: Facts, ended: Sequence[Ended]) -> str:
         if each.lines:
             lines += ["", f"## {each.name}", "", *each.lines]
     return redacted("\n".join(lines) + "\n")
+
+
+def _verdict(ended: Sequence[Ended]) -> str:
+    failed = [each.name for each in ended if each.result in (Result.FAILED, Result.INTERRUPTED)]
+    if failed:
+        return f"Failed at: {', '.join(failed)}."
+    skipped = [each.name for each in ended if each.result is Result.SKIPPED]
+    return f"No step failed. Skipped: {', '.join(skipped)}." if skipped else "Every step passed."
 
 
 def redacted(text: str) -> str:

@@ -1,21 +1,22 @@
-"""Dollars from usage: an idle cluster's month, and a million decisions."""
+"""Dollars from usage: an idle cluster's month, a million decisions, and what options add to both."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from berth.announcements.bind import TRIM_EVERY
-from berth.lease.config import LeaderElectionConfig
+from berth.decisions.dynamodb_table import KEPT_SECONDS
+from berth.gangs.watch import POLL_SECONDS
+from berth.reservations.reconciler.reconciler import Intervals
 from tools.cost import prices
 from tools.cost.prices import SECONDS_A_MONTH, Price
-from tools.cost.usage import Usage
+from tools.cost.usage import ClusterUsage, RunUsage, Usage
 
 MILLION = 1e6
 ARCHITECTURE = "arm64"
 MINUTES_A_MONTH = SECONDS_A_MONTH / 60
-RETRY_SECONDS = LeaderElectionConfig().retry_period
 
 
 class Mode(StrEnum):
@@ -40,20 +41,18 @@ class Assumptions:
     """What the code cannot say: inputs, stated on the page. Milliseconds are billed ones.
 
     verb, bind, warm_up: one warm call, with a read of DynamoDB, and for bind two calls of the API server.
-    periodic_seconds: list and publish, by the number of nodes. metrics: of an idle stack. access_log_bytes: a line of
-    the API's log.
+    periodic_seconds: list and publish, by the number of nodes. access_log_bytes: a line of the API's log. Those that
+    are measured or defined elsewhere are compared with it in tests/unit/reference/test_cost.py.
     """
 
     verb_milliseconds: float = 15.0
     bind_milliseconds: float = 40.0
     warm_up_milliseconds: float = 15.0
     periodic_seconds: Mapping[int, float] = field(
-        default_factory=lambda: {100: 4.0, 500: 14.0, 1_000: 15.0, 5_000: 46.0}
+        default_factory=lambda: {100: 3.0, 500: 13.0, 1_000: 14.0, 5_000: 46.0}
     )
-    metrics: int = 3
     alarms: int = 10
-    warmed_functions: int = 5
-    access_log_bytes: int = 480
+    access_log_bytes: int = 410
 
 
 ASSUMED = Assumptions()
@@ -73,45 +72,70 @@ class Item:
         return self.quantity * self.price.dollars
 
 
-def total(items: Iterator[Item] | list[Item]) -> float:
+def total(items: Iterable[Item]) -> float:
     """The sum, in dollars."""
     return sum(item.dollars for item in items)
 
 
 def idle(usage: Usage, nodes: int, size: Size, mode: Mode, assumed: Assumptions = ASSUMED) -> Iterator[Item]:
-    """A month without a pod to place. The cluster is an EKS cluster and callers have certificates: no secrets."""
+    """A month without a pod to place. The cluster is an EKS cluster, callers have certificates, no configuration was
+    applied, and nothing is counted: no secrets, and no writes but the watcher's."""
     gb_second = prices.LAMBDA_GB_SECOND[ARCHITECTURE]
     watcher, cluster = usage.watcher, usage.cluster(nodes)
     watcher_gb, verb_gb = size.watcher_memory / 1024, size.verb_memory / 1024
     starts = 0.0 if mode is Mode.EXTERNAL else MINUTES_A_MONTH
-    if mode is Mode.CONTINUOUS:
-        yield Item("Watcher: the leader", SECONDS_A_MONTH * watcher_gb, gb_second)
-        waiting = SECONDS_A_MONTH * (watcher.running_share - 1.0)
-        yield Item("Watcher: candidates that wait for a handover, and starts", waiting * watcher_gb, gb_second)
-        yield Item("Watcher: lease of the waiting candidate", waiting / RETRY_SECONDS, prices.WRITE_UNIT)
-        yield Item("Watcher: reads of the waiting candidate", 2 * waiting / RETRY_SECONDS, prices.READ_UNIT)
-    elif mode is Mode.PERIODIC:
-        yield Item("Watcher: one list a minute", starts * assumed.periodic_seconds[nodes] * watcher_gb, gb_second)
+    head_writes, metric_lines = cluster.idle_head_write_units_a_second * SECONDS_A_MONTH, 1.0
+    match mode:
+        case Mode.CONTINUOUS:
+            running = watcher.continuous.running_share * SECONDS_A_MONTH
+            yield Item("Watcher: the leader", SECONDS_A_MONTH * watcher_gb, gb_second)
+            waiting = (running - SECONDS_A_MONTH) * watcher_gb
+            yield Item("Watcher: candidates that wait for a handover, and starts", waiting, gb_second)
+            yield from _runs(watcher.continuous, cluster)
+            metric_lines = watcher.metric_lines_a_minute
+        case Mode.EXTERNAL:
+            yield from _runs(watcher.external, cluster)
+            metric_lines = 0.0
+        case Mode.PERIODIC:
+            yield Item("Watcher: one list a minute", starts * assumed.periodic_seconds[nodes] * watcher_gb, gb_second)
+            yield Item(READS, starts * watcher.periodic.read_units, prices.READ_UNIT)
+            yield Item(LOADS, starts * cluster.snapshot_load_read_units, prices.READ_UNIT)
+            head_writes = starts * watcher.periodic.write_units
     if starts:
         yield Item("Watcher: starts", starts, prices.LAMBDA_REQUEST)
         yield Item("Watcher: schedule", starts, prices.SCHEDULE)
-    rounds = 1.0 if mode is Mode.PERIODIC else watcher.warm_ups_a_minute
-    warm_ups = MINUTES_A_MONTH * rounds * assumed.warmed_functions
-    yield Item("Warm-up events", warm_ups, prices.LAMBDA_REQUEST)
-    yield Item("Warm-up events: duration", warm_ups * assumed.warm_up_milliseconds / 1000 * verb_gb, gb_second)
-    yield Item("Warm-up events: reads of the head", warm_ups * cluster.warm_up.read_units, prices.READ_UNIT)
-    written = cluster.idle_write_units_a_second * SECONDS_A_MONTH
-    if mode is Mode.PERIODIC:  # a lease, a publication and a release for each run
-        written = 3 * starts
-    yield Item("Heartbeats and snapshots", written, prices.WRITE_UNIT)
-    lines = 0.0 if mode is Mode.EXTERNAL else watcher.metric_lines_a_minute * watcher.metric_line_bytes
-    of_runs = starts * watcher.run_line_bytes
-    logged = MINUTES_A_MONTH * lines + of_runs + warm_ups * cluster.warm_up.log_bytes
+    rounds = MINUTES_A_MONTH * (1.0 if mode is Mode.PERIODIC else watcher.warm_ups_a_minute)
+    yield from _warm_ups(cluster, rounds, verb_gb, assumed)
+    snapshots = cluster.idle_snapshot_write_units_a_second * SECONDS_A_MONTH
+    yield Item("Heartbeats and snapshots", head_writes + snapshots, prices.WRITE_UNIT)
+    logged = MINUTES_A_MONTH * metric_lines * watcher.metric_line_bytes + starts * watcher.run_line_bytes
+    # About one line a minute, however many events come (telemetry/metrics.py).
+    logged += MINUTES_A_MONTH * watcher.warm_ups_a_minute * sum(each.log_bytes for each in cluster.warm_ups.values())
     yield Item("Logs", logged / 1e9, prices.LOG_GB)
-    yield Item("Metrics", assumed.metrics, prices.METRIC)
+    yield Item("Metrics", watcher.metrics, prices.METRIC)
     yield Item("Alarms", assumed.alarms, prices.ALARM)
     if mode is Mode.EXTERNAL:
         yield Item("Metrics of berth watch", MINUTES_A_MONTH, prices.CLOUDWATCH_REQUEST)
+
+
+LEASES = "Watcher: leases, without the heartbeats of the leader"
+READS = "Watcher: reads of leases, head and configuration"
+LOADS = "Watcher: loads of the published snapshot"
+
+
+def _runs(runs: RunUsage, cluster: ClusterUsage) -> Iterator[Item]:
+    yield Item(LEASES, runs.write_units * SECONDS_A_MONTH, prices.WRITE_UNIT)
+    yield Item(READS, runs.read_units * SECONDS_A_MONTH, prices.READ_UNIT)
+    loads = runs.snapshot_loads * SECONDS_A_MONTH * cluster.snapshot_load_read_units
+    yield Item(LOADS, loads, prices.READ_UNIT)
+
+
+def _warm_ups(cluster: ClusterUsage, rounds: float, verb_gb: float, assumed: Assumptions) -> Iterator[Item]:
+    events, reads = rounds * len(cluster.warm_ups), sum(each.read_units for each in cluster.warm_ups.values())
+    seconds = events * assumed.warm_up_milliseconds / 1000
+    yield Item("Warm-up events", events, prices.LAMBDA_REQUEST)
+    yield Item("Warm-up events: duration", seconds * verb_gb, prices.LAMBDA_GB_SECOND[ARCHITECTURE])
+    yield Item("Warm-up events: reads of the head and of the ledger's marker", rounds * reads, prices.READ_UNIT)
 
 
 def million_decisions(usage: Usage, nodes: int, size: Size, assumed: Assumptions = ASSUMED) -> Iterator[Item]:
@@ -122,7 +146,8 @@ def million_decisions(usage: Usage, nodes: int, size: Size, assumed: Assumptions
     yield Item("API requests", MILLION * len(calls), prices.API_REQUEST)
     yield Item("Functions: requests", MILLION * len(calls), prices.LAMBDA_REQUEST)
     yield Item("Functions: duration", MILLION * seconds, prices.LAMBDA_GB_SECOND[ARCHITECTURE])
-    yield Item("Reads of the head", MILLION * sum(each.read_units for each in calls.values()), prices.READ_UNIT)
+    reads = sum(each.read_units for each in calls.values())
+    yield Item("Reads of the head and of the ledger's marker", MILLION * reads, prices.READ_UNIT)
     yield Item("Reads of changes", MILLION * cluster.log_read_units_a_decision, prices.READ_UNIT)
     yield Item("Publications of what happens to the pods", MILLION * cluster.write_units_a_decision, prices.WRITE_UNIT)
     logged = sum(each.log_bytes for each in calls.values()) + len(calls) * assumed.access_log_bytes
@@ -140,6 +165,95 @@ def rules_about_pods() -> Iterator[Item]:
     yield Item("Announcements", MILLION, prices.WRITE_UNIT)
     yield Item("Queries of old announcements", MILLION / TRIM_EVERY, prices.READ_UNIT)
     yield Item("Deletions of announcements", MILLION, prices.WRITE_UNIT)
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """What an option adds: to the month of a cluster, and to a million decisions."""
+
+    what: str
+    month: tuple[Item, ...] = ()
+    decisions: tuple[Item, ...] = ()
+
+
+NODE_LEDGER_UNITS = 2
+"""Write units of a node's ledger with 8 pods (docs/reference/capacity.md, Counted resources)."""
+COUNTED_WRITES = 8
+COUNTED_READS = 4
+"""Of a counted pod on such a node in its life, without devices: filter and prioritize read which pods are being bound,
+and the watcher reads the ledger when the pod is bound and when it ends."""
+LEDGER_LOOKS_A_SECOND = 2 / Intervals().poll
+GANG_LOOKS_A_SECOND = 2 / POLL_SECONDS
+"""Read units of the watcher that looks at the marker and the open reservations, and at gangs and their domain."""
+
+
+def options(usage: Usage, nodes: int, size: Size) -> Iterator[Option]:
+    """Options of the stack and of the configuration, on a cluster of so many nodes, one decision a second."""
+    watcher, cluster, more = usage.watcher, usage.cluster(nodes), usage.options
+    before, after = watcher.continuous, watcher.with_standby
+    seconds = (after.running_share - before.running_share) * SECONDS_A_MONTH
+    standby = Item("runs", seconds * size.watcher_memory / 1024, prices.LAMBDA_GB_SECOND[ARCHITECTURE])
+    added = zip(_runs(after, cluster), _runs(before, cluster), strict=True)
+    table = tuple(Item(new.what, new.quantity - old.quantity, new.price) for new, old in added)
+    yield Option("`WatcherStandby: true`", (standby, *table))
+    yield Option(
+        "`DetailedMetrics: true`: dashboard, five alarms, about 50 metrics",
+        (
+            Item("dashboard", 1, prices.DASHBOARD),
+            Item("alarms", 5, prices.ALARM),
+            Item("metrics", 50 - watcher.metrics, prices.METRIC),
+        ),
+    )
+    events = MINUTES_A_MONTH * watcher.warm_ups_a_minute
+    seconds = events * ASSUMED.warm_up_milliseconds / 1000 * size.verb_memory / 1024
+    yield Option(
+        "`Authentication: basic`: the secret of the password, and warm-up events of the authorizer",
+        (
+            Item("secret", 1, prices.SECRET),
+            Item("warm-up events", events, prices.LAMBDA_REQUEST),
+            Item("their duration", seconds, prices.LAMBDA_GB_SECOND[ARCHITECTURE]),
+        ),
+    )
+    yield Option("Kubeconfigs in secrets instead of EKS access entries", (Item("secrets", 2, prices.SECRET),))
+    yield Option(
+        "An applied configuration: a refused write for each start of the watcher",
+        (Item("writes", MINUTES_A_MONTH + before.terms * SECONDS_A_MONTH, prices.WRITE_UNIT),),
+    )
+    yield Option(
+        "A profile that scores PodTopologySpread, as `full`: a larger head, and verbs that read pods",
+        (Item("heartbeats", more.full_idle_write_units_a_second * SECONDS_A_MONTH, prices.WRITE_UNIT),),
+        (
+            Item("writes", MILLION * more.full_write_units_a_decision, prices.WRITE_UNIT),
+            Item("reads", MILLION * more.full_read_units_a_decision, prices.READ_UNIT),
+        ),
+    )
+    claims = before.terms * SECONDS_A_MONTH * nodes * NODE_LEDGER_UNITS
+    yield Option(
+        f"Counted resources, {nodes} counted nodes with 8 pods each",
+        (
+            Item("looks", LEDGER_LOOKS_A_SECOND * SECONDS_A_MONTH, prices.READ_UNIT),
+            Item("claims of new leaders", claims, prices.WRITE_UNIT),
+        ),
+        (
+            Item("writes", MILLION * COUNTED_WRITES, prices.WRITE_UNIT),
+            Item("reads", MILLION * COUNTED_READS, prices.READ_UNIT),
+        ),
+    )
+    yield Option(
+        f"Gangs of {more.gang_members} members that come within a second",
+        (Item("looks", GANG_LOOKS_A_SECOND * SECONDS_A_MONTH, prices.READ_UNIT),),
+        (
+            Item("writes", MILLION * more.member_write_units, prices.WRITE_UNIT),
+            Item("reads", MILLION * (more.member_read_units + 1), prices.READ_UNIT),
+        ),
+    )
+    yield Option("Rules about other pods", (), tuple(rules_about_pods()))
+    kept = KEPT_SECONDS * more.decision_bytes / 1e9
+    yield Option(
+        "`decisions: table`, each call for seven days",
+        (Item("storage at a decision a second", kept, prices.STORAGE_GB),),
+        (Item("writes", MILLION * more.decision_write_units, prices.WRITE_UNIT),),
+    )
 
 
 def transfer(usage: Usage, nodes: int) -> Iterator[Item]:

@@ -37,6 +37,7 @@ LAMBDA_GB_SECOND: Mapping[str, Price] = {
 API_REQUEST = Price("HTTP API, requests of up to 512 KB", 1.00 / 1e6, "request", _API)
 WRITE_UNIT = Price("DynamoDB, write units on demand", 0.625 / 1e6, "unit", _DYNAMODB)
 READ_UNIT = Price("DynamoDB, read units on demand", 0.125 / 1e6, "unit", _DYNAMODB)
+STORAGE_GB = Price("DynamoDB, storage", 0.25, "GB and month", _DYNAMODB)
 LOG_GB = Price("CloudWatch Logs, ingestion", 0.50, "GB", _CLOUDWATCH)
 METRIC = Price("CloudWatch, custom metrics", 0.30, "metric and month", _CLOUDWATCH)
 ALARM = Price("CloudWatch, alarms", 0.10, "alarm and month", _CLOUDWATCH)
@@ -60,6 +61,7 @@ ALL = (
     API_REQUEST,
     WRITE_UNIT,
     READ_UNIT,
+    STORAGE_GB,
     LOG_GB,
     METRIC,
     ALARM,

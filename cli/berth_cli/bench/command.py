@@ -28,7 +28,7 @@ Examples:
   berth bench --stack berth-production --verb filter_onlyone --verb bind -o json
 
 \b
-Exit status: 0 every call was answered, 1 a call was not, 2 usage error, 130 Ctrl-C.
+Exit status: 0 every call was answered or throttled in the burst, 1 a call was not, 2 usage error, 130 Ctrl-C.
 """
 
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
@@ -53,7 +53,8 @@ _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
     type=click.IntRange(0, MAX_BURST),
     default=0,
     show_default=True,
-    help="Calls of each verb at once. On Lambda those beyond the idle environments are cold starts.",
+    help="Calls of each verb at once. On Lambda those beyond the idle environments are cold starts, and those beyond "
+    "the quota of concurrent executions are throttled, which is no failure.",
 )
 @click.option("--kubeconfig", type=_FILE, help="Cluster with the node names of the requests.")
 @click.option("--nodes", type=click.IntRange(min=1), help="At most this many node names; default: all.")

@@ -96,7 +96,10 @@ def _rank(ascending: Sequence[float], share: float) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class VerbFigures:
-    """What was measured of one verb. `first`: the first call, with the connection's set-up and a cold start if any."""
+    """What was measured of one verb. `first`: the first call, with the connection's set-up and a cold start if any.
+
+    `throttled_in_burst`: a burst may exceed the account's quota; this is what it shows.
+    """
 
     verb: Verb
     first: Times
@@ -106,6 +109,7 @@ class VerbFigures:
     outcomes: Mapping[CallOutcome, int]
     detail: str
     """The first error's text, empty if there was none."""
+    throttled_in_burst: int
 
 
 def measure(
@@ -137,6 +141,7 @@ def _measure_verb(endpoint: Endpoint, verb: Verb, plan: Plan, progress: Callable
         max(each.answer_bytes for each in calls),
         Counter(each.outcome for each in calls),
         next((each.detail for each in calls if each.detail), ""),
+        sum(each.outcome is CallOutcome.THROTTLED for each in burst),
     )
 
 

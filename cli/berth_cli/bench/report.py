@@ -35,8 +35,8 @@ class Report:
 
     @property
     def answered(self) -> bool:
-        """Whether every call of every verb was answered without an error."""
-        return all(not figures.outcomes.get(each, 0) for figures in self.verbs for each in FAILURES)
+        """Whether every call of every verb was answered without an error, or throttled in the burst."""
+        return all(_not_answered(figures) == figures.throttled_in_burst for figures in self.verbs)
 
 
 def table(report: Report) -> Iterator[str]:
@@ -78,7 +78,9 @@ def problems(verbs: Sequence[VerbFigures]) -> Iterator[str]:
         counts = [f"{figures.outcomes[each]} {each}" for each in FAILURES if figures.outcomes.get(each)]
         if counts:
             yield ""
-            yield f"{figures.verb}: {', '.join(counts)}: {figures.detail}"
+            throttled = figures.throttled_in_burst
+            burst = f". Of them {throttled} in the burst, which is no failure." if throttled else ""
+            yield f"{figures.verb}: {', '.join(counts)}: {figures.detail}{burst}"
 
 
 def document(report: Report) -> dict[str, object]:
@@ -93,6 +95,7 @@ def document(report: Report) -> dict[str, object]:
                 "first": _times(each.first),
                 "warm": _times(each.warm),
                 "burst": _times(each.burst),
+                "throttledInBurst": each.throttled_in_burst,
                 "answerBytes": each.answer_bytes,
                 "outcomes": {outcome.value: each.outcomes.get(outcome, 0) for outcome in CallOutcome},
                 "detail": each.detail,
@@ -110,8 +113,11 @@ def _times(times: Times) -> dict[str, float | int | None]:
 def _cells(figures: VerbFigures) -> tuple[str, ...]:
     warm, burst = figures.warm, figures.burst
     times = (figures.first.p50, warm.p50, warm.p90, warm.p99, warm.most, burst.p50, burst.most)
-    failed = sum(figures.outcomes.get(each, 0) for each in FAILURES)
-    return (figures.verb, *map(_milliseconds, times), _size(figures.answer_bytes), str(failed))
+    return (figures.verb, *map(_milliseconds, times), _size(figures.answer_bytes), str(_not_answered(figures)))
+
+
+def _not_answered(figures: VerbFigures) -> int:
+    return sum(figures.outcomes.get(each, 0) for each in FAILURES)
 
 
 def _milliseconds(ms: float | None) -> str:

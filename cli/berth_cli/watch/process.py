@@ -19,7 +19,7 @@ RUN_SECONDS = 15 * 60.0
 """The longest run of a Lambda function."""
 
 FAILED_PAUSE_SECONDS = 5.0
-_PAUSE_SECONDS = {WatcherOutcome.HANDED_OVER.value: 0.0, WatcherOutcome.NOT_NEEDED.value: 60.0}
+PAUSE_SECONDS = {WatcherOutcome.HANDED_OVER.value: 0.0, WatcherOutcome.NOT_NEEDED.value: 60.0}
 """By outcome: another leader and another standby exist, so this process looks again in a minute, as the schedule."""
 
 log = logging.getLogger("berth")
@@ -55,7 +55,7 @@ class WatcherProcess:
             except Exception:
                 log.exception("the watcher failed; the next run starts in %g s", FAILED_PAUSE_SECONDS)
                 outcome = ""
-            self._stopped.wait(_PAUSE_SECONDS.get(outcome, FAILED_PAUSE_SECONDS))
+            self._stopped.wait(PAUSE_SECONDS.get(outcome, FAILED_PAUSE_SECONDS))
 
     def stop(self) -> None:
         """End the run within a second, and start no other."""

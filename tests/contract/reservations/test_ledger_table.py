@@ -108,6 +108,11 @@ class TestMarker:
 
     def test_has_no_marker_when_table_is_new(self, table: LedgerTable) -> None:
         assert table.marker() is None
+        assert table.marker_eventually() is None
+
+    def test_reads_marker_eventually_as_it_was_put(self, table: LedgerTable) -> None:
+        table.put_marker(self.READY, None)
+        assert table.marker_eventually() == self.READY
 
     def test_replaces_marker_when_nonce_matches(self, table: LedgerTable) -> None:
         assert table.put_marker(self.READY, None)

@@ -39,3 +39,16 @@ def test_names_the_steps_that_failed() -> None:
         FACTS, [Ended("Account", Result.FAILED, 1.0, ("no rights",)), Ended("Deletion", Result.PASSED, 1.0)]
     )
     assert "**Failed at: Account.**" in text
+
+
+def test_a_run_with_skipped_steps_does_not_say_that_every_step_passed() -> None:
+    text = markdown(
+        FACTS,
+        [
+            Ended("Account", Result.PASSED, 1.0),
+            Ended("Pods placed by kube-scheduler", Result.SKIPPED, 0.0, ("no --kubeconfig",)),
+            Ended("Cost of the run", Result.SKIPPED, 0.0, ("no metrics",)),
+        ],
+    )
+    assert "Every step passed" not in text
+    assert "**No step failed. Skipped: Pods placed by kube-scheduler, Cost of the run.**" in text

@@ -17,11 +17,24 @@ from berth.ledger_holder.lease import counted_elsewhere
 from berth.nodecache.feed.cluster import Position
 from berth.nodecache.feed.dynamodb_head import MOST_CHUNKS, pointer_update
 from berth.nodecache.feed.head import Observation, Pointer, PublishedVersion, SnapshotPointer, in_every_part
+from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
+from berth.runtime.adapters import counting_loss_check
 from berth.scheduling.snapshot.parts import NODES_ONLY, SnapshotPart
+from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
+from berth_cli.embedded_store.lease_lock import InMemoryItem
 from tests.capacity.item_size import item_size, read_units, write_units
 from tests.capacity.metered_feed import HEAD, LOG, RESOURCES, TABLE, Feed, Meter, feed_on_a_table, sample
-from tests.capacity.model import Load, units
-from tests.capacity.sizes import HEAD_BYTES, HEAD_BYTES_SPREADING, LOG_ITEM_KEYS, node_changes, packed_pod_changes
+from tests.capacity.model import Load, snapshot_load_units, units
+from tests.capacity.sizes import (
+    HEAD_BYTES,
+    HEAD_BYTES_SPREADING,
+    LOG_ITEM_KEYS,
+    PODS_PER_NODE,
+    node_changes,
+    packed_pod_changes,
+    pod_changes,
+)
+from tests.unit.reservations.ledger.ledger_tables import new_table
 
 SPREADING = ("services", "replicationcontrollers", "replicasets", "statefulsets")
 
@@ -132,6 +145,15 @@ def test_warm_call_after_changes_costs_one_unit_for_head_and_one_per_four_kiloby
     assert meter.reads[LOG] <= read_units(packed + LOG_ITEM_KEYS)
 
 
+@pytest.mark.parametrize("nodes", [20, 100])
+def test_load_of_a_snapshot_costs_half_a_unit_for_four_kilobytes(feed: Feed, nodes: int) -> None:
+    feed.replace(*node_changes(nodes), *pod_changes()[: nodes * PODS_PER_NODE])
+    meter = Meter(feed.client)
+    feed.catch_up()
+    # Fewer pods of the same controllers are packed less well.
+    assert meter.reads["snapshot"] == pytest.approx(snapshot_load_units(nodes), rel=0.25, abs=1)
+
+
 def test_reader_of_nodes_reads_nothing_for_changes_of_pods(feed: Feed) -> None:
     feed.replace(*node_changes(100))
     feed.flush(*sample(50))
@@ -144,6 +166,15 @@ def test_reader_of_nodes_reads_nothing_for_changes_of_pods(feed: Feed) -> None:
     feed.flush(*node_changes(1))
     feed.catch_up(NODES_ONLY)
     assert meter.reads[LOG] == 1
+
+
+def test_check_whether_counting_was_lost_costs_half_a_unit(feed: Feed) -> None:
+    """It looks for a marker that was written long before, or never."""
+    table = DynamoDBLedgerTable(feed.client, new_table(feed.client))
+    meter = Meter(feed.client)
+    check = counting_loss_check(table, InMemoryConfigurationStore(InMemoryItem()))
+    check.raise_if_lost()
+    assert meter.reads == {"ledger": 0.5}
 
 
 def test_cost_grows_less_than_changes() -> None:

@@ -171,6 +171,23 @@ def test_warm_up_refreshes_data() -> None:
     assert verbs.table.calls == ["head"]
 
 
+def test_warm_up_reads_the_head_for_half_a_unit() -> None:
+    """It answers nobody, and the next call reads again."""
+    verbs = Verbs([labelled("n1", "10")])
+    verbs.cache.catch_up()
+    assert "head" not in verbs.table.calls
+    assert "head_eventually" in verbs.table.calls
+
+
+def test_warm_up_reads_the_latest_head_where_a_call_may_use_what_it_read() -> None:
+    verbs = Verbs([labelled("n1", "10")], configuration=configured(minHeadReadInterval=2))
+    snapshot_of(verbs)
+    verbs.table.calls.clear()
+    verbs.clock.advance(2.1)
+    verbs.cache.catch_up()
+    assert verbs.table.calls == ["head"]
+
+
 def test_next_call_reads_applied_configuration_once() -> None:
     verbs = Verbs([labelled("n1", "10")])
     assert verbs.cache.current().policy.profile.name == "label-priority"

@@ -109,8 +109,11 @@ class WarmNodeCache(NodeCache):
         self._reads = reads or BoundedReads()
 
     def current(self, deadline: Deadline = NO_DEADLINE, reads: Parts = NO_PARTS) -> DecisionContext:
+        return self._current(deadline, reads)
+
+    def _current(self, deadline: Deadline, reads: Parts, *, is_warm_up: bool = False) -> DecisionContext:
         try:
-            return self._reads.before(deadline, partial(self._read, deadline, reads))
+            return self._reads.before(deadline, partial(self._read, deadline, reads, is_warm_up=is_warm_up))
         except DeadlinePassed:
             return self._in_memory(reads)
 
@@ -124,14 +127,15 @@ class WarmNodeCache(NodeCache):
     def catch_up(self, reads: Parts = NO_PARTS) -> int:
         """Load the latest snapshot for the next call. Returns its version; 0 if there is none.
 
-        `reads`: see `current`.
+        Nobody is answered, so half a read unit does, which may miss the last publication. `reads`: see `current`.
         """
-        self.current(reads=reads)
+        self._current(NO_DEADLINE, reads, is_warm_up=True)
         return self._reader.version
 
-    def _read(self, deadline: Deadline, reads: Parts) -> DecisionContext:
+    def _read(self, deadline: Deadline, reads: Parts, *, is_warm_up: bool) -> DecisionContext:
         try:
-            read = self._read_tables(deadline, self._under_way.needs(self._configurations.last.policy))
+            last = self._configurations.last.policy
+            read = self._read_tables(deadline, self._under_way.needs(last), is_warm_up=is_warm_up)
             configured = self._configured(read)
             needs = self._under_way.needs(configured.policy)
             if not read.under_way.has(needs):
@@ -221,7 +225,7 @@ class WarmNodeCache(NodeCache):
         seen = PodCoverage() if pods is None else PodCoverage(pods.resource_version, pods.observed_at)
         return self._under_way.assume(snapshot, read.under_way, seen)
 
-    def _read_tables(self, deadline: Deadline, needs: Needs) -> HeadRead:
+    def _read_tables(self, deadline: Deadline, needs: Needs, *, is_warm_up: bool = False) -> HeadRead:
         """The tables as of now or, where the configuration allows it, as last read."""
         last, rules = self._last_read, self._configurations.last.node_cache
         now = self._clock.now()
@@ -236,7 +240,9 @@ class WarmNodeCache(NodeCache):
         under_way = self._under_way.read(needs, earlier, partial(_require_time, deadline), self._survive)
         try:
             _require_time(deadline)
-            eventually = rules.eventually_consistent and not self._latest_only
+            # A call may use what was read within the interval.
+            is_used_once = is_warm_up and not rules.min_head_read_interval
+            eventually = (rules.eventually_consistent or is_used_once) and not self._latest_only
             head = self._table.head_eventually() if eventually else self._table.head()
             if head is not None and head.unreadable_reason:
                 raise TableUnavailable(head.unreadable_reason)

@@ -98,7 +98,8 @@ _shared_adapters = lru_cache(maxsize=1)(_new_adapters)
 
 def counting_loss_check(ledger: LedgerTable, store: ConfigurationStore) -> CountingLossCheck:
     """What a verb asks where nothing is counted."""
-    return CountingLossCheck(ledger.marker, store.counting_is_stopped, SystemClock())
+    # The marker of a ledger that lost its configuration was written long before.
+    return CountingLossCheck(ledger.marker_eventually, store.counting_is_stopped, SystemClock())
 
 
 def node_cache(settings: PolicySettings, verb: str) -> WarmNodeCache:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import orjson
 import pytest
 
@@ -70,6 +72,26 @@ def test_calls_once_then_one_after_another_then_at_once() -> None:
     found = figures(FakeEndpoint(verbs={"filter": answered({"NodeNames": []}, seconds=0.02)}))
     assert (found.first.calls, found.warm.calls, found.burst.calls) == (1, 3, 2)
     assert found.warm.p50 == pytest.approx(20)
+
+
+class Quota(FakeEndpoint):
+    """Answers so many calls, and throttles the others."""
+
+    def verb(self, name: str, body: bytes) -> HttpResponse | NoResponse:
+        found = super().verb(name, body)
+        return found if len(self.calls) <= 5 else status(503)
+
+
+def test_counts_what_is_throttled_of_the_burst() -> None:
+    found = figures(Quota(), plan=replace(PLAN, burst_calls=4))
+    assert found.outcomes == {CallOutcome.ANSWERED: 5, CallOutcome.THROTTLED: 3}
+    assert (found.burst.calls, found.throttled_in_burst) == (4, 3)
+
+
+def test_does_not_count_what_is_throttled_before_the_burst() -> None:
+    assert (
+        figures(FakeEndpoint(verbs={"filter": status(429)}), plan=replace(PLAN, burst_calls=0)).throttled_in_burst == 0
+    )
 
 
 @pytest.mark.parametrize("answer", [NoResponse("connection refused or blocked"), status(401)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from berth_cli.bench.measurement import CallOutcome, Times, Verb, VerbFigures
@@ -16,6 +17,7 @@ GOOD = VerbFigures(
     answer_bytes=2048,
     outcomes={CallOutcome.ANSWERED: 101},
     detail="",
+    throttled_in_burst=0,
 )
 THROTTLED = VerbFigures(
     Verb.PRIORITIZE,
@@ -25,6 +27,14 @@ THROTTLED = VerbFigures(
     answer_bytes=0,
     outcomes={CallOutcome.THROTTLED: 3, CallOutcome.ANSWERED: 2},
     detail="status 429",
+    throttled_in_burst=0,
+)
+BEYOND_THE_QUOTA = replace(
+    GOOD,
+    burst=Times(10, 900.0, 950.0, 990.0, 990.0),
+    outcomes={CallOutcome.ANSWERED: 108, CallOutcome.THROTTLED: 3},
+    detail="status 503",
+    throttled_in_burst=3,
 )
 
 
@@ -42,6 +52,19 @@ def test_table_names_calls_without_an_answer() -> None:
     assert list(table(report(GOOD, THROTTLED)))[-1] == "prioritize: 3 throttled: status 429"
     assert not report(GOOD, THROTTLED).answered
     assert report(GOOD).answered
+
+
+def test_a_burst_beyond_the_quota_is_reported_and_no_failure() -> None:
+    measured = report(BEYOND_THE_QUOTA)
+    assert measured.answered
+    lines = list(markdown(measured))
+    assert lines[-1] == "filter: 3 throttled: status 503. Of them 3 in the burst, which is no failure."
+    found: dict[str, Any] = document(measured)
+    assert found["verbs"][0]["throttledInBurst"] == 3
+
+
+def test_what_is_throttled_before_the_burst_is_a_failure() -> None:
+    assert not report(replace(BEYOND_THE_QUOTA, throttled_in_burst=2)).answered
 
 
 def test_markdown_has_the_same_cells() -> None:

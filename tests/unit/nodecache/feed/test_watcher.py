@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 
@@ -20,7 +21,7 @@ from berth.nodecache.feed.head import (
 )
 from berth.nodecache.feed.leader import Publication, PublishIntervals
 from berth.nodecache.feed.table import LogItem, LogWrite
-from berth.nodecache.feed.watcher import RunResult, Watcher, WatcherOutcome
+from berth.nodecache.feed.watcher import FOLLOW_SECONDS, RunResult, Watcher, WatcherOutcome
 from berth.scheduling.snapshot.parts import SnapshotPart
 from berth_cli.embedded_store.lease_lock import InMemoryLeaseLock
 from tests.fakes.cache_tables import InterruptedCacheTable, outage
@@ -46,6 +47,7 @@ class Running:
         self.slept: list[float] = []
         self.stops = False
         self.may_wait = True
+        self.longest_sleep = math.inf
         started = self.clock.monotonic()
         self._asked = 0
         self._at: list[tuple[float, Callable[[], object]]] = []
@@ -78,7 +80,7 @@ class Running:
 
     def _sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
-        self.clock.advance(seconds)
+        self.clock.advance(min(seconds, self.longest_sleep))
 
     def _stopped(self) -> bool:
         self._asked += 1
@@ -179,6 +181,23 @@ def test_candidate_reads_nothing_if_another_one_waits_for_the_handover() -> None
     result = running.run()
     assert (result.outcome, result.failed) == (WatcherOutcome.NOT_NEEDED, False)
     assert (running.table.calls, running.slept) == ([], [])
+
+
+def test_waiting_candidate_follows_the_published_state_every_few_seconds() -> None:
+    """A run sleeps for half a second, so that it ends in time. A read of the head each time would cost more than all
+    other reads of an idle cluster."""
+    store = Store()
+    running = Running(store)
+    running.cluster.list_all("n1")
+    running.longest_sleep = 0.5
+    soon = Handover(running.clock.wall() + HORIZON_SECONDS / 2, HORIZON_SECONDS)
+    lock = InMemoryLeaseLock(store.item, new_id)
+    LeaderElector(lock, LeaderElectionConfig(), "leader", running.clock, lambda: 0.0, handover=soon).step()
+    assert running.run().outcome is WatcherOutcome.HANDED_OVER
+    lease = LeaderElectionConfig().lease_duration
+    assert len(running.slept) > lease / running.longest_sleep
+    # The last one is the leader's.
+    assert 2 <= running.table.calls.count("head") <= 2 + lease / FOLLOW_SECONDS
 
 
 def test_is_deposed_by_log_item_of_later_epoch() -> None:

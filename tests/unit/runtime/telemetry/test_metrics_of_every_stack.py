@@ -20,6 +20,7 @@ from berth.reservations.reconciler.events import ReservationEvent, ReservationEv
 from berth.runtime.telemetry.metrics import CacheMetrics
 from berth.runtime.telemetry.telemetry import Sizes, Telemetry
 from berth.runtime.telemetry.watcher_metrics import WatcherMetrics
+from berth.runtime.watcher.warm_up import INTERVAL_SECONDS as WARM_UP_SECONDS
 from tests.fakes.log_lines import LogLines
 from tests.unit.lease.clocks import EnvironmentClock
 from tests.unit.runtime.telemetry.metric_lines import printed, series
@@ -103,3 +104,31 @@ def test_metrics_do_not_depend_on_the_log_level(lines: pytest.CaptureFixture[str
 def test_warm_up_event_has_a_line_of_its_own(lines: pytest.CaptureFixture[str]) -> None:
     CacheMetrics("filter").record(Freshness(age=1.5, lag=None))
     assert series(printed(lines)) == {("CacheAge", "local")}
+
+
+def test_warm_up_events_have_a_line_in_each_minute_with_the_oldest_data_since_the_last(
+    lines: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Six lines a minute for one value of the alarm's period were the largest part of an idle stack's logs."""
+    clock = EnvironmentClock()
+    monkeypatch.setattr("berth.runtime.telemetry.metrics.time.time", clock.wall)
+    metrics = CacheMetrics("filter")
+    minutes: dict[int, list[float]] = {}
+    for event in range(60):
+        metrics.record(Freshness(age=90.0 if event == 20 else 1.0, lag=0))
+        for entry in printed(lines):
+            minutes.setdefault(event // 6, []).extend(entry["CacheAge"])
+        clock.advance(WARM_UP_SECONDS)
+    assert sorted(minutes) == list(range(10))
+    assert max(map(len, minutes.values())) <= 2
+    assert sorted(age for ages in minutes.values() for age in ages)[-2:] == [1.0, 90.0]
+
+
+def test_each_warm_up_event_has_a_line_where_metrics_are_wanted_in_detail(
+    lines: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BERTH_DETAILED_METRICS", "true")
+    metrics = CacheMetrics("filter")
+    for _ in range(3):
+        metrics.record(Freshness(age=1.0, lag=1))
+    assert len(printed(lines)) == 3

@@ -8,6 +8,7 @@ from berth.configuration.store import Configurations, hash_of
 from berth.runtime.watcher.watcher_function import CONFIGURATION_SECONDS, _AppliedConfiguration
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
+from tests.fakes.cache_tables import CountingCacheTable
 from tests.fakes.clock import HandDrivenClock
 from tests.fakes.published import PublishedCluster
 
@@ -30,3 +31,18 @@ def test_outdated_configuration_stays_outdated_for_every_caller(monkeypatch: pyt
 
     assert applied.is_outdated()
     assert applied.is_outdated()
+
+
+def test_later_checks_read_the_head_for_half_a_unit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run begins with the latest configuration, and an older one is long over at the first check."""
+    clock = HandDrivenClock()
+    monkeypatch.setattr("berth.runtime.watcher.watcher_function.time.monotonic", clock)
+    published = PublishedCluster()
+    table = CountingCacheTable(published.table)
+    applied = _AppliedConfiguration(
+        table, Configurations(InMemoryConfigurationStore(published.item), BerthConfiguration)
+    )
+    assert table.calls == ["head"]
+    clock.advance(CONFIGURATION_SECONDS)
+    assert not applied.is_outdated()
+    assert table.calls == ["head", "head_eventually"]

@@ -16,6 +16,7 @@ Not guaranteed:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -79,6 +80,10 @@ class RunResult:
         return "; ".join((*parts, *(f"left out {each}" for each in self.omissions)))
 
 
+FOLLOW_SECONDS = 5.0
+"""Between two looks of a waiting candidate at what was published. Each costs a read. What was published since the last
+look is left for the leader to load."""
+
 _TOLERANCE_SECONDS = 0.01
 _NAMED_OMISSIONS = 10
 _NAMED_CAUSES = 10
@@ -128,6 +133,7 @@ class Watcher:
         self._retention = retention
         self._may_wait = may_wait
         self._is_redundant = False
+        self._followed_at = -math.inf
         self._leader: Leader | None = None
         self._failure: tuple[WatcherOutcome, str] | None = None
         self._survived_failure = ""
@@ -188,13 +194,20 @@ class Watcher:
                 self._is_redundant = not self._may_wait()
                 if self._is_redundant:
                     return
-                self._load_published()
+                self._follow()
             self._sleep(seconds)
             return
         leader = self._leader or self._begin(fence.lease_transitions)
         leader.work(seconds)
         if self._elector.handover_in <= _TOLERANCE_SECONDS or self._is_over():
             leader.finish()
+
+    def _follow(self) -> None:
+        """Load what was published since the last look, so that little is left to load for the leader."""
+        now = self._clock.monotonic()
+        if now - self._followed_at >= FOLLOW_SECONDS:
+            self._load_published()
+            self._followed_at = now
 
     def _begin(self, epoch: int) -> Leader:
         pointer, objects = self._load_published()

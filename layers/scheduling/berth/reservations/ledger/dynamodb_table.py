@@ -159,8 +159,14 @@ class DynamoDBLedgerTable(LedgerTable):
             )
 
     def marker(self) -> Marker | None:
+        return self._marker(ConsistentRead=True)
+
+    def marker_eventually(self) -> Marker | None:
+        return self._marker(ConsistentRead=False)
+
+    def _marker(self, *, ConsistentRead: bool) -> Marker | None:  # noqa: N803  boto3's name
         with self._table_errors.errors():
-            answer = self._client.get_item(TableName=self._table, Key=MARKER_KEY, ConsistentRead=True)
+            answer = self._client.get_item(TableName=self._table, Key=MARKER_KEY, ConsistentRead=ConsistentRead)
         with self._malformed_as_unavailable():
             return read_marker(answer["Item"]) if "Item" in answer else None
 

@@ -122,6 +122,10 @@ class LedgerTable(ABC):
     def marker(self) -> Marker | None:
         """The marker, by a consistent read."""
 
+    def marker_eventually(self) -> Marker | None:
+        """The marker for half a read unit, where the store has such reads. It may be older than one read before."""
+        return self.marker()
+
     @abstractmethod
     def put_marker(self, marker: Marker, seen: Marker | None) -> bool:
         """Replace the marker that was seen, compared by its nonce. False: the table has another one by now.

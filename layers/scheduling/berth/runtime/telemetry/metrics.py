@@ -6,6 +6,7 @@ request took half of the whole call.
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -118,22 +119,38 @@ CACHE_AGE_IN_DETAIL = group([[VERB], []], {"CacheAge": SECONDS})
 CACHE_LAG_IN_DETAIL = group([[VERB]], {"VersionLag": COUNT})
 
 
+WARM_UP_LINE_SECONDS = 45.0
+"""Between two lines of warm-up events, which come every ten seconds: the alarm CacheStale looks at whole minutes."""
+
+
 class CacheMetrics:
     """Of one verb."""
 
     def __init__(self, verb: str) -> None:
         self._verb = verb
         self._metrics = Metrics()
+        self._oldest = 0.0
+        self._line_at = -math.inf
 
     def record(self, record: Freshness) -> None:
         """A call has read the published state. The first read of an environment has no lag.
 
-        It becomes part of the call's log line; a warm-up event has none, and gets a line of its own."""
+        It becomes part of the call's log line. A warm-up event has none: with metrics in detail each gets a line, else
+        those of a minute get one, with the oldest age."""
+        if not self._metrics.detailed and _CALL.get() is None:
+            self._record_warm_up(record.age)
+            return
         groups, values = [CACHE_AGE_IN_DETAIL if self._metrics.detailed else CACHE_AGE], {"CacheAge": [record.age]}
         if self._metrics.detailed and record.lag is not None:
             groups.append(CACHE_LAG_IN_DETAIL)
             values["VersionLag"] = [float(record.lag)]
         self._add(groups, values)
+
+    def _record_warm_up(self, age: float) -> None:
+        self._oldest, now = max(self._oldest, age), time.time()
+        if abs(now - self._line_at) >= WARM_UP_LINE_SECONDS:
+            self._add([CACHE_AGE], {"CacheAge": [self._oldest]})
+            self._oldest, self._line_at = 0.0, now
 
     def fell_back(self) -> None:
         """A call decides by another configuration, because the applied one cannot be loaded: a failure, although

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from berth.configuration.store import ConfigurationInvalid, Configurations, Configured
 from berth.nodecache.feed.cluster import ClusterUnavailable
+from berth.nodecache.feed.head import Head
 from berth.nodecache.feed.table import CacheTable, TableUnavailable
 from berth.nodecache.feed.watcher import RunResult, WatcherOutcome
 from berth.runtime.adapters import CacheAdapters, cache_adapters
@@ -102,7 +103,7 @@ class _AppliedConfiguration:
 
     def __init__(self, table: CacheTable, configurations: Configurations) -> None:
         self._table = table
-        self._hash = self._current_hash()
+        self._hash = _hash(table.head())
         self.configured: Configured = configurations.at(self._hash)
         self._checked_at = time.monotonic()
         self._is_outdated = False
@@ -113,11 +114,12 @@ class _AppliedConfiguration:
         if not self._is_outdated and now - self._checked_at >= CONFIGURATION_SECONDS:
             self._checked_at = now
             try:
-                self._is_outdated = self._current_hash() != self._hash
+                # Half a read unit: what such a read misses is seconds old, and this configuration is older.
+                self._is_outdated = _hash(self._table.head_eventually()) != self._hash
             except TableUnavailable:
                 return False
         return self._is_outdated
 
-    def _current_hash(self) -> str:
-        head = self._table.head()
-        return "" if head is None else head.configuration_hash
+
+def _hash(head: Head | None) -> str:
+    return "" if head is None else head.configuration_hash
