@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -34,6 +35,14 @@ from tools.lanes import (
 # Stands for make: each target is a line of shell.
 MAKE = ("sh", "-c", 'case $0 in good) echo "7 things";; bad) echo broken; exit 3;; *) echo "$0 $*";; esac')
 GOOD, BAD = Step("good"), Step("bad")
+
+
+@pytest.fixture(autouse=True)
+def handled_signals() -> Iterator[None]:
+    """As the lane's own handlers do: a step must not ignore Ctrl-C because the shell of these tests does."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def test_every_step_is_a_documented_target() -> None:
