@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 PROJECT = Path(__file__).resolve().parents[1]
 CLUSTER = PROJECT / "events" / "cluster.yaml"
+
+CLOCKS = time.monotonic, time.time
 
 # What the session's stack has published counts for as long as the session lasts.
 LASTING = '{"nodeCache": {"maxStaleness": 86400}}'
@@ -49,6 +52,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 raise pytest.UsageError(
                     f"{item.nodeid}: tests marked {mark.name} belong in {', '.join(FOLDERS[mark.name])}"
                 )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None]:
+    """A clock is replaced where it is used and not for all threads: the event loop of the session's server would set
+    its timers by it, and never end."""
+    yield
+    assert (time.monotonic, time.time) == CLOCKS, "the test has replaced a clock of the module time"
 
 
 def pytest_collection() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import time
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -80,6 +82,6 @@ def test_explain_page_shows_the_records_of_a_server(monkeypatch: pytest.MonkeyPa
         for _ in range(attempts):
             verbs.ask("filter", cache_mode(names[:asked], pod_object("train-0")))
     monkeypatch.setattr(server_source, "HTTPSEndpoint", lambda *_: server)
-    monkeypatch.setattr("berth_cli.explain.answer.time.time", lambda: NOW)
+    monkeypatch.setattr("berth_cli.explain.answer.time", SimpleNamespace(time=lambda: NOW, monotonic=time.monotonic))
     done = CliRunner().invoke(main, shlex.split(command)[1:], prog_name="berth")
     assert (done.output, done.exit_code) == (output, 1)

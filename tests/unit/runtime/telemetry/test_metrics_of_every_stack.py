@@ -107,12 +107,11 @@ def test_warm_up_event_has_a_line_of_its_own(lines: pytest.CaptureFixture[str]) 
 
 
 def test_warm_up_events_have_a_line_in_each_minute_with_the_oldest_data_since_the_last(
-    lines: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    lines: pytest.CaptureFixture[str],
 ) -> None:
     """Six lines a minute for one value of the alarm's period were the largest part of an idle stack's logs."""
     clock = EnvironmentClock()
-    monkeypatch.setattr("berth.runtime.telemetry.metrics.time.time", clock.wall)
-    metrics = CacheMetrics("filter")
+    metrics = CacheMetrics("filter", clock.wall)
     minutes: dict[int, list[float]] = {}
     for event in range(60):
         metrics.record(Freshness(age=90.0 if event == 20 else 1.0, lag=0))

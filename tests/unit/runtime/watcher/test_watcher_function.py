@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from berth.configuration.store import Configurations, hash_of
 from berth.runtime.watcher.watcher_function import CONFIGURATION_SECONDS, _AppliedConfiguration
 from berth.scheduling.configuration.document import BerthConfiguration
@@ -15,12 +13,11 @@ from tests.fakes.published import PublishedCluster
 DOCUMENT = '{"profile": "resource-segregation"}'
 
 
-def test_outdated_configuration_stays_outdated_for_every_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_outdated_configuration_stays_outdated_for_every_caller() -> None:
     clock = HandDrivenClock()
-    monkeypatch.setattr("berth.runtime.watcher.watcher_function.time.monotonic", clock)
     published = PublishedCluster()
     store = InMemoryConfigurationStore(published.item)
-    applied = _AppliedConfiguration(published.table, Configurations(store, BerthConfiguration))
+    applied = _AppliedConfiguration(published.table, Configurations(store, BerthConfiguration), clock)
     store.apply(DOCUMENT)
     head = published.table.head()
     assert head is not None
@@ -33,15 +30,13 @@ def test_outdated_configuration_stays_outdated_for_every_caller(monkeypatch: pyt
     assert applied.is_outdated()
 
 
-def test_later_checks_read_the_head_for_half_a_unit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_later_checks_read_the_head_for_half_a_unit() -> None:
     """The run begins with the latest configuration, and an older one is long over at the first check."""
     clock = HandDrivenClock()
-    monkeypatch.setattr("berth.runtime.watcher.watcher_function.time.monotonic", clock)
     published = PublishedCluster()
     table = CountingCacheTable(published.table)
-    applied = _AppliedConfiguration(
-        table, Configurations(InMemoryConfigurationStore(published.item), BerthConfiguration)
-    )
+    configurations = Configurations(InMemoryConfigurationStore(published.item), BerthConfiguration)
+    applied = _AppliedConfiguration(table, configurations, clock)
     assert table.calls == ["head"]
     clock.advance(CONFIGURATION_SECONDS)
     assert not applied.is_outdated()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -126,8 +126,9 @@ WARM_UP_LINE_SECONDS = 45.0
 class CacheMetrics:
     """Of one verb."""
 
-    def __init__(self, verb: str) -> None:
-        self._verb = verb
+    def __init__(self, verb: str, wall: Callable[[], float] = time.time) -> None:
+        """wall: seconds since the epoch."""
+        self._verb, self._wall = verb, wall
         self._metrics = Metrics()
         self._oldest = 0.0
         self._line_at = -math.inf
@@ -147,7 +148,7 @@ class CacheMetrics:
         self._add(groups, values)
 
     def _record_warm_up(self, age: float) -> None:
-        self._oldest, now = max(self._oldest, age), time.time()
+        self._oldest, now = max(self._oldest, age), self._wall()
         if abs(now - self._line_at) >= WARM_UP_LINE_SECONDS:
             self._add([CACHE_AGE], {"CacheAge": [self._oldest]})
             self._oldest, self._line_at = 0.0, now

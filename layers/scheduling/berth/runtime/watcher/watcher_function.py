@@ -85,7 +85,7 @@ def watch(invocation: Invocation, adapters: CacheAdapters) -> RunResult:
         connection = connect(invocation.settings)
         while True:
             restore_configuration(adapters)
-            applied = _AppliedConfiguration(adapters.tables.cache, adapters.configurations)
+            applied = _AppliedConfiguration(adapters.tables.cache, adapters.configurations, time.monotonic)
             run = WatcherRun(invocation, adapters, connection)
             result = run.execute(applied.configured, applied.is_outdated)
             if invocation.limit.is_over() or not (applied.is_outdated() or run.has_stale_epoch):
@@ -101,16 +101,16 @@ def watch(invocation: Invocation, adapters: CacheAdapters) -> RunResult:
 class _AppliedConfiguration:
     """The configuration that a run begins with. Raises ConfigurationInvalid and TableUnavailable when made."""
 
-    def __init__(self, table: CacheTable, configurations: Configurations) -> None:
-        self._table = table
+    def __init__(self, table: CacheTable, configurations: Configurations, monotonic: Callable[[], float]) -> None:
+        self._table, self._monotonic = table, monotonic
         self._hash = _hash(table.head())
         self.configured: Configured = configurations.at(self._hash)
-        self._checked_at = time.monotonic()
+        self._checked_at = monotonic()
         self._is_outdated = False
 
     def is_outdated(self) -> bool:
         """Whether another configuration was applied since. Checks every 15 s; once True it stays True."""
-        now = time.monotonic()
+        now = self._monotonic()
         if not self._is_outdated and now - self._checked_at >= CONFIGURATION_SECONDS:
             self._checked_at = now
             try:
