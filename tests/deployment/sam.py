@@ -69,7 +69,12 @@ def build(directory: Path, machine: Machine, *, project: Path = PROJECT) -> Path
 
 
 def deploy(
-    template: Path, parameters: Mapping[str, str], environment: Mapping[str, str], *, project: Path = PROJECT
+    template: Path,
+    parameters: Mapping[str, str],
+    environment: Mapping[str, str],
+    *,
+    project: Path = PROJECT,
+    stack_name: str = STACK_NAME,
 ) -> None:
     """Deploy a built template to the account of `environment`; an empty change set is no error."""
     _sam(
@@ -78,6 +83,7 @@ def deploy(
             f"--template-file={template}",
             f"--config-file={project / 'samconfig.toml'}",  # by default SAM looks for it beside the template
             f"--config-env={CONFIG_ENV}",
+            f"--stack-name={stack_name}",
             "--no-fail-on-empty-changeset",
             "--no-progressbar",
             "--parameter-overrides",

@@ -78,8 +78,19 @@ def _pods(results: Results, case: Case, nodes: int) -> str:
     return f"{results.asked(case, nodes)} pods" if len({run.asked for run in results.runs}) > 1 else ""
 
 
+def _runs(results: Results, case: Case, nodes: int) -> str:
+    """Its runs, where other cases have more."""
+    runs = len(results.of(case, nodes))
+    return "" if runs == _most_runs(results) else "one run" if runs == 1 else f"{runs} runs"
+
+
+def _most_runs(results: Results) -> int:
+    return max(len(results.of(case, nodes)) for case in results.cases for nodes in results.sizes)
+
+
 def _name(results: Results, case: Case, nodes: int) -> str:
-    return ", ".join(each for each in (f"`{case.name}`", _pods(results, case, nodes)) if each)
+    parts = (f"`{case.name}`", _pods(results, case, nodes), _runs(results, case, nodes))
+    return ", ".join(each for each in parts if each)
 
 
 def _ratios(results: Results, case: Case, nodes: int) -> list[tuple[float | None, float | None]]:
@@ -98,7 +109,7 @@ def section(results: Results) -> str:
 def _facts(results: Results) -> Iterator[str]:
     on, (least, most) = results.machine, results.loads()
     dates = [run.date for run in results.runs]
-    runs = max(len(results.of(case, nodes)) for case in results.cases for nodes in results.sizes)
+    runs = _most_runs(results)
     yield ""
     yield "| | |"
     yield "|---|---|"

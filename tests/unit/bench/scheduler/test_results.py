@@ -136,7 +136,7 @@ def test_runs_keep_their_own_pods_and_date(results: Results) -> None:
     lines = section(results).splitlines()
     assert "| measured | 2026-11-22 to 2026-11-24 |" in lines
     assert "| pods of a run | 80 or 500 |" in lines
-    assert "| `none`, 80 pods | 30.0 | 33.3 |  |  |  |" in lines
+    assert "| `none`, 80 pods, one run | 30.0 | 33.3 |  |  |  |" in lines
     assert "| `berth`, 500 pods | 50.0 | 20.0 |  |  |  |" in lines
     assert [line.endswith("  80 pods") for line in table(results).splitlines() if "  none  " in line] == [True]
 
@@ -156,7 +156,10 @@ def test_file_with_one_date_for_all_runs_is_read(tmp_path: Path) -> None:
 
 
 def test_counted_resources_show_conflicts_slots_and_overcommitted_nodes(results: Results) -> None:
-    assert "| `berth-counted.schedulers-8` | 40.0 |  | 0.250 | 800 of 800, 16 | 0 |" in section(results).splitlines()
+    assert (
+        "| `berth-counted.schedulers-8`, one run | 40.0 |  | 0.250 | 800 of 800, 16 | 0 |"
+        in section(results).splitlines()
+    )
     assert (
         "   500  berth-counted.schedulers-8: 0.250 conflicts per bind, slots taken, pods beyond: 800 of 800, 16,"
         " 0 nodes overcommitted" in table(results).splitlines()
@@ -183,6 +186,13 @@ def test_section_says_that_the_machine_was_busy_in_every_run(loads: tuple[float,
 def test_picture_is_an_image_with_a_bar_for_each_plain_case(results: Results) -> None:
     texts = [each.text for each in ElementTree.fromstring(plot(results)).iter("{http://www.w3.org/2000/svg}text")]
     assert texts == ["500 nodes, pods a second", "none", "100.0", "berth", "50.0"]
+
+
+def test_section_says_which_cases_have_fewer_runs_than_the_others(results: Results) -> None:
+    text = section(results)
+    assert "medians of 3 runs" in text
+    assert f"`{BERTH.name}` |" in text
+    assert f"`{COUNTED.name}`, one run |" in text
 
 
 def test_documents_show_the_committed_results() -> None:
