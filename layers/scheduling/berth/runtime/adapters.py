@@ -104,7 +104,7 @@ def counting_loss_check(ledger: LedgerTable, store: ConfigurationStore) -> Count
 
 def node_cache(settings: PolicySettings, verb: str) -> WarmNodeCache:
     """The node cache, as this verb reads it."""
-    adapters, metrics = cache_adapters(settings), CacheMetrics(verb)
+    adapters, metrics = cache_adapters(settings), CacheMetrics(verb, time.time)
     return WarmNodeCache(
         adapters.tables.cache,
         adapters.reader,

@@ -92,7 +92,7 @@ def bind_adapters(settings: BindSettings) -> BindAdapters:
         SystemClock(),
         log.warning,
         BindsUnderWay(None, adapters.announcements, adapters.placed),
-        CacheMetrics("bind").record,
+        CacheMetrics("bind", time.time).record,
         reads=adapters.reads,
         latest_only=True,
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from berth.nodecache.warm_node_cache import Freshness
@@ -10,7 +12,7 @@ from tests.unit.runtime.telemetry.metric_lines import described, printed
 
 
 def test_emits_age_and_lag_by_verb_and_age_by_stack(metrics: pytest.CaptureFixture[str]) -> None:
-    CacheMetrics("filter").record(Freshness(age=1.5, lag=3))
+    CacheMetrics("filter", time.time).record(Freshness(age=1.5, lag=3))
     [line] = printed(metrics)
     assert described(line) == {
         "CacheAge": ("Seconds", [["stack", "verb"], ["stack"]]),
@@ -20,13 +22,13 @@ def test_emits_age_and_lag_by_verb_and_age_by_stack(metrics: pytest.CaptureFixtu
 
 
 def test_counts_a_fallback_of_the_configuration_as_a_failure(metrics: pytest.CaptureFixture[str]) -> None:
-    CacheMetrics("filter").fell_back()
+    CacheMetrics("filter", time.time).fell_back()
     [line] = printed(metrics)
     assert described(line) == {"Failures": ("Count", [["stack", "verb"], ["stack"]])}
     assert line["Failures"] == [1.0]
 
 
 def test_emits_no_lag_for_first_read_of_environment(metrics: pytest.CaptureFixture[str]) -> None:
-    CacheMetrics("filter").record(Freshness(age=1.5, lag=None))
+    CacheMetrics("filter", time.time).record(Freshness(age=1.5, lag=None))
     [line] = printed(metrics)
     assert "VersionLag" not in described(line)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from typing import Any
 
 import pytest
@@ -46,7 +47,7 @@ def call(verb: str, outcome: Any) -> None:
     telemetry = Telemetry(verb)
     with telemetry.traced():
         if verb in READERS:
-            CacheMetrics(verb).record(Freshness(age=1.5, lag=3))
+            CacheMetrics(verb, time.time).record(Freshness(age=1.5, lag=3))
         telemetry.ended(
             outcome, pod="ml/p", detail="", milliseconds=1, failed=outcome.startswith("failure-"), sizes=Sizes(1, 1)
         )
@@ -102,7 +103,7 @@ def test_metrics_do_not_depend_on_the_log_level(lines: pytest.CaptureFixture[str
 
 
 def test_warm_up_event_has_a_line_of_its_own(lines: pytest.CaptureFixture[str]) -> None:
-    CacheMetrics("filter").record(Freshness(age=1.5, lag=None))
+    CacheMetrics("filter", time.time).record(Freshness(age=1.5, lag=None))
     assert series(printed(lines)) == {("CacheAge", "local")}
 
 
@@ -127,7 +128,7 @@ def test_each_warm_up_event_has_a_line_where_metrics_are_wanted_in_detail(
     lines: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BERTH_DETAILED_METRICS", "true")
-    metrics = CacheMetrics("filter")
+    metrics = CacheMetrics("filter", time.time)
     for _ in range(3):
         metrics.record(Freshness(age=1.0, lag=1))
     assert len(printed(lines)) == 3

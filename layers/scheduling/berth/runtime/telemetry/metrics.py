@@ -126,7 +126,7 @@ WARM_UP_LINE_SECONDS = 45.0
 class CacheMetrics:
     """Of one verb."""
 
-    def __init__(self, verb: str, wall: Callable[[], float] = time.time) -> None:
+    def __init__(self, verb: str, wall: Callable[[], float]) -> None:
         """wall: seconds since the epoch."""
         self._verb, self._wall = verb, wall
         self._metrics = Metrics()
