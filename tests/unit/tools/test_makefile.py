@@ -7,6 +7,7 @@ import re
 import subprocess
 
 from tests.conftest import PROJECT
+from tools.lanes import STEPS, Lane
 
 MAKEFILE = (PROJECT / "Makefile").read_text()
 MAKE_S_OWN = {"CURDIR", "MAKE", "MAKEFILE_LIST"}
@@ -54,3 +55,10 @@ def test_a_release_takes_its_tag_from_the_workflow() -> None:
         check=False,
     )
     assert f"TAG={tag}, but the package is" in done.stderr
+
+
+def test_nightly_that_continues_from_a_step_measures_the_scheduler_anew() -> None:
+    [step] = [each for each in STEPS if each.target == "bench-scheduler"]
+    nightly = step.command(Lane.NIGHTLY)
+    assert nightly is not None
+    assert "--from" not in commands(*nightly, MAKEFLAGS=" -- FROM=e2e")

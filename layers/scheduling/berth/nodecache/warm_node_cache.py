@@ -13,6 +13,8 @@ Guarantees:
   its thread, and the call answers with what is in memory, or with a reason.
 
 Not guaranteed:
+- That a warm-up event loads the last publication: where no reservations and announcements are needed, it reads the head
+  eventually consistent.
 - That a verb sees binds of the last moment, where the head is read eventually consistent or at intervals. The ledger
   then refuses the bind itself, and so does bind's own judgement, which reads consistently (LATEST_ONLY).
 """
@@ -127,7 +129,7 @@ class WarmNodeCache(NodeCache):
     def catch_up(self, reads: Parts = NO_PARTS) -> int:
         """Load the latest snapshot for the next call. Returns its version; 0 if there is none.
 
-        Nobody is answered, so half a read unit does, which may miss the last publication. `reads`: see `current`.
+        It may miss the last publication. `reads`: see `current`.
         """
         self._current(NO_DEADLINE, reads, is_warm_up=True)
         return self._reader.version
@@ -240,10 +242,7 @@ class WarmNodeCache(NodeCache):
         under_way = self._under_way.read(needs, earlier, partial(_require_time, deadline), self._survive)
         try:
             _require_time(deadline)
-            # A call may use what was read within the interval.
-            is_used_once = is_warm_up and not rules.min_head_read_interval
-            eventually = (rules.eventually_consistent or is_used_once) and not self._latest_only
-            head = self._table.head_eventually() if eventually else self._table.head()
+            head = self._head(needs, is_warm_up=is_warm_up)
             if head is not None and head.unreadable_reason:
                 raise TableUnavailable(head.unreadable_reason)
         except TableUnavailable as error:
@@ -257,6 +256,22 @@ class WarmNodeCache(NodeCache):
             if head.pointer is not None:
                 self._staleness.note(head.pointer)
         return read
+
+    def _head(self, needs: Needs, *, is_warm_up: bool) -> Head | None:
+        """A warm-up event reads for half a unit where that can only miss the last publication: an older head must not
+        stand beside newer reservations, nor be used by calls within the interval, nor bring an earlier configuration
+        back."""
+        last, rules = self._last_read, self._configurations.last.node_cache
+        if self._latest_only:
+            return self._table.head()
+        if rules.eventually_consistent:
+            return self._table.head_eventually()
+        if is_warm_up and last is not None and needs == Needs() and not rules.min_head_read_interval:
+            head = self._table.head_eventually()
+            known = "" if last.head is None else last.head.configuration_hash
+            if head is not None and head.configuration_hash == known:
+                return head
+        return self._table.head()
 
     def _survive(self, error: TableUnavailable) -> None:
         """A verb may then pass a node that bind refuses: bind reads the table itself."""

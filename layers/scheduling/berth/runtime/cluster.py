@@ -200,4 +200,4 @@ def _dump(path: Path) -> DumpCluster:
     """One cluster per file and process, so that the watcher sees the cluster in which bind binds."""
     from berth.cluster.dump.dump_cluster import DumpCluster
 
-    return DumpCluster(path)
+    return DumpCluster(path, time.time)

@@ -18,7 +18,7 @@ from berth.extender.outcomes import (
 )
 from berth.nodecache.warm_node_cache import Freshness
 from berth.reservations.reconciler.events import ReservationEvent, ReservationEventType
-from berth.runtime.telemetry.metrics import CacheMetrics
+from berth.runtime.telemetry.metrics import OLD_SECONDS, CacheMetrics
 from berth.runtime.telemetry.telemetry import Sizes, Telemetry
 from berth.runtime.telemetry.watcher_metrics import WatcherMetrics
 from berth.runtime.watcher.warm_up import INTERVAL_SECONDS as WARM_UP_SECONDS
@@ -115,13 +115,23 @@ def test_warm_up_events_have_a_line_in_each_minute_with_the_oldest_data_since_th
     metrics = CacheMetrics("filter", clock.wall)
     minutes: dict[int, list[float]] = {}
     for event in range(60):
-        metrics.record(Freshness(age=90.0 if event == 20 else 1.0, lag=0))
+        metrics.record(Freshness(age=80.0 if event == 20 else 1.0, lag=0))
         for entry in printed(lines):
             minutes.setdefault(event // 6, []).extend(entry["CacheAge"])
         clock.advance(WARM_UP_SECONDS)
     assert sorted(minutes) == list(range(10))
     assert max(map(len, minutes.values())) <= 2
-    assert sorted(age for ages in minutes.values() for age in ages)[-2:] == [1.0, 90.0]
+    assert sorted(age for ages in minutes.values() for age in ages)[-2:] == [1.0, 80.0]
+
+
+def test_warm_up_event_that_finds_old_data_has_a_line_at_once(lines: pytest.CaptureFixture[str]) -> None:
+    """For the alarm CacheStale."""
+    clock = EnvironmentClock()
+    metrics = CacheMetrics("filter", clock.wall)
+    for age in (1.0, OLD_SECONDS, OLD_SECONDS + 10, 1.0):
+        metrics.record(Freshness(age=age, lag=0))
+        clock.advance(WARM_UP_SECONDS)
+    assert [entry["CacheAge"] for entry in printed(lines)] == [[1.0], [OLD_SECONDS], [OLD_SECONDS + 10]]
 
 
 def test_each_warm_up_event_has_a_line_where_metrics_are_wanted_in_detail(

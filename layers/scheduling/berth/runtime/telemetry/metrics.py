@@ -122,6 +122,9 @@ CACHE_LAG_IN_DETAIL = group([[VERB]], {"VersionLag": COUNT})
 WARM_UP_LINE_SECONDS = 45.0
 """Between two lines of warm-up events, which come every ten seconds: the alarm CacheStale looks at whole minutes."""
 
+OLD_SECONDS = 90.0
+"""Older data gets a line at once: the alarm goes off at 150 s."""
+
 
 class CacheMetrics:
     """Of one verb."""
@@ -149,7 +152,7 @@ class CacheMetrics:
 
     def _record_warm_up(self, age: float) -> None:
         self._oldest, now = max(self._oldest, age), self._wall()
-        if abs(now - self._line_at) >= WARM_UP_LINE_SECONDS:
+        if age >= OLD_SECONDS or abs(now - self._line_at) >= WARM_UP_LINE_SECONDS:
             self._add([CACHE_AGE], {"CacheAge": [self._oldest]})
             self._oldest, self._line_at = 0.0, now
 

@@ -54,7 +54,7 @@ class WatcherFunction:
         """Watch until the invocation's time is over. The answer is the result of the last run."""
         with self._telemetry.traced():
             started = time.perf_counter()
-            limit = TimeLimit(lambda: context.get_remaining_time_in_millis() / 1000)
+            limit = TimeLimit(lambda: context.get_remaining_time_in_millis() / 1000, time.time)
             invocation = Invocation(
                 self._settings, self._mode(event), limit, self._metrics, self._on_new_leader, self._on_gang
             )
