@@ -227,12 +227,15 @@ def options(usage: Usage, nodes: int, size: Size) -> Iterator[Option]:
             Item("reads", MILLION * more.full_read_units_a_decision, prices.READ_UNIT),
         ),
     )
+    # A query of binds under way, and the latest head instead of an eventual one, which bind reads in any case.
+    under_way = Item("reads of warm-up events", events * (1.5 * len(cluster.warm_ups) - 0.5), prices.READ_UNIT)
     claims = before.terms * SECONDS_A_MONTH * nodes * NODE_LEDGER_UNITS
     yield Option(
         f"Counted resources, {nodes} counted nodes with 8 pods each",
         (
             Item("looks", LEDGER_LOOKS_A_SECOND * SECONDS_A_MONTH, prices.READ_UNIT),
             Item("claims of new leaders", claims, prices.WRITE_UNIT),
+            under_way,
         ),
         (
             Item("writes", MILLION * COUNTED_WRITES, prices.WRITE_UNIT),
@@ -247,7 +250,7 @@ def options(usage: Usage, nodes: int, size: Size) -> Iterator[Option]:
             Item("reads", MILLION * (more.member_read_units + 1), prices.READ_UNIT),
         ),
     )
-    yield Option("Rules about other pods", (), tuple(rules_about_pods()))
+    yield Option("Rules about other pods", (under_way,), tuple(rules_about_pods()))
     kept = KEPT_SECONDS * more.decision_bytes / 1e9
     yield Option(
         "`decisions: table`, each call for seven days",
