@@ -52,8 +52,8 @@ def test_passes_every_step_and_deletes_the_stack(control_plane: ControlPlane, cl
         )
         assert done.returncode == 0, done.stderr
         text = report.read_text()
-        # The emulator has no EKS and no metrics of functions.
-        assert "**No step failed. Skipped: Rights in the EKS cluster, Cost of the run.**" in text
+        # The emulator has no EKS.
+        assert "**No step failed. Skipped: Rights in the EKS cluster.**" in text
         assert "3 pods, one after another" in text
         assert "| filter_onlyone |" in text
         stacks = emulator.client("cloudformation").list_stacks()["StackSummaries"]
