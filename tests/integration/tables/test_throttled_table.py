@@ -50,6 +50,8 @@ NODES = 5_000
 TABLE, LEDGER = "throttled-for-real", "throttled-ledger"
 CALL_SECONDS = 4.0
 """Of the scheduler's httpTimeout."""
+PAUSE = 30
+"""Seconds that a call of the watcher may take."""
 
 
 @dataclass(frozen=True)
@@ -80,8 +82,8 @@ def throttled(dynamodb_local_url: str) -> Iterator[Throttled]:
         patch.setattr(aws_clients, "SESSION", session)
         patch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
         patch.setenv("AWS_ENDPOINT_URL_DYNAMODB", proxy.endpoint_url)
-        # A shared machine may pause: of the watcher's calls only throttled ones are to fail.
-        client = aws_clients.aws_client("dynamodb", CALLS.merge(Config(read_timeout=30)))
+        # A shared machine may pause: of the watcher's calls only throttled ones are to fail, and none ends its lease.
+        client = aws_clients.aws_client("dynamodb", CALLS.merge(Config(connect_timeout=PAUSE, read_timeout=PAUSE)))
         create_cache_table(client, TABLE)
         create_ledger_table(client, LEDGER)
         found = Throttled(guard, down, client, [])
@@ -95,20 +97,23 @@ def _publish(throttled: Throttled) -> None:
     cluster = ScriptedCluster(EnvironmentClock(time.time()))
     cluster.send("nodes", Listed(large_nodes(NODES), "1"))
     cluster.send("pods", Listed((), "1"))
+    lease = LeaderElectionConfig(lease_duration=3 * PAUSE, renew_deadline=2 * PAUSE)
     elector = LeaderElector(
-        DynamoDBLeaseLock(throttled.client, TABLE), LeaderElectionConfig(), "watcher-1", SystemClock(), random.random
+        DynamoDBLeaseLock(throttled.client, TABLE), lease, "watcher-1", SystemClock(), random.random
     )
-    Watcher(
+    ends, causes = time.monotonic() + 4 * PAUSE, list[str]()
+    result = Watcher(
         elector,
         cluster,
         throttled.table,
         clock=SystemClock(),
         sleep=time.sleep,
-        stopped=lambda: bool(throttled.publications),
+        stopped=lambda: bool(throttled.publications) or time.monotonic() > ends,
         new_id=new_id,
         on_published=throttled.publications.append,
-        once=True,
+        on_trouble=causes.append,
     ).run()
+    assert throttled.publications, (result, causes)
 
 
 def environment() -> WarmNodeCache:
@@ -135,7 +140,7 @@ def test_watcher_publishes_and_writes_each_chunk_once(throttled: Throttled) -> N
     assert head.pointer is not None
     assert head.pointer.snapshot is not None
     written = throttled.guard.tally.written
-    chunks = [count for key, count in written.items() if key[0].startswith("snapshot#")]
+    chunks = [count for key, count in written.items() if key[0].startswith(f"snapshot#{head.pointer.snapshot.id}#")]
     assert chunks == [1] * len(head.pointer.snapshot.indexes(ALL_PARTS))
     assert len(NodeCacheReader(throttled.table, ObjectsView(), time.sleep).at(head)) == NODES
     assert throttled.guard.tally.calls_per_write("PutItem") < 3.0
