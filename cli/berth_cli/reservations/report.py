@@ -18,8 +18,6 @@ Claims: TypeAlias = Mapping[tuple[str, str], Shares]
 NO_CLAIMS: Claims = MappingProxyType({})
 
 EXPIRY_SECONDS = Intervals().expiry
-BIND_SECONDS = 10.0
-"""Upper bound for a bind in progress: twice the default httpTimeout of 5 s."""
 
 _HEADER = ("NODE", "POD", "STATE", "HOLDS", "CLAIMS", "SINCE", "WHY")
 
@@ -161,7 +159,8 @@ def _open_row(each: OpenReservation, now: float) -> Row:
 
 
 def _reservation_reason(age: float) -> str:
-    if age < BIND_SECONDS:
-        return f"bind in progress for {max(0, age):.0f} s"
-    left = EXPIRY_SECONDS - age
-    return f"bind did not complete; the watcher reviews it {f'in {left:.0f} s' if left >= 1 else 'now'}"
+    # Whether the bind goes on is not known here: it may take as long as the stack's httpTimeout.
+    left = min(EXPIRY_SECONDS, EXPIRY_SECONDS - age)
+    if left < 1:
+        return "bind did not complete; the watcher reviews it now"
+    return f"bind has not confirmed it; the watcher reviews it in {left:.0f} s"

@@ -42,7 +42,7 @@ def test_document_has_the_rows_of_the_ledger() -> None:
         ("ml/begins", "announced", {LICENCE: 1}),
         ("ml/runs", "bound", {LICENCE: 1}),
     ]
-    assert "bind in progress for 2 s" in list(table_lines(rows, NOW))[1]
+    assert "bind has not confirmed it; the watcher reviews it in 28 s" in list(table_lines(rows, NOW))[1]
     assert not list(node_warnings(content))
 
 
