@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -60,6 +61,10 @@ class BoundedQueue(Generic[Item]):
 CAPACITY = 1000
 """Events that wait for the consumer. If it falls behind, the server waits, and memory does not grow."""
 
+LOOK_SECONDS = 0.05
+"""The least time between two looks at what has come. Each look takes the interpreter's lock from a call of a verb; a
+change waits longer than this for its publication anyway."""
+
 STOP_SECONDS = 6.0
 """Longer than connecting may take, which is the only step that cannot be interrupted."""
 
@@ -86,6 +91,7 @@ class Watches(ClusterWatch):
         self._clock = clock
         self._mailbox: BoundedQueue[ResourceEvent] = BoundedQueue(CAPACITY)
         self._progress = Progress(reflectors, positions)
+        self._looked_at = -math.inf
         self._threads = [
             Thread(target=self._follow, args=(name, positions.get(name)), name=f"watch-{name}", daemon=True)
             for name in reflectors
@@ -97,8 +103,14 @@ class Watches(ClusterWatch):
             thread.start()
 
     def take(self, timeout: float) -> Sequence[ResourceEvent]:
-        """All events since the last call. Waits up to `timeout` seconds for the first; empty if none came."""
+        """All events since the last call. Waits up to `timeout` seconds for the first; empty if none came. Events soon
+        after the last call are taken together."""
+        pause = min(timeout, LOOK_SECONDS, self._looked_at + LOOK_SECONDS - self._clock())
+        if pause > 0:
+            self._stop.wait(pause)
+            timeout -= pause
         taken = self._mailbox.take(timeout)
+        self._looked_at = self._clock()
         for received in taken:
             self._progress.advance(received)
         return taken
