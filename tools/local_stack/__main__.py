@@ -133,6 +133,7 @@ def _serve(options: Options) -> None:
         if options.dump is not None:
             document = cleanup.enter_context(DumpApiServer(options.dump, HOST)).kubeconfig()
         assert document is not None
+        cleanup.callback(stack.keep_log, account)
         with _step("emulator: starts"):
             emulator = cleanup.enter_context(Emulator(account, port=options.port))
         if options.plugins is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import socket
 import subprocess
 import sys
@@ -208,6 +209,13 @@ def remove_files(directory: Path) -> None:
     """Remove what `write_files` wrote: without the account, its address and password are of no use."""
     for name in (ENVIRONMENT, SCHEDULER):
         (directory / name).unlink(missing_ok=True)
+
+
+def keep_log(account: Path) -> None:
+    """Remove the emulator's copies of the functions: each environment has left one."""
+    for each in account.iterdir() if account.is_dir() else ():
+        if each.is_dir():
+            shutil.rmtree(each, ignore_errors=True)
 
 
 def _write_private(path: Path, text: str) -> None:

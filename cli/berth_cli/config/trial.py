@@ -35,7 +35,7 @@ class TrialUnavailable(Exception):
 
 
 _SKIP_TRIAL = "--skip-trial applies it all the same"
-_PLUGINS_ARE_LIVE = "the document in force has the plugins of this deployment, too: to go back, deploy the ones before"
+_PLUGINS_ARE_LIVE = "a document in force that names plugins runs these, too: to go back, deploy the ones before"
 
 
 @dataclass(frozen=True, slots=True)

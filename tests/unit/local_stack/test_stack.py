@@ -27,6 +27,7 @@ from tools.local_stack.stack import (
     CannotStart,
     check_tools,
     deploy,
+    keep_log,
     leave_accounts,
     read_kubeconfig,
     remove_files,
@@ -135,6 +136,14 @@ def test_removes_the_files_that_have_the_password(tmp_path: Path) -> None:
     for _ in range(2):
         remove_files(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["account"]
+
+
+def test_log_of_account_stays_without_the_copies_of_functions(tmp_path: Path) -> None:
+    keep_log(tmp_path / "never-made")
+    (tmp_path / "ministack-4566.log").touch()
+    (tmp_path / "ministack-lambda-filter" / "layer_0").mkdir(parents=True)
+    keep_log(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["ministack-4566.log"]
 
 
 class Account:
