@@ -296,7 +296,7 @@ local-stack-stop: setup ## Stop the local stack of another terminal
 	@$(BIN)/python -m tools.local_stack --stop
 
 .PHONY: acceptance
-acceptance: tools ## Deploy, try, measure and delete a stack in your account: STACK=name, PARAMETERS="Name=value …", KUBECONFIG=file, SCHEDULER=command, KEEP=1
+acceptance: $(if $(STACK),tools) ## Deploy, try, measure and delete a stack in your account: STACK=name, PARAMETERS="Name=value …", KUBECONFIG=file, SCHEDULER=command, KEEP=1
 	@[[ -n "$(STACK)" ]] || { echo "give STACK=name; docs/how-to/acceptance.md" >&2; exit 2; }
 	@$(BIN)/python -m tools.acceptance --stack $(STACK) $(foreach each,$(PARAMETERS),--parameter '$(each)') \
 	  $(if $(KUBECONFIG),--kubeconfig '$(KUBECONFIG)') $(if $(SCHEDULER),--scheduler '$(SCHEDULER)') $(if $(KEEP),--keep) $(ARGUMENTS)

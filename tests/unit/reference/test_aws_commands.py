@@ -39,6 +39,7 @@ CLI_ONLY: dict[tuple[str, str], set[str]] = {
     ("s3", "cp"): set(),
     ("s3", "rm"): {"--recursive"},
     ("s3", "ls"): set(),
+    ("eks", "wait"): {"--name"},
     ("eks", "update-kubeconfig"): {"--name", "--kubeconfig"},
     ("cloudformation", "wait"): {"--stack-name"},
     ("dynamodb", "wait"): {"--table-name"},

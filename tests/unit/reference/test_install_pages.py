@@ -129,7 +129,11 @@ def test_security_names_every_parameter_that_a_role_depends_on() -> None:
     assert {name for name in used if f"`{name}`" not in page} == set()
 
 
-CLI_ACTIONS = {("logs", "tail"): "logs:FilterLogEvents", ("cloudformation", "wait"): "cloudformation:DescribeStacks"}
+CLI_ACTIONS = {
+    ("logs", "tail"): "logs:FilterLogEvents",
+    ("cloudformation", "wait"): "cloudformation:DescribeStacks",
+    ("eks", "wait"): "eks:DescribeCluster",
+}
 PREFIXES = {"service-quotas": "servicequotas", "s3api": "s3"}
 
 
