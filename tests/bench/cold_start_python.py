@@ -2,8 +2,10 @@
 
 `python -m tests.bench.cold_start_python PYTHON`: its environment needs the requirements of the layers, botocore and
 urllib3. `python -m tests.bench.cold_start_python --image IMAGE LIBRARIES`: the interpreter and the AWS SDK of a runtime
-image, in Docker; LIBRARIES is a directory with the requirements of the layers for it (`sam build` makes one for each
-layer). Run each twice: the first run compiles Berth.
+image, in Docker. LIBRARIES has the requirements of both layers for that interpreter: `uv pip install --no-deps
+--require-hashes --target LIBRARIES -r layers/scheduling/requirements.txt -r layers/kubernetes/requirements.txt`.
+
+Run each twice: the first run compiles Berth.
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ def main(arguments: list[str]) -> None:
 
 
 def _in_docker(image: str, libraries: str, directory: Path) -> str:
-    """The path of a command that is used as an interpreter is."""
+    """The path of a command that runs the image's interpreter."""
     command = directory / "python"
     command.write_text(
         IN_DOCKER.format(image=image, libraries=libraries, project=cold_start.PROJECT, temporary=gettempdir())

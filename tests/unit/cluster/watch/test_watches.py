@@ -72,6 +72,10 @@ class FedSource(ScriptedSource):
             self._fed.put(event)
             self.wait_until_watched()
 
+    def end(self) -> None:
+        """A last event, with which the reflector sees that it is to stop."""
+        self._fed.put(Bookmark("9"))
+
 
 class Pauses(Flag):
     """The flag that ends pauses. In each of them two events come."""
@@ -107,6 +111,11 @@ def test_takes_events_soon_after_a_look_together_and_others_at_once() -> None:
     source.feed(Bookmark("8"))
     assert [each.event for each in watches.take(PATIENCE_SECONDS)] == [Bookmark("8")]
     assert len(pauses.seconds) == 1
+
+    pauses.set()
+    source.end()
+    watches.stop()
+    assert watches.running == []
 
 
 def test_stop_interrupts_wait_for_server() -> None:
