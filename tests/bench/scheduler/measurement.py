@@ -86,10 +86,10 @@ class Cluster:
             bound = running.enter_context(BoundPods(pod_events(self._control_plane.credentials(), ON_A_NODE)))
             for name in names:
                 running.enter_context(self._control_plane.scheduler(_configuration(case, name, extenders)))
-            bound.wait_for(len(manifests), FIRST_SECONDS, BIND_SECONDS)
+            end = bound.wait_for(len(manifests), FIRST_SECONDS, BIND_SECONDS)
             times = list(bound.times)
             counted = self._counted(case, counts, writes, names, len(manifests)) if case.extender.binds else None
-        measured, seconds = rate_of(times)
+        measured, seconds = rate_of(times, end)
         took = round(time.monotonic() - began, 1)
         return Run(
             case=case.name,

@@ -75,9 +75,9 @@ class BoundPods(PodWatch):
         super().__init__(events)
         self.times: list[float] = []
 
-    def wait_for(self, count: int, first: float, all_of_them: float) -> None:
-        """Until so many are bound, or `all_of_them` seconds after the first one. Raises TimeoutError where none is
-        bound within `first` seconds."""
+    def wait_for(self, count: int, first: float, all_of_them: float) -> float | None:
+        """Until so many are bound, or `all_of_them` seconds after the first one. Returns that end, None if all are
+        bound. Raises TimeoutError where none is bound within `first` seconds."""
         until = time.perf_counter() + first
         with self._changed:
             while len(self.times) < count and (left := until - time.perf_counter()) > 0:
@@ -86,6 +86,7 @@ class BoundPods(PodWatch):
                     until = self.times[0] + all_of_them
         if not self.times:
             raise TimeoutError(f"no pod was bound within {first:g} s")
+        return None if len(self.times) >= count else until
 
     def _take(self, event: JsonObject) -> bool:
         is_bound: bool = event["type"] == "ADDED"

@@ -195,9 +195,14 @@ def load() -> float:
     return round(os.getloadavg()[0], 2)
 
 
-def rate_of(times: Sequence[float], warm_up: float = 0.1) -> tuple[int, float]:
-    """Pods and seconds, from when each pod was bound. The first ones, as a share of all, only warm up."""
+def rate_of(times: Sequence[float], end: float | None = None, warm_up: float = 0.1) -> tuple[int, float]:
+    """Pods and seconds, from when each pod was bound. The first ones, as a share of all, only warm up.
+
+    end: when the run ended before all pods were bound: a scheduler that stands still is as slow as one that is slow.
+    """
     ordered = sorted(times)
     first = int(len(ordered) * warm_up)
     measured = ordered[first:]
-    return (len(measured) - 1, measured[-1] - measured[0]) if len(measured) > 1 else (0, 0.0)
+    if len(measured) < 2:
+        return 0, 0.0
+    return len(measured) - 1, (measured[-1] if end is None else end) - measured[0]

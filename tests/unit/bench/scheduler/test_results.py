@@ -44,6 +44,10 @@ def test_rate_is_of_the_pods_after_the_first_ones(times: list[float], pods: int,
     assert rate_of(times) == (pods, seconds)
 
 
+def test_standstill_before_all_pods_are_bound_counts() -> None:
+    assert rate_of([0.0, 1.0, 2.0], end=30.0) == (2, 30.0)
+
+
 def test_rates_are_medians_and_ratios_are_of_medians(results: Results) -> None:
     assert results.rate(NONE, 500) == 100
     assert results.ratio(BERTH, NONE, 500) == 0.5
