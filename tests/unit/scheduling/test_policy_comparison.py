@@ -100,6 +100,17 @@ def test_samples_pending_pods_first_then_newest_of_each_controller() -> None:
     assert [each.name for each in recent_pods(snapshot, most=1)] == ["waiting"]
 
 
+def test_samples_placed_pods_beside_many_pending_ones() -> None:
+    """Pods that have no node by either policy would hide that no pod has one by the new policy."""
+    pending = [replace(pod(f"pending-{number}"), uid=f"pending-{number}") for number in range(30)]
+    snapshot = Snapshot.of(NODES, [*pending, *(on("a", float(number), pod(f"on-{number}")) for number in range(30))])
+    names = [each.name for each in recent_pods(snapshot, most=20)]
+    assert (len(names), sum(name.startswith("on-") for name in names)) == (20, 10)
+    assert [each.name for each in recent_pods(Snapshot.of(NODES, pending), most=20)] == [
+        each.name for each in sorted(pending, key=lambda each: each.name)[:20]
+    ]
+
+
 def test_refuses_policy_when_its_plugin_fails() -> None:
     snapshot = Snapshot.of(NODES, [pod("bad")])
     message = f"^pod ml/bad: plugin {PATH} failed in filter on node a: ZeroDivisionError: division by zero"

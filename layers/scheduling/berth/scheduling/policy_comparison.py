@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from heapq import nlargest
-from itertools import chain
 
 from berth.scheduling.framework.plugin import PluginFailed
 from berth.scheduling.objects import Pod
@@ -61,17 +60,24 @@ class PolicyFailed(Exception):
 
 
 def recent_pods(snapshot: Snapshot, most: int = SAMPLE_PODS) -> list[Pod]:
-    """Pending pods, then the pods that started last; of the pods of one controller, one. Finished pods are left out."""
-    placed = (pod for node in snapshot.nodes.values() for pod in node.pods)
-    pending = sorted(snapshot.unbound.values(), key=lambda pod: (pod.namespace, pod.name))
-    newest = nlargest(_NEWEST, placed, key=lambda pod: -math.inf if pod.start_time is None else pod.start_time)
+    """Pending pods, then the pods that started last; of the pods of one controller, one. Finished pods are left out.
+
+    Pods on nodes get half, where there are so many: pending pods that have no node anyway do not show that a new policy
+    has none for any pod.
+    """
+    on_nodes = (pod for node in snapshot.nodes.values() for pod in node.pods)
+    newest = nlargest(_NEWEST, on_nodes, key=lambda pod: -math.inf if pod.start_time is None else pod.start_time)
+    pending = _one_of_each_controller(sorted(snapshot.unbound.values(), key=lambda pod: (pod.namespace, pod.name)))
+    placed = _one_of_each_controller(newest)
+    kept = placed[: max(most // 2, most - len(pending))]
+    return [*pending[: most - len(kept)], *kept]
+
+
+def _one_of_each_controller(pods: Iterable[Pod]) -> list[Pod]:
     found: dict[object, Pod] = {}
-    for pod in chain(pending, newest):
-        if pod.finished or pod.terminating or pod.spec.gated:
-            continue
-        found.setdefault((pod.namespace, pod.spec.controller or pod.name), pod)
-        if len(found) == most:
-            break
+    for pod in pods:
+        if not (pod.finished or pod.terminating or pod.spec.gated):
+            found.setdefault((pod.namespace, pod.spec.controller or pod.name), pod)
     return list(found.values())
 
 
