@@ -32,4 +32,4 @@ def test_gives_reason_for_rejected_node(harness: PluginHarness) -> None:
 
 def test_keeps_the_rules_of_plugins(harness: PluginHarness) -> None:
     waiting = [pod("blue-2", {"team": "blue"}), pod("green-1", {"team": "green"}), pod("none-1")]
-    assert check_plugin(lambda: harness.plugin, harness.snapshot, waiting).findings == ()
+    assert check_plugin(harness.create, harness.snapshot, waiting).findings == ()

@@ -35,4 +35,4 @@ def test_prefers_nodes_of_the_team(harness: PluginHarness) -> None:
 
 def test_keeps_the_rules_of_plugins(harness: PluginHarness) -> None:
     pods = [pod("of-blue", {TEAM: "blue"}), pod("of-none"), pod("on-shared", {TEAM: "green"}, on="shared")]
-    assert check_plugin(lambda: harness.plugin, harness.snapshot, pods).findings == ()
+    assert check_plugin(harness.create, harness.snapshot, pods).findings == ()

@@ -33,7 +33,7 @@ from berth.scheduling.plugins.registry import REGISTRY
 from berth.scheduling.snapshot.history import SnapshotDelta
 from berth.scheduling.snapshot.node_positions import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth.testing import Rule, check_plugin, cluster, node, pod
+from berth.testing import PluginHarness, Rule, check_plugin, cluster, node, pod
 from berth.testing.checks import MOST_FINDINGS, CheckResult
 
 ZONE = "topology.kubernetes.io/zone"
@@ -162,6 +162,31 @@ class DrawsAlike(Filters):
 class ReadsFile(Filters):
     def filter(self, state: Pod, node: NodeInfo) -> Status:
         return SUCCESS if Path(__file__).read_text() else FULL
+
+
+class OpensFile(Filters):
+    def __init__(self) -> None:
+        self.text = Path(__file__).read_text()
+
+
+class NormalizesByClock(Scores):
+    normalized = True
+
+    def normalize(self, scores: list[int]) -> list[int]:
+        return [0 if time.process_time() < 0 else 1 for _ in scores]
+
+
+NORMALIZING = count()
+
+
+class NormalizesByInstance(Scores):
+    normalized = True
+
+    def __init__(self) -> None:
+        self.least = next(NORMALIZING) % 2
+
+    def normalize(self, scores: list[int]) -> list[int]:
+        return [self.least for _ in scores]
 
 
 @dataclass(frozen=True)
@@ -319,6 +344,11 @@ def test_finds_nothing_in_plugins_that_come_with_berth(name: str) -> None:
         pytest.param(ReadsDate, Rule.SIDE_EFFECTS, "it calls datetime.now", id="a date"),
         pytest.param(DrawsAlike, Rule.SIDE_EFFECTS, "it calls random.random", id="a random number"),
         pytest.param(ReadsFile, Rule.SIDE_EFFECTS, "it calls open", id="a file"),
+        pytest.param(OpensFile, Rule.SIDE_EFFECTS, "it calls open", id="a file when it is made"),
+        pytest.param(NormalizesByClock, Rule.SIDE_EFFECTS, "it calls time.process_time", id="a clock in normalize"),
+        pytest.param(
+            NormalizesByInstance, Rule.REPEATABLE, "the scores are normalised differently", id="keeps a state for it"
+        ),
         pytest.param(
             NotUpdated, Rule.UPDATED_TO, "is judged differently by updated_to than by a new", id="not updated"
         ),
@@ -339,6 +369,18 @@ def test_finds_plugin_that_breaks_rule(plugin: type[Plugin], rule: Rule, message
     messages = [each.message for each in result.findings if each.rule is rule]
     assert len(messages) <= MOST_FINDINGS
     assert any(re.search(message, each) for each in messages), messages
+
+
+def test_one_instance_cannot_show_that_another_judges_alike() -> None:
+    plugin = checked(Filters)()
+    [found] = check(lambda: plugin).findings
+    assert (found.rule, "same instance twice" in found.message) == (Rule.REPEATABLE, True)
+
+
+def test_harness_makes_another_instance_of_its_plugin() -> None:
+    harness = PluginHarness.of(Filters, NODES)
+    assert harness.create() is not harness.plugin
+    assert check_plugin(harness.create, harness.snapshot, PODS, stopped_clock).findings == ()
 
 
 def test_finds_plugin_that_is_too_slow() -> None:

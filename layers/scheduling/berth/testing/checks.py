@@ -223,16 +223,22 @@ def _reads(subject: _Subject) -> Iterator[str]:
 
 def _repeatable(subject: _Subject) -> Iterator[str]:
     other = PluginHarness(subject.create(), subject.snapshot)
+    if other.plugin is subject.plugin:
+        yield "`create` returned the same instance twice; give check_plugin what makes another, such as harness.create"
     for pod in subject.pods:
         if node := _difference(subject.harness.judgement(pod), other.judgement(pod)):
             yield f"pod {_name(pod)}: node {node} is judged differently the second time"
+        elif subject.harness.scores(pod) != other.scores(pod):
+            yield f"pod {_name(pod)}: the scores are normalised differently the second time"
 
 
 def _side_effects(subject: _Subject) -> Iterator[str]:
     for pod in subject.pods[:3]:
         with side_effects() as found:
-            subject.plugin.shape(pod)
-            subject.harness.judgement(pod)
+            other = PluginHarness(subject.create(), subject.snapshot)
+            other.plugin.shape(pod)
+            other.judgement(pod)
+            other.scores(pod)
         for each in sorted(found):
             yield f"it calls {each}; the answer must depend on the pod and the cluster alone"
 

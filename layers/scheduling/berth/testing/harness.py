@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -32,9 +32,10 @@ class PluginHarness:
     """A plugin and a cluster. Every method raises PluginFailed if the plugin raises or returns something of a wrong
     type."""
 
-    def __init__(self, plugin: Plugin, snapshot: Snapshot) -> None:
-        """plugin: a checked one; `of` makes it."""
+    def __init__(self, plugin: Plugin, snapshot: Snapshot, create: Callable[[], Plugin] | None = None) -> None:
+        """plugin: a checked one; `of` makes it. create: makes another instance of it, for `check_plugin`."""
         self.plugin, self.snapshot = plugin, snapshot
+        self.create = create or (lambda: plugin)
         self._profile: Profile = build("harness", Scale.TOTALS, [(plugin, 1)])
 
     @classmethod
@@ -47,8 +48,12 @@ class PluginHarness:
     ) -> Self:
         """For a class of plugins, with arguments as the configuration has them. pods: those on the nodes."""
         path = f"{plugin.__module__}:{plugin.__qualname__}"
-        built = built_plugin(path, checked_plugin(plugin, path), arguments_of(plugin, path).model_validate(args or {}))
-        return cls(built, cluster(nodes, pods))
+        checked, arguments = checked_plugin(plugin, path), arguments_of(plugin, path).model_validate(args or {})
+
+        def create() -> Plugin:
+            return built_plugin(path, checked, arguments)
+
+        return cls(create(), cluster(nodes, pods), create)
 
     def filter(self, pod: Pod) -> dict[str, str]:
         """The reason for each node; empty where the pod may run."""

@@ -10,7 +10,8 @@ from datetime import date
 from types import FrameType
 
 _IO_EVENTS = ("open", "socket.", "subprocess.", "os.", "shutil.", "urllib.", "http.", "ftplib.", "smtplib.", "sqlite3.")
-_CLOCKS = {"time", "monotonic", "perf_counter", "time_ns", "monotonic_ns", "perf_counter_ns", "gmtime", "localtime"}
+_COUNTERS = {"time", "monotonic", "perf_counter", "process_time", "thread_time", "clock_gettime"}
+_CLOCKS = {*_COUNTERS, *(f"{each}_ns" for each in _COUNTERS), "gmtime", "localtime", "ctime", "asctime", "strftime"}
 _DATES = {"now", "utcnow", "today"}
 _RANDOM = {"urandom", "getrandom"}
 
