@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from berth.scheduling.objects import Pod
-from berth.scheduling.preemption.evaluator import Preemption
 from berth.scheduling.reason_code import ReasonCode
 from berth_cli.doctor.checks.pending_pods import UNTRIED_SECONDS
 from berth_cli.explain.counterfactuals.candidates import Search
@@ -16,6 +15,7 @@ from berth_cli.explain.counterfactuals.search import search
 from berth_cli.explain.rules import DecidedBy, PluginVerdict, Rejection, Rules
 from berth_cli.explain.target import Target
 from berth_cli.simulate.scheduler.control_loop import ControlLoop, Outcome
+from berth_cli.simulate.scheduler.evaluator import Preemption
 from berth_cli.simulate.scheduler.extender import PolicyExtender
 
 MOST_RANKED = 10

@@ -20,9 +20,9 @@ from berth.scheduling.framework.status import Status
 from berth.scheduling.objects import Pod, Unreadable, read_pod
 from berth.scheduling.objects.cluster import read_objects
 from berth.scheduling.objects.workloads import Workloads
-from berth.scheduling.preemption.evaluator import Preemption
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.simulate.scheduler import scheduling_cycle
+from berth_cli.simulate.scheduler.evaluator import Preemption
 
 PROFILE_CACHE_SIZE = 64
 

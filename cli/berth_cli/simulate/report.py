@@ -10,11 +10,11 @@ import orjson
 
 from berth.scheduling.framework.status import Code
 from berth.scheduling.objects import Pod
-from berth.scheduling.preemption.evaluator import Preemption
 from berth.scheduling.preemption.priority import priority_of
 from berth_cli.simulate.expectations import Figure
 from berth_cli.simulate.queue import Queue
 from berth_cli.simulate.scheduler.control_loop import EXTENDER, Outcome
+from berth_cli.simulate.scheduler.evaluator import Preemption
 
 NO_NODE_TEXT = "<none>"
 NO_PODS = "no pods to place: every pod of the dump has a node; create pods and dump again, or give --pod FILE"

@@ -15,6 +15,7 @@ from tests.conftest import PROJECT
 
 PAGE = (PROJECT / "docs/reference/events-and-reasons.md").read_text()
 LAYER = PROJECT / "layers/scheduling/berth"
+SIMULATED_SCHEDULER = PROJECT / "cli/berth_cli/simulate/scheduler"
 # Other outcomes never leave the function that they belong to.
 VISIBLE = ("Filter", "Prioritize", "Bind", "Preempt", "Failure", "Authorizer", "Watcher", "Health", "PreTraffic")
 
@@ -23,9 +24,9 @@ VISIBLE = ("Filter", "Prioritize", "Bind", "Preempt", "Failure", "Authorizer", "
 PLACEHOLDER = re.compile(r"…|\b(?:NAME|NODE|KEY|HOST|TIME|FIELD|N)\b")
 
 
-def parsed_modules(containing: str = "") -> Iterator[tuple[Path, ast.Module]]:
-    """Of the layer: those whose text contains this, since every collection of the tests waits for two of the parses."""
-    for path in sorted(LAYER.rglob("*.py")):
+def parsed_modules(containing: str = "", root: Path = LAYER) -> Iterator[tuple[Path, ast.Module]]:
+    """Those whose text contains this, since every collection of the tests waits for two of the parses."""
+    for path in sorted(root.rglob("*.py")):
         text = path.read_text()
         if containing in text:
             yield path, ast.parse(text)
@@ -95,7 +96,7 @@ def documented_texts() -> Iterator[str]:
 def strings_of_the_code() -> str:
     found = [
         node.value
-        for _, module in parsed_modules()
+        for _, module in (*parsed_modules(), *parsed_modules(root=SIMULATED_SCHEDULER))
         for node in ast.walk(module)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     ]

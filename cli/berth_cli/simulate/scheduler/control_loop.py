@@ -30,10 +30,10 @@ from berth.scheduling.gangs.gang import Gang, GangKey
 from berth.scheduling.managed_resources.counting import Insufficient
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod_group import gang_names
-from berth.scheduling.preemption.evaluator import Preemption
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.node_positions import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.simulate.scheduler.evaluator import Preemption
 from berth_cli.simulate.scheduler.extender import BindResult, Extender, PolicyExtender
 from berth_cli.simulate.scheduler.preemption import Preemptor, apply_preemption
 

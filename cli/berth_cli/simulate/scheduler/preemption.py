@@ -9,12 +9,12 @@ from berth.scheduling.evaluation.evaluation import Evaluation
 from berth.scheduling.framework.status import Status, unresolvable
 from berth.scheduling.objects import Pod, PodDisruptionBudget
 from berth.scheduling.preemption.disruption_budgets import DisruptionBudgets, after_evictions
-from berth.scheduling.preemption.evaluator import Preemption, evaluate
 from berth.scheduling.preemption.priority import priority_of
 from berth.scheduling.preemption.victim_review import PreemptResult
 from berth.scheduling.preemption.victims import Victims
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.simulate.scheduler.evaluator import Preemption, evaluate
 from berth_cli.simulate.scheduler.extender import Extender
 from berth_cli.simulate.scheduler.victim_cache import VictimCache
 

@@ -15,9 +15,9 @@ from berth.scheduling.framework.plugin import MAX_NODE_SCORE
 from berth.scheduling.framework.profile import AnyFilter, Profile
 from berth.scheduling.framework.status import SUCCESS, Code, Status
 from berth.scheduling.objects import Pod
-from berth.scheduling.preemption.evaluator import Preemption, evaluate
 from berth.scheduling.snapshot.node_positions import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.simulate.scheduler.evaluator import Preemption, evaluate
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,9 @@ from berth.scheduling.evaluation.nominated_pods import nominated_beside
 from berth.scheduling.framework.profile import LocalFilters
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.preemption.disruption_budgets import Demand, DisruptionBudgets
-from berth.scheduling.preemption.evaluator import select
 from berth.scheduling.preemption.priority import priority_of
 from berth.scheduling.preemption.victims import Victims, potential_victims
+from berth_cli.simulate.scheduler.evaluator import select
 
 MAX_SHAPES = 64
 

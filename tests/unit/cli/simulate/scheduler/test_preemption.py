@@ -9,11 +9,11 @@ import pytest
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import Pod
-from berth.scheduling.preemption.evaluator import NoCandidateReason
 from berth.scheduling.preemption.victim_review import NodeRejection
 from berth.scheduling.preemption.victims import Criterion
 from berth_cli.simulate.queue import build_queue
 from berth_cli.simulate.scheduler.control_loop import ControlLoop, Outcome
+from berth_cli.simulate.scheduler.evaluator import NoCandidateReason
 from berth_cli.simulate.scheduler.extender import PolicyExtender
 from tests.builders.nodes import PRIORITY, node_with
 from tests.builders.pods import pod_with

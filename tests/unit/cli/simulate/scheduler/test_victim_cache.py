@@ -8,9 +8,9 @@ from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation
 from berth.scheduling.evaluation.evaluation_cache import EvaluationCache
 from berth.scheduling.objects import Pod
 from berth.scheduling.preemption.disruption_budgets import DisruptionBudgets
-from berth.scheduling.preemption.evaluator import select
 from berth.scheduling.preemption.victims import Victims
 from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.simulate.scheduler.evaluator import select
 from berth_cli.simulate.scheduler.victim_cache import VictimCache
 from tests.unit.scheduling.preemption.preempting import NODE, PROFILE, placed, read, snapshot, urgent
 
