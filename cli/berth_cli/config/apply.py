@@ -12,7 +12,7 @@ from uuid import uuid4
 import click
 
 from berth.scheduling.configuration.decisions import Decisions
-from berth_cli.config.document import load_document, located
+from berth_cli.config.document import error_line, load_document
 from berth_cli.config.stack import OpenStack, open_stack, stack_options
 from berth_cli.config.taking_effect import TakingEffect, taking_effect
 from berth_cli.config.warnings import KEPT_ON_STACK, configuration_warnings, records_warnings
@@ -95,7 +95,7 @@ def apply(
     no_records = records_warnings(configuration, KEPT_ON_STACK if stack is not None else [*Decisions])
     for warning in (*configuration_warnings(configuration), *no_records):
         line = loaded.source.line(warning.path)
-        click.echo(located(name, f"warning: {warning.field}", warning.message, line), err=True)
+        click.echo(error_line(name, f"warning: {warning.field}", warning.message, line), err=True)
     if configuration.counting.counts and stop_counting:
         raise click.ClickException(f"{name} counts resources: --stop-counting is for one without them")
     options = ApplyOptions(stop_counting, dry_run, skip_trial, is_quiet=output != Format.TABLE, waits=not no_wait)

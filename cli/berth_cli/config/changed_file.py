@@ -12,7 +12,7 @@ from threading import Event, Thread
 from typing import Any
 
 from berth.configuration.store import ConfigurationStore
-from berth_cli.config.document import ValidDocument, located, parse_document
+from berth_cli.config.document import ValidDocument, error_line, parse_document
 from berth_cli.config.trial import VERB_FUNCTIONS, Invoke, try_document
 
 POLL_SECONDS = 1.0
@@ -71,7 +71,7 @@ class ConfigurationFile:
         result = parse_document(text)
         if not isinstance(result, ValidDocument):
             for each in result:
-                self._say(located(str(self._path), each.field, each.message, each.line))
+                self._say(error_line(str(self._path), each.field, each.message, each.line))
             self._refuse("it is invalid")
             return
         if result.configuration.counting.counts != self._counts:

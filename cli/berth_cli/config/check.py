@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth_cli.config.document import ValidDocument, located, parse_document
+from berth_cli.config.document import ValidDocument, error_line, parse_document
 from berth_cli.config.field_errors import FieldError, field_path
 from berth_cli.config.warnings import ConfigurationWarning, capacity_warnings, configuration_warnings
 from berth_cli.input_files import display_name, read_bytes
@@ -61,10 +61,10 @@ def check(file: Path, cluster: Path | None, output: str) -> None:
         click.echo(f"{name} is valid: {describe(result.configuration)}")
         for warning in warnings:
             line = result.source.line(warning.path)
-            click.echo(located(name, f"warning: {warning.field}", warning.message, line), err=True)
+            click.echo(error_line(name, f"warning: {warning.field}", warning.message, line), err=True)
     else:
         for each in result:
-            click.echo(located(name, each.field, each.message, each.line), err=True)
+            click.echo(error_line(name, each.field, each.message, each.line), err=True)
             if each.example:
                 click.echo(f"    example: {each.example}", err=True)
     sys.exit(0 if isinstance(result, ValidDocument) else 1)

@@ -80,7 +80,7 @@ def _path_of(cause: BaseException | None, configuration: BerthConfiguration) -> 
     return ()
 
 
-def located(source: str, field: str, message: str, line: int | None) -> str:
+def error_line(source: str, field: str, message: str, line: int | None) -> str:
     """A message about a field of a document: `berth.yaml:3: profile: …`."""
     return f"{source}{'' if line is None else f':{line}'}: {field}: {message}"
 
@@ -88,4 +88,4 @@ def located(source: str, field: str, message: str, line: int | None) -> str:
 def _require_valid(result: ValidDocument | Sequence[FieldError], source: str) -> ValidDocument:
     if isinstance(result, ValidDocument):
         return result
-    raise click.ClickException("\n".join(located(source, each.field, each.message, each.line) for each in result))
+    raise click.ClickException("\n".join(error_line(source, each.field, each.message, each.line) for each in result))

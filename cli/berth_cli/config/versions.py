@@ -14,7 +14,7 @@ import orjson
 import yaml
 
 from berth_cli.config.apply import ApplyOptions, apply_configuration, no_wait_option
-from berth_cli.config.document import ValidDocument, load_document, located, parse_document
+from berth_cli.config.document import ValidDocument, error_line, load_document, parse_document
 from berth_cli.config.stack import OpenStack, open_stack, stack_options
 from berth_cli.options import plugins_option
 from berth_cli.output import Format, output_option, render
@@ -175,7 +175,7 @@ def rollback(
         name = f"version {found.version}"
         result = parse_document(found.document.encode())
         if not isinstance(result, ValidDocument):
-            causes = "\n".join(located(name, each.field, each.message, None) for each in result)
+            causes = "\n".join(error_line(name, each.field, each.message, None) for each in result)
             raise click.ClickException(causes)
         is_quiet = output != Format.TABLE
         options = ApplyOptions(

@@ -177,13 +177,13 @@ def release(gang: str, yes: bool, output: str, **options: Any) -> None:
 
 
 def _release_in_table(source: Source, key: GangKey, confirm: Confirm) -> ReleaseOutcome:
-    from berth_cli.gangs.release import release as release_seen
-    from berth_cli.gangs.release import seen_in
+    from berth_cli.gangs.release import read_target
+    from berth_cli.gangs.release import release as end_placement
 
     with _open_table(source.stack, source.table, source.region) as opened:
-        seen = seen_in(opened, key)
-        confirm(seen.in_bind(time.time()))
-        return release_seen(opened, seen, time.time)
+        target = read_target(opened, key)
+        confirm(target.in_bind(time.time()))
+        return end_placement(opened, target, time.time)
 
 
 def _release_at(url: str, source: Source, key: GangKey, confirm: Confirm) -> ReleaseOutcome:

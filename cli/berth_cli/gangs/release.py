@@ -25,7 +25,7 @@ class ReleaseOutcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ReleaseTarget:
     """What is to be released, as it was read. Only this is released: each write requires that nothing has changed."""
 
     key: GangKey
@@ -52,14 +52,14 @@ class Seen:
         return is_named and (self.item is None or self.item.state in (GangState.ENDED, GangState.COMMITTED))
 
 
-def seen_in(table: GangTable, key: GangKey) -> Seen:
+def read_target(table: GangTable, key: GangKey) -> ReleaseTarget:
     """Raises TableUnavailable."""
-    return Seen(key, table.gang(key), table.domain())
+    return ReleaseTarget(key, table.gang(key), table.domain())
 
 
-def release(table: GangTable, seen: Seen, wall: Callable[[], float]) -> ReleaseOutcome:
+def release(table: GangTable, target: ReleaseTarget, wall: Callable[[], float]) -> ReleaseOutcome:
     """wall: seconds since the epoch. Raises TableUnavailable."""
-    item = seen.item
+    item = target.item
     commit = GangCommit(table, wall)
     match None if item is None else item.state:
         case GangState.OPEN | GangState.PREPARING:
@@ -68,8 +68,8 @@ def release(table: GangTable, seen: Seen, wall: Callable[[], float]) -> ReleaseO
         case GangState.ROLLING_BACK:
             assert item is not None
             is_released = commit.roll_back(item)
-        case _ if seen.keeps_domain:
-            is_released = table.put_domain(seen.domain.closed(), seen.domain)
+        case _ if target.keeps_domain:
+            is_released = table.put_domain(target.domain.closed(), target.domain)
         case GangState.COMMITTED:
             return ReleaseOutcome.COMMITTED
         case _:

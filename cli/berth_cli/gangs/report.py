@@ -11,7 +11,7 @@ from berth.gangs.item import Domain, GangItem, GangState
 from berth.gangs.watch import EXPIRY_SECONDS
 from berth.scheduling.gangs.gang import GangKey
 from berth.scheduling.gangs.overview import GangStage, GangStanding
-from berth_cli.gangs.release import Seen
+from berth_cli.gangs.release import ReleaseTarget
 from berth_cli.output import shown_age
 
 DEGRADED = "degraded"
@@ -97,7 +97,7 @@ def _gang(
     key: GangKey, item: GangItem | None, standing: GangStanding | None, domain: Domain, now: float
 ) -> dict[str, object]:
     state, waits_for = _state(item, standing, domain, now)
-    seen = Seen(key, item, domain)
+    target = ReleaseTarget(key, item, domain)
     since = standing.created_at if standing is not None else None
     if item is not None and (standing is None or item.state is not GangState.ENDED):
         since = item.changed_at
@@ -109,14 +109,14 @@ def _gang(
         "minimum": 0 if known is None else known.minimum,
         "members": {
             "exist": None if standing is None else len(standing.members),
-            "inBind": seen.in_bind(now),
+            "inBind": target.in_bind(now),
             "onNodes": None if standing is None else standing.on_nodes,
         },
         "priority": 0 if known is None else known.priority,
         "topologyKey": "" if standing is None else standing.topology_key,
         "since": None if since is None else datetime.fromtimestamp(since, UTC).isoformat(timespec="seconds"),
         "places": _places(key, item, standing),
-        "revision": seen.revision,
+        "revision": target.revision,
     }
 
 

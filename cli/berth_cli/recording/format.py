@@ -103,7 +103,7 @@ class DecisionLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Dropped:
+class UnrecordedDecisions:
     """So many decisions were not recorded: the disk was slower than the scheduler."""
 
     decisions: int
@@ -124,7 +124,7 @@ def open_gang_lines(rows: Iterable[Sequence[Any]]) -> tuple[OpenGangLine, ...]:
     return tuple(OpenGangLine(*each) for each in rows)
 
 
-Line = Header | State | AppliedPolicy | DecisionLine | Dropped | Truncated
+Line = Header | State | AppliedPolicy | DecisionLine | UnrecordedDecisions | Truncated
 
 
 class RecordingWriter:
@@ -268,7 +268,7 @@ def _read(line: list[Any], names: list[str]) -> Line | None:
             pods, opened = assumed_lines(assumed), open_gang_lines(gangs[0] if gangs else ())
             return DecisionLine(float(at), verb, outcome, version, applied, pod, nodes, pods, str(digest), opened)
         case ["dropped", int(decisions)]:
-            return Dropped(decisions)
+            return UnrecordedDecisions(decisions)
     return None  # of a later release, which readers may pass over
 
 

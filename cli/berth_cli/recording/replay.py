@@ -26,11 +26,11 @@ from berth_cli.recording.format import (
     MOST_VERSIONS,
     AppliedPolicy,
     DecisionLine,
-    Dropped,
     Header,
     Line,
     State,
     Truncated,
+    UnrecordedDecisions,
 )
 from berth_cli.recording.missing_fields import missing_fields
 from berth_cli.recording.pods import PodsOfDecisions, assumed_pod, open_gangs
@@ -104,7 +104,7 @@ class RecordedDecisions:
                     self._apply(line)
                 case AppliedPolicy():
                     self._policies[line.hash] = self._policy(line)
-                case Dropped():
+                case UnrecordedDecisions():
                     self.summary.dropped += line.decisions
                 case Truncated():
                     self.summary.is_truncated = True

@@ -182,7 +182,7 @@ class Day(Witness):
             self._world.after(at, self._crash_the_leader)
         self._world.run(self._plan.duration)
         assert self._crashed_at is None, "nothing was published since the last crash"
-        self._look(self._table.head())
+        self._check_head(self._table.head())
         return self.ages
 
     # ----------------------------------------------------------------------------------------------------- what is seen
@@ -198,9 +198,9 @@ class Day(Witness):
             recovery, self._crashed_at = self._world.now - self._crashed_at, None
             (self.ages.with_standby if self._had_standby else self.ages.recoveries).append(recovery)
             return
-        self._look(before)
+        self._check_head(before)
 
-    def _look(self, head: Head | None) -> None:
+    def _check_head(self, head: Head | None) -> None:
         """At the moment before it is replaced, a head is as old as it ever becomes."""
         if head is not None and head.pointer is not None:
             now = EPOCH + self._world.now

@@ -14,7 +14,7 @@ ODD = unresolvable("Odd", 'it says "no"\n', "née \\ ☃")
 
 
 @pytest.mark.parametrize(
-    "dropped",
+    "rejected",
     [
         pytest.param(NONE_REJECTED, id="none"),
         pytest.param(Rejected.of({"a": FULL}), id="one"),
@@ -25,9 +25,9 @@ ODD = unresolvable("Odd", 'it says "no"\n', "née \\ ☃")
         pytest.param(Rejected.of({"": FULL, "é☃": ODD}), id="an empty name, and one beyond ASCII"),
     ],
 )
-def test_reasons_equal_encoded_dictionary(dropped: Rejected) -> None:
-    expected = {name: status.message for name, status in dropped.items()}
-    assert orjson.dumps(reasons(dropped)) == orjson.dumps(expected)
+def test_reasons_equal_encoded_dictionary(rejected: Rejected) -> None:
+    expected = {name: status.message for name, status in rejected.items()}
+    assert orjson.dumps(reasons(rejected)) == orjson.dumps(expected)
 
 
 @pytest.mark.parametrize(

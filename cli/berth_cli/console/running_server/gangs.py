@@ -53,10 +53,10 @@ class ServerGangs(GangSource):
         with self._lock:
             at = self._monotonic()
             if self._last is None or at - self._last[0] >= LOOK_SECONDS:
-                self._last = at, self._look()
+                self._last = at, self._summaries()
             return self._last[1]
 
-    def _look(self) -> Mapping[str, Any] | NotRead:
+    def _summaries(self) -> Mapping[str, Any] | NotRead:
         content = self._server.document("gangs", "gangs")
         if isinstance(content, Unanswered):
             return NotRead(content.reason)

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from berth_cli import strict_yaml
-from berth_cli.config.document import located
+from berth_cli.config.document import error_line
 from berth_cli.config.field_errors import field_path
 from berth_cli.input_files import InvalidInput, read_input
 
@@ -115,7 +115,7 @@ def read_test_file(path: Path) -> PolicyTestFile:
     try:
         source = strict_yaml.load(read_input(path))
     except strict_yaml.InvalidYAML as error:
-        raise InvalidInput(located(str(path), field_path(error.path), str(error), error.line)) from error
+        raise InvalidInput(error_line(str(path), field_path(error.path), str(error), error.line)) from error
     try:
         document = PolicyTestDocument.model_validate(source.value)
     except ValidationError as error:
@@ -129,4 +129,4 @@ def _errors(path: Path, error: ValidationError, source: strict_yaml.YAMLDocument
         message = (
             "unknown field" if detail["type"] == "extra_forbidden" else detail["msg"].removeprefix("Value error, ")
         )
-        yield located(str(path), field_path(detail["loc"]), message, source.line(detail["loc"]))
+        yield error_line(str(path), field_path(detail["loc"]), message, source.line(detail["loc"]))

@@ -15,7 +15,7 @@ from berth.runtime.http.answers import HTTPAnswer, http_answer
 from berth.runtime.http.endpoint import Endpoint, EndpointSettings
 from berth.runtime.http.events import HTTPEvent, body_of
 from berth.scheduling.gangs.gang import GangKey
-from berth_cli.gangs.release import ReleaseOutcome, release, seen_in
+from berth_cli.gangs.release import ReleaseOutcome, read_target, release
 from berth_cli.serve.endpoints.gangs import GangsOutcome
 
 ROUTE = "POST /gangs/release"
@@ -53,8 +53,8 @@ class GangReleaseEndpoint(Endpoint):
         if self._table is None:
             return ReleaseOutcome.NOT_OPEN
         table = self._table()
-        seen = seen_in(table, key)
-        return release(table, seen, self._wall) if seen.revision == revision else ReleaseOutcome.CHANGED
+        target = read_target(table, key)
+        return release(table, target, self._wall) if target.revision == revision else ReleaseOutcome.CHANGED
 
 
 def _asked(event: HTTPEvent) -> tuple[GangKey, str] | None:

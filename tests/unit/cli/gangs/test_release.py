@@ -1,4 +1,4 @@
-"""`berth gangs release`: it ends what it has seen, and nothing else."""
+"""`berth gangs release`: it ends what it has read, and nothing else."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from berth.reservations.ledger.node_write import EntryChange, NodeWrite, PoolCha
 from berth.scheduling.managed_resources.demand import Demand
 from berth_cli.embedded_store.gang_table import InMemoryGangTable
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
-from berth_cli.gangs.release import ReleaseOutcome, release, seen_in
+from berth_cli.gangs.release import ReleaseOutcome, read_target, release
 from tests.builders.gang_items import TRAIN, claim, gang, intent
 
 NOW = 1000.0
@@ -32,7 +32,7 @@ class World:
             self.gangs.put(gang([MEMBER], state=state, at=NOW), None)
 
     def release(self) -> ReleaseOutcome:
-        return release(self.gangs, seen_in(self.gangs, TRAIN), lambda: NOW)
+        return release(self.gangs, read_target(self.gangs, TRAIN), lambda: NOW)
 
     def state(self) -> GangState | None:
         found = self.gangs.gang(TRAIN)
@@ -77,7 +77,7 @@ def test_releases_holds() -> None:
 
 def test_writes_nothing_when_a_member_came_meanwhile() -> None:
     world = World(GangState.OPEN)
-    seen = seen_in(world.gangs, TRAIN)
+    target = read_target(world.gangs, TRAIN)
     world.gangs.join(TRAIN, 1, intent("train-1", "n0"))
-    assert release(world.gangs, seen, lambda: NOW) is ReleaseOutcome.CHANGED
+    assert release(world.gangs, target, lambda: NOW) is ReleaseOutcome.CHANGED
     assert world.state() is GangState.OPEN

@@ -17,13 +17,13 @@ from berth_cli.recording.format import (
     AppliedPolicy,
     AssumedPodLine,
     DecisionLine,
-    Dropped,
     Header,
     Line,
     OpenGangLine,
     RecordingWriter,
     State,
     Truncated,
+    UnrecordedDecisions,
     read_recording,
 )
 
@@ -46,7 +46,7 @@ def written(path: Path, *lines: Line) -> Path:
                 writer.policy(line)
             case DecisionLine():
                 writer.decision(line)
-            case Dropped():
+            case UnrecordedDecisions():
                 writer.dropped(line.decisions)
     writer.close()
     return path
@@ -66,7 +66,7 @@ def written(path: Path, *lines: Line) -> Path:
             [replace(decision(["a"]), open_gangs=(OpenGangLine("ml", "train", 5, {"u": "a"}, True),)), decision(["a"])],
             id="a gang that is being bound",
         ),
-        pytest.param([Dropped(3)], id="dropped decisions"),
+        pytest.param([UnrecordedDecisions(3)], id="dropped decisions"),
     ],
 )
 def test_reads_what_was_written(tmp_path: Path, lines: Sequence[Line]) -> None:

@@ -57,7 +57,7 @@ class GangWork:
         if self._once:
             return []
         return [
-            BackgroundSteps(self._look, "gangs", "the gangs were not looked at"),
+            BackgroundSteps(self._watch_step, "gangs", "the gangs were not looked at"),
             BackgroundSteps(self._say_why, "gang-events", "no events say why gangs wait"),
         ]
 
@@ -65,11 +65,11 @@ class GangWork:
         """Call it with every publication, where gangs are enabled."""
         self._members.published(publication)
         if self._once:
-            self._look()
+            self._watch_step()
         else:
             self._waiting.published(publication)
 
-    def _look(self) -> float:
+    def _watch_step(self) -> float:
         try:
             return self.watch.work()
         except TableUnavailable as error:

@@ -12,9 +12,9 @@ class Code(Enum):
     """Codes, by what the scheduler does next.
 
     SUCCESS: the node stays a candidate.
-    UNSCHEDULABLE: the node is dropped; evicting pods from it might help.
-    UNSCHEDULABLE_AND_UNRESOLVABLE: the node is dropped, and preemption does not look at it.
-    ERROR: the plugin could not decide; the node is dropped like an unresolvable one.
+    UNSCHEDULABLE: the node is rejected; evicting pods from it might help.
+    UNSCHEDULABLE_AND_UNRESOLVABLE: the node is rejected, and preemption does not look at it.
+    ERROR: the plugin could not decide; the node is rejected like an unresolvable one.
     """
 
     SUCCESS = "Success"
