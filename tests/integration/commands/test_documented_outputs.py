@@ -37,6 +37,13 @@ def test_page_shows_what_the_command_prints(command: str, output: str, monkeypat
     assert without_ages(printed) == without_ages(output)
 
 
+def test_readme_shows_lines_that_the_command_prints(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(PROJECT)
+    [(command, output)] = _BLOCK.findall((PROJECT / "README.md").read_text())
+    printed = CliRunner().invoke(main, shlex.split(command)[1:], prog_name="berth").output.splitlines()
+    assert [line for line in output.splitlines() if line != "…" and line not in printed] == []
+
+
 def without_ages(text: str) -> str:
     """The pod of a dump gets older."""
     return _AGE.sub("pending for a while", text)

@@ -79,6 +79,7 @@ class LocalStack:
 def local_stack(dynamodb: DynamoDBClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalStack]:
     for name in ("examples", "events"):
         (tmp_path / name).symlink_to(PROJECT / name)
+    (tmp_path / ".build").mkdir()  # the build of make local-stack is there
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(time, "sleep", lambda seconds: None)
     monkeypatch.setattr(sys, "path", [*sys.path])
