@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -12,8 +12,10 @@ from threading import Event, Thread
 from typing import Any
 
 from berth.configuration.store import ConfigurationStore
+from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.config.document import ValidDocument, error_line, parse_document
 from berth_cli.config.trial import VERB_FUNCTIONS, Invoke, try_document
+from berth_cli.config.warnings import configuration_warnings
 
 POLL_SECONDS = 1.0
 STOP_SECONDS = 2.0
@@ -44,13 +46,15 @@ class ConfigurationFile:
         store: ConfigurationStore,
         functions: Mapping[str, Invoke],
         say: Callable[[str], None],
+        warnings: Callable[[BerthConfiguration], Iterable[object]] = configuration_warnings,
     ) -> None:
-        """counts: whether the configuration that the server began with counts resources."""
+        """counts: whether the configuration that the server began with counts resources. warnings: about a document."""
         self._path = path
         self._counts = counts
         self._store = store
         self._functions = functions
         self._say = say
+        self._warnings = warnings
         self._seen = self._read()
 
     def poll(self) -> None:
@@ -77,6 +81,8 @@ class ConfigurationFile:
         if result.configuration.counting.counts != self._counts:
             self._refuse("a document that begins or ends counting resources needs a restart")
             return
+        for warning in self._warnings(result.configuration):
+            self._say(f"{self._path}: warning: {warning}")
         document = result.configuration.model_dump_json(by_alias=True, exclude_unset=True)
         trial = try_document(document, self._functions)
         for line in trial.lines():

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -261,8 +262,9 @@ def _serve(
     uvicorn_server = server.create_server(stack.gateway, tls)
     address = f"{'https' if tls else 'http'}://{listen_options.host}:{listener.getsockname()[1]}"
     click.echo(f"Berth serves the profile {configuration.profile} on {address}/scheduler")
+    warnings = partial(serve_warnings, has_file=file is not None, has_table=store_options.is_dynamodb)
     for warning in (
-        *serve_warnings(configuration, has_file=file is not None, has_table=store_options.is_dynamodb),
+        *warnings(configuration),
         *store_options.warnings(config),
         *(shadow.warnings(configuration) if shadow and live else ()),
         *allow_open_files(stack.gateway.limits.connections),
@@ -274,7 +276,7 @@ def _serve(
         with (
             until_the_end,
             watcher_thread(stack.run_watcher),
-            _followed(config, configuration, stack, store),
+            _followed(config, configuration, stack, store, warnings),
             _console(stack, address, console_port, source if live else None, shadow),
         ):
             uvicorn_server.run(sockets=[listener])
@@ -309,7 +311,11 @@ def _console(
 
 @contextmanager
 def _followed(
-    config: Path | None, configuration: BerthConfiguration, stack: LocalStack, store: Store
+    config: Path | None,
+    configuration: BerthConfiguration,
+    stack: LocalStack,
+    store: Store,
+    warnings: Callable[[BerthConfiguration], Iterable[object]],
 ) -> Iterator[None]:
     """Apply the configuration's file when it changes. Tables that servers share change by berth config apply alone."""
     from berth_cli.config.changed_file import ConfigurationFile, local_functions, polled
@@ -321,7 +327,9 @@ def _followed(
         return
     functions = local_functions(stack.gateway.handlers)
     counts = configuration.counting.counts
-    file = ConfigurationFile(config, counts, store.configuration, functions, lambda line: say(line, sys.stderr))
+    file = ConfigurationFile(
+        config, counts, store.configuration, functions, lambda line: say(line, sys.stderr), warnings
+    )
     with polled(file.poll):
         yield
 

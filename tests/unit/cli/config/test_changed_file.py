@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
 
+from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.config.changed_file import ConfigurationFile, Handler, local_functions
 from berth_cli.config.trial import Invoke
+from berth_cli.config.warnings import configuration_warnings
 from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
 from berth_cli.embedded_store.lease_lock import InMemoryItem
 
 LOADS = {"body": '{"berthVersion": "x", "error": ""}'}
 REFUSES = {"body": '{"berthVersion": "x", "error": "no such module"}'}
 FULL = '{"profile":"full"}'
+Warnings = Callable[[BerthConfiguration], Iterable[object]]
 
 
 class Serving:
     """A server that began with a file."""
 
-    def __init__(self, directory: Path, answer: object = LOADS) -> None:
+    def __init__(self, directory: Path, answer: object = LOADS, warnings: Warnings = lambda _: ()) -> None:
         self.path = directory / "berth.yaml"
         self.path.write_text("profile: label-priority\n")
         self.store = InMemoryConfigurationStore(InMemoryItem())
         self.lines: list[str] = []
         invoke: Invoke = lambda _: answer  # noqa: E731
         self.file = ConfigurationFile(
-            self.path, counts=False, store=self.store, functions={"filter": invoke}, say=self.lines.append
+            self.path, False, self.store, {"filter": invoke}, say=self.lines.append, warnings=warnings
         )
 
     def change(self, text: str) -> None:
@@ -63,6 +67,13 @@ def test_keeps_the_document_before_when_the_changed_one_is_refused(tmp_path: Pat
     assert serving.lines[-1].endswith("the document before stays in force")
     serving.change("profile: resource-segregation")
     assert serving.store.read() == '{"profile":"resource-segregation"}'
+
+
+def test_warns_about_parts_of_a_changed_file_without_effect(tmp_path: Path) -> None:
+    serving = Serving(tmp_path, warnings=configuration_warnings)
+    serving.change("profile: full\npluginConfig: [{name: NodePriorityLabel, args: {label: disk}}]\n")
+    assert any(line.startswith(f"{serving.path}: warning: pluginConfig[0]") for line in serving.lines)
+    assert serving.lines[-1] == f"{serving.path} is applied: profile full"
 
 
 def test_refuses_document_that_a_verb_cannot_load(tmp_path: Path) -> None:

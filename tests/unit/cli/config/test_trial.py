@@ -61,6 +61,24 @@ def test_refuses_document_by_which_no_judged_pod_has_a_node(label: str, refusal:
     assert result.refusal == refusal
 
 
+@pytest.mark.parametrize(
+    ("report", "line"),
+    [
+        pytest.param({"notJudged": "the cache is empty"}, "no pods were judged: the cache is empty", id="no cache"),
+        pytest.param(
+            {"judged": 0, "pending": 0, "nodes": 3, "fitting": {"before": 0, "after": 0}, "changes": []},
+            "0 recent pods (0 pending) on 3 nodes: none would be judged differently",
+            id="no pods",
+        ),
+    ],
+)
+def test_says_that_no_pod_was_judged_and_does_not_refuse(report: Mapping[str, object], line: str) -> None:
+    """A new stack has no pods to judge yet, and needs its first document."""
+    answer = {"body": json.dumps({"berthVersion": "x", "error": "", **report})}
+    result = try_document(NEW, {"filter": answering(answer)})
+    assert (line in result.lines(), result.refusal) == (True, "")
+
+
 def test_prints_no_table_when_nothing_changes() -> None:
     result = try_document("{}", {"filter": function(cluster())})
     assert list(result.lines())[1:] == ["1 recent pod (1 pending) on 2 nodes: none would be judged differently"]
