@@ -130,6 +130,27 @@ def test_explain_prints_total_or_reason_of_each_node(dump: Write) -> None:
     assert lines[5] == "default/q: 0/3 nodes are available: 3 Insufficient cpu."
 
 
+def test_explain_shows_the_share_of_berth_in_a_total(dump: Write) -> None:
+    nodes = [node("low", labels={PRIORITY: "1"}), node("high", labels={PRIORITY: "10"})]
+    lines = run("--cluster", dump(*nodes, pod("web")), "--profile", "label-priority", "--explain").stdout.splitlines()
+    [high, low] = [line for line in lines if " + Berth " in line]
+    assert (low.strip()[:3], low.endswith(" + Berth 10")) == ("low", True)
+    assert (high.strip()[:4], high.endswith(" + Berth 100")) == ("high", True)
+
+
+@pytest.mark.parametrize(
+    ("spec", "warning"),
+    [
+        pytest.param({"nodeSelecter": {}}, "spec.nodeSelecter: a pod has no such field", id="an unknown field"),
+        pytest.param({"priorityClassName": "urgent"}, "the dump has no PriorityClass", id="a kind that the dump lacks"),
+    ],
+)
+def test_warns_on_standard_error(dump: Write, spec: dict[str, Any], warning: str) -> None:
+    done = run("--cluster", dump(node("a", labels={PRIORITY: "1"}), pod("web", **spec)))
+    assert [line for line in done.stderr.splitlines() if line.startswith("warning: ") and warning in line]
+    assert "warning" not in done.stdout
+
+
 def test_explain_adds_totals_to_json(dump: Write) -> None:
     done = run("--cluster", dump(node("a", "1"), node("b"), node("c"), pod("p", "2")), "--explain", "-o", "json")
     [found] = json.loads(done.stdout)["pods"]
