@@ -23,8 +23,9 @@ MARGINS: Mapping[str, float] = {
 }
 """By the first part of a count's name."""
 
-RATIO_MARGIN = 0.25
-"""One measurement of a ratio may be a quarter above another, the least of five at most a tenth."""
+RATIO_MARGIN, CHANGED_RATIO_MARGIN = 0.4, 0.8
+"""Ratios follow the machine: one commit has 3.03 on one and 3.80 on another, and 3.5 and 5.5 after a change of nodes,
+where the call waits for memory. So these find only what makes a call much slower; its counts find the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,8 @@ def write(file: Path, values: Values) -> None:
 
 def limit(name: str, committed: float) -> float:
     """The largest value that passes."""
-    return committed * (1 + MARGINS.get(name.partition(".")[0], RATIO_MARGIN))
+    of_ratio = CHANGED_RATIO_MARGIN if ".changed." in name else RATIO_MARGIN
+    return committed * (1 + MARGINS.get(name.partition(".")[0], of_ratio))
 
 
 def excesses(measured: Values, committed: Values) -> list[Excess]:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from functools import cache, partial
+from itertools import count
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -32,7 +33,7 @@ from berth.scheduling.snapshot.parts import ALL_PARTS, NODES_ONLY, Parts
 from berth_cli.serve.gateway import Gateway
 from tests.bench import cluster, gangs
 from tests.builders.function_process import run
-from tests.builders.nodes import labelled
+from tests.builders.nodes import labelled, labelled_object
 from tests.builders.pods import pod_object
 from tests.builders.requests import body_of, cache_mode
 from tests.fakes.binding_world import World
@@ -55,7 +56,19 @@ print(sum(name.partition(".")[0] not in sys.stdlib_module_names for name in sys.
 
 def measured() -> Mapping[str, float]:
     """By name, in the order of the page."""
-    return dict([*_imports(), *_cold(), *_warm(), *_after_pod_changes(), *_http(), *_binds(), *_bytes(), *_gangs()])
+    return dict(
+        [
+            *_imports(),
+            *_cold(),
+            *_warm(),
+            *_changed(),
+            *_after_pod_changes(),
+            *_http(),
+            *_binds(),
+            *_bytes(),
+            *_gangs(),
+        ]
+    )
 
 
 def _imports() -> Iterator[tuple[str, float]]:
@@ -84,6 +97,24 @@ def _warm() -> Iterator[tuple[str, float]]:
             yield f"calls.warm.{name}", function_calls(again)
             yield f"requests.warm.{name}", len(verbs.table.calls)
             yield f"allocated.warm.{name}", _allocated(again)
+
+
+def _changed() -> Iterator[tuple[str, float]]:
+    """Of filter after 1 % of the nodes have changed since the last call, and not for the first time."""
+    for profile in ("label-priority", "full"):
+        verbs, priorities = _verbs(profile), count(1)
+        change = partial(_change, verbs, priorities)
+        again = partial(_ask, verbs, "filter", NODES)
+        for _ in range(3):
+            again()
+            change()
+        yield f"calls.changed.filter.{profile}", function_calls(again)
+        yield f"allocated.changed.filter.{profile}", _allocated(again, change)
+
+
+def _change(verbs: Verbs, priorities: Iterator[int]) -> None:
+    names, priority = map(cluster.node_name, range(NODES // 100)), str(next(priorities))
+    verbs.cluster.publish("nodes", [labelled_object(name, priority) for name in names])
 
 
 def _binds() -> Iterator[tuple[str, float]]:
@@ -248,13 +279,15 @@ def _counting_calls() -> Iterator[Callable[[], int]]:
         gc.enable()
 
 
-def _allocated(call: Callable[[], object]) -> int:
-    """Bytes."""
+def _allocated(call: Callable[[], object], prepare: Callable[[], object] = lambda: None) -> int:
+    """Bytes. prepare: before each call, and not measured."""
+    prepare()
     gc.collect()
     gc.disable()
     tracemalloc.start()
     try:
         call()
+        prepare()
         before, _ = tracemalloc.get_traced_memory()
         tracemalloc.reset_peak()
         call()
