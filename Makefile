@@ -62,7 +62,7 @@ demo: setup ## Play the main job on a small cluster: no account, no Kubernetes, 
 	@$(BIN)/berth demo
 
 .PHONY: unit
-unit: setup ## Run the unit and contract tests: less than a minute
+unit: setup ## Run the unit and contract tests: one to two minutes
 	$(PYTEST) tests/unit tests/contract -m "$(FAST)"
 
 .PHONY: test

@@ -15,7 +15,6 @@ from berth.configuration.store import ConfigurationStore
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.config.document import ValidDocument, error_line, parse_document
 from berth_cli.config.trial import VERB_FUNCTIONS, Invoke, try_document
-from berth_cli.config.warnings import configuration_warnings
 
 POLL_SECONDS = 1.0
 STOP_SECONDS = 2.0
@@ -46,7 +45,7 @@ class ConfigurationFile:
         store: ConfigurationStore,
         functions: Mapping[str, Invoke],
         say: Callable[[str], None],
-        warnings: Callable[[BerthConfiguration], Iterable[object]] = configuration_warnings,
+        warnings: Callable[[BerthConfiguration], Iterable[object]],
     ) -> None:
         """counts: whether the configuration that the server began with counts resources. warnings: about a document."""
         self._path = path

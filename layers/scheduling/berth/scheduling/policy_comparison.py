@@ -67,15 +67,17 @@ def recent_pods(snapshot: Snapshot, most: int = SAMPLE_PODS) -> list[Pod]:
     """
     on_nodes = (pod for node in snapshot.nodes.values() for pod in node.pods)
     newest = nlargest(_NEWEST, on_nodes, key=lambda pod: -math.inf if pod.start_time is None else pod.start_time)
-    pending = _one_of_each_controller(sorted(snapshot.unbound.values(), key=lambda pod: (pod.namespace, pod.name)))
-    placed = _one_of_each_controller(newest)
+    by_name = sorted(snapshot.unbound.values(), key=lambda pod: (pod.namespace, pod.name))
+    pending, placed = _one_of_each_controller(by_name, most), _one_of_each_controller(newest, most)
     kept = placed[: max(most // 2, most - len(pending))]
     return [*pending[: most - len(kept)], *kept]
 
 
-def _one_of_each_controller(pods: Iterable[Pod]) -> list[Pod]:
+def _one_of_each_controller(pods: Iterable[Pod], most: int) -> list[Pod]:
     found: dict[object, Pod] = {}
     for pod in pods:
+        if len(found) == most:
+            break
         if not (pod.finished or pod.terminating or pod.spec.gated):
             found.setdefault((pod.namespace, pod.spec.controller or pod.name), pod)
     return list(found.values())
