@@ -1,10 +1,10 @@
 """`python3 -m tools.lanes change` and `python3 -m tools.lanes nightly`: the two lanes of checks, one list of steps.
 
 A step is a make target. Its output goes to `.build/lanes/LANE/TARGET.log`. Steps that only compute run in the
-background while browsers and clusters wait. The lane for every change shows the output of the others too and stops at
-the first failure; the nightly lane goes on. Both end with a table of times and figures, and exit with 1 if a step
-failed. Ctrl-C and SIGTERM end the running steps first, and print the table of what has run. Needs nothing but Python,
-since it sets up the rest.
+background while browsers and clusters wait, and two rows of steps with clusters wait beside each other. The lane for
+every change shows the output of all but the background and stops at the first failure; the nightly lane goes on. Both
+end with a table of times and figures, and exit with 1 if a step failed. Ctrl-C and SIGTERM end the running steps
+first, and print the table of what has run. Needs nothing but Python, since it sets up the rest.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -46,6 +46,18 @@ class Lane(StrEnum):
     NIGHTLY = "nightly"
 
 
+class Track(StrEnum):
+    """What a step runs beside. The steps of a track run one after another, from where the first of them stands."""
+
+    FOREGROUND = "foreground"
+    CLUSTERS = "clusters"
+    """It has a cluster of its own, and waits for it more than it computes."""
+    BACKGROUND = "background"
+    """It needs processors and no cluster: at the lowest priority."""
+    ALONE = "alone"
+    """It measures: it begins when the other tracks have ended, and has nothing beside it."""
+
+
 class Result(StrEnum):
     """How a step ended."""
 
@@ -58,17 +70,15 @@ class Result(StrEnum):
 class Step:
     """A make target, with its variables in each lane; None: the lane is without it.
 
-    `computes`: it needs processors and no cluster: these run in the background, one after another, at the lowest
-    priority. `measures`: none of them runs beside it. `figure`: a regular expression for what the table
-    shows of its output: all its matches. Without one it shows the last line.
+    `figure`: a regular expression for what the table shows of its output: all its matches. Without one it shows the
+    last line.
     """
 
     target: str
     change: str | None = ""
     nightly: str | None = ""
     figure: str = ""
-    computes: bool = False
-    measures: bool = False
+    track: Track = Track.FOREGROUND
 
     def command(self, lane: Lane) -> list[str] | None:
         """What make is given, or None."""
@@ -80,8 +90,14 @@ STEPS = (
     Step("tools"),
     Step("lint", figure=r"no issues found in \d+ source files"),
     Step("test", figure=PYTEST),
-    # The first that computes: all that compute begin here.
-    Step("spec", figure=r"\d+ configurations, \d+ s", computes=True),
+    # The first in the background, and the first of the second row of clusters: these tracks begin here.
+    Step("spec", figure=r"\d+ configurations, \d+ s", track=Track.BACKGROUND),
+    Step(
+        "versions",
+        change=None,
+        figure=rf"{PYTEST}|{GANGS}|\w+: \d+ of \d+ cases differ|facts of .*",
+        track=Track.CLUSTERS,
+    ),
     Step("console-check", figure=r"# (?:pass|fail) \d+|.*SKIPPED.*"),
     Step("chromium"),
     Step("console-test", figure=PYTEST),
@@ -95,31 +111,34 @@ STEPS = (
     Step("wheel", change=None),
     Step("sbom", change=None),
     Step("audit", change=None, figure=r"audit of what is locked: .*"),
-    Step("spec-large", change=None, figure=r"\d+ configurations, \d+ s", computes=True),
+    Step("spec-large", change=None, figure=r"\d+ configurations, \d+ s", track=Track.BACKGROUND),
     Step(
         "simulation",
         change="N=200 RULES=200",
         nightly=None,
         figure=r"\d+ binds cut short.*|.* rules about pods, .*",
-        computes=True,
+        track=Track.BACKGROUND,
     ),
     Step(
-        "soak", change=None, nightly="N=2000 BINDS=60000 MEMBERS=1000 EACH=2", figure=r"\d+ binds by .*", computes=True
+        "soak",
+        change=None,
+        nightly="N=2000 BINDS=60000 MEMBERS=1000 EACH=2",
+        figure=r"\d+ binds by .*",
+        track=Track.BACKGROUND,
     ),
-    Step("soak-serve", change=None, figure=r"growth after .*", computes=True),
+    Step("soak-serve", change=None, figure=r"growth after .*", track=Track.BACKGROUND),
     # The memory stays the same from some hundred shapes on. SHAPES=3600 is an hour of one pod a second.
-    Step("soak-verbs", change=None, nightly="SHAPES=1200", figure=r"\w+: peak \d+ MB", computes=True),
-    Step("fuzz-pods", change=None, figure=r"\w+: slowest [^;]*", computes=True),
+    Step("soak-verbs", change=None, nightly="SHAPES=1200", figure=r"\w+: peak \d+ MB", track=Track.BACKGROUND),
+    Step("fuzz-pods", change=None, figure=r"\w+: slowest [^;]*", track=Track.BACKGROUND),
     Step(
         "parity",
         change="N=1000 LEAST=250",
         nightly="N=20000 LEAST=5000",
         figure=r"\w+: \d+ of \d+ cases differ",
-        computes=True,
+        track=Track.BACKGROUND,
     ),
     Step("e2e-core", nightly=None, figure=PYTEST),
     Step("e2e", change=None, nightly="REPEAT=20 TARGETS=1", figure=rf"{PYTEST}|{GANGS}"),
-    Step("versions", change=None, figure=rf"{PYTEST}|{GANGS}|\w+: \d+ of \d+ cases differ|facts of .*"),
     Step(
         "chaos",
         # In this order seed 0 begins with the losses of the head and of the cache, which take the longest.
@@ -127,22 +146,23 @@ STEPS = (
         # Every fault twice: once would follow the same fault all night, four times took more than an hour.
         nightly="SEED=today ROUNDS=70",
         figure=r"\d+ rounds, \d+ broken",
+        track=Track.CLUSTERS,
     ),
     Step("sam-local-core", nightly=None),
     Step("sam-local", change=None),
     Step("image", change=None, figure=r"built .*|image .* passed"),
-    Step("bench-guard", figure=r"guard: .*", measures=True),
-    Step("bench-replay", change=None, figure=r"replay\.\S+seconds +\S+ s/day", measures=True),
+    Step("bench-guard", figure=r"guard: .*", track=Track.ALONE),
+    Step("bench-replay", change=None, figure=r"replay\.\S+seconds +\S+ s/day", track=Track.ALONE),
     Step(
         "bench-console",
         change=None,
         nightly="MOST_PAINT=1000 MOST_FRAME=17",
         figure=r".*(?:paint|frames).*",
-        measures=True,
+        track=Track.ALONE,
     ),
-    Step("bench", change=None, measures=True),
+    Step("bench", change=None, track=Track.ALONE),
     # The FROM of `make nightly` is a step, and make hands it on.
-    Step("bench-scheduler", change=None, nightly="SMALL=1 FROM=", figure=r"\d+ +\S+ +[\d.]+", measures=True),
+    Step("bench-scheduler", change=None, nightly="SMALL=1 FROM=", figure=r"\d+ +\S+ +[\d.]+", track=Track.ALONE),
 )
 
 
@@ -210,7 +230,7 @@ def run(
     running = LaneRun(lane, having, logs, make)
     if interrupts.is_interrupted:
         running.interrupt()
-    with ThreadPoolExecutor(max_workers=2) as threads:
+    with ThreadPoolExecutor(max_workers=len(Track)) as threads:
         foreground = threads.submit(_foreground, having, running, threads)
         try:
             with interrupts.raising():
@@ -224,30 +244,35 @@ def run(
 
 
 def _foreground(steps: Sequence[Step], running: LaneRun, threads: ThreadPoolExecutor) -> None:
-    computing = [step for step in steps if step.computes]
-    background: Future[None] | None = None
+    beside: dict[Track, Future[None]] = {}
     for step in steps:
-        if step in computing:
-            background = background or threads.submit(_background, computing, running)
+        if step.track in (Track.CLUSTERS, Track.BACKGROUND):
+            if step.track not in beside:
+                of_track = [each for each in steps if each.track is step.track]
+                beside[step.track] = threads.submit(_one_after_another, of_track, running)
             continue
-        if step.measures and background:
-            background.result()
+        if step.track is Track.ALONE:
+            _wait_for(beside)
         running.run(step)
         if running.is_over:
             break
-    if background:
-        background.result()
+    _wait_for(beside)
 
 
-def _background(steps: Sequence[Step], running: LaneRun) -> None:
+def _wait_for(beside: Mapping[Track, Future[None]]) -> None:
+    for track in beside.values():
+        track.result()
+
+
+def _one_after_another(steps: Iterable[Step], running: LaneRun) -> None:
     for step in steps:
-        running.run(step, priority=BACKGROUND)
+        running.run(step)
         if running.is_over:
             break
 
 
 class LaneRun:
-    """What runs of a lane, and what has run. Threads run steps; any thread interrupts them all."""
+    """What runs of a lane, and what has run. A thread runs each track; any thread interrupts them all."""
 
     def __init__(self, lane: Lane, steps: Sequence[Step], logs: Path, make: Sequence[str]) -> None:
         self._lane = lane
@@ -264,7 +289,7 @@ class LaneRun:
         """Whether no further step begins."""
         return self._interrupted.is_set()
 
-    def run(self, step: Step, *, priority: Sequence[str] = ()) -> None:
+    def run(self, step: Step) -> None:
         """Run a step to its end, or until it is interrupted. In the lane of a change its failure ends the step beside
         it, and the lane."""
         number = next(
@@ -275,6 +300,7 @@ class LaneRun:
         log = self._logs / f"{step.target}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
         started = time.monotonic()
+        priority = BACKGROUND if step.track is Track.BACKGROUND else ()
         is_shown = self._lane is Lane.CHANGE and not priority
         result = self._result([*priority, *self._make, *command], log, is_shown)
         seconds = time.monotonic() - started

@@ -26,6 +26,7 @@ from tools.lanes import (
     Lane,
     Result,
     Step,
+    Track,
     figure,
     run,
     steps_from,
@@ -122,27 +123,28 @@ def test_nightly_prints_end_of_failed_output_and_keeps_all_of_it(
     assert (tmp_path / "bad.log").read_text() == "broken\n"
 
 
+@pytest.mark.parametrize("track", [Track.BACKGROUND, Track.CLUSTERS])
 @pytest.mark.parametrize("lane", list(Lane))
-def test_computes_beside_its_clusters_and_measures_alone(tmp_path: Path, lane: Lane) -> None:
+def test_track_runs_beside_foreground_and_what_measures_alone(tmp_path: Path, lane: Lane, track: Track) -> None:
     met = tmp_path / "met"
     os.mkfifo(met)
     # Either side of the pipe waits for the other: the two end only if they run beside each other.
     shell = (
-        f'case $0 in computing) echo computed > "{met}"; touch "{tmp_path}/computed";; '
-        f'cluster) read line < "{met}"; echo $line;; bench) ls "{tmp_path}/computed"; nice;; esac'
+        f'case $0 in beside) echo both > "{met}"; touch "{tmp_path}/met-beside";; '
+        f'cluster) read line < "{met}"; echo $line;; bench) ls "{tmp_path}/met-beside"; nice;; esac'
     )
-    steps = (Step("computing", computes=True), Step("cluster"), Step("bench", measures=True))
+    steps = (Step("beside", track=track), Step("cluster"), Step("bench", track=Track.ALONE))
     ended = run(lane, steps, tmp_path, Interrupts(), make=("sh", "-c", shell))
     assert [(step.command, step.result) for step in ended] == [
-        ("computing", Result.PASSED),
+        ("beside", Result.PASSED),
         ("cluster", Result.PASSED),
         ("bench", Result.PASSED),
     ]
-    assert ended[1].figure == "computed"
+    assert ended[1].figure == "both"
 
 
 def test_background_has_the_lowest_priority(tmp_path: Path) -> None:
-    steps = (Step("computing", computes=True), GOOD)
+    steps = (Step("computing", track=Track.BACKGROUND), GOOD)
     shell = "nice; sed 's/.*nice/session/' /proc/self/autogroup 2> /dev/null || echo none"
     [computing, _] = run(Lane.CHANGE, steps, tmp_path, Interrupts(), make=("sh", "-c", shell))
     priority, session = (tmp_path / "computing.log").read_text().split("\n", 1)
@@ -155,7 +157,7 @@ def test_failure_in_the_background_ends_the_lane_of_a_change(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     make = ("sh", "-c", "case $0 in cluster) exec sleep 600;; *) echo broken; exit 3;; esac")
-    steps = (Step("computing", computes=True), Step("cluster"), GOOD)
+    steps = (Step("computing", track=Track.BACKGROUND), Step("cluster"), GOOD)
     ended = run(Lane.CHANGE, steps, tmp_path, Interrupts(), make=make)
     assert [(step.command, step.result) for step in ended] == [
         ("computing", Result.FAILED),
@@ -172,7 +174,7 @@ def test_failure_ends_what_the_lane_of_a_change_computes(tmp_path: Path) -> None
         "-c",
         f'case $0 in computing) echo > "{started}"; exec sleep 600;; *) read _ < "{started}"; exit 3;; esac',
     )
-    ended = run(Lane.CHANGE, (Step("computing", computes=True), BAD), tmp_path, Interrupts(), make=make)
+    ended = run(Lane.CHANGE, (Step("computing", track=Track.BACKGROUND), BAD), tmp_path, Interrupts(), make=make)
     assert [step.result for step in ended] == [Result.INTERRUPTED, Result.FAILED]
 
 
