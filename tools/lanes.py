@@ -30,6 +30,7 @@ LOGS = PROJECT / ".build" / "lanes"
 
 PYTEST = r"\d+ (?:passed|failed|error|skipped)\b.* in [\d.]+s.*"
 GANGS = r"gangs: \d+ of \d+ targets met"
+COLOUR = r"\x1b\[[\d;]*m"
 FIGURE_WIDTH = 100
 SHOWN_OF_A_FAILURE = 40
 BACKGROUND = ("sh", "-c", '{ echo 19 > /proc/self/autogroup; } 2> /dev/null; exec nice -n 19 "$@"', "background")
@@ -369,6 +370,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 def figure(step: Step, output: str) -> str:
     """What the table shows of a step's output."""
+    output = re.sub(COLOUR, "", output)
     if step.figure:
         return "; ".join(found.strip("= ") for found in re.findall(step.figure, output))[:FIGURE_WIDTH]
     lines = [line.strip() for line in output.splitlines() if line.strip() and not line.startswith("make")]

@@ -15,7 +15,9 @@ from tools.acceptance.placement import scheduler_command
 def built_by_make() -> Path:
     """What the Makefile builds for `make e2e`."""
     show = ("--eval", "show: ; @echo $(CONTROLPLANE)", "show")
-    done = subprocess.run(["make", "--silent", *show], cwd=PROJECT, capture_output=True, text=True, check=True)
+    # Another make may run these tests, and has this one name its directory.
+    command = ["make", "--silent", "--no-print-directory", *show]
+    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=True)
     return PROJECT / done.stdout.strip()
 
 

@@ -196,6 +196,7 @@ def test_failure_ends_what_the_lane_of_a_change_computes(tmp_path: Path) -> None
         pytest.param(Step("test", figure=PYTEST), "nothing like it", "", id="no match"),
         pytest.param(Step("demo"), "one\ntwo\n\nmake: *** Error 1\n", "two", id="the last line that is not make's"),
         pytest.param(Step("demo"), "", "", id="no output"),
+        pytest.param(Step("tools"), "two\n\x1b[0m\x1b[0mmake[1]: Leaving\n", "two", id="without colours"),
     ],
 )
 def test_reads_figure_of_step(step: Step, output: str, wanted: str) -> None:
