@@ -7,16 +7,16 @@ from dataclasses import replace
 from random import Random
 from time import time
 
-from berth.configuration.store import Configured
+from berth.configuration.store import ActiveConfiguration
 from berth.decisions.recent import RecentDecisions
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import NodeInfo, Pod
-from berth_cli.console.cluster.source import Observed
+from berth_cli.console.cluster.source import ObservedCluster
 from berth_cli.console.decisions.recent import DecisionsHere
 from berth_cli.console.health.calls import Call
 from berth_cli.console.health.source import HealthSource
 from berth_cli.console.policy.documents import SecondPolicy
-from berth_cli.console.running import Shown
+from berth_cli.console.running import ConsoleContents
 from tests.builders.gangs import member
 from tests.builders.nodes import PRIORITY
 from tests.builders.pods import pod_object
@@ -31,7 +31,7 @@ USE = {"general": 0.6, "compute": 0.9, "memory": 0.4, "gpu": 0.2}
 GPU = "example.com/gpu"
 PODS_OF_A_NODE = 8
 CALL_SECONDS = 110
-CONFIGURED = Configured.of(
+CONFIGURED = ActiveConfiguration.of(
     BerthConfiguration.model_validate(
         {"profile": "full", "managedResources": [{"name": GPU}], "gangs": {"enabled": True}}
     )
@@ -39,10 +39,10 @@ CONFIGURED = Configured.of(
 PROPOSED = SecondPolicy("proposed.yaml", BerthConfiguration.model_validate({"profile": "label-priority"}))
 
 
-def shown() -> Shown:
+def shown() -> ConsoleContents:
     """All that a console can show."""
     nodes, pods = cluster()
-    return Shown(
+    return ConsoleContents(
         PicturedSource(nodes, pods, CONFIGURED),
         PicturedHealth(),
         PicturedDecisions(decisions(nodes)),
@@ -110,7 +110,7 @@ class PicturedSource(LiveSource):
     def name(self) -> str:
         return "berth-production"
 
-    def observe(self, timeout: float) -> Observed:
+    def observe(self, timeout: float) -> ObservedCluster:
         return replace(super().observe(timeout), observed_at=time() - 0.4)
 
 

@@ -8,19 +8,19 @@ from dataclasses import replace
 from threading import Condition
 from time import time
 
-from berth.configuration.store import Configured
+from berth.configuration.store import ActiveConfiguration
 from berth.decisions.recent import RecentDecisions
 from berth.lease.clock import SystemClock
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.console.cluster.source import ClusterSource, Observed, SourceKind
+from berth_cli.console.cluster.source import ClusterSource, ObservedCluster, SourceKind
 from berth_cli.console.decisions.recent import DecisionsHere
 from berth_cli.console.documents.feed import Feed
 from berth_cli.console.health.doctor import Checks
 from berth_cli.console.health.tables import ConsoleTables, TableHealth
 from berth_cli.console.policy.documents import SecondPolicy
-from berth_cli.console.running import Shown, console_in_thread
+from berth_cli.console.running import ConsoleContents, console_in_thread
 from tests.unit.cli.console.cases import DEFAULT
 
 
@@ -28,13 +28,13 @@ class LiveSource(ClusterSource):
     """What it shows, it shows at once."""
 
     def __init__(
-        self, nodes: Iterable[NodeInfo] = (), pods: Iterable[Pod] = (), configured: Configured = DEFAULT
+        self, nodes: Iterable[NodeInfo] = (), pods: Iterable[Pod] = (), configured: ActiveConfiguration = DEFAULT
     ) -> None:
         self._changed = Condition()
         # Otherwise the first look waits for a change, and each page that opens meanwhile asks again after a second.
         self._is_news = True
         self._configured = configured
-        self._found = Observed(Snapshot.of(nodes, pods), time(), configured)
+        self._found = ObservedCluster(Snapshot.of(nodes, pods), time(), configured)
 
     @property
     def kind(self) -> SourceKind:
@@ -48,18 +48,18 @@ class LiveSource(ClusterSource):
         self, nodes: Iterable[NodeInfo], pods: Iterable[Pod] = (), *, problem: str = "", age: float = 0.0
     ) -> None:
         """From now on."""
-        self._show(Observed(Snapshot.of(nodes, pods), time() - age, self._configured, problem))
+        self._show(ObservedCluster(Snapshot.of(nodes, pods), time() - age, self._configured, problem))
 
     def change(self, changes: Changes) -> None:
         """The rest stays."""
         self._show(replace(self._found, snapshot=self._found.snapshot.with_changes(changes), observed_at=time()))
 
-    def _show(self, found: Observed) -> None:
+    def _show(self, found: ObservedCluster) -> None:
         with self._changed:
             self._found, self._is_news = found, True
             self._changed.notify_all()
 
-    def observe(self, timeout: float) -> Observed:
+    def observe(self, timeout: float) -> ObservedCluster:
         with self._changed:
             self._changed.wait_for(lambda: self._is_news, timeout)
             self._is_news = False
@@ -102,12 +102,12 @@ def served(
     """Until the block ends. recent: of verbs in this process."""
     health = None if tables is None else TableHealth(tables, SystemClock())
     decisions = None if recent is None else DecisionsHere(recent)
-    with served_as(Shown(source, health, decisions, second, doctor=doctor), port) as console:
+    with served_as(ConsoleContents(source, health, decisions, second, doctor=doctor), port) as console:
         yield console
 
 
 @contextmanager
-def served_as(shown: Shown, port: int = 0) -> Iterator[Served]:
+def served_as(shown: ConsoleContents, port: int = 0) -> Iterator[Served]:
     """Until the block ends."""
     found = Served()
     with console_in_thread(shown, port, found.addresses.append) as console:

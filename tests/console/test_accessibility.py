@@ -6,10 +6,10 @@ from time import time
 
 import pytest
 
-from berth.configuration.store import Configured
+from berth.configuration.store import ActiveConfiguration
 from berth.decisions.recent import RecentDecisions
-from berth_cli.console.cluster.source import NotObserved
-from berth_cli.console.running import Shown
+from berth_cli.console.cluster.source import ClusterNotObserved
+from berth_cli.console.running import ConsoleContents
 from berth_cli.doctor.findings import CheckName, failed, ok
 from tests.builders.planned import gang_configuration
 from tests.builders.requests import cache_mode
@@ -55,8 +55,8 @@ def test_axe_finds_nothing_in_any_view(browser: Browser, size: tuple[int, int], 
     verbs = Verbs(NODES, recorder=recent)
     for verb in ("filter", "prioritize"):
         verbs.ask(verb, cache_mode(["n1", "n2"]))
-    console_of = Shown(
-        LiveSource(NODES, [*PODS, *TRAIN], Configured.of(gang_configuration())),
+    console_of = ConsoleContents(
+        LiveSource(NODES, [*PODS, *TRAIN], ActiveConfiguration.of(gang_configuration())),
         PicturedHealth(),
         PicturedDecisions(recent),
         PROPOSED,
@@ -98,9 +98,9 @@ def test_axe_finds_nothing_in_a_view_that_waits_for_its_data(browser: Browser) -
 class Listing(LiveSource):
     """A cluster that has not answered yet."""
 
-    def observe(self, timeout: float) -> NotObserved:  # type: ignore[override]
+    def observe(self, timeout: float) -> ClusterNotObserved:  # type: ignore[override]
         super().observe(timeout)
-        return NotObserved("the cluster is being listed")
+        return ClusterNotObserved("the cluster is being listed")
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 import pytest
 
-from berth.configuration.store import Configured
+from berth.configuration.store import ActiveConfiguration
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.fields.taints import Taint
 from berth.scheduling.objects import LabelSet, Pod
@@ -22,7 +22,7 @@ from berth_cli.console.health.source import HealthSource
 from berth_cli.console.pending.gangs import GangSource
 from berth_cli.console.policy.documents import PolicyDocuments, SecondPolicy
 from berth_cli.console.policy.replay import ReplayDocuments
-from berth_cli.console.running import Shown
+from berth_cli.console.running import ConsoleContents
 from berth_cli.doctor.findings import CheckName, Finding, failed
 from berth_cli.explain.rules import Rejection, Rules
 from tests.console.chromium import Tab
@@ -89,7 +89,7 @@ def test_hostile_source_is_named_and_does_nothing(tab: Tab) -> None:
         assert tab.evaluate(NO_ELEMENTS)
 
 
-FULL = Configured.of(BerthConfiguration.model_validate({"profile": "full", "gangs": {"enabled": True}}))
+FULL = ActiveConfiguration.of(BerthConfiguration.model_validate({"profile": "full", "gangs": {"enabled": True}}))
 REASON = {"reason": HOSTILE, "plugin": HOSTILE, "code": HOSTILE, "count": 1, "nodes": [HOSTILE]}
 
 
@@ -182,14 +182,14 @@ def hostile_rejected(rules: Rules, pod: Pod, names: Sequence[str], snapshot: Sna
     }
 
 
-def hostile_console() -> Shown:
+def hostile_console() -> ConsoleContents:
     """A pending pod and its gang, and every source that has texts of others."""
     alone = pod("alone", requests={"cpu": "99"})
     alone = replace(alone, name=HOSTILE, label_set=LabelSet(HOSTILE, alone.labels), annotations={HOSTILE: HOSTILE})
     # The names of gangs are names: Berth takes no other ones. Those of its members are shown.
     annotations = {"berth.dev/gang": "train", "berth.dev/gang-size": "2", HOSTILE: HOSTILE}
     member = replace(pod("member"), name=f"{HOSTILE} 2", annotations=annotations)
-    return Shown(
+    return ConsoleContents(
         LiveSource([node("n1")], [alone, member], FULL),
         HostileHealth(),
         HostileDecisions(),

@@ -6,7 +6,7 @@ from time import time
 
 import pytest
 
-from berth.configuration.store import Configured
+from berth.configuration.store import ActiveConfiguration
 from berth.decisions.recent import RecentDecisions
 from berth_cli.doctor.findings import CheckName, ok
 from tests.builders.planned import gang_configuration
@@ -89,7 +89,7 @@ def test_every_other_view_is_reached_and_used_by_keyboard_alone(tab: Tab) -> Non
     recent = RecentDecisions(time)
     Verbs(NODES, recorder=recent).ask("filter", cache_mode(["n1", "n2"]))
     found = [ok(CheckName.CACHE, "data is 1 s old")]
-    source = LiveSource(NODES, [*PODS, *TRAIN], Configured.of(gang_configuration()))
+    source = LiveSource(NODES, [*PODS, *TRAIN], ActiveConfiguration.of(gang_configuration()))
     with served(source, recent=recent, second=PROPOSED, doctor=lambda: found) as console:
         tab.open(console.addresses[-1])
         tab.wait_for(IS_CURRENT)

@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from berth.configuration.store import Configured
+from berth.configuration.store import ActiveConfiguration
 from berth.scheduling.configuration.document import BerthConfiguration
 from tests.console.chromium import Tab
 from tests.console.served import LiveSource, served
@@ -14,7 +14,9 @@ from tests.console.test_overview import HAS_PODS, IS_CURRENT, NODES, PODS, opene
 from tests.unit.cli.console.cases import node, pod
 
 GPU = "example.com/gpu"
-COUNTED = Configured.of(BerthConfiguration.model_validate({"profile": "full", "managedResources": [{"name": GPU}]}))
+COUNTED = ActiveConfiguration.of(
+    BerthConfiguration.model_validate({"profile": "full", "managedResources": [{"name": GPU}]})
+)
 BOX = "document.getElementById('map').getBoundingClientRect().toJSON()"
 FRAME = "new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve(true))))"
 # So many that their pods are not drawn. Two of four are in use, none, and more than there are.

@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from berth.configuration.store import Configured
+from berth.configuration.store import ActiveConfiguration
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.console.pending import documents, gang_documents
 from tests.builders.gangs import member
@@ -18,11 +18,11 @@ from tests.console.served import LiveSource, served
 from tests.console.test_overview import IS_CURRENT
 from tests.unit.cli.console.cases import node, pod
 
-FULL = Configured.of(BerthConfiguration.model_validate({"profile": "full"}))
+FULL = ActiveConfiguration.of(BerthConfiguration.model_validate({"profile": "full"}))
 TAINT = {"key": "dedicated", "value": "ml", "effect": "NoSchedule"}
 NODES = [node("n1"), node("n2", taints=[TAINT])]
 PODS = [pod("fits"), pod("large", requests={"cpu": "9"}), pod("gated", schedulingGates=[{"name": "quota"}])]
-GANGS = Configured.of(gang_configuration())
+GANGS = ActiveConfiguration.of(gang_configuration())
 TRAIN = [member(f"train-{at}", "train", 2, requests={"cpu": "3"}) for at in range(2)]
 ROWS = "[...document.querySelectorAll('#pending-grid .grid-body [role=row]')].map((row) => row.children[0].innerText)"
 # wait_for answers two seconds before its own limit.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.console.policy.documents import SecondPolicy
-from berth_cli.console.running import Shown
+from berth_cli.console.running import ConsoleContents
 from tests.builders.nodes import PRIORITY
 from tests.console.chromium import Tab
 from tests.console.served import LiveSource, served, served_as
@@ -44,7 +44,7 @@ def test_says_how_to_give_a_second_policy(tab: Tab) -> None:
 
 def test_live_decisions_that_both_judge_are_shown_as_they_come(tab: Tab) -> None:
     found: dict[str, object] = {"decisions": {}, "disagreements": []}
-    with served_as(Shown(LiveSource(NODES), second=PROPOSED, shadow=lambda: dict(found))) as console:
+    with served_as(ConsoleContents(LiveSource(NODES), second=PROPOSED, shadow=lambda: dict(found))) as console:
         tab.open(console.addresses[-1])
         tab.wait_for(IS_CURRENT)
         tab.open(f"{console.origin}/#/policy")
@@ -69,7 +69,7 @@ def test_console_without_a_shadow_says_how_to_start_one(tab: Tab) -> None:
 def test_recording_is_replayed_at_the_press_of_a_button(tab: Tab, tmp_path: Path) -> None:
     path = tmp_path / "monday.rec"
     recording(path, play, {"profile": "full"})
-    with served_as(Shown(LiveSource(NODES, (), FULL), second=PROPOSED, recording=path)) as console:
+    with served_as(ConsoleContents(LiveSource(NODES, (), FULL), second=PROPOSED, recording=path)) as console:
         tab.open(console.addresses[-1])
         tab.wait_for(IS_CURRENT)
         tab.open(f"{console.origin}/#/policy")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from http.client import HTTPConnection
 
-from berth_cli.console.running import Shown
+from berth_cli.console.running import ConsoleContents
 from berth_cli.console.sources import running_server, server_source, with_server
 from berth_cli.doctor.findings import Finding
 from berth_cli.scheduler_config.tls_config import TLSFiles
@@ -52,7 +52,7 @@ def test_server_alone_shows_its_decisions_and_its_health_and_says_what_it_lacks(
 
 def test_cluster_beside_the_server_is_shown_with_its_decisions(tab: Tab, gateway_port: int) -> None:
     server = running_server(f"http://127.0.0.1:{gateway_port}/scheduler", TLSFiles())
-    with served_as(with_server(Shown(LiveSource(ALL_NODES, PODS)), server, no_checks)) as console:
+    with served_as(with_server(ConsoleContents(LiveSource(ALL_NODES, PODS)), server, no_checks)) as console:
         tab.open(console.addresses[-1])
         tab.wait_for(HAS_PODS)
         ask(gateway_port, "of-both")
@@ -62,7 +62,7 @@ def test_cluster_beside_the_server_is_shown_with_its_decisions(tab: Tab, gateway
 
 def test_server_that_does_not_answer_is_named(tab: Tab) -> None:
     server = running_server("http://127.0.0.1:1/scheduler", TLSFiles())
-    with served_as(with_server(Shown(LiveSource(ALL_NODES, PODS)), server, no_checks)) as console:
+    with served_as(with_server(ConsoleContents(LiveSource(ALL_NODES, PODS)), server, no_checks)) as console:
         tab.open(console.addresses[-1])
         tab.wait_for(HAS_PODS)
         tab.open(f"{console.origin}/#/decisions")

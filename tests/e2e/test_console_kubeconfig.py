@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 import yaml
 
-from berth.configuration.store import Configured
+from berth.configuration.store import ActiveConfiguration
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.console.cluster.followed_cluster import LISTING, followed_kubeconfig
-from berth_cli.console.cluster.source import NotObserved
+from berth_cli.console.cluster.source import ClusterNotObserved
 
 from .berth.console import ConsoleCommand
 from .kubernetes.cluster import Cluster
@@ -25,7 +25,7 @@ from .kubernetes.manifests import apply_manifests, delete_manifests
 
 HOW_TO = Path(__file__).parents[2] / "docs" / "how-to" / "console.md"
 NAMESPACE, NAME = "kube-system", "berth-console"
-WITHOUT_CONFIG = Configured.of(BerthConfiguration.model_validate({"profile": "full"}))
+WITHOUT_CONFIG = ActiveConfiguration.of(BerthConfiguration.model_validate({"profile": "full"}))
 SHOWN_SECONDS = 2.0
 SAID_SECONDS = 30.0
 POLL_SECONDS = 0.02
@@ -124,7 +124,7 @@ def test_each_documented_right_is_needed_and_the_page_says_which_one_lacks(
 
     def problem() -> str:
         found = source.observe(0.5)
-        return found.reason.replace(LISTING, "") if isinstance(found, NotObserved) else found.problem
+        return found.reason.replace(LISTING, "") if isinstance(found, ClusterNotObserved) else found.problem
 
     said = [""]
 

@@ -6,14 +6,14 @@ import pytest
 
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindResult
-from berth.extender.ports import Announced, Announcements, Binding, FoundPod
+from berth.extender.ports import Announcements, Binding, FoundPod, LoggedAnnouncement
 
 
 class NoAnnouncements(Announcements):
     """Fails at every call."""
 
-    def announce(self, binding: Binding, found: FoundPod, deadline: Deadline) -> Announced | BindResult | None:
+    def announce(self, binding: Binding, found: FoundPod, deadline: Deadline) -> LoggedAnnouncement | BindResult | None:
         pytest.fail("announced")
 
-    def withdraw(self, announced: Announced) -> None:
+    def withdraw(self, announced: LoggedAnnouncement) -> None:
         pytest.fail("withdrawn")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from berth.scheduling.managed_resources.amounts import MAX_AMOUNT
 from berth.scheduling.managed_resources.counting import Counting, Insufficient, left
 from berth.scheduling.managed_resources.demand import Demand
-from berth.scheduling.objects import NodeInfo, Pod, Unreadable, read_node
+from berth.scheduling.objects import NodeInfo, Pod, UnreadableObject, read_node
 from berth.scheduling.objects.pod_reading import PodReader
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.counted import (
@@ -152,7 +152,7 @@ def test_unreadable_request_hides_nothing_else_of_placed_pod(
     room = capacity | {f"{MEMORY}#{index}": amount for index, amount in enumerate(free)}
     name, value = hidden
     forged, honest = (_foreign(values | {name: each}, device) for each in (value, None))
-    assert isinstance(found.demands(forged), Unreadable)
+    assert isinstance(found.demands(forged), UnreadableObject)
     assert found.charged(forged, capacity, room) == found.charged(honest, capacity, room)
     assert found.adopted(forged, capacity, room) == found.adopted(honest, capacity, room)
     assert found.shares(forged, capacity) == found.shares(honest, capacity)
@@ -206,9 +206,9 @@ def test_any_json_raises_nothing(value: Any, other: Any, size: Any, device: Any)
     assert all(type(amount) is int and 0 < amount <= MAX_AMOUNT for amount in capacity.values())
     assert len(capacity) <= 1024
     assert all(isinstance(cause, str) for cause in found.unreadable(node).values())
-    if not isinstance(pod, Unreadable):
+    if not isinstance(pod, UnreadableObject):
         asked = found.demands(pod)
-        if not isinstance(asked, Unreadable):
+        if not isinstance(asked, UnreadableObject):
             found.placed(asked, node)
         assert all(amount > 0 for amount in found.used([pod, replace(pod, uid="x")], capacity).values())
 

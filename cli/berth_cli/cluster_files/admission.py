@@ -57,7 +57,10 @@ class PriorityClasses:
 
 
 def admit(manifest: Object, classes: PriorityClasses) -> Object:
-    """The v1.Pod as the API server would store it; a stored pod is unchanged. Raises Malformed and AdmissionDenied."""
+    """The v1.Pod as the API server would store it; a stored pod is unchanged.
+
+    Raises MalformedField and AdmissionDenied.
+    """
     pod = deepcopy(manifest)
     metadata = pod["metadata"] = read_object(pod.get("metadata"), "Pod.metadata")
     spec = pod["spec"] = read_object(pod.get("spec"), "Pod.spec")

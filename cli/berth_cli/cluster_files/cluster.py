@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from berth.scheduling.fields.reading import Malformed, Object
+from berth.scheduling.fields.reading import MalformedField, Object
 from berth.scheduling.gangs.gang import ANNOTATIONS as GANG_ANNOTATIONS
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import (
     Pod,
     PriorityClass,
-    Unreadable,
+    UnreadableObject,
     read_pod,
     read_priority_class,
     trimmed_node,
@@ -64,7 +64,7 @@ def read_cluster(objects: list[Object], where: str, *, replaced: Collection[tupl
         raise InvalidInput(f"{where} has no nodes; make a dump with: kubectl get nodes,pods -A -o json > FILE")
     results = [read_pod(obj) for obj in waiting]
     pods = tuple(each for each in results if isinstance(each, Pod))
-    unreadable = [*found.unreadable, *(each for each in results if isinstance(each, Unreadable))]
+    unreadable = [*found.unreadable, *(each for each in results if isinstance(each, UnreadableObject))]
     snapshot = Snapshot.of(
         found.nodes,
         # Of the pods without a node, only nominated pods affect other pods.
@@ -102,5 +102,5 @@ def _resolve(classes: PriorityClasses, spec: Object) -> None:
     """Set the pod's priority if its class is known; the classes may be missing from a dump."""
     try:
         classes.resolve(spec)
-    except (AdmissionDenied, Malformed):
+    except (AdmissionDenied, MalformedField):
         return

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from berth.scheduling.fields.reading import Malformed, Object, read_integer, read_object
-from berth.scheduling.objects import Pod, Unreadable, read_pod
+from berth.scheduling.fields.reading import MalformedField, Object, read_integer, read_object
+from berth.scheduling.objects import Pod, UnreadableObject, read_pod
 from berth_cli.cluster_files.admission import DEFAULT_NAMESPACE, AdmissionDenied, PriorityClasses, admit
 from berth_cli.cluster_files.documents import parse_objects
 from berth_cli.input_files import InvalidInput, display_name, read_input
@@ -62,7 +62,7 @@ def _add(manifests: Iterable[Object], where: str, pods: list[Object], others: li
     for manifest in manifests:
         try:
             _expand(manifest, pods, others)
-        except Malformed as error:
+        except MalformedField as error:
             raise InvalidInput(f"{where}: {error}") from error
     if len(pods) == before:
         raise InvalidInput(f"{where} has no pods; give Pods or {', '.join(_WORKLOADS)}")
@@ -79,11 +79,11 @@ def _expand(manifest: Object, pods: list[Object], others: list[Object]) -> None:
         others.append(manifest)
     else:
         found = f"a {kind}" if kind else "a document without a kind"
-        raise Malformed(f"{found} has no pods to place; give Pods or {', '.join(_WORKLOADS)}")
+        raise MalformedField(f"{found} has no pods to place; give Pods or {', '.join(_WORKLOADS)}")
 
 
 def as_new_pod(manifest: Object, number: int) -> Object:
-    """A stored pod is treated as deleted and created again: without node and status. Raises Malformed."""
+    """A stored pod is treated as deleted and created again: without node and status. Raises MalformedField."""
     metadata = dict(read_object(manifest.get("metadata"), "Pod.metadata"))
     spec = dict(read_object(manifest.get("spec"), "Pod.spec"))
     metadata.pop("deletionTimestamp", None)
@@ -97,13 +97,13 @@ def as_new_pod(manifest: Object, number: int) -> Object:
 def _admit(manifest: Object, classes: PriorityClasses) -> Object:
     try:
         return admit(manifest, classes)
-    except (Malformed, AdmissionDenied) as error:
+    except (MalformedField, AdmissionDenied) as error:
         raise InvalidInput(f"pod {_name(manifest)}: {error}") from error
 
 
 def _read(stored: Object) -> Pod:
     read = read_pod(stored)
-    if isinstance(read, Unreadable):
+    if isinstance(read, UnreadableObject):
         raise InvalidInput(f"pod {_name(stored)}: {read.cause}")
     return read
 
@@ -115,7 +115,7 @@ def _name(manifest: Object) -> object:
 def pods_of(manifest: Object) -> Iterator[Object]:
     """The pods of a workload, numbered; except for a StatefulSet, real controllers use random suffixes.
 
-    Raises Malformed.
+    Raises MalformedField.
     """
     kind = str(manifest.get("kind"))
     metadata, spec = read_object(manifest.get("metadata"), f"{kind}.metadata"), read_object(manifest.get("spec"), kind)

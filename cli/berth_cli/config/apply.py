@@ -13,8 +13,8 @@ import click
 
 from berth.scheduling.configuration.decisions import Decisions
 from berth_cli.config.document import error_line, load_document
+from berth_cli.config.effect_delay import EffectDelay, effect_delay
 from berth_cli.config.stack import OpenStack, open_stack, stack_options
-from berth_cli.config.taking_effect import TakingEffect, taking_effect
 from berth_cli.config.warnings import KEPT_ON_STACK, configuration_warnings, records_warnings
 from berth_cli.input_files import display_name
 from berth_cli.options import plugins_option, require_stack_or_table
@@ -150,7 +150,7 @@ def apply_configuration(
         options.say(f"{name} is not applied: --dry-run")
         return content | {"applied": False}
     plugin_version = "" if trial is None else trial.plugin_version
-    effect = taking_effect(opened.store.read(), "" if opened.deployed is None else opened.deployed.http_timeout)
+    effect = effect_delay(opened.store.read(), "" if opened.deployed is None else opened.deployed.http_timeout)
     _store(opened, configuration, document, options, plugin_version)
     options.say(f"{name} is applied to {opened.cache_table}: profile {configuration.profile}, hash {content['hash']}")
     if trial is None and not options.skip_trial:
@@ -165,7 +165,7 @@ def apply_configuration(
     return content | {"applied": True, "table": opened.cache_table, "waitedSeconds": waited}
 
 
-def _wait(effect: TakingEffect, options: ApplyOptions, pause: Callable[[float], None]) -> float:
+def _wait(effect: EffectDelay, options: ApplyOptions, pause: Callable[[float], None]) -> float:
     """Until every verb decides by the document. Returns for how long."""
     if not options.waits:
         click.echo(f"note: it takes up to {effect.seconds:g} s {effect.cause}", err=True)

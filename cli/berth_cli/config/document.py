@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 from pydantic import ValidationError
 
-from berth.configuration.store import ConfigurationInvalid, Configured
+from berth.configuration.store import ActiveConfiguration, ConfigurationInvalid
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.framework.plugin import PluginFailed
 from berth_cli import strict_yaml
@@ -61,7 +61,7 @@ def parse_document(text: bytes) -> ValidDocument | list[FieldError]:
     except ValidationError as error:
         return field_errors(error.errors(), source)
     try:
-        Configured.of(configuration)
+        ActiveConfiguration.of(configuration)
     except ConfigurationInvalid as error:
         path = _path_of(error.__cause__, configuration)
         return [FieldError(field_path(path), str(error), source.line(path))]

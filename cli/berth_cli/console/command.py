@@ -16,7 +16,7 @@ from berth_cli.simulate.policy_options import weight_option
 if TYPE_CHECKING:
     from berth_cli.console.health.doctor import Checks
     from berth_cli.console.policy.documents import SecondPolicy
-    from berth_cli.console.running import Shown
+    from berth_cli.console.running import ConsoleContents
 
 CONSOLE_PORT = 8090
 
@@ -144,9 +144,9 @@ def _second(path: Path | None) -> SecondPolicy | None:
     return SecondPolicy(str(path), read_policy(path))
 
 
-def _shown(given: _Sources) -> Shown:
+def _shown(given: _Sources) -> ConsoleContents:
     """Raises ClickException."""
-    from berth.configuration.store import Configured
+    from berth.configuration.store import ActiveConfiguration
     from berth_cli.console import sources
     from berth_cli.simulate.policy_options import read_policy
 
@@ -156,7 +156,7 @@ def _shown(given: _Sources) -> Shown:
     if server is not None and not given.has_cluster:
         return sources.server_source(server, _doctor(given))
     if server is None or given.profile or given.config:
-        configured = Configured.of(read_policy(given.config, given.profile))
+        configured = ActiveConfiguration.of(read_policy(given.config, given.profile))
     else:
         configured = sources.configured_by(server)
     if given.kubeconfig is not None:

@@ -49,7 +49,7 @@ NO_CLUSTER = Refusal(
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ConsoleContents:
     """What a console shows. health: None for a cluster alone. decisions: None where no verb is known. second: None
     without a policy beside the one in force. gangs: None for those of the source, with the table of gangs that are
     being bound, where there is one. doctor: None where there is no installation. shadow: None where no policy judges
@@ -82,7 +82,7 @@ class Console:
 
 
 def open_console(
-    shown: Shown, port: int, show: Callable[[str], None], environment: Mapping[str, str] = os.environ
+    shown: ConsoleContents, port: int, show: Callable[[str], None], environment: Mapping[str, str] = os.environ
 ) -> Console:
     """Listen, and give out the first address. show: called with each address that opens the page once. environment:
     names the directory of the user's state, which keeps the browsers of a port. Raises ListenError."""
@@ -121,7 +121,7 @@ def open_console(
 
 
 @contextmanager
-def console_in_thread(shown: Shown, port: int, show: Callable[[str], None]) -> Iterator[Console]:
+def console_in_thread(shown: ConsoleContents, port: int, show: Callable[[str], None]) -> Iterator[Console]:
     """Serve until the block ends, beside what the program does itself. Raises ListenError."""
     console = open_console(shown, port, show)
     with console.feed.followed(), server.running_in_thread(console.uvicorn_server, console.listener):

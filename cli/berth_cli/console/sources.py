@@ -15,7 +15,7 @@ from botocore.exceptions import BotoCoreError
 from click import ClickException
 
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
-from berth.configuration.store import Configurations, Configured
+from berth.configuration.store import ActiveConfiguration, Configurations
 from berth.decisions.dynamodb_table import DynamoDBDecisionTable
 from berth.gangs.dynamodb_table import DynamoDBGangTable
 from berth.lease.clock import SystemClock
@@ -31,11 +31,11 @@ from berth_cli.console.cluster.node_cache import NodeCacheSource
 from berth_cli.console.decisions.stack import StackDecisions
 from berth_cli.console.health.doctor import Checks
 from berth_cli.console.health.tables import ConsoleTables, TableHealth
-from berth_cli.console.running import Shown
+from berth_cli.console.running import ConsoleContents
 from berth_cli.console.running_server.decisions import ServerDecisions
 from berth_cli.console.running_server.gangs import ServerGangs
 from berth_cli.console.running_server.health import ServerHealth
-from berth_cli.console.running_server.server import RunningServer, Unanswered
+from berth_cli.console.running_server.server import NoAnswer, RunningServer
 from berth_cli.console.running_server.shadow import server_shadow
 from berth_cli.console.running_server.source import ServerSource, read_configuration
 from berth_cli.deployed_stack import (
@@ -56,20 +56,20 @@ CALL_SECONDS = 10.0
 """For one question to a server."""
 
 
-def dump_source(path: Path, configured: Configured) -> Shown:
+def dump_source(path: Path, configured: ActiveConfiguration) -> ConsoleContents:
     """A dump. Raises InvalidInput."""
     if not path.is_file():
         raise InvalidInput(f"{path} is not a file; make a dump with: kubectl get nodes,pods -A -o json > FILE")
-    return Shown(followed_dump(path, configured))
+    return ConsoleContents(followed_dump(path, configured))
 
 
-def kubeconfig_source(path: Path, configured: Configured) -> Shown:
+def kubeconfig_source(path: Path, configured: ActiveConfiguration) -> ConsoleContents:
     """A live cluster. Raises ClickException for a kubeconfig that cannot be read."""
     try:
         source = followed_kubeconfig(path, configured, time.time)
     except ClusterUnavailable as error:
         raise ClickException(str(error)) from error
-    return Shown(source, doctor=doctor_with(Options(kubeconfig=path)))
+    return ConsoleContents(source, doctor=doctor_with(Options(kubeconfig=path)))
 
 
 def doctor_with(options: Options) -> Checks:
@@ -86,7 +86,7 @@ def doctor_with(options: Options) -> Checks:
     return run
 
 
-def stack_source(stack: str, region: str | None) -> Shown:
+def stack_source(stack: str, region: str | None) -> ConsoleContents:
     """The node cache of a deployed stack, and what its tables have beside it. Raises ClickException."""
     try:
         deployed = describe(stack, region)
@@ -105,7 +105,7 @@ def stack_source(stack: str, region: str | None) -> Shown:
     tables = ConsoleTables(cache, DynamoDBLeaseLock(client, table), configurations, ledger, loss)
     source = NodeCacheSource(stack, cache, reader, configurations, Event())
     records = DynamoDBDecisionTable(client, table)
-    return Shown(
+    return ConsoleContents(
         source,
         TableHealth(tables, SystemClock()),
         StackDecisions(f"the stack {stack}", records, lambda: source.last, time.monotonic),
@@ -122,12 +122,12 @@ def running_server(url: str, files: TLSFiles) -> RunningServer:
         raise ClickException(str(error)) from error
 
 
-def server_source(server: RunningServer, doctor: Checks) -> Shown:
+def server_source(server: RunningServer, doctor: Checks) -> ConsoleContents:
     """What it says without its cluster."""
-    return with_server(Shown(ServerSource(server, time.time, Event())), server, doctor)
+    return with_server(ConsoleContents(ServerSource(server, time.time, Event())), server, doctor)
 
 
-def with_server(cluster: Shown, server: RunningServer, doctor: Checks) -> Shown:
+def with_server(cluster: ConsoleContents, server: RunningServer, doctor: Checks) -> ConsoleContents:
     """Nodes and pods from the cluster; health, decisions and gangs from the server."""
     return replace(
         cluster,
@@ -139,10 +139,10 @@ def with_server(cluster: Shown, server: RunningServer, doctor: Checks) -> Shown:
     )
 
 
-def configured_by(server: RunningServer) -> Configured:
+def configured_by(server: RunningServer) -> ActiveConfiguration:
     """What the server decides by. Raises ClickException."""
     health = server.health()
-    if isinstance(health, Unanswered):
+    if isinstance(health, NoAnswer):
         raise ClickException(health.reason)
     configured, problem = read_configuration(health.get("configuration"), server.address)
     if problem:

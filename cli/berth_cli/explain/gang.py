@@ -15,7 +15,7 @@ from berth.scheduling.gangs.gang import (
     InvalidGang,
     gang_of,
 )
-from berth.scheduling.gangs.planner import STATUSES, GangOutlook
+from berth.scheduling.gangs.planner import STATUSES, GangPlacement
 from berth.scheduling.gangs.plans import GangOutcome
 from berth.scheduling.objects import Pod
 from berth.scheduling.snapshot.changes import Changes
@@ -94,11 +94,11 @@ def explain_gang(target: Target, configuration: BerthConfiguration) -> GangExpla
     if isinstance(gang, InvalidGang):
         key = gang.key or GangKey(pod.namespace, "")
         return GangExplanation(key, 0, Verdict.PENDING, gang.error, STATUSES[gang.error].reason_codes[0], (), (), ())
-    outlook = rules.outlook(pod, snapshot)
-    assert not isinstance(outlook, InvalidGang)
+    placement = rules.placement(pod, snapshot)
+    assert not isinstance(placement, InvalidGang)
     pods = rules.berth.members_of(gang.key, snapshot).values()
-    members = [_member(each, outlook) for each in sorted(pods, key=lambda each: (len(each.name), each.name))]
-    return _explanation(gang, members, outlook, _groups(outlook, target.case, rules))
+    members = [_member(each, placement) for each in sorted(pods, key=lambda each: (len(each.name), each.name))]
+    return _explanation(gang, members, placement, _groups(placement, target.case, rules))
 
 
 def with_changes(found: GangExplanation, target: Target, rules: Rules, is_over: IsOver) -> GangExplanation:
@@ -109,22 +109,22 @@ def with_changes(found: GangExplanation, target: Target, rules: Rules, is_over: 
 
 
 def _explanation(
-    gang: Gang, members: Sequence[Member], outlook: GangOutlook | None, groups: Sequence[ReasonGroup]
+    gang: Gang, members: Sequence[Member], placement: GangPlacement | None, groups: Sequence[ReasonGroup]
 ) -> GangExplanation:
     outcome: GangOutcome = GangWait.FOR_MEMBERS
-    if outlook is not None:
-        outcome = outlook.outcome
+    if placement is not None:
+        outcome = placement.outcome
     elif any(each.state is MemberState.ON_NODE for each in members):
         outcome = None
     if isinstance(outcome, GangError | GangWait):
         verdict, reason, code = Verdict.PENDING, str(outcome), str(STATUSES[outcome].reason_codes[0])
     else:
         verdict, reason, code = Verdict.PLACED if outcome is None else Verdict.PLACEABLE, "", ""
-    before = () if outlook is None else outlook.before
+    before = () if placement is None else placement.before
     return GangExplanation(gang.key, gang.minimum, verdict, reason, code, members, groups, before)
 
 
-def _member(pod: Pod, outlook: GangOutlook | None) -> Member:
+def _member(pod: Pod, placement: GangPlacement | None) -> Member:
     name = f"{pod.namespace}/{pod.name}"
     if pod.terminating:
         return Member(name, MemberState.TERMINATING, pod.node_name)
@@ -132,15 +132,15 @@ def _member(pod: Pod, outlook: GangOutlook | None) -> Member:
         return Member(name, MemberState.ON_NODE, pod.node_name)
     if pod.spec.gated:
         return Member(name, MemberState.GATED)
-    place = "" if outlook is None else outlook.places.get(pod.uid, "")
+    place = "" if placement is None else placement.places.get(pod.uid, "")
     return Member(name, MemberState.PLANNED if place else MemberState.WAITING, place)
 
 
-def _groups(outlook: GangOutlook | None, case: Case, rules: Rules) -> list[ReasonGroup]:
+def _groups(placement: GangPlacement | None, case: Case, rules: Rules) -> list[ReasonGroup]:
     """What keeps the first member without a place out. It is judged alone, beside all pods that are planned."""
-    if outlook is None or outlook.outcome is not GangWait.FOR_ROOM:
+    if placement is None or placement.outcome is not GangWait.FOR_ROOM:
         return []
-    beside = next_member(replace(case, in_gang=True), outlook)
+    beside = next_member(replace(case, in_gang=True), placement)
     return reason_groups(rules.without_gangs.rejected(beside.pod, list(beside.snapshot.nodes), beside.snapshot))
 
 

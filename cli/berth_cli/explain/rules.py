@@ -16,7 +16,7 @@ from berth.scheduling.framework.profile import AnyFilter, Profile
 from berth.scheduling.framework.shipped_profiles import FULL
 from berth.scheduling.framework.status import SUCCESS, Status
 from berth.scheduling.gangs.gang import NO_OPEN_GANGS, Gang, GangsConfiguration, InvalidGang, gang_of
-from berth.scheduling.gangs.planner import GangOutlook, GangPlanner
+from berth.scheduling.gangs.planner import GangPlacement, GangPlanner
 from berth.scheduling.objects import Pod
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.changes import Changes
@@ -94,13 +94,13 @@ class Rules:
         """Whether the pod is placed together with other members of a gang, or asks for it wrongly."""
         return self.berth.plans(pod) and self._planner.is_member(pod, snapshot)
 
-    def outlook(self, pod: Pod, snapshot: Snapshot) -> GangOutlook | InvalidGang | None:
+    def placement(self, pod: Pod, snapshot: Snapshot) -> GangPlacement | InvalidGang | None:
         """What becomes of the pod's gang; None where no member of it waits. snapshot: the pod may be in it."""
         snapshot = snapshot.with_changes(Changes(pods=(pod,)))
         gang = gang_of(pod, snapshot.pod_groups, self.configuration.gangs)
         if not isinstance(gang, Gang):
             return gang
-        return self._planner.outlook(gang.key, snapshot, NO_OPEN_GANGS)
+        return self._planner.placement(gang.key, snapshot, NO_OPEN_GANGS)
 
     def fitting(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> list[str]:
         """Those of these nodes that pass every rule."""

@@ -9,9 +9,9 @@ from datetime import datetime
 from difflib import get_close_matches
 
 from berth.decisions.repeatable import pod_document
-from berth.scheduling.fields.reading import Malformed, Object
+from berth.scheduling.fields.reading import MalformedField, Object
 from berth.scheduling.managed_resources.counting import Counting
-from berth.scheduling.objects import Pod, Unreadable, read_pod
+from berth.scheduling.objects import Pod, UnreadableObject, read_pod
 from berth.scheduling.objects.pod_group import names_gang
 from berth.scheduling.snapshot.changes import Changes
 from berth_cli.cluster_files.admission import DEFAULT_NAMESPACE, AdmissionDenied, PriorityClasses, admit
@@ -91,10 +91,10 @@ def read_target(
     unplaced = {**found, "spec": {key: value for key, value in _mapping(found, "spec").items() if key != "nodeName"}}
     try:
         stored = admit(unplaced, cluster.priority_classes)
-    except (Malformed, AdmissionDenied) as error:
+    except (MalformedField, AdmissionDenied) as error:
         raise InvalidInput(f"pod {namespace}/{name}: {error}") from error
     read = read_pod(stored)
-    if isinstance(read, Unreadable):
+    if isinstance(read, UnreadableObject):
         raise InvalidInput(f"pod {namespace}/{name}: {read.cause}")
     nodes = {str(_mapping(obj, "metadata").get("name")): obj for obj in trimmed if obj.get("kind") == "Node"}
     snapshot = cluster.snapshot
@@ -111,7 +111,7 @@ def _admitted(pod: Pod, classes: PriorityClasses) -> Pod:
     """The pod with the API server's defaults, so that hand-written members of a gang are alike."""
     try:
         read = read_pod(admit(dict(pod_document(pod)), classes))
-    except (Malformed, AdmissionDenied):
+    except (MalformedField, AdmissionDenied):
         return pod
     return read if isinstance(read, Pod) else pod
 

@@ -22,14 +22,14 @@ from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished
 from berth.nodecache.feed.table import TableUnavailable
 from berth.nodecache.snapshot_view import SnapshotView
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.gangs.overview import GangStanding
+from berth.scheduling.gangs.overview import GangStatus
 from berth_cli.gangs.report import NotRead
-from berth_cli.reservations.claims import Claimed
+from berth_cli.reservations.claims import ClaimSources
 
 REMEDY = "give this user the verb list"
 
 
-def standings_in(published: Claimed, items: list[GangItem], now: float) -> list[GangStanding] | NotRead:
+def statuses_in(published: ClaimSources, items: list[GangItem], now: float) -> list[GangStatus] | NotRead:
     """All gangs of the cluster. Reads the whole node cache. now: seconds since the epoch."""
     try:
         head = published.table.head()
@@ -42,7 +42,7 @@ def standings_in(published: Claimed, items: list[GangItem], now: float) -> list[
     return policy.gangs_in(cluster.snapshot, [each for item in items if (each := shown(item, now)) is not None])
 
 
-def standings_of(kubeconfig: Path, configuration: BerthConfiguration, clock: Callable[[], float]) -> list[GangStanding]:
+def statuses_of(kubeconfig: Path, configuration: BerthConfiguration, clock: Callable[[], float]) -> list[GangStatus]:
     """All gangs of the cluster of a kubeconfig. clock: seconds since the epoch. Raises ClusterUnavailable."""
     api, policy = ApiServer(from_file(kubeconfig), clock), configuration.policy()
     kept = projections(RequiredFields.of(policy))

@@ -245,18 +245,18 @@ def _of_server(url: str, source: Source) -> Mapping[str, Any]:
 def _of_cluster(kubeconfig: Path, config: Path) -> Mapping[str, Any]:
     from berth.nodecache.feed.cluster import ClusterUnavailable
     from berth_cli.config.document import load_configuration
-    from berth_cli.gangs.cluster import standings_of
+    from berth_cli.gangs.cluster import statuses_of
     from berth_cli.gangs.report import Gangs, document
 
     configuration = load_configuration(config, None)
     if not configuration.gangs.enabled:
         raise click.UsageError(f"{config} does not enable gangs")
     try:
-        standings = standings_of(kubeconfig, configuration, time.time)
+        statuses = statuses_of(kubeconfig, configuration, time.time)
     except ClusterUnavailable as error:
         raise click.ClickException(str(error)) from error
     click.echo(click.style("from the cluster, without gangs in bind", fg="yellow"), err=True)
-    return document(Gangs(standings=standings), time.time())
+    return document(Gangs(statuses=statuses), time.time())
 
 
 def _of_table(source: Source) -> Mapping[str, Any]:
@@ -270,17 +270,17 @@ def _of_table(source: Source) -> Mapping[str, Any]:
             import boto3
 
             from berth_cli.deployed_stack import CACHE_TABLE_NAME, describe
-            from berth_cli.gangs.cluster import standings_in
-            from berth_cli.reservations.claims import claimed_in
+            from berth_cli.gangs.cluster import statuses_in
+            from berth_cli.reservations.claims import claim_sources
 
             name = source.cache_table or describe(source.stack or "", source.region).output(CACHE_TABLE_NAME)
-            claimed = claimed_in(boto3.client("dynamodb", region_name=source.region), name)
-            standings = standings_in(claimed, items, now)
+            sources = claim_sources(boto3.client("dynamodb", region_name=source.region), name)
+            statuses = statuses_in(sources, items, now)
         else:
-            standings = NotRead("give --cache-table too")
-    if isinstance(standings, NotRead):
-        click.echo(click.style(f"only gangs that are or were in bind: {standings.cause}", fg="yellow"), err=True)
-    return document(Gangs(items, domain, standings), now)
+            statuses = NotRead("give --cache-table too")
+    if isinstance(statuses, NotRead):
+        click.echo(click.style(f"only gangs that are or were in bind: {statuses.cause}", fg="yellow"), err=True)
+    return document(Gangs(items, domain, statuses), now)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from typing import Any
 from berth.gangs.item import Domain, GangItem, GangState
 from berth.gangs.watch import EXPIRY_SECONDS
 from berth.scheduling.gangs.gang import GangKey
-from berth.scheduling.gangs.overview import GangStage, GangStanding
+from berth.scheduling.gangs.overview import GangStage, GangStatus
 from berth_cli.gangs.release import ReleaseTarget
 from berth_cli.output import shown_age
 
@@ -30,25 +30,25 @@ class NotRead:
 
 @dataclass(frozen=True, slots=True)
 class Gangs:
-    """What is known of the gangs. items, domain: of the ledger's table. standings: of the node cache."""
+    """What is known of the gangs. items, domain: of the ledger's table. statuses: of the node cache."""
 
     items: Sequence[GangItem] = ()
     domain: Domain = field(default_factory=Domain)
-    standings: Sequence[GangStanding] | NotRead = ()
+    statuses: Sequence[GangStatus] | NotRead = ()
 
 
 def document(found: Gangs, now: float) -> dict[str, object]:
     """All gangs, by namespace and name. now: seconds since the epoch."""
     items = {item.key: item for item in found.items}
-    standings = {} if isinstance(found.standings, NotRead) else {each.key: each for each in found.standings}
+    statuses = {} if isinstance(found.statuses, NotRead) else {each.key: each for each in found.statuses}
     claim = found.domain.open
     is_open = claim is not None and claim.until > now
     return {
         "gangs": [
-            _gang(key, items.get(key), standings.get(key), found.domain, now) for key in sorted({*items, *standings})
+            _gang(key, items.get(key), statuses.get(key), found.domain, now) for key in sorted({*items, *statuses})
         ],
         "open": str(claim.key) if claim is not None and is_open else None,
-        "compared": not isinstance(found.standings, NotRead),
+        "compared": not isinstance(found.statuses, NotRead),
     }
 
 
@@ -94,78 +94,78 @@ def described(gang: Mapping[str, Any], now: float) -> Iterator[str]:
 
 
 def _gang(
-    key: GangKey, item: GangItem | None, standing: GangStanding | None, domain: Domain, now: float
+    key: GangKey, item: GangItem | None, status: GangStatus | None, domain: Domain, now: float
 ) -> dict[str, object]:
-    state, waits_for = _state(item, standing, domain, now)
+    state, waits_for = _state(item, status, domain, now)
     target = ReleaseTarget(key, item, domain)
-    since = standing.created_at if standing is not None else None
-    if item is not None and (standing is None or item.state is not GangState.ENDED):
+    since = status.created_at if status is not None else None
+    if item is not None and (status is None or item.state is not GangState.ENDED):
         since = item.changed_at
-    known = standing if standing is not None else item
+    known = status if status is not None else item
     return {
         "gang": str(key),
         "state": state,
         "waitsFor": waits_for,
         "minimum": 0 if known is None else known.minimum,
         "members": {
-            "exist": None if standing is None else len(standing.members),
+            "exist": None if status is None else len(status.members),
             "inBind": target.in_bind(now),
-            "onNodes": None if standing is None else standing.on_nodes,
+            "onNodes": None if status is None else status.on_nodes,
         },
         "priority": 0 if known is None else known.priority,
-        "topologyKey": "" if standing is None else standing.topology_key,
+        "topologyKey": "" if status is None else status.topology_key,
         "since": None if since is None else datetime.fromtimestamp(since, UTC).isoformat(timespec="seconds"),
-        "places": _places(key, item, standing),
+        "places": _places(key, item, status),
         "revision": target.revision,
     }
 
 
-def _state(item: GangItem | None, standing: GangStanding | None, domain: Domain, now: float) -> tuple[str, str]:
+def _state(item: GangItem | None, status: GangStatus | None, domain: Domain, now: float) -> tuple[str, str]:
     """And what the gang waits for."""
     if item is not None and item.state is not GangState.ENDED:
-        return _state_of_round(item, standing, now)
-    if standing is None:
+        return _state_of_round(item, status, now)
+    if status is None:
         return (GangState.ENDED.value, item.reason) if item is not None else ("", "")
-    if standing.stage is GangStage.PLACED:
-        return _state_of_placed(standing, standing.minimum)
-    if standing.stage is not GangStage.HAS_PLACES:
-        return standing.stage.value, standing.waits_for
+    if status.stage is GangStage.PLACED:
+        return _state_of_placed(status, status.minimum)
+    if status.stage is not GangStage.HAS_PLACES:
+        return status.stage.value, status.waits_for
     claim = domain.open
-    if claim is not None and claim.until > now and claim.key != standing.key:
-        return standing.stage.value, f"{claim.key}, which is being placed"
-    return standing.stage.value, "the scheduler's next try"
+    if claim is not None and claim.until > now and claim.key != status.key:
+        return status.stage.value, f"{claim.key}, which is being placed"
+    return status.stage.value, "the scheduler's next try"
 
 
-def _state_of_round(item: GangItem, standing: GangStanding | None, now: float) -> tuple[str, str]:
+def _state_of_round(item: GangItem, status: GangStatus | None, now: float) -> tuple[str, str]:
     match item.state:
         case GangState.OPEN:
             return item.state.value, f"{len(item.waiting(now))} of {item.minimum} members are in bind"
         case GangState.PREPARING:
             return item.state.value, "its counted resources are being held, node by node"
-        case GangState.COMMITTED if standing is not None and now - item.changed_at >= EXPIRY_SECONDS:
-            return _state_of_placed(standing, item.minimum)
+        case GangState.COMMITTED if status is not None and now - item.changed_at >= EXPIRY_SECONDS:
+            return _state_of_placed(status, item.minimum)
         case GangState.COMMITTED:
             return COMMITTED, ""
         case GangState.ROLLING_BACK | GangState.ENDED:
             return item.state.value, item.reason
 
 
-def _state_of_placed(standing: GangStanding, minimum: int) -> tuple[str, str]:
-    if standing.on_nodes < minimum:
-        return DEGRADED, f"{standing.on_nodes} of {minimum} members are on nodes"
+def _state_of_placed(status: GangStatus, minimum: int) -> tuple[str, str]:
+    if status.on_nodes < minimum:
+        return DEGRADED, f"{status.on_nodes} of {minimum} members are on nodes"
     return COMMITTED, ""
 
 
-def _places(key: GangKey, item: GangItem | None, standing: GangStanding | None) -> list[dict[str, str]]:
+def _places(key: GangKey, item: GangItem | None, status: GangStatus | None) -> list[dict[str, str]]:
     """Each member by its name: where it is, where its bind is under way, or where filter would let it go."""
     is_bound = item is not None and item.state is GangState.COMMITTED
     intents = item.intents if item is not None and item.state is not GangState.ENDED else {}
     found = {
         intent.pod.name: {"pod": f"{key.namespace}/{intent.pod.name}", "state": "in-bind", "node": intent.node}
         for intent in intents.values()
-        if standing is None or not is_bound
+        if status is None or not is_bound
     }
-    for member in () if standing is None else standing.members:
+    for member in () if status is None else status.members:
         place = {"pod": f"{key.namespace}/{member.name}"}
         if member.node:
             found[member.name] = {**place, "state": "on-node", "node": member.node}

@@ -17,7 +17,7 @@ from berth.scheduling.configuration.decisions import Decisions
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.deployed_stack import CACHE_TABLE_NAME, CLIENT_CONFIG, describe
 from berth_cli.recording.format import RecordingWriter
-from berth_cli.recording.stack_recording import NOTES, StackRecording, Written, keeps_no_decisions
+from berth_cli.recording.stack_recording import NOTES, RecordingCounts, StackRecording, keeps_no_decisions
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class RecordedStack:
         if self.configuration.decisions is not Decisions.TABLE:
             raise click.ClickException(keeps_no_decisions(self.where, self.configuration))
 
-    def write(self, writer: RecordingWriter) -> Written:
+    def write(self, writer: RecordingWriter) -> RecordingCounts:
         """Read the decisions and write everything. Raises TableUnavailable."""
         documents = {hash_of(each.document): each.document for each in self.store.history()}
 

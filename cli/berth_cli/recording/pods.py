@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 
 from berth.scheduling.gangs.gang import GangKey, OpenGang
-from berth.scheduling.objects import Pod, Unreadable, read_pod
+from berth.scheduling.objects import Pod, UnreadableObject, read_pod
 from berth.scheduling.snapshot.assumed_pods import AssumedPod
 from berth_cli.recording.format import AssumedPodLine, OpenGangLine
 
@@ -38,7 +38,7 @@ class PodsOfDecisions:
 def pod_of_object(obj: Mapping[str, object]) -> Pod:
     """Raises ValueError."""
     found = read_pod(obj)
-    if isinstance(found, Unreadable):
+    if isinstance(found, UnreadableObject):
         raise ValueError(found.cause)
     return found
 

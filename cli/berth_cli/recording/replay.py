@@ -172,7 +172,7 @@ class Difference:
 
 
 @dataclass(slots=True)
-class Replayed:
+class ReplayResult:
     """decisions: how many were made again. later: of these, those that are the same on a later state than the one that
     they name. differing, first: those that are not the same, and the first of them. pods: by UID."""
 
@@ -186,9 +186,9 @@ class Replayed:
 MOST_DIFFERENCES = 20
 
 
-def replay(decisions: Iterable[RecordedDecision]) -> Replayed:
+def replay(decisions: Iterable[RecordedDecision]) -> ReplayResult:
     """Make all decisions again by the recorded policies. Raises InvalidInput."""
-    found = Replayed()
+    found = ReplayResult()
     for each in decisions:
         found.decisions += 1
         found.pods.add(each.pod.uid)

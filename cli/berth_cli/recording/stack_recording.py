@@ -68,7 +68,7 @@ class _Nodes:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class RecordingCounts:
     """How many decisions a recording has, and how many records could not be used."""
 
     decisions: int
@@ -98,7 +98,7 @@ class StackRecording:
 
     def write(
         self, writer: RecordingWriter, decisions_of: ReadDecisions, document_of: Callable[[str], BerthConfiguration]
-    ) -> Written:
+    ) -> RecordingCounts:
         """Read the decisions and write everything. document_of: the configuration by its hash; it raises
         ConfigurationInvalid and TableUnavailable. Raises TableUnavailable."""
         stored = [
@@ -123,7 +123,7 @@ class StackRecording:
         missing = len(stored) - decisions
         if missing:
             writer.dropped(missing)
-        return Written(decisions, missing)
+        return RecordingCounts(decisions, missing)
 
     def _write_policies(
         self, writer: RecordingWriter, hashes: Iterable[str], document_of: Callable[[str], BerthConfiguration]

@@ -15,7 +15,7 @@ from berth_cli.policy.diff.from_recording import diff_recording
 from berth_cli.policy.diff.report import HTML, MARKDOWN, rendered
 from berth_cli.recording import replay as replaying
 from berth_cli.recording.format import read_recording
-from berth_cli.recording.replay import RecordedDecisions, RecordingSummary, Replayed
+from berth_cli.recording.replay import RecordedDecisions, RecordingSummary, ReplayResult
 from berth_cli.simulate.policy_options import read_policy
 
 EPILOG = """\b
@@ -59,7 +59,7 @@ def replay(recording: Path, config: Path | None, output: str) -> None:
     click.echo(rendered(diff, (), output))
 
 
-def _text(recording: Path, found: Replayed, summary: RecordingSummary) -> Iterator[str]:
+def _text(recording: Path, found: ReplayResult, summary: RecordingSummary) -> Iterator[str]:
     span = f"{_time(summary.begins)} to {_time(summary.ends)}"
     yield (f"{recording}: {found.decisions} decisions about {len(found.pods)} pods, {span}: {found.differing} differ")
     if found.later:
@@ -71,7 +71,7 @@ def _text(recording: Path, found: Replayed, summary: RecordingSummary) -> Iterat
         yield f"  and {found.differing - len(found.first)} more"
 
 
-def _document(found: Replayed, summary: RecordingSummary) -> dict[str, object]:
+def _document(found: ReplayResult, summary: RecordingSummary) -> dict[str, object]:
     return {
         "decisions": found.decisions,
         "pods": len(found.pods),

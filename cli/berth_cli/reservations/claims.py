@@ -25,25 +25,25 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
+class ClaimSources:
     """Where what pods claim is read from."""
 
     table: CacheTable
     configurations: Configurations
 
 
-def claimed_in(client: DynamoDBClient, cache_table: str) -> Claimed:
+def claim_sources(client: DynamoDBClient, cache_table: str) -> ClaimSources:
     """The node cache in this table. Reads nothing."""
     store = DynamoDBConfigurationStore(client, cache_table)
-    return Claimed(DynamoDBCacheTable(client, cache_table), Configurations(store, BerthConfiguration))
+    return ClaimSources(DynamoDBCacheTable(client, cache_table), Configurations(store, BerthConfiguration))
 
 
-def diverging_claims(claimed: Claimed, ledgers: Sequence[NodeLedger]) -> Claims | NotCompared:
+def diverging_claims(sources: ClaimSources, ledgers: Sequence[NodeLedger]) -> Claims | NotCompared:
     """Compare each bound entry with its pod in the node cache. Reads the whole cache."""
-    table = claimed.table
+    table = sources.table
     try:
         head = table.head()
-        counting = claimed.configurations.at("" if head is None else head.configuration_hash).policy.counting
+        counting = sources.configurations.at("" if head is None else head.configuration_hash).policy.counting
         if not counting.counts:
             return NotCompared("the configuration in force counts nothing")
         objects = NodeCacheReader(table, ObjectsView(), time.sleep).at(head)

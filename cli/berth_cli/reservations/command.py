@@ -272,10 +272,10 @@ def _read_claims(
     import boto3
 
     from berth_cli.deployed_stack import CACHE_TABLE_NAME, describe
-    from berth_cli.reservations.claims import claimed_in, diverging_claims
+    from berth_cli.reservations.claims import claim_sources, diverging_claims
 
     name = cache_table or describe(stack or "", region).output(CACHE_TABLE_NAME)
-    return diverging_claims(claimed_in(boto3.client("dynamodb", region_name=region), name), ledgers)
+    return diverging_claims(claim_sources(boto3.client("dynamodb", region_name=region), name), ledgers)
 
 
 @contextmanager

@@ -81,7 +81,7 @@ def configuration_in_force(stack: DeployedStack) -> BerthConfiguration:
     import boto3
 
     from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
-    from berth.configuration.store import ConfigurationInvalid, Configured, parsed
+    from berth.configuration.store import ActiveConfiguration, ConfigurationInvalid, parsed
     from berth.nodecache.feed.table import TableUnavailable
     from berth_cli.deployed_stack import CACHE_TABLE_NAME, CLIENT_CONFIG, LEDGER_TABLE_NAME, StackUnavailable
 
@@ -90,7 +90,7 @@ def configuration_in_force(stack: DeployedStack) -> BerthConfiguration:
         ledger_table = stack.outputs.get(LEDGER_TABLE_NAME, "")
         document = DynamoDBConfigurationStore(client, stack.output(CACHE_TABLE_NAME), ledger_table).read()
         found = parsed(document or stack.configuration_document, f"the configuration of the stack {stack.name}")
-        return Configured.of(found).document
+        return ActiveConfiguration.of(found).document
     except (TableUnavailable, ConfigurationInvalid) as error:
         raise StackUnavailable(str(error)) from error
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import orjson
@@ -17,9 +17,6 @@ from berth_cli.scheduler_config.kube_scheduler_configuration import (
     scheduler_configuration,
 )
 from berth_cli.scheduler_config.second_scheduler import SecondScheduler, manifests
-
-Configured = Callable[[str], dict[str, object]]
-"""A KubeSchedulerConfiguration for an urlPrefix."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from berth_cli.console.cluster.node_cache import NodeCacheSource
 from berth_cli.console.decisions.recent import DecisionsHere
 from berth_cli.console.health.tables import ConsoleTables, TableHealth
 from berth_cli.console.policy.documents import SecondPolicy
-from berth_cli.console.running import Shown, console_in_thread, show_address
+from berth_cli.console.running import ConsoleContents, console_in_thread, show_address
 from berth_cli.console.sources import doctor_with
 from berth_cli.doctor.options import Options
 from berth_cli.http_server.server import ListenError
@@ -39,13 +39,13 @@ def console_of(
 
 def shown_of(
     stack: LocalStack, address: str, kubeconfig: Path | None = None, second: SecondPolicy | None = None
-) -> Shown:
+) -> ConsoleContents:
     """The node cache and the decisions of the verbs in this process."""
     adapters, is_open = stack.cache, address.startswith("http:")
     source = NodeCacheSource(
         address, adapters.tables.cache, adapters.reader, adapters.configurations, Event(), LOOK_SECONDS
     )
-    return Shown(
+    return ConsoleContents(
         source,
         TableHealth(ConsoleTables.of(adapters), SystemClock()),
         DecisionsHere(stack.decisions),

@@ -34,7 +34,7 @@ from berth.scheduling.configuration.decisions import Decisions
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.policy import Policy
 from berth_cli.embedded_store.store import EmbeddedStore
-from berth_cli.reservations.claims import Claimed
+from berth_cli.reservations.claims import ClaimSources
 from berth_cli.serve.endpoints.decisions import ROUTE as DECISIONS_ROUTE
 from berth_cli.serve.endpoints.decisions import DecisionsEndpoint
 from berth_cli.serve.endpoints.gang_release import ROUTE as GANG_RELEASE_ROUTE
@@ -166,11 +166,11 @@ def start(
         }
         settings = EndpointSettings.from_environ(os.environ)
         adapters = cache_adapters(PolicySettings.from_environ(os.environ))
-        tables, claimed = adapters.tables, Claimed(adapters.tables.cache, adapters.configurations)
+        tables, sources = adapters.tables, ClaimSources(adapters.tables.cache, adapters.configurations)
         own = {
             USERS_ROUTE: UsersEndpoint(settings, _users(cluster, binder or cluster)),
-            RESERVATIONS_ROUTE: ReservationsEndpoint(settings, tables.ledger, claimed),
-            GANGS_ROUTE: GangsEndpoint(settings, tables.gangs, claimed),
+            RESERVATIONS_ROUTE: ReservationsEndpoint(settings, tables.ledger, sources),
+            GANGS_ROUTE: GangsEndpoint(settings, tables.gangs, sources),
             GANG_RELEASE_ROUTE: GangReleaseEndpoint(settings, tables.gangs),
             METRICS_ROUTE: MetricsEndpoint(
                 settings,

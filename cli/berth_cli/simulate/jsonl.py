@@ -17,7 +17,7 @@ from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.framework.profile import Profile
 from berth.scheduling.framework.shipped_profiles import FULL
 from berth.scheduling.framework.status import Status
-from berth.scheduling.objects import Pod, Unreadable, read_pod
+from berth.scheduling.objects import Pod, UnreadableObject, read_pod
 from berth.scheduling.objects.cluster import read_objects
 from berth.scheduling.objects.workloads import Workloads
 from berth.scheduling.snapshot.snapshot import Snapshot
@@ -59,7 +59,7 @@ def _read(case: object) -> tuple[Profile, Pod, Snapshot]:
     if not isinstance(objects, list | None):
         raise InvalidCase("objects is not a list")
     pod = read_pod(case.get("pod"))
-    if isinstance(pod, Unreadable):
+    if isinstance(pod, UnreadableObject):
         raise InvalidCase(pod.cause)
     found = read_objects(objects or [])
     if found.unreadable:

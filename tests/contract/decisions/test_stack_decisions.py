@@ -7,7 +7,7 @@ from typing import Any
 
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
-from berth.configuration.store import Configured
+from berth.configuration.store import ActiveConfiguration
 from berth.decisions.background import BackgroundRecorder
 from berth.decisions.dynamodb_table import DynamoDBDecisionTable
 from berth.decisions.repeatable import RepeatableEncoder
@@ -16,7 +16,7 @@ from berth.extender.outcomes import BindOutcome
 from berth.extender.ports import UNREAD_CACHE, Binding
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import NodeInfo, Pod
-from berth_cli.console.cluster.source import Observed
+from berth_cli.console.cluster.source import ObservedCluster
 from berth_cli.console.decisions.pod_rotation import AFTER_SECONDS
 from berth_cli.console.decisions.polled import LOOK_SECONDS
 from berth_cli.console.decisions.stack import StackDecisions
@@ -27,17 +27,17 @@ from tests.builders.requests import cache_mode
 from tests.fakes.verbs import Verbs
 from tests.unit.cli.console.cases import NOW, pod, snapshot
 
-IN_TABLE = Configured.of(BerthConfiguration.model_validate({"decisions": "table"}))
+IN_TABLE = ActiveConfiguration.of(BerthConfiguration.model_validate({"decisions": "table"}))
 NODES = [labelled("a", "10"), labelled("b", "20"), node("c")]
 
 
 class Stack:
     """Verbs whose functions write to the table, and a console that reads it. `seconds`: of the console's clock."""
 
-    def __init__(self, client: DynamoDBClient, name: str, configured: Configured = IN_TABLE) -> None:
+    def __init__(self, client: DynamoDBClient, name: str, configured: ActiveConfiguration = IN_TABLE) -> None:
         self._table, self._configured = DynamoDBDecisionTable(client, name), configured
         self.now, self.seconds = NOW, 0.0
-        self.observed: Observed | None = None
+        self.observed: ObservedCluster | None = None
         self.decisions = StackDecisions("the stack s", self._table, lambda: self.observed, lambda: self.seconds)
 
     def decide(self, pod_name: str, verb: str = "filter", nodes: Sequence[NodeInfo] = NODES) -> None:
@@ -58,7 +58,7 @@ class Stack:
 
     def shows(self, *pods: Pod, nodes: Iterable[NodeInfo] = NODES) -> None:
         """From now on. A look is due."""
-        self.observed = Observed(snapshot(nodes, pods), NOW, self._configured)
+        self.observed = ObservedCluster(snapshot(nodes, pods), NOW, self._configured)
         self.seconds += LOOK_SECONDS
 
     def after(self, number: int) -> Sequence[Mapping[str, Any]]:
@@ -166,7 +166,7 @@ def test_calls_are_those_of_the_records(client: DynamoDBClient, name: str) -> No
 
 
 def test_stack_that_keeps_none_in_its_table_says_what_to_apply(client: DynamoDBClient, name: str) -> None:
-    stack = Stack(client, name, Configured.of(BerthConfiguration()))
+    stack = Stack(client, name, ActiveConfiguration.of(BerthConfiguration()))
     stack.shows(waiting("p"))
     reason = NotRead("the stack s keeps no decisions in its table: decisions is log; apply decisions: table")
     assert (stack.decisions.after(0), stack.decisions.calls()) == (reason, reason)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from berth_cli.console import sources
-from berth_cli.console.cluster.source import Observed
+from berth_cli.console.cluster.source import ObservedCluster
 from berth_cli.console.documents.not_read import NotRead
-from berth_cli.console.running import Shown
+from berth_cli.console.running import ConsoleContents
 from berth_cli.deployed_stack import CACHE_TABLE_NAME, LEDGER_TABLE_NAME, DeployedStack
 from berth_cli.serve.stores import CACHE_TABLE, LEDGER_TABLE
 
 
 @pytest.fixture
-def shown(stack: object, monkeypatch: pytest.MonkeyPatch) -> Shown:
+def shown(stack: object, monkeypatch: pytest.MonkeyPatch) -> ConsoleContents:
     deployed = DeployedStack(
         "berth",
         None,
@@ -24,19 +24,21 @@ def shown(stack: object, monkeypatch: pytest.MonkeyPatch) -> Shown:
     return sources.stack_source("berth", None)
 
 
-def observed(shown: Shown) -> Observed:
+def observed(shown: ConsoleContents) -> ObservedCluster:
     found = shown.source.observe(0)
-    assert isinstance(found, Observed)
+    assert isinstance(found, ObservedCluster)
     return found
 
 
-def test_node_cache_is_shown_with_the_profile_of_the_stack_where_no_configuration_is_applied(shown: Shown) -> None:
+def test_node_cache_is_shown_with_the_profile_of_the_stack_where_no_configuration_is_applied(
+    shown: ConsoleContents,
+) -> None:
     found = observed(shown)
     assert sorted(found.snapshot.nodes) == ["n10", "n20", "plain", "worded"]
     assert found.configured.document.profile == "resource-segregation"
 
 
-def test_decisions_say_what_to_apply_where_the_stack_keeps_none_in_its_table(shown: Shown) -> None:
+def test_decisions_say_what_to_apply_where_the_stack_keeps_none_in_its_table(shown: ConsoleContents) -> None:
     observed(shown)
     assert shown.decisions is not None
     assert shown.decisions.after(0) == NotRead(
@@ -44,7 +46,7 @@ def test_decisions_say_what_to_apply_where_the_stack_keeps_none_in_its_table(sho
     )
 
 
-def test_health_has_cache_leader_and_ledger(shown: Shown) -> None:
+def test_health_has_cache_leader_and_ledger(shown: ConsoleContents) -> None:
     assert shown.health is not None
     found = shown.health.facts(observed(shown).observed_at)
     assert set(found) == {"cache", "published", "leader", "reservations"}

@@ -16,7 +16,7 @@ from berth.cluster.api_server.kubeconfig import from_file
 from berth.cluster.dump.dump_cluster import DumpCluster
 from berth.cluster.field_projection import RequiredFields
 from berth.cluster.kubernetes_cluster import KubernetesCluster
-from berth.configuration.store import Configured
+from berth.configuration.store import ActiveConfiguration
 from berth.nodecache.feed.changes import Change
 from berth.nodecache.feed.cluster import (
     Added,
@@ -30,7 +30,7 @@ from berth.nodecache.feed.cluster import (
 )
 from berth.nodecache.feed.observed_state import ObservedState
 from berth.nodecache.snapshot_view import SnapshotView
-from berth_cli.console.cluster.source import ClusterSource, NotObserved, Observed, SourceKind
+from berth_cli.console.cluster.source import ClusterNotObserved, ClusterSource, ObservedCluster, SourceKind
 
 LISTING = "the cluster is being listed"
 REMEDY = "give the user of the kubeconfig the verbs list and watch"
@@ -39,7 +39,7 @@ REMEDY = "give the user of the kubeconfig the verbs list and watch"
 class FollowedCluster(ClusterSource):
     """It watches from the beginning until it is closed."""
 
-    def __init__(self, cluster: Cluster, kind: SourceKind, name: str, configured: Configured) -> None:
+    def __init__(self, cluster: Cluster, kind: SourceKind, name: str, configured: ActiveConfiguration) -> None:
         self._cluster, self._kind, self._name, self._configured = cluster, kind, name, configured
         self._watch = cluster.watch({})
         self._objects = ObservedState({})
@@ -56,18 +56,18 @@ class FollowedCluster(ClusterSource):
     def name(self) -> str:
         return self._name
 
-    def observe(self, timeout: float) -> Observed | NotObserved:
+    def observe(self, timeout: float) -> ObservedCluster | ClusterNotObserved:
         for received in self._watch.take(timeout):
             self._apply(received)
         observed_at = self._watch.observed_at
         problem = next(iter(self._problems.values()), "")
         if observed_at is None:
-            return NotObserved(problem or LISTING)
+            return ClusterNotObserved(problem or LISTING)
         # Kept until they are applied: where that fails, the next look tries it again.
         self._changes += self._objects.take_changes()
         if self._changes:
             self._state, self._changes = self._view.applied(self._state, self._changes), []
-        return Observed(self._state.snapshot, observed_at, self._configured, problem)
+        return ObservedCluster(self._state.snapshot, observed_at, self._configured, problem)
 
     def close(self) -> None:
         self._watch.stop()
@@ -92,12 +92,12 @@ class FollowedCluster(ClusterSource):
         self._problems.pop(resource, None)
 
 
-def followed_dump(path: Path, configured: Configured) -> ClusterSource:
+def followed_dump(path: Path, configured: ActiveConfiguration) -> ClusterSource:
     """The dump of this path. Reads nothing yet."""
     return FollowedCluster(DumpCluster(path), SourceKind.DUMP, str(path), configured)
 
 
-def followed_kubeconfig(path: Path, configured: Configured, clock: Callable[[], float]) -> ClusterSource:
+def followed_kubeconfig(path: Path, configured: ActiveConfiguration, clock: Callable[[], float]) -> ClusterSource:
     """The cluster of this kubeconfig. clock: seconds since the epoch. Raises ClusterUnavailable."""
     api = ApiServer(Access(partial(from_file, path)), clock)
     cluster = KubernetesCluster(api, RequiredFields.of(configured.policy), clock, random.random, remedy=REMEDY)

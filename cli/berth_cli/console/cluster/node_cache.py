@@ -8,7 +8,7 @@ from berth.configuration.store import ConfigurationInvalid, Configurations
 from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished
 from berth.nodecache.feed.table import CacheTable, TableUnavailable
 from berth.nodecache.snapshot_view import CachedCluster
-from berth_cli.console.cluster.source import ClusterSource, NotObserved, Observed, SourceKind
+from berth_cli.console.cluster.source import ClusterNotObserved, ClusterSource, ObservedCluster, SourceKind
 
 LOOK_SECONDS = 1.0
 """Each costs a read unit of a stack's table."""
@@ -30,7 +30,7 @@ class NodeCacheSource(ClusterSource):
         next."""
         self._name, self._table, self._reader, self._configurations = name, table, reader, configurations
         self._closed, self._look_seconds = closed, look_seconds
-        self._last: Observed | None = None
+        self._last: ObservedCluster | None = None
 
     @property
     def kind(self) -> SourceKind:
@@ -41,11 +41,11 @@ class NodeCacheSource(ClusterSource):
         return self._name
 
     @property
-    def last(self) -> Observed | None:
+    def last(self) -> ObservedCluster | None:
         """What was read last, without a look. For any thread."""
         return self._last
 
-    def observe(self, timeout: float) -> Observed | NotObserved:
+    def observe(self, timeout: float) -> ObservedCluster | ClusterNotObserved:
         seconds = min(timeout, self._look_seconds)
         if self._last is not None:
             self._closed.wait(seconds)
@@ -54,18 +54,18 @@ class NodeCacheSource(ClusterSource):
         except (TableUnavailable, ConfigurationInvalid, NothingPublished) as error:
             if self._last is None:
                 self._closed.wait(seconds)
-                return NotObserved(str(error))
-            return Observed(self._last.snapshot, self._last.observed_at, self._last.configured, str(error))
+                return ClusterNotObserved(str(error))
+            return ObservedCluster(self._last.snapshot, self._last.observed_at, self._last.configured, str(error))
         return self._last
 
     def close(self) -> None:
         self._closed.set()
 
-    def _read(self) -> Observed:
+    def _read(self) -> ObservedCluster:
         head = self._table.head()
         if head is not None and head.unreadable_reason:
             raise TableUnavailable(head.unreadable_reason)
         snapshot = self._reader.at(head).snapshot
         configured = self._configurations.at("" if head is None else head.configuration_hash)
         observed_at = 0.0 if head is None or head.pointer is None else head.pointer.observation.observed_at
-        return Observed(snapshot, observed_at, configured, configured.fallback)
+        return ObservedCluster(snapshot, observed_at, configured, configured.fallback)

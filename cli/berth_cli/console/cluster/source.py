@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import StrEnum
 
-from berth.configuration.store import Configured
+from berth.configuration.store import ActiveConfiguration
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 
@@ -20,7 +20,7 @@ class SourceKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
+class ObservedCluster:
     """The cluster at one moment.
 
     observed_at: all changes until then are in it; seconds since the epoch. configured: what decides. problem: why it
@@ -29,12 +29,12 @@ class Observed:
 
     snapshot: Snapshot
     observed_at: float
-    configured: Configured
+    configured: ActiveConfiguration
     problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class NotObserved:
+class ClusterNotObserved:
     """Nothing was read yet. reason: why, and what to do."""
 
     reason: str
@@ -54,7 +54,7 @@ class ClusterSource(ABC):
         """The file, the stack or the server, for people."""
 
     @abstractmethod
-    def observe(self, timeout: float) -> Observed | NotObserved:
+    def observe(self, timeout: float) -> ObservedCluster | ClusterNotObserved:
         """The cluster as of now. Waits up to `timeout` seconds for a change, and returns at the first one."""
 
     @abstractmethod

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from berth.decisions.dynamodb_table import DynamoDBDecisionTable, StoredDecision
 from berth.dynamodb_errors import TableUnavailable
 from berth.scheduling.configuration.decisions import Decisions
-from berth_cli.console.cluster.source import Observed
+from berth_cli.console.cluster.source import ObservedCluster
 from berth_cli.console.decisions.document import DecisionDocument
 from berth_cli.console.decisions.node_lists import NodeLists, read_verdicts
 from berth_cli.console.decisions.pod_rotation import PodName, PodRotation
@@ -46,7 +46,7 @@ class StackDecisions(PolledDecisions):
         self,
         where: str,
         table: DynamoDBDecisionTable,
-        observed: Callable[[], Observed | None],
+        observed: Callable[[], ObservedCluster | None],
         monotonic: Callable[[], float],
     ) -> None:
         """`where`: how the stack is called in messages. `observed`: what was read last of its node cache.

@@ -14,7 +14,7 @@ from threading import Event, Lock, Thread
 
 import orjson
 
-from berth_cli.console.cluster.source import ClusterSource, NotObserved, Observed
+from berth_cli.console.cluster.source import ClusterNotObserved, ClusterSource, ObservedCluster
 from berth_cli.console.documents.cluster_state import ClusterState
 
 VERSION = 1
@@ -32,7 +32,7 @@ log = logging.getLogger("berth.console")
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """How current the state is. sequence: 0 before the first one. problem: see Observed. max_staleness: of the
+    """How current the state is. sequence: 0 before the first one. problem: see ObservedCluster. max_staleness: of the
     configuration in force, in seconds: verbs call older data stale; None before the first state."""
 
     sequence: int
@@ -73,7 +73,7 @@ class Feed:
         self._condition = Condition(0, 0.0, "nothing was read yet")
         self._changes: deque[Change] = deque(maxlen=MOST_CHANGES)
         self._documents: dict[str, tuple[int, bytes]] = {}
-        self._observed: Observed | None = None
+        self._observed: ObservedCluster | None = None
         self._listeners: list[Callable[[], None]] = []
         self._stop = Event()
 
@@ -82,7 +82,7 @@ class Feed:
     def observe(self, timeout: float = OBSERVE_SECONDS) -> None:
         """Look at the source once."""
         found = self._source.observe(timeout)
-        if isinstance(found, NotObserved):
+        if isinstance(found, ClusterNotObserved):
             self._note(found.reason)
             return
         before, configured = self._observed, found.configured
@@ -150,7 +150,7 @@ class Feed:
         return self._condition
 
     @property
-    def observed(self) -> Observed | None:
+    def observed(self) -> ObservedCluster | None:
         """What was read last; None before the first state."""
         return self._observed
 

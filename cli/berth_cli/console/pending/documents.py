@@ -7,12 +7,12 @@ from threading import Lock
 
 import orjson
 
-from berth.configuration.store import Configured
+from berth.configuration.store import ActiveConfiguration
 from berth.scheduling.framework.plugin import PluginFailed
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod_group import gang_names
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.console.cluster.source import Observed
+from berth_cli.console.cluster.source import ObservedCluster
 from berth_cli.console.decisions.source import DecisionSource
 from berth_cli.console.documents.feed import Feed
 from berth_cli.console.http.access import Outcome, Refusal
@@ -47,9 +47,9 @@ class PendingDocuments:
         self._feed, self._monotonic, self._wall, self._weight = feed, monotonic, wall, weight
         self._decisions = decisions
         self._lock = Lock()
-        self._rules: tuple[Configured, Rules] | None = None
+        self._rules: tuple[ActiveConfiguration, Rules] | None = None
         self._judge = PendingJudge(monotonic)
-        self._last: tuple[Snapshot, Configured, bytes] | None = None
+        self._last: tuple[Snapshot, ActiveConfiguration, bytes] | None = None
 
     @property
     def by_path(self) -> dict[str, Document]:
@@ -101,7 +101,7 @@ class PendingDocuments:
         note = "" if found.search is None else search_note(found.search, SEARCH_SECONDS)
         return orjson.dumps(document(found) | {"headline": headline(found, now), "searchNote": note})
 
-    def _rules_of(self, observed: Observed) -> Rules:
+    def _rules_of(self, observed: ObservedCluster) -> Rules:
         if self._rules is None or self._rules[0] is not observed.configured:
             self._rules = observed.configured, Rules(observed.configured.document)
         return self._rules[1]

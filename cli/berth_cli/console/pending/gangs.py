@@ -12,8 +12,8 @@ from berth.gangs.item import Domain, GangItem
 from berth.gangs.open_gangs import shown
 from berth.gangs.table import GangTable
 from berth.scheduling.gangs.gang import OpenGang
-from berth.scheduling.gangs.overview import GangStanding
-from berth_cli.console.cluster.source import Observed
+from berth.scheduling.gangs.overview import GangStatus
+from berth_cli.console.cluster.source import ObservedCluster
 from berth_cli.console.documents.not_read import NotRead
 from berth_cli.gangs.report import Gangs, document
 
@@ -30,11 +30,13 @@ class GangSource(ABC):
 class ObservedGangs(GangSource):
     """By the rules of filter, on what the console has read."""
 
-    def __init__(self, observed: Callable[[], Observed | None], table: Callable[[], GangTable] | None = None) -> None:
+    def __init__(
+        self, observed: Callable[[], ObservedCluster | None], table: Callable[[], GangTable] | None = None
+    ) -> None:
         """`table`: opens the table of gangs that are being bound; None where there is none."""
         self._observed, self._table = observed, table
         self._lock = Lock()
-        self._last: tuple[Observed, Sequence[OpenGang], Sequence[GangStanding]] | None = None
+        self._last: tuple[ObservedCluster, Sequence[OpenGang], Sequence[GangStatus]] | None = None
 
     def gangs(self, now: float) -> Mapping[str, Any] | NotRead:
         observed = self._observed()
@@ -50,9 +52,9 @@ class ObservedGangs(GangSource):
                 items, domain = list(table.gangs()), table.domain()
             except TableUnavailable as error:
                 return NotRead(str(error))
-        return document(Gangs(items, domain, self._standings(observed, items, now)), now)
+        return document(Gangs(items, domain, self._statuses(observed, items, now)), now)
 
-    def _standings(self, observed: Observed, items: Sequence[GangItem], now: float) -> Sequence[GangStanding]:
+    def _statuses(self, observed: ObservedCluster, items: Sequence[GangItem], now: float) -> Sequence[GangStatus]:
         """Planned anew only where the cluster or a bind went on."""
         open_gangs = [each for item in items if (each := shown(item, now)) is not None]
         with self._lock:

@@ -15,7 +15,7 @@ from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.framework.plugin import PluginFailed
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod_group import gang_names
-from berth_cli.console.cluster.source import Observed
+from berth_cli.console.cluster.source import ObservedCluster
 from berth_cli.console.documents.feed import Feed
 from berth_cli.console.http.access import Outcome, Refusal
 from berth_cli.console.http.application import Document, Query
@@ -94,7 +94,7 @@ class PolicyDocuments:
         notes = [f"{left} more were not placed"] if left else []
         return orjson.dumps({**diff_document(found), "notes": notes})
 
-    def _compared(self, observed: Observed, second: SecondPolicy) -> tuple[PolicyDiff, int]:
+    def _compared(self, observed: ObservedCluster, second: SecondPolicy) -> tuple[PolicyDiff, int]:
         """left: how many pending pods were not placed."""
         old, new, snapshot = observed.configured.document, second.configuration, observed.snapshot
         queue = build_queue(snapshot.unbound.values(), schedulers_of(old, new)).pods

@@ -16,7 +16,7 @@ from berth_cli.console.decisions.document import DecisionDocument, DecisionHeade
 from berth_cli.console.decisions.polled import PolledDecisions, ReadDecision
 from berth_cli.console.decisions.source import without_verdicts
 from berth_cli.console.documents.not_read import NotRead
-from berth_cli.console.running_server.server import RunningServer, Unanswered
+from berth_cli.console.running_server.server import NoAnswer, RunningServer
 
 
 class _Decisions(BaseModel):
@@ -61,7 +61,7 @@ class ServerDecisions(PolledDecisions):
 
     def _answer(self, kind: type[Answer], route: str, member: str = "decisions") -> Answer | NotRead:
         content = self._server.document(route, member)
-        if isinstance(content, Unanswered):
+        if isinstance(content, NoAnswer):
             return NotRead(content.reason)
         try:
             return kind.model_validate(content)

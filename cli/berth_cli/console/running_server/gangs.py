@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from berth_cli.console.documents.not_read import NotRead
 from berth_cli.console.pending.gangs import GangSource
-from berth_cli.console.running_server.server import RunningServer, Unanswered
+from berth_cli.console.running_server.server import NoAnswer, RunningServer
 
 LOOK_SECONDS = 5.0
 """The server reads its whole node cache for an answer, and plans all gangs."""
@@ -58,7 +58,7 @@ class ServerGangs(GangSource):
 
     def _summaries(self) -> Mapping[str, Any] | NotRead:
         content = self._server.document("gangs", "gangs")
-        if isinstance(content, Unanswered):
+        if isinstance(content, NoAnswer):
             return NotRead(content.reason)
         try:
             return _Answer.model_validate(content).model_dump(mode="json", by_alias=True)

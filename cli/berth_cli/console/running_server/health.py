@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from berth.reservations.ledger.entry import EntryState
 from berth_cli.console.health.source import MOST_RESERVATIONS, HealthSource
-from berth_cli.console.running_server.server import RunningServer, Unanswered
+from berth_cli.console.running_server.server import NoAnswer, RunningServer
 
 RESERVATIONS_SECONDS = 10.0
 """The server reads its whole ledger and its whole node cache for an answer."""
@@ -46,7 +46,7 @@ class ServerHealth(HealthSource):
 
     def facts(self, wall: float) -> Mapping[str, object]:
         cache = self._server.health()
-        if isinstance(cache, Unanswered):
+        if isinstance(cache, NoAnswer):
             return {"cache": {"status": "unknown", "reason": cache.reason}}
         shown = {name: value for name, value in cache.items() if name not in ("configuration", "cluster")}
         return {"cache": shown, "reservations": self._kept_reservations()}
@@ -60,7 +60,7 @@ class ServerHealth(HealthSource):
 
     def _ask_reservations(self) -> Mapping[str, object]:
         content = self._server.document("reservations", "reservations")
-        if isinstance(content, Unanswered):
+        if isinstance(content, NoAnswer):
             return {"problem": content.reason}
         try:
             found = _Answer.model_validate(content)

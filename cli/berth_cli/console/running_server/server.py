@@ -11,7 +11,7 @@ from berth_cli.doctor.access.running import json_object
 
 
 @dataclass(frozen=True, slots=True)
-class Unanswered:
+class NoAnswer:
     """Why there is no document, with the address. status: of the answer; 0 without one."""
 
     reason: str
@@ -29,24 +29,24 @@ class RunningServer:
         """The urlPrefix without credentials."""
         return self._endpoint.address
 
-    def document(self, route: str, member: str) -> Mapping[str, Any] | Unanswered:
+    def document(self, route: str, member: str) -> Mapping[str, Any] | NoAnswer:
         """What GET of the route answers. member: a key that its document has."""
         answer = self._endpoint.get(route)
         if isinstance(answer, NoResponse):
-            return Unanswered(f"{self.address}: {answer.cause}")
+            return NoAnswer(f"{self.address}: {answer.cause}")
         content = json_object(answer) or {}
         if answer.status == 200 and member in content:
             return content
         reason = content.get("reason") or content.get("Error") or "is it a berth serve of this release?"
-        return Unanswered(f"{self.address}: /{route} answers {answer.status}; {reason}", answer.status)
+        return NoAnswer(f"{self.address}: /{route} answers {answer.status}; {reason}", answer.status)
 
-    def health(self) -> Mapping[str, Any] | Unanswered:
+    def health(self) -> Mapping[str, Any] | NoAnswer:
         """What /healthz?verbose answers, also where the verbs cannot decide."""
         answer = self._endpoint.healthz()
         if isinstance(answer, NoResponse):
-            return Unanswered(f"{self.address}: {answer.cause}; is berth serve running there?")
+            return NoAnswer(f"{self.address}: {answer.cause}; is berth serve running there?")
         content = json_object(answer) or {}
         if isinstance(content.get("status"), str):
             return content
         reason = content.get("Error") or "is it a berth serve?"
-        return Unanswered(f"{self.address}: /healthz answers {answer.status}; {reason}", answer.status)
+        return NoAnswer(f"{self.address}: /healthz answers {answer.status}; {reason}", answer.status)

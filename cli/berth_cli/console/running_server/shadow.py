@@ -8,7 +8,7 @@ from pydantic import BaseModel, ValidationError
 
 from berth_cli.console.documents.not_read import NotRead
 from berth_cli.console.policy.shadow import NO_SHADOW
-from berth_cli.console.running_server.server import RunningServer, Unanswered
+from berth_cli.console.running_server.server import NoAnswer, RunningServer
 
 
 class _Rule(BaseModel):
@@ -37,7 +37,7 @@ class _Answer(BaseModel):
 def server_shadow(server: RunningServer) -> Mapping[str, object] | NotRead:
     """A server without --shadow has no such route."""
     content = server.document("shadow", "disagreements")
-    if isinstance(content, Unanswered):
+    if isinstance(content, NoAnswer):
         return NotRead(NO_SHADOW if content.status == 404 else content.reason)
     try:
         return _Answer.model_validate(content).model_dump(mode="json")

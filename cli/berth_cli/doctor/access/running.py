@@ -9,7 +9,7 @@ import orjson
 from pydantic import ValidationError
 
 from berth.cluster.dump.dump_cluster import UID_PREFIX as DUMP_UID_PREFIX
-from berth.configuration.store import ConfigurationInvalid, Configured
+from berth.configuration.store import ActiveConfiguration, ConfigurationInvalid
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.doctor.access.cluster import Subject
 from berth_cli.doctor.access.endpoint import Endpoint, HttpResponse, NoResponse
@@ -66,7 +66,7 @@ def _configuration(document: object) -> BerthConfiguration | None:
     if not isinstance(document, dict):
         return None
     try:
-        return Configured.of(BerthConfiguration.model_validate(document)).document
+        return ActiveConfiguration.of(BerthConfiguration.model_validate(document)).document
     except (ValidationError, ConfigurationInvalid):
         return None
 

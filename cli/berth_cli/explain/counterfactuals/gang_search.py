@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from berth.scheduling.gangs.gang import GangError, GangWait, InvalidGang
-from berth.scheduling.gangs.planner import GangOutlook
+from berth.scheduling.gangs.planner import GangPlacement
 from berth.scheduling.gangs.planning import GangPlan
 from berth.scheduling.snapshot.changes import Changes
 from berth_cli.explain.case import Case
@@ -86,10 +86,10 @@ def _end(findings: Findings, is_over: IsOver, *, is_cut: bool) -> SearchEnd:
 
 def progress_of(case: Case, rules: Rules) -> tuple[bool, int, int]:
     """Whether the gang can be read, how many members wait, at most as many as it needs, and how many have places."""
-    outlook = rules.outlook(case.pod, case.snapshot)
-    if not isinstance(outlook, GangOutlook) or outlook.members.error is not None:
+    placement = rules.placement(case.pod, case.snapshot)
+    if not isinstance(placement, GangPlacement) or placement.members.error is not None:
         return False, 0, 0
-    return True, min(len(outlook.members.waiting), outlook.members.gang.minimum), outlook.most
+    return True, min(len(placement.members.waiting), placement.members.gang.minimum), placement.most
 
 
 class GangCandidates(Iterable[Option]):
@@ -101,27 +101,27 @@ class GangCandidates(Iterable[Option]):
         self.tried, self.is_cut = 0, False
 
     def __iter__(self) -> Iterator[Option]:
-        outlook = self._rules.outlook(self._case.pod, self._case.snapshot)
-        if outlook is None:
+        placement = self._rules.placement(self._case.pod, self._case.snapshot)
+        if placement is None:
             return
-        if isinstance(outlook, InvalidGang):
-            yield from gang_changes.corrections(self._case, outlook.error, self._most_members)
+        if isinstance(placement, InvalidGang):
+            yield from gang_changes.corrections(self._case, placement.error, self._most_members)
             return
-        if isinstance(outlook.outcome, GangError) and outlook.outcome is not GangError.LARGER_THAN_CLUSTER:
-            yield from gang_changes.corrections(self._case, outlook.outcome, self._most_members)
+        if isinstance(placement.outcome, GangError) and placement.outcome is not GangError.LARGER_THAN_CLUSTER:
+            yield from gang_changes.corrections(self._case, placement.outcome, self._most_members)
             return
-        minimum, waiting = outlook.members.gang.minimum, len(outlook.members.waiting)
-        if outlook.outcome is GangWait.FOR_MEMBERS:
+        minimum, waiting = placement.members.gang.minimum, len(placement.members.waiting)
+        if placement.outcome is GangWait.FOR_MEMBERS:
             yield from gang_changes.more_members(self._case, minimum - waiting)
             yield from gang_changes.lower_size(self._case, minimum, waiting)
             return
-        if not isinstance(outlook.outcome, GangPlan):
-            yield from gang_changes.lower_size(self._case, minimum, outlook.most)
-        yield from self._for_room(outlook)
+        if not isinstance(placement.outcome, GangPlan):
+            yield from gang_changes.lower_size(self._case, minimum, placement.most)
+        yield from self._for_room(placement)
 
-    def _for_room(self, outlook: GangOutlook) -> Iterator[Option]:
+    def _for_room(self, placement: GangPlacement) -> Iterator[Option]:
         """For the next member, beside those that have places."""
-        beside = next_member(self._case, outlook)
+        beside = next_member(self._case, placement)
         failing = self._rules.failing(beside.pod, beside.snapshot)
         nodes, is_cut = closest(beside, failing)
         candidates = Candidates(beside, self._rules, failing, nodes, self._is_over)
@@ -133,7 +133,7 @@ class GangCandidates(Iterable[Option]):
         short = {name for each in nodes for name in shortages(beside.pod, beside.snapshot.nodes[each])}
         for name in sorted(short & beside.pod.spec.requests.asked.keys()):
             yield from self._lower_request(beside, name)
-        missing = max(1, outlook.members.gang.minimum - outlook.most)
+        missing = max(1, placement.members.gang.minimum - placement.most)
         for like in kinds_of_nodes(beside, failing):
             count = self._fewest(lambda number, like=like: add_nodes(like, number), missing)  # type: ignore[misc]
             if count:
@@ -183,11 +183,11 @@ def fewest(is_enough: Callable[[int], bool], most: int, is_over: IsOver) -> int 
     return enough
 
 
-def next_member(case: Case, outlook: GangOutlook) -> Case:
+def next_member(case: Case, placement: GangPlacement) -> Case:
     """The first member without a place, in the cluster where those with places are on their nodes."""
-    left = [pod for pod in outlook.members.waiting if pod.uid not in outlook.places]
+    left = [pod for pod in placement.members.waiting if pod.uid not in placement.places]
     root = case.rooted_at(left[0].uid) if left else case
-    placed = [pod for pod in outlook.placed if pod.uid != root.pod.uid]
+    placed = [pod for pod in placement.placed if pod.uid != root.pod.uid]
     snapshot = root.snapshot.with_changes(Changes(pods_gone=[("", pod.uid) for pod in placed]))
     return replace(root, snapshot=snapshot.with_changes(Changes(pods=placed)), planned=tuple(placed))
 

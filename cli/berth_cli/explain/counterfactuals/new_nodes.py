@@ -15,7 +15,7 @@ from itertools import islice
 from berth.scheduling.fields.reading import Object
 from berth.scheduling.fields.resources import PODS
 from berth.scheduling.gangs.gang import GangError, GangWait
-from berth.scheduling.gangs.planner import GangOutlook
+from berth.scheduling.gangs.planner import GangPlacement
 from berth.scheduling.objects import Pod
 from berth.scheduling.reason_code import ReasonCode
 from berth_cli.explain.case import Case, Edit
@@ -78,18 +78,18 @@ def new_nodes(case: Case, rules: Rules, rejected: Mapping[str, Rejection], templ
     """rejected: of the nodes that are there. templates: Nodes as groups of an autoscaler add them, and NodePools."""
     judge = _PodJudge(case, rules)
     if rules.is_member(case.pod, case.snapshot):
-        outlook = rules.outlook(case.pod, case.snapshot)
-        if isinstance(outlook, GangOutlook) and lacks_room(outlook):
-            judge = _GangJudge.of(replace(case, in_gang=True), rules, outlook)
+        placement = rules.placement(case.pod, case.snapshot)
+        if isinstance(placement, GangPlacement) and lacks_room(placement):
+            judge = _GangJudge.of(replace(case, in_gang=True), rules, placement)
             rejected = judge.rejected()
     kinds = (_best(judge, like, kinds) for like, kinds in _kinds(judge.case, rejected, templates))
     fits = [name for name, rejection in rejected.items() if rejection.by is DecidedBy.BERTH]
     return NewNodes(fits, [each for each in kinds if each is not None])
 
 
-def lacks_room(outlook: GangOutlook) -> bool:
+def lacks_room(placement: GangPlacement) -> bool:
     """Whether all that is missing are places."""
-    outcome = outlook.outcome
+    outcome = placement.outcome
     is_invalid = isinstance(outcome, GangError) and outcome is not GangError.LARGER_THAN_CLUSTER
     return not is_invalid and outcome is not GangWait.FOR_MEMBERS
 
@@ -144,10 +144,10 @@ class _GangJudge(_PodJudge):
     missing: int
 
     @classmethod
-    def of(cls, gang: Case, rules: Rules, outlook: GangOutlook) -> _GangJudge:
-        """outlook: of this gang."""
-        missing = max(1, outlook.members.gang.minimum - outlook.most)
-        return cls(next_member(gang, outlook), rules.without_gangs, gang, rules, missing)
+    def of(cls, gang: Case, rules: Rules, placement: GangPlacement) -> _GangJudge:
+        """placement: of this gang."""
+        missing = max(1, placement.members.gang.minimum - placement.most)
+        return cls(next_member(gang, placement), rules.without_gangs, gang, rules, missing)
 
     def judged(self, like: str, add: AddNodes) -> NewNode | None:
         new = NEW_NODE.format(like)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count, islice, product
 
 from berth.scheduling.fields.reading import Object
-from berth.scheduling.fields.selectors import Invalid, Operator, Requirement, equals, requirement
+from berth.scheduling.fields.selectors import InvalidRequirement, Operator, Requirement, equals, requirement
 from berth.scheduling.objects import Pod
 from berth.scheduling.snapshot.snapshot import Snapshot
 
@@ -139,7 +139,7 @@ def _read(listed: object) -> Iterator[Requirement]:
         values = each.get("values") if isinstance(each, dict) else None
         texts = tuple(map(str, values)) if isinstance(values, list) else ()
         read = requirement(str(each.get("key")), str(each.get("operator")), texts) if isinstance(each, dict) else None
-        if read is not None and not isinstance(read, Invalid):
+        if read is not None and not isinstance(read, InvalidRequirement):
             yield read
 
 

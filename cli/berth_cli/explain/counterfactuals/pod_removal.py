@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from berth.scheduling.fields.pod_affinity import PodAffinityTerm
 from berth.scheduling.fields.resources import PODS, shown_amount
-from berth.scheduling.fields.selectors import Invalid
+from berth.scheduling.fields.selectors import InvalidRequirement
 from berth.scheduling.fields.topology_spread import UnsatisfiableConstraintAction
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.inter_pod_affinity.terms import resolve_term
@@ -86,7 +86,7 @@ def _keeps_away(term: PodAffinityTerm, case: Case, node: NodeInfo, other: NodeIn
 def end_spread_mates(case: Case, node: NodeInfo) -> Iterator[Option]:
     """End a few of the pods that a hard constraint counts in the node's domain."""
     constraints = constraints_of(case.pod, UnsatisfiableConstraintAction.DO_NOT_SCHEDULE, (), case.snapshot)
-    for each in () if isinstance(constraints, Invalid) else constraints:
+    for each in () if isinstance(constraints, InvalidRequirement) else constraints:
         counted = [
             found
             for found in _in_domain(case, node, each.topology_key)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from berth.scheduling.fields.quantity import Quantity, quantity
-from berth.scheduling.fields.reading import Object, Unreadable
+from berth.scheduling.fields.reading import Object, UnreadableObject
 from berth.scheduling.fields.resources import EPHEMERAL_STORAGE, MEBIBYTE, MEMORY, is_scalar, shown_amount, units_of
 from berth.scheduling.managed_resources.amounts import NoAmount, amount_in
 from berth.scheduling.managed_resources.configuration import ManagedResource, NodeSource, SizesSource
@@ -184,7 +184,7 @@ def correct_capacity(
 def counted_shortages(pod: Pod, node: NodeInfo, counting: Counting) -> Mapping[str, int]:
     """What is missing of each counted resource. Of devices it is what the one with the most room lacks."""
     demands = counting.demands(pod)
-    if isinstance(demands, Unreadable):
+    if isinstance(demands, UnreadableObject):
         return {}
     capacity = counting.capacity(node)
     room = left(capacity, counting.used(node.pods, capacity))
@@ -200,7 +200,7 @@ def counted_shortages(pod: Pod, node: NodeInfo, counting: Counting) -> Mapping[s
 def held_by(pod: Pod, counting: Counting) -> Mapping[str, int]:
     """The counted resources that a pod asks for."""
     demands = counting.demands(pod)
-    return {} if isinstance(demands, Unreadable) else {each.resource: each.amount for each in demands}
+    return {} if isinstance(demands, UnreadableObject) else {each.resource: each.amount for each in demands}
 
 
 def _say(node: NodeInfo, resource: ManagedResource, amount: int) -> Iterator[Change]:

@@ -9,9 +9,9 @@ from enum import StrEnum
 from berth.dynamodb_errors import TableUnavailable
 from berth.gangs.table import GangTable
 from berth.runtime.http.endpoint import EndpointSettings
-from berth_cli.gangs.cluster import standings_in
+from berth_cli.gangs.cluster import statuses_in
 from berth_cli.gangs.report import Gangs, document
-from berth_cli.reservations.claims import Claimed
+from berth_cli.reservations.claims import ClaimSources
 from berth_cli.serve.endpoints.document import DocumentEndpoint
 
 ROUTE = "GET /gangs"
@@ -31,7 +31,7 @@ class GangsEndpoint(DocumentEndpoint):
         self,
         settings: EndpointSettings,
         table: Callable[[], GangTable] | None,
-        published: Claimed,
+        published: ClaimSources,
         wall: Callable[[], float] = time.time,
     ) -> None:
         """table: opens it; None where there is none. wall: seconds since the epoch."""
@@ -41,7 +41,7 @@ class GangsEndpoint(DocumentEndpoint):
     def _content(self) -> dict[str, object]:
         now = self._wall()
         if self._table is None:
-            return document(Gangs(standings=standings_in(self._published, [], now)), now)
+            return document(Gangs(statuses=statuses_in(self._published, [], now)), now)
         table = self._table()
         items = list(table.gangs())
-        return document(Gangs(items, table.domain(), standings_in(self._published, items, now)), now)
+        return document(Gangs(items, table.domain(), statuses_in(self._published, items, now)), now)

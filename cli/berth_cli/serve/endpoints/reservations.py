@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from berth.reservations.ledger.table import LedgerTable, TableUnavailable
 from berth.runtime.http.endpoint import EndpointSettings
-from berth_cli.reservations.claims import Claimed, diverging_claims
+from berth_cli.reservations.claims import ClaimSources, diverging_claims
 from berth_cli.reservations.report import NO_CLAIMS, NotCompared, document, rows
 from berth_cli.serve.endpoints.document import DocumentEndpoint
 
@@ -29,19 +29,19 @@ class ReservationsEndpoint(DocumentEndpoint):
         self,
         settings: EndpointSettings,
         ledger: LedgerTable | None,
-        claimed: Claimed,
+        sources: ClaimSources,
         wall: Callable[[], float] = time.time,
     ) -> None:
         """`ledger`: None where there is none. `wall`: seconds since the epoch."""
         super().__init__(
             "reservations", settings, ReservationsOutcome.OK, ReservationsOutcome.UNAVAILABLE, TableUnavailable
         )
-        self._ledger, self._claimed, self._wall = ledger, claimed, wall
+        self._ledger, self._sources, self._wall = ledger, sources, wall
 
     def _content(self) -> dict[str, object]:
         ledgers = [] if self._ledger is None else self._ledger.nodes()
         announced = [] if self._ledger is None else self._ledger.open_reservations()
-        claims = diverging_claims(self._claimed, ledgers)
+        claims = diverging_claims(self._sources, ledgers)
         compared = not isinstance(claims, NotCompared)
         found = rows(ledgers, announced, self._wall(), NO_CLAIMS if isinstance(claims, NotCompared) else claims)
         return document(found, ledgers, compared=compared)

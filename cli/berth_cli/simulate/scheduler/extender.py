@@ -11,7 +11,7 @@ from berth.scheduling.framework.status import Status
 from berth.scheduling.gangs.gang import Gang
 from berth.scheduling.managed_resources.counting import Insufficient
 from berth.scheduling.managed_resources.device_annotation import devices_in
-from berth.scheduling.objects import NodeInfo, Pod, Unreadable
+from berth.scheduling.objects import NodeInfo, Pod, UnreadableObject
 from berth.scheduling.policy import Policy
 from berth.scheduling.preemption.victim_review import PreemptResult, Proposal
 from berth.scheduling.preemption.victims import Victims
@@ -89,7 +89,7 @@ class PolicyExtender(Extender):
     def bind(self, pod: Pod, node: NodeInfo) -> BindResult | Insufficient:
         counting = self._policy.counting
         demands = counting.demands(pod)
-        shares = {} if isinstance(demands, Unreadable) or not demands else counting.placed(demands, node)
+        shares = {} if isinstance(demands, UnreadableObject) or not demands else counting.placed(demands, node)
         if isinstance(shares, Insufficient):
             return shares
         annotations = {**pod.annotations, **counting.annotations(shares)} if shares else pod.annotations

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from berth.scheduling.fields.reading import Malformed, Object
+from berth.scheduling.fields.reading import MalformedField, Object
 from berth.scheduling.objects import PriorityClass, read_priority_class
 from berth.scheduling.objects.projection import controller_of
 from berth_cli.cluster_files.admission import DEFAULT_NAMESPACE, PriorityClasses
@@ -176,6 +176,6 @@ def _from_template(objects: Sequence[Object], namespace: str, change: Scale) -> 
     classes = [read_priority_class(obj) for obj in objects if obj.get("kind") == "PriorityClass"]
     try:
         pods = Manifests(tuple(pods_of(scaled)))
-    except Malformed as error:
+    except MalformedField as error:
         raise InvalidInput(f"{change}: {error}") from error
     return pods.stored(PriorityClasses(each for each in classes if isinstance(each, PriorityClass)))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import orjson
 
-from berth.scheduling.objects import Pod, Unreadable, trimmed_pod
+from berth.scheduling.objects import Pod, UnreadableObject, trimmed_pod
 from berth.scheduling.objects.pod_reading import read_placed_pod
 from berth.scheduling.snapshot.snapshot import Snapshot
 
@@ -54,12 +54,14 @@ class PodCoverage:
         return int(resource_version) <= int(seen)
 
 
-def pod_on_node(obj: Mapping[str, object], node: str, annotations: Container[str]) -> tuple[Pod, bytes] | Unreadable:
+def pod_on_node(
+    obj: Mapping[str, object], node: str, annotations: Container[str]
+) -> tuple[Pod, bytes] | UnreadableObject:
     """The pod as the cache will show it on this node, with these of its annotations, and the same as JSON."""
     spec = obj.get("spec")
     placed = trimmed_pod({**obj, "spec": {**(spec if isinstance(spec, dict) else {}), "nodeName": node}}, annotations)
     pod = read_placed_pod(placed)
-    return pod if isinstance(pod, Unreadable) else (pod, orjson.dumps(placed))
+    return pod if isinstance(pod, UnreadableObject) else (pod, orjson.dumps(placed))
 
 
 def has_ended(announcement: Announcement, snapshot: Snapshot, coverage: PodCoverage) -> bool:

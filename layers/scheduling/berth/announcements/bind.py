@@ -35,19 +35,19 @@ from berth.dynamodb_errors import TableUnavailable
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome, BindResult
 from berth.extender.ports import (
-    Announced,
     Announcements,
     Binding,
     CacheUnavailable,
     DecisionContext,
     FoundPod,
+    LoggedAnnouncement,
     NodeCache,
 )
 from berth.scheduling.configuration.node_cache import WhenStale
 from berth.scheduling.evaluation.time_limit import DeadlineExceeded
 from berth.scheduling.feasibility import TOO_COSTLY
 from berth.scheduling.framework.plugin import PluginFailed
-from berth.scheduling.objects import Pod, Unreadable, read_pod
+from berth.scheduling.objects import Pod, UnreadableObject, read_pod
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.snapshot import Snapshot
 
@@ -96,9 +96,9 @@ class LogAnnouncements(Announcements):
         self._sleep = sleep
         self._random = random
 
-    def announce(self, binding: Binding, found: FoundPod, deadline: Deadline) -> Announced | BindResult | None:
+    def announce(self, binding: Binding, found: FoundPod, deadline: Deadline) -> LoggedAnnouncement | BindResult | None:
         pod, attempt = read_pod(found.content), self._new_id()
-        result: Announced | BindResult | None = DEADLINE_PASSED
+        result: LoggedAnnouncement | BindResult | None = DEADLINE_PASSED
         is_required, half = True, deadline.remaining() / 2
         for wait in _waits():
             if not deadline.remaining():
@@ -113,19 +113,19 @@ class LogAnnouncements(Announcements):
                 break
             self._sleep(min(wait * self._random(), deadline.remaining()))
         # A score is a preference: it stops no pod, and leaves the Binding its time.
-        return result if is_required or isinstance(result, Announced) else None
+        return result if is_required or isinstance(result, LoggedAnnouncement) else None
 
     def _tried(
         self,
         binding: Binding,
         found: FoundPod,
-        pod: Pod | Unreadable,
+        pod: Pod | UnreadableObject,
         attempt: str,
         context: DecisionContext,
         deadline: Deadline,
-    ) -> Announced | BindResult | None:
+    ) -> LoggedAnnouncement | BindResult | None:
         """CONTENDED: the position is taken. None: the pod is bound without an announcement."""
-        if isinstance(pod, Unreadable):
+        if isinstance(pod, UnreadableObject):
             return BindResult(BindOutcome.UNREADABLE, pod.cause)
         if isinstance(context.cluster, CacheUnavailable):
             is_passed = context.cluster.when_stale is WhenStale.PASS
@@ -141,9 +141,9 @@ class LogAnnouncements(Announcements):
             Announcement(context.log.end + 1, attempt, *placed, found.resource_version, until), context.log.first
         )
 
-    def _append(self, announcement: Announcement, first: int) -> Announced | BindResult:
+    def _append(self, announcement: Announcement, first: int) -> LoggedAnnouncement | BindResult:
         """CONTENDED: its position is taken. first: where the log begins."""
-        announced = Announced(announcement.position, announcement.attempt, announcement.resource_version)
+        announced = LoggedAnnouncement(announcement.position, announcement.attempt, announcement.resource_version)
         try:
             if not self._log.append(announcement):
                 return CONTENDED
@@ -154,7 +154,7 @@ class LogAnnouncements(Announcements):
         self._trim(announced.position, first)
         return announced
 
-    def withdraw(self, announced: Announced) -> None:
+    def withdraw(self, announced: LoggedAnnouncement) -> None:
         with suppress(TableUnavailable):
             self._log.withdraw(announced.position, announced.attempt)
 
@@ -188,6 +188,6 @@ def _refusal(pod: Pod, binding: Binding, policy: Policy, snapshot: Snapshot, dea
 def _placed(found: FoundPod, node: str, annotations: Container[str]) -> tuple[Pod, bytes] | BindResult:
     """The pod on its node, and what is announced of it."""
     placed = pod_on_node(found.content, node, annotations)
-    if isinstance(placed, Unreadable):
+    if isinstance(placed, UnreadableObject):
         return BindResult(BindOutcome.UNREADABLE, placed.cause)
     return placed if len(placed[1]) <= MAX_CONTENT_BYTES else TOO_LARGE

@@ -21,7 +21,7 @@ import orjson
 from berth.announcements.announcement import Announcement
 from berth.announcements.log import AnnouncementLog
 from berth.dynamodb_errors import TableUnavailable, ledger_table_errors
-from berth.scheduling.objects import Unreadable
+from berth.scheduling.objects import UnreadableObject
 from berth.scheduling.objects.pod_reading import read_placed_pod
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def _announcement(item: Item) -> Announcement:
     """Raises KeyError and ValueError."""
     content = bytes(item["pod"]["B"])
     pod = read_placed_pod(orjson.loads(content))
-    if isinstance(pod, Unreadable):
+    if isinstance(pod, UnreadableObject):
         raise ValueError(pod.cause)
     return Announcement(
         position=int(item["sk"]["S"]),

@@ -1,7 +1,7 @@
 """What the applied configuration says for bind: counted resources, rules about other pods, gangs, and limits.
 
 It is read at intervals only, so a bind may decide by the document before the applied one. `berth config apply` waits
-until none does (config/taking_effect.py of the command).
+until none does (config/effect_delay.py of the command).
 """
 
 from __future__ import annotations

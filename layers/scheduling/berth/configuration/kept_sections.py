@@ -16,7 +16,7 @@ from berth.scheduling.configuration.bind import BindConfiguration
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.gangs.gang import GangsConfiguration
 from berth.scheduling.managed_resources.configuration import ManagedResources
-from berth.scheduling.objects import Unreadable
+from berth.scheduling.objects import UnreadableObject
 
 # A document has a field by its alias or by its name.
 _BINDS = ("bind", "gangs")
@@ -42,24 +42,24 @@ class KeptSections:
         return configuration.model_copy(update={"bind": self.bind, "gangs": self.gangs, "managed_resources": resources})
 
 
-def kept_sections(document: str) -> KeptSections | Unreadable:
-    """Of a document that cannot be loaded as a whole. Unreadable: its cause says what is unknown."""
+def kept_sections(document: str) -> KeptSections | UnreadableObject:
+    """Of a document that cannot be loaded as a whole. UnreadableObject: its cause says what is unknown."""
     try:
         content = from_json(document)
     except ValueError:
         content = None
     if not isinstance(content, dict):
-        return Unreadable("what it counts and binds")
+        return UnreadableObject("what it counts and binds")
     try:
         binds = _read(content, _BINDS)
     except ValidationError:
-        return Unreadable("which pods it binds")
+        return UnreadableObject("which pods it binds")
     try:
         return KeptSections(binds.bind, binds.gangs, _read(content, _RESOURCES).managed_resources)
     except ValidationError:
         names = [*_names(content[key] for key in _RESOURCES if key in content)]
     if not all(names):
-        return Unreadable("what it counts")
+        return UnreadableObject("what it counts")
     return KeptSections(binds.bind, binds.gangs, None, frozenset(name for name in names if name))
 
 

@@ -22,7 +22,7 @@ from berth.scheduling.configuration.node_cache import NodeCacheConfiguration
 from berth.scheduling.evaluation.evaluation_cache import MAX_BYTES
 from berth.scheduling.evaluation.time_limit import NO_TIME_LIMIT, TimeLimit
 from berth.scheduling.framework.plugin import PluginFailed
-from berth.scheduling.objects import Unreadable
+from berth.scheduling.objects import UnreadableObject
 from berth.scheduling.plugins.custom_plugins.checked_plugin import description
 from berth.scheduling.plugins.custom_plugins.loading import MISSING_REMEDY
 from berth.scheduling.policy import Policy
@@ -96,7 +96,7 @@ def hash_of(document: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Configured:
+class ActiveConfiguration:
     """A configuration as a verb uses it, and the document that it was made of.
 
     fallback: why another document is in use, where the applied one cannot be loaded. plugin_version: of the custom
@@ -136,7 +136,7 @@ class Configured:
         remembered_bytes: int = MAX_BYTES,
         time_limit: TimeLimit = NO_TIME_LIMIT,
         plugins: Callable[[], str] = installed_version,
-    ) -> Configured:
+    ) -> ActiveConfiguration:
         """Build the policy. plugins: their version in this process. Raises ConfigurationInvalid if a plugin cannot be
         built, or whatever else is wrong: another document may do."""
         try:
@@ -172,14 +172,14 @@ class Configurations:
         self._remembered_bytes, self._time_limit = remembered_bytes, time_limit
         self._deployed = deployed
         self._lock = Lock()
-        self._known: tuple[str, Configured] | None = None
+        self._known: tuple[str, ActiveConfiguration] | None = None
 
     @property
-    def last(self) -> Configured:
+    def last(self) -> ActiveConfiguration:
         """The last effective configuration, for use while the table is unavailable."""
         return self._unconfigured if self._known is None else self._known[1]
 
-    def at(self, configuration_hash: str) -> Configured:
+    def at(self, configuration_hash: str) -> ActiveConfiguration:
         """The configuration of this hash; empty: the deployed one. Raises ConfigurationInvalid and TableUnavailable."""
         known = self._known
         if known is not None and known[0] == configuration_hash:
@@ -190,13 +190,13 @@ class Configurations:
             return self._known[1]
 
     @cached_property
-    def _unconfigured(self) -> Configured:
+    def _unconfigured(self) -> ActiveConfiguration:
         return self._built(BerthConfiguration())
 
-    def _built(self, configuration: BerthConfiguration) -> Configured:
-        return Configured.of(configuration, self._remembered_bytes, self._time_limit)
+    def _built(self, configuration: BerthConfiguration) -> ActiveConfiguration:
+        return ActiveConfiguration.of(configuration, self._remembered_bytes, self._time_limit)
 
-    def _read(self, configuration_hash: str) -> Configured:
+    def _read(self, configuration_hash: str) -> ActiveConfiguration:
         if not configuration_hash:
             return self._built(self._deployed())
         document = self._store.read()
@@ -208,11 +208,11 @@ class Configurations:
         except ConfigurationInvalid as error:
             return self._fallback(document, error)
 
-    def _fallback(self, failed: str, cause: ConfigurationInvalid) -> Configured:
+    def _fallback(self, failed: str, cause: ConfigurationInvalid) -> ActiveConfiguration:
         """The newest earlier document that can be loaded, or else the deployed one, with the sections that are kept of
         the failed one. Raises ConfigurationInvalid where there is none, or these cannot be read."""
         kept = kept_sections(failed)
-        if isinstance(kept, Unreadable):
+        if isinstance(kept, UnreadableObject):
             why = f"no other document is used, because {kept.cause} cannot be read"
             raise ConfigurationInvalid(f"{cause}; {why}: {REMEDY}") from cause
         why = "nor can another document be loaded"

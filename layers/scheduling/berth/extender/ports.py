@@ -238,7 +238,7 @@ class Reservations(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class Announced:
+class LoggedAnnouncement:
     """A call's announcement in the log. resource_version: of the pod that was judged."""
 
     position: int
@@ -250,7 +250,7 @@ class Announcements(ABC):
     """The log of the pods that bind lets onto nodes. No method raises when the table cannot be reached."""
 
     @abstractmethod
-    def announce(self, binding: Binding, found: FoundPod, deadline: Deadline) -> Announced | BindResult | None:
+    def announce(self, binding: Binding, found: FoundPod, deadline: Deadline) -> LoggedAnnouncement | BindResult | None:
         """Judge the pod once more, with all pods that were announced before it, and announce it.
 
         BindResult: a rule rejects it, or it could not be judged. None: the pod needs no announcement, because
@@ -258,7 +258,7 @@ class Announcements(ABC):
         """
 
     @abstractmethod
-    def withdraw(self, announced: Announced) -> None:
+    def withdraw(self, announced: LoggedAnnouncement) -> None:
         """Only where no Binding of the call has taken effect or will. If the table does not answer, it expires."""
 
 

@@ -24,7 +24,6 @@ from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome, BindResult
 from berth.extender.ports import (
     UNREAD_CACHE,
-    Announced,
     Announcements,
     Binding,
     CacheState,
@@ -34,12 +33,13 @@ from berth.extender.ports import (
     GangMember,
     GangOfPod,
     GangPlace,
+    LoggedAnnouncement,
     PodBinder,
     Reservation,
     Reservations,
 )
 from berth.scheduling.configuration.bind import BindConfiguration
-from berth.scheduling.fields.reading import Unreadable
+from berth.scheduling.fields.reading import UnreadableObject
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.managed_resources.demand import Demand
 from berth.scheduling.objects import read_pod
@@ -143,7 +143,7 @@ class PreparedBind:
         self._gangs = rules.gangs
         self._is_placed = False
         """Whether the gang is committed with this call."""
-        self._announced: Announced | None = None
+        self._announced: LoggedAnnouncement | None = None
         self._is_open = False
         """Whether a Binding of this announcement may still take effect."""
 
@@ -224,10 +224,10 @@ class PreparedBind:
         if self._counted is None and self._gangs is None:
             return _NOTHING
         read = read_pod(pod.content)
-        if isinstance(read, Unreadable):
+        if isinstance(read, UnreadableObject):
             return BindResult(BindOutcome.UNREADABLE, read.cause)
         demands = () if self._counted is None else self._counted.counting.demands(read)
-        if isinstance(demands, Unreadable):
+        if isinstance(demands, UnreadableObject):
             return BindResult(BindOutcome.UNREADABLE, demands.cause)
         gang = None if self._gangs is None else self._gangs.gang_of(read, self._binding.node, self._deadline)
         if isinstance(gang, BindResult):

@@ -13,7 +13,7 @@ from berth.scheduling.objects import (
     Pod,
     PodDisruptionBudget,
     PriorityClass,
-    Unreadable,
+    UnreadableObject,
     Workload,
     read_disruption_budget,
     read_namespace,
@@ -45,7 +45,7 @@ class DecodedResource(Generic[T]):
     else its previous state would be used for ever.
     """
 
-    def __init__(self, read: Callable[[object], T | Unreadable]) -> None:
+    def __init__(self, read: Callable[[object], T | UnreadableObject]) -> None:
         self.found: dict[str, T | None] = {}
         self.unreadable: set[str] = set()
         self._read = read
@@ -53,7 +53,7 @@ class DecodedResource(Generic[T]):
     def put(self, key: str, obj: Object | None) -> None:
         """Add a changed object; the last one of a key counts."""
         decoded_object = None if obj is None else self._read(obj)
-        if isinstance(decoded_object, Unreadable):
+        if isinstance(decoded_object, UnreadableObject):
             self.unreadable.add(key)
             self.found[key] = None
         else:

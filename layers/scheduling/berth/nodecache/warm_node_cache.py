@@ -27,7 +27,7 @@ from functools import partial
 
 from berth.announcements.announcement import PodCoverage
 from berth.configuration.counting_loss import CountingLossCheck, CountingLost
-from berth.configuration.store import ConfigurationInvalid, Configurations, Configured
+from berth.configuration.store import ActiveConfiguration, ConfigurationInvalid, Configurations
 from berth.extender.deadline import NO_DEADLINE, PASSED, Deadline
 from berth.extender.outcomes import FailureOutcome
 from berth.extender.ports import CacheState, CacheUnavailable, DecisionContext, NodeCache
@@ -175,7 +175,7 @@ class WarmNodeCache(NodeCache):
             return _counting_lost(configured, error)
         return self._decision_context(last, configured, PASSED, reads)
 
-    def _configured(self, read: HeadRead) -> Configured:
+    def _configured(self, read: HeadRead) -> ActiveConfiguration:
         found = self._configurations.at("" if read.head is None else read.head.configuration_hash)
         if found.fallback:
             self._on_fallback()
@@ -199,7 +199,7 @@ class WarmNodeCache(NodeCache):
             self._warn(f"{error}; whether resources should be counted is unknown")
 
     def _decision_context(
-        self, read: HeadRead, configured: Configured, deadline: Deadline, reads: Parts
+        self, read: HeadRead, configured: ActiveConfiguration, deadline: Deadline, reads: Parts
     ) -> DecisionContext:
         cluster = self._cluster(read, configured, deadline, reads | configured.policy.reads)
         counts = self._under_way.needs(configured.policy).reservations
@@ -208,7 +208,7 @@ class WarmNodeCache(NodeCache):
         return DecisionContext(configured.policy, cluster, refusal, self._under_way.log(read.under_way), state)
 
     def _cluster(
-        self, read: HeadRead, configured: Configured, deadline: Deadline, parts: Parts
+        self, read: HeadRead, configured: ActiveConfiguration, deadline: Deadline, parts: Parts
     ) -> Snapshot | CacheUnavailable:
         rules, head = configured.node_cache, read.head
         before = self._reader.version
@@ -280,7 +280,7 @@ class WarmNodeCache(NodeCache):
         self._warn(f"{error}; pods that are being bound are not counted")
 
 
-def _state(head: Head | None, configured: Configured) -> CacheState:
+def _state(head: Head | None, configured: ActiveConfiguration) -> CacheState:
     pointer = None if head is None else head.pointer
     version, observed_at = (0, 0.0) if pointer is None else (pointer.version, pointer.observation.observed_at)
     return CacheState(
@@ -288,7 +288,7 @@ def _state(head: Head | None, configured: Configured) -> CacheState:
     )
 
 
-def _counting_lost(configured: Configured, error: CountingLost) -> DecisionContext:
+def _counting_lost(configured: ActiveConfiguration, error: CountingLost) -> DecisionContext:
     return DecisionContext(configured.policy, CacheUnavailable(str(error), outcome=FailureOutcome.COUNTING_LOST))
 
 

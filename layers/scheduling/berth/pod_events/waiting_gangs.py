@@ -17,7 +17,7 @@ from berth.nodecache.feed.leader import Publication
 from berth.nodecache.snapshot_view import CachedCluster, SnapshotView
 from berth.pod_events.pod_event import PodEvent, PodEventReason, bounded
 from berth.scheduling.gangs.gang import GangKey, OpenGang
-from berth.scheduling.gangs.overview import GangStage, GangStanding
+from berth.scheduling.gangs.overview import GangStage, GangStatus
 from berth.scheduling.policy import Policy
 
 LOOK_SECONDS = 10.0
@@ -84,24 +84,24 @@ class WaitingGangs:
             self._since, self._reported_at = {}, {}
             return
         now = self._monotonic()
-        standings = [
+        statuses = [
             each for each in self._policy.gangs_in(cluster.snapshot, self._open_gangs()) if each.stage in _REASONS
         ]
-        waiting = {(each.key, each.stage) for each in standings}
+        waiting = {(each.key, each.stage) for each in statuses}
         self._since = {key: self._since.get(key, now) for key in waiting}
-        uids = {member.uid for each in standings for member in each.members}
+        uids = {member.uid for each in statuses for member in each.members}
         self._reported_at = {key: at for key, at in self._reported_at.items() if key[0] in uids}
-        for each in standings:
+        for each in statuses:
             if now - self._since[each.key, each.stage] >= PATIENCE_SECONDS:
                 yield from self._of(each, now)
 
-    def _of(self, standing: GangStanding, now: float) -> Iterator[PodEvent]:
-        for member in [each for each in standing.members if not each.node][:MAX_MEMBERS]:
-            key = member.uid, standing.stage
+    def _of(self, status: GangStatus, now: float) -> Iterator[PodEvent]:
+        for member in [each for each in status.members if not each.node][:MAX_MEMBERS]:
+            key = member.uid, status.stage
             if now - self._reported_at.get(key, -REPEAT_SECONDS) >= REPEAT_SECONDS:
                 self._reported_at[key] = now
-                note = bounded(f"the gang waits: {standing.waits_for}")
-                yield PodEvent(standing.key.namespace, member.name, member.uid, _REASONS[standing.stage], note)
+                note = bounded(f"the gang waits: {status.waits_for}")
+                yield PodEvent(status.key.namespace, member.name, member.uid, _REASONS[status.stage], note)
 
     def _current(self) -> CachedCluster | None:
         """The published cluster; None while no member waits."""

@@ -18,9 +18,9 @@ from berth.scheduling.snapshot.node_positions import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from berth.scheduling.gangs.overview import GangStanding
+    from berth.scheduling.gangs.overview import GangStatus
+    from berth.scheduling.gangs.planned_nodes import Evaluate
     from berth.scheduling.gangs.planner import GangPlanner
-    from berth.scheduling.gangs.room import Evaluate
 
 NOT_OUTSIDE: Mapping[str, Status] = {}
 
@@ -71,7 +71,7 @@ class GangPolicy:
 
         return members_of(key, snapshot, self._profiles.was_exempt)
 
-    def standings(self, snapshot: Snapshot, open_gangs: Sequence[OpenGang]) -> list[GangStanding]:
+    def statuses(self, snapshot: Snapshot, open_gangs: Sequence[OpenGang]) -> list[GangStatus]:
         """All gangs of the cluster, and what each one waits for."""
         from berth.scheduling.gangs.overview import overview
 

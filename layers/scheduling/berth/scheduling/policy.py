@@ -43,7 +43,7 @@ from berth.scheduling.snapshot.parts import ALL_PARTS, NO_PARTS, NODES_AND_PODS,
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from berth.scheduling.gangs.overview import GangStanding
+    from berth.scheduling.gangs.overview import GangStatus
 
 NO_PROFILES: Mapping[str, Profile] = {}
 NOTHING_COUNTED = Counting()
@@ -146,9 +146,9 @@ class Policy:
         """The members of a gang, by UID, as filter, bind and people count them: without exempt pods."""
         return self._gangs.members_of(key, snapshot)
 
-    def gangs_in(self, snapshot: Snapshot, open_gangs: Sequence[OpenGang] = NO_OPEN_GANGS) -> list[GangStanding]:
+    def gangs_in(self, snapshot: Snapshot, open_gangs: Sequence[OpenGang] = NO_OPEN_GANGS) -> list[GangStatus]:
         """All gangs of the cluster, and what each one waits for. For people: it has no time limit."""
-        return self._gangs.standings(snapshot, open_gangs) if self.gangs.enabled else []
+        return self._gangs.statuses(snapshot, open_gangs) if self.gangs.enabled else []
 
     def rejects_bind(self, pod: Pod, node: str, snapshot: Snapshot, seconds_left: float = inf) -> Status | None:
         """Why the filters that look at other pods reject this node; None: they do not. Assumed pods count.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from berth.scheduling.objects import Namespace, NodeInfo, Pod, Unreadable, read_namespace, read_node, read_pod
+from berth.scheduling.objects import Namespace, NodeInfo, Pod, UnreadableObject, read_namespace, read_node, read_pod
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 
@@ -27,7 +27,7 @@ def node(
             },
         }
     )
-    if isinstance(found, Unreadable):
+    if isinstance(found, UnreadableObject):
         raise ValueError(found.cause)
     if found.defect is not None:
         raise ValueError(found.defect)
@@ -56,7 +56,7 @@ def pod(
             "status": {"phase": "Running" if on else "Pending"},
         }
     )
-    if isinstance(found, Unreadable):
+    if isinstance(found, UnreadableObject):
         raise ValueError(found.cause)
     return found
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from berth.scheduling.fields.reading import Malformed
+from berth.scheduling.fields.reading import MalformedField
 from berth.scheduling.objects import PriorityClass
 from berth_cli.cluster_files.admission import AdmissionDenied, PriorityClasses, admit
 
@@ -204,5 +204,5 @@ def test_does_not_modify_manifest() -> None:
     ],
 )
 def test_names_field_of_wrong_type(spec: Mapping[str, object], message: str) -> None:
-    with pytest.raises(Malformed, match=message):
+    with pytest.raises(MalformedField, match=message):
         stored(spec)

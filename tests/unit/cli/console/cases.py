@@ -10,11 +10,11 @@ from typing import Any
 
 import orjson
 
-from berth.configuration.store import Configured
+from berth.configuration.store import ActiveConfiguration
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.console.cluster.source import ClusterSource, NotObserved, Observed, SourceKind
+from berth_cli.console.cluster.source import ClusterNotObserved, ClusterSource, ObservedCluster, SourceKind
 from berth_cli.console.documents.feed import Feed
 from berth_cli.console.http.access import Access
 from berth_cli.console.http.application import ConsoleApplication, Document
@@ -25,7 +25,7 @@ from tests.builders.pods import pod_with
 HOST = "127.0.0.1:8090"
 ORIGIN = f"http://{HOST}"
 NOW = 1000.0
-DEFAULT = Configured.of(BerthConfiguration())
+DEFAULT = ActiveConfiguration.of(BerthConfiguration())
 NO_COUNTING = DEFAULT.policy.counting
 
 
@@ -62,8 +62,8 @@ class Waits(Event):
 class HandDrivenSource(ClusterSource):
     """`found`: what the next look sees."""
 
-    def __init__(self, found: Observed | NotObserved) -> None:
-        self.found: Observed | NotObserved | Exception = found
+    def __init__(self, found: ObservedCluster | ClusterNotObserved) -> None:
+        self.found: ObservedCluster | ClusterNotObserved | Exception = found
         self.is_closed = False
 
     @property
@@ -74,7 +74,7 @@ class HandDrivenSource(ClusterSource):
     def name(self) -> str:
         return "dump.json"
 
-    def observe(self, timeout: float) -> Observed | NotObserved:
+    def observe(self, timeout: float) -> ObservedCluster | ClusterNotObserved:
         if isinstance(self.found, Exception):
             raise self.found
         return self.found
@@ -82,8 +82,8 @@ class HandDrivenSource(ClusterSource):
     def close(self) -> None:
         self.is_closed = True
 
-    def shows(self, seen: Snapshot, observed_at: float = NOW, configured: Configured = DEFAULT) -> None:
-        self.found = Observed(seen, observed_at, configured)
+    def shows(self, seen: Snapshot, observed_at: float = NOW, configured: ActiveConfiguration = DEFAULT) -> None:
+        self.found = ObservedCluster(seen, observed_at, configured)
 
 
 @dataclass
@@ -139,12 +139,12 @@ class Running:
 
 
 def running(
-    found: Observed | NotObserved | None = None,
+    found: ObservedCluster | ClusterNotObserved | None = None,
     documents: Mapping[str, Document] | None = None,
     browsers: KnownBrowsers | None = None,
 ) -> Running:
     """A console that has looked once."""
-    source = HandDrivenSource(found or Observed(snapshot([node("n1")]), NOW, DEFAULT))
+    source = HandDrivenSource(found or ObservedCluster(snapshot([node("n1")]), NOW, DEFAULT))
     feed = Feed(source, lambda: NOW)
     feed.observe(0)
     tokens: list[str] = []

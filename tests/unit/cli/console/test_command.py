@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from berth_cli.console.command import console
-from berth_cli.console.running import Console, Shown
+from berth_cli.console.running import Console, ConsoleContents
 from berth_cli.http_server.server import ListenError
 from tests.conftest import CLUSTER
 
@@ -40,9 +40,9 @@ def test_rejects_options_with_one_line(arguments: list[str], line: str) -> None:
 
 
 def test_explanations_and_comparisons_get_the_weight(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[Shown] = []
+    asked: list[ConsoleContents] = []
 
-    def open_console(shown: Shown, *_: object) -> Console:
+    def open_console(shown: ConsoleContents, *_: object) -> Console:
         asked.append(shown)
         raise ListenError("not here")
 

@@ -13,7 +13,7 @@ from berth.reservations.ledger.entry import Entry, EntryState, OpenReservation, 
 from berth.reservations.ledger.ledger import new_ledger
 from berth.reservations.ledger.table import LedgerTable, TableUnavailable
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth_cli.console.cluster.source import Observed
+from berth_cli.console.cluster.source import ObservedCluster
 from berth_cli.console.documents.feed import Feed
 from berth_cli.console.documents.not_read import NotRead
 from berth_cli.console.health.calls import Call
@@ -44,7 +44,7 @@ class Console:
     ) -> None:
         self.cluster = PublishedCluster()
         self.seconds = 0.0
-        self.source = HandDrivenSource(Observed(snapshot([node("n1")]), self.cluster.clock.wall(), DEFAULT))
+        self.source = HandDrivenSource(ObservedCluster(snapshot([node("n1")]), self.cluster.clock.wall(), DEFAULT))
         self.feed = Feed(self.source, self.cluster.clock.wall)
         self.feed.observe(0)
         tables = ConsoleTables(

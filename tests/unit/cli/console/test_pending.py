@@ -9,10 +9,10 @@ from typing import Any
 import orjson
 import pytest
 
-from berth.configuration.store import Configured
+from berth.configuration.store import ActiveConfiguration
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
-from berth_cli.console.cluster.source import NotObserved, Observed
+from berth_cli.console.cluster.source import ClusterNotObserved, ObservedCluster
 from berth_cli.console.decisions.source import DecisionSource
 from berth_cli.console.documents.feed import Feed
 from berth_cli.console.http.access import Refusal
@@ -24,18 +24,18 @@ from tests.unit.cli.console.cases import DEFAULT, NOW, HandDrivenSource, node, p
 from tests.unit.cli.console.running_server.test_decisions import Following, record
 
 TAINT = {"key": "dedicated", "value": "ml", "effect": "NoSchedule"}
-FULL = Configured.of(BerthConfiguration.model_validate({"profile": "full"}))
+FULL = ActiveConfiguration.of(BerthConfiguration.model_validate({"profile": "full"}))
 
 
 def documents(
     nodes: Sequence[NodeInfo],
     pods: Sequence[Pod],
-    configured: Configured = FULL,
+    configured: ActiveConfiguration = FULL,
     clock: Callable[[], float] = lambda: 0.0,
     weight: int = 1,
     decisions: DecisionSource | None = None,
 ) -> PendingDocuments:
-    feed = Feed(HandDrivenSource(Observed(snapshot(nodes, pods), NOW, configured)), lambda: NOW)
+    feed = Feed(HandDrivenSource(ObservedCluster(snapshot(nodes, pods), NOW, configured)), lambda: NOW)
     feed.observe(0)
     return PendingDocuments(feed, clock, lambda: NOW, weight, decisions)
 
@@ -92,7 +92,7 @@ def test_reasons_are_kube_schedulers_or_berths() -> None:
 
 
 def test_counted_resources_decide_too() -> None:
-    configured = Configured.of(configuration(LICENCES))
+    configured = ActiveConfiguration.of(configuration(LICENCES))
     found = pending(documents([counted_node("n", "5")], [pod("p", requests={LICENCE: "9"})], configured))
     assert [each["reason"] for each in found["reasons"]] == [f"Insufficient {LICENCE}"]
 
@@ -129,7 +129,7 @@ def test_pods_of_one_kind_are_judged_together_and_the_others_when_the_page_asks_
 def test_every_kind_has_its_turn_while_the_cluster_changes() -> None:
     """What was judged on an earlier state stays, with its age and without the nodes that are gone."""
     pods = kinds(6)
-    source = HandDrivenSource(Observed(snapshot([node("n1"), node("n2")], pods), NOW, FULL))
+    source = HandDrivenSource(ObservedCluster(snapshot([node("n1"), node("n2")], pods), NOW, FULL))
     feed = Feed(source, lambda: NOW)
     asked = PendingDocuments(feed, SlowClock(), lambda: NOW)
     answers = []
@@ -146,7 +146,7 @@ def test_every_kind_has_its_turn_while_the_cluster_changes() -> None:
 
 def test_another_configuration_judges_all_anew() -> None:
     pods = [pod("p")]
-    source = HandDrivenSource(Observed(snapshot([node("n1")], pods), NOW, FULL))
+    source = HandDrivenSource(ObservedCluster(snapshot([node("n1")], pods), NOW, FULL))
     feed = Feed(source, lambda: NOW)
     asked = PendingDocuments(feed, lambda: 0.0, lambda: NOW)
     answers = []
@@ -251,7 +251,7 @@ def test_pod_that_is_not_pending_is_refused(wanted: str, status: int) -> None:
 
 
 def test_nothing_is_judged_before_the_cluster_was_read() -> None:
-    feed = Feed(HandDrivenSource(NotObserved("the cluster is being listed")), lambda: NOW)
+    feed = Feed(HandDrivenSource(ClusterNotObserved("the cluster is being listed")), lambda: NOW)
     feed.observe(0)
     found = PendingDocuments(feed, lambda: 0.0, lambda: NOW)
     for answer in (found.pending({}), found.explain({"pod": "default/p"})):

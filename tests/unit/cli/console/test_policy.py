@@ -8,10 +8,10 @@ from typing import Any
 import orjson
 import pytest
 
-from berth.configuration.store import Configured
+from berth.configuration.store import ActiveConfiguration
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import NodeInfo, Pod
-from berth_cli.console.cluster.source import NotObserved, Observed
+from berth_cli.console.cluster.source import ClusterNotObserved, ObservedCluster
 from berth_cli.console.documents.feed import Feed
 from berth_cli.console.http.access import Refusal
 from berth_cli.console.policy.documents import PLACE_SECONDS, PolicyDocuments, SecondPolicy
@@ -38,7 +38,11 @@ def documents(
     """waiting: in place of so many pods. seconds: that each look at the clock takes."""
     pending = [pod(f"p{number}") for number in range(pods)] if waiting is None else waiting
     cluster = snapshot(nodes, [*pending, pod("on-node", "n1")])
-    found = Observed(cluster, NOW, Configured.of(in_force)) if observed else NotObserved("being listed")
+    found = (
+        ObservedCluster(cluster, NOW, ActiveConfiguration.of(in_force))
+        if observed
+        else ClusterNotObserved("being listed")
+    )
     feed = Feed(HandDrivenSource(found), lambda: NOW)
     feed.observe(0)
     now = 0.0

@@ -9,14 +9,14 @@ from threading import Event, Thread
 
 import pytest
 
-from berth.configuration.store import Configurations, Configured
+from berth.configuration.store import ActiveConfiguration, Configurations
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.feed.table import TableUnavailable
 from berth.nodecache.snapshot_view import SnapshotView
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.console.cluster.followed_cluster import LISTING, followed_dump, followed_kubeconfig
 from berth_cli.console.cluster.node_cache import LOOK_SECONDS, NodeCacheSource
-from berth_cli.console.cluster.source import ClusterSource, NotObserved, Observed, SourceKind
+from berth_cli.console.cluster.source import ClusterNotObserved, ClusterSource, ObservedCluster, SourceKind
 from berth_cli.console.running_server.source import ServerSource
 from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
 from tests.builders.counted import LICENCE, LICENCES, configuration, counted_node_object
@@ -32,15 +32,15 @@ from tests.unit.cli.console.running_server.cases import Routes, healthy
 NOW = 5000.0
 
 
-def default() -> Configured:
-    return Configured.of(BerthConfiguration())
+def default() -> ActiveConfiguration:
+    return ActiveConfiguration.of(BerthConfiguration())
 
 
-def observed(source: ClusterSource, until: Callable[[Observed], bool] = lambda _: True) -> Observed:
+def observed(source: ClusterSource, until: Callable[[ObservedCluster], bool] = lambda _: True) -> ObservedCluster:
     """The first state for which it holds."""
     for _ in range(200):
         found = source.observe(0.5)
-        if isinstance(found, Observed) and until(found):
+        if isinstance(found, ObservedCluster) and until(found):
             return found
     raise AssertionError("it was not observed")
 
@@ -85,7 +85,9 @@ def test_change_that_cannot_be_applied_is_tried_again(tmp_path: Path, monkeypatc
 
 
 def test_dump_shows_what_the_configuration_counts(tmp_path: Path) -> None:
-    source = followed_dump(dump_at(tmp_path, counted_node_object("n", "5")), Configured.of(configuration(LICENCES)))
+    source = followed_dump(
+        dump_at(tmp_path, counted_node_object("n", "5")), ActiveConfiguration.of(configuration(LICENCES))
+    )
     found = observed(source)
     assert found.configured.policy.counting.capacity(found.snapshot.nodes["n"]) == {LICENCE: 5}
 
@@ -114,11 +116,11 @@ def test_live_cluster_that_cannot_be_listed_says_why(tmp_path: Path) -> None:
         try:
             for _ in range(100):
                 found = source.observe(0.2)
-                if isinstance(found, NotObserved) and found.reason != LISTING:
+                if isinstance(found, ClusterNotObserved) and found.reason != LISTING:
                     break
         finally:
             source.close()
-        assert isinstance(found, NotObserved)
+        assert isinstance(found, ClusterNotObserved)
         assert "nodes is forbidden; give the user of the kubeconfig the verbs list and watch on nodes" in found.reason
 
 
@@ -168,7 +170,7 @@ def test_node_cache_waits_between_two_looks(
 
 def test_node_cache_that_is_empty_says_so() -> None:
     found = node_cache(PublishedCluster()).observe(0)
-    assert isinstance(found, NotObserved)
+    assert isinstance(found, ClusterNotObserved)
     assert found.reason
 
 

@@ -9,13 +9,13 @@ import pytest
 
 from berth.gangs.item import Domain, GangItem, GangState
 from berth.gangs.watch import EXPIRY_SECONDS
-from berth.scheduling.gangs.overview import GangStage, GangStanding, MemberStanding
+from berth.scheduling.gangs.overview import GangStage, GangStatus, MemberStatus
 from berth_cli.gangs.report import Gangs, NotRead, described, document, table_lines
 from tests.builders.gang_items import TRAIN, claim, gang, intent
 
 NOW = 1_800_000_000.0
 TWO = [intent("train-0", "n0", until=NOW + 3), intent("train-1", "n1", until=NOW - 1)]
-WAITING = GangStanding(
+WAITING = GangStatus(
     TRAIN,
     GangStage.HAS_PLACES,
     2,
@@ -23,7 +23,7 @@ WAITING = GangStanding(
     NOW - 300,
     "",
     "",
-    (MemberStanding("train-0", "uid-train-0", place="n0"), MemberStanding("train-1", "uid-train-1")),
+    (MemberStatus("train-0", "uid-train-0", place="n0"), MemberStatus("train-1", "uid-train-1")),
 )
 ON_ONE = replace(
     WAITING, stage=GangStage.PLACED, members=(replace(WAITING.members[0], node="n0", place=""), WAITING.members[1])
@@ -56,15 +56,15 @@ def shown(found: Gangs) -> dict[str, Any]:
             "gang does not fit: Insufficient example.com/gpu",
             id="rolled back",
         ),
-        pytest.param(Gangs([item(GangState.COMMITTED)], standings=[ON_ONE]), "committed", "", id="just committed"),
+        pytest.param(Gangs([item(GangState.COMMITTED)], statuses=[ON_ONE]), "committed", "", id="just committed"),
         pytest.param(
-            Gangs([item(GangState.COMMITTED, EXPIRY_SECONDS)], standings=[ON_ONE]),
+            Gangs([item(GangState.COMMITTED, EXPIRY_SECONDS)], statuses=[ON_ONE]),
             "degraded",
             "1 of 2 members are on nodes",
             id="committed, and one is missing",
         ),
         pytest.param(
-            Gangs([item(GangState.COMMITTED, EXPIRY_SECONDS)], standings=NotRead("away")),
+            Gangs([item(GangState.COMMITTED, EXPIRY_SECONDS)], statuses=NotRead("away")),
             "committed",
             "",
             id="committed, and the pods are unknown",
@@ -73,37 +73,37 @@ def shown(found: Gangs) -> dict[str, Any]:
             Gangs([item(GangState.ENDED)]), "ended", "gang does not fit: Insufficient example.com/gpu", id="ended"
         ),
         pytest.param(
-            Gangs([item(GangState.ENDED)], standings=[WAITING]),
+            Gangs([item(GangState.ENDED)], statuses=[WAITING]),
             "has-places",
             "the scheduler's next try",
             id="ended, and it is tried again",
         ),
         pytest.param(
-            Gangs(domain=Domain(claim("other", until=NOW + 9), 3), standings=[WAITING]),
+            Gangs(domain=Domain(claim("other", until=NOW + 9), 3), statuses=[WAITING]),
             "has-places",
             "ml/other, which is being placed",
             id="another gang is open",
         ),
         pytest.param(
-            Gangs(domain=Domain(claim("other", until=NOW - 1), 3), standings=[WAITING]),
+            Gangs(domain=Domain(claim("other", until=NOW - 1), 3), statuses=[WAITING]),
             "has-places",
             "the scheduler's next try",
             id="the time of the other is over",
         ),
         pytest.param(
-            Gangs(standings=[replace(WAITING, stage=GangStage.WAITS_FOR_MEMBERS, waits_for="1 of 2 members exist")]),
+            Gangs(statuses=[replace(WAITING, stage=GangStage.WAITS_FOR_MEMBERS, waits_for="1 of 2 members exist")]),
             "waits-for-members",
             "1 of 2 members exist",
             id="never in bind",
         ),
         pytest.param(
-            Gangs(standings=[ON_ONE]),
+            Gangs(statuses=[ON_ONE]),
             "degraded",
             "1 of 2 members are on nodes",
             id="a member is on a node, and the time of the commit is over",
         ),
         pytest.param(
-            Gangs(standings=[replace(ON_ONE, minimum=1)]), "committed", "", id="it runs, and the item is deleted"
+            Gangs(statuses=[replace(ON_ONE, minimum=1)]), "committed", "", id="it runs, and the item is deleted"
         ),
     ],
 )
@@ -113,7 +113,7 @@ def test_says_the_state_and_what_the_gang_waits_for(found: Gangs, state: str, wa
 
 
 def test_counts_members_and_shows_where_each_one_is() -> None:
-    each = shown(Gangs([item(GangState.OPEN)], standings=[WAITING]))
+    each = shown(Gangs([item(GangState.OPEN)], statuses=[WAITING]))
     assert each["members"] == {"exist": 2, "inBind": 1, "onNodes": 0}
     assert each["places"] == [
         {"pod": "ml/train-0", "state": "in-bind", "node": "n0"},
@@ -122,8 +122,8 @@ def test_counts_members_and_shows_where_each_one_is() -> None:
 
 
 def test_age_is_of_the_round_while_it_goes_on() -> None:
-    assert shown(Gangs([item(GangState.OPEN)], standings=[WAITING]))["since"] == "2027-01-15T07:59:59+00:00"
-    assert shown(Gangs(standings=[WAITING]))["since"] == "2027-01-15T07:55:00+00:00"
+    assert shown(Gangs([item(GangState.OPEN)], statuses=[WAITING]))["since"] == "2027-01-15T07:59:59+00:00"
+    assert shown(Gangs(statuses=[WAITING]))["since"] == "2027-01-15T07:55:00+00:00"
 
 
 def test_names_the_open_gang_while_its_time_lasts() -> None:
@@ -132,13 +132,13 @@ def test_names_the_open_gang_while_its_time_lasts() -> None:
 
 
 def test_table_has_a_question_mark_where_the_cache_was_not_read() -> None:
-    content: Any = document(Gangs([item(GangState.OPEN)], standings=NotRead("away")), NOW)
+    content: Any = document(Gangs([item(GangState.OPEN)], statuses=NotRead("away")), NOW)
     _, line = table_lines(content["gangs"], NOW)
     assert line.split()[:8] == ["ml/train", "open", "?/2", "1", "?", "0", "1s", "1"]
 
 
 def test_describes_one_gang_with_its_members() -> None:
-    lines = list(described(shown(Gangs(standings=[replace(WAITING, topology_key="zone")])), NOW))
+    lines = list(described(shown(Gangs(statuses=[replace(WAITING, topology_key="zone")])), NOW))
     assert lines == [
         "ml/train: has-places for 5m",
         "waits for: the scheduler's next try",

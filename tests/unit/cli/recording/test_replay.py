@@ -27,7 +27,7 @@ from berth_cli.main import main
 from berth_cli.policy.diff.from_recording import diff_recording
 from berth_cli.policy.diff.policy_diff import MOVED, NEWLY_PENDING
 from berth_cli.recording.format import MOST_VERSIONS, DecisionLine, Line, State, read_recording
-from berth_cli.recording.replay import RecordedDecision, RecordedDecisions, Replayed, replay
+from berth_cli.recording.replay import RecordedDecision, RecordedDecisions, ReplayResult, replay
 from tests.builders.gangs import member_object
 from tests.builders.nodes import PRIORITY, node_with
 from tests.builders.pods import pod_object, pod_with
@@ -66,7 +66,7 @@ def day(verbs: Verbs, seed: int = 7, decisions: int = 60) -> None:
         verbs.ask(VERBS[number % 3], cache_mode(asked, pod))
 
 
-def replayed(path: Path) -> Replayed:
+def replayed(path: Path) -> ReplayResult:
     return replay(RecordedDecisions(read_recording(path)))
 
 

@@ -21,8 +21,8 @@ from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 from berth_cli.recording.format import Header, RecordingWriter, read_recording
 from berth_cli.recording.pseudonymised import PseudonymisingWriter
 from berth_cli.recording.pseudonyms import Pseudonyms
-from berth_cli.recording.replay import RecordedDecisions, Replayed, replay
-from berth_cli.recording.stack_recording import NOTES, StackRecording, Written
+from berth_cli.recording.replay import RecordedDecisions, ReplayResult, replay
+from berth_cli.recording.stack_recording import NOTES, RecordingCounts, StackRecording
 from tests.builders.nodes import node_with
 from tests.builders.pods import pod_object, pod_with
 from tests.builders.requests import cache_mode, victims_by_uid
@@ -56,7 +56,7 @@ class Stack:
                 record = {key: value for key, value in each.items() if key != REPEATABLE}
                 yield StoredDecision(record, each.get(REPEATABLE))
 
-    def written(self, path: Path, writer: RecordingWriter | None = None) -> Written:
+    def written(self, path: Path, writer: RecordingWriter | None = None) -> RecordingCounts:
         self._close()
         self.recording.follow()
         writer = writer or RecordingWriter(path, HEADER)
@@ -69,7 +69,7 @@ def waits(verbs: Verbs, *names: str) -> None:
     verbs.cluster.publish("pods", [compact_pod(pod_with(name, namespace="ml")) for name in names])
 
 
-def replayed(path: Path) -> Replayed:
+def replayed(path: Path) -> ReplayResult:
     return replay(RecordedDecisions(read_recording(path)))
 
 
@@ -93,7 +93,7 @@ def followed_day(stack: Stack) -> None:
 def test_the_same_policy_decides_the_same(tmp_path: Path, document: Mapping[str, Any]) -> None:
     stack = Stack(document)
     followed_day(stack)
-    assert stack.written(tmp_path / "r") == Written(60, 0)
+    assert stack.written(tmp_path / "r") == RecordingCounts(60, 0)
     found = replayed(tmp_path / "r")
     assert (found.decisions, found.differing) == (60, 0)
 
@@ -115,7 +115,7 @@ def test_pods_and_gangs_that_were_being_bound_count_again(tmp_path: Path) -> Non
     counted.verbs.ask("filter", cache_mode(["a"], pod_object("p", requests={"example.com/licence": "1"})))
     two_gangs(gangs.verbs, "filter_onlyone")
     for number, stack in enumerate((counted, gangs)):
-        assert stack.written(tmp_path / str(number)) == Written(1, 0)
+        assert stack.written(tmp_path / str(number)) == RecordingCounts(1, 0)
         assert (replayed(tmp_path / str(number)).decisions, replayed(tmp_path / str(number)).differing) == (1, 0)
 
 
@@ -126,7 +126,7 @@ def test_an_exempt_pod_and_nodes_that_are_unknown_are_replayed(tmp_path: Path) -
     stack.verbs.cluster.publish("pods", waiting)
     stack.verbs.ask("filter", cache_mode(["unknown", "a"], pod_object("p")))
     stack.verbs.ask("filter", cache_mode(["unknown", "a"], pod_object("q", namespace="web")))
-    assert stack.written(tmp_path / "r") == Written(2, 0)
+    assert stack.written(tmp_path / "r") == RecordingCounts(2, 0)
     assert replayed(tmp_path / "r").differing == 0
 
 
@@ -134,7 +134,7 @@ def test_with_pseudonyms_the_replay_is_the_same(tmp_path: Path) -> None:
     stack = Stack(FULL)
     followed_day(stack)
     writer = PseudonymisingWriter(tmp_path / "r", HEADER, Pseudonyms(b"key"))
-    assert stack.written(tmp_path / "r", writer) == Written(60, 0)
+    assert stack.written(tmp_path / "r", writer) == RecordingCounts(60, 0)
     assert (replayed(tmp_path / "r").decisions, replayed(tmp_path / "r").differing) == (60, 0)
 
 
@@ -148,7 +148,7 @@ def test_a_decision_on_a_version_after_the_one_that_was_read_finds_its_nodes(tmp
     stack.verbs.ask("filter", cache_mode(["a", "b"], pod_object("p")))
     stack.written(tmp_path / "before")
     stack.stored[0] = {**stack.stored[0], "cacheVersion": 1}
-    assert stack.written(tmp_path / "r") == Written(1, 0)
+    assert stack.written(tmp_path / "r") == RecordingCounts(1, 0)
     assert replayed(tmp_path / "r").differing == 0
 
 
@@ -170,7 +170,7 @@ def test_records_that_cannot_be_used_are_counted(tmp_path: Path, change: Mapping
     stack.verbs.ask("filter", cache_mode(["a"], pod_object("p")))
     stack._close()
     stack.stored[0] = {**stack.stored[0], **change}
-    assert stack.written(tmp_path / "r") == Written(0, missing)
+    assert stack.written(tmp_path / "r") == RecordingCounts(0, missing)
     summary = RecordedDecisions(read_recording(tmp_path / "r"))
     assert list(summary) == []
     assert summary.summary.dropped == missing
@@ -188,7 +188,7 @@ def test_records_by_a_configuration_that_is_not_known_are_counted(tmp_path: Path
 
     stack.recording.follow()
     writer = RecordingWriter(tmp_path / "r", HEADER)
-    assert stack.recording.write(writer, stack.decisions_of, gone) == Written(0, 1)
+    assert stack.recording.write(writer, stack.decisions_of, gone) == RecordingCounts(0, 1)
     writer.close()
 
 

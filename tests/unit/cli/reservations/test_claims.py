@@ -16,7 +16,7 @@ from berth.runtime.adapters import cache_adapters
 from berth.runtime.settings import PolicySettings, WatcherMode, WatcherSettings
 from berth.runtime.watcher.watcher_run import Invocation, TimeLimit, WatcherRun
 from berth.scheduling.objects.projection import compact_pod
-from berth_cli.reservations.claims import claimed_in, diverging_claims
+from berth_cli.reservations.claims import claim_sources, diverging_claims
 from berth_cli.reservations.report import NotCompared, document, rows, table_lines
 from tests.builders.tables import create_cache_table
 from tests.unit.runtime.watcher.scripted_connection import ScriptedConnection
@@ -60,7 +60,7 @@ def test_marks_reservation_whose_pod_claims_something_else(dynamodb: DynamoDBCli
     held = [entry(name, 3) for name in ("honest", "lowered", "removed", "unpublished")]
     ledgers = [new_ledger("node-a", {SEAT: 20}, {each.pod.uid: each for each in held}, 1)]
 
-    claims = diverging_claims(claimed_in(dynamodb, table), ledgers)
+    claims = diverging_claims(claim_sources(dynamodb, table), ledgers)
 
     assert claims == {("node-a", "uid-lowered"): {SEAT: 1}, ("node-a", "uid-removed"): {}}
     found = rows(ledgers, (), 0.0, claims)
@@ -80,7 +80,9 @@ def test_marks_reservation_whose_pod_claims_something_else(dynamodb: DynamoDBCli
 
 
 def test_says_why_nothing_was_compared(dynamodb: DynamoDBClient, table: str) -> None:
-    assert diverging_claims(claimed_in(dynamodb, table), ()) == NotCompared("the configuration in force counts nothing")
-    absent = diverging_claims(claimed_in(dynamodb, "absent"), ())
+    assert diverging_claims(claim_sources(dynamodb, table), ()) == NotCompared(
+        "the configuration in force counts nothing"
+    )
+    absent = diverging_claims(claim_sources(dynamodb, "absent"), ())
     assert isinstance(absent, NotCompared)
     assert "table" in absent.cause

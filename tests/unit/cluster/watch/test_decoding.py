@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from berth.cluster.watch.decoding import Malformed, Status, decode, read_status, without_managed_fields
+from berth.cluster.watch.decoding import MalformedObject, Status, decode, read_status, without_managed_fields
 from berth.nodecache.feed.cluster import Added, Bookmark, Deleted, KubernetesObject, Modified
 
 
@@ -66,7 +66,7 @@ def test_decodes_events(raw: bytes, wanted: object) -> None:
     ],
 )
 def test_rejects_malformed_events(raw: bytes) -> None:
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedObject):
         decode(raw, without_managed_fields)
 
 
@@ -74,7 +74,7 @@ def test_rejects_object_without_projection() -> None:
     def trim(found: KubernetesObject) -> KubernetesObject:
         raise KeyError("spec")
 
-    with pytest.raises(Malformed, match="KeyError"):
+    with pytest.raises(MalformedObject, match="KeyError"):
         decode(line("ADDED", pod()), trim)
 
 

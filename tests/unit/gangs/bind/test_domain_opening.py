@@ -10,7 +10,7 @@ import pytest
 
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome
-from berth.extender.ports import Announced, Announcements, Binding, FoundPod
+from berth.extender.ports import Announcements, Binding, FoundPod, LoggedAnnouncement
 from berth.gangs.bind.domain_opening import PLACING_SECONDS, DomainOpening, is_needed
 from berth.gangs.item import TURN_MEMBER_SECONDS, TURN_SECONDS, Domain
 from berth.scheduling.gangs.gang import Gang
@@ -155,13 +155,13 @@ class SeenAnnouncements(Announcements):
         self.seen: list[tuple[str, str]] = []
         self.counting: set[str] = set()
 
-    def announce(self, binding: Binding, found: FoundPod, deadline: Deadline) -> Announced:
+    def announce(self, binding: Binding, found: FoundPod, deadline: Deadline) -> LoggedAnnouncement:
         claim = self._world.gangs.domain().open
         self.seen.append((self._world.members[binding.pod_name].gang, "" if claim is None else claim.key.name))
         self.counting.add(binding.pod_name)
-        return Announced(len(self.seen), binding.pod_name, found.resource_version)
+        return LoggedAnnouncement(len(self.seen), binding.pod_name, found.resource_version)
 
-    def withdraw(self, announced: Announced) -> None:
+    def withdraw(self, announced: LoggedAnnouncement) -> None:
         self.counting.remove(announced.attempt)
 
 

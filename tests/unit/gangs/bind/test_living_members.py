@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from berth.extender.ports import FoundPod, Refused, Unanswered
-from berth.gangs.bind.living_members import MOST_GETS, Life, life_of, lost_of
+from berth.gangs.bind.living_members import MOST_GETS, MemberLiveness, liveness_of, lost_of
 from berth.scheduling.objects import Pod
 from tests.builders.gang_items import intent
 from tests.builders.gangs import member
@@ -43,29 +43,29 @@ def cached(*names: str, **fields: object) -> Mapping[str, Pod]:
 
 
 @pytest.mark.parametrize(
-    ("server", "life"),
+    ("server", "liveness"),
     [
-        pytest.param(ApiServer().of("train-1"), Life.LIVES, id="one lives"),
-        pytest.param(ApiServer(), Life.NONE_LIVES, id="all are gone"),
-        pytest.param(ApiServer().of("train-1", uid="other"), Life.NONE_LIVES, id="another pod has the name"),
-        pytest.param(ApiServer().of("train-1", deleting=True), Life.NONE_LIVES, id="one is being deleted"),
-        pytest.param(ApiServer().of("train-1", phase="Succeeded"), Life.NONE_LIVES, id="one has ended"),
-        pytest.param(ApiServer().of("train-1", phase="Running"), Life.LIVES, id="one runs"),
+        pytest.param(ApiServer().of("train-1"), MemberLiveness.LIVES, id="one lives"),
+        pytest.param(ApiServer(), MemberLiveness.NONE_LIVES, id="all are gone"),
+        pytest.param(ApiServer().of("train-1", uid="other"), MemberLiveness.NONE_LIVES, id="another pod has the name"),
+        pytest.param(ApiServer().of("train-1", deleting=True), MemberLiveness.NONE_LIVES, id="one is being deleted"),
+        pytest.param(ApiServer().of("train-1", phase="Succeeded"), MemberLiveness.NONE_LIVES, id="one has ended"),
+        pytest.param(ApiServer().of("train-1", phase="Running"), MemberLiveness.LIVES, id="one runs"),
     ],
 )
-def test_member_of_the_commit_proves_it_while_it_lives(server: ApiServer, life: Life) -> None:
-    assert life_of("uid-new", COMMITTED, {}, server.get) is life
+def test_member_of_the_commit_proves_it_while_it_lives(server: ApiServer, liveness: MemberLiveness) -> None:
+    assert liveness_of("uid-new", COMMITTED, {}, server.get) is liveness
 
 
 def test_asks_nobody_for_a_member_of_the_commit_itself() -> None:
     server = ApiServer()
-    assert life_of("uid-train-0", COMMITTED, {}, server.get) is Life.LIVES
+    assert liveness_of("uid-train-0", COMMITTED, {}, server.get) is MemberLiveness.LIVES
     assert server.asked == []
 
 
 @pytest.mark.parametrize("answer", [Unanswered("no answer"), Refused(403, "forbidden")])
 def test_is_unknown_when_the_api_server_does_not_say_it(answer: Refused | Unanswered) -> None:
-    assert life_of("uid-new", COMMITTED, {}, lambda name: answer) is Life.UNKNOWN
+    assert liveness_of("uid-new", COMMITTED, {}, lambda name: answer) is MemberLiveness.UNKNOWN
 
 
 @pytest.mark.parametrize(
@@ -79,25 +79,27 @@ def test_is_unknown_when_the_api_server_does_not_say_it(answer: Refused | Unansw
 )
 def test_asks_for_the_likeliest_first(pods: Mapping[str, Pod], asked: list[str]) -> None:
     server = ApiServer().of("other", "train-0")
-    life_of("uid-new", COMMITTED, pods, server.get)
+    liveness_of("uid-new", COMMITTED, pods, server.get)
     assert server.asked == asked
 
 
 def test_member_on_a_node_proves_the_commit_of_an_item_that_is_gone() -> None:
-    assert life_of("uid-new", (), cached("other", node_name="n1"), ApiServer().of("other").get) is Life.LIVES
+    assert (
+        liveness_of("uid-new", (), cached("other", node_name="n1"), ApiServer().of("other").get) is MemberLiveness.LIVES
+    )
 
 
 @pytest.mark.parametrize(
-    ("gone", "gets", "life"),
+    ("gone", "gets", "liveness"),
     [
-        pytest.param(MOST_GETS, MOST_GETS, Life.NONE_LIVES, id="as many as it may ask for"),
-        pytest.param(MOST_GETS + 1, MOST_GETS, Life.UNKNOWN, id="one more"),
-        pytest.param(1000, MOST_GETS, Life.UNKNOWN, id="a large gang"),
+        pytest.param(MOST_GETS, MOST_GETS, MemberLiveness.NONE_LIVES, id="as many as it may ask for"),
+        pytest.param(MOST_GETS + 1, MOST_GETS, MemberLiveness.UNKNOWN, id="one more"),
+        pytest.param(1000, MOST_GETS, MemberLiveness.UNKNOWN, id="a large gang"),
     ],
 )
-def test_number_of_requests_is_bounded(gone: int, gets: int, life: Life) -> None:
+def test_number_of_requests_is_bounded(gone: int, gets: int, liveness: MemberLiveness) -> None:
     server = ApiServer()
-    assert life_of("uid-new", [intent(f"train-{number}") for number in range(gone)], {}, server.get) is life
+    assert liveness_of("uid-new", [intent(f"train-{number}") for number in range(gone)], {}, server.get) is liveness
     assert len(server.asked) == gets
 
 

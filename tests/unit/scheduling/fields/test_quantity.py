@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from berth.scheduling.fields.quantity import Quantity, Unparsable, quantity
+from berth.scheduling.fields.quantity import Quantity, UnparsableQuantity, quantity
 
 
 def read(value: object) -> Quantity:
@@ -137,7 +137,7 @@ def test_reads_value_and_milli_value(text: str, value: int, milli_value: int) ->
     ],
 )
 def test_rejects_malformed_quantity(text: str) -> None:
-    assert quantity(text) == Unparsable(text)
+    assert quantity(text) == UnparsableQuantity(text)
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_reads_json_numbers(value: object, wanted: int) -> None:
 
 @pytest.mark.parametrize("value", [True, [], {}, 1 << 64], ids=["a boolean", "a list", "an object", "65 bits"])
 def test_rejects_other_json(value: object) -> None:
-    assert isinstance(quantity(value), Unparsable)
+    assert isinstance(quantity(value), UnparsableQuantity)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from berth.scheduling.fields.reading import Malformed
+from berth.scheduling.fields.reading import MalformedField
 from berth.scheduling.fields.resources import PODS, amount_of, counted, read_counted, read_resource_list
 
 LONG = "1" * 40
@@ -42,5 +42,5 @@ def test_counts_amounts_as_separate_steps_do(allocatable: object) -> None:
     ],
 )
 def test_refuses_malformed_amounts(allocatable: object) -> None:
-    with pytest.raises(Malformed, match=r"status\.allocatable"):
+    with pytest.raises(MalformedField, match=r"status\.allocatable"):
         read_counted(allocatable, "status.allocatable")

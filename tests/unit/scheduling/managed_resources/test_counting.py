@@ -9,7 +9,7 @@ import pytest
 
 from berth.scheduling.managed_resources.counting import Insufficient, left
 from berth.scheduling.managed_resources.demand import Demand, UnreadableRequest
-from berth.scheduling.objects import Unreadable
+from berth.scheduling.objects import UnreadableObject
 from berth.scheduling.objects.pod import Pod
 from berth.scheduling.reason_code import ReasonCode
 from tests.builders.counted import (
@@ -109,7 +109,9 @@ LIMITED = {"name": LICENCE, "capacity": {"nodeLabel": LICENCE}, "podLimit": 2}
         ),
     ],
 )
-def test_takes_request_above_pod_limit_for_unreadable(amount: str, demands: tuple[Demand, ...] | Unreadable) -> None:
+def test_takes_request_above_pod_limit_for_unreadable(
+    amount: str, demands: tuple[Demand, ...] | UnreadableObject
+) -> None:
     assert counting(LIMITED).demands(asking(licence=amount)) == demands
 
 
@@ -307,7 +309,7 @@ def test_binding_has_device_number() -> None:
 def test_annotations_of_binding_give_the_pods_shares() -> None:
     found, pod = counting(), asking(percentage="40", licence="2")
     demands = found.demands(pod)
-    assert not isinstance(demands, Unreadable)
+    assert not isinstance(demands, UnreadableObject)
     shares = found.choose(demands, CAPACITY, CAPACITY)
     assert not isinstance(shares, Insufficient)
     bound = asking(node="n", annotations=found.annotations(shares), percentage="40", licence="2")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from berth.scheduling.objects import NodeInfo, Pod, Unreadable, read_node, read_nodes, read_pod
+from berth.scheduling.objects import NodeInfo, Pod, UnreadableObject, read_node, read_nodes, read_pod
 from tests.builders.nodes import node_object
 
 NOT_STRINGS = "node(s) had labels that are not strings"
@@ -49,7 +49,7 @@ def test_labels_of_wrong_type_are_a_defect(labels: object) -> None:
     ],
 )
 def test_node_without_name_is_unreadable(obj: object) -> None:
-    assert read_node(obj) == Unreadable("a node has no metadata.name")
+    assert read_node(obj) == UnreadableObject("a node has no metadata.name")
 
 
 def test_counts_unreadable_nodes() -> None:

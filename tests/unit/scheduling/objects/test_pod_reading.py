@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from berth.scheduling.objects import Pod, Unreadable, read_pod
+from berth.scheduling.objects import Pod, UnreadableObject, read_pod
 from tests.builders.pods import pod_object
 
 NOT_STRINGS = "node(s) had labels that are not strings"
@@ -53,7 +53,7 @@ def test_every_field_of_pod_may_be_absent_or_null(obj: object) -> None:
     ],
 )
 def test_names_field_of_wrong_type(obj: object, cause: str) -> None:
-    assert read_pod(obj) == Unreadable(cause)
+    assert read_pod(obj) == UnreadableObject(cause)
 
 
 @pytest.mark.parametrize(

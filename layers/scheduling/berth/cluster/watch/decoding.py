@@ -19,7 +19,7 @@ Projection: TypeAlias = Callable[[KubernetesObject], KubernetesObject]
 _CHANGES: Mapping[str, type[Added | Modified | Deleted]] = {"ADDED": Added, "MODIFIED": Modified, "DELETED": Deleted}
 
 
-class Malformed(Exception):
+class MalformedObject(Exception):
     """A line or an object that no API server sends."""
 
 
@@ -68,33 +68,33 @@ def without_managed_fields(found: KubernetesObject) -> KubernetesObject:
 
 
 def project(found: object, projection: Projection) -> KubernetesObject:
-    """Raises Malformed, also for any exception of the projection: one object must not end a watch."""
+    """Raises MalformedObject, also for any exception of the projection: one object must not end a watch."""
     if not isinstance(found, dict):
-        raise Malformed("not an object")
+        raise MalformedObject("not an object")
     try:
         return projection(found)
     except Exception as error:
-        raise Malformed(f"cannot be read ({error!r})") from error
+        raise MalformedObject(f"cannot be read ({error!r})") from error
 
 
 def decode(line: bytes, projection: Projection) -> WatchEvent | Status:
-    """One line of a watch. Raises Malformed."""
+    """One line of a watch. Raises MalformedObject."""
     try:
         event = orjson.loads(line)
     except orjson.JSONDecodeError as error:
-        raise Malformed("not JSON") from error
+        raise MalformedObject("not JSON") from error
     found = event.get("object") if isinstance(event, dict) else None
     if not isinstance(found, dict):
-        raise Malformed("not a watch event")
+        raise MalformedObject("not a watch event")
     if event.get("type") == "ERROR":
         return read_status(found, 0)
     metadata = found.get("metadata")
     version = metadata.get("resourceVersion") if isinstance(metadata, dict) else None
     if not isinstance(version, str) or not version:
-        raise Malformed("without a resourceVersion")
+        raise MalformedObject("without a resourceVersion")
     if event.get("type") == "BOOKMARK":
         return Bookmark(version)
     change = _CHANGES.get(str(event.get("type")))
     if change is None:
-        raise Malformed("of an unknown type")
+        raise MalformedObject("of an unknown type")
     return change(project(found, projection), version)

@@ -9,7 +9,7 @@ from berth.cluster.api_server.client import CREDENTIALS_REFUSED, UNAUTHORIZED, A
 from berth.cluster.watch.decoding import (
     GONE,
     OVERLOADED,
-    Malformed,
+    MalformedObject,
     Projection,
     Status,
     decode,
@@ -134,13 +134,13 @@ class KubernetesListerWatcher(ListerWatcher):
         for item in items if isinstance(items, list) else ():
             try:
                 yield project(item, self._projection)
-            except Malformed:
+            except MalformedObject:
                 self._malformed += 1
 
     def _decoded(self, line: bytes) -> Iterator[WatchEvent]:
         try:
             decoded = decode(line, self._projection)
-        except Malformed:
+        except MalformedObject:
             self._malformed += 1
             return
         if isinstance(decoded, Status):

@@ -12,7 +12,7 @@ from berth.extender.ports import UNREAD_CACHE, CacheState, NodeCache
 from berth.extender.request.scheduling_request import read_scheduling_request
 from berth.extender.request.wire import folded
 from berth.scheduling.configuration.node_cache import WhenStale
-from berth.scheduling.objects import NodeInfo, Pod, Unreadable, read_node
+from berth.scheduling.objects import NodeInfo, Pod, UnreadableObject, read_node
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.node_positions import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
@@ -127,7 +127,7 @@ def _full_mode(pod: Pod, nodes: object, cache: NodeCache, deadline: Deadline) ->
     items: dict[str, object] = {}
     for index, item in enumerate(listed or ()):
         info = read_node(item)
-        if isinstance(info, Unreadable):
+        if isinstance(info, UnreadableObject):
             return bad_request(f"Nodes.items[{index}] cannot be answered: {info.cause}")
         infos[info.name], items[info.name] = info, item
     if not infos:

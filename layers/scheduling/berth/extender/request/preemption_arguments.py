@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from berth.extender.outcomes import Failure, bad_request
 from berth.extender.request.scheduling_request import read_scheduling_request
 from berth.extender.request.wire import folded
-from berth.scheduling.objects import Pod, Unreadable, read_pod
+from berth.scheduling.objects import Pod, UnreadableObject, read_pod
 from berth.scheduling.preemption.victim_review import Proposal
 
 UNREADABLE_VICTIM = "a victim has no UID or is no pod; without it the others would be evicted for nothing"
@@ -82,7 +82,7 @@ def _read_full(value: object) -> Proposal | Failure:
     pods, violations = fields
     victims = {}
     for pod in map(read_pod, pods):
-        if isinstance(pod, Unreadable) or not pod.uid:
+        if isinstance(pod, UnreadableObject) or not pod.uid:
             return bad_request(UNREADABLE_VICTIM)
         victims[pod.uid] = pod
     return Proposal(tuple(victims), violations, victims)

@@ -13,7 +13,7 @@ import orjson
 
 from berth.extender.outcomes import Failure, bad_request
 from berth.extender.request.wire import decode_object, folded, is_too_large
-from berth.scheduling.objects import Pod, Unreadable, read_pod
+from berth.scheduling.objects import Pod, UnreadableObject, read_pod
 from berth.scheduling.objects.pod_texts import SMALL, PodTexts, read_pod_texts
 
 
@@ -27,7 +27,7 @@ class SchedulingRequest:
 
 def read_scheduling_request(body: str | bytes, unreadable: str) -> SchedulingRequest | Failure:
     """Decode the request. unreadable: the reason of a failure, before its cause."""
-    pod: Pod | Unreadable
+    pod: Pod | UnreadableObject
     found = _read_texts(body)
     if found is None:
         fields = decode_object(body)
@@ -36,7 +36,7 @@ def read_scheduling_request(body: str | bytes, unreadable: str) -> SchedulingReq
         pod = read_pod(fields.get("pod"))
     else:
         pod, fields = found
-    if isinstance(pod, Unreadable):
+    if isinstance(pod, UnreadableObject):
         return bad_request(f"{unreadable}: {pod.cause}")
     return SchedulingRequest(pod, fields)
 
@@ -47,7 +47,7 @@ _STATUS = '},"status":'
 _ENDS = ('}},"Nodes":null,"NodeNames":[', '}},"NodeNameToVictims":null,"NodeNameToMetaVictims":{')
 
 
-def _read_texts(body: str | bytes) -> tuple[Pod | Unreadable, dict[str, object]] | None:
+def _read_texts(body: str | bytes) -> tuple[Pod | UnreadableObject, dict[str, object]] | None:
     """The pod and the other fields; None for a small pod, and for a request that is not in the expected form."""
     if len(body) < SMALL or is_too_large(body):
         return None

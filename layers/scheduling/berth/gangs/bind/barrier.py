@@ -52,7 +52,7 @@ from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome, BindResult
 from berth.extender.ports import CacheUnavailable, GangBarrier, GangMember, GangOfPod, GangPlace, NodeCache
 from berth.gangs.bind.living_members import Get, lost_of
-from berth.gangs.bind.member_call import MemberCall, Surroundings
+from berth.gangs.bind.member_call import MemberCall, MemberCallContext
 from berth.gangs.commit import REASON_MEMBER_GONE, REASON_NODE_GONE
 from berth.gangs.item import GangItem
 from berth.gangs.table import GangTable
@@ -83,7 +83,7 @@ class GangTableBarrier(GangBarrier):
     ) -> None:
         """cache: for PodGroups, nodes and members. call_seconds: the longest that one call of the table takes."""
         self._cache, self._wall = cache, wall
-        self._surroundings = Surroundings(table, ledger, self.why_not, new_id, wall, sleep, call_seconds)
+        self._context = MemberCallContext(table, ledger, self.why_not, new_id, wall, sleep, call_seconds)
 
     def gang_of(self, pod: Pod, node: str, deadline: Deadline) -> GangOfPod | BindResult | None:
         if not names_gang(pod):
@@ -120,7 +120,7 @@ class GangTableBarrier(GangBarrier):
 
     def wait(self, member: GangMember) -> GangPlace | BindResult | None:
         try:
-            return MemberCall(self._surroundings, member).run()
+            return MemberCall(self._context, member).run()
         except TableUnavailable as error:
             return BindResult(BindOutcome.LEDGER_UNAVAILABLE, str(error))
 

@@ -26,7 +26,7 @@ Get = Callable[[str], FoundPod | Refused | Unanswered]
 """The pod of this name, in the gang's namespace."""
 
 
-class Life(Enum):
+class MemberLiveness(Enum):
     """UNKNOWN: the API server did not say it, or too many would have to be asked for."""
 
     LIVES = auto()
@@ -34,11 +34,11 @@ class Life(Enum):
     UNKNOWN = auto()
 
 
-def life_for(member: GangMember, item: GangItem | None) -> Life:
+def liveness_for(member: GangMember, item: GangItem | None) -> MemberLiveness:
     """Of the gang of a member that is being bound. Where the item of its commit is gone, members on nodes are the proof
     of it."""
 
-    return life_of(member.binding.pod_uid, _committed(item), member.of.pods, get_for(member))
+    return liveness_of(member.binding.pod_uid, _committed(item), member.of.pods, get_for(member))
 
 
 def get_for(member: GangMember) -> Get:
@@ -60,20 +60,20 @@ def _committed(item: GangItem | None) -> Collection[Intent]:
     return item.intents.values() if item is not None and item.state is GangState.COMMITTED else ()
 
 
-def life_of(uid: str, committed: Iterable[Intent], pods: Mapping[str, Pod], get: Get) -> Life:
+def liveness_of(uid: str, committed: Iterable[Intent], pods: Mapping[str, Pod], get: Get) -> MemberLiveness:
     """Of a gang. uid: of the pod that is being bound; it lives. committed: the members of the commit. pods: as the node
     cache has them, by UID."""
     intents = {intent.pod.uid: intent.pod.name for intent in committed}
     if uid in intents:
-        return Life.LIVES
+        return MemberLiveness.LIVES
     asked = list(_to_ask(intents, pods))
     for name, wanted in asked[:MOST_GETS]:
         lives_there = _lives(get(name), wanted)
         if lives_there is None:
-            return Life.UNKNOWN
+            return MemberLiveness.UNKNOWN
         if lives_there:
-            return Life.LIVES
-    return Life.UNKNOWN if len(asked) > MOST_GETS else Life.NONE_LIVES
+            return MemberLiveness.LIVES
+    return MemberLiveness.UNKNOWN if len(asked) > MOST_GETS else MemberLiveness.NONE_LIVES
 
 
 def lost_of(waiting: Iterable[Intent], pods: Mapping[str, Pod], get: Get) -> int:

@@ -24,7 +24,7 @@ from berth.gangs.bind.domain_opening import (
     DomainOpening,
     is_needed,
 )
-from berth.gangs.bind.living_members import Get, Life, get_for, is_in_domain, life_for
+from berth.gangs.bind.living_members import Get, MemberLiveness, get_for, is_in_domain, liveness_for
 from berth.gangs.bind.member_share import MemberShare, OpenShare
 from berth.gangs.commit import CommitOutcome, GangCommit, requests_of
 from berth.gangs.item import Domain, GangItem, GangState, Intent
@@ -55,7 +55,7 @@ GAVE_UP = BindResult(BindOutcome.GANG_GAVE_UP, "gang waits for members: too few 
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class MemberCallContext:
     """What the calls of a warm environment share.
 
     why_not: why the members that wait in an item must not be committed; empty: nothing is known against it.
@@ -82,13 +82,13 @@ class _WaitingCall:
 class MemberCall:
     """For one call."""
 
-    def __init__(self, surroundings: Surroundings, member: GangMember) -> None:
-        self._surroundings = surroundings
-        self._wall, self._sleep = surroundings.wall, surroundings.sleep
-        self._table = TimedGangTable(surroundings.table, self._check_time, self._wall)
+    def __init__(self, context: MemberCallContext, member: GangMember) -> None:
+        self._context = context
+        self._wall, self._sleep = context.wall, context.sleep
+        self._table = TimedGangTable(context.table, self._check_time, self._wall)
         self._commit = GangCommit(self._table, self._wall)
-        self._kept_seconds = surroundings.call_seconds + BINDING_SECONDS
-        self._attempt = surroundings.new_id()
+        self._kept_seconds = context.call_seconds + BINDING_SECONDS
+        self._attempt = context.new_id()
         self._member = member
         self._gang = member.of.gang
         binding = member.binding
@@ -97,7 +97,7 @@ class MemberCall:
             self._table, self._gang, may_queue, member.withdraw, self._has_time, self._wall, self._sleep
         )
         self._uid = binding.pod_uid
-        self._share = MemberShare(surroundings.ledger, member, self._attempt, self._has_time, self._wall)
+        self._share = MemberShare(context.ledger, member, self._attempt, self._has_time, self._wall)
         self._mine: _WaitingCall | None = None
         self._joined: Domain | None = None
         """With this round open. The intent may be in the gang's item from then on."""
@@ -134,12 +134,12 @@ class MemberCall:
             if item is not None and item.state in (GangState.PREPARING, GangState.ROLLING_BACK):
                 self._finish(item)
                 continue
-            match life_for(self._member, item):
-                case Life.LIVES:
+            match liveness_for(self._member, item):
+                case MemberLiveness.LIVES:
                     return None if is_in_domain(self._member, item) else OTHER_DOMAIN
-                case Life.UNKNOWN:
+                case MemberLiveness.UNKNOWN:
                     return MEMBERS_UNKNOWN
-                case Life.NONE_LIVES:
+                case MemberLiveness.NONE_LIVES:
                     pass
             domain = self._domain.open()
             if domain is None:
@@ -246,7 +246,7 @@ class MemberCall:
                 commits_at = self._wall() + TAKEOVER_SECONDS
             if commits_at is not None and commits_at <= self._wall() and self._has_time(self._commit_seconds(item)):
                 until = self._member.deadline.earlier(self._kept_seconds)
-                against = self._surroundings.why_not(item, get_for(self._member), until)
+                against = self._context.why_not(item, get_for(self._member), until)
                 if against:
                     self._commit.abort(item, against)
                 else:
@@ -304,7 +304,7 @@ class MemberCall:
 
     def _end(self, result: BindResult) -> GangPlace | BindResult:
         """The time is over: give up, and go on trying to while a request may still end before the deadline."""
-        self._kept_seconds = self._surroundings.call_seconds
+        self._kept_seconds = self._context.call_seconds
         while True:
             try:
                 return self._refused(result)

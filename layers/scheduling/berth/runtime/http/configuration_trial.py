@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 
 from berth import __version__
-from berth.configuration.store import ConfigurationInvalid, Configured, parsed
+from berth.configuration.store import ActiveConfiguration, ConfigurationInvalid, parsed
 from berth.extender.ports import CacheUnavailable, NodeCache
 from berth.scheduling.policy_comparison import Comparison, Judgement, PolicyFailed, compare_policies, recent_pods
 from berth.scheduling.snapshot.parts import NODES_AND_PODS, Parts
@@ -32,14 +32,14 @@ def try_configuration(
     """
     report: dict[str, object] = {"berthVersion": __version__, "error": ""}
     try:
-        configured = Configured.of(parsed(str(document), "the document"))
+        configured = ActiveConfiguration.of(parsed(str(document), "the document"))
         report["pluginVersion"] = configured.plugin_version
         return report if cache is None else {**report, **_judged(configured, cache, monotonic)}
     except (ConfigurationInvalid, PolicyFailed) as error:
         return report | {"error": str(error)}
 
 
-def _judged(configured: Configured, cache: TrialCache, monotonic: Callable[[], float]) -> Mapping[str, object]:
+def _judged(configured: ActiveConfiguration, cache: TrialCache, monotonic: Callable[[], float]) -> Mapping[str, object]:
     # The pods to judge, and what the new policy reads of the state.
     reads = NODES_AND_PODS | configured.policy.reads
     current = cache(reads).current(reads=reads)

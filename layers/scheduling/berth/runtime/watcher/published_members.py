@@ -9,7 +9,7 @@ from berth.nodecache.feed.changes import Change, Object
 from berth.nodecache.feed.leader import Publication
 from berth.scheduling.gangs.gang import GangKey
 from berth.scheduling.gangs.members import WasExempt, lives
-from berth.scheduling.objects import Unreadable
+from berth.scheduling.objects import UnreadableObject
 from berth.scheduling.objects.pod_group import gang_names
 from berth.scheduling.objects.pod_reading import PodReader
 
@@ -64,6 +64,6 @@ class PublishedMembers:
     def _placed(self, obj: Object) -> tuple[GangKey, str] | None:
         """The gang and the UID of a member on a node; None for one that is on none, or is leaving it."""
         pod = PodReader().read(obj)
-        if isinstance(pod, Unreadable) or not pod.node_name or not lives(pod):
+        if isinstance(pod, UnreadableObject) or not pod.node_name or not lives(pod):
             return None
         return None if self._was_exempt(pod) else (GangKey(pod.namespace, gang_names(pod)[0]), pod.uid)

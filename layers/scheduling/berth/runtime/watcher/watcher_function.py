@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-from berth.configuration.store import ConfigurationInvalid, Configurations, Configured
+from berth.configuration.store import ActiveConfiguration, ConfigurationInvalid, Configurations
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.nodecache.feed.head import Head
 from berth.nodecache.feed.table import CacheTable, TableUnavailable
@@ -104,7 +104,7 @@ class _AppliedConfiguration:
     def __init__(self, table: CacheTable, configurations: Configurations, monotonic: Callable[[], float]) -> None:
         self._table, self._monotonic = table, monotonic
         self._hash = _hash(table.head())
-        self.configured: Configured = configurations.at(self._hash)
+        self.configured: ActiveConfiguration = configurations.at(self._hash)
         self._checked_at = monotonic()
         self._is_outdated = False
 

@@ -17,7 +17,7 @@ from uuid import uuid4
 
 from berth.cluster.field_projection import is_member, rejected_by_berth
 from berth.configuration.counting_loss import CountingLost
-from berth.configuration.store import Configured
+from berth.configuration.store import ActiveConfiguration
 from berth.lease.clock import SystemClock
 from berth.lease.config import Handover, LeaderElectionConfig
 from berth.lease.elector import LeaderElector, new_identity
@@ -117,7 +117,7 @@ class WatcherRun:
             self._elector(self._tables.standby_lock, self._limit.handover(HORIZON_SECONDS), LeaderCallbacks())
         )
 
-    def execute(self, configured: Configured, is_outdated: Callable[[], bool]) -> RunResult:
+    def execute(self, configured: ActiveConfiguration, is_outdated: Callable[[], bool]) -> RunResult:
         """Run until the time is over, the configuration is outdated, or this candidate is not needed."""
         with ExitStack() as cleanup:
             cleanup.callback(self._metrics.close)
@@ -185,7 +185,7 @@ class WatcherRun:
 
     def _reconciler(
         self,
-        configured: Configured,
+        configured: ActiveConfiguration,
         capacity_freed: Callable[[], None],
         pod_events: Recorder,
         gangs: GangWork | None,
@@ -234,7 +234,7 @@ class WatcherRun:
         self._metrics.happened(event)
 
     def _gang_work(
-        self, configured: Configured, on_closed: Callable[[], None], pod_events: Recorder
+        self, configured: ActiveConfiguration, on_closed: Callable[[], None], pod_events: Recorder
     ) -> GangWork | None:
         """None where there is no table."""
         table = self._tables.gangs

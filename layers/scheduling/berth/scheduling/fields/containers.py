@@ -51,7 +51,7 @@ def read_host_ports(spec: Object) -> tuple[HostPort, ...]:
 
 
 def read_images(spec: Object) -> Images:
-    """Names as a node lists them. Raises Malformed."""
+    """Names as a node lists them. Raises MalformedField."""
     containers = [
         _with_tag(name_or_empty(item.get("image")))
         for field in ("initContainers", "containers")

@@ -14,7 +14,7 @@ from berth.scheduling.fields.reading import (
     read_strings,
 )
 from berth.scheduling.fields.requirement_index import RequirementIndex, WeightSum
-from berth.scheduling.fields.selectors import FEW, Invalid, Labels, Operator, Requirement, requirement
+from berth.scheduling.fields.selectors import FEW, InvalidRequirement, Labels, Operator, Requirement, requirement
 
 NODE_NAME = "metadata.name"
 
@@ -119,10 +119,10 @@ class PreferredTerm:
 
 @dataclass(frozen=True, slots=True)
 class NodeAffinity:
-    """`required` is None where there is none; `preferred` is Invalid where a term of it cannot be parsed."""
+    """`required` is None where there is none; `preferred` is InvalidRequirement where a term of it cannot be parsed."""
 
     required: NodeSelector | None = None
-    preferred: tuple[PreferredTerm, ...] | Invalid = ()
+    preferred: tuple[PreferredTerm, ...] | InvalidRequirement = ()
 
 
 NO_NODE_AFFINITY = NodeAffinity()
@@ -138,7 +138,7 @@ def weights_of(preferred: tuple[PreferredTerm, ...]) -> Callable[[Labels, str], 
 
 
 def read_node_affinity(value: object, path: str) -> NodeAffinity:
-    """A v1.NodeAffinity. Raises Malformed."""
+    """A v1.NodeAffinity. Raises MalformedField."""
     obj = read_object(value, path)
     required = obj.get("requiredDuringSchedulingIgnoredDuringExecution")
     preferred = obj.get("preferredDuringSchedulingIgnoredDuringExecution")
@@ -161,7 +161,7 @@ def _read_node_selector(value: object, path: str) -> NodeSelector:
     return NodeSelector(tuple(term for term in terms if term is not None), names)
 
 
-def _read_preferred(value: object, path: str) -> tuple[PreferredTerm, ...] | Invalid:
+def _read_preferred(value: object, path: str) -> tuple[PreferredTerm, ...] | InvalidRequirement:
     found = []
     for item in read_object_list(value, path):
         weight = read_integer(item.get("weight"), f"{path}[].weight") or 0
@@ -171,13 +171,13 @@ def _read_preferred(value: object, path: str) -> tuple[PreferredTerm, ...] | Inv
         if not weight or term is None:
             continue
         if term.invalid:
-            return Invalid("a preferred term of the node affinity cannot be parsed")
+            return InvalidRequirement("a preferred term of the node affinity cannot be parsed")
         found.append(PreferredTerm(weight, term))
     return tuple(found)
 
 
 def read_node_selector_term(obj: Object, path: str) -> NodeSelectorTerm | None:
-    """A v1.NodeSelectorTerm, None for an empty one. Raises Malformed."""
+    """A v1.NodeSelectorTerm, None for an empty one. Raises MalformedField."""
     read = [
         _read_requirement(item, path)
         for item in read_object_list(obj.get("matchExpressions"), f"{path}.matchExpressions")
@@ -187,8 +187,8 @@ def read_node_selector_term(obj: Object, path: str) -> NodeSelectorTerm | None:
         return None
     expressions = [requirement(*each) for each in read]
     fields = [_field_requirement(*each) for each in named]
-    valid = tuple(each for each in expressions if not isinstance(each, Invalid))
-    valid_fields = tuple(each for each in fields if not isinstance(each, Invalid))
+    valid = tuple(each for each in expressions if not isinstance(each, InvalidRequirement))
+    valid_fields = tuple(each for each in fields if not isinstance(each, InvalidRequirement))
     return NodeSelectorTerm(
         valid, valid_fields, len(valid) < len(expressions) or len(valid_fields) < len(fields), _node_names(named)
     )
@@ -202,11 +202,11 @@ def _read_requirement(obj: Object, path: str) -> tuple[str, str, tuple[str, ...]
     )
 
 
-def _field_requirement(key: str, operator: str, values: tuple[str, ...]) -> FieldRequirement | Invalid:
+def _field_requirement(key: str, operator: str, values: tuple[str, ...]) -> FieldRequirement | InvalidRequirement:
     if operator not in (Operator.IN, Operator.NOT_IN):
-        return Invalid("fields take In and NotIn alone")
+        return InvalidRequirement("fields take In and NotIn alone")
     if len(values) != 1:
-        return Invalid("fields take one value")
+        return InvalidRequirement("fields take one value")
     return FieldRequirement(key, values[0], operator == Operator.NOT_IN)
 
 

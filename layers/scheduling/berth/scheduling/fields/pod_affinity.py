@@ -13,7 +13,7 @@ from berth.scheduling.fields.reading import (
     read_string,
     read_strings,
 )
-from berth.scheduling.fields.selectors import Invalid, Labels, LabelSelector, read_label_selector
+from berth.scheduling.fields.selectors import InvalidRequirement, Labels, LabelSelector, read_label_selector
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class PodAffinity:
     required: tuple[PodAffinityTerm, ...] = ()
     anti_required: tuple[PodAffinityTerm, ...] = ()
     preferred: tuple[WeightedPodAffinityTerm, ...] = ()
-    invalid: Invalid | None = None
+    invalid: InvalidRequirement | None = None
 
     @property
     def has_terms(self) -> bool:
@@ -71,7 +71,7 @@ T = TypeVar("T")
 
 
 def read_pod_affinity(affinity: object, namespace: str) -> PodAffinity:
-    """From `spec.affinity` of a pod in that namespace. Raises Malformed."""
+    """From `spec.affinity` of a pod in that namespace. Raises MalformedField."""
     obj = read_object(affinity, "Pod.spec.affinity")
     if obj.get("podAffinity") is None and obj.get("podAntiAffinity") is None:
         return NO_POD_AFFINITY
@@ -82,48 +82,54 @@ def read_pod_affinity(affinity: object, namespace: str) -> PodAffinity:
     preferred = _read_preferred(near, "Pod.spec.affinity.podAffinity", namespace, 1)
     anti_preferred = _read_preferred(away, "Pod.spec.affinity.podAntiAffinity", namespace, -1)
     lists = (required, anti_required, preferred, anti_preferred)
-    causes = [f"{name}: {found.cause}" for name, found in zip(_LISTS, lists, strict=True) if isinstance(found, Invalid)]
+    causes = [
+        f"{name}: {found.cause}"
+        for name, found in zip(_LISTS, lists, strict=True)
+        if isinstance(found, InvalidRequirement)
+    ]
     read = PodAffinity(
         _parsed(required),
         _parsed(anti_required),
         _parsed(preferred) + _parsed(anti_preferred),
-        Invalid(causes[0] if len(causes) == 1 else f"[{', '.join(causes)}]") if causes else None,
+        InvalidRequirement(causes[0] if len(causes) == 1 else f"[{', '.join(causes)}]") if causes else None,
     )
     return NO_POD_AFFINITY if read == NO_POD_AFFINITY else read
 
 
-def _parsed(terms: tuple[T, ...] | Invalid) -> tuple[T, ...]:
-    return () if isinstance(terms, Invalid) else terms
+def _parsed(terms: tuple[T, ...] | InvalidRequirement) -> tuple[T, ...]:
+    return () if isinstance(terms, InvalidRequirement) else terms
 
 
-def _read_required(obj: Object, path: str, namespace: str) -> tuple[PodAffinityTerm, ...] | Invalid:
+def _read_required(obj: Object, path: str, namespace: str) -> tuple[PodAffinityTerm, ...] | InvalidRequirement:
     terms = []
     for item in read_object_list(obj.get("requiredDuringSchedulingIgnoredDuringExecution"), f"{path}.required…"):
         term = _read_term(item, f"{path}.required…[]", namespace)
-        if isinstance(term, Invalid):
+        if isinstance(term, InvalidRequirement):
             return term
         terms.append(term)
     return tuple(terms)
 
 
-def _read_preferred(obj: Object, path: str, namespace: str, sign: int) -> tuple[WeightedPodAffinityTerm, ...] | Invalid:
+def _read_preferred(
+    obj: Object, path: str, namespace: str, sign: int
+) -> tuple[WeightedPodAffinityTerm, ...] | InvalidRequirement:
     path = f"{path}.preferred…"
     terms = []
     for item in read_object_list(obj.get("preferredDuringSchedulingIgnoredDuringExecution"), path):
         weight = read_integer(item.get("weight"), f"{path}[].weight") or 0
         term = _read_term(read_object(item.get("podAffinityTerm"), f"{path}[].podAffinityTerm"), f"{path}[]", namespace)
-        if isinstance(term, Invalid):
+        if isinstance(term, InvalidRequirement):
             return term
         terms.append(WeightedPodAffinityTerm(weight * sign, term))
     return tuple(terms)
 
 
-def _read_term(obj: Object, path: str, namespace: str) -> PodAffinityTerm | Invalid:
+def _read_term(obj: Object, path: str, namespace: str) -> PodAffinityTerm | InvalidRequirement:
     selector = read_label_selector(obj.get("labelSelector"), f"{path}.labelSelector")
     namespace_selector = read_label_selector(obj.get("namespaceSelector"), f"{path}.namespaceSelector")
-    if isinstance(selector, Invalid):
+    if isinstance(selector, InvalidRequirement):
         return selector
-    if isinstance(namespace_selector, Invalid):
+    if isinstance(namespace_selector, InvalidRequirement):
         return namespace_selector
     namespaces = frozenset(read_strings(obj.get("namespaces"), f"{path}.namespaces"))
     if not namespaces and obj.get("namespaceSelector") is None:

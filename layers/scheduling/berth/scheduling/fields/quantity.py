@@ -118,30 +118,30 @@ _BINARY_SUFFIXES = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 
 
 @dataclass(frozen=True, slots=True)
-class Unparsable:
+class UnparsableQuantity:
     """What stands where a quantity should, and is none."""
 
     text: str
 
 
-def quantity(value: object) -> Quantity | Unparsable:
+def quantity(value: object) -> Quantity | UnparsableQuantity:
     """Read a quantity of an object; JSON has it as a string or as a number, and null counts as zero."""
     if value is None:
         return ZERO
     if isinstance(value, str):
         # A text that is too long is not remembered: a pod may have a thousand of a kilobyte.
         text = value.strip()
-        return _parsed(text) if len(text) <= _MAX_LENGTH else Unparsable(text)
+        return _parsed(text) if len(text) <= _MAX_LENGTH else UnparsableQuantity(text)
     if isinstance(value, float) or (isinstance(value, int) and not isinstance(value, bool) and fits(value)):
         return _parsed(str(value))
-    return Unparsable(type(value).__name__)
+    return UnparsableQuantity(type(value).__name__)
 
 
 @lru_cache(maxsize=4096)
-def _parsed(text: str) -> Quantity | Unparsable:
+def _parsed(text: str) -> Quantity | UnparsableQuantity:
     found = _QUANTITY.fullmatch(text) if 0 < len(text) <= _MAX_LENGTH else None
     if found is None:
-        return Unparsable(text)
+        return UnparsableQuantity(text)
     digits, fraction, suffix = found["digits"].lstrip("0") or "0", found["fraction"] or "", found["suffix"]
     magnitude: Quantity | None
     if not found["digits"] and not fraction:
@@ -151,9 +151,9 @@ def _parsed(text: str) -> Quantity | Unparsable:
     elif (exponent := _decimal_exponent(suffix)) is not None:
         magnitude = _decimal(digits, fraction, exponent)
     else:
-        return Unparsable(text)
+        return UnparsableQuantity(text)
     if magnitude is None:
-        return Unparsable(text)
+        return UnparsableQuantity(text)
     return Quantity(-magnitude.number, magnitude.exponent, magnitude.decimal) if text[0] == "-" else magnitude
 
 

@@ -2,7 +2,7 @@
 
 Objects come from three places (a request's body, the cache, a dump) in the one shape Kubernetes gives them, so there is
 one reading of each. Input is hostile: nothing that is valid JSON or YAML raises outside this package. Inside, the
-functions here raise Malformed where a field has the wrong type; null counts as absent, as it does for Go.
+functions here raise MalformedField where a field has the wrong type; null counts as absent, as it does for Go.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ NO_TEXT = "?"
 _STRING = {str}
 
 
-class Malformed(Exception):
+class MalformedField(Exception):
     """A field is not what it should be; the message names it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Unreadable:
+class UnreadableObject:
     """An object that is not what it should be; `cause` names the field."""
 
     cause: str
@@ -42,7 +42,7 @@ def read_object(value: object, path: str) -> Object:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise Malformed(f"{path} is not an object")
+        raise MalformedField(f"{path} is not an object")
     return value
 
 
@@ -58,7 +58,7 @@ def read_list(value: object, path: str) -> list[object]:
     if value is None:
         return []
     if not isinstance(value, list):
-        raise Malformed(f"{path} is not a list")
+        raise MalformedField(f"{path} is not a list")
     return value
 
 
@@ -67,7 +67,7 @@ def read_string(value: object, path: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise Malformed(f"{path} is not a string")
+        raise MalformedField(f"{path} is not a string")
     return value
 
 
@@ -81,7 +81,7 @@ def read_integer(value: object, path: str) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int) or not fits(value):
-        raise Malformed(f"{path} is not an integer")
+        raise MalformedField(f"{path} is not an integer")
     return value
 
 
@@ -90,7 +90,7 @@ def read_boolean(value: object, path: str) -> bool:
     if value is None:
         return False
     if not isinstance(value, bool):
-        raise Malformed(f"{path} is not a boolean")
+        raise MalformedField(f"{path} is not a boolean")
     return value
 
 
@@ -99,7 +99,7 @@ def read_string_map(value: object, path: str) -> dict[str, str]:
     if value is None:
         return {}
     if not is_string_map(value):
-        raise Malformed(f"{path} is not a map of strings")
+        raise MalformedField(f"{path} is not a map of strings")
     return value
 
 

@@ -65,7 +65,7 @@ class _Pod:
 
 
 def read_requests(spec: Object, status: Object) -> Requests:
-    """From a pod's spec and status. Raises Malformed."""
+    """From a pod's spec and status. Raises MalformedField."""
     pod = _Pod(
         [
             _container(item, "Pod.spec.containers[]")

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-from berth.scheduling.fields.quantity import ZERO, Quantity, Unparsable, quantity
-from berth.scheduling.fields.reading import Malformed, read_object
+from berth.scheduling.fields.quantity import ZERO, Quantity, UnparsableQuantity, quantity
+from berth.scheduling.fields.reading import MalformedField, read_object
 
 CPU = "cpu"
 MEMORY = "memory"
@@ -36,20 +36,20 @@ _MAX_NAME = _MAX_PREFIX + 1 + 63
 
 
 def read_resource_list(value: object, path: str) -> ResourceList:
-    """Quantities by resource name; null is none. Raises Malformed."""
+    """Quantities by resource name; null is none. Raises MalformedField."""
     found: ResourceList = {}
     for name, amount in read_object(value, path).items():
         parsed = quantity(amount)
-        if not isinstance(name, str) or isinstance(parsed, Unparsable):
-            raise Malformed(f"{path} has a quantity that cannot be parsed")
+        if not isinstance(name, str) or isinstance(parsed, UnparsableQuantity):
+            raise MalformedField(f"{path} has a quantity that cannot be parsed")
         found[name] = parsed
     return found
 
 
 def read_counted(value: object, path: str) -> tuple[dict[str, int], int]:
-    """What the scheduler counts of a list of quantities (see `counted`), and how many pods it names. Raises Malformed.
+    """What the scheduler counts of a list of quantities (see `counted`), and how many pods it names.
 
-    The nodes of a cluster have few different amounts, so the units of a text are remembered.
+    Raises MalformedField. The nodes of a cluster have few different amounts, so the units of a text are remembered.
     """
     found, pods = {}, 0
     for name, amount in read_object(value, path).items():
@@ -58,7 +58,7 @@ def read_counted(value: object, path: str) -> tuple[dict[str, int], int]:
         else:
             units = _units_or_none(amount, name == CPU)
         if units is None or not isinstance(name, str):
-            raise Malformed(f"{path} has a quantity that cannot be parsed")
+            raise MalformedField(f"{path} has a quantity that cannot be parsed")
         if name == PODS:
             pods = units
         elif units and _is_counted(name):
@@ -68,7 +68,7 @@ def read_counted(value: object, path: str) -> tuple[dict[str, int], int]:
 
 def _units_or_none(amount: object, milli: bool) -> int | None:
     parsed = quantity(amount)
-    if isinstance(parsed, Unparsable):
+    if isinstance(parsed, UnparsableQuantity):
         return None
     return parsed.milli_value() if milli else parsed.value()
 

@@ -37,7 +37,7 @@ LABEL_SELECTOR_OPERATORS = frozenset({Operator.IN, Operator.NOT_IN, Operator.EXI
 
 
 @dataclass(frozen=True, slots=True)
-class Invalid:
+class InvalidRequirement:
     """A requirement that cannot be: `cause` says what is wrong with it."""
 
     cause: str
@@ -154,30 +154,30 @@ def equals(key: str, value: str) -> Requirement:
     return Requirement(key, Operator.IN, frozenset((value,)))
 
 
-def requirement(key: str, operator: str, values: tuple[str, ...]) -> Requirement | Invalid:
+def requirement(key: str, operator: str, values: tuple[str, ...]) -> Requirement | InvalidRequirement:
     """The rules of `labels.NewRequirement`, with the operators of a node selector."""
     which = _OPERATORS.get(operator)
     if which is None:
-        return Invalid(f'"{operator}" is not an operator')
+        return InvalidRequirement(f'"{operator}" is not an operator')
     bound = 0
     match which:
         case Operator.IN | Operator.NOT_IN:
             if not values:
-                return Invalid(f"{which} needs values")
+                return InvalidRequirement(f"{which} needs values")
         case Operator.EXISTS | Operator.DOES_NOT_EXIST:
             if values:
-                return Invalid(f"{which} takes no values")
+                return InvalidRequirement(f"{which} takes no values")
         case Operator.GT | Operator.LT:
             number = read_integer(values[0]) if len(values) == 1 else None
             if number is None:
-                return Invalid(f"{which} needs one integer")
+                return InvalidRequirement(f"{which} needs one integer")
             bound = number
         case _:
             assert_never(which)
     if not is_label_key(key):
-        return Invalid("a key is no label key")
+        return InvalidRequirement("a key is no label key")
     if not all(is_label_value(value) for value in values):
-        return Invalid("a value is no label value")
+        return InvalidRequirement("a value is no label value")
     return Requirement(key, which, frozenset(values), bound)
 
 
@@ -202,19 +202,19 @@ def is_label_value(text: str) -> bool:
     return _LABEL_VALUE.fullmatch(text) is not None
 
 
-def read_label_selector(value: object, path: str) -> LabelSelector | Invalid:
-    """A metav1.LabelSelector: absent it matches nothing, empty everything. Raises Malformed."""
+def read_label_selector(value: object, path: str) -> LabelSelector | InvalidRequirement:
+    """A metav1.LabelSelector: absent it matches nothing, empty everything. Raises MalformedField."""
     if value is None:
         return NOTHING
     obj = read_object(value, path)
-    found: list[Requirement | Invalid] = [
+    found: list[Requirement | InvalidRequirement] = [
         requirement(key, Operator.IN, (label,))
         for key, label in read_string_map(obj.get("matchLabels"), f"{path}.matchLabels").items()
     ]
     for item in read_object_list(obj.get("matchExpressions"), f"{path}.matchExpressions"):
         operator = read_string(item.get("operator"), f"{path}.matchExpressions[].operator")
         if operator not in LABEL_SELECTOR_OPERATORS:
-            return Invalid(f'"{operator}" is not a valid label selector operator')
+            return InvalidRequirement(f'"{operator}" is not a valid label selector operator')
         found.append(
             requirement(
                 read_string(item.get("key"), f"{path}.matchExpressions[].key"),
@@ -224,7 +224,7 @@ def read_label_selector(value: object, path: str) -> LabelSelector | Invalid:
         )
     requirements: list[Requirement] = []
     for one in found:
-        if isinstance(one, Invalid):
+        if isinstance(one, InvalidRequirement):
             return one
         requirements.append(one)
     return LabelSelector(tuple(requirements)) if requirements else EVERYTHING

@@ -74,7 +74,7 @@ class TolerationIndex:
 
 
 def read_taints(value: object) -> tuple[Taint, ...]:
-    """From a node's spec. Raises Malformed."""
+    """From a node's spec. Raises MalformedField."""
     if value is None:
         return ()
     path = "Node.spec.taints"
@@ -89,7 +89,7 @@ def read_taints(value: object) -> tuple[Taint, ...]:
 
 
 def read_tolerations(value: object) -> tuple[Toleration, ...]:
-    """From a pod's spec. Raises Malformed."""
+    """From a pod's spec. Raises MalformedField."""
     path = "Pod.spec.tolerations"
     return tuple(
         Toleration(

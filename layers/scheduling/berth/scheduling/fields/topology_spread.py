@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from berth.scheduling.fields.reading import Object, read_integer, read_object_list, read_string, read_strings
-from berth.scheduling.fields.selectors import Invalid, LabelSelector, read_label_selector
+from berth.scheduling.fields.selectors import InvalidRequirement, LabelSelector, read_label_selector
 
 
 class UnsatisfiableConstraintAction(StrEnum):
@@ -27,7 +27,7 @@ class TopologySpreadConstraint:
     max_skew: int
     topology_key: str
     when_unsatisfiable: str
-    selector: LabelSelector | Invalid
+    selector: LabelSelector | InvalidRequirement
     min_domains: int = 1
     honor_affinity: bool = True
     honor_taints: bool = False
@@ -37,7 +37,7 @@ class TopologySpreadConstraint:
 def read_topology_spread(
     value: object, path: str = "Pod.spec.topologySpreadConstraints"
 ) -> tuple[TopologySpreadConstraint, ...]:
-    """From a pod's spec, or from arguments. Raises Malformed."""
+    """From a pod's spec, or from arguments. Raises MalformedField."""
     return tuple(_read_constraint(item, f"{path}[]") for item in read_object_list(value, path))
 
 

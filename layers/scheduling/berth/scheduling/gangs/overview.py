@@ -30,7 +30,7 @@ class GangStage(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class MemberStanding:
+class MemberStatus:
     """node: empty before it is bound. place: where filter would let it go."""
 
     name: str
@@ -40,7 +40,7 @@ class MemberStanding:
 
 
 @dataclass(frozen=True, slots=True)
-class GangStanding:
+class GangStatus:
     """A gang as filter sees it. minimum: 0 where it cannot be read. created_at: seconds since the epoch; None: unknown.
 
     waits_for: empty for a gang that waits for nothing. It has numbers, names of resources and constant texts.
@@ -53,7 +53,7 @@ class GangStanding:
     created_at: float | None
     topology_key: str
     waits_for: str
-    members: tuple[MemberStanding, ...]
+    members: tuple[MemberStatus, ...]
 
     @property
     def on_nodes(self) -> int:
@@ -63,26 +63,26 @@ class GangStanding:
 
 def overview(
     snapshot: Snapshot, configuration: GangsConfiguration, was_exempt: WasExempt, planned: Iterable[PlannedGang]
-) -> list[GangStanding]:
+) -> list[GangStatus]:
     """All gangs, by key. planned: those with a member that waits."""
     waiting = {each.members.key: each for each in planned}
     found = []
     for key in (GangKey(*name) for name in snapshot.pods_by_gang):
         living = [pod for pod in members_of(key, snapshot, was_exempt).values() if lives(pod)]
         living.sort(key=lambda pod: pod.name)
-        standing = _standing(key, living, snapshot, configuration, waiting)
-        if standing is not None:
-            found.append(standing)
+        status = _status(key, living, snapshot, configuration, waiting)
+        if status is not None:
+            found.append(status)
     return sorted(found, key=lambda each: each.key)
 
 
-def _standing(
+def _status(
     key: GangKey,
     pods: Sequence[Pod],
     snapshot: Snapshot,
     configuration: GangsConfiguration,
     planned: Mapping[GangKey, PlannedGang],
-) -> GangStanding | None:
+) -> GangStatus | None:
     """None: its members are placed one by one, or are all being deleted."""
     asked = [gang_of(pod, snapshot.pod_groups, configuration) for pod in pods]
     gang = next((each for each in asked if isinstance(each, Gang)), None)
@@ -91,13 +91,13 @@ def _standing(
         return None
     plan = planned.get(key)
     places = {} if plan is None else plan.places
-    members = tuple(MemberStanding(pod.name, pod.uid, pod.node_name, places.get(pod.uid, "")) for pod in pods)
+    members = tuple(MemberStatus(pod.name, pod.uid, pod.node_name, places.get(pod.uid, "")) for pod in pods)
     stage, waits_for = _stage(pods, gang, invalid, plan)
     counted = pods if plan is None else plan.members.waiting
     priority, created_at = priority_of(gang, counted), created_at_of(gang, counted)
     created = created_at if isfinite(created_at) else None
     minimum, topology_key = (0, "") if gang is None else (gang.minimum, gang.topology_key)
-    return GangStanding(key, stage, minimum, priority, created, topology_key, waits_for, members)
+    return GangStatus(key, stage, minimum, priority, created, topology_key, waits_for, members)
 
 
 def _stage(

@@ -43,10 +43,10 @@ from berth.scheduling.gangs.members import (
     is_committed,
     members_of,
 )
+from berth.scheduling.gangs.planned_nodes import CandidatesByShape, Evaluate, ProfileOf, planned_nodes_of
 from berth.scheduling.gangs.planning import GangPlan, GangPlanning
 from berth.scheduling.gangs.planning_round import REASON_UNFINISHED, PlanningRound
 from berth.scheduling.gangs.plans import GangOutcome, Places, Plans
-from berth.scheduling.gangs.room import CandidatesByShape, Evaluate, ProfileOf, room_of
 from berth.scheduling.gangs.shortage import Shortage, shortage_of
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import Pod
@@ -99,7 +99,7 @@ class PlannedGang:
 
 
 @dataclass(frozen=True, slots=True)
-class GangOutlook:
+class GangPlacement:
     """What becomes of one gang, for explanations.
 
     outcome: None for a committed gang. places: by UID, of as many members as fit together. most: their number. placed:
@@ -216,10 +216,10 @@ class GangPlanner:
         if outcome is not GangWait.FOR_ROOM:
             return PlannedGang(members, outcome, {})
         groups = found.planning.by_shape(members.waiting[: members.gang.minimum])
-        placed = found.planning.most(members, found.room)
-        return PlannedGang(members, outcome, {}, shortage_of(groups, placed, found.room, self._counting))
+        placed = found.planning.most(members, found.planned_nodes)
+        return PlannedGang(members, outcome, {}, shortage_of(groups, placed, found.planned_nodes, self._counting))
 
-    def outlook(self, key: GangKey, snapshot: Snapshot, open_gangs: Sequence[OpenGang]) -> GangOutlook | None:
+    def placement(self, key: GangKey, snapshot: Snapshot, open_gangs: Sequence[OpenGang]) -> GangPlacement | None:
         """What becomes of this gang; None where no member of it waits. Nothing is remembered, and no time limited."""
         gangs = gangs_in(snapshot, self._configuration, self._was_exempt, open_gangs)
         found = self._plans_for(gangs, snapshot, self._candidates_on(snapshot))
@@ -228,8 +228,8 @@ class GangPlanner:
                 found.outcomes[members.key] = found.plan(members)
                 continue
             before = tuple(name for name, outcome in found.outcomes.items() if isinstance(outcome, GangPlan))
-            plan, room = found.largest(members)
-            return GangOutlook(members, found.plan(members), plan.places, room.placed, before)
+            plan, planned_nodes = found.largest(members)
+            return GangPlacement(members, found.plan(members), plan.places, planned_nodes.placed, before)
         return None
 
     def _plans(
@@ -271,8 +271,10 @@ class GangPlanner:
     def _plans_for(self, gangs: Sequence[GangMembers], snapshot: Snapshot, candidates: CandidatesByShape) -> Plans:
         """No gang is planned yet; members that are committed have their places."""
         # Without what members that wait have reserved: those in the barrier keep their nodes by the plan.
-        room = room_of(snapshot, self._counting, {pod.uid for members in gangs for pod in members.waiting})
-        found = Plans(room, GangPlanning(candidates))
+        planned_nodes = planned_nodes_of(
+            snapshot, self._counting, {pod.uid for members in gangs for pod in members.waiting}
+        )
+        found = Plans(planned_nodes, GangPlanning(candidates))
         for members in gangs:
             if members.is_committed:
                 found.place_committed(members)

@@ -1,4 +1,4 @@
-"""A place for every member of one gang, on what a room has left.
+"""A place for every member of one gang, on what is left of the nodes.
 
 Members of one shape are alike for every filter and are placed one after the other, each on the best node that is left.
 That finds a placement whenever there is one, if the filters look at one node at a time, or keep members apart by one
@@ -16,7 +16,7 @@ from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, field
 
 from berth.scheduling.gangs.members import GangMembers
-from berth.scheduling.gangs.room import CandidatesByShape, NodesLeft, Room
+from berth.scheduling.gangs.planned_nodes import CandidatesByShape, NodesLeft, PlannedNodes
 from berth.scheduling.objects.pod import Pod
 
 
@@ -41,13 +41,13 @@ class GangPlan:
 
 @dataclass(slots=True)
 class _Attempt:
-    """One try to place members. room: a copy of its own."""
+    """One try to place members. planned_nodes: a copy of its own."""
 
-    room: Room
+    planned_nodes: PlannedNodes
     places: dict[str, str] = field(default_factory=dict)
 
     def place(self, pod: Pod, name: str) -> None:
-        self.room.place(pod, name)
+        self.planned_nodes.place(pod, name)
         self.places[pod.uid] = name
 
 
@@ -60,35 +60,37 @@ class GangPlanning:
         self._too_large: dict[Hashable, int] = {}
         self._domains: dict[str, Mapping[str, frozenset[str]]] = {}
 
-    def plan(self, members: GangMembers, room: Room) -> tuple[GangPlan, Room] | None:
-        """Places for as many members as the gang needs, and the room with them; None where they do not fit."""
+    def plan(self, members: GangMembers, planned_nodes: PlannedNodes) -> tuple[GangPlan, PlannedNodes] | None:
+        """Places for as many members as the gang needs, and the nodes with them; None where they do not fit."""
         gang = members.gang
-        key = self._key(members, room)
-        # The room only shrinks: what did not fit before does not fit now.
+        key = self._key(members, planned_nodes)
+        # What is left only shrinks: what did not fit before does not fit now.
         if key is not None and gang.minimum >= self._too_large.get(key, gang.minimum + 1):
             return None
         if gang.topology_key:
-            found = self._in_one_domain(members, room)
+            found = self._in_one_domain(members, planned_nodes)
         else:
-            placed = self._placed(members, room, None)
-            found = None if placed is None else (GangPlan(placed.places), placed.room)
+            placed = self._placed(members, planned_nodes, None)
+            found = None if placed is None else (GangPlan(placed.places), placed.planned_nodes)
         if found is None and key is not None:
             self._too_large[key] = min(gang.minimum, self._too_large.get(key, gang.minimum))
         return found
 
-    def most(self, members: GangMembers, room: Room) -> int:
+    def most(self, members: GangMembers, planned_nodes: PlannedNodes) -> int:
         """How many of the members that are needed have a place: less than all of a gang that does not fit."""
         key, first = members.gang.topology_key, members.waiting[: members.gang.minimum]
-        every: Iterable[Container[str] | None] = self._by_domain(room, key).values() if key else (None,)
+        every: Iterable[Container[str] | None] = self._by_domain(planned_nodes, key).values() if key else (None,)
         groups = self.by_shape(first)
-        return max((len(self._tried(groups, len(first), {}, room, names).places) for names in every), default=0)
+        return max(
+            (len(self._tried(groups, len(first), {}, planned_nodes, names).places) for names in every), default=0
+        )
 
-    def spare(self, pod: Pod, names: Container[str] | None, room: Room) -> Iterator[str]:
+    def spare(self, pod: Pod, names: Container[str] | None, planned_nodes: PlannedNodes) -> Iterator[str]:
         """The nodes among these that have room for one more such member, the best first; names None: among all."""
         candidates = self._candidates_of(pod)
-        states = candidates.states(room)
+        states = candidates.states(planned_nodes)
         for name in candidates.order:
-            if (names is None or name in names) and candidates.passes(pod, name, room, states.now()):
+            if (names is None or name in names) and candidates.passes(pod, name, planned_nodes, states.now()):
                 yield name
 
     def alike(self, pod: Pod, members: GangMembers) -> list[Pod]:
@@ -96,26 +98,26 @@ class GangPlanning:
         shape = self._shape_of(pod)
         return [each for each in members.waiting if self._shape_of(each) == shape]
 
-    def nodes_of(self, members: GangMembers, plan: GangPlan, room: Room) -> Container[str] | None:
+    def nodes_of(self, members: GangMembers, plan: GangPlan, planned_nodes: PlannedNodes) -> Container[str] | None:
         """The nodes of the plan's domain; None for all nodes."""
         key = members.gang.topology_key
-        return self._by_domain(room, key)[plan.domain] if key else None
+        return self._by_domain(planned_nodes, key)[plan.domain] if key else None
 
-    def has_cluster_rules(self, pod: Pod, room: Room) -> bool:
+    def has_cluster_rules(self, pod: Pod, planned_nodes: PlannedNodes) -> bool:
         """Whether where one member goes may decide where another one can go, beyond that node."""
-        return bool(self._candidates_of(pod).states(room).now())
+        return bool(self._candidates_of(pod).states(planned_nodes).now())
 
-    def _key(self, members: GangMembers, room: Room) -> Hashable:
+    def _key(self, members: GangMembers, planned_nodes: PlannedNodes) -> Hashable:
         """What decides with the number whether a gang fits; None where more decides."""
         shapes = {self._shape_of(pod) for pod in members.waiting}
-        if len(shapes) > 1 or members.arrived or self.has_cluster_rules(members.waiting[0], room):
+        if len(shapes) > 1 or members.arrived or self.has_cluster_rules(members.waiting[0], planned_nodes):
             return None
         return members.gang.topology_key, *shapes
 
-    def _in_one_domain(self, members: GangMembers, room: Room) -> tuple[GangPlan, Room] | None:
+    def _in_one_domain(self, members: GangMembers, planned_nodes: PlannedNodes) -> tuple[GangPlan, PlannedNodes] | None:
         placed = {}
-        for domain, names in self._by_domain(room, members.gang.topology_key).items():
-            attempt = self._placed(members, room, names)
+        for domain, names in self._by_domain(planned_nodes, members.gang.topology_key).items():
+            attempt = self._placed(members, planned_nodes, names)
             if attempt is not None:
                 placed[domain] = attempt
         if not placed:
@@ -131,7 +133,7 @@ class GangPlanning:
             ),
         )
         elsewhere = tuple(GangPlan(placed[domain].places, domain) for domain in others)
-        return GangPlan(placed[best].places, best, elsewhere), placed[best].room
+        return GangPlan(placed[best].places, best, elsewhere), placed[best].planned_nodes
 
     def _ranks(self, members: GangMembers, places: Mapping[str, str]) -> int:
         """The sum of the ranks of the places among all nodes; the less the better."""
@@ -141,18 +143,20 @@ class GangPlanning:
                 total += self._candidates_of(pod).rank(places[pod.uid])
         return total
 
-    def _by_domain(self, room: Room, key: str) -> Mapping[str, frozenset[str]]:
+    def _by_domain(self, planned_nodes: PlannedNodes, key: str) -> Mapping[str, frozenset[str]]:
         found = self._domains.get(key)
         if found is None:
             names: dict[str, list[str]] = {}
-            for name, node in room.snapshot.nodes.items():
+            for name, node in planned_nodes.snapshot.nodes.items():
                 value = node.labels.get(key)
                 if value:
                     names.setdefault(value, []).append(name)
             found = self._domains[key] = {value: frozenset(names[value]) for value in sorted(names)}
         return found
 
-    def _placed(self, members: GangMembers, room: Room, names: Container[str] | None) -> _Attempt | None:
+    def _placed(
+        self, members: GangMembers, planned_nodes: PlannedNodes, names: Container[str] | None
+    ) -> _Attempt | None:
         """Places for as many members as are needed, on these nodes; names None: on any."""
         needed = members.gang.minimum
         first = members.waiting[:needed]
@@ -167,11 +171,11 @@ class GangPlanning:
         if len(members.waiting) > needed and len(everybody) > 1:
             orders.append(reversed(everybody))
         for order in orders:
-            placed = self._attempt(order, needed, members.arrived, room, names)
+            placed = self._attempt(order, needed, members.arrived, planned_nodes, names)
             if placed is not None:
                 return placed
         # The nodes of the members that have arrived may be the wrong ones by now.
-        return self._attempt(groups, needed, {}, room, names) if kept else None
+        return self._attempt(groups, needed, {}, planned_nodes, names) if kept else None
 
     def by_shape(self, pods: Sequence[Pod]) -> list[list[Pod]]:
         """The members by shape, first the shape with the fewest nodes."""
@@ -186,11 +190,11 @@ class GangPlanning:
         groups: Iterable[Sequence[Pod]],
         needed: int,
         arrived: Mapping[str, str],
-        room: Room,
+        planned_nodes: PlannedNodes,
         names: Container[str] | None,
     ) -> _Attempt | None:
         """None where fewer members than needed have places."""
-        attempt = self._tried(groups, needed, arrived, room, names)
+        attempt = self._tried(groups, needed, arrived, planned_nodes, names)
         return attempt if len(attempt.places) >= needed else None
 
     def _tried(
@@ -198,10 +202,10 @@ class GangPlanning:
         groups: Iterable[Sequence[Pod]],
         needed: int,
         arrived: Mapping[str, str],
-        room: Room,
+        planned_nodes: PlannedNodes,
         names: Container[str] | None,
     ) -> _Attempt:
-        attempt = _Attempt(room.copy())
+        attempt = _Attempt(planned_nodes.copy())
         groups = list(groups)
         for group in groups if arrived else ():
             self._place_arrived(group, arrived, attempt, names)
@@ -216,24 +220,24 @@ class GangPlanning:
     ) -> None:
         """Members that have arrived in bind stay where they are, if they still fit there."""
         candidates = self._candidates_of(group[0])
-        states = candidates.states(attempt.room)
+        states = candidates.states(attempt.planned_nodes)
         for pod in group:
             name = arrived.get(pod.uid)
             if name is None or not candidates.includes(name) or (names is not None and name not in names):
                 continue
-            if candidates.passes(pod, name, attempt.room, states.now()):
+            if candidates.passes(pod, name, attempt.planned_nodes, states.now()):
                 attempt.place(pod, name)
 
     def _place_alike(self, pods: Sequence[Pod], attempt: _Attempt, names: Container[str] | None) -> None:
         """As many of these members of one shape as fit, each on the best node that is left."""
         candidates = self._candidates_of(pods[0])
-        states = candidates.states(attempt.room)
-        left = NodesLeft(candidates, attempt.room, names)
+        states = candidates.states(attempt.planned_nodes)
+        left = NodesLeft(candidates, attempt.planned_nodes, names)
         for pod in pods:
             self._candidates.deadline.check()
             refused = []
             while (name := left.take_best()) is not None:
-                if candidates.passes(pod, name, attempt.room, states.now()):
+                if candidates.passes(pod, name, attempt.planned_nodes, states.now()):
                     attempt.place(pod, name)
                     left.put_back(name)
                     break

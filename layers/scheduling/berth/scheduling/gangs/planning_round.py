@@ -17,9 +17,9 @@ from berth.scheduling.evaluation.time_limit import (
 )
 from berth.scheduling.gangs.gang import GangWait
 from berth.scheduling.gangs.members import GangMembers
+from berth.scheduling.gangs.planned_nodes import CandidatesByShape
 from berth.scheduling.gangs.planning import GangPlan
 from berth.scheduling.gangs.plans import GangOutcome, Plans
-from berth.scheduling.gangs.room import CandidatesByShape
 
 REASON_UNFINISHED = "gang waits: to plan all gangs takes longer than this call"
 

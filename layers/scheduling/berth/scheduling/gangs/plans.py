@@ -8,8 +8,8 @@ from itertools import islice
 
 from berth.scheduling.gangs.gang import GangError, GangKey, GangWait
 from berth.scheduling.gangs.members import GangMembers
+from berth.scheduling.gangs.planned_nodes import PlannedNodes
 from berth.scheduling.gangs.planning import GangPlan, GangPlanning
-from berth.scheduling.gangs.room import Room
 from berth.scheduling.objects import Pod
 from berth.scheduling.snapshot.node_positions import NodeRefs
 
@@ -54,10 +54,10 @@ class _Both(Container[str]):
 class Plans:
     """When they are made, only `alternatives` grows.
 
-    room: with all of them. extra: the places of members beyond those that their gangs need, by UID.
+    planned_nodes: with all of them. extra: the places of members beyond those that their gangs need, by UID.
     """
 
-    room: Room
+    planned_nodes: PlannedNodes
     planning: GangPlanning
     members: dict[GangKey, GangMembers] = field(default_factory=dict)
     outcomes: dict[GangKey, GangOutcome] = field(default_factory=dict)
@@ -68,43 +68,45 @@ class Plans:
         """Members that get their Bindings: the cache does not have them on their nodes yet."""
         for pod in members.waiting:
             name = members.arrived.get(pod.uid)
-            if name is not None and name in self.room.snapshot.nodes:
-                self.room.place(pod, name)
+            if name is not None and name in self.planned_nodes.snapshot.nodes:
+                self.planned_nodes.place(pod, name)
 
     def plan(self, members: GangMembers) -> GangOutcome:
-        """What becomes of the next gang. Its members are put into the room if they have places."""
+        """What becomes of the next gang. Its members are planned on the nodes if they have places."""
         if members.is_committed:
             return None
         if members.error is not None:
             return members.error
         if len(members.waiting) < members.gang.minimum:
             return GangWait.FOR_MEMBERS
-        planned = self.planning.plan(members, self.room)
+        planned = self.planning.plan(members, self.planned_nodes)
         if planned is not None:
-            plan, self.room = planned
+            plan, self.planned_nodes = planned
             return plan
-        allowed = sum(node.allowed_pods for node in self.room.snapshot.nodes.values())
+        allowed = sum(node.allowed_pods for node in self.planned_nodes.snapshot.nodes.values())
         return GangError.LARGER_THAN_CLUSTER if members.gang.minimum > allowed else GangWait.FOR_ROOM
 
     def place_extra(self, plan: GangPlan, members: GangMembers) -> None:
         """Members beyond those that the gang needs, on what all gangs leave. Where the time ends, none of them."""
         left = [pod for pod in members.waiting if pod.uid not in plan.places]
-        nodes, room = self.planning.nodes_of(members, plan, self.room), self.room.copy()
+        nodes, planned_nodes = self.planning.nodes_of(members, plan, self.planned_nodes), self.planned_nodes.copy()
         found = {}
         for pod in left:
-            name = next(self.planning.spare(pod, nodes, room), None)
+            name = next(self.planning.spare(pod, nodes, planned_nodes), None)
             if name is not None:
                 found[pod.uid] = name
-                room.place(pod, name)
+                planned_nodes.place(pod, name)
         self.extra.update(found)
-        self.room = room
+        self.planned_nodes = planned_nodes
 
-    def largest(self, members: GangMembers) -> tuple[GangPlan, Room]:
+    def largest(self, members: GangMembers) -> tuple[GangPlan, PlannedNodes]:
         """Places for as many members as fit together: of a gang that fits, for all that it needs."""
-        best, fits, fails = (GangPlan({}), self.room), 0, min(len(members.waiting), members.gang.minimum) + 1
+        best, fits, fails = (GangPlan({}), self.planned_nodes), 0, min(len(members.waiting), members.gang.minimum) + 1
         while fails - fits > 1:
             number = (fits + fails) // 2
-            planned = self.planning.plan(replace(members, gang=replace(members.gang, minimum=number)), self.room)
+            planned = self.planning.plan(
+                replace(members, gang=replace(members.gang, minimum=number)), self.planned_nodes
+            )
             if planned is None:
                 fails = number
             else:
@@ -136,9 +138,9 @@ class Plans:
         if allowed:
             return Places(allowed)
         # The scheduler knows something about these nodes that the cache does not.
-        domain = self.planning.nodes_of(members, plan, self.room)
+        domain = self.planning.nodes_of(members, plan, self.planned_nodes)
         within = requested if domain is None else _Both(requested, domain)
-        others = tuple(islice(self.planning.spare(pod, within, self.room), MAX_ALTERNATIVES))
+        others = tuple(islice(self.planning.spare(pod, within, self.planned_nodes), MAX_ALTERNATIVES))
         if others:
             return Places(others)
         # Members that are alike may change places.
@@ -151,15 +153,15 @@ class Plans:
 
         They have room when all gangs are planned. There are none where a filter looks at all nodes.
         """
-        nodes = self.planning.nodes_of(members, plan, self.room)
+        nodes = self.planning.nodes_of(members, plan, self.planned_nodes)
         groups = self.planning.by_shape([pod for pod in members.waiting if pod.uid in plan.places])
-        if any(self.planning.has_cluster_rules(pods[0], self.room) for pods in groups):
+        if any(self.planning.has_cluster_rules(pods[0], self.planned_nodes) for pods in groups):
             return {}
         given: dict[str, list[str]] = {}
         taken: set[str] = set()
         for pods in groups:
             limit = max(0, min(MAX_ALTERNATIVES * len(pods), MAX_SPARE_NODES - len(taken)))
-            spare = (name for name in self.planning.spare(pods[0], nodes, self.room) if name not in taken)
+            spare = (name for name in self.planning.spare(pods[0], nodes, self.planned_nodes) if name not in taken)
             names = list(islice(spare, limit))
             for index, name in enumerate(names):
                 given.setdefault(pods[index % len(pods)].uid, []).append(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from berth.scheduling.fields.quantity import ZERO, Quantity, Unparsable, quantity
+from berth.scheduling.fields.quantity import ZERO, Quantity, UnparsableQuantity, quantity
 
 MAX_AMOUNT = 10**15
 """Sums of a thousand of them fit into 64 bits, and nothing that is shared has more units."""
@@ -28,7 +28,7 @@ class NoAmount:
 def amount_in(text: str) -> int | NoAmount:
     """Whole units. An empty text is no quantity."""
     found = quantity(text)
-    if isinstance(found, Unparsable):
+    if isinstance(found, UnparsableQuantity):
         return NoAmount(NOT_A_QUANTITY)
     if ZERO.exceeds(found):
         return NoAmount(NEGATIVE)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from weakref import WeakKeyDictionary
 
-from berth.scheduling.fields.reading import Unreadable
+from berth.scheduling.fields.reading import UnreadableObject
 from berth.scheduling.managed_resources.amounts import NoAmount, amount_in, bounded
 from berth.scheduling.managed_resources.configuration import ManagedResource
 from berth.scheduling.objects.pod import Pod, PodSpec
@@ -23,7 +23,7 @@ REASON_ANNOTATION = "the pod's annotation {} is not an amount of at most 10^15"
 
 
 @dataclass(frozen=True, slots=True)
-class UnreadableRequest(Unreadable):
+class UnreadableRequest(UnreadableObject):
     """A request that is not counted; `cause` is the reason on every node."""
 
     reason_code: ReasonCode = ReasonCode.REQUEST_UNREADABLE

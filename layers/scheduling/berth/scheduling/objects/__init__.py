@@ -1,6 +1,6 @@
 """The objects that decisions read, reduced to the fields that they need; one module each, read by `read_…`."""
 
-from berth.scheduling.fields.reading import Unreadable
+from berth.scheduling.fields.reading import UnreadableObject
 from berth.scheduling.objects.disruption_budget import PodDisruptionBudget, read_disruption_budget
 from berth.scheduling.objects.namespace import Namespace, read_namespace
 from berth.scheduling.objects.node import LABELS_NOT_STRINGS, NodeInfo, read_node, read_nodes, trimmed_node
@@ -19,7 +19,7 @@ __all__ = [
     "PodDisruptionBudget",
     "PodSpec",
     "PriorityClass",
-    "Unreadable",
+    "UnreadableObject",
     "Workload",
     "Workloads",
     "label_set",

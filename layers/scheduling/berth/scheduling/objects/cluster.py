@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from berth.scheduling.fields.reading import Unreadable
+from berth.scheduling.fields.reading import UnreadableObject
 from berth.scheduling.objects.disruption_budget import PodDisruptionBudget, read_disruption_budget
 from berth.scheduling.objects.namespace import Namespace, read_namespace
 from berth.scheduling.objects.node import NodeInfo, read_node
@@ -35,7 +35,7 @@ class ClusterObjects:
     priority_classes: list[PriorityClass] = field(default_factory=list)
     workloads: list[Workload] = field(default_factory=list)
     pod_groups: list[PodGroup] = field(default_factory=list)
-    unreadable: list[Unreadable] = field(default_factory=list)
+    unreadable: list[UnreadableObject] = field(default_factory=list)
 
 
 _READERS: Mapping[str, Callable[[object], object]] = {
@@ -59,7 +59,7 @@ def read_objects(objs: Iterable[object]) -> ClusterObjects:
         if read is None:
             continue
         reading = read(obj)
-        if kind == "Pod" and isinstance(reading, Unreadable):
+        if kind == "Pod" and isinstance(reading, UnreadableObject):
             barred.add(_place(obj))
         else:
             _add(found, reading)
@@ -96,5 +96,5 @@ def _add(found: ClusterObjects, reading: object) -> None:
             found.pod_groups.append(reading)
         case Workload():
             found.workloads.append(reading)
-        case Unreadable():
+        case UnreadableObject():
             found.unreadable.append(reading)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from berth.scheduling.fields.reading import Malformed, Unreadable, name_or_empty, read_integer, read_object
-from berth.scheduling.fields.selectors import Invalid, LabelSelector, read_label_selector
+from berth.scheduling.fields.reading import MalformedField, UnreadableObject, name_or_empty, read_integer, read_object
+from berth.scheduling.fields.selectors import InvalidRequirement, LabelSelector, read_label_selector
 from berth.scheduling.objects.pod import LabelSet, Pod
 
 
@@ -15,7 +15,7 @@ class PodDisruptionBudget:
 
     namespace: str
     name: str
-    selector: LabelSelector | Invalid
+    selector: LabelSelector | InvalidRequirement
     disruptions_allowed: int = 0
     disrupted_pods: frozenset[str] = frozenset()
 
@@ -34,7 +34,7 @@ class PodDisruptionBudget:
         )
 
 
-def read_disruption_budget(obj: object) -> PodDisruptionBudget | Unreadable:
+def read_disruption_budget(obj: object) -> PodDisruptionBudget | UnreadableObject:
     """Read a policy/v1.PodDisruptionBudget."""
     kind = "PodDisruptionBudget"
     try:
@@ -49,5 +49,5 @@ def read_disruption_budget(obj: object) -> PodDisruptionBudget | Unreadable:
             read_integer(status.get("disruptionsAllowed"), f"{kind}.status.disruptionsAllowed") or 0,
             frozenset(read_object(status.get("disruptedPods"), f"{kind}.status.disruptedPods")),
         )
-    except Malformed as error:
-        return Unreadable(str(error))
+    except MalformedField as error:
+        return UnreadableObject(str(error))

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from berth.scheduling.fields.reading import Malformed, Unreadable, name_or_empty, read_object, read_string_map
+from berth.scheduling.fields.reading import (
+    MalformedField,
+    UnreadableObject,
+    name_or_empty,
+    read_object,
+    read_string_map,
+)
 from berth.scheduling.fields.selectors import Labels
 
 
@@ -16,12 +22,12 @@ class Namespace:
     labels: Labels
 
 
-def read_namespace(obj: object) -> Namespace | Unreadable:
+def read_namespace(obj: object) -> Namespace | UnreadableObject:
     """Read a v1.Namespace."""
     try:
         metadata = read_object(read_object(obj, "Namespace").get("metadata"), "Namespace.metadata")
         return Namespace(
             name_or_empty(metadata.get("name")), read_string_map(metadata.get("labels"), "Namespace.metadata.labels")
         )
-    except Malformed as error:
-        return Unreadable(str(error))
+    except MalformedField as error:
+        return UnreadableObject(str(error))

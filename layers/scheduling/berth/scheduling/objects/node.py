@@ -12,9 +12,9 @@ from types import MappingProxyType
 from berth.scheduling.fields.quantity import fits, wrapped
 from berth.scheduling.fields.reading import (
     NO_ANNOTATIONS,
-    Malformed,
+    MalformedField,
     Object,
-    Unreadable,
+    UnreadableObject,
     is_string_map,
     name_or_empty,
     read_annotations,
@@ -115,12 +115,12 @@ _KEPT = {
 }
 
 
-def read_node(obj: object) -> NodeInfo | Unreadable:
-    """Read a v1.Node, without pods. Unreadable without a name."""
+def read_node(obj: object) -> NodeInfo | UnreadableObject:
+    """Read a v1.Node, without pods. UnreadableObject without a name."""
     metadata = obj.get("metadata") if isinstance(obj, dict) else None
     name = metadata.get("name") if isinstance(metadata, dict) else None
     if not isinstance(obj, dict) or not isinstance(metadata, dict) or not isinstance(name, str) or not name:
-        return Unreadable("a node has no metadata.name")
+        return UnreadableObject("a node has no metadata.name")
     labels = metadata.get("labels")
     if labels is None:
         labels = NO_LABELS
@@ -130,7 +130,7 @@ def read_node(obj: object) -> NodeInfo | Unreadable:
         spec = read_object(obj.get("spec"), "Node.spec")
         taints = read_taints(spec.get("taints"))
         unschedulable = read_boolean(spec.get("unschedulable"), "Node.spec.unschedulable")
-    except Malformed:
+    except MalformedField:
         return NodeInfo(name, labels, SPEC_UNREADABLE)
     try:
         status = read_object(obj.get("status"), "Node.status")
@@ -147,7 +147,7 @@ def read_node(obj: object) -> NodeInfo | Unreadable:
             images=_read_images(status),
             annotations=read_annotations(metadata),
         )
-    except Malformed:
+    except MalformedField:
         return NodeInfo(name, labels, STATUS_UNREADABLE)
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from berth.scheduling.fields.reading import (
-    Malformed,
+    MalformedField,
     Object,
-    Unreadable,
+    UnreadableObject,
     name_or_empty,
     read_integer,
     read_object,
@@ -92,24 +92,24 @@ SPEC_FIELDS = ("schedulingPolicy", "schedulingConstraints", "priority", "minMemb
 """The fields of its spec that are read."""
 
 
-def read_pod_group(obj: object, api: PodGroupApi) -> PodGroup | Unreadable:
+def read_pod_group(obj: object, api: PodGroupApi) -> PodGroup | UnreadableObject:
     """Read a PodGroup. A wrong field of its spec is its defect: its members wait, and no other pod does."""
     try:
         whole = read_object(obj, "PodGroup")
         metadata = read_object(whole.get("metadata"), "PodGroup.metadata")
-    except Malformed as error:
-        return Unreadable(str(error))
+    except MalformedField as error:
+        return UnreadableObject(str(error))
     namespace, name = name_or_empty(metadata.get("namespace")), name_or_empty(metadata.get("name"))
     created = read_time(metadata.get("creationTimestamp"))
     read = _native if api is PodGroupApi.NATIVE else _custom
     try:
         minimum, topology_key, timeout, priority = read(read_object(whole.get("spec"), "PodGroup.spec"))
-    except Malformed as error:
+    except MalformedField as error:
         return PodGroup(api, namespace, name, created_at=created, defect=str(error))
     return PodGroup(api, namespace, name, minimum, topology_key, timeout, priority, created)
 
 
-def read_pod_group_of_dump(obj: object) -> PodGroup | Unreadable | None:
+def read_pod_group_of_dump(obj: object) -> PodGroup | UnreadableObject | None:
     """Read a PodGroup by its apiVersion; None for one of another API."""
     version = obj.get("apiVersion") if isinstance(obj, dict) else None
     group = version.partition("/")[0] if isinstance(version, str) else ""

@@ -14,9 +14,9 @@ from berth.scheduling.fields.pod_affinity import read_pod_affinity
 from berth.scheduling.fields.reading import (
     NO_ANNOTATIONS,
     NO_TEXT,
-    Malformed,
+    MalformedField,
     Object,
-    Unreadable,
+    UnreadableObject,
     name_or_empty,
     read_annotations,
     read_integer,
@@ -37,19 +37,19 @@ _SPECS: WeakValueDictionary[bytes, PodSpec] = WeakValueDictionary()
 
 
 def pod_spec(shared: Object) -> PodSpec:
-    """The one PodSpec of a shared part. Raises Malformed."""
+    """The one PodSpec of a shared part. Raises MalformedField."""
     try:
         source = orjson.dumps(shared, option=orjson.OPT_SORT_KEYS)
     except orjson.JSONEncodeError as error:
-        raise Malformed("Pod has keys or values that JSON has not") from error
+        raise MalformedField("Pod has keys or values that JSON has not") from error
     found = _SPECS.get(source)
     if found is None:
-        source = in_little_room(source)
+        source = compact(source)
         found = _SPECS[source] = _read_spec(shared, source)
     return found
 
 
-def in_little_room(encoded: bytes) -> bytes:
+def compact(encoded: bytes) -> bytes:
     """The same bytes, to be kept: orjson returns them at the head of some thousand unused ones."""
     return bytes(memoryview(encoded))
 
@@ -91,7 +91,7 @@ def _read_controller(metadata: Object) -> Controller | None:
 _LABEL_SETS: WeakValueDictionary[bytes, LabelSet] = WeakValueDictionary()
 
 
-def read_pod(obj: object) -> Pod | Unreadable:
+def read_pod(obj: object) -> Pod | UnreadableObject:
     """Read a v1.Pod with all that its own placement depends on.
 
     It must be an object; everything in it may be absent or null.
@@ -100,21 +100,21 @@ def read_pod(obj: object) -> Pod | Unreadable:
         whole, metadata, spec, status = _parts(obj)
         shared = pod_spec(shared_fields(whole, placed=False))
         return pod_of(metadata, annotations_of(metadata), spec.get("nodeName"), status, labels_of(metadata), shared)
-    except Malformed as error:
-        return Unreadable(str(error))
+    except MalformedField as error:
+        return UnreadableObject(str(error))
 
 
-def read_pods(objs: Iterable[object]) -> tuple[list[Pod], list[Unreadable]]:
+def read_pods(objs: Iterable[object]) -> tuple[list[Pod], list[UnreadableObject]]:
     """The pods of a cluster, and why some objects are none. Of those on a node, their own wishes are not read."""
     reader = PodReader()
     results = [reader.read(obj) for obj in objs]
     return (
         [result for result in results if isinstance(result, Pod)],
-        [result for result in results if isinstance(result, Unreadable)],
+        [result for result in results if isinstance(result, UnreadableObject)],
     )
 
 
-def read_placed_pod(obj: object) -> Pod | Unreadable:
+def read_placed_pod(obj: object) -> Pod | UnreadableObject:
     """Read a v1.Pod of a cluster. If it is on a node, its own wishes are not read."""
     return PodReader().read(obj)
 
@@ -130,7 +130,7 @@ class PodReader:
         self._specs: dict[str, PodSpec] = {}
         self._label_sets: dict[bytes, LabelSet] = {}
 
-    def read(self, obj: object) -> Pod | Unreadable:
+    def read(self, obj: object) -> Pod | UnreadableObject:
         """Read a v1.Pod, or what `compact_pod` made of one."""
         try:
             whole, metadata, spec, status = _parts(obj)
@@ -142,14 +142,14 @@ class PodReader:
             return pod_of(
                 metadata, annotations_of(metadata), spec.get("nodeName"), status, self._label_set(metadata), shared
             )
-        except Malformed as error:
-            return Unreadable(str(error))
+        except MalformedField as error:
+            return UnreadableObject(str(error))
 
     def _read_shared(self, source: str) -> PodSpec:
         try:
             shared = decode_shared_fields(source)
         except orjson.JSONDecodeError as error:
-            raise Malformed(f"Pod.{SHARED} is not JSON") from error
+            raise MalformedField(f"Pod.{SHARED} is not JSON") from error
         found = self._specs[source] = pod_spec(read_object(shared, f"Pod.{SHARED}"))
         return found
 
@@ -160,7 +160,7 @@ class PodReader:
             return labels_of(metadata)
         found = self._label_sets.get(key)
         if found is None:
-            found = self._label_sets[in_little_room(key)] = labels_of(metadata)
+            found = self._label_sets[compact(key)] = labels_of(metadata)
         return found
 
 
@@ -169,13 +169,13 @@ def label_set(namespace: str, labels: dict[str, str]) -> LabelSet:
     key = orjson.dumps((namespace, labels), option=orjson.OPT_SORT_KEYS)
     found = _LABEL_SETS.get(key)
     if found is None:
-        found = _LABEL_SETS[in_little_room(key)] = LabelSet(namespace, labels)
+        found = _LABEL_SETS[compact(key)] = LabelSet(namespace, labels)
     return found
 
 
 def _parts(obj: object) -> tuple[Object, Object, Object, Object]:
     if not isinstance(obj, dict):
-        raise Malformed("Pod is not an object")
+        raise MalformedField("Pod is not an object")
     metadata, spec, status = obj.get("metadata"), obj.get("spec"), obj.get("status")
     if type(metadata) is dict and type(spec) is dict and type(status) is dict:
         return obj, metadata, spec, status
@@ -195,7 +195,7 @@ def pod_of(
     labels: LabelSet,
     shared: PodSpec,
 ) -> Pod:
-    """The pod of these parts. Raises Malformed."""
+    """The pod of these parts. Raises MalformedField."""
     return Pod(
         name_or_empty(metadata.get("name")),
         name_or_empty(metadata.get("uid")),
@@ -221,12 +221,12 @@ def _read_scheduling_group(group: object) -> str:
 
 
 def labels_of(metadata: Object) -> LabelSet:
-    """The labels of an object in its namespace. Raises Malformed."""
+    """The labels of an object in its namespace. Raises MalformedField."""
     labels = read_string_map(metadata.get("labels"), "Pod.metadata.labels")
     try:
         return label_set(name_or_empty(metadata.get("namespace")), labels)
     except orjson.JSONEncodeError as error:
-        raise Malformed("Pod.metadata.labels has characters that JSON has not") from error
+        raise MalformedField("Pod.metadata.labels has characters that JSON has not") from error
 
 
 def _is_disruption_target(status: Object) -> bool:

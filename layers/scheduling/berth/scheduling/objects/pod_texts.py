@@ -17,7 +17,7 @@ import orjson
 from pydantic_core import CoreSchema, SchemaValidator, ValidationError, core_schema
 
 from berth.garbage_collection import collection_paused
-from berth.scheduling.fields.reading import Malformed, Object, Unreadable, name_or_empty
+from berth.scheduling.fields.reading import MalformedField, Object, UnreadableObject, name_or_empty
 from berth.scheduling.objects.pod import LabelSet, Pod, PodSpec
 from berth.scheduling.objects.pod_reading import annotations_of, labels_of, pod_of, pod_spec
 from berth.scheduling.objects.projection import (
@@ -158,7 +158,7 @@ class _RecentMetadata:
 _RECENT_METADATA = _RecentMetadata()
 
 
-def read_pod_texts(texts: PodTexts) -> Pod | Unreadable | None:
+def read_pod_texts(texts: PodTexts) -> Pod | UnreadableObject | None:
     """Like `read_pod` of the object that these parts make; None where one of the texts is no object in JSON."""
     try:
         # Collections would go over the whole snapshot each time: they took nine tenths of the time.
@@ -166,11 +166,11 @@ def read_pod_texts(texts: PodTexts) -> Pod | Unreadable | None:
             return _read(texts)
     except orjson.JSONDecodeError:
         return None
-    except Malformed as error:
-        return Unreadable(str(error))
+    except MalformedField as error:
+        return UnreadableObject(str(error))
 
 
-def _read(texts: PodTexts) -> Pod | Unreadable:
+def _read(texts: PodTexts) -> Pod | UnreadableObject:
     metadata, labels = _metadata(texts.metadata)
     status = _STATUS.decode(texts.status)
     spec, node_name = _spec(metadata.fields, texts.spec, status)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from berth.scheduling.fields.reading import (
-    Malformed,
-    Unreadable,
+    MalformedField,
+    UnreadableObject,
     name_or_empty,
     read_boolean,
     read_integer,
@@ -24,7 +24,7 @@ class PriorityClass:
     preemption_policy: str = ""
 
 
-def read_priority_class(obj: object) -> PriorityClass | Unreadable:
+def read_priority_class(obj: object) -> PriorityClass | UnreadableObject:
     """Read a scheduling/v1.PriorityClass."""
     try:
         whole = read_object(obj, "PriorityClass")
@@ -35,5 +35,5 @@ def read_priority_class(obj: object) -> PriorityClass | Unreadable:
             read_boolean(whole.get("globalDefault"), "PriorityClass.globalDefault"),
             name_or_empty(whole.get("preemptionPolicy")),
         )
-    except Malformed as error:
-        return Unreadable(str(error))
+    except MalformedField as error:
+        return UnreadableObject(str(error))

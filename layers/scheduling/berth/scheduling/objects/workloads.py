@@ -5,8 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from berth.scheduling.fields.reading import Malformed, Unreadable, name_or_empty, read_object, read_string_map
-from berth.scheduling.fields.selectors import EVERYTHING, Invalid, Labels, LabelSelector, equals, read_label_selector
+from berth.scheduling.fields.reading import (
+    MalformedField,
+    UnreadableObject,
+    name_or_empty,
+    read_object,
+    read_string_map,
+)
+from berth.scheduling.fields.selectors import (
+    EVERYTHING,
+    InvalidRequirement,
+    Labels,
+    LabelSelector,
+    equals,
+    read_label_selector,
+)
 from berth.scheduling.objects.pod import Pod
 
 _API_VERSIONS = {"ReplicationController": "v1", "ReplicaSet": "apps/v1", "StatefulSet": "apps/v1"}
@@ -25,7 +38,7 @@ class Workload:
     namespace: str
     name: str
     labels: Labels | None = None
-    selector: LabelSelector | Invalid = EVERYTHING
+    selector: LabelSelector | InvalidRequirement = EVERYTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +92,7 @@ class Workloads:
             return LabelSelector(requirements)
         if controller.labels is not None:
             return LabelSelector(tuple(equals(key, value) for key, value in (labels | dict(controller.labels)).items()))
-        if isinstance(controller.selector, Invalid) or controller.selector.nothing:
+        if isinstance(controller.selector, InvalidRequirement) or controller.selector.nothing:
             return LabelSelector(requirements)
         return LabelSelector(requirements + controller.selector.requirements)
 
@@ -87,7 +100,7 @@ class Workloads:
 NO_WORKLOADS = Workloads()
 
 
-def read_workload(obj: object, kind: str) -> Workload | Unreadable:
+def read_workload(obj: object, kind: str) -> Workload | UnreadableObject:
     """Read one of KINDS."""
     try:
         whole = read_object(obj, kind)
@@ -101,5 +114,5 @@ def read_workload(obj: object, kind: str) -> Workload | Unreadable:
                 labels = labels or {}
             return Workload(kind, namespace, name, labels)
         return Workload(kind, namespace, name, selector=read_label_selector(selector, path))
-    except Malformed as error:
-        return Unreadable(str(error))
+    except MalformedField as error:
+        return UnreadableObject(str(error))

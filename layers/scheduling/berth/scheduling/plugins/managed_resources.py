@@ -25,7 +25,7 @@ from berth.scheduling.managed_resources.demand import (
     REASON_REQUEST,
     Demand,
 )
-from berth.scheduling.objects import NodeInfo, Pod, Unreadable
+from berth.scheduling.objects import NodeInfo, Pod, UnreadableObject
 from berth.scheduling.plugins.arguments import Args
 from berth.scheduling.plugins.resource_allocation import Share, least_allocated, most_allocated
 from berth.scheduling.reason_code import ReasonCode
@@ -98,7 +98,7 @@ class ManagedResources(FilterPlugin[PodDemands], ScorePlugin[PodDemands]):
 
     def pre_filter(self, pod: Pod) -> PluginState[PodDemands] | Status | None:
         demands = self._counting.demands(pod)
-        if isinstance(demands, Unreadable):
+        if isinstance(demands, UnreadableObject):
             return unresolvable(NAME, demands.cause, reason_code=demands.reason_code)
         return PluginState(PodDemands(demands)) if demands else None
 
@@ -108,7 +108,7 @@ class ManagedResources(FilterPlugin[PodDemands], ScorePlugin[PodDemands]):
 
     def pre_score(self, pod: Pod) -> PluginState[PodDemands] | None:
         demands = self._counting.demands(pod)
-        return None if isinstance(demands, Unreadable) or not demands else PluginState(PodDemands(demands))
+        return None if isinstance(demands, UnreadableObject) or not demands else PluginState(PodDemands(demands))
 
     def score(self, state: PodDemands, node: NodeInfo) -> int:
         return self._score(self._shares(state.demands, node))

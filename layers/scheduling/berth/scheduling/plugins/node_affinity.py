@@ -10,8 +10,8 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from berth.scheduling.fields import node_affinity as affinity
 from berth.scheduling.fields.node_affinity import NO_NODE_AFFINITY, NodeSelector, weights_of
-from berth.scheduling.fields.reading import Malformed
-from berth.scheduling.fields.selectors import Invalid, Labels
+from berth.scheduling.fields.reading import MalformedField
+from berth.scheduling.fields.selectors import InvalidRequirement, Labels
 from berth.scheduling.framework.plugin import FilterPlugin, PluginState, ScorePlugin
 from berth.scheduling.framework.score_scaling import default_normalize_score
 from berth.scheduling.framework.status import SUCCESS, Status, error_status, unresolvable
@@ -47,10 +47,12 @@ class NodeAffinityArgs(Args):
     def _parses(self) -> Self:
         try:
             self._added = affinity.read_node_affinity(self.added_affinity, "addedAffinity")
-        except Malformed as error:
+        except MalformedField as error:
             raise ValueError(str(error)) from error
         required = self._added.required
-        if isinstance(self._added.preferred, Invalid) or (required and any(term.invalid for term in required.terms)):
+        if isinstance(self._added.preferred, InvalidRequirement) or (
+            required and any(term.invalid for term in required.terms)
+        ):
             raise ValueError("addedAffinity has a term that cannot be parsed")
         return self
 
@@ -113,7 +115,7 @@ class NodeAffinity(FilterPlugin[RequiredAffinity], ScorePlugin[Preferred]):
 
     def pre_score(self, pod: Pod) -> PluginState[Preferred] | Status | None:
         preferred = pod.spec.node_affinity.preferred
-        if isinstance(preferred, Invalid):
+        if isinstance(preferred, InvalidRequirement):
             return _INVALID
         terms = self._added_preferred + preferred
         return PluginState(weights_of(terms)) if terms else None

@@ -5,11 +5,11 @@ from __future__ import annotations
 import orjson
 import pytest
 
-from berth.configuration.store import Configured
+from berth.configuration.store import ActiveConfiguration
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import NodeInfo
-from berth_cli.console.cluster.source import NotObserved, Observed
+from berth_cli.console.cluster.source import ClusterNotObserved, ObservedCluster
 from berth_cli.console.documents import cluster_state
 from berth_cli.console.documents.feed import MOST_CHANGES, Feed
 from berth_cli.console.documents.rows import NodeRow, node_row
@@ -18,14 +18,14 @@ from tests.unit.cli.console.page_reading import applied, nodes_of, pods_of
 
 
 def feed_of(*names: str) -> tuple[Feed, HandDrivenSource]:
-    source = HandDrivenSource(Observed(snapshot([node(name) for name in names]), NOW, DEFAULT))
+    source = HandDrivenSource(ObservedCluster(snapshot([node(name) for name in names]), NOW, DEFAULT))
     feed = Feed(source, lambda: NOW + 7)
     feed.observe(0)
     return feed, source
 
 
 def test_has_no_document_before_the_first_look() -> None:
-    source = HandDrivenSource(NotObserved("the cluster is being listed"))
+    source = HandDrivenSource(ClusterNotObserved("the cluster is being listed"))
     feed = Feed(source, lambda: NOW)
     feed.observe(0)
     assert (feed.nodes(), feed.pods()) == (None, None)
@@ -74,10 +74,10 @@ def test_condition_says_from_which_age_on_verbs_call_the_data_stale() -> None:
     feed, source = feed_of("n1")
     woken: list[float | None] = []
     document = BerthConfiguration.model_validate({"nodeCache": {"maxStaleness": 60.0}})
-    source.shows(snapshot([node("n1")]), configured=Configured.of(document))
+    source.shows(snapshot([node("n1")]), configured=ActiveConfiguration.of(document))
     with feed.listening(lambda: woken.append(feed.condition.max_staleness)):
         feed.observe(0)
-    source.found = NotObserved("the API server cannot be reached")
+    source.found = ClusterNotObserved("the API server cannot be reached")
     feed.observe(0)
     assert (woken, feed.condition.document(NOW)["maxStalenessSeconds"]) == ([60.0], 60.0)
 
@@ -85,7 +85,7 @@ def test_condition_says_from_which_age_on_verbs_call_the_data_stale() -> None:
 def test_another_configuration_is_a_change() -> None:
     """Reasons of pending pods, and what a view shows of the policy, are of the configuration."""
     feed, source = feed_of("n1")
-    source.shows(snapshot([node("n1")]), configured=Configured.of(BerthConfiguration()))
+    source.shows(snapshot([node("n1")]), configured=ActiveConfiguration.of(BerthConfiguration()))
     for _ in range(2):
         feed.observe(0)
     [change] = [orjson.loads(each.document) for each in feed.changes_after(1) or ()]
@@ -102,7 +102,7 @@ def test_page_that_cannot_follow_reads_everything(since: int) -> None:
 
 
 def test_kept_changes_are_limited_in_bytes() -> None:
-    source = HandDrivenSource(Observed(snapshot([node("n1")]), NOW, DEFAULT))
+    source = HandDrivenSource(ObservedCluster(snapshot([node("n1")]), NOW, DEFAULT))
     feed = Feed(source, lambda: NOW, most_change_bytes=2000)
     feed.observe(0)
     for step in range(20):
@@ -116,7 +116,7 @@ def test_kept_changes_are_limited_in_bytes() -> None:
 
 def test_source_that_fails_leaves_the_last_state_and_says_why() -> None:
     feed, source = feed_of("n1")
-    source.found = Observed(snapshot([node("n1")]), NOW, DEFAULT, "the API server cannot be reached")
+    source.found = ObservedCluster(snapshot([node("n1")]), NOW, DEFAULT, "the API server cannot be reached")
     feed.observe(0)
     assert feed.condition.problem == "the API server cannot be reached"
     assert orjson.loads(feed.nodes() or b"")["nodes"]["name"] == ["n1"]

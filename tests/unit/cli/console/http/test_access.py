@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 import pytest
 
-from berth_cli.console.cluster.source import NotObserved
+from berth_cli.console.cluster.source import ClusterNotObserved
 from berth_cli.console.http.access import MOST_SESSIONS
 from berth_cli.console.http.application import MOST_QUERY, MOST_STREAMS
 from berth_cli.console.http.known_browsers import KnownBrowsers
@@ -344,5 +344,5 @@ def test_names_are_data_and_never_markup() -> None:
 
 
 def test_says_why_there_is_nothing_yet() -> None:
-    console = running(NotObserved("the cluster is being listed"))
+    console = running(ClusterNotObserved("the cluster is being listed"))
     assert console.data(DATA) == (503, {"reason": "the cluster is being listed"})

@@ -9,17 +9,17 @@ from typing import Any
 import orjson
 import pytest
 
-from berth.configuration.store import Configured
+from berth.configuration.store import ActiveConfiguration
 from berth.dynamodb_errors import TableUnavailable
 from berth.gangs.item import Domain, GangItem
 from berth.gangs.table import GangTable
 from berth.scheduling.exemption import SYSTEM_CRITICAL_PRIORITY
 from berth.scheduling.gangs.gang import OpenGang
-from berth.scheduling.gangs.overview import GangStanding
+from berth.scheduling.gangs.overview import GangStatus
 from berth.scheduling.objects import Pod
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.console.cluster.source import NotObserved, Observed
+from berth_cli.console.cluster.source import ClusterNotObserved, ObservedCluster
 from berth_cli.console.documents.feed import Feed
 from berth_cli.console.documents.not_read import NotRead
 from berth_cli.console.http.access import Refusal
@@ -32,7 +32,7 @@ from tests.builders.gangs import member as gang_member
 from tests.builders.planned import gang_configuration
 from tests.unit.cli.console.cases import DEFAULT, NOW, HandDrivenSource, node, snapshot
 
-GANGS = Configured.of(gang_configuration())
+GANGS = ActiveConfiguration.of(gang_configuration())
 NODES = [node("n1", allocatable={"cpu": "4", "pods": "110"})]
 
 
@@ -40,21 +40,23 @@ def member(name: str, of: str = "train", cpu: str = "2", **fields: Any) -> Pod:
     return gang_member(name, of, 2, requests={"cpu": cpu}, **fields)
 
 
-def observed(*pods: Pod, configured: Configured = GANGS) -> Observed:
-    return Observed(snapshot(NODES, pods), NOW, configured)
+def observed(*pods: Pod, configured: ActiveConfiguration = GANGS) -> ObservedCluster:
+    return ObservedCluster(snapshot(NODES, pods), NOW, configured)
 
 
-def listed(found: Observed | None, table: GangTable | None = None) -> Any:
+def listed(found: ObservedCluster | None, table: GangTable | None = None) -> Any:
     return ObservedGangs(lambda: found, None if table is None else lambda: table).gangs(NOW)
 
 
-def documents(found: Observed | NotObserved, monotonic: Callable[[], float] = lambda: 0.0) -> GangDocuments:
+def documents(
+    found: ObservedCluster | ClusterNotObserved, monotonic: Callable[[], float] = lambda: 0.0
+) -> GangDocuments:
     feed = Feed(HandDrivenSource(found), lambda: NOW)
     feed.observe(0)
     return GangDocuments(feed, ObservedGangs(lambda: feed.observed), monotonic, lambda: NOW)
 
 
-def explained(found: Observed, name: str, monotonic: Callable[[], float] = lambda: 0.0) -> dict[str, Any]:
+def explained(found: ObservedCluster, name: str, monotonic: Callable[[], float] = lambda: 0.0) -> dict[str, Any]:
     answer = documents(found, monotonic).gang({"gang": name})
     assert isinstance(answer, bytes)
     content: dict[str, Any] = orjson.loads(answer)
@@ -99,7 +101,7 @@ def test_gangs_are_planned_once_for_each_state(monkeypatch: pytest.MonkeyPatch) 
     planned: list[Snapshot] = []
     plan = Policy.gangs_in
 
-    def counted(policy: Policy, seen: Snapshot, open_gangs: Sequence[OpenGang]) -> list[GangStanding]:
+    def counted(policy: Policy, seen: Snapshot, open_gangs: Sequence[OpenGang]) -> list[GangStatus]:
         planned.append(seen)
         return plan(policy, seen, open_gangs)
 
@@ -156,7 +158,7 @@ def test_search_for_a_gang_that_is_cut_says_so() -> None:
 @pytest.mark.parametrize(
     ("found", "name", "status"),
     [
-        pytest.param(NotObserved("not yet"), "ml/train", 503, id="nothing was read"),
+        pytest.param(ClusterNotObserved("not yet"), "ml/train", 503, id="nothing was read"),
         pytest.param(observed(), "train", 400, id="no namespace"),
         pytest.param(observed(), "ml/train", 404, id="no such gang"),
         pytest.param(observed(member("a-0", spec={"nodeName": "n1"})), "ml/train", 404, id="all members have nodes"),
@@ -166,7 +168,9 @@ def test_search_for_a_gang_that_is_cut_says_so() -> None:
         ),
     ],
 )
-def test_gang_that_cannot_be_explained_is_refused(found: Observed | NotObserved, name: str, status: int) -> None:
+def test_gang_that_cannot_be_explained_is_refused(
+    found: ObservedCluster | ClusterNotObserved, name: str, status: int
+) -> None:
     answer = documents(found).gang({"gang": name})
     assert isinstance(answer, Refusal)
     assert answer.status == status

@@ -8,9 +8,9 @@ from typing import Any
 import orjson
 import pytest
 
-from berth.configuration.store import Configured
+from berth.configuration.store import ActiveConfiguration
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth_cli.console.cluster.source import NotObserved, Observed
+from berth_cli.console.cluster.source import ClusterNotObserved, ObservedCluster
 from berth_cli.console.documents.feed import Feed
 from berth_cli.console.http.access import Refusal
 from berth_cli.console.policy.documents import SecondPolicy
@@ -44,7 +44,7 @@ def answer(
     path: Path | None, in_force: BerthConfiguration = FULL, second: BerthConfiguration | None = None, seconds: float = 0
 ) -> bytes | Refusal:
     """seconds: that each look at the clock takes."""
-    feed = Feed(HandDrivenSource(Observed(snapshot([]), NOW, Configured.of(in_force))), lambda: NOW)
+    feed = Feed(HandDrivenSource(ObservedCluster(snapshot([]), NOW, ActiveConfiguration.of(in_force))), lambda: NOW)
     feed.observe(0)
     now = 0.0
 
@@ -96,7 +96,7 @@ def test_without_a_recording_says_how_to_give_one() -> None:
 
 
 def test_nothing_is_replayed_before_a_configuration_is_known(recorded: Path) -> None:
-    feed = Feed(HandDrivenSource(NotObserved("being listed")), lambda: NOW)
+    feed = Feed(HandDrivenSource(ClusterNotObserved("being listed")), lambda: NOW)
     feed.observe(0)
     found = ReplayDocuments(feed, recorded, None, lambda: 0.0).replay({})
     assert isinstance(found, Refusal)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from berth_cli.console.cluster.source import NotObserved, Observed, SourceKind
+from berth_cli.console.cluster.source import ClusterNotObserved, ObservedCluster, SourceKind
 from berth_cli.console.running_server.source import ServerSource
 from tests.fakes.doctor import ADDRESS, answered
 from tests.unit.cli.console.cases import Waits
@@ -22,9 +22,9 @@ class Looking:
         self.waits = waits.seconds
         self.source = ServerSource(self.endpoint.server, lambda: NOW, waits)
 
-    def look(self) -> Observed:
+    def look(self) -> ObservedCluster:
         found = self.source.observe(1.0)
-        assert isinstance(found, Observed)
+        assert isinstance(found, ObservedCluster)
         return found
 
 
@@ -79,7 +79,7 @@ def test_server_that_never_answered_is_not_observed(answer: object, reason: str)
     looking = Looking()
     looking.endpoint.health = answer  # type: ignore[assignment]
     found = looking.source.observe(0)
-    assert isinstance(found, NotObserved)
+    assert isinstance(found, ClusterNotObserved)
     assert reason in found.reason
 
 

@@ -16,7 +16,7 @@ from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
 from berth_cli.embedded_store.gang_table import InMemoryGangTable
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
-from berth_cli.reservations.claims import Claimed
+from berth_cli.reservations.claims import ClaimSources
 from berth_cli.serve.endpoints.gangs import GangsEndpoint
 from tests.builders.events import http_event
 from tests.builders.gang_items import claim, gang, intent
@@ -33,7 +33,7 @@ def answer(table: GangTable | None, default: BerthConfiguration | None = None) -
     cluster.publish("nodes", [node_with("n0", None, allocatable={"cpu": "4", "pods": "110"})])
     cluster.publish("pods", [member_object("other-0", "other", 2)])
     configurations = Configurations(InMemoryConfigurationStore(cluster.item), lambda: default or gang_configuration())
-    published = Claimed(cluster.table, configurations)
+    published = ClaimSources(cluster.table, configurations)
     endpoint = GangsEndpoint(EndpointSettings(), None if table is None else lambda: table, published, lambda: NOW)
     return endpoint.handle(http_event(None, "GET /gangs"))
 

@@ -13,7 +13,7 @@ from berth.runtime.http.endpoint import EndpointSettings
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
-from berth_cli.reservations.claims import Claimed
+from berth_cli.reservations.claims import ClaimSources
 from berth_cli.reservations.report import node_warnings, rows_of, table_lines
 from berth_cli.serve.endpoints.reservations import ReservationsEndpoint
 from tests.builders.events import http_event
@@ -26,7 +26,9 @@ LICENCE = "example.com/licence"
 def answer(ledger: LedgerTable | None) -> HTTPAnswer:
     cluster = PublishedCluster()
     configurations = Configurations(InMemoryConfigurationStore(cluster.item), BerthConfiguration)
-    endpoint = ReservationsEndpoint(EndpointSettings(), ledger, Claimed(cluster.table, configurations), lambda: NOW)
+    endpoint = ReservationsEndpoint(
+        EndpointSettings(), ledger, ClaimSources(cluster.table, configurations), lambda: NOW
+    )
     return endpoint.handle(http_event(None, "GET /reservations"))
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from berth.configuration.store import ConfigurationInvalid, Configured
+from berth.configuration.store import ActiveConfiguration, ConfigurationInvalid
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.plugins.arguments import NoArgs
 from berth.scheduling.plugins.custom_plugins import loading
@@ -337,7 +337,7 @@ def test_names_plugin_that_cannot_be_built(name: str, failure: str) -> None:
     definition = {"plugins": {"enabled": [{"name": "NodeReady"}, {"name": plugin}]}}
     document = {"profiles": {"batch": "mine"}, "definitions": {"mine": definition}}
     with pytest.raises(ConfigurationInvalid) as caught:
-        Configured.of(BerthConfiguration.model_validate(document))
+        ActiveConfiguration.of(BerthConfiguration.model_validate(document))
     assert str(caught.value).startswith(f"plugin {plugin} {failure}")
     found = parse_document(json.dumps(document, indent=1).encode())
     assert isinstance(found, list)
@@ -350,7 +350,7 @@ def test_names_what_else_the_configuration_raises() -> None:
     definition = {"plugins": {"enabled": [{"name": "berth_plugins.mine:FailsWhenAskedAgain"}]}}
     document = {"profile": "mine", "definitions": {"mine": definition}}
     with pytest.raises(ConfigurationInvalid, match=r"^LookupError: no table \(mine.py, line \d+\)$"):
-        Configured.of(BerthConfiguration.model_validate(document))
+        ActiveConfiguration.of(BerthConfiguration.model_validate(document))
     found = parse_document(json.dumps(document).encode())
     assert isinstance(found, list)
     [error] = found

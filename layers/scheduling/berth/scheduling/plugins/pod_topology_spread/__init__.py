@@ -7,7 +7,7 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from berth.scheduling.fields.selectors import NOTHING, Invalid, is_label_key
+from berth.scheduling.fields.selectors import NOTHING, InvalidRequirement, is_label_key
 from berth.scheduling.fields.topology_spread import TopologySpreadConstraint, UnsatisfiableConstraintAction
 from berth.scheduling.framework.plugin import ClusterFilter, ClusterFilterPlugin, ClusterScore, ClusterScorePlugin
 from berth.scheduling.framework.status import Status, error_status
@@ -104,8 +104,8 @@ class PodTopologySpread(ClusterFilterPlugin, ClusterScorePlugin):
 
     def pre_filter(self, pod: Pod, snapshot: Snapshot) -> ClusterFilter | Status:
         spread = spread_of(pod, self._hard, snapshot)
-        return _INVALID if isinstance(spread, Invalid) else filtering.State.of(spread, snapshot)
+        return _INVALID if isinstance(spread, InvalidRequirement) else filtering.State.of(spread, snapshot)
 
     def pre_score(self, pod: Pod, snapshot: Snapshot) -> ClusterScore | Status:
         spread = spread_of(pod, self._soft, snapshot)
-        return _INVALID if isinstance(spread, Invalid) else scoring.State.of(spread, snapshot)
+        return _INVALID if isinstance(spread, InvalidRequirement) else scoring.State.of(spread, snapshot)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from berth.scheduling.fields.selectors import Invalid, LabelSelector, equals
+from berth.scheduling.fields.selectors import InvalidRequirement, LabelSelector, equals
 from berth.scheduling.fields.topology_spread import TopologySpreadConstraint, UnsatisfiableConstraintAction
 from berth.scheduling.objects import Pod
 from berth.scheduling.snapshot.snapshot import Snapshot
@@ -43,7 +43,7 @@ def constraints_of(
     action: UnsatisfiableConstraintAction,
     defaults: Iterable[TopologySpreadConstraint],
     snapshot: Snapshot,
-) -> tuple[Constraint, ...] | Invalid:
+) -> tuple[Constraint, ...] | InvalidRequirement:
     """The pod's own constraints with this action; the defaults, with its workloads' selector, where it has none."""
     own = pod.spec.topology_spread
     if own:
@@ -59,12 +59,12 @@ def _with_action(
     action: UnsatisfiableConstraintAction,
     pod: Pod,
     selector: LabelSelector | None,
-) -> tuple[Constraint, ...] | Invalid:
+) -> tuple[Constraint, ...] | InvalidRequirement:
     found = []
     for each in constraints:
         if each.when_unsatisfiable != action:
             continue
-        if isinstance(each.selector, Invalid):
+        if isinstance(each.selector, InvalidRequirement):
             return each.selector
         narrowed = each.selector.narrowed(
             tuple(equals(key, pod.labels[key]) for key in dict.fromkeys(each.match_label_keys) if key in pod.labels)

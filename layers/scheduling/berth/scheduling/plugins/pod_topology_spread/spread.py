@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from berth.scheduling.fields.selectors import Invalid
+from berth.scheduling.fields.selectors import InvalidRequirement
 from berth.scheduling.fields.taints import TolerationIndex
 from berth.scheduling.fields.topology_spread import UnsatisfiableConstraintAction
 from berth.scheduling.objects import LabelSet, NodeInfo, Pod
@@ -16,10 +16,14 @@ from berth.scheduling.snapshot.history import SnapshotDelta
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 
-def spread_of(pod: Pod, rules: Rules, snapshot: Snapshot) -> Spread | Invalid:
-    """The constraints of this pod. Invalid when a selector cannot be parsed."""
+def spread_of(pod: Pod, rules: Rules, snapshot: Snapshot) -> Spread | InvalidRequirement:
+    """The constraints of this pod. InvalidRequirement when a selector cannot be parsed."""
     constraints = constraints_of(pod, rules.action, rules.defaults, snapshot)
-    return constraints if isinstance(constraints, Invalid) else Spread(pod, rules, snapshot.workloads, constraints)
+    return (
+        constraints
+        if isinstance(constraints, InvalidRequirement)
+        else Spread(pod, rules, snapshot.workloads, constraints)
+    )
 
 
 class Spread:
@@ -56,7 +60,7 @@ class Spread:
         if not defaulted and not begins and not any(counter.is_oversized for counter in self._counters):
             return self
         again = spread_of(self.pod, self._rules, snapshot)
-        if isinstance(again, Invalid):
+        if isinstance(again, InvalidRequirement):
             return self
         again.classify(snapshot)
         return again

@@ -20,7 +20,7 @@ LONGEST_INTERVAL = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class TakingEffect:
+class EffectDelay:
     """interval: the longest for which a verb does not look for another document. call: the longest call. In seconds."""
 
     interval: float
@@ -40,11 +40,11 @@ class TakingEffect:
         )
 
 
-def taking_effect(before: str | None, http_timeout: str) -> TakingEffect:
+def effect_delay(before: str | None, http_timeout: str) -> EffectDelay:
     """before: the applied document until now, as JSON; None: none was applied. http_timeout: of the scheduler, in
     seconds; empty: unknown."""
     call = float(http_timeout) if http_timeout else LONGEST_WAIT_SECONDS
-    return TakingEffect(max(REFRESH_SECONDS, _head_interval(before)), call)
+    return EffectDelay(max(REFRESH_SECONDS, _head_interval(before)), call)
 
 
 def _head_interval(document: str | None) -> float:

@@ -18,7 +18,7 @@ from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.reservations.bind.reservations import LedgerReservations
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli import deployed_stack
-from berth_cli.config.taking_effect import taking_effect
+from berth_cli.config.effect_delay import effect_delay
 from berth_cli.deployed_stack import DeployedStack
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 from berth_cli.main import main
@@ -44,7 +44,7 @@ NODES_ALONE, OTHER_PODS = "profile: label-priority\n", "profile: full\n"
 def test_waits_for_the_longest_interval_and_the_longest_call(
     before: str | None, http_timeout: str, interval: float, seconds: float
 ) -> None:
-    effect = taking_effect(before, http_timeout)
+    effect = effect_delay(before, http_timeout)
     assert (effect.interval, effect.seconds) == (interval, seconds)
     assert f"one may read it {interval:g} s late" in effect.cause
 

@@ -13,7 +13,7 @@ from berth.scheduling.framework.plugin import ClusterFilter
 from berth.scheduling.framework.profile import Profile
 from berth.scheduling.framework.status import SUCCESS, Status
 from berth.scheduling.managed_resources.counting import Counting, Insufficient
-from berth.scheduling.objects import NodeInfo, Pod, Unreadable
+from berth.scheduling.objects import NodeInfo, Pod, UnreadableObject
 from berth.scheduling.snapshot.node_positions import NodeRefs
 from berth.scheduling.snapshot.parts import SnapshotPart
 from berth.scheduling.snapshot.snapshot import DerivedFromSnapshot, Snapshot
@@ -22,7 +22,7 @@ Evaluate = Callable[[Profile, Pod, Snapshot, DecisionDeadline], Evaluation]
 ProfileOf = Callable[[Pod], Profile]
 
 
-class Room(DerivedFromSnapshot):
+class PlannedNodes(DerivedFromSnapshot):
     """Nodes by name, with these pods on them. A copy costs the nodes that have such pods."""
 
     def __init__(self, snapshot: Snapshot, counting: Counting) -> None:
@@ -32,9 +32,9 @@ class Room(DerivedFromSnapshot):
         self.changed: dict[str, NodeInfo] = {}
         self.placed: list[Pod] = []
 
-    def copy(self) -> Room:
+    def copy(self) -> PlannedNodes:
         """Another one, to try a plan on."""
-        found = Room(self.snapshot, self._counting)
+        found = PlannedNodes(self.snapshot, self._counting)
         found.changed, found.placed = dict(self.changed), list(self.placed)
         return found
 
@@ -48,7 +48,7 @@ class Room(DerivedFromSnapshot):
         shares = pod.assumed_shares
         if shares is None and self._counting.counts:
             demands = self._counting.demands(pod)
-            if demands and not isinstance(demands, Unreadable):
+            if demands and not isinstance(demands, UnreadableObject):
                 chosen = self._counting.placed(demands, node)
                 shares = None if isinstance(chosen, Insufficient) else chosen
         self.add(replace(pod, node_name=name, nominated_node="", assumed_shares=shares), node)
@@ -60,7 +60,7 @@ class Room(DerivedFromSnapshot):
 
 
 class Candidates:
-    """The nodes for members of one shape, the best first. For one snapshot; its filters see what is in a Room.
+    """The nodes for members of one shape, the best first. For one snapshot; its filters see the planned pods.
 
     It goes by the nodes that pass the filters that look at one node. Pods that are added never make such a node good.
     """
@@ -98,32 +98,34 @@ class Candidates:
             self._ranks = {name: rank for rank, name in enumerate(self.order)}
         return self._ranks
 
-    def passes(self, pod: Pod, name: str, room: Room, states: Sequence[ClusterFilter]) -> bool:
-        """Whether a member fits onto this candidate, beside what is in the room and beside nominated pods (fact 34)."""
-        node = room.changed.get(name)
-        nominated = nominated_beside(pod, name, room.snapshot) if name in room.snapshot.nominated else ()
+    def passes(self, pod: Pod, name: str, planned_nodes: PlannedNodes, states: Sequence[ClusterFilter]) -> bool:
+        """Whether a member fits onto this candidate, beside planned pods and nominated pods (fact 34)."""
+        node = planned_nodes.changed.get(name)
+        nominated = (
+            nominated_beside(pod, name, planned_nodes.snapshot) if name in planned_nodes.snapshot.nominated else ()
+        )
         if nominated:
-            node = (node or room.snapshot.nodes[name]).replacing_pods((), nominated)
+            node = (node or planned_nodes.snapshot.nodes[name]).replacing_pods((), nominated)
         if node is not None and self._filters.filter(node) is not SUCCESS:
             return False
         if not states:
             return True
-        found = node or room.snapshot.nodes[name]
+        found = node or planned_nodes.snapshot.nodes[name]
         return all(state.filter(found) is SUCCESS for state in states)
 
-    def states(self, room: Room) -> ClusterStates:
-        """The filters that look at all nodes, as they are with what is in the room."""
-        return ClusterStates(self._evaluation, room)
+    def states(self, planned_nodes: PlannedNodes) -> ClusterStates:
+        """The filters that look at all nodes, as they are with the planned pods."""
+        return ClusterStates(self._evaluation, planned_nodes)
 
-    def score(self, name: str, room: Room) -> int:
-        """Of a candidate as it is in the room, the higher the better."""
+    def score(self, name: str, planned_nodes: PlannedNodes) -> int:
+        """Of a candidate with the planned pods, the higher the better."""
         score = self._scores[self._by_name[name]]
-        node = room.changed.get(name) if self.is_rescored else None
+        node = planned_nodes.changed.get(name) if self.is_rescored else None
         if node is None:
             return score
         known = self._rescored.get(name)
         if known is None or known[0] is not node:
-            difference = self._evaluation.local.scores.difference(room.snapshot.nodes[name], node)
+            difference = self._evaluation.local.scores.difference(planned_nodes.snapshot.nodes[name], node)
             known = self._rescored[name] = node, score + difference
         return known[1]
 
@@ -159,13 +161,13 @@ class CandidatesByShape:
 class NodesLeft:
     """Candidates that members of one shape may still go to, the best first, as their scores change with the members."""
 
-    def __init__(self, candidates: Candidates, room: Room, names: Container[str] | None) -> None:
+    def __init__(self, candidates: Candidates, planned_nodes: PlannedNodes, names: Container[str] | None) -> None:
         """names: the only ones; None for all."""
-        self._candidates, self._room, self._names = candidates, room, names
+        self._candidates, self._planned_nodes, self._names = candidates, planned_nodes, names
         self._next = 0
         # Nodes with another score than in the order of the candidates.
         self._rescored = candidates.is_rescored
-        self._changed = frozenset(room.changed) if self._rescored else frozenset[str]()
+        self._changed = frozenset(planned_nodes.changed) if self._rescored else frozenset[str]()
         self._heap: list[tuple[int, int, str]] = []
         for name in self._changed:
             if candidates.includes(name) and (names is None or name in names):
@@ -192,36 +194,36 @@ class NodesLeft:
         return name not in self._changed and (self._names is None or name in self._names)
 
     def _key(self, name: str) -> tuple[int, int, str]:
-        return -self._candidates.score(name, self._room), self._candidates.rank(name), name
+        return -self._candidates.score(name, self._planned_nodes), self._candidates.rank(name), name
 
 
 class ClusterStates:
-    """The states of the filters that look at all nodes. They follow what is added to a room."""
+    """The states of the filters that look at all nodes. They follow the pods that are planned."""
 
-    def __init__(self, evaluation: Evaluation, room: Room) -> None:
-        self._room, self._applied = room, 0
+    def __init__(self, evaluation: Evaluation, planned_nodes: PlannedNodes) -> None:
+        self._planned_nodes, self._applied = planned_nodes, 0
         # A filter that all nodes pass now may not be passed beside a member that keeps others away.
-        skips = not any(pod.spec.pod_affinity.has_terms for pod in room.placed)
+        skips = not any(pod.spec.pod_affinity.has_terms for pod in planned_nodes.placed)
         self._states = evaluation.filters if skips else evaluation.all_filters
 
     def now(self) -> tuple[ClusterFilter, ...]:
-        """With all pods that are in the room now."""
+        """With all pods that are planned by now."""
         if self._states:
-            for pod in self._room.placed[self._applied :]:
-                node = self._room.node(pod.node_name)
+            for pod in self._planned_nodes.placed[self._applied :]:
+                node = self._planned_nodes.node(pod.node_name)
                 self._states = tuple([state.with_pod(pod, node) for state in self._states])
-            self._applied = len(self._room.placed)
+            self._applied = len(self._planned_nodes.placed)
         return self._states
 
 
-def room_of(snapshot: Snapshot, counting: Counting, planned: Container[str] = ()) -> Room:
+def planned_nodes_of(snapshot: Snapshot, counting: Counting, planned: Container[str] = ()) -> PlannedNodes:
     """The nodes with the pods that are being bound. planned: the UIDs of pods that get their places by the plan."""
-    room = Room(snapshot.base, counting)
+    planned_nodes = PlannedNodes(snapshot.base, counting)
     for name, pods in snapshot.assumed.items():
         for pod in pods:
-            if name in room.snapshot.nodes and pod.uid not in planned:
-                room.add(pod, room.node(name))
-    return room
+            if name in planned_nodes.snapshot.nodes and pod.uid not in planned:
+                planned_nodes.add(pod, planned_nodes.node(name))
+    return planned_nodes
 
 
 def _every_node(snapshot: Snapshot) -> NodeRefs:
