@@ -22,6 +22,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import chain
 from pathlib import Path
 from typing import IO
 
@@ -48,15 +49,19 @@ class Lane(StrEnum):
 
 
 class Track(StrEnum):
-    """What a step runs beside. The steps of a track run one after another, from where the first of them stands."""
+    """What a step runs beside. The steps of a track run in their order, from where the first of them stands."""
 
     FOREGROUND = "foreground"
     CLUSTERS = "clusters"
     """It has a cluster of its own, and waits for it more than it computes."""
     BACKGROUND = "background"
-    """It needs processors and no cluster: at the lowest priority."""
+    """It needs processors and no cluster: at the lowest priority, two of them at once, since most use one processor."""
     ALONE = "alone"
     """It measures: it begins when the other tracks have ended, and has nothing beside it."""
+
+
+AT_ONCE = {Track.CLUSTERS: 1, Track.BACKGROUND: 2}
+"""Steps of a track that runs beside the foreground."""
 
 
 class Result(StrEnum):
@@ -127,7 +132,6 @@ STEPS = (
         figure=r"\d+ binds by .*",
         track=Track.BACKGROUND,
     ),
-    Step("soak-serve", change=None, figure=r"growth after .*", track=Track.BACKGROUND),
     # The memory stays the same from some hundred shapes on. SHAPES=3600 is an hour of one pod a second.
     Step("soak-verbs", change=None, nightly="SHAPES=1200", figure=r"\w+: peak \d+ MB", track=Track.BACKGROUND),
     Step("fuzz-pods", change=None, figure=r"\w+: slowest [^;]*", track=Track.BACKGROUND),
@@ -149,6 +153,8 @@ STEPS = (
         figure=r"\d+ rounds, \d+ broken",
         track=Track.CLUSTERS,
     ),
+    # So many pods a second: not in the background, where it falls behind and catches up.
+    Step("soak-serve", change=None, figure=r"growth after .*", track=Track.CLUSTERS),
     Step("sam-local-core", nightly=None),
     Step("sam-local", change=None),
     Step("image", change=None, figure=r"built .*|image .* passed"),
@@ -231,7 +237,7 @@ def run(
     running = LaneRun(lane, having, logs, make)
     if interrupts.is_interrupted:
         running.interrupt()
-    with ThreadPoolExecutor(max_workers=len(Track)) as threads:
+    with ThreadPoolExecutor(max_workers=1 + sum(AT_ONCE.values())) as threads:
         foreground = threads.submit(_foreground, having, running, threads)
         try:
             with interrupts.raising():
@@ -245,12 +251,14 @@ def run(
 
 
 def _foreground(steps: Sequence[Step], running: LaneRun, threads: ThreadPoolExecutor) -> None:
-    beside: dict[Track, Future[None]] = {}
+    beside: dict[Track, list[Future[None]]] = {}
     for step in steps:
-        if step.track in (Track.CLUSTERS, Track.BACKGROUND):
+        if step.track in AT_ONCE:
             if step.track not in beside:
-                of_track = [each for each in steps if each.track is step.track]
-                beside[step.track] = threads.submit(_one_after_another, of_track, running)
+                left = iter([each for each in steps if each.track is step.track])
+                beside[step.track] = [
+                    threads.submit(_one_after_another, left, running) for _ in range(AT_ONCE[step.track])
+                ]
             continue
         if step.track is Track.ALONE:
             _wait_for(beside)
@@ -260,12 +268,13 @@ def _foreground(steps: Sequence[Step], running: LaneRun, threads: ThreadPoolExec
     _wait_for(beside)
 
 
-def _wait_for(beside: Mapping[Track, Future[None]]) -> None:
-    for track in beside.values():
-        track.result()
+def _wait_for(beside: Mapping[Track, Iterable[Future[None]]]) -> None:
+    for thread in chain.from_iterable(beside.values()):
+        thread.result()
 
 
-def _one_after_another(steps: Iterable[Step], running: LaneRun) -> None:
+def _one_after_another(steps: Iterator[Step], running: LaneRun) -> None:
+    """Those of the steps that no other thread takes."""
     for step in steps:
         running.run(step)
         if running.is_over:
@@ -273,7 +282,7 @@ def _one_after_another(steps: Iterable[Step], running: LaneRun) -> None:
 
 
 class LaneRun:
-    """What runs of a lane, and what has run. A thread runs each track; any thread interrupts them all."""
+    """What runs of a lane, and what has run. Threads run the tracks; any thread interrupts them all."""
 
     def __init__(self, lane: Lane, steps: Sequence[Step], logs: Path, make: Sequence[str]) -> None:
         self._lane = lane

@@ -143,6 +143,15 @@ def test_track_runs_beside_foreground_and_what_measures_alone(tmp_path: Path, la
     assert ended[1].figure == "both"
 
 
+def test_two_steps_of_the_background_run_at_once(tmp_path: Path) -> None:
+    met = tmp_path / "met"
+    os.mkfifo(met)
+    shell = f'case $0 in one) echo both > "{met}";; other) read line < "{met}"; echo $line;; esac'
+    steps = (Step("one", track=Track.BACKGROUND), Step("other", track=Track.BACKGROUND), GOOD)
+    ended = run(Lane.CHANGE, steps, tmp_path, Interrupts(), make=("sh", "-c", shell))
+    assert [(step.command, step.figure) for step in ended[:2]] == [("one", ""), ("other", "both")]
+
+
 def test_background_has_the_lowest_priority(tmp_path: Path) -> None:
     steps = (Step("computing", track=Track.BACKGROUND), GOOD)
     shell = "nice; sed 's/.*nice/session/' /proc/self/autogroup 2> /dev/null || echo none"
