@@ -168,11 +168,14 @@ def test_processes_with_the_policy_of_the_stack_publish_and_hand_over(
     with watching(stack, control_plane, credentials, deployment, tmp_path / "first") as first:
         leader = _until(lambda: _holder(stack), READY_SECONDS)
         cluster.create_node("best", priority(30))
-        published = _until(lambda: _version(stack), READY_SECONDS)
+        _until(lambda: _version(stack), READY_SECONDS)
         with watching(stack, control_plane, credentials, deployment, tmp_path / "second"):
             assert _holder(stack) == leader, "a healthy leader keeps the lease"
             assert first.process.stop() == 0
             successor = _until(lambda: _holder(stack).replace(leader, ""), TAKEOVER_SECONDS)
+            # Without a change a successor that continues the log publishes no other version.
+            published = _version(stack)
+            cluster.create_node("later", priority(20))
             _until(lambda: _version(stack) > published, TAKEOVER_SECONDS)
     assert successor != leader
     assert _holder(stack) == "", "SIGTERM releases the lease"
