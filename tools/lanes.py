@@ -55,13 +55,13 @@ class Track(StrEnum):
     CLUSTERS = "clusters"
     """It has a cluster of its own, and waits for it more than it computes."""
     BACKGROUND = "background"
-    """It needs processors and no cluster: at the lowest priority, two of them at once, since most use one processor."""
+    """It needs processors and no cluster: at the lowest priority."""
     ALONE = "alone"
     """It measures: it begins when the other tracks have ended, and has nothing beside it."""
 
 
-AT_ONCE = {Track.CLUSTERS: 1, Track.BACKGROUND: 2}
-"""Steps of a track that runs beside the foreground."""
+BACKGROUND_AT_ONCE = {Lane.CHANGE: 1, Lane.NIGHTLY: 2}
+"""Most of a night's steps use one processor. Those of a change are few, and have the time in which clusters wait."""
 
 
 class Result(StrEnum):
@@ -237,8 +237,9 @@ def run(
     running = LaneRun(lane, having, logs, make)
     if interrupts.is_interrupted:
         running.interrupt()
-    with ThreadPoolExecutor(max_workers=1 + sum(AT_ONCE.values())) as threads:
-        foreground = threads.submit(_foreground, having, running, threads)
+    at_once = {Track.CLUSTERS: 1, Track.BACKGROUND: BACKGROUND_AT_ONCE[lane]}
+    with ThreadPoolExecutor(max_workers=1 + sum(at_once.values())) as threads:
+        foreground = threads.submit(_foreground, having, running, threads, at_once)
         try:
             with interrupts.raising():
                 # With a timeout: Python handles a signal that comes right before a wait only when the wait ends.
@@ -250,14 +251,17 @@ def run(
     return running.ended()
 
 
-def _foreground(steps: Sequence[Step], running: LaneRun, threads: ThreadPoolExecutor) -> None:
+def _foreground(
+    steps: Sequence[Step], running: LaneRun, threads: ThreadPoolExecutor, at_once: Mapping[Track, int]
+) -> None:
+    """at_once: how many steps of a track run at once beside the foreground."""
     beside: dict[Track, list[Future[None]]] = {}
     for step in steps:
-        if step.track in AT_ONCE:
+        if step.track in at_once:
             if step.track not in beside:
                 left = iter([each for each in steps if each.track is step.track])
                 beside[step.track] = [
-                    threads.submit(_one_after_another, left, running) for _ in range(AT_ONCE[step.track])
+                    threads.submit(_one_after_another, left, running) for _ in range(at_once[step.track])
                 ]
             continue
         if step.track is Track.ALONE:

@@ -143,12 +143,12 @@ def test_track_runs_beside_foreground_and_what_measures_alone(tmp_path: Path, la
     assert ended[1].figure == "both"
 
 
-def test_two_steps_of_the_background_run_at_once(tmp_path: Path) -> None:
+def test_two_steps_of_the_background_run_at_once_at_night(tmp_path: Path) -> None:
     met = tmp_path / "met"
     os.mkfifo(met)
     shell = f'case $0 in one) echo both > "{met}";; other) read line < "{met}"; echo $line;; esac'
     steps = (Step("one", track=Track.BACKGROUND), Step("other", track=Track.BACKGROUND), GOOD)
-    ended = run(Lane.CHANGE, steps, tmp_path, Interrupts(), make=("sh", "-c", shell))
+    ended = run(Lane.NIGHTLY, steps, tmp_path, Interrupts(), make=("sh", "-c", shell))
     assert [(step.command, step.figure) for step in ended[:2]] == [("one", ""), ("other", "both")]
 
 
