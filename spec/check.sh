@@ -48,11 +48,13 @@ every_mistake_is_made() {
 }
 
 # TLC unpacks its standard modules into the temporary folder, where two runs would meet: each gets its own.
-# The quick compiler is the better one for runs of seconds.
+# The quick compiler and the serial collector are the better ones for runs of seconds; the parallel one takes a sixth less
+# of the processors for a large model.
 tlc() {
-  local folder code=0
+  local folder code=0 options=(-XX:+UseParallelGC)
+  [[ -z $QUICK ]] || options=(-XX:+UseSerialGC -XX:TieredStopAtLevel=1)
   folder=$(mktemp -d)
-  nice java -Djava.io.tmpdir="$folder" -XX:+UseSerialGC ${QUICK:+-XX:TieredStopAtLevel=1} -cp "$TLC" tlc2.TLC \
+  nice java -Djava.io.tmpdir="$folder" "${options[@]}" -cp "$TLC" tlc2.TLC \
     -workers "$WORKERS" -nowarning -difftrace -metadir "$folder/states" -config "$1" "$(module_of "$1").tla" || code=$?
   rm -rf "$folder"
   return $code
