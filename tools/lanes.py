@@ -339,7 +339,7 @@ class LaneRun:
         return [ended for _, ended in sorted(self._ended.items())]
 
     def _result(self, command: list[str], log: Path, is_shown: bool) -> Result:
-        with log.open("wb") as output:
+        with log.open("wb", buffering=0) as output:
             with self._lock:
                 if self._interrupted.is_set():
                     return Result.INTERRUPTED

@@ -143,6 +143,12 @@ def test_track_runs_beside_foreground_and_what_measures_alone(tmp_path: Path, la
     assert ended[1].figure == "both"
 
 
+def test_log_has_each_line_while_the_step_runs(tmp_path: Path) -> None:
+    shell = f'echo line; for _ in $(seq 500); do grep -q line "{tmp_path}/good.log" && exit; sleep 0.01; done; exit 1'
+    [ended] = run(Lane.NIGHTLY, (GOOD,), tmp_path, Interrupts(), make=("sh", "-c", shell))
+    assert ended.result is Result.PASSED
+
+
 def test_two_steps_of_the_background_run_at_once_at_night(tmp_path: Path) -> None:
     met = tmp_path / "met"
     os.mkfifo(met)
