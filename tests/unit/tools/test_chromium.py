@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.lanes import PROJECT
+from tools.lanes.steps import PROJECT
 
 SCRIPT = PROJECT / "tools" / "console" / "chromium.sh"
 NOT_ROOT, ROOT = "echo 1000", "echo 0"

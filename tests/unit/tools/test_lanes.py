@@ -17,21 +17,8 @@ import pytest
 from tests.chaos.faults.every_fault import FAULTS
 from tests.chaos.rounds import deck
 from tests.e2e.gangs.pod_groups import NATIVE
-from tools.lanes import (
-    PROJECT,
-    PYTEST,
-    STEPS,
-    FinishedStep,
-    Interrupts,
-    Lane,
-    Result,
-    Step,
-    Track,
-    figure,
-    run,
-    steps_from,
-    table,
-)
+from tools.lanes.lane_run import FinishedStep, Interrupts, Result, run, table
+from tools.lanes.steps import PROJECT, PYTEST, STEPS, Lane, Step, Track, figure, steps_from
 
 # Stands for make: each target is a line of shell.
 MAKE = ("sh", "-c", 'case $0 in good) echo "7 things";; bad) echo broken; exit 3;; *) echo "$0 $*";; esac')
@@ -244,10 +231,11 @@ def test_interrupt_between_two_steps_ends_next_step(tmp_path: Path) -> None:
 def test_interrupt_ends_step_and_prints_table(tmp_path: Path, sent: signal.Signals) -> None:
     started = tmp_path / "started"
     program = (
-        "import sys, tools.lanes as lanes\n"
+        "import sys, tools.lanes.__main__ as lanes\n"
+        "from tools.lanes import steps\n"
         "from pathlib import Path\n"
         "lanes.LOGS = Path(sys.argv[1])\n"
-        "lanes.STEPS = (lanes.Step('good'), lanes.Step('slow'), lanes.Step('good'))\n"
+        "steps.STEPS = (steps.Step('good'), steps.Step('slow'), steps.Step('good'))\n"
         "make = ('sh', '-c', 'if [ $0 = slow ]; then touch ' + sys.argv[2] + '; exec sleep 600; fi; echo done')\n"
         "run = lanes.run\n"
         "lanes.run = lambda *arguments: run(*arguments, make=make)\n"

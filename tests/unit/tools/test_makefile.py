@@ -7,7 +7,7 @@ import re
 import subprocess
 
 from tests.conftest import PROJECT
-from tools.lanes import STEPS, Lane
+from tools.lanes.steps import STEPS, Lane
 
 MAKEFILE = (PROJECT / "Makefile").read_text()
 MAKE_S_OWN = {"CURDIR", "MAKE", "MAKEFILE_LIST"}

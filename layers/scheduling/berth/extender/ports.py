@@ -48,7 +48,7 @@ class CacheState(NamedTuple):
     """Which state a call decides by, for records of decisions. version: of the node cache, as the call read it; 0 where
     it was not read. Of the parts that the decision reads, the cluster has this version or a later one.
     observed_at: of the data, in seconds since the epoch. configuration_hash: empty for the deployed document.
-    decisions: where the configuration sends records; None leaves it to the surroundings."""
+    decisions: where the configuration sends records; None leaves it to the environment."""
 
     version: int = 0
     observed_at: float = 0.0

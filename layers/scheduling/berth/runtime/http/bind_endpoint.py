@@ -29,11 +29,11 @@ DEADLINE_PASSED = (
 )
 
 
-def bind_endpoint(surroundings: EndpointSettings, settings: BindSettings) -> VerbEndpoint:
+def bind_endpoint(endpoint: EndpointSettings, settings: BindSettings) -> VerbEndpoint:
     """The endpoint that these settings describe. Building it reads nothing."""
     import_kubeconfig(settings)
     handler = BindHandler(settings, bind_adapters(settings))
-    return VerbEndpoint("bind", surroundings, handler.answer, failed, handler.warm_up)
+    return VerbEndpoint("bind", endpoint, handler.answer, failed, handler.warm_up)
 
 
 class BindHandler:

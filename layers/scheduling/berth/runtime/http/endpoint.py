@@ -45,7 +45,7 @@ _DENIAL = orjson.dumps({"message": "Forbidden"})  # what the gateway answers for
 
 @dataclass(frozen=True, kw_only=True)
 class EndpointSettings(CallerSettings, SchedulerSettings):
-    """What every function behind the HTTP API has to know of its surroundings."""
+    """What every function behind the HTTP API has to know of its environment."""
 
 
 class Endpoint(ABC):

@@ -1,0 +1,45 @@
+"""`python3 -m tools.lanes change` and `python3 -m tools.lanes nightly`: the two lanes of checks, one list of steps.
+
+A step is a make target. Its output goes to `.build/lanes/LANE/TARGET.log`. Steps that only compute run in the
+background while browsers and clusters wait, and two rows of steps with clusters wait beside each other. The lane for
+every change shows the output of all but the background and stops at the first failure; the nightly lane goes on. Both
+end with a table of times and figures, and exit with 1 if a step failed. Ctrl-C and SIGTERM end the running steps
+first, and print the table of what has run. Needs nothing but Python, since it sets up the rest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+
+from tools.lanes.lane_run import Interrupts, Result, run, table
+from tools.lanes.steps import PROJECT, STEPS, Lane, steps_from
+
+LOGS = PROJECT / ".build" / "lanes"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Exit status 0 if all steps of the lane have passed, 1 if one failed, 130 if it was interrupted."""
+    parser = argparse.ArgumentParser(prog="lanes", description="Run a lane of checks.")
+    parser.add_argument("lane", type=Lane, choices=list(Lane), metavar="change|nightly")
+    parser.add_argument(
+        "--from",
+        dest="first",
+        choices=[step.target for step in STEPS],
+        metavar="STEP",
+        help="begin with this step, to continue a lane that was interrupted",
+    )
+    options = parser.parse_args(arguments)
+    lane: Lane = options.lane
+    interrupts = Interrupts()
+    interrupts.handle()
+    started = time.monotonic()
+    ended = run(lane, steps_from(options.first), LOGS / lane, interrupts)
+    print(f"\n{table(ended, time.monotonic() - started)}")
+    return 130 if interrupts.is_interrupted else int(any(step.result is not Result.PASSED for step in ended))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
