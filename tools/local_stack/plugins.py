@@ -12,7 +12,7 @@ from typing import Any
 import boto3
 
 from tests.deployment import sam
-from tools.local_stack.stack import BERTH, ENVIRONMENT, CannotStart, Step
+from tools.local_stack.stack import BERTH, ENVIRONMENT, Address, CannotStart, Step, start_verbs
 
 PARAMETER = "PluginLayerArn"
 
@@ -43,27 +43,32 @@ def publish_plugins(functions: Any, plugins: Path, directory: Path) -> dict[str,
 
 
 def replace_plugins(plugins: Path, directory: Path, step: Step) -> None:
-    """Deploy the stack that runs again, with these plugins and otherwise as it was. Raises CannotStart."""
+    """Deploy the stack that runs again, with these plugins and otherwise as it was, and start its functions. Raises
+    CannotStart.
+    """
     variables = _variables(directory)
+    account = {name: value for name, value in variables.items() if name.startswith("AWS_")}
     session = boto3.Session(
-        variables["AWS_ACCESS_KEY_ID"], variables["AWS_SECRET_ACCESS_KEY"], region_name=variables["AWS_REGION"]
+        account["AWS_ACCESS_KEY_ID"], account["AWS_SECRET_ACCESS_KEY"], region_name=account["AWS_REGION"]
     )
     with step("plugins: package and publish"):
-        functions = session.client("lambda", endpoint_url=variables["AWS_ENDPOINT_URL"])
+        functions = session.client("lambda", endpoint_url=account["AWS_ENDPOINT_URL"])
         layer = publish_plugins(functions, plugins, directory)
     template = directory / "build" / "template.yaml"
     try:
         with step("sam deploy: the functions with the plugins, about half a minute"):
-            sam.deploy(template, {**sam.deployed_parameters(template), **layer}, {**os.environ, **variables})
+            sam.deploy(template, {**sam.deployed_parameters(template), **layer}, {**os.environ, **account})
     except sam.SamFailed as error:
         raise CannotStart(str(error)) from error
+    username, _, password = variables["BERTH_USER"].partition(":")
+    with step("verbs: first calls"):
+        start_verbs(Address(variables["BERTH_URL"], username, password))
 
 
 def _variables(directory: Path) -> Mapping[str, str]:
-    """Of the account. The file is there while the stack runs."""
+    """Of the file for another terminal. It is there while the stack runs."""
     try:
         lines = (directory / ENVIRONMENT).read_text().splitlines()
     except FileNotFoundError:
         raise CannotStart("no local stack is running; start one with: make local-stack PLUGINS=DIR") from None
-    words = dict(shlex.split(line)[1].split("=", 1) for line in lines)
-    return {name: value for name, value in words.items() if name.startswith("AWS_")}
+    return dict(shlex.split(line)[1].split("=", 1) for line in lines)

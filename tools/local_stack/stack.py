@@ -29,7 +29,11 @@ HTTP_TIMEOUT_SECONDS = 10
 """A first call starts a process and unpacks the layers; the emulator does both on this machine."""
 FIRST_PUBLICATION_SECONDS = 150
 """The schedule starts the watcher once a minute."""
+FIRST_CALLS_SECONDS = 150
+"""Of all verbs. On a busy machine each start takes seconds."""
 POLL_SECONDS = 0.5
+THROTTLED_STATUS = 429
+"""The emulator's answer where more calls run than it takes at once."""
 WATCHER, PASSWORD_SECRET, API = "WatcherFunction", "PasswordSecret", "Api"
 ENVIRONMENT, SCHEDULER = "environment", "scheduler.yaml"
 BERTH = Path(sys.executable).with_name("berth")
@@ -170,14 +174,27 @@ def wait_until_healthy(called: Address, account: Path) -> None:
 
 
 def start_verbs(called: Address) -> None:
-    """Call each verb once, so that no first call of a user waits for a process to start."""
+    """Call each verb until it is not throttled. Then no call of a user waits for a process to start, or is refused
+    because processes that start use up the account's concurrency. Raises CannotStart.
+    """
     headers = {
         "Content-Type": "application/json",
         **urllib3.make_headers(basic_auth=f"{called.username}:{called.password}"),
     }
+    deadline = time.monotonic() + FIRST_CALLS_SECONDS
     with urllib3.PoolManager() as pool:
         for verb in DEFAULT_VERBS.values():
-            pool.request("POST", f"{called.url}/{verb}", body=b"{}", headers=headers, retries=False)
+            while (
+                pool.request("POST", f"{called.url}/{verb}", body=b"{}", headers=headers, retries=False).status
+                == THROTTLED_STATUS
+            ):
+                if time.monotonic() > deadline:
+                    raise CannotStart(
+                        f"{verb} is throttled for more than {FIRST_CALLS_SECONDS} s: the emulator takes "
+                        f"{ministack.CONCURRENT_EXECUTIONS} concurrent calls, and this machine starts functions too "
+                        "slowly; end what else runs on it"
+                    )
+                time.sleep(POLL_SECONDS)
 
 
 def write_files(directory: Path, emulator: Emulator, called: Address, kubeconfig: Path | None) -> None:

@@ -20,6 +20,7 @@ export AWS_ACCESS_KEY_ID=test
 export AWS_ENDPOINT_URL=http://127.0.0.1:4566
 export AWS_REGION=eu-central-1
 export AWS_SECRET_ACCESS_KEY=test
+export BERTH_URL='http://127.0.0.1:4566/x/$default/scheduler'
 export BERTH_USER='berth:a password'
 """
 PACKAGES = '#!/bin/sh\nfor each; do case "$each" in --file=*) echo zipped > "${each#--file=}";; esac; done\n'
@@ -35,6 +36,7 @@ class Account:
         self.plugins.mkdir(parents=True)
         self.published: list[bytes] = []
         self.deployed: list[tuple[Path, Mapping[str, str], Mapping[str, str]]] = []
+        self.started: list[stack.Address] = []
         self._monkeypatch = monkeypatch
         (directory / stack.ENVIRONMENT).write_text(ENVIRONMENT)
         (directory / "build.parameters.yaml").write_text(
@@ -42,6 +44,7 @@ class Account:
         )
         monkeypatch.setattr(boto3.Session, "client", lambda session, service, endpoint_url: self)
         monkeypatch.setattr(sam, "deploy", lambda *deployed: self.deployed.append(deployed))
+        monkeypatch.setattr(plugins, "start_verbs", self.started.append)
         self.command(PACKAGES)
 
     def command(self, script: str) -> None:
@@ -74,6 +77,14 @@ def test_deploys_the_stack_as_it_was_with_another_layer(account: Account) -> Non
     assert parameters == {"Authentication": "basic", "PluginLayerArn": "v2"}
     assert environment["AWS_ENDPOINT_URL"] == "http://127.0.0.1:4566"
     assert "BERTH_USER" not in environment
+
+
+def test_starts_the_functions_with_the_plugins(account: Account) -> None:
+    """So that the commands after it, such as berth doctor, find functions that answer."""
+    assert account.replace(f"--plugins={account.plugins}").exit_code == 0
+    assert account.started == [
+        stack.Address("http://127.0.0.1:4566/x/$default/scheduler", username="berth", password="a password")
+    ]
 
 
 def test_deploys_nothing_that_cannot_be_packaged(account: Account) -> None:

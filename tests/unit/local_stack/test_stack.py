@@ -6,8 +6,8 @@ import json
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping
-from contextlib import nullcontext
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
@@ -31,6 +31,7 @@ from tools.local_stack.stack import (
     leave_accounts,
     read_kubeconfig,
     remove_files,
+    start_verbs,
     wait_until_healthy,
     write_files,
 )
@@ -103,6 +104,48 @@ def test_says_where_the_cause_of_a_missing_publication_stands(tmp_path: Path, mo
             CannotStart, match=rf"/healthz answers 500 .*; the emulator's log in {tmp_path} has the cause"
         ):
             wait_until_healthy(called, tmp_path)
+
+
+@contextmanager
+def server(answers: Iterable[int]) -> Iterator[tuple[Address, list[str]]]:
+    """Its address, and the verbs that were called. answers: the status of each call, the last one of all further."""
+    called: list[str] = []
+    statuses = list(answers)
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            called.append(self.path.rpartition("/")[2])
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(statuses.pop(0) if len(statuses) > 1 else statuses[0])
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with HTTPServer((HOST, 0), Handler) as http:
+        Thread(target=http.serve_forever, daemon=True).start()
+        try:
+            yield Address(f"http://{HOST}:{http.server_port}/scheduler", "berth", "secret"), called
+        finally:
+            http.shutdown()
+
+
+def test_starts_each_verb_and_repeats_what_is_throttled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While functions start, the account's concurrency may be used up by them."""
+    monkeypatch.setattr(stack, "POLL_SECONDS", 0)
+    with server([200, 429, 429, 200, 500, 200]) as (address, called):
+        start_verbs(address)
+    assert called == ["filter", "prioritize", "prioritize", "prioritize", "bind", "preempt"]
+
+
+def test_names_verb_that_stays_throttled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stack, "FIRST_CALLS_SECONDS", 0)
+    with (
+        server([429]) as (address, _),
+        pytest.raises(CannotStart, match=r"filter is throttled for more than 0 s: .* concurrent calls"),
+    ):
+        start_verbs(address)
 
 
 @pytest.mark.parametrize("text", ["", "[1]", "a: [", "\x00"])

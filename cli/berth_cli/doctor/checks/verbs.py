@@ -35,6 +35,9 @@ VERBS_BY_FIELD: Mapping[str, tuple[str, ...]] = {
 DEFAULT_VERBS = {"filterVerb": "filter", "prioritizeVerb": "prioritize", "bindVerb": "bind", "preemptVerb": "preempt"}
 
 CREDENTIALS_REMEDY = "give the scheduler credentials that Berth accepts: docs/how-to/mutual-tls.md, Rotating"
+THROTTLED_STATUS = 429
+"""API Gateway's answer above its own limits."""
+THROTTLED_REMEDY = "run berth doctor again; if it stays, raise ApiRateLimit and ApiBurstLimit of the stack"
 CONSEQUENCES = {
     "filterVerb": "every pod stays pending",
     "prioritizeVerb": "kube-scheduler ignores this error, and Berth's scores have no effect (fact 20)",
@@ -75,6 +78,8 @@ def _verb_finding(endpoint: Endpoint, field: CheckName, verb: str, answer: HttpR
             f"{verb}: status {answer.status}, the caller is not authorized; {CONSEQUENCES[field]}",
             CREDENTIALS_REMEDY,
         )
+    if answer.status == THROTTLED_STATUS:
+        return failed(field, f"{verb}: status {answer.status}, throttled; {CONSEQUENCES[field]}", THROTTLED_REMEDY)
     if answer.status != 200:
         return failed(
             field,
