@@ -21,9 +21,9 @@ BENCH_EXTENDER := .build/bench-extender
 
 # What a target takes is given to make, as in `make chaos SEED=7`. A shell may export a PORT, a CLUSTER or a KUBECONFIG for
 # something else, and none of them is meant here. TAG stays in the environment: a workflow gives it to the release.
-GIVEN := ARGUMENTS AUDIT BASE BINDS BROWSER CASES CLUSTER EACH FIXTURES FORMAT FROM GANGS GANG_COMMIT KEEP KUBECONFIG \
-  KUBECONFIG_FILE LEAST MEMBERS MINUTES MOST_FRAME MOST_PAINT N NODES ON ONLY PARAMETERS PLUGINS PODS PORT REPEAT ROUNDS \
-  RULES RUNS SCHEDULER SEED SHAPES SMALL STACK TARGETS WITHIN WRITE
+GIVEN := ARGUMENTS AUDIT BASE BINDS BROWSER CASES CLUSTER CONTINUE EACH FIXTURES FORMAT FROM GANGS GANG_COMMIT KEEP \
+  KUBECONFIG KUBECONFIG_FILE LEAST MEMBERS MINUTES MOST_FRAME MOST_PAINT N NODES ON ONLY PARAMETERS PLUGINS PODS PORT \
+  REPEAT ROUNDS RULES RUNS SCHEDULER SEED SHAPES SMALL STACK TARGETS WITHIN WRITE
 $(foreach name,$(GIVEN),$(if $(filter environment,$(origin $(name))),$(eval undefine $(name))))
 IMAGE_TAG := $(if $(filter command,$(origin TAG)),$(TAG))
 
@@ -373,8 +373,8 @@ pr: ## Run the lane for every change, as continuous integration does: at most 25
 	.ci/run
 
 .PHONY: nightly
-nightly: ## Run everything at full size, go on after a failure, and print a table: hours, on a machine of its own (FROM=e2e continues there)
-	$(PYTHON) -m tools.lanes nightly $(if $(FROM),--from $(FROM))
+nightly: ## Run everything at full size, go on after a failure, and print a table: hours, on a machine of its own (CONTINUE=1 leaves out what has passed at this commit, FROM=e2e what is before e2e)
+	$(PYTHON) -m tools.lanes nightly $(if $(FROM),--from $(FROM)) $(if $(CONTINUE),--continue)
 
 # ------------------------------------------------------------------------------------------------------------ documents
 .PHONY: reference

@@ -4,7 +4,8 @@ A step is a make target. Its output goes to `.build/lanes/LANE/TARGET.log`. Step
 background while browsers and clusters wait, and two rows of steps with clusters wait beside each other. The lane for
 every change shows the output of all but the background and stops at the first failure; the nightly lane goes on. Both
 end with a table of times and figures, and exit with 1 if a step failed. Ctrl-C and SIGTERM end the running steps
-first, and print the table of what has run. Needs nothing but Python, since it sets up the rest.
+first, and print the table of what has run. With --continue, a lane leaves out what has passed at the same commit, and
+its table has both. Needs nothing but Python, since it sets up the rest.
 """
 
 from __future__ import annotations
@@ -13,11 +14,14 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 from tools.lanes.lane_run import Interrupts, Result, run, table
+from tools.lanes.passed_steps import CannotContinue, PassedSteps, clean_commit, commands
 from tools.lanes.steps import PROJECT, STEPS, Lane, steps_from
 
 LOGS = PROJECT / ".build" / "lanes"
+PASSED = "passed.jsonl"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -29,15 +33,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
         dest="first",
         choices=[step.target for step in STEPS],
         metavar="STEP",
-        help="begin with this step, to continue a lane that was interrupted",
+        help="begin with this step, and leave out those before it",
+    )
+    parser.add_argument(
+        "--continue",
+        dest="continues",
+        action="store_true",
+        help="leave out what has passed in this clone at this commit",
     )
     options = parser.parse_args(arguments)
     lane: Lane = options.lane
+    steps = [step for step in steps_from(options.first) if step.command(lane) is not None]
+    kept = PassedSteps(LOGS / lane / PASSED, clean_commit(), lambda: datetime.now(UTC))
+    try:
+        before = kept.of(lane, steps) if options.continues else {}
+    except CannotContinue as error:
+        parser.error(str(error))
     interrupts = Interrupts()
     interrupts.handle()
     started = time.monotonic()
-    ended = run(lane, steps_from(options.first), LOGS / lane, interrupts)
-    print(f"\n{table(ended, time.monotonic() - started)}")
+    order = commands(lane, steps)
+    left = [step for step, command in zip(steps, order, strict=True) if command not in before]
+    ended = run(lane, left, LOGS / lane, interrupts, keep=kept.keep)
+    shown = sorted([*before.values(), *ended], key=lambda step: order.index(step.command))
+    print(f"\n{table(shown, time.monotonic() - started)}")
     return 130 if interrupts.is_interrupted else int(any(step.result is not Result.PASSED for step in ended))
 
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -40,12 +40,13 @@ class Result(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FinishedStep:
-    """A step that has run. `seconds` of wall time."""
+    """A step that has run. `seconds` of wall time. `at`: when it ended, if it was before this run."""
 
     command: str
     result: Result
     seconds: float
     figure: str
+    at: str = ""
 
 
 class Interrupted(BaseException):
@@ -89,11 +90,20 @@ class Interrupts:
 
 
 def run(
-    lane: Lane, steps: Iterable[Step], logs: Path, interrupts: Interrupts, *, make: Sequence[str] = ("make",)
+    lane: Lane,
+    steps: Iterable[Step],
+    logs: Path,
+    interrupts: Interrupts,
+    *,
+    make: Sequence[str] = ("make",),
+    keep: Callable[[FinishedStep], None] = lambda ended: None,
 ) -> list[FinishedStep]:
-    """Run the lane's steps: a change stops at the first failure. Returns those that have run, in the lane's order."""
+    """Run the lane's steps: a change stops at the first failure. Returns those that have run, in the lane's order.
+
+    keep: gets each step when it has ended, from any thread, one at a time.
+    """
     having = [step for step in steps if step.command(lane) is not None]
-    running = LaneRun(lane, having, logs, make)
+    running = LaneRun(lane, having, logs, make, keep)
     if interrupts.is_interrupted:
         running.interrupt()
     at_once = {Track.CLUSTERS: 1, Track.BACKGROUND: BACKGROUND_AT_ONCE[lane]}
@@ -147,11 +157,19 @@ def _one_after_another(steps: Iterator[Step], running: LaneRun) -> None:
 class LaneRun:
     """What runs of a lane, and what has run. Threads run the tracks; any thread interrupts them all."""
 
-    def __init__(self, lane: Lane, steps: Sequence[Step], logs: Path, make: Sequence[str]) -> None:
+    def __init__(
+        self,
+        lane: Lane,
+        steps: Sequence[Step],
+        logs: Path,
+        make: Sequence[str],
+        keep: Callable[[FinishedStep], None],
+    ) -> None:
         self._lane = lane
         self._steps = steps
         self._logs = logs
         self._make = make
+        self._keep = keep
         self._lock = threading.Lock()
         self._interrupted = threading.Event()
         self._processes: list[subprocess.Popen[bytes]] = []
@@ -179,6 +197,8 @@ class LaneRun:
         seconds = time.monotonic() - started
         ended = FinishedStep(" ".join(command), result, seconds, figure(step, log.read_text(errors="replace")))
         self._ended[number] = ended
+        with self._lock:
+            self._keep(ended)
         _print(f"== make {ended.command}: {result}, {seconds:.0f} s  {ended.figure}")
         if result is Result.FAILED and not is_shown:
             _print_tail(log)
@@ -255,7 +275,9 @@ def table(ended: Sequence[FinishedStep], seconds: float) -> str:
     """One line a step, and two closing lines. `seconds`: wall time of all; steps may have run beside each other."""
     width = max((len(step.command) for step in ended), default=0)
     lines = [
-        f"{step.command:<{width}}  {step.result:<11}  {step.seconds:>6.0f} s  {step.figure}".rstrip() for step in ended
+        f"{step.command:<{width}}  {step.result:<11}  {step.seconds:>6.0f} s  {step.figure}".rstrip()
+        + (f"  ({step.at})" if step.at else "")
+        for step in ended
     ]
     failed = sum(step.result is not Result.PASSED for step in ended)
     lines.append(f"{'together':<{width}}  {'':<11}  {seconds:>6.0f} s")

@@ -238,7 +238,7 @@ def test_interrupt_ends_step_and_prints_table(tmp_path: Path, sent: signal.Signa
         "steps.STEPS = (steps.Step('good'), steps.Step('slow'), steps.Step('good'))\n"
         "make = ('sh', '-c', 'if [ $0 = slow ]; then touch ' + sys.argv[2] + '; exec sleep 600; fi; echo done')\n"
         "run = lanes.run\n"
-        "lanes.run = lambda *arguments: run(*arguments, make=make)\n"
+        "lanes.run = lambda *arguments, **options: run(*arguments, **options, make=make)\n"
         "sys.exit(lanes.main(['nightly']))\n"
     )
     lanes = subprocess.Popen(
