@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     lane: Lane = options.lane
     steps = [step for step in steps_from(options.first) if step.command(lane) is not None]
-    kept = PassedSteps(LOGS / lane / PASSED, clean_commit(), lambda: datetime.now(UTC))
+    kept = PassedSteps(LOGS / lane / PASSED, clean_commit, lambda: datetime.now(UTC))
     try:
         before = kept.of(lane, steps) if options.continues else {}
     except CannotContinue as error:

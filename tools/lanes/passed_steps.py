@@ -21,18 +21,20 @@ class CannotContinue(Exception):
 class PassedSteps:
     """A file with one JSON object a line: a step that passed, and at which commit.
 
-    A step that ran with changes that are not committed is not kept: nobody could say what it was that passed.
+    A step that ran with changes that are not committed, or while they came, is not kept: nobody could say what it was
+    that passed.
     """
 
-    def __init__(self, file: Path, commit: str | None, now: Callable[[], datetime]) -> None:
-        """commit: None with changes that are not committed."""
+    def __init__(self, file: Path, commit: Callable[[], str | None], now: Callable[[], datetime]) -> None:
+        """commit: of the working tree at the moment; None with changes that are not committed."""
         self._file = file
-        self._commit = commit
+        self._commit_now = commit
+        self._commit = commit()
         self._now = now
 
     def keep(self, step: FinishedStep) -> None:
         """If it passed."""
-        if self._commit is None or step.result is not Result.PASSED:
+        if step.result is not Result.PASSED or self._commit is None or self._commit_now() != self._commit:
             return
         record = {**asdict(step), "commit": self._commit, "at": f"{self._now():%Y-%m-%d %H:%M}"}
         with self._file.open("a") as file:

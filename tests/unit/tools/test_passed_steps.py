@@ -27,20 +27,21 @@ def handled_signals() -> Iterator[None]:
 
 
 class Clone:
-    """A clone with a lane of three steps. broken: those that fail."""
+    """A clone with a lane of three steps. commits: of each look at the tree; then it is always `commit`."""
 
     def __init__(self, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self._directory = directory
         self._broken = directory / "broken"
         self.commit: str | None = "one"
+        self.commits: list[str | None] = []
         shell = f'echo $0 >> "{directory}/run"; ! grep -qx $0 "{self._broken}"'
         monkeypatch.setattr(lanes, "LOGS", directory / "logs")
         monkeypatch.setattr(lanes, "steps_from", lambda first: list(STEPS))
-        monkeypatch.setattr(lanes, "clean_commit", lambda: self.commit)
+        monkeypatch.setattr(lanes, "clean_commit", lambda: self.commits.pop(0) if self.commits else self.commit)
         monkeypatch.setattr(lanes, "run", partial(lane_run.run, make=("sh", "-c", shell)))
 
     def run(self, *options: str, broken: str = "") -> tuple[int, list[str]]:
-        """Exit status, and what has run."""
+        """Exit status, and what has run. broken: a step that fails."""
         self._broken.write_text(f"{broken}\n")
         ran = self._directory / "run"
         ran.unlink(missing_ok=True)
@@ -79,6 +80,14 @@ def test_keeps_nothing_that_passed_with_changes(clone: Clone) -> None:
     clone.run()
     clone.commit = "one"
     assert clone.run("--continue") == (0, ["first", "second", "third"])
+
+
+@pytest.mark.parametrize("later", [pytest.param(None, id="a change"), pytest.param("two", id="a commit")])
+def test_keeps_nothing_that_passed_while_files_changed(clone: Clone, later: str | None) -> None:
+    """A night takes hours, and somebody may edit meanwhile."""
+    clone.commits = ["one", later, "one", "one"]
+    clone.run()
+    assert clone.run("--continue") == (0, ["first"])
 
 
 def test_refuses_to_continue_with_changes(clone: Clone, capsys: pytest.CaptureFixture[str]) -> None:
