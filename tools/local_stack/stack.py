@@ -19,7 +19,7 @@ import yaml
 
 from berth.cluster.api_server.kubeconfig import from_secret
 from berth.nodecache.feed.cluster import ClusterUnavailable
-from berth_cli.doctor.checks.verbs import DEFAULT_VERBS
+from berth_cli.doctor.checks.verbs import DEFAULT_VERBS, THROTTLED_STATUS
 from tests.deployment import emulator as ministack
 from tests.deployment import sam
 from tests.deployment.emulator import Emulator
@@ -32,8 +32,6 @@ FIRST_PUBLICATION_SECONDS = 150
 FIRST_CALLS_SECONDS = 150
 """Of all verbs. On a busy machine each start takes seconds."""
 POLL_SECONDS = 0.5
-THROTTLED_STATUS = 429
-"""The emulator's answer where more calls run than it takes at once."""
 WATCHER, PASSWORD_SECRET, API = "WatcherFunction", "PasswordSecret", "Api"
 ENVIRONMENT, SCHEDULER = "environment", "scheduler.yaml"
 BERTH = Path(sys.executable).with_name("berth")
@@ -53,6 +51,11 @@ class Address:
     url: str
     username: str
     password: str
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Of every call."""
+        return urllib3.make_headers(basic_auth=f"{self.username}:{self.password}")
 
 
 def leave_accounts(environment: MutableMapping[str, str]) -> None:
@@ -155,12 +158,11 @@ def wait_until_healthy(called: Address, account: Path) -> None:
 
     `account`: the directory of the emulator, with its log.
     """
-    headers = urllib3.make_headers(basic_auth=f"{called.username}:{called.password}")
     deadline = time.monotonic() + FIRST_PUBLICATION_SECONDS
     with urllib3.PoolManager() as pool:
         while True:
             answer = pool.request(
-                "GET", f"{called.url.removesuffix('/scheduler')}/healthz", headers=headers, retries=False
+                "GET", f"{called.url.removesuffix('/scheduler')}/healthz", headers=called.headers, retries=False
             )
             if answer.status == 200:
                 return
@@ -177,10 +179,7 @@ def start_verbs(called: Address) -> None:
     """Call each verb until it is not throttled. Then no call of a user waits for a process to start, or is refused
     because processes that start use up the account's concurrency. Raises CannotStart.
     """
-    headers = {
-        "Content-Type": "application/json",
-        **urllib3.make_headers(basic_auth=f"{called.username}:{called.password}"),
-    }
+    headers = {"Content-Type": "application/json", **called.headers}
     deadline = time.monotonic() + FIRST_CALLS_SECONDS
     with urllib3.PoolManager() as pool:
         for verb in DEFAULT_VERBS.values():

@@ -36,7 +36,7 @@ DEFAULT_VERBS = {"filterVerb": "filter", "prioritizeVerb": "prioritize", "bindVe
 
 CREDENTIALS_REMEDY = "give the scheduler credentials that Berth accepts: docs/how-to/mutual-tls.md, Rotating"
 THROTTLED_STATUS = 429
-"""API Gateway's answer above its own limits."""
+"""API Gateway's answer above its own limits, and the emulator's above its concurrent calls."""
 THROTTLED_REMEDY = "run berth doctor again; if it stays, raise ApiRateLimit and ApiBurstLimit of the stack"
 CONSEQUENCES = {
     "filterVerb": "every pod stays pending",
