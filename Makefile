@@ -62,7 +62,7 @@ demo: setup ## Play the main job on a small cluster: no account, no Kubernetes, 
 	@$(BIN)/berth demo
 
 .PHONY: unit
-unit: setup ## Run the unit and contract tests: one to two minutes
+unit: setup ## Run the unit and contract tests: little more than a minute
 	$(PYTEST) tests/unit tests/contract -m "$(FAST)"
 
 .PHONY: test
@@ -77,8 +77,8 @@ test-external: tools ## Run the tests on DynamoDB Local, ministack and a policy 
 	GANG_COMMIT=$(GANG_COMMIT) $(BIN)/pytest tests/contract tests/integration -m external
 
 .PHONY: test-long
-test-long: setup ## Run what takes seconds a test: histories in virtual time, properties with large cases, real limits, imports
-	$(PYTEST) tests/simulation tests/property tests/integration tests/unit -m long
+test-long: setup ## Run what takes seconds a test: histories in virtual time, properties with large cases, real limits, servers, imports
+	$(PYTEST) tests/simulation tests/property tests/integration tests/unit -m "long and not external"
 
 CONSOLE_JS := cli/berth_cli/console/page tests/console/page
 CONSOLE_FORMATTED := 'cli/berth_cli/console/page/**/*.{js,css}' 'tests/console/page/**/*.js' tools/console/eslint.config.mjs

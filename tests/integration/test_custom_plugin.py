@@ -75,6 +75,7 @@ def pod_of(label: str, team: str) -> dict[str, object]:
 NODES = ["node-blue", "node-green", "node-shared"]
 
 
+@pytest.mark.long
 def test_served_extender_uses_custom_plugin() -> None:
     pod = pod_of("example.com/team", "blue")
     with served(EXAMPLE) as caller:
@@ -123,6 +124,7 @@ def failing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         del sys.modules[module]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("team", "failure"),
     [

@@ -9,6 +9,7 @@ from functools import partial
 from random import Random
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -201,6 +202,7 @@ class World:
         assert number(self.store.attributes(), "version") == before + 1
 
 
+@pytest.mark.long
 @settings(max_examples=300)
 @given(st.integers(min_value=0))
 def test_record_only_grows_and_one_candidate_leads_in_any_interleaving(seed: int) -> None:

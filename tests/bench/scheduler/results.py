@@ -100,11 +100,13 @@ class Results:
     @property
     def cases(self) -> list[Case]:
         """Those that were measured, in the order of the table."""
-        return [case for case in CASES if any(run.case == case.name for run in self.runs)]
+        measured = {run.case for run in self.runs}
+        return [case for case in CASES if case.name in measured]
 
     def of(self, case: Case, nodes: int) -> list[Run]:
         """Its runs."""
-        return [run for run in self.runs if run.case == case.name and run.nodes == nodes]
+        name = case.name
+        return [run for run in self.runs if run.case == name and run.nodes == nodes]
 
     def rate(self, case: Case | None, nodes: int) -> float | None:
         """The median of the runs, in pods a second."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 DEMO = [sys.executable, "-c", "from berth_cli.main import main; main(prog_name='berth')", "demo"]
 
 OUTCOMES = [
@@ -56,6 +58,7 @@ DEVICE_SHARES = """\
 """
 
 
+@pytest.mark.long
 def test_demo_prints_expected_outcome_of_each_scenario() -> None:
     done = subprocess.run(DEMO, capture_output=True, text=True, timeout=120, check=True)
     assert done.stderr == ""

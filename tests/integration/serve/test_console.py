@@ -20,6 +20,9 @@ from tests.builders.http_calls import Caller, Response
 
 from .serving import environment, eventually
 
+pytestmark = pytest.mark.long
+"""A server in a process of its own for each test."""
+
 BERTH = [sys.executable, "-c", "from berth_cli.main import main; main(prog_name='berth')"]
 ADDRESS = re.compile(r"console: http://127\.0\.0\.1:(\d+)/#token=(\S+) \(opens once, in one browser\)")
 

@@ -183,6 +183,7 @@ def test_responses_are_not_delayed_by_acknowledgements(stack: LocalStack) -> Non
         caller.close()
 
 
+@pytest.mark.long
 def test_concurrent_callers_get_their_own_responses(gateway_port: int) -> None:
     together = Barrier(16)
 

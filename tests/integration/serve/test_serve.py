@@ -22,6 +22,9 @@ from tests.unit.reservations.ledger.ledger_tables import emulator_client
 
 from .serving import Served, calling, eventually, serving, start
 
+pytestmark = pytest.mark.long
+"""A server in a process of its own."""
+
 PATIENCE = 60
 """Timeout in seconds of expected events; reached only by failing tests and on stalled machines."""
 

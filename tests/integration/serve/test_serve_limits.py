@@ -19,6 +19,9 @@ from tests.soak.serve_memory import resident_megabytes
 
 from .serving import Served, calling, serving, start
 
+pytestmark = pytest.mark.long
+"""A server in a process of its own."""
+
 LIMITS = Limits()
 HEAD = b"POST /scheduler/filter HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 CALL = body_of(cache_mode(["n10"]))
@@ -151,7 +154,6 @@ def slow_requests(served: Served) -> dict[str, tuple[float, bytes]]:
         return {name: future.result() for name, future in futures.items()}
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("name", SLOW)
 def test_slow_request_ends(slow_requests: dict[str, tuple[float, bytes]], name: str) -> None:
     seconds, received = slow_requests[name]

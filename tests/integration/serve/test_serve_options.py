@@ -144,6 +144,7 @@ def ended(path: Path) -> str:
     return line
 
 
+@pytest.mark.long
 def test_reports_invalid_dump(tmp_path: Path) -> None:
     path = tmp_path / "cluster.yaml"
     path.write_text("items: [\nkind: List")

@@ -20,6 +20,9 @@ from tests.conftest import CLUSTER
 
 from .serving import start
 
+pytestmark = pytest.mark.long
+"""A server in a process of its own for each test."""
+
 NAMES = ["n10", "n20", "plain", "worded", "unknown"]
 PATIENCE = 60
 

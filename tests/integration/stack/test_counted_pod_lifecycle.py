@@ -98,6 +98,7 @@ def stack(tmp_path: Path) -> Iterator[LocalStack]:
         yield stack
 
 
+@pytest.mark.long
 def test_counted_pod_is_bound_confirmed_and_released(stack: LocalStack) -> None:
     stack.wait("the node has a ledger", lambda: stack.ledger.node("node-a") is not None)
 

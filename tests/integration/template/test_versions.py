@@ -90,6 +90,7 @@ def test_version_description_has_the_number_of_every_layer(function: str) -> Non
     assert FUNCTIONS[function]["AutoPublishAliasAllProperties"] is True
 
 
+@pytest.mark.long
 def test_each_parameter_changes_the_logical_id_of_its_layer() -> None:
     names = sorted(set().union(*map(published_by, LAYERS)))
     before = layer_ids(transformed())

@@ -96,6 +96,7 @@ def test_emits_metrics_of_publications_and_leadership(
     assert 0 <= values["PublishedAge"][0] < SECONDS
 
 
+@pytest.mark.long
 def test_emits_metrics_of_last_publication_before_it_ends(
     load_function: Load,
     table: DynamoDBCacheTable,
@@ -134,6 +135,7 @@ def test_reports_unreadable_cluster_as_outcome_and_warning(
     assert head.pointer is None
 
 
+@pytest.mark.long
 def test_continuous_run_logs_why_nothing_is_published_before_it_ends(
     load_function: Load, table: DynamoDBCacheTable, tmp_path: Path, log_lines: LogLines
 ) -> None:

@@ -80,7 +80,7 @@ def test_change_that_cannot_be_applied_is_tried_again(tmp_path: Path, monkeypatc
         defective.setattr(SnapshotView, "applied", lambda *_: 1 // 0)
         for _ in range(2):
             with pytest.raises(ZeroDivisionError):
-                source.observe(0.5)
+                source.observe(0.05)
     assert list(observed(source).snapshot.nodes) == ["n1"]
 
 

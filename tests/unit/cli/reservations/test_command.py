@@ -185,6 +185,7 @@ def test_rebuild_requires_confirmation(ledger: DynamoDBLedgerTable) -> None:
     assert ledger.marker() == before
 
 
+@pytest.mark.long
 def test_rebuild_fails_if_not_finished_in_time(ledger: DynamoDBLedgerTable) -> None:
     ledger.put_marker(Marker(MarkerState.REBUILDING, 1, 0, "under-way"), ledger.marker())
     done = berth("rebuild", "--table", LEDGER_TABLE, "--wait", "0.1")

@@ -57,6 +57,7 @@ class TestSlowTable:
         assert world.outcomes == {BindOutcome.GANG_GAVE_UP: 300}
         assert world.held() == {}
 
+    @pytest.mark.long
     def test_rolls_back_a_commit_for_which_too_few_calls_waited(self) -> None:
         """The table becomes slow when the coordinator has begun to hold. Later calls begin anew."""
         world = GangWorld(gang_of(500), http_timeout=8.0, request_seconds=0.05)

@@ -53,6 +53,7 @@ def ledgers() -> Iterator[Ledgers]:
     ledgers.client.delete_table(TableName=ledgers.name)
 
 
+@pytest.mark.long
 def test_every_pod_gets_its_reservation_once_with_bounded_calls(ledgers: Ledgers) -> None:
     guard = ledgers.moto.guard = NewTable(ledgers.clock.monotonic, writes=WRITES_A_SECOND)
     waiting = [(f"n{node}", f"p{node}-{pod}") for pod in range(PODS_A_NODE) for node in range(NODES)]

@@ -152,8 +152,8 @@ def test_calls_are_those_that_were_read() -> None:
 
 def test_newest_are_kept() -> None:
     following = Following()
-    for second in range(MOST_KEPT + 10):
-        following.answers(record("p", float(second)))
+    for first in range(0, MOST_KEPT + 10, 101):
+        following.answers(*(record("p", float(second)) for second in range(first, first + 101)))
         following.after(0)
     found = following.decisions.calls()
     assert not isinstance(found, NotRead)
