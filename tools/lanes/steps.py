@@ -66,6 +66,7 @@ STEPS = (
         figure=rf"{PYTEST}|{GANGS}|\w+: \d+ of \d+ cases differ|facts of .*",
         track=Track.CLUSTERS,
     ),
+    Step("e2e-core", nightly=None, figure=PYTEST, track=Track.CLUSTERS),
     Step("console-check", figure=r"# (?:pass|fail) \d+|.*SKIPPED.*"),
     Step("chromium"),
     Step("console-test", figure=PYTEST),
@@ -104,7 +105,6 @@ STEPS = (
         figure=r"\w+: \d+ of \d+ cases differ",
         track=Track.BACKGROUND,
     ),
-    Step("e2e-core", nightly=None, figure=PYTEST),
     Step("e2e", change=None, nightly="REPEAT=20 TARGETS=1", figure=rf"{PYTEST}|{GANGS}"),
     Step(
         "chaos",
