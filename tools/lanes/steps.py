@@ -109,7 +109,7 @@ STEPS = (
     Step(
         "chaos",
         # In this order seed 0 begins with the losses of the head and of the cache, which take the longest.
-        change="ONLY=api-faults,watches-expired,clock-ahead,head-lost,both-berths-frozen,cache-emptied WITHIN=90",
+        change="ONLY=api-faults,watches-expired,clock-ahead,head-lost,both-berths-frozen,cache-emptied WITHIN=150",
         # Every fault twice: once would follow the same fault all night, four times took more than an hour.
         nightly="SEED=today ROUNDS=70",
         figure=r"\d+ rounds, \d+ broken",
