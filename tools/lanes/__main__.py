@@ -1,11 +1,11 @@
 """`python3 -m tools.lanes change` and `python3 -m tools.lanes nightly`: the two lanes of checks, one list of steps.
 
 A step is a make target. Its output goes to `.build/lanes/LANE/TARGET.log`. Steps that only compute run in the
-background while browsers and clusters wait, and two rows of steps with clusters wait beside each other. The lane for
-every change shows the output of all but the background and stops at the first failure; the nightly lane goes on. Both
-end with a table of times and figures, and exit with 1 if a step failed. Ctrl-C and SIGTERM end the running steps
-first, and print the table of what has run. With --continue, a lane leaves out what has passed at the same commit, and
-its table has both. Needs nothing but Python, since it sets up the rest.
+background, and steps that wait for clusters of their own run beside the others. The lane for every change shows the
+output of all but the background and stops at the first failure; the nightly lane goes on. Both end with a table of
+times and figures, and exit with 1 if a step failed. Ctrl-C and SIGTERM end the running steps first, and print the
+table of what has run. With --continue, a lane leaves out what has passed at the same commit, and its table has both.
+Needs nothing but Python, since it sets up the rest.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ STEPS = (
     Step("tools"),
     Step("lint", figure=r"no issues found in \d+ source files"),
     Step("test", figure=PYTEST),
-    # The first in the background, and the first of the second row of clusters: these tracks begin here.
+    # The first in the background, and the first with clusters beside the other steps: these tracks begin here.
     Step("spec", figure=r"\d+ configurations, \d+ s", track=Track.BACKGROUND),
     Step(
         "versions",

@@ -152,8 +152,9 @@ def test_calls_are_those_that_were_read() -> None:
 
 def test_newest_are_kept() -> None:
     following = Following()
-    for first in range(0, MOST_KEPT + 10, 101):
-        following.answers(*(record("p", float(second)) for second in range(first, first + 101)))
+    each_look = (MOST_KEPT + 10) // 10
+    for first in range(0, MOST_KEPT + 10, each_look):
+        following.answers(*(record("p", float(second)) for second in range(first, first + each_look)))
         following.after(0)
     found = following.decisions.calls()
     assert not isinstance(found, NotRead)
