@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Checks NodeCache.tla, Ledger.tla, Announcements.tla and Gang.tla with TLC: what holds/ describes must hold, what fails/
-# describes must fail, each in its own way. A configuration whose name begins with ledger- is one of Ledger.tla, one whose
-# name begins with announcements one of Announcements.tla, and one whose name begins with gang- one of Gang.tla.
+# Checks NodeCache.tla, Ledger.tla, Announcements.tla, Gang.tla and LateView.tla with TLC: what holds/ describes must hold,
+# what fails/ describes must fail, each in its own way. The beginning of a configuration's name says of which it is one:
+# ledger-, announcements, gang- or late-view-; any other is one of NodeCache.tla.
 #   spec/check.sh              all of holds/ and fails/, one line each
 #   spec/check.sh large        larger models of what must hold; minutes
 #   spec/check.sh FILE.cfg...  only these; with TRACE=1 what TLC says, with the counterexample, a variable a line
@@ -30,13 +30,14 @@ fetch_tlc() {
 }
 
 module_of() {
-  case ${1##*/} in ledger-*) echo Ledger ;; announcements*) echo Announcements ;; gang-*) echo Gang ;; *) echo NodeCache ;; esac
+  case ${1##*/} in ledger-*) echo Ledger ;; announcements*) echo Announcements ;; gang-*) echo Gang ;;
+    late-view-*) echo LateView ;; *) echo NodeCache ;; esac
 }
 
 # A mistake that no configuration makes is never checked.
 every_mistake_is_made() {
   local module configuration made
-  for module in NodeCache Ledger Announcements Gang; do
+  for module in NodeCache Ledger Announcements Gang LateView; do
     made=()
     for configuration in fails/*.cfg; do
       [[ $(module_of "$configuration") != "$module" ]] || made+=("$configuration")

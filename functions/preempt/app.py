@@ -6,7 +6,7 @@ from functools import partial
 from berth.garbage_collection import start_without_collection
 
 with start_without_collection():
-    from berth.extender.preempt import READS, answer_preempt, empty_on_failure, failed
+    from berth.extender.preempt import READS, AnsweredVictims, answer_preempt, empty_on_failure, failed
     from berth.runtime.adapters import node_cache, trial_cache
     from berth.runtime.http.answers import HTTPAnswer
     from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
@@ -16,7 +16,7 @@ with start_without_collection():
     settings = PolicySettings.from_environ(os.environ)
     cache = node_cache(settings, "preempt")
     tell = empty_on_failure if settings.password_in_url else failed
-    answer = partial(answer_preempt, cache=cache, failed=tell)
+    answer = partial(answer_preempt, cache=cache, failed=tell, answered=AnsweredVictims())
     endpoint = VerbEndpoint(
         "preempt",
         EndpointSettings.from_environ(os.environ),

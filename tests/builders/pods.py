@@ -98,6 +98,13 @@ def pod_with(
     }
 
 
+def tried(pod: Mapping[str, Any], version: str = "0") -> dict[str, Any]:
+    """The pod of this resource version, after a first attempt to schedule it failed."""
+    failed = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+    status = {**pod["status"], "conditions": [*pod["status"].get("conditions", ()), failed]}
+    return {**pod, "metadata": {**pod["metadata"], "resourceVersion": version}, "status": status}
+
+
 def container(name: str = "main", restart_policy: str | None = None, **requests: str) -> dict[str, Any]:
     """A v1.Container that asks for these resources; `restart_policy="Always"` makes an init container a sidecar."""
     found: dict[str, Any] = {"name": name, "image": "nginx", "resources": {"requests": requests}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from berth.extender.deadline import NO_DEADLINE, Deadline
-from berth.extender.ports import CacheUnavailable, DecisionContext, NodeCache
+from berth.extender.ports import CacheUnavailable, DecisionContext, NodeCache, PodCoverage
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects.cluster import read_objects
 from berth.scheduling.policy import Policy
@@ -14,10 +14,15 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 
 
 class FixedNodeCache(NodeCache):
-    """A cluster of any objects, pods among them, or why there is none. `reads`: what the last call asked for."""
+    """A cluster of any objects, pods among them, or why there is none. `reads`: what the last call asked for.
 
-    def __init__(self, configuration: BerthConfiguration, cluster: Snapshot | CacheUnavailable) -> None:
+    pods_version: the resourceVersion up to which it follows the pods; by default it is unknown, as of a dump."""
+
+    def __init__(
+        self, configuration: BerthConfiguration, cluster: Snapshot | CacheUnavailable, pods_version: str = ""
+    ) -> None:
         self._policy, self._cluster = configuration.policy(), cluster
+        self._coverage = PodCoverage(pods_version)
         self.reads = NO_PARTS
 
     @classmethod
@@ -31,7 +36,7 @@ class FixedNodeCache(NodeCache):
 
     def current(self, deadline: Deadline = NO_DEADLINE, reads: Parts = NO_PARTS) -> DecisionContext:
         self.reads = reads
-        return DecisionContext(self._policy, self._cluster)
+        return DecisionContext(self._policy, self._cluster, coverage=self._coverage)
 
     def for_trial(self, reads: Parts) -> FixedNodeCache:
         """The same."""

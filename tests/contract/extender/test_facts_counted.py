@@ -20,6 +20,7 @@ from tests.builders.counted import (
     counted_node_object,
     on_device,
 )
+from tests.builders.pods import tried
 from tests.builders.requests import cache_mode, full_mode, victims_by_uid
 from tests.fakes.verbs import Verbs
 
@@ -107,7 +108,7 @@ def test_fact_15a_preempted_pod_keeps_its_amount_and_its_nominated_node_is_resol
 
 
 def test_fact_15a_pod_that_ends_by_itself_frees_its_amount() -> None:
-    urgent = asking_object("urgent", licence="2", priority=1000)
+    urgent = tried(asking_object("urgent", licence="2", priority=1000))
     found = verbs([leaving("victim", "a", preempted=False)])
     assert rejected(found, urgent) == dict.fromkeys(NODE_NAMES, NO_LICENCE)
     answer = found.ask("preempt", victims_by_uid({"a": ["uid-victim"]}, pod=urgent)).json

@@ -13,7 +13,7 @@ from berth.cluster.watch.resources import NODES, POD_DISRUPTION_BUDGETS, PODS
 from berth.extender.filter import answer_filter, answer_filter_onlyone
 from berth.extender.outcomes import PreemptOutcome
 from berth.extender.ports import CacheUnavailable
-from berth.extender.preempt import answer_preempt
+from berth.extender.preempt import AnsweredVictims, answer_preempt
 from berth.extender.reply import Reply
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.configuration.node_cache import WhenStale
@@ -241,14 +241,60 @@ def test_fact_15a_evicts_no_pod_when_cache_lacks_the_nomination() -> None:
 
 
 @pytest.mark.parametrize(
+    "cached",
+    [pytest.param([], id="the cache lacks the nomination"), pytest.param([urgent(**NOMINATED)], id="the cache has it")],
+)
+@pytest.mark.parametrize("names", [pytest.param(["n"], id="asked alone"), pytest.param(["n", "m"], id="among others")])
+def test_nomination_is_kept_while_the_cache_shows_the_victims(names: Sequence[str], cached: Sequence[Object]) -> None:
+    """The scheduler lists the node, so for it the victims are gone. As unresolvable the nomination would be lost."""
+    cluster = node_with("n"), placed("a", cpu="4"), node_with("m"), placed("b", cpu="4", node="m")
+    reply = answer_filter(body_of(cache_mode(names, urgent(**NOMINATED))), FixedNodeCache.of(FULL, *cluster, *cached))
+    assert orjson.loads(reply.body)["FailedNodes"] == {"n": "Insufficient cpu"}
+
+
+EVICTED = node_with("n"), placed("a", cpu="4"), node_with("m"), placed("b", cpu="4", node="m"), urgent(**NOMINATED)
+"""As the cache shows it shortly after the pod was nominated: the victim is gone, and only the cache still has it."""
+
+
+@pytest.mark.parametrize(
+    ("request_body", "wanted"),
+    [
+        pytest.param(victims_by_uid({"m": ["uid-b"]}, pod=urgent(**NOMINATED)), {}, id="waits, and evicts on no node"),
+        pytest.param(
+            victims_by_uid({"n": ["uid-c"]}, pod=urgent(**NOMINATED)),
+            {"n": ["uid-c"]},
+            id="names no victim again where the scheduler needs others",
+        ),
+        pytest.param(victims_by_uid({"m": ["uid-b"]}, pod=urgent()), {"m": ["uid-b"]}, id="was not nominated"),
+    ],
+)
+def test_victims_that_were_answered_are_gone(request_body: Request, wanted: Mapping[str, list[str]]) -> None:
+    cache, answered = FixedNodeCache.of(FULL, *EVICTED), AnsweredVictims()
+    first = answer_preempt(body_of(victims_by_uid({"n": ["uid-a"]}, pod=urgent())), cache, answered=answered)
+    assert victims(first) == {"n": ["uid-a"]}
+    assert victims(answer_preempt(body_of(request_body), cache, answered=answered)) == wanted
+
+
+def test_pod_evicts_elsewhere_when_its_victims_have_left_and_another_took_their_place() -> None:
+    cluster = node_with("n"), placed("x", 100, cpu="4"), node_with("m"), placed("b", cpu="4", node="m")
+    answered = AnsweredVictims()
+    answer_preempt(
+        body_of(victims_by_uid({"n": ["uid-a"]}, pod=urgent())), FixedNodeCache.of(FULL, *EVICTED), answered=answered
+    )
+    request = body_of(victims_by_uid({"m": ["uid-b"]}, pod=urgent(**NOMINATED)))
+    reply = answer_preempt(request, FixedNodeCache.of(FULL, *cluster, urgent(**NOMINATED)), answered=answered)
+    assert victims(reply) == {"m": ["uid-b"]}
+
+
+@pytest.mark.parametrize(
     ("pod", "objects"),
     [
         pytest.param(urgent(), WAITING, id="the room is for another pod"),
         pytest.param(urgent("5", **NOMINATED), WAITING, id="the pod would not fit then either"),
         pytest.param(
             urgent(**NOMINATED),
-            [node_with("n"), placed("a", cpu="4"), node_with("m"), placed("b", cpu="4", node="m")],
-            id="no pod terminates",
+            [node_with("n"), placed("a", 100, cpu="4"), node_with("m"), placed("b", cpu="4", node="m")],
+            id="the pod there cannot be its victim",
         ),
     ],
 )

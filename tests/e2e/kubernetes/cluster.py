@@ -128,11 +128,13 @@ class Cluster:
         apart_from: Mapping[str, str] | None = None,
         scheduling_group: str | None = None,
         owner: Mapping[str, object] | None = None,
+        ends_at_once: bool = False,
     ) -> Pod:
         """Create a pod, pending or already on `node`. `apart_from`: labels of pods for anti-affinity.
 
         scheduling_group: the name of a PodGroup of Kubernetes. owner: an owner reference alone.
-        daemon_set, daemon_set_node: as its controller makes the pod for that node.
+        daemon_set, daemon_set_node: as its controller makes the pod for that node. ends_at_once: a deletion waits for
+        no kubelet.
         """
         # The API server requires a limit for an extended resource; the request equals it.
         resources = {"requests": {"cpu": cpu}, "limits": dict(extended or {})}
@@ -140,6 +142,8 @@ class Cluster:
             "schedulerName": scheduler,
             "containers": [{"name": "app", "image": "app", "resources": resources}],
         }
+        if ends_at_once:
+            spec["terminationGracePeriodSeconds"] = 0
         if priority_class is not None:
             spec["priorityClassName"] = priority_class
         if node is not None:
@@ -173,6 +177,11 @@ class Cluster:
 
     def state(self, pod: Pod) -> PodState:
         return _pod_state(self._api.get(pod.path))
+
+    def exists(self, pod: Pod) -> bool:
+        """Return whether this very pod is still there."""
+        listed = self._api.get(f"/api/v1/namespaces/{pod.namespace}/pods")["items"]
+        return any(each["metadata"]["uid"] == pod.uid for each in listed)
 
     def wait_until_assigned(self, pod: Pod) -> str:
         """The node that the pod was bound to."""

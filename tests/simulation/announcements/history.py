@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from berth.announcements.announcement import Announcement, PodCoverage
+from berth.announcements.announcement import Announcement
 from berth.announcements.bind import GRACE_SECONDS, LogAnnouncements
 from berth.announcements.log import AnnouncementLog
 from berth.announcements.reader import AnnouncementReader
@@ -28,6 +28,7 @@ from berth.extender.ports import (
     FoundPod,
     NodeCache,
     PodBinder,
+    PodCoverage,
     Refused,
     Unanswered,
 )

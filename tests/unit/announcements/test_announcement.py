@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from berth.announcements.announcement import PodCoverage, has_ended, pod_on_node
+from berth.announcements.announcement import has_ended, pod_on_node
+from berth.extender.ports import PodCoverage
 from berth.scheduling.objects import Pod, read_pod, read_pods
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.announcements import announcement

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import orjson
 import pytest
 
 from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.decision import Decision
-from berth.extender.filter import answer_filter, answer_filter_onlyone
+from berth.extender.filter import WAITING, answer_filter, answer_filter_onlyone
+from berth.extender.outcomes import FilterOutcome
 from berth.extender.ports import OpenGangs
 from berth.extender.reply import Reply
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.gangs.gang import GangKey, OpenGang
+from berth.scheduling.objects import PriorityClass
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.gangs import member_object, members
 from tests.builders.nodes import labelled, node, node_with
 from tests.builders.planned import gang_configuration, room_for
-from tests.builders.pods import pod_object, pod_with
+from tests.builders.pods import pod_object, pod_with, tried
 from tests.builders.requests import body_of, cache_mode, full_mode
 from tests.fakes.node_cache import FixedNodeCache
 from tests.fakes.verbs import Verbs
@@ -116,3 +119,63 @@ def test_members_are_found_in_the_cache_in_full_mode_too(size: int, reason: str 
     rejected = {name for name in found["FailedAndUnresolvableNodes"].values() if name == reason}
     assert rejected == (set() if reason is None else {reason})
     assert bool(found["Nodes"]["items"]) is (reason is None)
+
+
+URGENT = pod_with("urgent", priority=1000)
+LOWEST = [PriorityClass("pause", -10)]
+GATED = {"type": "PodScheduled", "status": "False", "reason": "SchedulingGated"}
+
+
+@pytest.mark.parametrize(
+    ("pod", "classes", "pods_version", "waits"),
+    [
+        pytest.param(URGENT, [], "7", True, id="first attempt"),
+        pytest.param(
+            pod_with(
+                "gated", priority=9, status={"conditions": [{"type": "PodScheduled", "reason": "SchedulingGated"}]}
+            ),
+            [],
+            "7",
+            True,
+            id="first attempt after its gates were removed",
+        ),
+        pytest.param(tried(URGENT, "8"), [], "7", True, id="the cache does not have the failed attempt yet"),
+        pytest.param(tried(URGENT, "7"), [], "7", False, id="the cache has it"),
+        pytest.param(URGENT, [], "", False, id="the cache is a dump, which is not behind"),
+        pytest.param(pod_with("plain"), [], "7", False, id="no pod has a lower priority"),
+        pytest.param(pod_with("plain"), LOWEST, "7", True, id="a class has a lower priority"),
+        pytest.param(pod_with("never", priority=9, preemptionPolicy="Never"), [], "7", False, id="never preempts"),
+        pytest.param(
+            pod_with("nominated", priority=9, status={"nominatedNodeName": "joined"}),
+            [],
+            "7",
+            False,
+            id="an Error would cost its nomination",
+        ),
+    ],
+)
+@pytest.mark.parametrize("answer", [answer_filter, answer_filter_onlyone])
+def test_pod_that_may_evict_others_is_rejected_only_by_a_cache_that_has_its_failed_attempt(
+    answer: Callable[..., Reply], pod: dict[str, Any], classes: Sequence[PriorityClass], pods_version: str, waits: bool
+) -> None:
+    """The node may have got its label, or its pods may have ended. To reject it would evict pods elsewhere."""
+    cache = FixedNodeCache(
+        BerthConfiguration(), Snapshot.of([node("unlabeled")], priority_classes=classes), pods_version
+    )
+    reply = answer(body_of(cache_mode(["unlabeled"], pod)), cache)
+    found = orjson.loads(reply.body)
+    assert found["Error"] == (WAITING if waits else "")
+    assert (reply.outcome is FilterOutcome.WAITING) is waits
+    assert bool(found["FailedAndUnresolvableNodes"]) is not waits
+
+
+def test_pod_that_may_evict_others_waits_at_every_attempt_for_a_node_that_joined() -> None:
+    cache = FixedNodeCache(BerthConfiguration(), Snapshot.of([node("unlabeled")]), "7")
+    found = orjson.loads(answer_filter(body_of(cache_mode(["unlabeled", "joined"], tried(URGENT, "7"))), cache).body)
+    assert found["Error"] == WAITING
+
+
+def test_pod_that_fits_a_node_does_not_wait() -> None:
+    cache = FixedNodeCache(BerthConfiguration(), Snapshot.of([labelled("fits", "1")]), "7")
+    found = orjson.loads(answer_filter(body_of(cache_mode(["fits", "joined"], URGENT)), cache).body)
+    assert (found["NodeNames"], found["Error"]) == (["fits"], "")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import orjson
 
+from berth.extender.ports import PodCoverage
 from berth.scheduling.objects import Pod, UnreadableObject, trimmed_pod
 from berth.scheduling.objects.pod_reading import read_placed_pod
 from berth.scheduling.snapshot.snapshot import Snapshot
@@ -33,25 +34,6 @@ class Announcement:
     resource_version: str
     until: float
     withdrawn: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class PodCoverage:
-    """How far a snapshot follows the pods of the API server.
-
-    resource_version: it contains all changes up to this one. observed_at: and all that were made before this time, in
-    seconds since the epoch.
-    """
-
-    resource_version: str = ""
-    observed_at: float = 0.0
-
-    def covers(self, resource_version: str) -> bool | None:
-        """Whether the snapshot contains this version of a pod, or a later one. None where that cannot be said."""
-        seen = self.resource_version
-        if not (seen.isdecimal() and resource_version.isdecimal()):
-            return None
-        return int(resource_version) <= int(seen)
 
 
 def pod_on_node(

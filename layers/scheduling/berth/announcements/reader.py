@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from berth.announcements.announcement import Announcement, PodCoverage, has_ended
+from berth.announcements.announcement import Announcement, has_ended
 from berth.announcements.log import AnnouncementLog
+from berth.extender.ports import PodCoverage
 from berth.scheduling.objects import Pod
 from berth.scheduling.snapshot.snapshot import Snapshot
 

@@ -10,14 +10,19 @@ from berth.extender.outcomes import Failure, FilterOutcome, deadline_passed
 from berth.extender.ports import NodeCache, NoOpenGangs, OpenGangs
 from berth.extender.reply import Reply, error_reply, reasons, reply
 from berth.extender.request.arguments import Candidates, Passthrough, read_candidates
+from berth.extender.request.scheduling_request import read_attempt
 from berth.scheduling.evaluation.time_limit import DeadlineExceeded
 from berth.scheduling.feasibility import Feasibility
 from berth.scheduling.gangs.gang import NO_OPEN_GANGS, OpenGang
 from berth.scheduling.objects import Pod
 from berth.scheduling.policy import Policy
+from berth.scheduling.preemption.eligibility import may_preempt
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 NO_GANG_IS_OPEN = NoOpenGangs()
+
+WAITING = "no node fits yet; Berth waits for newer state of the cluster before the pod may evict others"
+"""A constant: a text that changes makes the scheduler try again at once (fact 17)."""
 
 
 def answer_filter(
@@ -55,14 +60,34 @@ def _answer(body: str | bytes, decide: Decide, cache: NodeCache, deadline: Deadl
         decision = decide(candidates.policy, candidates.pod, candidates.names, candidates.snapshot, left, opened)
     except DeadlineExceeded as error:
         return failed(deadline_passed(pod_name, str(error)))
+    waits = _waits(body, candidates, decision)
     answer = reply(
-        _encode(candidates, decision),
-        _outcome(decision),
+        _result([], None, {}, error=WAITING) if waits else _encode(candidates, decision),
+        FilterOutcome.WAITING if waits else _outcome(decision),
         pod=pod_name,
         detail=f"{len(decision.feasible)} of {len(candidates.names)} nodes feasible",
         decision=_decision(candidates, decision, opened),
     )
     return answer if decision.feasible else answer._replace(reason_code=decision.main_reason_code or "")
+
+
+def _waits(body: str | bytes, candidates: Candidates, found: Feasibility) -> bool:
+    """Return whether the rejection has to wait: it would lead to evictions, and the cache may be behind.
+
+    The scheduler preempts as soon as no node is left. It may know of a node that has just joined, or of a pod that has
+    just ended. After an Error it does not preempt, and tries again after a second (facts 14 and 42). That attempt is
+    decided by a cache that has every listed node, and the failure of this attempt: so it has all changes of pods before.
+    A nomination does not survive an Error, so a nominated pod does not wait: `Policy.resolvable` keeps its node.
+    """
+    pod, seen = candidates.pod, candidates.coverage
+    if found.feasible or found.exempt or pod.nominated_node or seen.covers("0") is None:
+        return False
+    if candidates.policy.plans(pod) or not may_preempt(pod, candidates.snapshot):
+        return False
+    if not candidates.names.all_known:
+        return True
+    attempt = read_attempt(body)
+    return attempt.is_first or not seen.covers(attempt.resource_version)
 
 
 def _decision(candidates: Candidates, found: Feasibility, open_gangs: Sequence[OpenGang]) -> Decision:

@@ -8,13 +8,15 @@ from enum import StrEnum
 
 class FilterOutcome(StrEnum):
     """Outcomes of filter and filter_onlyone. PASSED: all names pass without a cache (`whenStale: pass`). TOO_COSTLY: no
-    name passes, because the decision takes too long."""
+    name passes, because the decision takes too long. WAITING: no node fits, but the cache may be behind the scheduler,
+    and the pod would evict others."""
 
     FEASIBLE = "feasible"
     NONE_FEASIBLE = "none-feasible"
     EXEMPT = "exempt"
     PASSED = "passed-without-cache"
     TOO_COSTLY = "too-costly"
+    WAITING = "waiting-for-cache"
 
 
 class PrioritizeOutcome(StrEnum):

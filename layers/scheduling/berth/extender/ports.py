@@ -60,11 +60,33 @@ UNREAD_CACHE = CacheState()
 
 
 @dataclass(frozen=True, slots=True)
+class PodCoverage:
+    """How far a snapshot follows the pods of the API server.
+
+    resource_version: it contains all changes up to this one. observed_at: and all that were made before this time, in
+    seconds since the epoch.
+    """
+
+    resource_version: str = ""
+    observed_at: float = 0.0
+
+    def covers(self, resource_version: str) -> bool | None:
+        """Whether the snapshot contains this version of a pod, or a later one. None where that cannot be said."""
+        seen = self.resource_version
+        if not (seen.isdecimal() and resource_version.isdecimal()):
+            return None
+        return int(resource_version) <= int(seen)
+
+
+UNKNOWN_COVERAGE = PodCoverage()
+
+
+@dataclass(frozen=True, slots=True)
 class DecisionContext:
     """What a call decides by: the policy in force, and the cluster as the cache has it.
 
     counting_refusal: why pods that request counted resources get no decision; empty: they do. log: the announcements
-    that were read for the cluster. state: for records of decisions.
+    that were read for the cluster. state: for records of decisions. coverage: how far the cluster follows the pods.
     """
 
     policy: Policy
@@ -72,6 +94,7 @@ class DecisionContext:
     counting_refusal: str = ""
     log: LogRange = EMPTY_LOG
     state: CacheState = UNREAD_CACHE
+    coverage: PodCoverage = UNKNOWN_COVERAGE
 
 
 class NodeCache(ABC):

@@ -8,7 +8,7 @@ policy whose plugins do not look at pods leaves the victims as they are.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.decision import AnyDecision, PreemptDecision, UnjudgedCall
@@ -18,12 +18,39 @@ from berth.extender.reply import Reply, reply, silent_reply, status_reply
 from berth.extender.request.preemption_arguments import PreemptionArguments, read_preemption_arguments
 from berth.scheduling.configuration.node_cache import WhenStale
 from berth.scheduling.evaluation.time_limit import DeadlineExceeded
+from berth.scheduling.objects import Pod
 from berth.scheduling.preemption.victim_review import NodeRejection, PreemptResult, review_victims
 from berth.scheduling.preemption.victims import Victims
 from berth.scheduling.snapshot.parts import ALL_PARTS
 
+MAX_PREEMPTORS = 1000
+
 READS = ALL_PARTS
 """Victims are pods, and disruption budgets protect them, whatever the policy reads."""
+
+
+class AnsweredVictims:
+    """The victims that this environment answered last for each pod, by node.
+
+    The scheduler evicts those of one node and nominates it. Until the cache shows that they have left, the next call
+    knows it from here. Another environment does not; it then goes by the marks of deletion alone. Threads share it.
+    """
+
+    def __init__(self) -> None:
+        self._by_pod: dict[str, Mapping[str, Victims]] = {}
+
+    def on_nominated_node(self, pod: Pod) -> Collection[str]:
+        """Return the UIDs of the victims on the pod's nominated node."""
+        victims = self._by_pod.get(pod.uid, {}).get(pod.nominated_node)
+        return frozenset() if victims is None else {victim.uid for victim in victims.pods}
+
+    def answer(self, pod: Pod, found: Mapping[str, Victims]) -> None:
+        """Remember the answer; of many pods only the latest."""
+        if found:
+            self._by_pod.pop(pod.uid, None)
+            self._by_pod[pod.uid] = found
+            for uid in list(self._by_pod)[:-MAX_PREEMPTORS]:
+                self._by_pod.pop(uid, None)
 
 
 def failed(failure: Failure) -> Reply:
@@ -41,8 +68,10 @@ def answer_preempt(
     cache: NodeCache,
     failed: Callable[[Failure], Reply] = failed,
     deadline: Deadline = NO_DEADLINE,
+    answered: AnsweredVictims | None = None,
 ) -> Reply:
-    """The accepted candidates as MetaVictims, in both modes (fact 25)."""
+    """The accepted candidates as MetaVictims, in both modes (fact 25). answered: by the calls before this one."""
+    answered = answered or AnsweredVictims()
     arguments = read_preemption_arguments(body)
     if isinstance(arguments, Failure):
         return failed(arguments)
@@ -51,9 +80,12 @@ def answer_preempt(
         return _without_cache(arguments, context.cluster, failed)
     left = deadline.decision_seconds()
     try:
-        found = context.policy.review_victims(arguments.pod, arguments.proposals, context.cluster, left)
+        found = context.policy.review_victims(
+            arguments.pod, arguments.proposals, context.cluster, left, answered.on_nominated_node(arguments.pod)
+        )
     except DeadlineExceeded:
         return failed(deadline_passed(arguments.pod_name))
+    answered.answer(arguments.pod, found.victims)
     decision = PreemptDecision(arguments.pod, context.policy, context.state, found, arguments.unreadable)
     return _reply(arguments, found, _outcome(found), decision=decision)
 

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from berth.announcements.announcement import Announcement, PodCoverage
+from berth.announcements.announcement import Announcement
 from berth.announcements.reader import AnnouncementReader
 from berth.dynamodb_errors import TableUnavailable
-from berth.extender.ports import EMPTY_LOG, LogRange
+from berth.extender.ports import EMPTY_LOG, LogRange, PodCoverage
 from berth.reservations.ledger.entry import OpenReservation
 from berth.reservations.ledger.table import LedgerTable
 from berth.scheduling.objects import Pod

@@ -25,12 +25,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from berth.announcements.announcement import PodCoverage
 from berth.configuration.counting_loss import CountingLossCheck, CountingLost
 from berth.configuration.store import ActiveConfiguration, ConfigurationInvalid, Configurations
 from berth.extender.deadline import NO_DEADLINE, PASSED, Deadline
 from berth.extender.outcomes import FailureOutcome
-from berth.extender.ports import CacheState, CacheUnavailable, DecisionContext, NodeCache
+from berth.extender.ports import CacheState, CacheUnavailable, DecisionContext, NodeCache, PodCoverage
 from berth.lease.clock import Clock, Instant
 from berth.nodecache.binds_under_way import NOTHING_READ, BindsUnderWay, Needs, OpenBinds
 from berth.nodecache.bounded_reads import BoundedReads, DeadlinePassed, Reads
@@ -205,7 +204,8 @@ class WarmNodeCache(NodeCache):
         counts = self._under_way.needs(configured.policy).reservations
         refusal = read.head.counting_refusal if read.head is not None and counts else ""
         state = _state(read.head, configured)
-        return DecisionContext(configured.policy, cluster, refusal, self._under_way.log(read.under_way), state)
+        log = self._under_way.log(read.under_way)
+        return DecisionContext(configured.policy, cluster, refusal, log, state, _coverage(read.head))
 
     def _cluster(
         self, read: HeadRead, configured: ActiveConfiguration, deadline: Deadline, parts: Parts
@@ -223,9 +223,7 @@ class WarmNodeCache(NodeCache):
             return CacheUnavailable(self._staleness.reason(pointer, rules.max_staleness), rules.when_stale)
         if read.under_way == NOTHING_READ:
             return snapshot
-        pods = pointer.observation.positions.get(PODS) if pointer else None
-        seen = PodCoverage() if pods is None else PodCoverage(pods.resource_version, pods.observed_at)
-        return self._under_way.assume(snapshot, read.under_way, seen)
+        return self._under_way.assume(snapshot, read.under_way, _coverage(head))
 
     def _read_tables(self, deadline: Deadline, needs: Needs, *, is_warm_up: bool = False) -> HeadRead:
         """The tables as of now or, where the configuration allows it, as last read."""
@@ -286,6 +284,11 @@ def _state(head: Head | None, configured: ActiveConfiguration) -> CacheState:
     return CacheState(
         version, observed_at, "" if head is None else head.configuration_hash, configured.document.decisions
     )
+
+
+def _coverage(head: Head | None) -> PodCoverage:
+    pods = None if head is None or head.pointer is None else head.pointer.observation.positions.get(PODS)
+    return PodCoverage() if pods is None else PodCoverage(pods.resource_version, pods.observed_at)
 
 
 def _counting_lost(configured: ActiveConfiguration, error: CountingLost) -> DecisionContext:

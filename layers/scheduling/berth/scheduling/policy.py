@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING
@@ -28,7 +28,7 @@ from berth.scheduling.gang_policy import NOT_OUTSIDE, GangPolicy
 from berth.scheduling.gangs.gang import NO_OPEN_GANGS, Gang, GangKey, GangsConfiguration, OpenGang
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import Pod
-from berth.scheduling.preemption.eligibility import fits_without_preempted
+from berth.scheduling.preemption.eligibility import fits_without_lower
 from berth.scheduling.preemption.victim_review import (
     Choose,
     NodeRejection,
@@ -37,6 +37,7 @@ from berth.scheduling.preemption.victim_review import (
     Proposal,
     review_victims,
 )
+from berth.scheduling.preemption.victims import NO_UIDS
 from berth.scheduling.profile_choice import ProfileChoice
 from berth.scheduling.snapshot.node_positions import NodeRefs
 from berth.scheduling.snapshot.parts import ALL_PARTS, NO_PARTS, NODES_AND_PODS, Parts
@@ -263,7 +264,9 @@ class Policy:
         }
 
     def resolvable(self, pod: Pod, rejected: Mapping[str, Status], snapshot: Snapshot) -> set[str]:
-        """The rejected nodes on which preemption may help, as filter answers them (facts 15 and 15a)."""
+        """The rejected nodes that filter answers in FailedNodes (facts 15 and 15a): those on which preemption may help,
+        and the nominated node while its victims may be what rejects it. Answered as unresolvable, the nomination would
+        be lost, and the pod would evict others elsewhere."""
         found: set[str] = set()
         if self._unresolvable is Unresolvable.AS_PLUGINS_SAY:
             found = {name for name, status in rejected.items() if status.code is Code.UNSCHEDULABLE}
@@ -271,17 +274,24 @@ class Policy:
         if name and name in rejected:
             with_assumed = snapshot.with_assumed
             evaluation = self._evaluation_with_assumed(self.profile_of(pod), pod, snapshot, with_assumed)
-            if fits_without_preempted(evaluation, pod):
+            if fits_without_lower(evaluation, pod):
                 found.add(name)
         return found
 
     def review_victims(
-        self, pod: Pod, proposals: Mapping[str, Proposal], snapshot: Snapshot, seconds_left: float = inf
+        self,
+        pod: Pod,
+        proposals: Mapping[str, Proposal],
+        snapshot: Snapshot,
+        seconds_left: float = inf,
+        answered: Collection[str] = NO_UIDS,
     ) -> PreemptResult:
         """Which of the scheduler's candidates for preemption are left. An exempt pod fits anywhere.
 
         With `choose: one` only the best of them is left; of equal ones the first name. A gang evicts nothing for a
         part of itself: its other members may find no room all the same.
+
+        answered: the victims by UID that were answered for the pod's nominated node before.
         """
         barred = self._gangs.barred(pod, proposals, snapshot) if self.plans(pod) else ()
         rejected = dict.fromkeys(barred, NodeRejection.GANG)
@@ -296,7 +306,7 @@ class Policy:
             evaluation = None
             if profile is not None:
                 evaluation = self._evaluation_with_assumed(profile, pod, snapshot, with_assumed, deadline)
-            return review_victims(evaluation, pod, proposals, with_assumed.nodes, deadline)
+            return review_victims(evaluation, pod, proposals, with_assumed.nodes, deadline, answered)
 
         kind = "preempt" if profile is None else f"preempt {profile.name}"
         result = self._time_limited.run(kind, pod, decide, seconds_left)

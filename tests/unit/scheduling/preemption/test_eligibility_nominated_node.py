@@ -27,16 +27,24 @@ def leaving(cpu: str = "4", priority: int = 0, reason: str = "PreemptionBySchedu
     [
         pytest.param(urgent(**NOMINATED), [NODE, leaving()], {"n"}, id="its victims leave, then it fits"),
         pytest.param(urgent(), [NODE, leaving()], set(), id="it is not nominated"),
-        pytest.param(urgent(**NOMINATED), [NODE, placed("a", cpu="4")], set(), id="no pod terminates"),
-        pytest.param(urgent(**NOMINATED), [NODE, leaving(terminating=False)], set(), id="not yet"),
         pytest.param(
-            urgent(**NOMINATED), [NODE, leaving(reason="EvictionByEvictionAPI")], set(), id="for another reason"
+            urgent(**NOMINATED),
+            [NODE, placed("a", cpu="4")],
+            {"n"},
+            id="the cache does not show that its victims leave",
         ),
+        pytest.param(
+            urgent(**NOMINATED), [NODE, leaving(reason="EvictionByEvictionAPI")], {"n"}, id="evicted by others"
+        ),
+        pytest.param(
+            urgent(**NOMINATED), [NODE, placed("a", 100, "4")], set(), id="the pod there cannot be its victim"
+        ),
+        pytest.param(urgent(**NOMINATED), [node_with("n", unschedulable=True)], set(), id="the node is empty"),
         pytest.param(
             urgent(**NOMINATED), [NODE, leaving(priority=100)], set(), id="a victim of another pod terminates"
         ),
         pytest.param(
-            urgent(**NOMINATED), [NODE, leaving("2"), placed("a", cpu="2")], set(), id="that will not be enough"
+            urgent(**NOMINATED), [NODE, leaving("2"), placed("a", 100, cpu="2")], set(), id="that will not be enough"
         ),
         pytest.param(
             urgent("2", **NOMINATED), [NODE, leaving("2"), placed("a", 100, "2")], {"n"}, id="that will be enough"

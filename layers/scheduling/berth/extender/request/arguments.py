@@ -8,7 +8,7 @@ from typing import TypeGuard
 
 from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.outcomes import Failure, FailureOutcome, bad_request
-from berth.extender.ports import UNREAD_CACHE, CacheState, NodeCache
+from berth.extender.ports import UNKNOWN_COVERAGE, UNREAD_CACHE, CacheState, NodeCache, PodCoverage
 from berth.extender.request.scheduling_request import read_scheduling_request
 from berth.extender.request.wire import folded
 from berth.scheduling.configuration.node_cache import WhenStale
@@ -30,7 +30,7 @@ class Candidates:
     """The pod, its candidate nodes (each once, in the request's order), and the state to decide on.
 
     items: the node objects of full mode, which the answer echoes; None in node-cache mode. state: for records of
-    decisions.
+    decisions. coverage: how far the snapshot follows the pods; unknown in full mode.
     """
 
     pod: Pod
@@ -39,6 +39,7 @@ class Candidates:
     snapshot: Snapshot
     items: Mapping[str, object] | None
     state: CacheState = UNREAD_CACHE
+    coverage: PodCoverage = UNKNOWN_COVERAGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ def _node_cache_mode(
     if isinstance(cluster, Snapshot):
         # A repeated name is answered once: the scheduler would add up its scores (fact 18).
         refs = NodeRefs.of(names, cluster.nodes.positions)
-        return Candidates(pod, refs, context.policy, cluster, None, context.state)
+        return Candidates(pod, refs, context.policy, cluster, None, context.state, context.coverage)
     # Exempt pods pass without a cache: they may be needed to repair it.
     exempt = context.policy.exempts(pod)
     if exempt or cluster.when_stale is WhenStale.PASS:

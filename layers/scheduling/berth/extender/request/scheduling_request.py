@@ -13,6 +13,7 @@ import orjson
 
 from berth.extender.outcomes import Failure, bad_request
 from berth.extender.request.wire import decode_object, folded, is_too_large
+from berth.scheduling.fields.reading import name_or_empty, read_list, read_object
 from berth.scheduling.objects import Pod, UnreadableObject, read_pod
 from berth.scheduling.objects.pod_texts import SMALL, PodTexts, read_pod_texts
 
@@ -39,6 +40,34 @@ def read_scheduling_request(body: str | bytes, unreadable: str) -> SchedulingReq
     if isinstance(pod, UnreadableObject):
         return bad_request(f"{unreadable}: {pod.cause}")
     return SchedulingRequest(pod, fields)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """The state of the request's pod between two attempts to schedule it.
+
+    resource_version: of the pod as the scheduler has it. is_first: whether no attempt has failed yet.
+    """
+
+    resource_version: str
+    is_first: bool
+
+
+def read_attempt(body: str | bytes) -> Attempt:
+    """Decode the request once more, for the few decisions that depend on the attempt."""
+    fields = decode_object(body)
+    pod = read_object({} if isinstance(fields, Failure) else fields.get("pod"), "Pod")
+    metadata, status = read_object(pod.get("metadata"), "metadata"), read_object(pod.get("status"), "status")
+    conditions = read_list(status.get("conditions"), "conditions")
+    has_failed = any(
+        isinstance(each, dict) and each.get("type") == "PodScheduled" and each.get("reason") in _FAILED_ATTEMPT
+        for each in conditions
+    )
+    return Attempt(name_or_empty(metadata.get("resourceVersion")), not has_failed)
+
+
+_FAILED_ATTEMPT = ("Unschedulable", "SchedulerError")
+"""The condition of a gated pod has another reason: no attempt was made."""
 
 
 _POD = '{"Pod":{"metadata":'

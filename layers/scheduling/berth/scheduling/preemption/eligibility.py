@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import StrEnum
 
 from berth.scheduling.evaluation.evaluation import Evaluation
@@ -11,6 +12,7 @@ from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.preemption.dry_run import DryRun
 from berth.scheduling.preemption.priority import NEVER, priority_of
 from berth.scheduling.preemption.victims import potential_victims
+from berth.scheduling.snapshot.snapshot import Snapshot
 
 
 class Ineligible(StrEnum):
@@ -32,6 +34,12 @@ def ineligible(pod: Pod, nominated: NodeInfo | None, status: Status | None) -> I
     return Ineligible.WAITING if preempted(pod, nominated) else None
 
 
+def may_preempt(pod: Pod, snapshot: Snapshot) -> bool:
+    """Return whether there may be pods that this one evicts: those without a class have priority 0."""
+    lowest = min((each.value for each in snapshot.priority_classes.values()), default=0)
+    return pod.spec.preemption_policy != NEVER and priority_of(pod) > min(lowest, 0)
+
+
 def preempted(pod: Pod, node: NodeInfo) -> list[Pod]:
     """The terminating pods of lower priority on the node that the scheduler has preempted."""
     priority = priority_of(pod)
@@ -40,19 +48,26 @@ def preempted(pod: Pod, node: NodeInfo) -> list[Pod]:
     ]
 
 
-def fits_without_preempted(evaluation: Evaluation, pod: Pod) -> bool:
-    """Whether the pod fits on its nominated node once the preempted pods have left it."""
+def fits_without_lower(evaluation: Evaluation, pod: Pod) -> bool:
+    """Return whether the pod fits on its nominated node without the pods of lower priority there.
+
+    The scheduler lists a nominated node only if its own filters pass, on a newer view: for it the victims are gone.
+    Which of the pods they were, a cache that is behind does not show.
+    """
     node = evaluation.snapshot.nodes.get(pod.nominated_node)
-    leaving = [] if node is None else preempted(pod, node)
+    leaving = [] if node is None else potential_victims(node.pods, pod)
     return node is not None and bool(leaving) and DryRun.of(evaluation, pod, node).without(leaving).fits
 
 
-def waits_for_preempted(evaluation: Evaluation, pod: Pod) -> bool:
-    """Whether the nominated node is rejected now and will fit once the preempted pods have left it.
+def waits_for_preempted(evaluation: Evaluation, pod: Pod, answered: Collection[str]) -> bool:
+    """Return whether the nominated node is rejected now and will fit once the preempted pods have left it.
 
     The scheduler asks for no more victims while it sees a preempted pod. It sees the pod gone before the cache does,
-    finds the node still rejected by the policy, and would preempt on the next node. A cache that does not have the
-    nomination does not have these evictions either: then all potential victims count as preempted.
+    finds the node still rejected by the policy, and would preempt on the next node.
+
+    answered: UIDs of the victims that preempt answered for this node. They leave even if the cache does not show it
+    yet. If they are unknown and the cache lacks the nomination, it lacks these evictions too: then every pod of lower
+    priority counts as preempted.
     """
     snapshot, name = evaluation.snapshot, pod.nominated_node
     node = snapshot.nodes.get(name)
@@ -62,6 +77,8 @@ def waits_for_preempted(evaluation: Evaluation, pod: Pod) -> bool:
     if status is SUCCESS:
         return False
     known = snapshot.unbound.get(pod.uid)
-    if known is not None and known.nominated_node == name:
-        return fits_without_preempted(evaluation, pod)
-    return DryRun.of(evaluation, pod, node).without(potential_victims(node.pods, pod)).fits
+    if not answered and (known is None or known.nominated_node != name):
+        return fits_without_lower(evaluation, pod)
+    marked = preempted(pod, node)
+    leaving = marked + [other for other in node.pods if other.uid in answered and other not in marked]
+    return bool(leaving) and DryRun.of(evaluation, pod, node).without(leaving).fits

@@ -6,16 +6,19 @@ may need more victims there. Without this review the scheduler would evict pods 
 - It has only proposed nodes, each with all its proposed victims: the scheduler's own plugins need them gone.
 - Added victims are of lower priority than the pod, and the cache has them on that node.
 - A node with a victim of equal or higher priority is rejected (fact 29), and so is a node without victims (fact 27).
-- Every node is rejected while the pod waits for preempted pods on its nominated node (fact 15a).
+- Every node is rejected while the pod waits for preempted pods on its nominated node (fact 15a), unless the scheduler
+  proposes more victims there: then its own filters need them.
+- A victim that was answered before for the nominated node is gone, whatever the cache shows: it is not answered again,
+  because the scheduler's call fails for a victim that it does not know (fact 26).
 
 The cache may not have a proposed victim on the node: it lags, or the pod is gone already. The victim is accepted,
-and the node is evaluated without it. If the scheduler does not know an added victim, its call fails (fact 26): nothing
-is evicted, and the scheduler tries the pod again.
+and the node is evaluated without it. A node that the cache does not have has just joined: its victims are accepted.
+docs/concepts/late-view.md has the whole table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache
@@ -32,7 +35,7 @@ from berth.scheduling.preemption.disruption_budgets import DisruptionBudgets
 from berth.scheduling.preemption.dry_run import DryRun
 from berth.scheduling.preemption.eligibility import waits_for_preempted
 from berth.scheduling.preemption.priority import NEVER, priority_of
-from berth.scheduling.preemption.victims import Victims, best_candidates, select_victims
+from berth.scheduling.preemption.victims import NO_UIDS, Victims, best_candidates, select_victims
 from berth.scheduling.reason_code import ReasonCode
 
 NO_PODS: Mapping[str, Pod] = {}
@@ -115,14 +118,17 @@ def review_victims(
     proposals: Mapping[str, Proposal],
     nodes: Mapping[str, NodeInfo],
     deadline: DecisionDeadline = NO_DECISION_DEADLINE,
+    answered: Collection[str] = NO_UIDS,
 ) -> PreemptResult:
     """Review the proposals. evaluation: None where the pod may go to every node. nodes: as the cache has them.
+    answered: the victims by UID that were answered for the pod's nominated node before.
 
     Raises DeadlineExceeded.
     """
     if pod.spec.preemption_policy == NEVER:
         return PreemptResult({}, dict.fromkeys(proposals, NodeRejection.NEVER))
-    if evaluation is not None and waits_for_preempted(evaluation, pod):
+    nominated = pod.nominated_node
+    if evaluation is not None and nominated not in proposals and waits_for_preempted(evaluation, pod, answered):
         return PreemptResult({}, dict.fromkeys(proposals, NodeRejection.WAITING))
     judge = None if evaluation is None else _VictimReview(evaluation, pod, list(proposals))
     found: dict[str, Victims] = {}
@@ -136,7 +142,10 @@ def review_victims(
             rejected[name] = NodeRejection.NOT_LOWER
             continue
         proposed = Victims(tuple(pods), proposal.num_pdb_violations)
-        victims = proposed if judge is None or node is None else judge.victims(node, proposed, there)
+        gone = (
+            [there[uid] for uid in answered if uid in there and uid not in proposal.uids] if name == nominated else []
+        )
+        victims = proposed if judge is None or node is None else judge.victims(node, proposed, there, gone)
         if isinstance(victims, NodeRejection):
             rejected[name] = victims
         elif not victims.pods:
@@ -155,19 +164,22 @@ class _VictimReview:
         self._reads_pods = evaluation.local.filters.reads_pods or bool(evaluation.filters)
         self._budgets = DisruptionBudgets(evaluation.snapshot.disruption_budgets)
 
-    def victims(self, node: NodeInfo, proposed: Victims, there: Mapping[str, Pod]) -> Victims | NodeRejection:
-        """The proposed victims, and more where the pod does not fit without them alone."""
+    def victims(
+        self, node: NodeInfo, proposed: Victims, there: Mapping[str, Pod], gone: Sequence[Pod]
+    ) -> Victims | NodeRejection:
+        """The proposed victims, and more if the pod does not fit without them alone. gone: pods of the node that have
+        left it, though the cache does not show it."""
         status = self._exceptions.get(node.name) or self._evaluation.statuses[node.name]
         if not self._reads_pods:
             return proposed if status is SUCCESS else NodeRejection.BARRED
         if status is not SUCCESS and status.code is not Code.UNSCHEDULABLE:
             return NodeRejection.BARRED
-        as_it_is = DryRun.of(self._evaluation, self._pod, node)
-        gone = [there[victim.uid] for victim in proposed.pods if victim.uid in there]
-        # Also where the pod fits now: it may have affinity to a victim.
-        if as_it_is.without(gone).fits if gone else status is SUCCESS:
+        as_it_is = DryRun.of(self._evaluation, self._pod, node).without(gone)
+        leaving = [there[victim.uid] for victim in proposed.pods if victim.uid in there]
+        # Also if the pod fits now: it may have affinity to a victim.
+        if as_it_is.without(leaving).fits if gone or leaving else status is SUCCESS:
             return proposed
-        if len(gone) == sum(priority_of(other) < self._priority for other in node.pods):
+        if len(leaving) == sum(priority_of(other) < self._priority for other in as_it_is.node.pods):
             return NodeRejection.NO_ROOM  # there is no other victim
         certain = {victim.uid for victim in proposed.pods}
         all_known = select_victims(as_it_is, self._pod, self._budgets, certain)
