@@ -109,10 +109,14 @@ MustWait ==
 Waits ==
     LET n == Seen.nominated IN
     /\ n # None
+    /\ n \notin Candidates
     /\ IF answered # {} /\ ~Mistake("forgets-victims")
        THEN answered \intersect Cached.alive # {}
        ELSE Cached.nominated # n
-Agreed == IF Waits THEN {} ELSE {n \in Candidates : n \notin Cached.joined \/ On(Cached, n) \subseteq Lower}
+
+(* While the scheduler sees a victim, which is terminating, it does not preempt. *)
+Eligible == answered \intersect Seen.alive = {}
+Agreed == IF Waits \/ ~Eligible THEN {} ELSE {n \in Candidates : n \notin Cached.joined \/ On(Cached, n) \subseteq Lower}
 
 Fail(nominated) ==
     Change([Now EXCEPT !.failed = TRUE, !.nominated = nominated])
@@ -144,7 +148,7 @@ Preempt ==
 (* No node, and no eviction. The nomination is cleared if no node is left to preempt on, or with an Error. *)
 Reject ==
     LET waits == Listed # {} /\ Seen.nominated = None /\ MustWait
-        clears == ~KeepsNomination /\ Candidates = {}
+        clears == ~KeepsNomination /\ Candidates = {} /\ Eligible
     IN
     /\ Passing = {}
     /\ waits \/ Agreed = {}

@@ -26,13 +26,15 @@ class FixedNodeCache(NodeCache):
         self.reads = NO_PARTS
 
     @classmethod
-    def of(cls, configuration: BerthConfiguration, *objects: Mapping[str, object]) -> FixedNodeCache:
+    def of(
+        cls, configuration: BerthConfiguration, *objects: Mapping[str, object], pods_version: str = ""
+    ) -> FixedNodeCache:
         """The cluster as a dump lists it."""
         found = read_objects(objects)
         cluster = Snapshot.of(
             found.nodes, found.pods, namespaces=found.namespaces, disruption_budgets=found.disruption_budgets
         )
-        return cls(configuration, cluster)
+        return cls(configuration, cluster, pods_version)
 
     def current(self, deadline: Deadline = NO_DEADLINE, reads: Parts = NO_PARTS) -> DecisionContext:
         self.reads = reads

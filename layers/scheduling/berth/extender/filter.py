@@ -76,8 +76,8 @@ def _waits(body: str | bytes, candidates: Candidates, found: Feasibility) -> boo
 
     The scheduler preempts as soon as no node is left. It may know of a node that has just joined, or of a pod that has
     just ended. After an Error it does not preempt, and tries again after a second (facts 14 and 42). That attempt is
-    decided by a cache that has every listed node, and the failure of this attempt: so it has all changes of pods before.
-    A nomination does not survive an Error, so a nominated pod does not wait: `Policy.resolvable` keeps its node.
+    decided by a cache that has every listed node and the failure of this attempt, and so all earlier changes of pods. A
+    nomination does not survive an Error, so a nominated pod does not wait: `Policy.resolvable` keeps its node.
     """
     pod, seen = candidates.pod, candidates.coverage
     if found.feasible or found.exempt or pod.nominated_node or seen.covers("0") is None:

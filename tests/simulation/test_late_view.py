@@ -1,0 +1,58 @@
+"""A late view delays a pod; it evicts no other, loses no nomination and forgets no pod (docs/concepts/late-view.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from berth.extender import filter as filter_verb
+from berth.scheduling.policy import Policy
+
+from .late_view import ForgetfulVictims, History
+
+SEEDS = range(300)
+
+
+def test_late_view_costs_a_delay_alone() -> None:
+    runs = {seed: History.of(seed).run() for seed in SEEDS}
+    assert {seed: run.broken for seed, run in runs.items() if run.broken} == {}
+    # Otherwise the histories would show nothing.
+    assert sum(bool(run.costs) for run in runs.values()) > len(SEEDS) // 5
+    assert sum(run.queue == "bound" and not run.costs for run in runs.values()) > len(SEEDS) // 20
+
+
+def rejects_first_attempts(patch: pytest.MonkeyPatch, _: History) -> None:
+    patch.setattr(filter_verb, "_waits", lambda *_: False)
+
+
+def answers_the_nominated_node_as_unresolvable(patch: pytest.MonkeyPatch, _: History) -> None:
+    patch.setattr(Policy, "resolvable", lambda *_: set())
+
+
+def forgets_its_victims(_: pytest.MonkeyPatch, run: History) -> None:
+    run.answered = ForgetfulVictims()
+
+
+def wakes_no_pod(_: pytest.MonkeyPatch, run: History) -> None:
+    run.wakes = False
+
+
+@pytest.mark.parametrize(
+    ("variant", "broken"),
+    [
+        (rejects_first_attempts, "evicts while a node fits"),
+        (answers_the_nominated_node_as_unresolvable, "loses its nomination"),
+        (forgets_its_victims, "evicts on two nodes"),
+        (wakes_no_pod, "is not placed"),
+    ],
+)
+def test_variant_is_caught(
+    variant: Callable[[pytest.MonkeyPatch, History], None], broken: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for seed in SEEDS:
+        run = History.of(seed)
+        variant(monkeypatch, run)
+        if broken in run.run().broken:
+            return
+    pytest.fail(f"no history {broken}")
