@@ -98,9 +98,9 @@ def pod_with(
     }
 
 
-def tried(pod: Mapping[str, Any], version: str = "0") -> dict[str, Any]:
-    """The pod of this resource version, after a first attempt to schedule it failed."""
-    failed = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+def tried(pod: Mapping[str, Any], version: str = "0", reason: str = "Unschedulable") -> dict[str, Any]:
+    """The pod of this resource version, after an attempt to schedule it failed."""
+    failed = {"type": "PodScheduled", "status": "False", "reason": reason}
     status = {**pod["status"], "conditions": [*pod["status"].get("conditions", ()), failed]}
     return {**pod, "metadata": {**pod["metadata"], "resourceVersion": version}, "status": status}
 

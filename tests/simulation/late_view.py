@@ -36,17 +36,19 @@ RULES = BerthConfiguration.model_validate(
     {"profile": "apart", "definitions": {"apart": {"plugins": {"enabled": [{"name": "InterPodAffinity"}]}}}}
 )
 LOW, HIGH = 0, 1000
-STEPS = 300
+STEPS = 100
+MAX_VERSIONS = 60
 
 
 @dataclass(frozen=True)
 class Running:
-    """A pod on a node. takes_room: the scheduler's own rule; in_team: Berth's."""
+    """A pod on a node. takes_room: the scheduler's own rule; in_team: Berth's. ends: by itself."""
 
     node: str
     priority: int = LOW
     takes_room: bool = False
     in_team: bool = False
+    ends: bool = False
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class State:
     nodes: frozenset[str]
     pods: Mapping[str, Running]
     nominated: str = ""
-    has_failed: bool = False
+    failed: str = ""
 
     def on(self, node: str) -> list[str]:
         return [name for name, pod in self.pods.items() if pod.node == node]
@@ -70,7 +72,7 @@ class State:
     def pod(self, version: int) -> Object:
         status = {"nominatedNodeName": self.nominated}
         found = pod_with("high", TEAM, priority=HIGH, affinity=APART, status=status)
-        return tried(found, str(version)) if self.has_failed else found
+        return tried(found, str(version), self.failed) if self.failed else found
 
     def objects(self, version: int) -> list[Object]:
         pods = [
@@ -101,19 +103,19 @@ class History:
     @classmethod
     def of(cls, seed: int, *, wakes: bool = True) -> History:
         random = Random(seed)
-        nodes = [f"n{number}" for number in range(4)]
+        nodes = [f"n{number}" for number in range(random.randrange(2, 5))]
         joins = nodes[: random.randrange(2)]
         pods: dict[str, Running] = {}
         for node in nodes:
             if node in joins:
                 continue
-            kind = random.choice(("room", "room", "room and rule", "rule", "firm"))
+            kind = random.choice(("room", "room and rule", "rule", "firm", "firm for good"))
             if "room" in kind:
                 pods[f"{node}-room"] = Running(node, takes_room=True)
             if "rule" in kind:
                 pods[f"{node}-rule"] = Running(node, in_team=True)
-            if kind == "firm":
-                pods[f"{node}-firm"] = Running(node, HIGH, in_team=True)
+            if kind.startswith("firm"):
+                pods[f"{node}-firm"] = Running(node, HIGH, in_team=True, ends=kind == "firm")
         return cls(random, joins, [State(frozenset(nodes).difference(joins), pods)], wakes)
 
     def run(self) -> History:
@@ -122,10 +124,12 @@ class History:
             steps = self._steps()
             if not steps or self.queue == "bound":
                 break
-            self.random.choice(steps)()
+            steps[min(self.random.randrange(len(steps)), self.random.randrange(len(steps)))]()
         self.joins = ()
-        while self.queue != "bound" and (steps := self._steps(settles=True)):
+        while self.queue != "bound" and len(self.versions) <= MAX_VERSIONS and (steps := self._steps(settles=True)):
             steps[0]()
+        if len(self.versions) > MAX_VERSIONS:
+            self.broken.add("writes without end")
         if self.queue != "bound" and any(self.versions[-1].fits(node) for node in self.versions[-1].nodes):
             self.broken.add("is not placed")
         if len(self.costs) > 1:
@@ -133,21 +137,21 @@ class History:
         return self
 
     def _steps(self, *, settles: bool = False) -> list[Any]:
+        """What can happen next, first what happens soon: Berth learns of a change after the scheduler."""
         now = self.versions[-1]
         steps: list[Any] = []
         if self.queue == "active":
             steps.append(self._attempt)
-        if self.queue == "backoff":
-            steps.append(self._activate)
         if self.scheduler < len(self.versions) - 1:
             steps.append(self._scheduler_learns)
-        if self.berth < self.scheduler:
-            steps.append(self._berth_learns)
         steps += [lambda name=name: self._delete(name) for name in sorted(self.doomed)]
         if not settles:
             steps += [lambda node=node: self._join(node) for node in self.joins if node not in now.nodes]
-            firm = [name for name, pod in now.pods.items() if pod.priority == HIGH]
-            steps += [lambda name=name: self._end(name) for name in firm]
+            steps += [lambda name=name: self._end(name) for name, pod in now.pods.items() if pod.ends]
+        if self.berth < self.scheduler:
+            steps.append(self._berth_learns)
+        if self.queue == "backoff":
+            steps.append(self._activate)
         return steps
 
     def _activate(self) -> None:
@@ -155,6 +159,7 @@ class History:
 
     def _scheduler_learns(self) -> None:
         self.scheduler += 1
+        # Its own write wakes the pod, too (fact 43).
         if self.queue == "waiting":
             self.queue = "active"
 
@@ -188,7 +193,7 @@ class History:
         if answer["NodeNames"]:
             self.queue = "bound"
         elif answer["Error"]:
-            self._fail(nominated="")
+            self._fail("SchedulerError", nominated="")
             self.queue = "backoff"
         else:
             self._preempt(seen, answer["FailedNodes"])
@@ -231,17 +236,17 @@ class History:
         self.victims, self.doomed, self.queue = victims, set(victims), "gated"
         self._fail(nominated=node)
 
-    def _fail(self, **fields: str) -> None:
+    def _fail(self, reason: str = "Unschedulable", **fields: str) -> None:
         """The scheduler writes the pod's condition and nomination."""
         seen, nominated = self.versions[self.scheduler], fields.get("nominated", self.versions[-1].nominated)
         if seen.nominated and not nominated and seen.fits(seen.nominated):
             self.broken.add("loses its nomination")
-        self._change(has_failed=True, nominated=nominated)
+        self._change(failed=reason, nominated=nominated)
 
     @property
     def _failed_at(self) -> int:
         """The version of the pod as the scheduler has it."""
-        pod = [(state.has_failed, state.nominated) for state in self.versions[: self.scheduler + 1]]
+        pod = [(state.failed, state.nominated) for state in self.versions[: self.scheduler + 1]]
         return next(number for number in range(len(pod)) if all(each == pod[-1] for each in pod[number:]))
 
     def _cache(self) -> FixedNodeCache:

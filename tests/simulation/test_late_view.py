@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from berth.extender import filter as filter_verb
+from berth.extender.request.scheduling_request import LastAttempt
 from berth.scheduling.policy import Policy
 
 from .late_view import ForgetfulVictims, History
@@ -26,6 +28,12 @@ def rejects_first_attempts(patch: pytest.MonkeyPatch, _: History) -> None:
     patch.setattr(filter_verb, "_waits", lambda *_: False)
 
 
+def waits_after_each_failure(patch: pytest.MonkeyPatch, _: History) -> None:
+    """A rejection after an Error changes the condition, which wakes the pod: so it would wait again, without end."""
+    read = filter_verb.read_pod_version
+    patch.setattr(filter_verb, "read_pod_version", lambda body: replace(read(body), last_attempt=LastAttempt.ERROR))
+
+
 def answers_the_nominated_node_as_unresolvable(patch: pytest.MonkeyPatch, _: History) -> None:
     patch.setattr(Policy, "resolvable", lambda *_: set())
 
@@ -43,6 +51,7 @@ def wakes_no_pod(_: pytest.MonkeyPatch, run: History) -> None:
     [
         (rejects_first_attempts, "evicts while a node fits"),
         (answers_the_nominated_node_as_unresolvable, "loses its nomination"),
+        (waits_after_each_failure, "writes without end"),
         (forgets_its_victims, "evicts on two nodes"),
         (wakes_no_pod, "is not placed"),
     ],

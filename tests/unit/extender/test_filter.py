@@ -122,6 +122,7 @@ def test_members_are_found_in_the_cache_in_full_mode_too(size: int, reason: str 
 
 
 URGENT = pod_with("urgent", priority=1000)
+ERROR = "SchedulerError"
 LOWEST = [PriorityClass("pause", -10)]
 GATED = {"type": "PodScheduled", "status": "False", "reason": "SchedulingGated"}
 
@@ -139,8 +140,9 @@ GATED = {"type": "PodScheduled", "status": "False", "reason": "SchedulingGated"}
             True,
             id="first attempt after its gates were removed",
         ),
-        pytest.param(tried(URGENT, "8"), [], "7", True, id="the cache does not have the failed attempt yet"),
-        pytest.param(tried(URGENT, "7"), [], "7", False, id="the cache has it"),
+        pytest.param(tried(URGENT, "8", ERROR), [], "7", True, id="the cache does not have the failed attempt yet"),
+        pytest.param(tried(URGENT, "7", ERROR), [], "7", False, id="the cache has it"),
+        pytest.param(tried(URGENT, "8"), [], "7", False, id="rejected: the text of its condition has changed, no more"),
         pytest.param(URGENT, [], "", False, id="the cache is a dump, which is not behind"),
         pytest.param(pod_with("plain"), [], "7", False, id="no pod has a lower priority"),
         pytest.param(pod_with("plain"), LOWEST, "7", True, id="a class has a lower priority"),

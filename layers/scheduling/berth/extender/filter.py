@@ -10,7 +10,7 @@ from berth.extender.outcomes import Failure, FilterOutcome, deadline_passed
 from berth.extender.ports import NodeCache, NoOpenGangs, OpenGangs
 from berth.extender.reply import Reply, error_reply, reasons, reply
 from berth.extender.request.arguments import Candidates, Passthrough, read_candidates
-from berth.extender.request.scheduling_request import read_attempt
+from berth.extender.request.scheduling_request import LastAttempt, read_pod_version
 from berth.scheduling.evaluation.time_limit import DeadlineExceeded
 from berth.scheduling.feasibility import Feasibility
 from berth.scheduling.gangs.gang import NO_OPEN_GANGS, OpenGang
@@ -86,8 +86,10 @@ def _waits(body: str | bytes, candidates: Candidates, found: Feasibility) -> boo
         return False
     if not candidates.names.all_known:
         return True
-    attempt = read_attempt(body)
-    return attempt.is_first or not seen.covers(attempt.resource_version)
+    known = read_pod_version(body)
+    if known.last_attempt is LastAttempt.ERROR:
+        return not seen.covers(known.resource_version)
+    return known.last_attempt is LastAttempt.NONE
 
 
 def _decision(candidates: Candidates, found: Feasibility, open_gangs: Sequence[OpenGang]) -> Decision:

@@ -8,6 +8,7 @@ whole is what they make together. A request in another form is decoded as a whol
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
 import orjson
 
@@ -42,32 +43,33 @@ def read_scheduling_request(body: str | bytes, unreadable: str) -> SchedulingReq
     return SchedulingRequest(pod, fields)
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """The state of the request's pod between two attempts to schedule it.
+class LastAttempt(Enum):
+    """How the last attempt to schedule the pod ended. REJECTED: with the reasons of the nodes. ERROR: without them."""
 
-    resource_version: of the pod as the scheduler has it. is_first: whether no attempt has failed yet.
-    """
+    NONE = "none"
+    REJECTED = "Unschedulable"
+    ERROR = "SchedulerError"
+
+
+@dataclass(frozen=True, slots=True)
+class PodVersion:
+    """The pod as the scheduler has it."""
 
     resource_version: str
-    is_first: bool
+    last_attempt: LastAttempt
 
 
-def read_attempt(body: str | bytes) -> Attempt:
+def read_pod_version(body: str | bytes) -> PodVersion:
     """Decode the request once more, for the few decisions that depend on the attempt."""
     fields = decode_object(body)
     pod = read_object({} if isinstance(fields, Failure) else fields.get("pod"), "Pod")
     metadata, status = read_object(pod.get("metadata"), "metadata"), read_object(pod.get("status"), "status")
-    conditions = read_list(status.get("conditions"), "conditions")
-    has_failed = any(
-        isinstance(each, dict) and each.get("type") == "PodScheduled" and each.get("reason") in _FAILED_ATTEMPT
-        for each in conditions
-    )
-    return Attempt(name_or_empty(metadata.get("resourceVersion")), not has_failed)
-
-
-_FAILED_ATTEMPT = ("Unschedulable", "SchedulerError")
-"""The condition of a gated pod has another reason: no attempt was made."""
+    found = LastAttempt.NONE
+    for condition in read_list(status.get("conditions"), "conditions"):
+        # The condition of a gated pod has another reason: no attempt was made.
+        if isinstance(condition, dict) and condition.get("type") == "PodScheduled":
+            found = next((each for each in LastAttempt if each.value == condition.get("reason")), found)
+    return PodVersion(name_or_empty(metadata.get("resourceVersion")), found)
 
 
 _POD = '{"Pod":{"metadata":'
