@@ -35,7 +35,7 @@ Seen == world[s]
 Cached == world[b]
 
 Init ==
-    /\ world = <<[joined |-> Nodes \ Late, alive |-> Pods, nominated |-> None, failed |-> FALSE]>>
+    /\ world = <<[joined |-> Nodes \ Late, alive |-> Pods, nominated |-> None, failed |-> None]>>
     /\ s = 1 /\ b = 1
     /\ queue = "active" /\ tried = 0
     /\ doomed = {} /\ answered = {} /\ costs = {} /\ wrong = {}
@@ -101,8 +101,9 @@ KeepsNomination ==
     /\ ~Mistake("nomination-unresolvable")
 
 MustWait ==
-    \/ ~Seen.failed /\ ~Mistake("rejects-first-attempt")
-    \/ ~Cached.failed /\ Seen.failed /\ ~Mistake("rejects-before-failure")
+    \/ Seen.failed = None /\ ~Mistake("rejects-first-attempt")
+    \/ Seen.failed = "error" /\ Cached.failed = None /\ ~Mistake("rejects-before-failure")
+    \/ Seen.failed # None /\ Mistake("waits-after-each-failure") /\ Cached.failed # Seen.failed
     \/ ~(Listed \subseteq Cached.joined) /\ ~Mistake("rejects-unknown-node")
 
 (* Preempt: the nodes on which Berth agrees to evict. *)
@@ -118,8 +119,10 @@ Waits ==
 Eligible == answered \intersect Seen.alive = {}
 Agreed == IF Waits \/ ~Eligible THEN {} ELSE {n \in Candidates : n \notin Cached.joined \/ On(Cached, n) \subseteq Lower}
 
-Fail(nominated) ==
-    Change([Now EXCEPT !.failed = TRUE, !.nominated = nominated])
+(* The scheduler writes how the attempt ended: "error", or "rejected" with the reasons. *)
+Fail(how, nominated) ==
+    LET state == [Now EXCEPT !.failed = how, !.nominated = nominated] IN
+    IF state = Now THEN UNCHANGED world ELSE Change(state)
 
 Record(broken) == wrong' = wrong \union broken
 
@@ -139,7 +142,7 @@ Preempt ==
     /\ Listed # {} => KeepsNomination \/ Seen.nominated # None \/ ~MustWait
     /\ \E n \in Agreed :
         LET victims == (On(Seen, n) \intersect Room) \union (On(Cached, n) \intersect Rule \intersect Seen.alive) IN
-        /\ Fail(n)
+        /\ Fail("rejected", n)
         /\ doomed' = victims /\ answered' = victims
         /\ costs' = costs \union {n}
         /\ Record(IF FitsUnseen # {} THEN {"evicts-while-a-node-fits"} ELSE {})
@@ -152,9 +155,7 @@ Reject ==
     IN
     /\ Passing = {}
     /\ waits \/ Agreed = {}
-    /\ IF Now.failed /\ (Now.nominated = None \/ ~clears)
-       THEN UNCHANGED world
-       ELSE Fail(IF clears THEN None ELSE Now.nominated)
+    /\ Fail(IF waits THEN "error" ELSE "rejected", IF clears THEN None ELSE Now.nominated)
     /\ queue' = IF waits THEN "backoff" ELSE "waiting"
     /\ Record(IF clears /\ Seen.nominated # None /\ Fits(Seen, Seen.nominated) THEN {"loses-nomination"} ELSE {})
     /\ UNCHANGED <<doomed, answered, costs>>
@@ -178,6 +179,8 @@ Spec == Init /\ [][Next]_vars /\ Fair
 
 \* ------------------------------------------------------------------------------------------------ properties
 
+(* The pod's own condition does not keep it busy: the longest history writes it three times, and the nomination once. *)
+WritesEnd == Len(world) <= Cardinality(Late) + Cardinality(Pods) + 6
 EvictsOnOneNode == Cardinality(costs) <= 1
 EvictsOnlyWhenNoNodeFits == "evicts-while-a-node-fits" \notin wrong
 KeepsItsNomination == "loses-nomination" \notin wrong

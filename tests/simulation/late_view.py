@@ -124,7 +124,7 @@ class History:
             steps = self._steps()
             if not steps or self.queue == "bound":
                 break
-            steps[min(self.random.randrange(len(steps)), self.random.randrange(len(steps)))]()
+            steps[min(self.random.choices(range(len(steps)), k=4))]()
         self.joins = ()
         while self.queue != "bound" and len(self.versions) <= MAX_VERSIONS and (steps := self._steps(settles=True)):
             steps[0]()
