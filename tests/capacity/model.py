@@ -1,7 +1,7 @@
 """Units a second by partition key and their monthly costs, by the size of a cluster and its rate of changes.
 
-Changes come at random (Poisson). A publication waits half a second from the first change, and comes a second and a half
-after the last one in any case (`feed/leader.PublishIntervals`).
+Changes come at random (Poisson). One is published at once if half a second has passed since the last that was, else at
+the end of it; a heartbeat comes a second and a half after the last publication (`feed/leader.PublishIntervals`).
 """
 
 from __future__ import annotations
@@ -55,13 +55,12 @@ def units(load: Load, pace: PublishIntervals | None = None, retention: Retention
     """All of it."""
     pace, retention = pace or PublishIntervals(), retention or Retention()
     rate = load.pod_changes
-    quiet = pace.heartbeat - pace.flush
-    interval = pace.flush + (1 - math.exp(-rate * quiet)) / rate
-    with_changes = 1 - math.exp(-rate * pace.heartbeat)
-    flushes = with_changes / interval
+    flushes = 1 / (pace.flush + math.exp(-rate * pace.flush) / rate)
+    heartbeats = flushes * math.exp(-rate * pace.heartbeat) / -math.expm1(-rate * pace.heartbeat)
+    publications = flushes + heartbeats
     changes = max(1.0, rate / flushes)
     flush_bytes = packed_pod_changes(round(changes))
-    head_writes = write_units(HEAD_BYTES) / interval
+    head_writes = write_units(HEAD_BYTES) * publications
     log_writes = flushes * write_units(round(flush_bytes) + LOG_ITEM_KEYS)
     snapshot = load.nodes * snapshot_bytes_per_node()
     log_rate = flushes * flush_bytes
@@ -75,7 +74,7 @@ def units(load: Load, pace: PublishIntervals | None = None, retention: Retention
     writes, reads = head_writes + log_writes + snapshot_writes, head_reads + log_reads
     dollars = (writes * WRITE_UNIT.dollars + reads * READ_UNIT.dollars) * MONTH
     return Units(
-        1 / interval, changes, flush_bytes, head_writes, log_writes, snapshot_writes, head_reads, log_reads, dollars
+        publications, changes, flush_bytes, head_writes, log_writes, snapshot_writes, head_reads, log_reads, dollars
     )
 
 

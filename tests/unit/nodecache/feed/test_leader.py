@@ -97,7 +97,24 @@ def test_publishes_all_objects_when_every_resource_is_listed() -> None:
     assert leading.clock.wall() == AT
 
 
-def test_publishes_a_change_after_the_flush_interval() -> None:
+def test_publishes_first_change_after_a_pause_at_once() -> None:
+    leading = Leading().listed("n1")
+    leading.work(0.5)
+    leading.cluster.add_node("n2")
+    leading.leader.work(STEP)
+    assert leading.nodes() == [["n2"]]
+
+
+def test_heartbeat_delays_no_change() -> None:
+    leading = Leading().listed("n1")
+    leading.work(1.5)
+    assert leading.nodes() == [[]]
+    leading.cluster.add_node("n2")
+    leading.leader.work(STEP)
+    assert leading.nodes() == [[], ["n2"]]
+
+
+def test_publishes_a_further_change_after_the_flush_interval() -> None:
     leading = Leading().listed("n1")
     leading.cluster.add_node("n2")
     leading.leader.work(STEP)
@@ -105,6 +122,14 @@ def test_publishes_a_change_after_the_flush_interval() -> None:
     assert leading.nodes() == []
     leading.work(0.1)
     assert leading.nodes() == [["n2"]]
+
+
+def test_steady_changes_cost_one_publication_for_each_flush_interval() -> None:
+    leading = Leading().listed("n1")
+    for number in range(100):
+        leading.cluster.add_node(f"more-{number}")
+        leading.work(0.05)
+    assert len(leading.publications) == 10
 
 
 def test_publishes_changes_of_one_flush_interval_together() -> None:

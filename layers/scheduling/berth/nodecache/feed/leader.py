@@ -1,4 +1,5 @@
-"""The leader: turns watch events into changes and publishes them every half second.
+"""The leader: turns watch events into changes and publishes them. The first one after a pause is published at once,
+further ones together after an interval.
 
 Guarantees:
 - What is published is the state of the API server, per resource, up to the positions published with it. A successor
@@ -59,7 +60,8 @@ class Publication:
 
 @dataclass(frozen=True, slots=True)
 class PublishIntervals:
-    """Seconds. `flush`: how long a change may wait for others. `heartbeat`: between publications while nothing changes.
+    """Seconds. `flush`: the least time between publications of changes. `heartbeat`: between publications while nothing
+    changes.
 
     The heartbeat is shorter than the lease's retryPeriod, so that publications alone renew the lease.
     """
@@ -108,8 +110,7 @@ class Leader:
         self._intervals = intervals
         self._epoch = epoch
         self._on_published = on_published
-        self._changed_at: float | None = None
-        self._published_at = clock.monotonic() - intervals.heartbeat
+        self._published_at = self._flushed_at = clock.monotonic() - intervals.heartbeat
         self.interrupted = ""
         self.publications = 0
 
@@ -135,29 +136,32 @@ class Leader:
         """
         for received in self._watch.take(min(seconds, self._until_publication())):
             self._apply(received)
-        if self._state.has_changes and self._changed_at is None:
-            self._changed_at = self._clock.monotonic()
         if self._until_publication() <= 0:
             self._publish()
 
     def finish(self) -> None:
         """Publish pending changes and confirm the last publication. Call it before the release."""
-        if self._watch.observed_at is not None and (self._state.has_changes or not self._writer.is_fully_published):
+        if self._watch.observed_at is not None and self._has_changes:
             self._publish()
 
     def stop(self) -> None:
         """End the watches."""
         self._watch.stop()
 
+    @property
+    def _has_changes(self) -> bool:
+        """Whether changes wait for a publication, or for its answer."""
+        return self._state.has_changes or not self._writer.is_fully_published
+
     def _until_publication(self) -> float:
         """Seconds until the next publication is due; infinite before every resource was listed."""
         if self._watch.observed_at is None:
             return math.inf
-        now = self._clock.monotonic()
         due = self._published_at + self._intervals.heartbeat
-        if self._changed_at is not None:
-            due = min(due, self._changed_at + self._intervals.flush)
-        return due - now if due - now > _TOLERANCE_SECONDS else 0.0
+        if self._has_changes:
+            due = self._flushed_at + self._intervals.flush
+        left = due - self._clock.monotonic()
+        return left if left > _TOLERANCE_SECONDS else 0.0
 
     def _publish(self) -> None:
         observation = Observation(self._cluster_uid, self._watch.positions)
@@ -169,12 +173,13 @@ class Leader:
             self._writer.flush(changes, observation)
         else:
             self._writer.replace(changes, self._state.objects, observation)
-        self._changed_at = None
         self._writer.compact_if_due(self._state.objects, observation)
 
     def _announce(self, changes: Sequence[Change], pointer: Pointer) -> None:
         self._continues = True
         self._published_at = self._clock.monotonic()
+        if changes:
+            self._flushed_at = self._published_at
         self.publications += 1
         is_complete = self._writer.is_fully_published and not self._state.has_changes
         self._on_published(
