@@ -12,6 +12,7 @@ from berth.announcements.bind import LogAnnouncements
 from berth.announcements.log import AnnouncementLog
 from berth.announcements.reader import AnnouncementReader
 from berth.configuration.store import Configurations
+from berth.extender.begun_binds import BegunBinds
 from berth.extender.bind import bind
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindResult
@@ -68,15 +69,17 @@ class World(PodBinder):
         self.publish_nodes({"node-a": "1", "node-b": "2"})
         reader = NodeCacheReader(self.published.table, SnapshotView(), lambda seconds: None)
         store = InMemoryConfigurationStore(self.published.item)
-        self.cache = WarmNodeCache(
-            self.published.table,
-            reader,
-            Configurations(store, lambda: configuration, time_limit=time_limit),
-            self.published.clock,
-            pytest.fail,
-            BindsUnderWay(None, AnnouncementReader(self.log)),
-            latest_only=True,
-        )
+        configurations = Configurations(store, lambda: configuration, time_limit=time_limit)
+        self.begun = BegunBinds()
+
+        def cache(under_way: BindsUnderWay, *, latest_only: bool) -> WarmNodeCache:
+            table, clock = self.published.table, self.published.clock
+            return WarmNodeCache(table, reader, configurations, clock, pytest.fail, under_way, latest_only=latest_only)
+
+        self.cache = cache(BindsUnderWay(None, AnnouncementReader(self.log)), latest_only=True)
+        """Bind's own."""
+        under_way = BindsUnderWay(None, AnnouncementReader(self.log), begun=self.begun)
+        self.verbs_cache = cache(under_way, latest_only=False)
         self.answer: Answer = lambda binding: Created()
         self.version = "7"
         self.labels: Mapping[str, str] = {}

@@ -25,6 +25,8 @@ class PublishedCluster:
         self.clock = clock or EnvironmentClock()
         self.item = InMemoryItem()
         self.table = self.new_table(self.item)
+        self.pods_version = "1"
+        """How far the next publication follows the pods."""
         self._ids = count(1)
         self._state = ObservedState({})
         self._elector = LeaderElector(
@@ -71,7 +73,7 @@ class PublishedCluster:
 
     def _observation(self) -> Observation:
         now = self.clock.wall()
-        return Observation("cluster", {name: Position("1", now, now) for name in ("nodes", "pods")})
+        return Observation("cluster", {"nodes": Position("1", now, now), "pods": Position(self.pods_version, now, now)})
 
     def _new_id(self) -> str:
         return f"id-{next(self._ids)}"

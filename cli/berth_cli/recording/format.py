@@ -70,7 +70,7 @@ class AssumedPodLine:
     name: str
     uid: str
     node: str
-    shares: Mapping[str, int]
+    shares: Mapping[str, int] | None
     pod: Mapping[str, object] | None
 
 

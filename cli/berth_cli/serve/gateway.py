@@ -9,11 +9,15 @@ import time
 import uuid
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from enum import Enum, auto
 
 import orjson
 
+from berth.extender.begun_binds import BegunBinds
+from berth.extender.bind import read_binding
+from berth.extender.ports import Binding
 from berth.gangs.item import MOST_QUEUED_MEMBERS
 from berth.scheduling.gangs.gang import GangsConfiguration
 from berth_cli.http_server.asgi import Receive, Scope, Send
@@ -29,6 +33,8 @@ MAX_PAYLOAD_BYTES = 10_000_000
 """Payload limit of API Gateway; larger requests get status 413 without a function call."""
 
 BIND = "POST /scheduler/bind"
+MOST_BINDING_BYTES = 4_000
+"""Three names and a UID: kube-scheduler's has less than half of it."""
 BIND_THREADS = 256
 """Without gangs. They start when they are needed."""
 
@@ -55,14 +61,16 @@ class Gateway:
         limits: Limits | None = None,
         wall: Callable[[], float] = time.time,
         members: int = 0,
+        begun: BegunBinds | None = None,
     ) -> None:
         """`limits`: without members of gangs. `members`: how many of them may wait in bind at once. `wall`: seconds
-        since the epoch."""
+        since the epoch. `begun`: where the other verbs learn what is being bound."""
         self.handlers = handlers
         self._check = check or RequestCheck()
         limits = limits or Limits()
         self.limits = replace(limits, connections=limits.connections + members)
         self._wall = wall
+        self._begun = begun
         self._bytes_in_flight = BytesInFlight(self.limits.bytes_in_flight)
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="function")
         self._bind_pool = ThreadPoolExecutor(BIND_THREADS + members, thread_name_prefix="bind")
@@ -97,13 +105,24 @@ class Gateway:
             return
         event = _event(route, arrived_at, scope, body)
         pool = self._bind_pool if route == BIND else self._pool
-        response = await asyncio.get_running_loop().run_in_executor(pool, handler, event, None)
+        with self._counted(body) if route == BIND else nullcontext():
+            response = await asyncio.get_running_loop().run_in_executor(pool, handler, event, None)
         del body, event
         payload = response["body"]
         content = base64.b64decode(payload) if response.get("isBase64Encoded") else payload.encode()
         share.replace(len(content))
         share.wait_for_client(abort_of(scope))
         await _send(send, response["statusCode"], response["headers"], content)
+
+    def _counted(self, body: bytes) -> AbstractContextManager[None]:
+        """The pod counts before its bind has a thread: the scheduler's next prioritize may get one first.
+
+        The function has not seen who calls. But only a UID counts that a scheduler has just sent.
+        """
+        if self._begun is None or len(body) > MOST_BINDING_BYTES:
+            return nullcontext()
+        binding = read_binding(body)
+        return self._begun.begun(binding) if isinstance(binding, Binding) else nullcontext()
 
     async def _read(self, receive: Receive, share: Share) -> bytes | _NoBody:
         """The whole body. What is too long is read too, so that the caller receives the status."""

@@ -194,6 +194,7 @@ def start(
             routes | {route: partial(_handle, endpoint) for route, endpoint in own.items()},
             check=check,
             members=members_in_bind(configuration.gangs),
+            begun=adapters.begun,
         ),
         handlers[watcher],
         adapters,

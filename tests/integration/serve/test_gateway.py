@@ -13,13 +13,14 @@ import orjson
 import pytest
 from click.testing import CliRunner
 
+from berth.extender.begun_binds import BegunBinds
 from berth_cli.http_server import server
 from berth_cli.main import main
 from berth_cli.serve.gateway import MAX_PAYLOAD_BYTES, Gateway
 from berth_cli.serve.local_stack import LocalStack
 from tests.builders.http_calls import Caller
 from tests.builders.nodes import labelled_object
-from tests.builders.pods import pod_object
+from tests.builders.pods import pod, pod_object
 from tests.builders.prometheus_text import read_metrics
 from tests.builders.requests import body_of, cache_mode, full_mode, victims_by_uid
 from tests.fakes.log_lines import LogLines
@@ -221,6 +222,27 @@ def test_binds_that_wait_for_a_gang_leave_the_other_verbs_their_threads(members:
         assert not any(each.done() for each in waiting)
         assert Caller(port).post("/scheduler/bind", b"{}").status == 200
         assert {each.result().status for each in waiting} == {200}
+
+
+def test_pod_counts_for_other_verbs_while_its_bind_runs() -> None:
+    """From before the function has a thread: the scheduler's next prioritize may get one first."""
+    begun, seen = BegunBinds(), []
+    begun.asked_about(pod("train-0", uid="uid-train-0"))
+
+    def bind(event: Mapping[str, object], context: object) -> Mapping[str, object]:
+        seen.append([(each.name, each.node_name) for each in begun.pods()])
+        return {"statusCode": 200, "headers": {}, "body": "{}", "isBase64Encoded": False}
+
+    listener = server.listen("127.0.0.1", 0)
+    gateway = Gateway({"POST /scheduler/bind": bind}, check=AnyRequest(), begun=begun)
+    binding = {"PodName": "train-0", "PodNamespace": "ml", "PodUID": "uid-train-0", "Node": "n1"}
+    with server.serve_in_thread(gateway, listener):
+        caller = Caller(listener.getsockname()[1])
+        for body in (orjson.dumps(binding), b"no binding", orjson.dumps(binding | {"Padding": "x" * 4_000})):
+            assert caller.post("/scheduler/bind", body).status == 200
+        caller.close()
+    assert seen == [[("train-0", "n1")], [], []]
+    assert begun.pods() == ()
 
 
 @pytest.fixture

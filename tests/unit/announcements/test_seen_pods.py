@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from berth.extender.outcomes import BindOutcome, BindResult
+from berth.extender.ports import Binding
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import Pod, read_pod
 from berth.scheduling.policy import Policy
@@ -41,7 +42,7 @@ def only(plugin: str, **fields: Any) -> BerthConfiguration:
 
 
 def decided(world: World, name: str) -> tuple[Policy, Pod, Snapshot]:
-    context, pod = world.cache.current(), read_pod(world.content(name))
+    context, pod = world.verbs_cache.current(), read_pod(world.content(name))
     assert isinstance(context.cluster, Snapshot)
     assert isinstance(pod, Pod)
     return context.policy, pod, context.cluster
@@ -167,6 +168,31 @@ def test_soft_rule_of_ones_own_sees_announced_pod(tmp_path: Path) -> None:
         assert policy.best(pod, NODES, snapshot).feasible == ["node-b"]
         by_plugin = policy.scores_by_plugin(pod, NODES, snapshot)
         assert {node: sum(found.values()) for node, found in by_plugin.items()} == {"node-a": 0, "node-b": 100}
+
+
+def test_verbs_of_binds_process_see_pod_before_it_is_announced() -> None:
+    world = World(only("InterPodAffinity"))
+    p, q = read_pod(world.content("p")), read_pod(world.content("q"))
+    assert isinstance(p, Pod)
+    assert isinstance(q, Pod)
+    world.verbs_cache.asked_about(p)
+    world.verbs_cache.asked_about(q)
+    with world.begun.begun(Binding("default", "p", p.uid, "node-a")):
+        assert reasons(world, "q") == {"node-a": ANTI_AFFINITY}
+        # Bind judges by what is announced: otherwise two binds at once would reject each other.
+        with world.begun.begun(Binding("default", "q", q.uid, "node-a")):
+            assert world.bind("q").outcome is BindOutcome.BOUND
+    assert reasons(world, "p") == {"node-a": ANTI_AFFINITY}
+
+
+def test_pod_that_is_bound_and_deleted_between_two_publications_leaves_its_node_free() -> None:
+    world = World()
+    assert world.bind("p").outcome is BindOutcome.BOUND
+    assert reasons(world, "q") == {"node-a": ANTI_AFFINITY}
+    world.published.pods_version = "9"  # the Binding made version 8, the deletion 9
+    world.published.publish("pods", [])
+    assert reasons(world, "q") == {}
+    assert world.bind("q").outcome is BindOutcome.BOUND
 
 
 def test_pod_does_not_see_its_own_announcement() -> None:

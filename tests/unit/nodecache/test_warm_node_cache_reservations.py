@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import pytest
 
 from berth.configuration.store import Configurations
-from berth.extender.ports import CacheUnavailable
+from berth.extender.begun_binds import BegunBinds
+from berth.extender.ports import Binding, CacheUnavailable
 from berth.nodecache.binds_under_way import BindsUnderWay
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import SnapshotView
@@ -15,10 +16,12 @@ from berth.nodecache.warm_node_cache import WarmNodeCache
 from berth.reservations.ledger.entry import OpenReservation, PodKey
 from berth.reservations.ledger.table import TableUnavailable
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.objects import Pod
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 from tests.builders.nodes import node
+from tests.builders.pods import pod
 from tests.fakes.published import PublishedCluster
 
 SLOT = "example.com/slot"
@@ -41,9 +44,22 @@ class _Ledger(InMemoryLedgerTable):
         return super().open_reservations()
 
 
+class _Begun(BegunBinds):
+    """Writes down when it was read."""
+
+    def __init__(self, reads: list[str]) -> None:
+        super().__init__()
+        self.reads = reads
+
+    def pods(self) -> tuple[Pod, ...]:
+        self.reads.append("begun")
+        return super().pods()
+
+
 class Reading:
     def __init__(self, document: Mapping[str, object]) -> None:
         self.reads: list[str] = []
+        self.begun = _Begun(self.reads)
         self.warnings: list[str] = []
         self.published = PublishedCluster()
         self.ledger = _Ledger(self.reads)
@@ -61,7 +77,7 @@ class Reading:
             Configurations(InMemoryConfigurationStore(self.published.item), lambda: configuration),
             self.published.clock,
             self.warnings.append,
-            BindsUnderWay(self.ledger, None),
+            BindsUnderWay(self.ledger, None, begun=self.begun),
         )
         self.published.publish_nodes([node("node-a"), node("node-b")])
         self.current()
@@ -83,16 +99,27 @@ def test_assumes_pod_with_open_reservation_on_its_node() -> None:
     assert (assumed.uid, assumed.assumed_shares) == (POD.uid, {SLOT: 3})
 
 
-def test_reads_reservations_before_head() -> None:
+def test_reads_begun_binds_before_reservations_and_both_before_head() -> None:
     reading = Reading(COUNTS)
     reading.current()
-    assert reading.reads == ["open", "head"]
+    assert reading.reads == ["begun", "open", "head"]
 
 
 def test_does_not_read_ledger_when_nothing_is_counted() -> None:
     reading = Reading({"profile": "label-priority"})
     reading.current()
     assert reading.reads == ["head"]
+
+
+def test_begun_bind_counts_what_the_pod_requests_until_its_reservation() -> None:
+    reading = Reading(COUNTS)
+    reading.cache.asked_about(pod(POD.name, POD.namespace, POD.uid))
+    with reading.begun.begun(Binding(POD.namespace, POD.name, POD.uid, "node-a")):
+        [assumed] = reading.current().assumed["node-a"]
+        assert (assumed.uid, assumed.assumed_shares) == (POD.uid, None)
+        reading.reserve(units=3)
+        [assumed] = reading.current().assumed["node-a"]
+        assert (assumed.uid, assumed.assumed_shares) == (POD.uid, {SLOT: 3})
 
 
 def test_later_attempt_counts() -> None:

@@ -191,7 +191,7 @@ def assumed_pods(snapshot: Snapshot) -> list[tuple[object, ...]]:
         for pod in pods:
             known = pod.uid in snapshot.base.unbound or not pod.spec.source
             obj = None if known else pod_document(pod)
-            found.append((pod.namespace, pod.name, pod.uid, node, pod.assumed_shares or {}, obj))
+            found.append((pod.namespace, pod.name, pod.uid, node, pod.assumed_shares, obj))
     return found
 
 

@@ -45,7 +45,7 @@ REASON_NAMESPACE = "bind.namespaces of Berth's configuration does not list the p
 
 def answer_bind(body: str | bytes, binder: PodBinder, deadline: Deadline, rules: BindRules = NO_RULES) -> Reply:
     """ExtenderBindingResult: an empty Error means that the pod is on the node."""
-    binding = _read_binding(body)
+    binding = read_binding(body)
     if isinstance(binding, Failure):
         return failed(binding)
     result = bind(binding, binder, deadline, rules)
@@ -116,7 +116,8 @@ _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?", re.ASCII)
 _UID = re.compile(r"[-A-Za-z0-9_.:]{1,128}", re.ASCII)
 
 
-def _read_binding(body: str | bytes) -> Binding | Failure:
+def read_binding(body: str | bytes) -> Binding | Failure:
+    """ExtenderBindingArgs. Its names are valid."""
     arguments = decode_object(body)
     if isinstance(arguments, Failure):
         return arguments

@@ -108,6 +108,9 @@ class NodeCache(ABC):
         the deadline no table is read and nothing is waited for.
         """
 
+    def asked_about(self, pod: Pod) -> None:  # noqa: B027  most caches are of no process that binds
+        """A scheduler asks about this pod, and may bind it next."""
+
     @abstractmethod
     def policy(self, deadline: Deadline = NO_DEADLINE) -> Policy:
         """The policy alone, for requests that bring their nodes with them. It costs a read of the head at the most."""

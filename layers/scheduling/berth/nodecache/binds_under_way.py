@@ -1,17 +1,19 @@
-"""The pods that are being bound, and that the cache does not show yet: open reservations and announcements.
+"""The pods that are being bound, and that the cache does not show yet: begun binds, open reservations, announcements.
 
-Both are read before the head. So a pod that is missing in what was read is in the snapshot that the head points to.
+They are read in this order before the head. So a pod that is missing in what was read is in the snapshot that the head
+points to.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from berth.announcements.announcement import Announcement
 from berth.announcements.reader import AnnouncementReader
 from berth.dynamodb_errors import TableUnavailable
+from berth.extender.begun_binds import BegunBinds
 from berth.extender.ports import EMPTY_LOG, LogRange, PodCoverage
 from berth.reservations.ledger.entry import OpenReservation
 from berth.reservations.ledger.table import LedgerTable
@@ -34,10 +36,11 @@ class Needs:
 
 @dataclass(frozen=True, slots=True)
 class OpenBinds:
-    """One read of both. None where they were not read."""
+    """One read of all. None where they were not read. begun: pods of begun binds, on their nodes."""
 
     reservations: Sequence[OpenReservation] | None = None
     announcements: Sequence[Announcement] | None = None
+    begun: Sequence[Pod] = ()
 
     def has(self, needs: Needs) -> bool:
         """Whether everything that is needed was read."""
@@ -53,13 +56,24 @@ class BindsUnderWay:
     """For one verb of a warm environment. Safe to share between threads."""
 
     def __init__(
-        self, ledger: LedgerTable | None, announcements: AnnouncementReader | None, placed: PlacedPods | None = None
+        self,
+        ledger: LedgerTable | None,
+        announcements: AnnouncementReader | None,
+        placed: PlacedPods | None = None,
+        begun: BegunBinds | None = None,
     ) -> None:
-        """None: there is no such table. placed: shared by the verbs of a process, as their verdicts are."""
+        """None: there is no such table. placed: shared by the verbs of a process, as their verdicts are. begun: None
+        for bind itself, and where binds are in other processes."""
         self._ledger = ledger
         self._announcements = announcements
         self._placed = PlacedPods() if placed is None else placed
-        self._last: tuple[Snapshot, Sequence[OpenReservation], Sequence[Pod], Snapshot] | None = None
+        self._begun = begun
+        self._last: tuple[Snapshot, object, Snapshot] | None = None
+
+    def asked_about(self, pod: Pod) -> None:
+        """A scheduler asks about this pod, and may bind it next."""
+        if self._begun is not None:
+            self._begun.asked_about(pod)
 
     def needs(self, policy: Policy) -> Needs:
         """What decisions of this policy depend on."""
@@ -89,27 +103,28 @@ class BindsUnderWay:
                 survive(error)
                 return before or ()
 
+        begun = () if self._begun is None or needs == Needs() else self._begun.pods()
         reservations: Sequence[OpenReservation] | None = None
         announcements: Sequence[Announcement] | None = None
         if needs.reservations and self._ledger is not None:
             reservations = queried(self._ledger.open_reservations, last.reservations)
         if needs.announcements and self._announcements is not None:
             announcements = queried(self._announcements.read, last.announcements)
-        return OpenBinds(reservations, announcements)
+        return OpenBinds(reservations, announcements, begun)
 
     def assume(self, snapshot: Snapshot, read: OpenBinds, coverage: PodCoverage) -> Snapshot:
         """The snapshot with the pods that are being bound. coverage: how far it follows the pods."""
         announced: Sequence[Pod] = ()
         if self._announcements is not None and read.announcements is not None:
             announced = self._announcements.pods_to_add(read.announcements, snapshot, coverage)
-        reservations = read.reservations or ()
+        binds = read.reservations or (), read.begun, announced
         last = self._last
-        if last is not None and last[0] is snapshot and last[1] == reservations and last[2] == announced:
-            return last[3]
-        found = snapshot.assuming(_assumed(reservations, announced))
+        if last is not None and last[0] is snapshot and last[1] == binds:
+            return last[2]
+        found = snapshot.assuming(_assumed(*binds))
         if read.announcements is not None:
             found = self._placed.follow(found)
-        self._last = snapshot, reservations, announced, found
+        self._last = snapshot, binds, found
         return found
 
     def log(self, read: OpenBinds) -> LogRange:
@@ -119,12 +134,16 @@ class BindsUnderWay:
         return LogRange(self._announcements.first, read.announcements[-1].position)
 
 
-def _assumed(reservations: Sequence[OpenReservation], announced: Sequence[Pod]) -> Iterator[AssumedPod]:
+def _assumed(
+    reservations: Sequence[OpenReservation], begun: Sequence[Pod], announced: Sequence[Pod]
+) -> Iterator[AssumedPod]:
     # If two attempts bind a pod to a node, the later reservation counts.
     latest = {(each.pod.uid, each.node): each for each in sorted(reservations, key=lambda each: each.since)}
-    for pod in announced:
-        reserved = latest.pop((pod.uid, pod.node_name), None)
-        shares = {} if reserved is None else reserved.shares
-        yield AssumedPod(pod.namespace, pod.name, pod.uid, pod.node_name, shares, pod)
+    shares: dict[tuple[str, str], Mapping[str, int] | None] = {(pod.uid, pod.node_name): None for pod in begun}
+    shares |= {key: each.shares for key, each in latest.items()}
+    for pod in (*begun, *announced):
+        key = pod.uid, pod.node_name
+        latest.pop(key, None)
+        yield AssumedPod(pod.namespace, pod.name, pod.uid, pod.node_name, shares.get(key, {}), pod)
     for each in latest.values():
         yield AssumedPod(each.pod.namespace, each.pod.name, each.pod.uid, each.node, each.shares)

@@ -38,6 +38,7 @@ from berth.nodecache.feed.reader import DEADLINE_PASSED, NodeCacheReader, Nothin
 from berth.nodecache.feed.table import CacheTable, TableUnavailable
 from berth.nodecache.snapshot_view import CachedCluster
 from berth.nodecache.staleness import StalenessReason
+from berth.scheduling.objects import Pod
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.parts import NO_PARTS, Parts
 from berth.scheduling.snapshot.snapshot import Snapshot
@@ -117,6 +118,9 @@ class WarmNodeCache(NodeCache):
             return self._reads.before(deadline, partial(self._read, deadline, reads, is_warm_up=is_warm_up))
         except DeadlinePassed:
             return self._in_memory(reads)
+
+    def asked_about(self, pod: Pod) -> None:
+        self._under_way.asked_about(pod)
 
     def policy(self, deadline: Deadline = NO_DEADLINE) -> Policy:
         try:

@@ -15,6 +15,7 @@ from berth.announcements.reader import AnnouncementReader
 from berth.configuration.counting_loss import CountingLossCheck
 from berth.configuration.store import Configurations, ConfigurationStore
 from berth.dynamodb_errors import TableUnavailable
+from berth.extender.begun_binds import BegunBinds
 from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.ports import NoOpenGangs, OpenGangs
 from berth.lease.clock import SystemClock
@@ -46,7 +47,8 @@ log = logging.getLogger("berth")
 class CacheAdapters:
     """The tables, and what is read of them: the snapshot and the applied configuration.
 
-    placed: the snapshots with assumed pods. loss: None where there is no ledger.
+    placed: the snapshots with assumed pods. loss: None where there is no ledger. begun: None where functions have
+    processes of their own.
     """
 
     tables: Tables
@@ -54,6 +56,7 @@ class CacheAdapters:
     configurations: Configurations
     placed: PlacedPods
     loss: CountingLossCheck | None = None
+    begun: BegunBinds | None = None
 
     @property
     def announcements(self) -> AnnouncementReader | None:
@@ -69,7 +72,7 @@ class CacheAdapters:
     @property
     def under_way(self) -> BindsUnderWay:
         """The binds under way, for one verb."""
-        return BindsUnderWay(self.tables.ledger, self.announcements, self.placed)
+        return BindsUnderWay(self.tables.ledger, self.announcements, self.placed, self.begun)
 
 
 def cache_adapters(settings: PolicySettings, calls: Config = CALLS) -> CacheAdapters:
@@ -88,7 +91,8 @@ def _new_adapters(opened: Tables, configuration: str, remembered_bytes: int, dec
     limit = TimeLimit(decision_seconds, time.monotonic, time.time)
     configurations = Configurations(store, partial(deployed, configuration), remembered_bytes, limit, log.warning)
     loss = None if ledger is None else counting_loss_check(ledger, store)
-    return CacheAdapters(opened, reader, configurations, PlacedPods(), loss)
+    begun = BegunBinds() if opened.in_process else None
+    return CacheAdapters(opened, reader, configurations, PlacedPods(), loss, begun)
 
 
 # Verbs of one process that get the same tables have one snapshot and one memory of verdicts: of 150,000 pods a snapshot

@@ -61,6 +61,7 @@ def read_candidates(
     if isinstance(request, Failure):
         return request
     pod = request.pod
+    cache.asked_about(pod)
     found = _read_names(request.fields, pod, cache, deadline)
     if isinstance(found, Failure):
         return replace(found, pod=f"{pod.namespace}/{pod.name}")

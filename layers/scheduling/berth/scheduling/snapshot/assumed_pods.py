@@ -20,13 +20,14 @@ HIGHEST_PRIORITY = (1 << 31) - 1
 
 @dataclass(frozen=True, slots=True)
 class AssumedPod:
-    """A pod that is being bound to a node. shares: the reserved amounts, by pool. pod: where bind announced it."""
+    """A pod that is being bound to a node. shares: the reserved amounts, by pool; None: what the pod requests. pod:
+    where bind announced it, or has begun."""
 
     namespace: str
     name: str
     pod_uid: str
     node: str
-    shares: Mapping[str, int]
+    shares: Mapping[str, int] | None
     pod: Pod | None = None
 
 
