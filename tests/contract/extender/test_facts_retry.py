@@ -9,8 +9,11 @@ from kubernetes.client import Configuration
 
 from berth.cluster.api_server.client import ApiServer
 from berth.nodecache.feed.cluster import ClusterUnavailable
+from berth.nodecache.feed.head import Observation
+from berth.nodecache.feed.leader import Publication
+from berth.scheduling.framework.cluster_event import ALL_EVENTS
 from berth.scheduling_queue.kubernetes_queue import KubernetesObjectQueue, KubernetesPodQueue
-from berth.scheduling_queue.wake_up import WakeUp
+from berth.scheduling_queue.wake_up import WaitingPod, WakeUp
 from tests.builders.nodes import labelled, node
 from tests.builders.requests import cache_mode
 from tests.fakes.api_server import Fault, KubernetesOnLoopback, kubernetes_on_loopback
@@ -57,9 +60,11 @@ def test_fact_43_wakes_queue_after_change_is_readable() -> None:
         def wake(self, waiting: Sequence[str]) -> None:
             seen.append(verbs.ask("filter", request).json["NodeNames"])
 
-    wake_up = WakeUp(PodTriedAgain(), lambda kept: True, verbs.clock.monotonic)
+    wake_up = WakeUp(PodTriedAgain(), lambda _: WaitingPod(ALL_EVENTS), verbs.clock, pytest.fail)
     verbs.cluster.publish("pods", [{"metadata": {"namespace": "ml", "name": "waiting"}}])
-    wake_up.published(verbs.cluster.publish_nodes([labelled("n1", "10")]), verbs.cluster.objects)
+    changes = verbs.cluster.publish_nodes([labelled("n1", "10")])
+    wake_up.published(Publication(1, changes, verbs.cluster.objects, True, Observation("cluster", {}), {}))
+    wake_up.step()
     assert seen == [["n1"]]
 
 

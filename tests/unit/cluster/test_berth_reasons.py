@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from berth.cluster.berth_reasons import BERTH_REASONS, IN_TREE, reasons_of
+from berth.cluster.berth_reasons import BERTH_REASONS, IN_TREE, has_any_reason, reasons_of
 from berth.cluster.field_projection import (
     RequiredFields,
     rejected_by_berth,
@@ -16,9 +18,10 @@ from berth.cluster.watch.resources import (
     PODS,
 )
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.framework.plugin import FilterPlugin
+from berth.scheduling.framework.plugin import FilterPlugin, Plugin
 from berth.scheduling.framework.status import SUCCESS, Status
 from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.plugins.custom_plugins.loading import custom_plugin
 from berth.scheduling.plugins.registry import REGISTRY
 from tests.builders.counted import (
     LICENCES,
@@ -115,11 +118,53 @@ def test_in_tree_reasons_count_when_a_profile_has_that_filter(profile: str, mess
 
 
 def test_reasons_of_custom_plugins_count() -> None:
-    assert reasons_of(Picky()) == {REASON_OF_A_PLUGIN_OF_THE_USERS}
     message = f"0/1 nodes are available: 1 {REASON_OF_A_PLUGIN_OF_THE_USERS}."
     pod = WHOLE_POD | {"status": {"conditions": [{"type": "PodScheduled", "status": "False", "message": message}]}}
     assert not rejected_by_berth(kept(PODS, pod))
     assert rejected_by_berth(kept(PODS, pod, RequiredFields(berth_reasons=BERTH_REASONS | reasons_of(Picky()))))
+
+
+CUSTOM = """
+from berth.scheduling.framework import FilterPlugin, unschedulable
+from berth_plugins.texts import ELSEWHERE
+
+TAKEN = unschedulable("Mine", "node(s) were taken")
+
+class Base(FilterPlugin):
+    def filter(self, state, node):
+        return unschedulable("Mine", "node(s) were closed")
+
+class Mine(Base):
+    REASONS = ("node(s) were too far",)
+"""
+
+
+@pytest.fixture
+def custom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Plugin]:
+    """A plugin as a document names it, in a package of its own."""
+    package = tmp_path / "berth_plugins"
+    package.mkdir()
+    for name, text in (("__init__", ""), ("texts", "ELSEWHERE = 'node(s) were elsewhere'"), ("mine", CUSTOM)):
+        (package / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    found = custom_plugin("berth_plugins.mine:Mine")
+    yield found.plugin(found.args())
+    for name in [each for each in sys.modules if each.startswith("berth_plugins")]:
+        del sys.modules[name]
+
+
+@pytest.mark.parametrize(
+    ("reason", "is_own"),
+    [
+        pytest.param("node(s) were taken", True, id="a status of its module"),
+        pytest.param("node(s) were closed", True, id="in a method of its base"),
+        pytest.param("node(s) were too far", True, id="in a tuple"),
+        pytest.param("node(s) were elsewhere", True, id="in another module of the package"),
+        pytest.param("node(s) were unschedulable", False, id="another's"),
+    ],
+)
+def test_custom_plugin_may_have_its_reasons_anywhere_in_its_package(custom: Plugin, reason: str, is_own: bool) -> None:
+    assert has_any_reason(f"0/1 nodes are available: 1 {reason}. no new", reasons_of(custom)) is is_own
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from berth.scheduling.evaluation.time_limit import (
 from berth.scheduling.evaluation.verdicts import FilterResult, Rejected
 from berth.scheduling.exemption import Exemption
 from berth.scheduling.feasibility import TOO_COSTLY, Feasibility, Unresolvable, too_costly
+from berth.scheduling.framework.cluster_event import GANG_EVENTS, ClusterEvents
 from berth.scheduling.framework.profile import Profile, Scale
 from berth.scheduling.framework.score_scaling import extender_scale
 from berth.scheduling.framework.status import SUCCESS, Code, Status
@@ -138,6 +139,11 @@ class Policy:
     def plans(self, pod: Pod) -> bool:
         """Whether the pod names a gang. Then the decision needs to know which gangs are open."""
         return self.gangs.enabled and self._gangs.plans(pod)
+
+    def events_to_register(self, pod: Pod) -> ClusterEvents:
+        """The changes of the cluster that can make this pod fit, if it is rejected."""
+        events = self.profile_of(pod).events_to_register
+        return events | GANG_EVENTS if self.plans(pod) else events
 
     def gang_of(self, pod: Pod, snapshot: Snapshot) -> Gang | None:
         """The gang that the pod is placed with; None for a pod that is placed alone."""

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-
-from berth.nodecache.feed.cluster import ClusterUnavailable
+from collections.abc import Sequence
 
 
 class SchedulingQueue(ABC):
@@ -25,30 +22,3 @@ class NoSchedulingQueue(SchedulingQueue):
 
     def wake(self, waiting: Sequence[str]) -> None:
         return None
-
-
-class BackgroundQueue(SchedulingQueue):
-    """Wakes another queue in a thread, one call at a time. Calls in the meantime become one call afterwards."""
-
-    def __init__(self, queue: SchedulingQueue, warn: Callable[[str], None]) -> None:
-        """`warn`: called with the cause when the queue could not be woken."""
-        self._queue = queue
-        self._warn = warn
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="wake-up")
-        self._next: Future[None] | None = None
-
-    def wake(self, waiting: Sequence[str]) -> None:
-        # The new call replaces one that has not started.
-        if self._next is not None and not self._next.running() and not self._next.done():
-            self._next.cancel()
-        self._next = self._thread.submit(self._wake, tuple(waiting))
-
-    def close(self) -> None:
-        """Wait for the running call."""
-        self._thread.shutdown()
-
-    def _wake(self, waiting: Sequence[str]) -> None:
-        try:
-            self._queue.wake(waiting)
-        except ClusterUnavailable as error:
-            self._warn(f"waiting pods were not woken: {error}")

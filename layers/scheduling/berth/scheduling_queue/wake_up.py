@@ -4,28 +4,45 @@ A pod that an extender rejected waits until an event of the cluster wakes it. Th
 it at once, before the cache has that event. The pod is rejected again, and then waits for minutes. So the watcher wakes
 the queue after it has published.
 
+Guarantee: after a change that can make a waiting pod fit is published, the pod is tried again, unless it is bound or
+deleted first: within a second if the pod's budget is not spent, and with its next wake-up otherwise.
+
 Rules:
-- It wakes only while a pending pod has a reason of Berth's, and at most once a second. A pod that is rejected again and
-  again causes a wake-up every 10 seconds at most, a member of a gang every 3 seconds (see WakeUpBudget). One that is
-  due comes later, it is not lost.
-- It wakes once more if such a rejection appears within two seconds after a publication: the pod was judged on the state
-  before it.
-- A new member of a gang, and a new or changed PodGroup, wake too: the members that came before were rejected because
-  others were missing.
-- Capacity that no publication shows (a released reservation) wakes with the next publication or heartbeat.
+- A pod is due after a change that a plugin of its profile registered (`events_to_register`), a gang's member also after
+  what can make its gang complete, and every waiting pod after a reservation was released.
+- A pod that is newly rejected is due if such a change was published after a time until which the cache had all pods and
+  not this one: it may have been judged on the state before the change. The same for a pod that was rejected by others.
+- A new leader wakes all waiting pods: its predecessor may have published without a wake-up.
+- It wakes at most once a second. A pod that is rejected again and again causes a wake-up every 10 seconds at most, a
+  member of a gang every 3 seconds (see WakeUpBudget).
+- A wake-up that fails is repeated. So is one that comes before every verb has read the last publication.
 - The wake-up changes no field that Berth keeps, so it causes no further change.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from threading import Lock
+from typing import NamedTuple
 
-from berth.nodecache.feed.changes import Change, Key, Object
+from berth.cluster.field_projection import rejected_by_berth
+from berth.lease.clock import Clock
+from berth.nodecache.feed.changes import Change, Object
+from berth.nodecache.feed.cluster import ClusterUnavailable
+from berth.nodecache.feed.leader import Publication
+from berth.scheduling.framework.cluster_event import ALL_EVENTS, ClusterEvent, ClusterEvents
+from berth.scheduling.objects import UnreadableObject
+from berth.scheduling.objects.pod_reading import PodReader
+from berth.scheduling.policy import Policy
+from berth.scheduling_queue.cluster_events import is_unscheduled, object_event, pod_events
 from berth.scheduling_queue.queue import SchedulingQueue
 
 LEAST_INTERVAL_SECONDS = 1.0
-LATE_REJECTION_SECONDS = 2.0
+
+WATCH_SECONDS = 1.0
+"""How much later than the others an event of a watch may arrive."""
 
 BURST = 10
 """Wake-ups for a pod that was not woken for long."""
@@ -38,99 +55,139 @@ MEMBER_REFILL_SECONDS = 3.0
 5 s, also where other pods come and go all the time: publication 0.5 s, this, and the second until the scheduler looks
 for pods whose back-off is over."""
 
-_NODES, _PODS, _POD_GROUPS = "nodes", "pods", "podgroups."
-_FINISHED = ("Succeeded", "Failed")
+_PODS = "pods"
 
 
-def no_member(_: Object) -> bool:
-    """Where gangs are not enabled."""
-    return False
+@dataclass(frozen=True, slots=True)
+class WaitingPod:
+    """A pod that Berth rejected. events: those that can make it fit. is_member: of a gang."""
+
+    events: ClusterEvents
+    is_member: bool = False
+
+
+def waiting_pod(policy: Policy, obj: Object) -> WaitingPod | None:
+    """Of a projected pod. None: Berth did not reject it."""
+    if not rejected_by_berth(obj):
+        return None
+    pod = PodReader().read(obj)
+    if isinstance(pod, UnreadableObject):
+        return WaitingPod(ALL_EVENTS)
+    return WaitingPod(policy.events_to_register(pod), policy.plans(pod))
 
 
 class WakeUp:
-    """Called with every publication, heartbeats included, by the thread that publishes."""
+    """For one leadership. `published` is called by the thread that publishes, `step` by another one."""
 
     def __init__(
         self,
         queue: SchedulingQueue,
-        rejected: Callable[[Object], bool],
-        monotonic: Callable[[], float],
-        is_member: Callable[[Object], bool] | None = None,
+        waiting_pod: Callable[[Object], WaitingPod | None],
+        clock: Clock,
+        warn: Callable[[str], None],
+        readable_after: float = 0.0,
     ) -> None:
-        """`rejected`: whether Berth rejected a projected pending pod. `is_member`: whether a projected pod names a
-        gang."""
+        """waiting_pod: of a projected pod without a node. warn: called with the cause of a failed wake-up.
+        readable_after: seconds after a publication in which a verb may still decide on the state before it."""
         self._queue = queue
-        self._rejected, self._is_member = rejected, is_member or no_member
-        self._members: set[str] = set()
-        self._monotonic = monotonic
+        self._waiting_pod = waiting_pod
+        self._clock = clock
+        self._warn = warn
+        self._readable_after = readable_after
+        self._lock = Lock()
         self._is_initialized = False
-        self._waiting: set[str] = set()
-        self._bound: set[str] = set()
-        self._changed_at = -math.inf
+        self._pods: dict[str, Object] = {}
+        self._waiting: dict[str, WaitingPod] = {}
+        self._covered_until = -math.inf
+        self._unseen_until: dict[str, float] = {}
+        """Of each unscheduled pod: a time before it was created, or was last rejected by others than Berth."""
+        self._published_at: dict[ClusterEvent, float] = {}
+        self._due: set[str] = set()
+        self._is_readable_at = -math.inf
         self._woken_at = -math.inf
-        self._due = False
         self._is_capacity_freed = False
-        self._budget = WakeUpBudget(self._members)
+        self._budget = WakeUpBudget()
 
     def capacity_freed(self) -> None:
         """A reservation was released, so a rejected pod may fit. Any thread may call it."""
         self._is_capacity_freed = True
 
-    def published(self, changes: Iterable[Change], objects: Mapping[Key, Object]) -> None:
-        """These changes are published. `objects`: all published objects."""
-        now = self._monotonic()
-        if not self._is_initialized:
-            # A predecessor may have published changes without a wake-up for them.
-            self._is_initialized = True
-            self._learn(Change(*key, obj) for key, obj in objects.items())
-            frees_capacity, newly_rejected = True, False
-        else:
-            frees_capacity, newly_rejected = self._learn(changes)
-        if self._is_capacity_freed:
-            self._is_capacity_freed = False
-            frees_capacity = True
-        if frees_capacity:
-            self._changed_at = now
-            self._due = True
-        elif newly_rejected and now - self._changed_at <= LATE_REJECTION_SECONDS:
-            self._changed_at = -math.inf
-            self._due = True
-        if not self._waiting:
-            self._due = False
-        is_allowed = now - self._woken_at >= LEAST_INTERVAL_SECONDS and self._budget.allows(self._waiting, now)
-        if self._due and is_allowed:
-            self._due, self._woken_at = False, now
-            self._budget.spend(self._waiting, now)
-            self._queue.wake(sorted(self._waiting))
+    def published(self, publication: Publication) -> None:
+        """Call it after every publication, heartbeats included."""
+        with self._lock:
+            if self._is_initialized:
+                self._learn(publication.changes, set())
+            else:
+                # Until everything is published, `objects` has changes that are still to come.
+                self._is_initialized = publication.is_complete
+                self._pods.clear()
+                self._waiting.clear()
+                self._unseen_until.clear()
+                self._learn((Change(*key, obj) for key, obj in publication.objects.items()), set(ClusterEvent))
+            pods = publication.observation.positions.get(_PODS)
+            if pods is not None:
+                self._covered_until = pods.observed_at
 
-    def _learn(self, changes: Iterable[Change]) -> tuple[bool, bool]:
-        """Whether a node, the end of a pod or a member of its gang may let a rejected pod fit; and whether a pod is
-        newly rejected."""
-        waiting, bound = self._waiting, self._bound
-        frees_capacity = newly_rejected = False
+    def step(self) -> float:
+        """Wake the queue if a pod is due. Returns the seconds until it is to be called again."""
+        with self._lock:
+            now = self._clock.monotonic()
+            if self._is_capacity_freed:
+                self._is_capacity_freed = False
+                self._due |= self._waiting.keys()
+            due = {key: self._waiting[key] for key in sorted(self._due & self._waiting.keys())}
+            left = self._woken_at + max(LEAST_INTERVAL_SECONDS, self._readable_after) - now
+            if left > 0 or not self._budget.allows(due, now):
+                return left if 0 < left < LEAST_INTERVAL_SECONDS else LEAST_INTERVAL_SECONDS
+            self._woken_at = now
+            self._budget.spend(due, now)
+            if now >= self._is_readable_at:
+                self._due.clear()
+        try:
+            self._queue.wake(list(due))
+        except ClusterUnavailable as error:
+            self._warn(f"waiting pods were not woken: {error}")
+            with self._lock:
+                self._due |= due.keys()
+        return LEAST_INTERVAL_SECONDS
+
+    def _learn(self, changes: Iterable[Change], events: set[ClusterEvent]) -> None:
+        """events: those that happened besides."""
+        rejected = list[str]()
         for resource, key, obj in changes:
-            if resource == _NODES or resource.startswith(_POD_GROUPS):
-                frees_capacity = frees_capacity or obj is not None
-            elif resource == _PODS:
-                frees_capacity = self._has_joined(key, obj) or frees_capacity
-                occupies_node = obj is not None and _occupies_node(obj)
-                frees_capacity = frees_capacity or (key in bound and not occupies_node)
-                (bound.add if occupies_node else bound.discard)(key)
-                if obj is not None and self._rejected(obj):
-                    newly_rejected = newly_rejected or key not in waiting
-                    waiting.add(key)
-                else:
-                    waiting.discard(key)
-        return frees_capacity, newly_rejected
+            if resource != _PODS:
+                events.add(object_event(resource, obj))
+                continue
+            events.update(pod_events(self._pods.pop(key, None), obj))
+            if obj is not None:
+                self._pods[key] = obj
+            if self._is_newly_rejected(key, None if obj is None or not is_unscheduled(obj) else obj):
+                rejected.append(key)
+        self._published_at |= dict.fromkeys(events, self._clock.wall())
+        due = {key for key, pod in self._waiting.items() if not events.isdisjoint(pod.events)}
+        due.update(key for key in rejected if self._may_be_late(key))
+        if due:
+            self._due |= due
+            self._is_readable_at = self._clock.monotonic() + self._readable_after
 
-    def _has_joined(self, key: str, obj: Object | None) -> bool:
-        """Whether a pod is a new member of a gang."""
-        if obj is None or not self._is_member(obj):
-            self._members.discard(key)
-            return False
-        is_new = key not in self._members
-        self._members.add(key)
-        return is_new
+    def _is_newly_rejected(self, key: str, obj: Object | None) -> bool:
+        """obj: None where the pod waits for no node any more."""
+        pod = None if obj is None else self._waiting_pod(obj)
+        before = self._waiting.pop(key, None)
+        if pod is not None:
+            self._waiting[key] = pod
+        if obj is None:
+            self._unseen_until.pop(key, None)
+        elif pod is None and before is not None:
+            self._unseen_until[key] = self._covered_until
+        else:
+            self._unseen_until.setdefault(key, self._covered_until)
+        return pod is not None and before is None
+
+    def _may_be_late(self, key: str) -> bool:
+        """Whether the pod may have been judged on the state before a change that can make it fit."""
+        since = self._unseen_until[key] - WATCH_SECONDS - self._readable_after
+        return any(self._published_at.get(event, -math.inf) > since for event in self._waiting[key].events)
 
 
 class WakeUpBudget:
@@ -140,29 +197,29 @@ class WakeUpBudget:
     a token bucket for each waiting pod. A pod that leaves keeps its bucket until it is full again.
     """
 
-    def __init__(self, members: Collection[str]) -> None:
-        """members: the pods of gangs, as they are at each call."""
-        self._members = members
-        self._buckets: dict[str, tuple[float, float]] = {}
+    def __init__(self) -> None:
+        self._buckets: dict[str, _Bucket] = {}
 
-    def allows(self, waiting: Collection[str], now: float) -> bool:
+    def allows(self, due: Mapping[str, WaitingPod], now: float) -> bool:
         """Whether one of these pods has a wake-up left. `now`: seconds on a monotonic clock."""
-        return any(self._tokens(pod, now) >= 1 for pod in waiting)
+        return any(self._tokens(key, now) >= 1 for key in due)
 
-    def spend(self, waiting: Collection[str], now: float) -> None:
+    def spend(self, due: Mapping[str, WaitingPod], now: float) -> None:
         """All of these pods were woken."""
-        self._buckets = {pod: (tokens, now) for pod in self._buckets if (tokens := self._tokens(pod, now)) < BURST}
-        for pod in waiting:
-            self._buckets[pod] = max(0.0, self._tokens(pod, now) - 1), now
+        self._buckets = {key: each for key, each in self._buckets.items() if each.tokens_at(now) < BURST}
+        for key, pod in due.items():
+            refill = MEMBER_REFILL_SECONDS if pod.is_member else REFILL_SECONDS
+            self._buckets[key] = _Bucket(max(0.0, self._tokens(key, now) - 1), now, refill)
 
-    def _tokens(self, pod: str, now: float) -> float:
-        tokens, at = self._buckets.get(pod, (BURST, now))
-        refill = MEMBER_REFILL_SECONDS if pod in self._members else REFILL_SECONDS
-        return min(BURST, tokens + (now - at) / refill)
+    def _tokens(self, key: str, now: float) -> float:
+        bucket = self._buckets.get(key)
+        return BURST if bucket is None else bucket.tokens_at(now)
 
 
-def _occupies_node(pod: Object) -> bool:
-    spec, status = pod.get("spec"), pod.get("status")
-    node = spec.get("nodeName") if isinstance(spec, Mapping) else None
-    phase = status.get("phase") if isinstance(status, Mapping) else None
-    return bool(node) and phase not in _FINISHED
+class _Bucket(NamedTuple):
+    tokens: float
+    at: float
+    refill: float
+
+    def tokens_at(self, now: float) -> float:
+        return min(BURST, self.tokens + (now - self.at) / self.refill)

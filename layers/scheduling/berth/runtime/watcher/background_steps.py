@@ -18,7 +18,8 @@ class BackgroundSteps:
         self._step = step
         self._name = name
         self._failure = failure
-        self._is_closed = Event()
+        self._is_closed = False
+        self._is_wanted = Event()
         self._thread: Thread | None = None
 
     def published(self) -> None:
@@ -27,15 +28,24 @@ class BackgroundSteps:
             self._thread = Thread(target=self._run, name=self._name, daemon=True)
             self._thread.start()
 
+    def run_soon(self) -> None:
+        """The next step need not wait."""
+        self._is_wanted.set()
+
     def close(self) -> None:
         """End the thread after the running call."""
-        self._is_closed.set()
+        self._is_closed = True
+        self._is_wanted.set()
         if self._thread is not None:
             self._thread.join(STOP_SECONDS)
 
     def _run(self) -> None:
         seconds = 0.0
-        while not self._is_closed.wait(seconds):
+        while True:
+            self._is_wanted.wait(seconds)
+            self._is_wanted.clear()
+            if self._is_closed:
+                return
             try:
                 seconds = self._step()
             except Exception:

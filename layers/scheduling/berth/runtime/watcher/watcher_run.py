@@ -13,9 +13,9 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from uuid import uuid4
 
-from berth.cluster.field_projection import is_member, rejected_by_berth
 from berth.configuration.counting_loss import CountingLost
 from berth.configuration.store import ActiveConfiguration
 from berth.lease.clock import SystemClock
@@ -43,8 +43,7 @@ from berth.runtime.watcher.background_reconciler import BackgroundReconciler
 from berth.runtime.watcher.background_steps import BackgroundSteps
 from berth.runtime.watcher.gang_work import GangWork
 from berth.runtime.watcher.warm_up import LambdaClient, WarmUp
-from berth.scheduling_queue.queue import BackgroundQueue
-from berth.scheduling_queue.wake_up import WakeUp, no_member
+from berth.scheduling_queue.wake_up import WakeUp, waiting_pod
 
 MARGIN_SECONDS = 8.0
 """The watcher stops so many seconds before Lambda does: to release the lease, end the watches and answer."""
@@ -124,8 +123,15 @@ class WatcherRun:
         """Run until the time is over, the configuration is outdated, or this candidate is not needed."""
         with ExitStack() as cleanup:
             cleanup.callback(self._metrics.close)
-            queue = BackgroundQueue(self._connection.queue(configured.node_cache.wake_up), log.warning)
-            cleanup.callback(queue.close)
+            wake_up = WakeUp(
+                self._connection.queue(configured.node_cache.wake_up),
+                partial(waiting_pod, configured.policy),
+                self._clock,
+                log.warning,
+                configured.node_cache.readable_after,
+            )
+            wake_ups = BackgroundSteps(wake_up.step, "wake-up", "waiting pods were not woken")
+            cleanup.callback(wake_ups.close)
             warm_up = WarmUp(_lambda_client, self._settings.warm_up_functions, self._clock.monotonic, log.warning)
             cleanup.callback(warm_up.close)
             cleanup.callback(self._standby.release)
@@ -138,8 +144,6 @@ class WatcherRun:
             )
             cleanup.callback(pod_events.close)
             omitted_pods = OmittedPods()
-            joins_gang = is_member if configured.policy.gangs.enabled else no_member
-            wake_up = WakeUp(queue, rejected_by_berth, self._clock.monotonic, joins_gang)
             gangs = self._gang_work(configured, wake_up.capacity_freed, pod_events)
             reconciler = self._background = self._reconciler(configured, wake_up.capacity_freed, pod_events, gangs)
             if reconciler is not None:
@@ -164,7 +168,12 @@ class WatcherRun:
                     gangs.published(publication)
                 for each in steps:
                     each.published()
-                wake_up.published(publication.changes, publication.objects)
+                wake_up.published(publication)
+                if self._mode is WatcherMode.PERIODIC:
+                    wake_up.step()
+                else:
+                    wake_ups.published()
+                    wake_ups.run_soon()
                 warm_up.published()
 
             return Watcher(

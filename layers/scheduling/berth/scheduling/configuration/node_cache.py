@@ -6,6 +6,9 @@ from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict, Field
 
+EVENTUAL_READ_SECONDS = 1.0
+"""What an eventually consistent read of DynamoDB may miss, usually."""
+
 
 class WhenStale(StrEnum):
     """What a verb answers on old data. FAIL: an error with the data's age. PASS: a decision on the request alone."""
@@ -43,3 +46,8 @@ class NodeCacheConfiguration(BaseModel):
     )
     eventually_consistent: bool = Field(default=False, alias="eventuallyConsistent", strict=True)
     wake_up: WakeUp = Field(default=WakeUp.OBJECT, alias="wakeUp")
+
+    @property
+    def readable_after(self) -> float:
+        """Seconds after a publication in which a verb may still decide on the state before it."""
+        return max(self.min_head_read_interval, EVENTUAL_READ_SECONDS if self.eventually_consistent else 0.0)

@@ -3,6 +3,7 @@
 Plugin authors import from here: `from berth.scheduling.framework import FilterPlugin, Status`.
 """
 
+from berth.scheduling.framework.cluster_event import ClusterEvent, ClusterEvents
 from berth.scheduling.framework.plugin import (
     MAX_NODE_SCORE,
     ClusterFilter,
@@ -22,6 +23,8 @@ __all__ = [
     "NODES_AND_PODS",
     "NODES_ONLY",
     "SUCCESS",
+    "ClusterEvent",
+    "ClusterEvents",
     "ClusterFilter",
     "ClusterFilterPlugin",
     "ClusterScore",

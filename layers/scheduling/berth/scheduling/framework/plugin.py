@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Generic, Self, cast
 
 from typing_extensions import TypeVar
 
+from berth.scheduling.framework.cluster_event import EVENTS_ON_ONE_NODE, ClusterEvents, events_of
 from berth.scheduling.framework.status import Status
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import NodeInfo, Pod
@@ -68,6 +69,12 @@ class Plugin(ABC):
     bind judges the pod once more, so that concurrent binds break no rule. Filters and scores that read pods see those
     that are being bound."""
 
+    @property
+    def events_to_register(self) -> ClusterEvents:
+        """The changes of the cluster that can make a pod fit that the plugin rejected: after these alone the watcher
+        wakes such a pod. By default every change of what the plugin reads; a class may set fewer."""
+        return events_of(self.reads)
+
     is_reserved: ClassVar[bool] = False
     """Whether bind reserves what `filter` decides by. Then concurrent binds cannot break the rule either."""
 
@@ -89,6 +96,10 @@ class Plugin(ABC):
 
 class FilterPlugin(Plugin, Generic[S]):
     """Decides whether the pod may run on one node (feasibility)."""
+
+    @property
+    def events_to_register(self) -> ClusterEvents:
+        return events_of(self.reads) & EVENTS_ON_ONE_NODE
 
     def pre_filter(self, pod: Pod) -> PluginState[S] | Status | None:
         """The state for `filter`. A Status rejects the pod for every node; None passes every node."""

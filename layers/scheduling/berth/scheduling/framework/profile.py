@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from berth.scheduling.framework.cluster_event import NODE_EVENTS, ClusterEvents
 from berth.scheduling.framework.plugin import ClusterFilterPlugin, ClusterScorePlugin, FilterPlugin, ScorePlugin
 from berth.scheduling.framework.status import SUCCESS, Status, error_status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
@@ -60,6 +61,11 @@ class Profile:
     def reads(self) -> Parts:
         """The parts of the cluster's state that its plugins read."""
         return NODES_ONLY.union(*(each.reads for each in self.filters), *(each.reads for each, _ in self.scores))
+
+    @property
+    def events_to_register(self) -> ClusterEvents:
+        """The changes that can make a pod fit that was rejected: by a filter, or because the cache lacked a node."""
+        return NODE_EVENTS.union(*(each.events_to_register for each in self.filters))
 
     def shapes(self, pod: Pod) -> tuple[Hashable, Hashable]:
         """What the plugins read of the pod: first the plugins that look at one node, then those that look at all."""

@@ -15,6 +15,7 @@ from typing import Self
 
 from pydantic import Field
 
+from berth.scheduling.framework.cluster_event import NODE_EVENTS, ClusterEvent
 from berth.scheduling.framework.plugin import FilterPlugin, PluginState, ScorePlugin
 from berth.scheduling.framework.status import SUCCESS, Code, Status, unresolvable
 from berth.scheduling.managed_resources.counting import Counting, Insufficient, insufficient, left
@@ -74,6 +75,7 @@ class ManagedResources(FilterPlugin[PodDemands], ScorePlugin[PodDemands]):
 
     name = NAME
     reads = NODES_AND_PODS
+    events_to_register = NODE_EVENTS | {ClusterEvent.ASSIGNED_POD_UPDATE, ClusterEvent.ASSIGNED_POD_DELETE}
     # bind refuses a pod whose counted resources are not there, exempt or not.
     applies_to_exempt_pods = True
     is_reserved = True

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 
 from berth.scheduling.fields.containers import ALL_ADDRESSES, HostPort
+from berth.scheduling.framework.cluster_event import NODE_EVENTS, ClusterEvent
 from berth.scheduling.framework.plugin import FilterPlugin, PluginState
 from berth.scheduling.framework.status import SUCCESS, Status, unschedulable
 from berth.scheduling.objects import NodeInfo, Pod
@@ -44,6 +45,7 @@ class NodePorts(FilterPlugin[WantedPorts]):
 
     name = NAME
     reads = NODES_AND_PODS
+    events_to_register = NODE_EVENTS | {ClusterEvent.ASSIGNED_POD_DELETE}
 
     def __init__(self, args: NoArgs) -> None:
         """There is nothing to choose."""

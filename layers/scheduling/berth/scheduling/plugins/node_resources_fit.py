@@ -11,6 +11,7 @@ from typing import Annotated, Self, assert_never
 from pydantic import Field, model_validator
 
 from berth.scheduling.fields.resources import NATIVE, is_extended
+from berth.scheduling.framework.cluster_event import NODE_EVENTS, ClusterEvent
 from berth.scheduling.framework.plugin import FilterPlugin, PluginState, ScorePlugin
 from berth.scheduling.framework.status import SUCCESS, Code, Status
 from berth.scheduling.managed_resources.counting import Counting
@@ -148,6 +149,7 @@ class NodeResourcesFit(FilterPlugin[RequestedAmounts], ScorePlugin[tuple[ScoredR
 
     name = NAME
     reads = NODES_AND_PODS
+    events_to_register = NODE_EVENTS | {ClusterEvent.ASSIGNED_POD_UPDATE, ClusterEvent.ASSIGNED_POD_DELETE}
 
     def __init__(self, args: NodeResourcesFitArgs) -> None:
         self._ignored = args.ignored_resources

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from typing import Any, cast
 
+from berth.scheduling.framework.cluster_event import ClusterEvent
 from berth.scheduling.framework.plugin import (
     ClusterFilter,
     ClusterFilterPlugin,
@@ -35,6 +36,7 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 def checked_plugin(plugin: type[Plugin], path: str) -> type[Plugin]:
     """A subclass with the checks. path: `<module>:<Class>`, for messages; also its name if it has none of its own."""
     methods: dict[str, Any] = {
+        "__module__": plugin.__module__,
         "with_counting": _with_counting(path, plugin.with_counting),
         "shape": _shape(path, plugin.shape),
     }
@@ -92,9 +94,14 @@ def _are_parts(found: object) -> bool:
     return isinstance(found, frozenset) and all(isinstance(each, SnapshotPart) for each in found)
 
 
+def _are_events(found: object) -> bool:
+    return isinstance(found, frozenset) and all(isinstance(each, ClusterEvent) for each in found)
+
+
 _ATTRIBUTES: Mapping[str, tuple[Callable[[object], bool], str]] = {
     "name": (lambda found: isinstance(found, str), "a text"),
     "reads": (_are_parts, "NODES_ONLY or NODES_AND_PODS of berth.scheduling.framework"),
+    "events_to_register": (_are_events, "a frozenset of ClusterEvent of berth.scheduling.framework"),
     "applies_to_exempt_pods": (_is_boolean, "a boolean"),
     "is_reserved": (_is_boolean, "a boolean"),
     "normalized": (_is_boolean, "a boolean"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from berth.scheduling.framework.cluster_event import EVENTS_ON_ONE_NODE, ClusterEvent
 from berth.scheduling.framework.plugin import ClusterFilter, ClusterFilterPlugin, ClusterScore, ClusterScorePlugin
 from berth.scheduling.framework.status import Status
 from berth.scheduling.objects import Pod
@@ -24,6 +25,7 @@ class InterPodAffinity(ClusterFilterPlugin, ClusterScorePlugin):
     """As in kube-scheduler. Pods that are being deleted count."""
 
     name = NAME
+    events_to_register = EVENTS_ON_ONE_NODE | {ClusterEvent.NODE_DELETE, ClusterEvent.NAMESPACE}
 
     def __init__(self, args: InterPodAffinityArgs) -> None:
         self._args = args

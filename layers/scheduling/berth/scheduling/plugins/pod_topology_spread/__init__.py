@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from berth.scheduling.fields.selectors import NOTHING, InvalidRequirement, is_label_key
 from berth.scheduling.fields.topology_spread import TopologySpreadConstraint, UnsatisfiableConstraintAction
+from berth.scheduling.framework.cluster_event import EVENTS_ON_ONE_NODE, ClusterEvent
 from berth.scheduling.framework.plugin import ClusterFilter, ClusterFilterPlugin, ClusterScore, ClusterScorePlugin
 from berth.scheduling.framework.status import Status, error_status
 from berth.scheduling.objects import Pod
@@ -95,6 +96,7 @@ class PodTopologySpread(ClusterFilterPlugin, ClusterScorePlugin):
     """As in kube-scheduler. DoNotSchedule constraints filter, ScheduleAnyway constraints score."""
 
     name = NAME
+    events_to_register = EVENTS_ON_ONE_NODE | {ClusterEvent.NODE_DELETE, ClusterEvent.OTHERS}
 
     def __init__(self, args: PodTopologySpreadArgs) -> None:
         system = args.defaulting_type is DefaultingType.SYSTEM

@@ -1,0 +1,326 @@
+"""Every kind of change that can make a waiting pod fit, in a cluster in which nothing else happens: without Berth's
+wake-up the pod would be pending for minutes (facts 41 to 43).
+
+Where the scheduler's own plugins look at other pods, they wake the pod at once: too early for Berth's cache. Where they
+are switched off, nothing wakes it but Berth.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .berth.berth_serve import BerthServe
+from .berth.identities import EXAMPLES, serve
+from .gangs.members import wait_until
+from .gangs.scheduler import GangScheduler
+from .gangs.targets import Figures
+from .kubernetes.cluster import Cluster, Pod, Taint
+from .kubernetes.control_plane import ControlPlane
+from .kubernetes.kubernetes_api import JsonObject, KubernetesApi
+from .kubernetes.scheduler_configuration import filter_prioritize_bind, scheduler_configuration
+
+PLACED_SECONDS, GANG_SECONDS = 2.0, 5.0
+LOST_SECONDS = 20.0
+"""A pod that is still pending then was forgotten. The targets are held by TARGETS=1."""
+QUIET_SECONDS = 4.0
+"""After a rejection: the scheduler tries once more at once, and the watcher wakes it for a late rejection."""
+ROUNDS = 20
+
+HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
+RULES = """\
+apiVersion: berth.dev/v1alpha1
+kind: BerthConfiguration
+profile: rules
+definitions:
+  rules:
+    plugins:
+      enabled:
+        - name: InterPodAffinity
+        - name: PodTopologySpread
+        - name: berth_plugins.one_per_team:OnePerTeam
+"""
+GANGS = """\
+apiVersion: berth.dev/v1alpha1
+kind: BerthConfiguration
+profile: ready
+definitions: {ready: {plugins: {enabled: [{name: NodeReady}]}}}
+gangs: {enabled: true, timeout: 30}
+"""
+GANG, SIZE, TOPOLOGY_KEY = "berth.dev/gang", "berth.dev/gang-size", "berth.dev/gang-topology-key"
+
+
+class Scene:
+    """One node, and pods on it or waiting."""
+
+    def __init__(self, cluster: Cluster, api: KubernetesApi) -> None:
+        self.cluster, self.api = cluster, api
+        self.node = cluster.create_node("node", {ZONE: "a"})
+        self.waiting: list[Pod] = []
+        self.prepare: Callable[[], object] = lambda: None
+
+    def create(self, name: str, node: str = "", namespace: str = "default", **parts: Any) -> Pod:
+        """parts: of metadata and spec. No pod of another test has its name: wake-ups are limited by name."""
+        name = f"{name}-{self.node}"
+        metadata = {key: parts.pop(key) for key in ("labels", "annotations") if key in parts}
+        containers = [{"name": "app", "image": "app", "resources": {"requests": {"cpu": parts.pop("cpu", "10m")}}}]
+        body = {
+            "metadata": {"name": name, **metadata},
+            "spec": {"containers": containers, **({"nodeName": node} if node else {}), **parts},
+        }
+        created = self.api.create(f"/api/v1/namespaces/{namespace}/pods", body)
+        return Pod(namespace, name, created["metadata"]["uid"])
+
+    def wait(self, name: str = "waiting", **parts: Any) -> Pod:
+        """A pod that does not fit yet."""
+        self.waiting.append(self.create(name, **parts))
+        return self.waiting[-1]
+
+    def patch(self, pod: Pod, **metadata: Any) -> None:
+        self.api.patch(pod.path, {"metadata": metadata})
+
+    def uneven_zones(self) -> tuple[Pod, str]:
+        """One matching pod in the only zone that the waiting pod can go to, and a node of another zone."""
+        closed = self.cluster.create_node("closed", {ZONE: "b"}, taints=[Taint("closed", "NoSchedule")])
+        other = self.create("other", self.node, labels={"app": "web"})
+        self.wait(labels={"app": "web"}, topologySpreadConstraints=[SPREAD])
+        return other, closed
+
+    def seconds_until_placed(self, change: Callable[[], object]) -> float:
+        """From the change until all of the waiting pods have a node."""
+        began = time.monotonic()
+        change()
+        wait_until("the pods are placed", lambda: all(self._node_of(pod) for pod in self.waiting), LOST_SECONDS)
+        return time.monotonic() - began
+
+    def _node_of(self, pod: Pod) -> str | None:
+        return self.cluster.state(pod).node
+
+
+Setup = Callable[[Scene], Callable[[], object]]
+"""Creates the pods, and returns the change."""
+
+SPREAD = {
+    "maxSkew": 1,
+    "topologyKey": ZONE,
+    "whenUnsatisfiable": "DoNotSchedule",
+    "labelSelector": {"matchLabels": {"app": "web"}},
+}
+
+
+def _terms(kind: str, app: str, **term: Any) -> JsonObject:
+    required = {"labelSelector": {"matchLabels": {"app": app}}, "topologyKey": HOSTNAME, **term}
+    return {kind: {"requiredDuringSchedulingIgnoredDuringExecution": [required]}}
+
+
+NEAR_DB, APART_FROM_WEB = _terms("podAffinity", "db"), _terms("podAntiAffinity", "web")
+
+
+def _label_meets_affinity(scene: Scene) -> Callable[[], object]:
+    other = scene.create("other", scene.node, labels={"app": "web"})
+    scene.wait(affinity=NEAR_DB)
+    return lambda: scene.patch(other, labels={"app": "db"})
+
+
+def _new_pod_meets_affinity(scene: Scene) -> Callable[[], object]:
+    scene.wait(affinity=NEAR_DB)
+    return lambda: scene.create("other", scene.node, labels={"app": "db"})
+
+
+def _label_ends_anti_affinity(scene: Scene) -> Callable[[], object]:
+    other = scene.create("other", scene.node, labels={"app": "web"})
+    scene.wait(affinity=APART_FROM_WEB)
+    return lambda: scene.patch(other, labels={"app": "db"})
+
+
+def _removal_ends_anti_affinity_of_other_pod(scene: Scene) -> Callable[[], object]:
+    other = scene.create("other", scene.node, affinity=APART_FROM_WEB)
+    scene.wait(labels={"app": "web"})
+    return lambda: scene.cluster.end_containers(other)
+
+
+def _label_meets_spread(scene: Scene) -> Callable[[], object]:
+    other, _ = scene.uneven_zones()
+    return lambda: scene.patch(other, labels={"app": "db"})
+
+
+def _new_pod_meets_spread(scene: Scene) -> Callable[[], object]:
+    _, closed = scene.uneven_zones()
+    return lambda: scene.create("another", closed, labels={"app": "web"})
+
+
+def _termination_meets_spread(scene: Scene) -> Callable[[], object]:
+    other, _ = scene.uneven_zones()
+    return lambda: scene.api.delete(other.path)
+
+
+def _removed_node_meets_spread(scene: Scene) -> Callable[[], object]:
+    _, closed = scene.uneven_zones()
+    return lambda: scene.cluster.delete_node(closed)
+
+
+def _neighbour_changes_team(scene: Scene) -> Callable[[], object]:
+    other = scene.create("other", scene.node, labels={"team": "blue"})
+    scene.wait(labels={"team": "blue"})
+    return lambda: scene.patch(other, labels={"team": "green"})
+
+
+def _label_of_namespace_meets_affinity(scene: Scene) -> Callable[[], object]:
+    scene.create("other", scene.node, namespace="kube-system", labels={"app": "db"})
+    key = f"e2e-{scene.node}"  # the label stays
+    scene.wait(affinity=_terms("podAffinity", "db", namespaceSelector={"matchLabels": {key: "yes"}}))
+    return lambda: scene.api.patch("/api/v1/namespaces/kube-system", {"metadata": {"labels": {key: "yes"}}})
+
+
+KINDS: dict[str, Setup] = {
+    "a label meets affinity": _label_meets_affinity,
+    "a new pod meets affinity": _new_pod_meets_affinity,
+    "a label ends anti-affinity": _label_ends_anti_affinity,
+    "a removal ends anti-affinity of the other pod": _removal_ends_anti_affinity_of_other_pod,
+    "a label meets spread": _label_meets_spread,
+    "a new pod meets spread": _new_pod_meets_spread,
+    "the end of a pod meets spread": _termination_meets_spread,
+    "a removed node meets spread": _removed_node_meets_spread,
+    "a neighbour changes its team": _neighbour_changes_team,
+    "a label of a namespace meets affinity": _label_of_namespace_meets_affinity,
+}
+BERTHS_ALONE = {"the end of a pod meets spread", "a label of a namespace meets affinity"}
+"""The scheduler's own plugins do not try their pods again after these changes."""
+
+
+@pytest.fixture
+def scene(cluster: Cluster, control_plane: ControlPlane) -> Scene:
+    return Scene(cluster, KubernetesApi(control_plane.credentials()))
+
+
+@pytest.fixture(scope="module")
+def berth(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BerthServe]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(EXAMPLES / "custom-plugin"))
+        with serve(control_plane, tmp_path_factory.mktemp("rules"), document=RULES) as berth:
+            yield berth
+
+
+@pytest.mark.parametrize("has_own_plugins", [True, False], ids=["with own plugins", "Berth alone"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_pod_is_placed_after_change(
+    kind: str, has_own_plugins: bool, scene: Scene, berth: BerthServe, control_plane: ControlPlane, figures: Figures
+) -> None:
+    if has_own_plugins and kind in BERTHS_ALONE:
+        pytest.skip("kube-scheduler does not retry either")
+    change = KINDS[kind](scene)
+    with control_plane.scheduler(_scheduler(berth.url_prefix, has_own_plugins=has_own_plugins)):
+        scene.cluster.wait_until_unschedulable(scene.waiting[0], "0/")
+        time.sleep(QUIET_SECONDS)
+        seconds = scene.seconds_until_placed(change)
+    figures.at_most(f"{kind}, {'own plugins too' if has_own_plugins else 'Berth alone'}", seconds, PLACED_SECONDS)
+
+
+def _scheduler(url_prefix: str, *, has_own_plugins: bool) -> dict[str, Any]:
+    configuration = scheduler_configuration([filter_prioritize_bind(url_prefix)])
+    if has_own_plugins:
+        return configuration
+    judged_by_berth = {"disabled": [{"name": "InterPodAffinity"}, {"name": "PodTopologySpread"}]}
+    return {
+        **configuration,
+        "profiles": [{"schedulerName": "default-scheduler", "plugins": {"multiPoint": judged_by_berth}}],
+    }
+
+
+@pytest.mark.core
+def test_pod_is_placed_after_one_that_was_bound_and_deleted_at_once(
+    scene: Scene, control_plane: ControlPlane, tmp_path: Path, figures: Figures
+) -> None:
+    """Between two publications: the cache has never shown the other pod on the node."""
+    slowest = 0.0
+    with (
+        serve(control_plane, tmp_path, document="profile: full\n") as berth,
+        control_plane.scheduler(scheduler_configuration([filter_prioritize_bind(berth.url_prefix)])),
+    ):
+        for number in range(ROUNDS):
+            first = scene.create(f"first-{number}", cpu="3")
+            scene.cluster.wait_until_assigned(first)
+            scene.cluster.end_containers(first)
+            scene.waiting = []
+            slowest = max(slowest, scene.seconds_until_placed(partial(scene.wait, f"next-{number}", cpu="3")))
+            scene.cluster.end_containers(scene.waiting[0])
+    figures.at_most(f"after a pod that was bound and deleted at once, slowest of {ROUNDS}", slowest, PLACED_SECONDS)
+
+
+def _gates_are_removed(scene: Scene) -> Callable[[], object]:
+    """Two seconds apart; the last one is the change."""
+    gated = {"schedulingGates": [{"name": "kueue.x-k8s.io/admission"}]}
+    members = [scene.wait(f"k-{number}", annotations={GANG: "k", SIZE: "4"}, **gated) for number in range(4)]
+
+    def remove(member: Pod) -> None:
+        scene.api.patch(member.path, {"spec": {"schedulingGates": None}})
+
+    def change() -> None:
+        remove(members[-1])
+
+    def before() -> None:
+        for member in members[:-1]:
+            remove(member)
+            time.sleep(2.0)
+
+    scene.prepare = before
+    return change
+
+
+def _size_is_lowered(scene: Scene) -> Callable[[], object]:
+    members = [scene.wait(f"k-{number}", annotations={GANG: "k", SIZE: "3"}) for number in range(2)]
+    return lambda: [scene.patch(member, annotations={SIZE: "2"}) for member in members]
+
+
+def _differing_member(scene: Scene) -> Pod:
+    for number in range(2):
+        scene.wait(f"k-{number}", annotations={GANG: "k", SIZE: "2"})
+    return scene.create("k-2", annotations={GANG: "k", SIZE: "3"})
+
+
+def _differing_member_is_corrected(scene: Scene) -> Callable[[], object]:
+    member = _differing_member(scene)
+    return lambda: scene.patch(member, annotations={SIZE: "2"})
+
+
+def _differing_member_is_deleted(scene: Scene) -> Callable[[], object]:
+    member = _differing_member(scene)
+    return lambda: scene.cluster.end_containers(member)
+
+
+def _topology_key_is_removed(scene: Scene) -> Callable[[], object]:
+    named = {GANG: "k", SIZE: "2", TOPOLOGY_KEY: "example.com/rack"}
+    members = [scene.wait(f"k-{number}", annotations=named) for number in range(2)]
+    return lambda: [scene.patch(member, annotations={TOPOLOGY_KEY: None}) for member in members]
+
+
+GANG_KINDS: dict[str, Setup] = {
+    "gates are removed 2 s apart": _gates_are_removed,
+    "a size is lowered": _size_is_lowered,
+    "a member of another size is corrected": _differing_member_is_corrected,
+    "a member of another size is deleted": _differing_member_is_deleted,
+    "a topology key is removed": _topology_key_is_removed,
+}
+
+
+@pytest.fixture(scope="module")
+def berth_with_gangs(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BerthServe]:
+    with serve(control_plane, tmp_path_factory.mktemp("gangs"), document=GANGS) as berth:
+        yield berth
+
+
+@pytest.mark.parametrize("kind", GANG_KINDS)
+def test_gang_is_placed_after_change(
+    kind: str, scene: Scene, berth_with_gangs: BerthServe, control_plane: ControlPlane, tmp_path: Path, figures: Figures
+) -> None:
+    change = GANG_KINDS[kind](scene)
+    with GangScheduler(control_plane, tmp_path).run(berth_with_gangs.url_prefix, GANGS):
+        time.sleep(QUIET_SECONDS)
+        scene.prepare()
+        seconds = scene.seconds_until_placed(change)
+    figures.at_most(f"gang, {kind}", seconds, GANG_SECONDS)

@@ -1,0 +1,37 @@
+"""Projected pods as the watcher publishes them, and what a change of one is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from berth.nodecache.feed.changes import Change
+
+GANG = {"berth.dev/gang": "train"}
+
+
+def pod(
+    *,
+    node: str = "",
+    phase: str = "Pending",
+    uid: str = "1",
+    rejected: bool = False,
+    nominated: str = "",
+    labels: Mapping[str, str] | None = None,
+    gang: bool = False,
+    shared: str = "{}",
+) -> dict[str, object]:
+    """nominated: to this node. gang: a member of `train`. shared: the part that it has in common with others."""
+    if phase in ("Succeeded", "Failed"):
+        return {"metadata": {"uid": uid}, "status": {"phase": phase}}
+    return {
+        "metadata": {"uid": uid, "labels": dict(labels or {}), "annotations": GANG if gang else {}},
+        "spec": {"nodeName": node} if node else {},
+        "status": {"phase": phase, **({"nominatedNodeName": nominated} if nominated else {})},
+        "shared": shared,
+        **({"rejectedByBerth": True} if rejected else {}),
+    }
+
+
+def pod_change(name: str, found: Mapping[str, object] | None) -> Change:
+    """None: it is removed."""
+    return Change("pods", f"default/{name}", found)
