@@ -17,6 +17,7 @@ from berth.cluster.field_projection import (
 from berth.cluster.watch.resources import (
     PODS,
 )
+from berth.extender.outcomes import WAITING
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.framework.plugin import FilterPlugin, Plugin
 from berth.scheduling.framework.status import SUCCESS, Status
@@ -39,6 +40,10 @@ def rejected(message: object, *, scheduled: str = "False", **parts: Any) -> bool
     trimmed = kept(PODS, found)
     assert "available" not in str(trimmed)
     return rejected_by_berth(trimmed)
+
+
+def test_marks_pod_that_waits_for_the_cache() -> None:
+    assert rejected(WAITING)
 
 
 @pytest.mark.parametrize("reason", sorted(BERTH_REASONS))

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from types import ModuleType
 
+from berth.extender.outcomes import WAITING
 from berth.scheduling.evaluation.evaluation import NOT_IN_CACHE
 from berth.scheduling.framework.plugin import Plugin
 from berth.scheduling.framework.shipped_profiles import SCHEDULER_FILTERS
@@ -69,8 +70,9 @@ BERTH_REASONS = frozenset().union(
 
 
 def has_any_reason(message: object, reasons: Iterable[str]) -> bool:
-    """Whether a message gives one of these: `0/20 nodes are available: 20 <reason>. …` (fact 17)."""
-    return isinstance(message, str) and _pattern(frozenset(reasons)).search(message) is not None
+    """Whether a message gives one of these: `0/20 nodes are available: 20 <reason>. …` (fact 17), or is filter's Error
+    for a pod that waits for the cache: published at once, it is there at the pod's next attempt."""
+    return isinstance(message, str) and (WAITING in message or _pattern(frozenset(reasons)).search(message) is not None)
 
 
 @lru_cache(maxsize=16)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.decision import Decision, UnjudgedCall
-from berth.extender.outcomes import Failure, FilterOutcome, deadline_passed
+from berth.extender.outcomes import WAITING, Failure, FilterOutcome, deadline_passed
 from berth.extender.ports import NodeCache, NoOpenGangs, OpenGangs
 from berth.extender.reply import Reply, error_reply, reasons, reply
 from berth.extender.request.arguments import Candidates, Passthrough, read_candidates
@@ -20,9 +20,6 @@ from berth.scheduling.preemption.eligibility import may_preempt
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 NO_GANG_IS_OPEN = NoOpenGangs()
-
-WAITING = "no node fits yet; Berth waits for newer state of the cluster before the pod may evict others"
-"""A constant: a text that changes makes the scheduler try again at once (fact 17)."""
 
 
 def answer_filter(

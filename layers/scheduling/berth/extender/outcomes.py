@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+WAITING = "no node fits yet; Berth waits for newer state of the cluster before the pod may evict others"
+"""The Error of FilterOutcome.WAITING; constant, because a text that changes is tried again at once (fact 17)."""
+
 
 class FilterOutcome(StrEnum):
     """Outcomes of filter and filter_onlyone. PASSED: all names pass without a cache (`whenStale: pass`). TOO_COSTLY: no
