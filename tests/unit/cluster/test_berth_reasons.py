@@ -135,6 +135,8 @@ from berth_plugins.texts import ELSEWHERE
 
 TAKEN = unschedulable("Mine", "node(s) were taken")
 
+REASON_TWICE = TAKEN.message + " twice"
+
 class Base(FilterPlugin):
     def filter(self, state, node):
         return unschedulable("Mine", "node(s) were closed")
@@ -164,6 +166,7 @@ def custom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Plugin]:
         pytest.param("node(s) were taken", True, id="a status of its module"),
         pytest.param("node(s) were closed", True, id="in a method of its base"),
         pytest.param("node(s) were too far", True, id="in a tuple"),
+        pytest.param("node(s) were taken twice", True, id="a constant that is put together"),
         pytest.param("node(s) were elsewhere", True, id="in another module of the package"),
         pytest.param("node(s) were unschedulable", False, id="another's"),
     ],

@@ -6,7 +6,7 @@ import random
 import re
 import time
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -27,9 +27,12 @@ from berth.scheduling.framework import (
     Status,
     unschedulable,
 )
-from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.framework.cluster_event import ClusterEvent, ClusterEvents
+from berth.scheduling.objects import Namespace, NodeInfo, Pod
+from berth.scheduling.objects.workloads import Workload, Workloads
 from berth.scheduling.plugins.custom_plugins.checked_plugin import checked_plugin
 from berth.scheduling.plugins.registry import REGISTRY
+from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.history import SnapshotDelta
 from berth.scheduling.snapshot.node_positions import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
@@ -89,6 +92,11 @@ class NamesPod(Filters):
 class RejectsWithWords(Filters):
     def filter(self, state: Pod, node: NodeInfo) -> Status:
         return unschedulable("Mine", "node(s) had a pod")
+
+
+class PutsReasonTogether(Filters):
+    def filter(self, state: Pod, node: NodeInfo) -> Status:
+        return unschedulable("Mine", " ".join(("node(s)", "were", "full")))
 
 
 class GivesNoReason(Filters):
@@ -330,6 +338,9 @@ def test_finds_nothing_in_plugins_that_come_with_berth(name: str) -> None:
         pytest.param(
             NamesPod, Rule.REASON, 'the reason "no room for db" contains the name db', id="a name in a reason"
         ),
+        pytest.param(
+            PutsReasonTogether, Rule.REASON, "is no text of the plugin's package, so Berth does not", id="a made reason"
+        ),
         pytest.param(GivesNoReason, Rule.REASON, "node node-0 is rejected without a reason", id="no reason"),
         pytest.param(ScoresHigh, Rule.SCORE_RANGE, "node node-0: the score is 101, not 0 to 100", id="a high score"),
         pytest.param(NeedsCandidate, Rule.EMPTY, "failed in normalize: ValueError: max", id="no candidates"),
@@ -369,6 +380,83 @@ def test_finds_plugin_that_breaks_rule(plugin: type[Plugin], rule: Rule, message
     messages = [each.message for each in result.findings if each.rule is rule]
     assert len(messages) <= MOST_FINDINGS
     assert any(re.search(message, each) for each in messages), messages
+
+
+AFFINITY = {
+    "podAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": [
+            {
+                "labelSelector": {"matchLabels": {"app": "web"}},
+                "topologyKey": ZONE,
+                "namespaceSelector": {"matchLabels": {"purpose": "training"}},
+            }
+        ]
+    }
+}
+HARD_DEFAULTS = {
+    "defaultingType": "List",
+    "defaultConstraints": [{"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule"}],
+}
+ADD, UPDATE, DELETE = (
+    ClusterEvent.ASSIGNED_POD_ADD,
+    ClusterEvent.ASSIGNED_POD_UPDATE,
+    ClusterEvent.ASSIGNED_POD_DELETE,
+)
+
+
+class NeedsPod(Filters):
+    """Registers nothing itself: every change of a node and its pods."""
+
+    def filter(self, state: Pod, node: NodeInfo) -> Status:
+        return SUCCESS if any(each.labels.get("app") == "db" for each in node.pods) else FULL
+
+
+PORT = {"name": "main", "ports": [{"hostPort": 80, "protocol": "TCP"}]}
+WAITING = [
+    pod("near", {"app": "web"}, affinity=AFFINITY),
+    pod("apart", {"app": "db"}, affinity=ANTI_AFFINITY),
+    pod("even", {"app": "web"}, requests={"cpu": "3"}),
+    pod("port", containers=[PORT]),
+]
+SERVICE = Workload("Service", "default", "web", {"app": "web"})
+
+
+@pytest.mark.parametrize(
+    ("plugin", "events"),
+    [
+        pytest.param(NeedsPod, [ADD, UPDATE], id="of the user's own"),
+        pytest.param(OneEach, [DELETE], id="of the user's own, for all nodes"),
+        ("NodePorts", [DELETE]),
+        ("NodeResourcesFit", [DELETE]),
+        ("InterPodAffinity", [ADD, UPDATE, DELETE, ClusterEvent.NODE_DELETE, ClusterEvent.NAMESPACE]),
+        ("PodTopologySpread", [ADD, UPDATE, DELETE, ClusterEvent.NODE_DELETE, ClusterEvent.OTHERS]),
+    ],
+)
+def test_finds_plugin_that_forgets_a_change(plugin: str | type[Plugin], events: list[ClusterEvent]) -> None:
+    """Each of these is needed."""
+    snapshot = replace(cluster(NODES, PLACED, namespaces={"default": {}, "ml": {}}), workloads=Workloads.of([SERVICE]))
+    whole = snapshot.with_changes(Changes(namespaces=[Namespace("default", {"purpose": "training"})]))
+    for event in events:
+        found = check_plugin(forgetful(plugin, event), whole, WAITING, stopped_clock).findings
+        assert {each.rule for each in found} == {Rule.EVENTS}, event
+        assert f"passes after {event}, which `events_to_register` leaves out" in found[0].message
+
+
+def forgetful(plugin: str | type[Plugin], event: ClusterEvent) -> Callable[[], Plugin]:
+    """The plugin without this event."""
+    factory = REGISTRY[plugin] if isinstance(plugin, str) else None
+    found = plugin if factory is None else factory.plugin
+    assert isinstance(found, type)
+
+    class Forgetful(found):  # type: ignore[valid-type, misc]
+        @property
+        def events_to_register(self) -> ClusterEvents:
+            every: ClusterEvents = super().events_to_register
+            return every - {event}
+
+    args = HARD_DEFAULTS if plugin == "PodTopologySpread" else {}
+    made = checked(Forgetful)
+    return made if factory is None else lambda: made(factory.args.model_validate(args))  # type: ignore[call-arg]
 
 
 def test_one_instance_cannot_show_that_another_judges_alike() -> None:

@@ -41,7 +41,7 @@ def reasons_of(plugin: object) -> frozenset[str]:
     found: set[str] = set()
     for name, module in list(sys.modules.items()):
         if name in homes or any(name.startswith(f"{home}.") for home in homes):
-            found.update(_constants_of(module) if name.startswith("berth.") else _texts_of(module))
+            found.update(_constants_of(module), () if name.startswith("berth.") else _texts_of(module))
     return frozenset(found)
 
 
@@ -56,9 +56,11 @@ def _texts_of(module: ModuleType) -> Iterator[str]:
     from ast import Constant, parse, walk
     from inspect import getsource
 
-    for node in walk(parse(getsource(module))):
-        if isinstance(node, Constant) and isinstance(node.value, str):
-            yield node.value
+    try:
+        source = getsource(module)
+    except OSError:
+        return  # an empty file
+    yield from (node.value for node in walk(parse(source)) if isinstance(node, Constant) and type(node.value) is str)
 
 
 BERTH_REASONS = frozenset().union(

@@ -10,10 +10,6 @@ from berth.scheduling.framework.cluster_event import ClusterEvent
 from berth.scheduling.objects.pod import FAILED, SUCCEEDED
 from berth.scheduling.objects.projection import SHARED
 
-_CONTENT = ("metadata", "spec", SHARED)
-"""All that decisions about other pods read of a pod, but for its nomination."""
-_NOMINATION = ("status", "nominatedNodeName")
-
 
 def object_event(resource: str, now: Object | None) -> ClusterEvent:
     """Of an object other than a pod; None: it was removed."""
@@ -31,19 +27,14 @@ def pod_events(before: Object | None, now: Object | None) -> Iterator[ClusterEve
     removed may have been on a node.
     """
     old, new = (None if pod is None or _has_ended(pod) else pod for pod in (before, now))
-    was_on_node = False
-    if old is None or new is None or _field(old, "metadata", "uid") != _field(new, "metadata", "uid"):
-        if old is not None or (before is None and new is None):
-            yield ClusterEvent.ASSIGNED_POD_DELETE
-    else:
-        nominated = _field(old, *_NOMINATION)
-        if nominated and is_unscheduled(new) and _field(new, *_NOMINATION) != nominated:
-            yield ClusterEvent.ASSIGNED_POD_DELETE
-        if all(old.get(name) == new.get(name) for name in _CONTENT):
-            return
-        was_on_node = not is_unscheduled(old)
+    stays = old is not None and new is not None and _uid(old) == _uid(new) and _place(old) in ("", _place(new))
+    if not stays and (old is not None or (before is None and new is None)):
+        yield ClusterEvent.ASSIGNED_POD_DELETE
+    if stays and _content(old) == _content(new):
+        return
     if new is not None and not is_unscheduled(new):
-        yield ClusterEvent.ASSIGNED_POD_UPDATE if was_on_node else ClusterEvent.ASSIGNED_POD_ADD
+        is_update = stays and old is not None and not is_unscheduled(old)
+        yield ClusterEvent.ASSIGNED_POD_UPDATE if is_update else ClusterEvent.ASSIGNED_POD_ADD
     unscheduled = [pod for pod in (old, new) if pod is not None and is_unscheduled(pod)]
     if unscheduled:
         yield ClusterEvent.GANG_MEMBER if any(map(is_member, unscheduled)) else ClusterEvent.UNSCHEDULED_POD
@@ -56,6 +47,20 @@ def is_unscheduled(pod: Object) -> bool:
 
 def _has_ended(pod: Object) -> bool:
     return _field(pod, "status", "phase") in (SUCCEEDED, FAILED)
+
+
+def _uid(pod: Object) -> object:
+    return _field(pod, "metadata", "uid")
+
+
+def _place(pod: Object) -> object:
+    """Where it takes room: its node, or the one that it is nominated to."""
+    return _field(pod, "spec", "nodeName") or _field(pod, "status", "nominatedNodeName") or ""
+
+
+def _content(pod: Object | None) -> list[object]:
+    """All else that decisions about other pods read."""
+    return [] if pod is None else [pod.get(name) for name in ("metadata", "spec", SHARED)]
 
 
 def _field(pod: Object, part: str, name: str) -> object:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
 
+from berth.cluster.berth_reasons import has_any_reason, reasons_of
+from berth.scheduling.framework.cluster_event import NODE_EVENTS
 from berth.scheduling.framework.plugin import (
     MAX_NODE_SCORE,
     ClusterFilter,
@@ -22,6 +24,7 @@ from berth.scheduling.framework.plugin import (
 )
 from berth.scheduling.framework.status import SUCCESS, Status
 from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.node_positions import NodeRefs
 from berth.scheduling.snapshot.parts import SnapshotPart
 from berth.scheduling.snapshot.snapshot import Snapshot
@@ -33,6 +36,9 @@ MOST_NODES = 200
 MOST_PODS = 30
 MOST_VARIANTS = 40
 STEPS = 12
+FEW_NODES = 12
+HISTORIES = 20
+"""Of each pod, on few nodes, so that a change often concerns the pod."""
 MOST_FINDINGS = 3
 """Of one rule: more of the same do not help."""
 
@@ -47,7 +53,7 @@ class Rule(StrEnum):
     normalised scores are 0 to 100. EMPTY: no candidates are normalised to no scores. SHAPE: pods of one shape are
     judged alike. READS: what `reads` leaves out makes no difference. REPEATABLE: a new instance judges alike.
     SIDE_EFFECTS: no I/O, no clock, no random numbers. UPDATED_TO, WITH_POD: a state that follows a change judges like
-    one that is made anew. TIME: for a node.
+    one that is made anew. EVENTS: a pod fits only after changes that are registered. TIME: for a node.
     """
 
     RESULT = "result"
@@ -60,6 +66,7 @@ class Rule(StrEnum):
     SIDE_EFFECTS = "side-effects"
     UPDATED_TO = "updated-to"
     WITH_POD = "with-pod"
+    EVENTS = "events-to-register"
     TIME = "time"
 
 
@@ -110,7 +117,7 @@ def check_plugin(
     create: makes the plugin, with the checks of `checked_plugin`. clock: seconds; by default of this thread on the
     processor, so that a busy machine makes no plugin slow.
     """
-    snapshot = _limited(snapshot)
+    snapshot = _limited(snapshot, MOST_NODES)
     try:
         subject = _Subject(create, create(), snapshot, _different(pods))
     except PluginFailed as error:
@@ -126,10 +133,8 @@ def check_plugin(
     return CheckResult(tuple(findings), len(snapshot.nodes), len(subject.pods), microseconds)
 
 
-def _limited(snapshot: Snapshot) -> Snapshot:
-    if len(snapshot.nodes) <= MOST_NODES:
-        return snapshot
-    return snapshot.with_nodes(islice(snapshot.nodes.values(), MOST_NODES))
+def _limited(snapshot: Snapshot, nodes: int) -> Snapshot:
+    return snapshot if len(snapshot.nodes) <= nodes else snapshot.with_nodes(islice(snapshot.nodes.values(), nodes))
 
 
 def _different(pods: Sequence[Pod]) -> list[Pod]:
@@ -163,12 +168,18 @@ def _result(subject: _Subject) -> Iterator[str]:
 
 
 def _reason(subject: _Subject) -> Iterator[str]:
+    reasons = reasons_of(subject.plugin)
     for pod in subject.pods:
         for name, status in subject.harness.statuses(pod).items():
             if status is SUCCESS:
                 continue
             if not status.message:
                 yield f"node {name} is rejected without a reason"
+            elif not has_any_reason(f"1 {status.message}", reasons):
+                yield (
+                    f'the reason "{status.message}" is no text of the plugin\'s package, so Berth does not know its '
+                    "rejections; write it as a constant, or set `reasons` to all reasons"
+                )
             for named in (name, pod.name):
                 # A name of one letter is a word of the text, such as a node `a` in "had a pod of this team".
                 if len(named) > 1 and named in status.message.split():
@@ -254,7 +265,7 @@ def _updated_filter(subject: _Subject, pod: Pod, seed: int) -> Iterator[str]:
     if not isinstance(plugin, ClusterFilterPlugin):
         return
     state = plugin.pre_filter(pod, before)
-    for snapshot in history(before, subject.pods, STEPS, seed):
+    for _, snapshot in history(before, subject.pods, STEPS, seed):
         anew, delta = plugin.pre_filter(pod, snapshot), snapshot.changed_since(before)
         if isinstance(state, Status) != isinstance(anew, Status):
             yield f"pod {_name(pod)}: pre_filter rejects it by one snapshot and not by another; filter has to do that"
@@ -276,7 +287,7 @@ def _updated_scores(subject: _Subject, pod: Pod, seed: int) -> Iterator[str]:
     if not isinstance(plugin, ClusterScorePlugin):
         return
     state = plugin.pre_score(pod, before)
-    for snapshot in history(before, subject.pods, STEPS, seed):
+    for _, snapshot in history(before, subject.pods, STEPS, seed):
         anew, delta = plugin.pre_score(pod, snapshot), snapshot.changed_since(before)
         if delta is None or state is None or anew is None or isinstance(state, Status) or isinstance(anew, Status):
             return
@@ -299,8 +310,7 @@ def _with_pod(subject: _Subject) -> Iterator[str]:
             for name in islice(snapshot.nodes, 10):
                 added = placed(other, name, "added")
                 node = snapshot.nodes[name].replacing_pods((), (added,))
-                later = Snapshot.of([node.with_pods(()) for node in snapshot.nodes.values()], [*_pods(snapshot), added])
-                beside = plugin.pre_filter(pod, later)
+                beside = plugin.pre_filter(pod, snapshot.with_changes(Changes(pods=[added])))
                 if isinstance(without, Status) or isinstance(beside, Status):
                     continue
                 if _answer(without.with_pod(added, node), node) != _answer(beside, node):
@@ -310,8 +320,22 @@ def _with_pod(subject: _Subject) -> Iterator[str]:
                     yield f"pod {_name(pod)}: without_pod({other.name}) judges node {name} differently than a new state"
 
 
-def _pods(snapshot: Snapshot) -> list[Pod]:
-    return [pod for node in snapshot.nodes.values() for pod in node.pods]
+def _events(subject: _Subject) -> Iterator[str]:
+    registered = NODE_EVENTS | subject.plugin.events_to_register
+    few = _limited(subject.snapshot, FEW_NODES)
+    for pod in subject.pods[:5]:
+        for seed in range(HISTORIES):
+            before = few
+            for event, snapshot in history(few, subject.pods, STEPS, seed):
+                if event not in registered:
+                    rejected = subject.harness.at(before).statuses(pod)
+                    for name, status in subject.harness.at(snapshot).statuses(pod).items():
+                        if status is SUCCESS and rejected.get(name) is not SUCCESS:
+                            yield (
+                                f"pod {_name(pod)}: node {name} passes after {event}, which `events_to_register` "
+                                "leaves out; a pod that waits for it would not be tried again"
+                            )
+                before = snapshot
 
 
 def _answer(state: ClusterFilter, node: NodeInfo) -> tuple[object, ...]:
@@ -353,4 +377,5 @@ _CHECKS: Sequence[tuple[Rule, _Check]] = (
     (Rule.SIDE_EFFECTS, _side_effects),
     (Rule.UPDATED_TO, _updated_to),
     (Rule.WITH_POD, _with_pod),
+    (Rule.EVENTS, _events),
 )

@@ -6,11 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from random import Random
 
-from berth.scheduling.objects import NodeInfo, Pod, label_set
+from berth.scheduling.framework.cluster_event import ClusterEvent
+from berth.scheduling.objects import Namespace, NodeInfo, Pod, label_set
+from berth.scheduling.objects.workloads import NO_WORKLOADS
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 OTHER = "other"
+
+ENDING_SHARE = 0.2
+"""Of the changed pods, those that are being deleted."""
 
 
 def variants(pod: Pod, others: Sequence[Pod]) -> Iterator[tuple[str, Pod]]:
@@ -33,28 +38,44 @@ def _labelled(pod: Pod, labels: dict[str, str], namespace: str = "") -> Pod:
     return replace(pod, label_set=label_set(namespace or pod.namespace, labels))
 
 
-def history(snapshot: Snapshot, pods: Sequence[Pod], steps: int, seed: int) -> Iterator[Snapshot]:
-    """Later snapshots, each with one change of the one before: pods come and go, nodes get labels, come and go."""
-    chance = Random(seed)  # noqa: S311  # the same each time
+def history(snapshot: Snapshot, pods: Sequence[Pod], steps: int, seed: int) -> Iterator[tuple[ClusterEvent, Snapshot]]:
+    """Later snapshots, each with one change of the one before, and what changed: pods come, go and get labels or are
+    being deleted; nodes come, go and get labels; so do namespaces; workloads come and go."""
+    chance, first = Random(seed), snapshot  # noqa: S311  # the same each time
     for step in range(steps):
-        snapshot = snapshot.with_changes(_change(snapshot, pods, chance, step))
-        yield snapshot
+        event, changes = _change(snapshot, first, pods, chance, step)
+        snapshot = snapshot.with_changes(changes)
+        yield event, snapshot
 
 
-def _change(snapshot: Snapshot, pods: Sequence[Pod], chance: Random, step: int) -> Changes:
+def _change(
+    snapshot: Snapshot, first: Snapshot, pods: Sequence[Pod], chance: Random, step: int
+) -> tuple[ClusterEvent, Changes]:
     nodes = list(snapshot.nodes.values())
-    node = chance.choice(nodes)
-    match chance.choice(("pod", "pod", "pod-gone", "label", "node", "node-gone")):
-        case "pod-gone" if node.pods:
-            return Changes(pods_gone=[(node.name, chance.choice(node.pods).uid)])
-        case "label":
-            return Changes(nodes=[replace(node, labels=_relabelled(node, chance.choice(nodes)))])
-        case "node":
+    node, pod = chance.choice(nodes), chance.choice(pods)
+    on_nodes = [each for one in nodes for each in one.pods]
+    other = chance.choice(on_nodes) if on_nodes else None
+    match chance.choice(list(ClusterEvent)):
+        case ClusterEvent.ASSIGNED_POD_DELETE as event if other is not None:
+            return event, Changes(pods_gone=[(other.node_name, other.uid)])
+        case ClusterEvent.ASSIGNED_POD_UPDATE as event if other is not None:
+            relabelled = replace(other, label_set=label_set(other.namespace, dict(pod.labels)))
+            return event, Changes(pods=[replace(relabelled, terminating=chance.random() < ENDING_SHARE)])
+        case ClusterEvent.NODE_UPDATE as event if step % 2:
+            return event, Changes(nodes=[replace(node, labels=_relabelled(node, chance.choice(nodes)))])
+        case ClusterEvent.NODE_UPDATE as event:
             labels = {**node.labels, "kubernetes.io/hostname": f"added-{step}"}
-            return Changes(nodes=[replace(node, name=f"added-{step}", labels=labels).with_pods(())])
-        case "node-gone" if len(nodes) > 1:
-            return Changes(nodes_gone=[node.name])
-    return Changes(pods=[placed(chance.choice(pods), node.name, f"arrived-{step}")])
+            return event, Changes(nodes=[replace(node, name=f"added-{step}", labels=labels).with_pods(())])
+        case ClusterEvent.NODE_DELETE as event if len(nodes) > 1:
+            return event, Changes(nodes_gone=[node.name])
+        case ClusterEvent.UNSCHEDULED_POD as event:
+            return event, Changes(pods=[replace(pod, name=f"waits-{step}", uid=f"waits-{step}")])
+        case ClusterEvent.NAMESPACE as event:
+            labels_of = [*first.namespaces.values(), {}]
+            return event, Changes(namespaces=[Namespace(name, chance.choice(labels_of)) for name in first.namespaces])
+        case ClusterEvent.OTHERS as event:
+            return event, Changes(workloads=chance.choice((first.workloads, NO_WORKLOADS)))
+    return ClusterEvent.ASSIGNED_POD_ADD, Changes(pods=[placed(pod, node.name, f"arrived-{step}")])
 
 
 def _relabelled(node: NodeInfo, other: NodeInfo) -> dict[str, str]:
