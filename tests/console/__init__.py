@@ -1,1 +1,1 @@
-"""The page of `berth console` in a real browser: `make console-test`, and `make bench-console`."""
+"""The page of `berth console` in a real browser: `make test-external`."""

@@ -43,7 +43,7 @@ def find_browser(command: str = "") -> str:
         found = shutil.which(name)
         if found:
             return found
-    raise NoBrowser("no Chromium; install one with: make chromium, or name it with BROWSER=command")
+    raise NoBrowser("no Chromium; install one with: tools/console/chromium.sh, or name it with BROWSER=command")
 
 
 def missing(reason: str, environment: Mapping[str, str] = os.environ) -> NoReturn:

@@ -1,4 +1,4 @@
-"""`make console-screenshots`: the pictures of docs/how-to/console.md, from a cluster that is the same each time."""
+"""`python -m tests.console.screenshots`: the pictures of docs/how-to/console.md, from a cluster that is the same each time."""
 
 from __future__ import annotations
 

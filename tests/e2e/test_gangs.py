@@ -1,7 +1,7 @@
 """Gangs on a kube-scheduler without a plugin and without a feature gate of gangs: by Berth's annotations, and by the
 label of coscheduling, whose PodGroup is a custom resource.
 
-`make e2e-gangs` and `make e2e TARGETS=1` hold the figures to their targets. Otherwise the limits of waits are for a
+`make e2e TARGETS=1` holds the figures to their targets. Otherwise the limits of waits are for a
 machine on which others work, too.
 """
 
@@ -41,7 +41,7 @@ from .kubernetes.kubernetes_api import KubernetesApi
 OTHER_PODS = 100
 NO_CANDIDATE = "preemption: no candidate node for preemption"
 
-# REPEAT of `make e2e` and `make e2e-gangs`
+# REPEAT of `make e2e`
 REPETITIONS = int(os.environ.get("GANG_REPETITIONS", "1"))
 
 ANNOTATIONS, LABEL = "annotations", "label"

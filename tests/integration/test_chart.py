@@ -151,7 +151,7 @@ def test_objects_are_those_of_the_examples(values: Values, files: list[str]) -> 
 
 
 def test_files_of_the_chart_are_the_examples() -> None:
-    """A chart contains no file from outside: `make chart` copies them."""
+    """A chart contains no file from outside: `make dist` copies them."""
     files = CHART / "files"
     examples = [EXAMPLES / "rbac.yaml", EXAMPLES / "rbac-counted-resources.yaml", *EXAMPLES.glob("admission/*.yaml")]
     found = {path.relative_to(files): path.read_text() for path in files.rglob("*.yaml")}

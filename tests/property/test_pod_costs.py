@@ -1,4 +1,4 @@
-"""What `make fuzz-pods` calls too slow: the targets of a cold and of a warm call."""
+"""What `make soak` calls too slow: the targets of a cold and of a warm call."""
 
 from __future__ import annotations
 

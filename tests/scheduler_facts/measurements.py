@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import count
+from pathlib import Path
 
 from tests.e2e.kubernetes.cluster import Cluster, Pod
 from tests.e2e.kubernetes.control_plane import ControlPlane
@@ -52,8 +53,13 @@ class Running:
     extender: ScriptedExtender
 
 
-def measure(control_plane: ControlPlane, kubernetes: str) -> Facts:
-    """All facts; takes two to three minutes."""
+def measured_facts(directory: Path) -> Facts:
+    """Measure all facts on a control plane of its own; takes two to three minutes."""
+    with ControlPlane(directory) as control_plane:
+        return _measure(control_plane, KubernetesApi(control_plane.credentials()).get("/version")["gitVersion"])
+
+
+def _measure(control_plane: ControlPlane, kubernetes: str) -> Facts:
     laboratory = Laboratory(control_plane)
     loop = laboratory.rejections({"filter": reject_as("FailedNodes"), "preempt": agree})
     preemption = laboratory.preemption()

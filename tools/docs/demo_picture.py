@@ -56,7 +56,7 @@ def main(file: Path, check: bool) -> None:
     if not check:
         file.write_text(drawn, encoding="utf-8")
     elif file.read_text(encoding="utf-8") != drawn:
-        raise click.ClickException(f"{file} is out of date; run: make demo-svg")
+        raise click.ClickException(f"{file} is out of date; run: make reference")
 
 
 if __name__ == "__main__":

@@ -36,8 +36,8 @@ Examples:
   make local-stack CLUSTER=dump.json
   make local-stack PLUGINS=examples/custom-plugin
   make local-stack KUBECONFIG_FILE=kind.kubeconfig PORT=14566
-  make local-stack-plugins PLUGINS=examples/custom-plugin
-  make local-stack-stop
+  make local-stack REPLACE=1 PLUGINS=examples/custom-plugin
+  make local-stack STOP=1
 
 \b
 Exit status: 0 stopped, 1 cannot start, 2 usage error, 130 Ctrl-C before the stack was ready.

@@ -24,7 +24,7 @@ def lock(directory: Path) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise AlreadyRunning(
-                f"process {_pid(directory)} serves a local stack already; stop it with: make local-stack-stop"
+                f"process {_pid(directory)} serves a local stack already; stop it with: make local-stack STOP=1"
             ) from None
         file.truncate(0)
         file.write(str(os.getpid()))

@@ -7,15 +7,14 @@ from collections.abc import Callable, Sequence
 from tests.scheduler_facts.facts import MEASURED, Facts
 from tools.reference.markdown import page, paragraph, table
 
-INTRODUCTION = """Berth is tested with these versions of Kubernetes. `make e2e-core`, `make parity` and `make facts`
-run with one of them (`KUBERNETES=1.34`), `make versions` with all. `berth doctor` warns if a cluster has another
-version."""
+INTRODUCTION = """Berth is tested with these versions of Kubernetes. `make e2e` and `make parity` run with one of them
+(`KUBERNETES=1.34`), `make nightly` with all. `berth doctor` warns if a cluster has another version."""
 
 METHOD = """The table shows the facts of the [extender contract](extender-contract.md) that depend on the scheduler.
-`make facts` measures them with the scheduler and the API server of the version, and an extender whose answers are
-given at once, on two shared cores. So counts and times differ from run to run. Every night they are measured
-again and compared by what they mean: whether a pod is retried without end, whether a change wakes it, whether the
-scheduler calls a verb."""
+`python -m tests.scheduler_facts` measures them with the scheduler and the API server of the version, and an extender
+that answers at once, on two shared cores. So counts and times differ from run to run. `make e2e` measures them again
+and compares what they mean: whether a pod is retried without end, whether a change wakes it, whether the scheduler
+calls a verb."""
 
 ROWS: Sequence[tuple[str, str, Callable[[Facts], object]]] = (
     (

@@ -110,7 +110,7 @@ def main(arguments: Sequence[str]) -> int:
     for line in done.lines:
         print(f"  {line}")
     if done.outcome is Outcome.NOT_AUDITED and not options.offline_ok:
-        print("  to pass without an answer: make audit AUDIT=--offline-ok")
+        print("  to pass without an answer: make dist AUDIT=--offline-ok")
     return done.exit_status(offline_ok=options.offline_ok)
 
 

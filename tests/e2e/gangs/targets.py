@@ -1,6 +1,6 @@
 """How long gangs take on a real scheduler, and how long they may take.
 
-`make e2e-gangs` and `make e2e TARGETS=1` fail beyond a target. Elsewhere the figures are shown only: other work on the
+`make e2e TARGETS=1` fails beyond a target. Elsewhere the figures are shown only: other work on the
 machine slows them.
 """
 

@@ -64,7 +64,7 @@ def test_unreachable_service_fails_unless_offline_is_allowed(
     assert main(["--osv-url", unreachable, str(requirements)]) == 1
     printed = capsys.readouterr().out
     assert "not audited" in printed
-    assert "make audit AUDIT=--offline-ok" in printed
+    assert "make dist AUDIT=--offline-ok" in printed
     assert main(["--osv-url", unreachable, "--offline-ok", str(requirements)]) == 0
 
 

@@ -1,6 +1,6 @@
 """The GitHub Action in action.yml: its steps run as the runner runs them, with GitHub's API on loopback.
 
-`make wheel` runs the step that installs the command: it fetches packages.
+`make dist` runs the step that installs the command: it fetches packages.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The policy scanner finds weaknesses; `make scan` runs it on the real template."""
+"""The policy scanner finds weaknesses; `make build` runs it on the real template."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def holder(directory: Path) -> subprocess.Popen[str]:
 
 def test_refuses_a_second_one_by_name(tmp_path: Path) -> None:
     with holder(tmp_path) as process:
-        with pytest.raises(AlreadyRunning, match=rf"process {process.pid} .*make local-stack-stop"), lock(tmp_path):
+        with pytest.raises(AlreadyRunning, match=rf"process {process.pid} .*make local-stack STOP=1"), lock(tmp_path):
             pass
         process.terminate()
 

@@ -1,0 +1,16 @@
+"""The facts of the extender contract that depend on the version of kube-scheduler are still as they were measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.scheduler_facts.facts import MEASURED, Facts
+from tests.scheduler_facts.measurements import measured_facts
+
+from .kubernetes.control_plane import KUBERNETES
+
+
+def test_scheduler_behaves_as_measured(tmp_path: Path) -> None:
+    """Counts and times differ from run to run, and what they mean does not."""
+    kept = Facts.read(MEASURED / f"{KUBERNETES}.json")
+    assert measured_facts(tmp_path).behaviour() == kept.behaviour()
