@@ -1,4 +1,4 @@
-"""`python -m tests.console.bench`: the page with a large cluster: bytes, first paint, and times of frames while it moves.
+"""The page with a large cluster: bytes, first paint, and times of frames while it moves.
 
 Beside each figure stands what it is made of, which says what limits it: waiting for the server, the browser's work on
 the data, and in a frame the page's script, layout, and the rest, which is the browser's drawing. Frames are measured on

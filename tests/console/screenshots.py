@@ -1,4 +1,4 @@
-"""`python -m tests.console.screenshots`: the pictures of docs/how-to/console.md, from a cluster that is the same each time."""
+"""The pictures of docs/how-to/console.md, the same each time: `python -m tests.console.screenshots`."""
 
 from __future__ import annotations
 

@@ -1,1 +1,0 @@
-"""docs/deployer-policy.json, derived from CloudFormation's schemas of the types in the processed template."""
