@@ -12,7 +12,7 @@ ORACLE := .build/parity-oracle-$(KUBERNETES)
 # Values are given to make, as in `make chaos SEED=7`. An exported PORT or KUBECONFIG of the shell is meant for others.
 $(foreach name,ARGUMENTS AUDIT BASE BROWSER CASES CLUSTER CONTINUE CORE EACH FIX FIXTURES GANG_COMMIT GANGS KEEP \
   KUBECONFIG KUBECONFIG_FILE LEAST MEMBERS N NODES ONLY ONE_EACH PARAMETERS PLUGINS PORT REPEAT REPLACE ROUNDS RULES \
-  RUNS SCHEDULER SEED SIZE STACK STOP TAG TARGETS TESTS WITHIN,$(if $(filter environment,$(origin $(name))),$(eval undefine $(name))))
+  RUNS SCHEDULER SEED SIZE STACK TAG TARGETS TESTS WITHIN,$(if $(filter environment,$(origin $(name))),$(eval undefine $(name))))
 # Without byte-code every process compiles each module again: a third of the tests' time.
 export PYTHONDONTWRITEBYTECODE :=
 PYTEST := $(BIN)/pytest -n 2 --dist worksteal
@@ -86,10 +86,10 @@ chaos: tools $(CONTROLPLANE) ## Play faults, and check what holds after each (SE
 bench: setup $(CONTROLPLANE) ## Measure calls beside their floor, and pods a second through a scheduler (CASES=name,… NODES=500,1000 RUNS=3 N=500)
 	@$(BIN)/python -m tests.bench
 	@$(BIN)/python -m tests.bench.scheduler $(if $(CASES),--cases '$(CASES)') $(if $(NODES),--nodes '$(NODES)') $(if $(RUNS),--runs $(RUNS)) $(if $(N),--pods $(N))
-local-stack: setup .tools/sam/.ready .tools/ministack/.ready ##* Serve the whole stack in an emulated account until Ctrl-C (CLUSTER=dump | KUBECONFIG_FILE=file, PLUGINS=dir, PORT=4566, PARAMETERS="Name=value …"; from another terminal STOP=1, or REPLACE=1 PLUGINS=dir)
+local-stack: setup .tools/sam/.ready .tools/ministack/.ready ##* Serve the whole stack in an emulated account until Ctrl-C (CLUSTER=dump | KUBECONFIG_FILE=file, PLUGINS=dir, PORT=4566, PARAMETERS="Name=value …"; from another terminal REPLACE=1 PLUGINS=dir)
 	@$(BIN)/python -m tools.local_stack $(if $(PORT),--port $(PORT)) $(if $(CLUSTER),--cluster '$(CLUSTER)') \
 	  $(if $(KUBECONFIG_FILE),--kubeconfig '$(KUBECONFIG_FILE)') $(if $(PLUGINS),--plugins '$(PLUGINS)') \
-	  $(foreach each,$(PARAMETERS),--parameter '$(each)') $(if $(STOP),--stop) $(if $(REPLACE),--replace-plugins)
+	  $(foreach each,$(PARAMETERS),--parameter '$(each)') $(if $(REPLACE),--replace-plugins)
 acceptance: $(if $(STACK),tools) ## Try a stack in your account and delete it (STACK=name PARAMETERS="Name=value …" KUBECONFIG=file SCHEDULER=command KEEP=1 ARGUMENTS=…)
 	@[[ -n "$(STACK)" ]] || { echo "give STACK=name; docs/how-to/acceptance.md" >&2; exit 2; }
 	@$(BIN)/python -m tools.acceptance --stack $(STACK) $(foreach each,$(PARAMETERS),--parameter '$(each)') \

@@ -2,50 +2,35 @@
 # Locks all requirements, each with the hashes of every platform's files. Arguments go to uv, such as --upgrade.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-
-# compile <file to write> <source or option>...
-compile() {
-  echo "$1"
-  .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --output-file "$@"
-}
+options=(--quiet --universal --python-version 3.11 --generate-hashes --no-header "$@")
 
 # lock <requirements without suffix> <source or option>...
 lock() {
   local requirements=$1
   shift
-  compile "$requirements.txt" "$requirements.in" "$@"
+  echo "$requirements.txt"
+  .venv/bin/uv pip compile "${options[@]}" --output-file "$requirements.txt" "$@"
 }
 
-# lock_layer <layer> "<packages that it leaves out>" <option>...
+# lock_layer <layer> <package that it leaves out>...
 # A layer has the versions that the tests ran with.
 lock_layer() {
-  local layer=$1 left_out=$2
-  shift 2
-  # shellcheck disable=SC2046,SC2086  # split on purpose: one option for each package
-  lock "layers/$layer/requirements" --constraint requirements/dev.txt \
-    $(printf -- '--no-emit-package %s ' $left_out) "$@"
+  local layer=layers/$1
+  shift
+  lock "$layer/requirements" "$layer/requirements.in" --constraint requirements/dev.txt "${@/#/--no-emit-package=}"
 }
 
-lock requirements/uv "$@"
-lock requirements/dev pyproject.toml "$@"
-
-# What the command has where it is installed: what pyproject.toml asks for, in the versions that the tests ran with.
-compile requirements/cli.txt pyproject.toml --constraint requirements/dev.txt "$@"
-
-# What builds it from this folder, as the GitHub Action does.
-lock requirements/build --constraint requirements/dev.txt "$@"
-
+lock requirements/uv requirements/uv.in
+lock requirements/dev requirements/dev.in pyproject.toml
+# What the command has where it is installed, and what the GitHub Action builds it with.
+lock requirements/cli pyproject.toml --constraint requirements/dev.txt
+lock requirements/build requirements/build.in --constraint requirements/dev.txt
 # The runtime has boto3 and what it needs, compiled to byte-code: 17 MB less to fetch at a cold start, and nothing here
 # needs a newer one. (The X-Ray SDK of the tracer asks for botocore.)
-lock_layer scheduling "botocore python-dateutil six urllib3" "$@"
-
+lock_layer scheduling botocore python-dateutil six urllib3
 # The scheduling layer has pydantic; and aiohttp with its company serves kubernetes.aio only, which is left out too.
-lock_layer kubernetes "pydantic pydantic-core annotated-types typing-extensions typing-inspection
-  aiohttp aiohttp-retry aiosignal aiohappyeyeballs attrs frozenlist multidict propcache yarl" "$@"
-
-lock tools/sam/requirements "$@"
-lock tools/ministack/requirements "$@"
-lock tools/checkov/requirements "$@"
-lock tools/supply_chain/requirements "$@"
-lock tools/docs/requirements "$@"
-lock tools/hooks/requirements "$@"
+lock_layer kubernetes pydantic pydantic-core annotated-types typing-extensions typing-inspection \
+  aiohttp aiohttp-retry aiosignal aiohappyeyeballs attrs frozenlist multidict propcache yarl
+for tool in sam ministack checkov supply_chain docs hooks; do
+  lock "tools/$tool/requirements" "tools/$tool/requirements.in"
+done

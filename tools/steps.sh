@@ -43,8 +43,7 @@ track() {
   while read -r name words; do
     [ "$name" = "$1" ] || continue
     step $words || failed=1
-    [ $failed = 0 ] || [ "$lane" = nightly ] || break
-    [ ! -e "$logs/ending" ] || break
+    [ -e "$logs/ending" ] || [ "$lane$failed" = change1 ] && break
   done <".ci/$lane"
   return $failed
 }

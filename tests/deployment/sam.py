@@ -57,7 +57,7 @@ class Machine:
 
 def build(directory: Path, machine: Machine, *, project: Path = PROJECT) -> Path:
     """Build the stack into `directory` and return the built template."""
-    _sam(
+    run(
         [
             *("build", "--no-cached", "--build-dir", directory),  # tests that run at the same time share the cache
             *("--parameter-overrides", _parameters(directory, machine.parameters)),
@@ -77,7 +77,7 @@ def deploy(
     stack_name: str = STACK_NAME,
 ) -> None:
     """Deploy a built template to the account of `environment`; an empty change set is no error."""
-    _sam(
+    run(
         [
             "deploy",
             f"--template-file={template}",
@@ -114,7 +114,7 @@ def local_invoke(
 
     `variables` is a file for `--env-vars`: values of variables that the template declares.
     """
-    return _sam(
+    return run(
         [
             "local",
             "invoke",
@@ -132,7 +132,8 @@ def local_invoke(
     )
 
 
-def _sam(arguments: list[str | Path], project: Path, environment: Mapping[str, str]) -> str:
+def run(arguments: list[str | Path], project: Path, environment: Mapping[str, str]) -> str:
+    """Run SAM and return its output. Raises SamFailed."""
     done = subprocess.run(
         [COMMAND, *arguments],
         cwd=project,

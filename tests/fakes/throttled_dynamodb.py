@@ -23,7 +23,7 @@ from typing import Any
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from moto.core.botocore_stubber import BotocoreStubber
 
-from tests.capacity.item_size import item_size, read_units, write_units
+from tests.fakes.dynamodb_units import item_size, read_units, write_units
 from tests.unit.lease.dynamodb_stores import Send, error_response
 
 TRANSACTION, BATCH = "TransactWriteItems", "BatchGetItem"

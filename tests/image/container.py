@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from tools.image.docker import docker
+from tests.deployment.docker import docker
 
 HARDENED = ("--read-only", "--cap-drop=ALL", "--security-opt=no-new-privileges")
 USER = "65532"

@@ -19,10 +19,10 @@ from berth.lease.dynamodb_item import HEAD_KEY
 from berth.nodecache.feed.dynamodb_head import read_head
 from tests.builders.event_fixtures import EVENTS
 from tests.conftest import PROJECT
+from tests.deployment.docker import DockerUnavailable, docker
+from tests.deployment.dump_api_server import DumpApiServer
 from tests.deployment.emulator import Emulator
 from tests.e2e.kubernetes.loopback import HOST
-from tools.image.docker import DockerUnavailable, docker
-from tools.local_stack.api_server import DumpApiServer
 
 from .container import Failed, logs, running, wait_until
 

@@ -20,8 +20,8 @@ from typing import Any
 from berth_cli.serve.template_api import read_template_api
 from tests.builders.event_fixtures import EVENTS, EventFixture, decoded, matches, read_fixtures
 from tests.deployment import sam
+from tests.deployment.docker import DockerUnavailable
 from tests.deployment.emulator import Emulator
-from tools.image.docker import DockerUnavailable
 
 from .account import invocation_environment
 from .docker import bridge_address, image_for

@@ -19,8 +19,8 @@ from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.watcher import Watcher
 from tests.builders.event_fixtures import ALLOW_LIST, PASSWORD
 from tests.builders.tables import create_cache_table, create_ledger_table
+from tests.deployment.dump_api_server import DumpApiServer
 from tests.deployment.emulator import Emulator
-from tools.local_stack.api_server import DumpApiServer
 
 
 @contextmanager

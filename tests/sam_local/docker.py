@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from ipaddress import ip_network
 
-from tools.image.docker import DockerUnavailable, docker
+from tests.deployment.docker import DockerUnavailable, docker
 
 IMAGE = "berth-sam-local"
 

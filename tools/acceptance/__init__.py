@@ -1,1 +1,1 @@
-"""`make acceptance`: deploy a stack into an account, try it, measure it, delete it, and write a report."""
+"""`make acceptance`: deploy a stack into an account, try it, delete it, and write a report."""

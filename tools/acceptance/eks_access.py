@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import boto3
 import yaml
@@ -14,12 +13,11 @@ from botocore.exceptions import BotoCoreError, ClientError
 from berth.cluster.api_server import kubeconfig as kubeconfigs
 from berth.cluster.api_server.client import APPLY, ApiServer
 from berth_cli.deployed_stack import DeployedStack
-from tools.acceptance.run import StepFailed, StepSkipped
+from tools.acceptance.report import StepFailed, StepSkipped
 
 CLUSTER = "EksClusterName"
 GROUPS: Mapping[str, str] = {"WatcherRoleArn": "berth-watcher", "BinderRoleArn": "berth-binder"}
 MANIFESTS = Path(__file__).resolve().parents[2] / "examples" / "rbac.yaml"
-FIELD_MANAGER = "berth-acceptance"
 CALL_SECONDS = 10.0
 
 
@@ -55,15 +53,14 @@ def remove(stack: DeployedStack) -> list[str]:
 
 def _apply(api: ApiServer) -> None:
     for document in yaml.safe_load_all(MANIFESTS.read_text()):
-        path, query = _path(document), {"fieldManager": FIELD_MANAGER, "force": "true"}
+        version, kind, metadata = document["apiVersion"], document["kind"], document["metadata"]
+        group = f"/apis/{version}" if "/" in version else f"/api/{version}"
+        namespace = f"/namespaces/{metadata['namespace']}" if "namespace" in metadata else ""
+        plural = "csistoragecapacities" if kind == "CSIStorageCapacity" else f"{kind.lower()}s"
+        path, query = (
+            f"{group}{namespace}/{plural}/{metadata['name']}",
+            {"fieldManager": "berth-acceptance", "force": "true"},
+        )
         answer = api.request("PATCH", path, timeout=CALL_SECONDS, query=query, body=document, content_type=APPLY)
         if not answer.ok:
             raise StepFailed(f"{path}: {answer.message}; the kubeconfig must be an administrator's")
-
-
-def _path(document: Mapping[str, Any]) -> str:
-    version, metadata = document["apiVersion"], document["metadata"]
-    group = f"/apis/{version}" if "/" in version else f"/api/{version}"
-    namespace = f"/namespaces/{metadata['namespace']}" if "namespace" in metadata else ""
-    plural = "csistoragecapacities" if document["kind"] == "CSIStorageCapacity" else f"{document['kind'].lower()}s"
-    return f"{group}{namespace}/{plural}/{metadata['name']}"

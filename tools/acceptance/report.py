@@ -1,42 +1,92 @@
-"""The report of a run: one Markdown document for an issue. It names no account, no host and no secret."""
+"""The steps of a run, and its report: one Markdown document for an issue, without account, host or secret."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
-from tools.acceptance.run import Ended, Result
+_PRIVATE = (
+    (re.compile(r"(?<![0-9])[0-9]{12}(?![0-9])"), "ACCOUNT"),
+    (re.compile(r"\b[a-z0-9]{8,12}(?=\.execute-api\.)"), "API"),
+    (re.compile(r"\b[0-9A-F]{32}(?=\.)"), "CLUSTER"),
+)
 
-_ACCOUNT = re.compile(r"(?<![0-9])[0-9]{12}(?![0-9])")
-_API_HOST = re.compile(r"\b[a-z0-9]{8,12}(?=\.execute-api\.)")
-_EKS_HOST = re.compile(r"\b[0-9A-F]{32}(?=\.)")
+
+class Result(StrEnum):
+    """How a step ended."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    INTERRUPTED = "interrupted"
+
+
+class StepFailed(Exception):
+    """The message names cause and remedy. `lines`: more for the report, in Markdown."""
+
+    def __init__(self, message: str, lines: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.lines = tuple(lines)
+
+
+class StepSkipped(Exception):
+    """The step has nothing to do; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """What the figures depend on."""
+class Step:
+    """`always`: it runs after a failure too. `execute` returns lines for the report, in Markdown."""
 
-    version: str
-    region: str
-    began: str
-    parameters: Sequence[str]
-    """`NAME=VALUE` as given."""
+    name: str
+    execute: Callable[[], Sequence[str]]
+    always: bool = False
 
 
-def markdown(facts: Facts, ended: Sequence[Ended]) -> str:
-    """The whole report."""
-    lines = [
-        f"# Acceptance of Berth {facts.version}",
-        "",
-        f"**{_verdict(ended)}** Begun {facts.began} in {facts.region}.",
-        "",
-        "Parameters: " + (", ".join(f"`{each}`" for each in facts.parameters) or "defaults") + ".",
-        "",
-        "| step | result | seconds |",
-        "| --- | --- | --- |",
-        *(f"| {each.name} | {each.result} | {each.seconds:.0f} |" for each in ended),
-    ]
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A step that has run."""
+
+    name: str
+    result: Result
+    seconds: float
+    lines: tuple[str, ...] = ()
+
+
+def run(steps: Sequence[Step], clock: Callable[[], float], begin: Callable[[str], None]) -> Iterator[Ended]:
+    """Run the steps; after the first failure or Ctrl-C only those that always run. `begin` gets each step's name."""
+    going = True
+    for step in steps:
+        if not (going or step.always):
+            yield Ended(step.name, Result.SKIPPED, 0.0, ("an earlier step failed",))
+            continue
+        begin(step.name)
+        started = clock()
+        result, lines = _execute(step)
+        yield Ended(step.name, result, clock() - started, lines)
+        going = going and result in (Result.PASSED, Result.SKIPPED)
+
+
+def _execute(step: Step) -> tuple[Result, tuple[str, ...]]:
+    try:
+        return Result.PASSED, tuple(step.execute())
+    except StepSkipped as reason:
+        return Result.SKIPPED, (str(reason),)
+    except StepFailed as error:
+        return Result.FAILED, (str(error), *error.lines)
+    except KeyboardInterrupt:
+        return Result.INTERRUPTED, ("Ctrl-C",)
+    except Exception as error:  # the stack has to be deleted whatever happens
+        return Result.FAILED, (f"{type(error).__name__}: {error}",)
+
+
+def markdown(title: str, facts: Sequence[str], ended: Sequence[Ended]) -> str:
+    """Return the whole report. `facts`: a paragraph each."""
+    lines = [f"# {title}", "", f"**{_verdict(ended)}**"]
+    lines += [line for fact in facts for line in ("", fact)]
+    lines += ["", "| step | result | seconds |", "| --- | --- | --- |"]
+    lines += [f"| {each.name} | {each.result} | {each.seconds:.0f} |" for each in ended]
     for each in ended:
         if each.lines:
             lines += ["", f"## {each.name}", "", *each.lines]
@@ -52,5 +102,7 @@ def _verdict(ended: Sequence[Ended]) -> str:
 
 
 def redacted(text: str) -> str:
-    """Without account numbers and the names of endpoints: a report is public."""
-    return _EKS_HOST.sub("CLUSTER", _API_HOST.sub("API", _ACCOUNT.sub("ACCOUNT", text)))
+    """Hide account numbers and the names of endpoints: a report is public."""
+    for pattern, name in _PRIVATE:
+        text = pattern.sub(name, text)
+    return text

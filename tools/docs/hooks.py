@@ -19,13 +19,10 @@ if TYPE_CHECKING:
     from mkdocs.structure.pages import Page
 
 PROJECT = Path(__file__).resolve().parents[2]
-DOCS = "docs"
 COPIES = "repository"
 MERMAID = PROJECT / ".tools/docs/mermaid.min.js"
 SCRIPT = "javascripts/mermaid.min.js"
 LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)#\s]+)((?:#[^)\s]*)?)(?=\))")
-
-log = get_plugin_logger("berth")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -33,7 +30,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     if MERMAID.is_file():
         config.extra_javascript.append(SCRIPT)
     else:
-        log.info("no %s: diagrams are shown as text", MERMAID.relative_to(PROJECT))
+        get_plugin_logger("berth").info("no %s: diagrams are shown as text", MERMAID.relative_to(PROJECT))
         config.mdx_configs["pymdownx.superfences"] = {}
     return config
 
@@ -45,45 +42,36 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     waiting = [file.src_uri for file in files.documentation_pages()]
     while waiting:
         page = waiting.pop()
-        for target in sorted(_outside(page)):
-            uri = f"{COPIES}/{target}"
-            if files.get_file_from_path(uri) is None:
-                source = str(PROJECT / target)
+        text = (PROJECT / _in_repository(page)).read_text(encoding="utf-8")
+        for uri in sorted({_target(page, link[1]) for link in LINK.finditer(text)}):
+            if uri.startswith(f"{COPIES}/") and files.get_file_from_path(uri) is None:
+                source = str(PROJECT / _in_repository(uri))
                 files.append(File.generated(config, uri, abs_src_path=source, inclusion=InclusionLevel.NOT_IN_NAV))
-                if target.endswith(".md"):
-                    waiting.append(uri)
+                waiting += [uri] if uri.endswith(".md") else []
     return files
 
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Points links to files outside docs/ to their copies."""
-    uri = page.file.src_uri
+    here = page.file.src_uri
 
     def rewritten(link: re.Match[str]) -> str:
-        target = _target(uri, link[1])
-        if target is None:
-            return link[0]
-        path = target.removeprefix(f"{DOCS}/") if target.startswith(f"{DOCS}/") else f"{COPIES}/{target}"
-        return posixpath.relpath(path, posixpath.dirname(uri) or ".") + link[2]
+        target = _target(here, link[1])
+        return (posixpath.relpath(target, posixpath.dirname(here) or ".") if target else link[1]) + link[2]
 
     return LINK.sub(rewritten, markdown)
 
 
 def _in_repository(uri: str) -> str:
-    """The path in the repository of a page of the site."""
-    return uri.removeprefix(f"{COPIES}/") if uri.startswith(f"{COPIES}/") else f"{DOCS}/{uri}"
+    """Returns the path in the repository of a page of the site."""
+    return uri.removeprefix(f"{COPIES}/") if uri.startswith(f"{COPIES}/") else f"docs/{uri}"
 
 
-def _target(uri: str, link: str) -> str | None:
-    """The file of the repository that a page's link means; None where there is none (a strict build then fails)."""
+def _target(uri: str, link: str) -> str:
+    """Returns the file of the site that a page's link means; empty if there is none, and a strict build then fails."""
     path = posixpath.normpath(posixpath.join(posixpath.dirname(_in_repository(uri)), link))
     if (PROJECT / path).is_dir():
         path = f"{path}/README.md"
-    return path if not path.startswith("..") and (PROJECT / path).is_file() else None
-
-
-def _outside(uri: str) -> set[str]:
-    """The files outside docs/ that a page links to."""
-    text = (PROJECT / _in_repository(uri)).read_text(encoding="utf-8")
-    targets = {_target(uri, link[1]) for link in LINK.finditer(text)}
-    return {target for target in targets if target is not None and not target.startswith(f"{DOCS}/")}
+    if path.startswith("..") or not (PROJECT / path).is_file():
+        return ""
+    return path.removeprefix("docs/") if path.startswith("docs/") else f"{COPIES}/{path}"

@@ -2,58 +2,74 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import click
 
 from berth import __version__
-from tools.image.base import base_image, python_version
-from tools.image.context import PROJECT, InstallationFailed, prepare
-from tools.image.docker import DockerUnavailable, docker, may_skip
+from tests.deployment.docker import DockerUnavailable, docker
+from tests.deployment.sam import PROJECT, Machine
 
-CONTEXT = PROJECT / ".build" / "image"
+IMAGE, CONTEXT = PROJECT / "image", PROJECT / ".build" / "image"
+PUBLIC = "python:3.13-slim"
 TAG = f"berth:{__version__}"
-EPILOG = """\b
-Examples:
-  make image
-  make image BASE=registry.example.com/python:3.13 TAG=registry.example.com/berth:0.1.0
-
-\b
-Exit status: 0 built, 1 failed, 2 usage error.
-"""
+UV = Path(sys.executable).with_name("uv")
 
 
-@click.command(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--base", default="", help="Image with Python 3.11 or later.  [default: python:3.13-slim, or Debian's]")
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--base", default="", help=f"Image with Python 3.11 or later.  [default: {PUBLIC}]")
 @click.option("--tag", default=TAG, show_default=True, help="Name of the image.")
 def main(base: str, tag: str) -> None:
     """Build the image of the berth command, for this machine's architecture."""
     try:
-        with _step("base image"):
-            found = base_image(base)
-            version = python_version(found)
-        with _step(f"berth and its dependencies for Python {version}"):
-            prepare(CONTEXT, version)
-        with _step("docker build"):
-            docker("build", "--quiet", "--network=none", f"--build-arg=BASE={found}", f"--tag={tag}", CONTEXT)
+        found = base or _default_base()
+        version = docker("run", "--rm", "--network=none", "--entrypoint=python3", found, "--version").split()[1]
+        _prepare(version)
+        docker("build", "--quiet", "--network=none", f"--build-arg=BASE={found}", f"--tag={tag}", CONTEXT)
         size = int(docker("image", "inspect", "--format={{.Size}}", tag))
     except DockerUnavailable as error:
-        if may_skip(error):
-            return
-        raise click.ClickException(str(error)) from error
-    except InstallationFailed as error:
-        raise click.ClickException(str(error)) from error
+        raise click.ClickException(f"{error}; another base: make image BASE=…") from error
     click.echo(f"built {tag} from {found}: {size / 1e6:.0f} MB")
 
 
-@contextmanager
-def _step(name: str) -> Iterator[None]:
-    started = time.monotonic()
-    click.echo(f"{name} …", err=True)
-    yield
-    click.echo(f"{name}: {time.monotonic() - started:.0f} s", err=True)
+def _default_base() -> str:
+    """Return the public image; if no registry has it, the image that the functions run in on this machine."""
+    try:
+        docker("images", "--quiet", PUBLIC) or docker("pull", "--quiet", PUBLIC)
+    except DockerUnavailable:
+        local = Machine.this().base_image
+        if docker("images", "--quiet", local):
+            return local
+        raise
+    return PUBLIC
+
+
+def _prepare(python_version: str) -> None:
+    """Fill the folder that the image is built from: berth and what it needs, for the base image's Python."""
+    shutil.rmtree(CONTEXT, ignore_errors=True)
+    CONTEXT.mkdir(parents=True)
+    for name in ("Dockerfile", "berth", "berth-healthcheck"):
+        shutil.copy(IMAGE / name, CONTEXT)
+    wheels, site = CONTEXT / "wheels", CONTEXT / "site"
+    machine = Machine.this().architecture.replace("arm64", "aarch64")
+    _uv("build", "--wheel", "--no-build-isolation", "--python", sys.executable, "--out-dir", wheels)
+    install = (
+        *("pip", "install", "--no-deps", "--target", site, "--python-version", python_version),
+        *("--python-platform", f"{machine}-manylinux_2_28", "--only-binary", ":all:"),
+    )
+    _uv(*install, "--require-hashes", "--requirement", PROJECT / "requirements" / "cli.txt")
+    _uv(*install, *wheels.glob("*.whl"))
+    shutil.rmtree(wheels)
+    shutil.rmtree(site / "bin", ignore_errors=True)  # scripts for this machine's Python
+
+
+def _uv(*arguments: str | Path) -> None:
+    done = subprocess.run([UV, "--quiet", *arguments], cwd=PROJECT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise click.ClickException(f"uv {arguments[0]} ended with {done.returncode}: {done.stderr.strip()[-500:]}")
 
 
 if __name__ == "__main__":

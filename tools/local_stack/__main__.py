@@ -1,8 +1,9 @@
 """`python -m tools.local_stack [--cluster FILE | --kubeconfig FILE] [--port N]`, and from another terminal
-`--replace-plugins --plugins DIR` and `--stop`."""
+`--replace-plugins --plugins DIR`."""
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import signal
@@ -10,20 +11,18 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from berth_cli.main import INTERRUPTED_STATUS
 from tests.deployment import sam
+from tests.deployment.dump_api_server import DumpApiServer
 from tests.deployment.emulator import Emulator
 from tests.deployment.listening import UnexpectedListener
 from tests.e2e.kubernetes.loopback import HOST
 from tools.local_stack import plugins as layer
-from tools.local_stack import running, stack
-from tools.local_stack.api_server import DumpApiServer
+from tools.local_stack import stack
 
 DIRECTORY = sam.PROJECT / ".build" / "local-stack"
 CLUSTER = sam.PROJECT / "events" / "cluster.yaml"
@@ -31,29 +30,8 @@ PORT = 4566
 FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
 EPILOG = """\b
-Examples:
-  make local-stack
-  make local-stack CLUSTER=dump.json
-  make local-stack PLUGINS=examples/custom-plugin
-  make local-stack KUBECONFIG_FILE=kind.kubeconfig PORT=14566
-  make local-stack REPLACE=1 PLUGINS=examples/custom-plugin
-  make local-stack STOP=1
-
-\b
 Exit status: 0 stopped, 1 cannot start, 2 usage error, 130 Ctrl-C before the stack was ready.
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """The values of the command line. `dump` or `kubeconfig` is given."""
-
-    dump: Path | None
-    kubeconfig: Path | None
-    port: int
-    plugins: Path | None
-    parameters: dict[str, str]
-    directory: Path
 
 
 @click.command(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
@@ -75,7 +53,6 @@ class Options:
 @click.option(
     "--replace-plugins", is_flag=True, help="Deploy --plugins onto the local stack that runs in another terminal."
 )
-@click.option("--stop", is_flag=True, help="Stop the local stack that runs in another terminal.")
 def main(
     cluster: Path | None,
     kubeconfig: Path | None,
@@ -85,60 +62,53 @@ def main(
     directory: Path,
     *,
     replace_plugins: bool,
-    stop: bool,
 ) -> None:
     """Serve the whole stack on this machine, without an AWS account.
 
-    An emulator stands for AWS: it deploys template.yaml, runs the functions and enforces their roles. Everything is
-    deleted at the end.
+    An emulator stands for AWS: it deploys template.yaml, runs the functions and enforces their roles. Ctrl-C deletes
+    everything.
     """
-    directory.mkdir(parents=True, exist_ok=True)
-    if stop:
-        click.echo("stopped" if running.stop(directory) else "no local stack is running")
-        return
     if cluster and kubeconfig:
         raise click.UsageError("give --cluster or --kubeconfig, not both")
+    if replace_plugins and plugins is None:
+        raise click.UsageError("--replace-plugins needs --plugins DIR")
+    directory.mkdir(parents=True, exist_ok=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        if replace_plugins:
-            _replace_plugins(plugins, directory)
+        if replace_plugins and plugins is not None:
+            layer.replace_plugins(plugins, directory, _step)
+            click.echo("the functions have the plugins; apply the configuration again: berth config apply")
             return
-        with running.lock(directory):
-            dump = None if kubeconfig else cluster or CLUSTER
-            _serve(Options(dump, kubeconfig, port, plugins, _pairs(parameters), directory))
-    except (running.AlreadyRunning, stack.CannotStart, UnexpectedListener) as error:
+        with (directory / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # a process that ends, however it ends, holds it no longer
+            _serve(directory, port, kubeconfig or cluster or CLUSTER, kubeconfig, plugins, _pairs(parameters))
+    except BlockingIOError as error:
+        raise click.ClickException("a local stack of this clone runs already; stop it with Ctrl-C") from error
+    except (stack.CannotStart, UnexpectedListener, ChildProcessError, TimeoutError) as error:
         raise click.ClickException(str(error)) from error
-    except (ChildProcessError, TimeoutError) as error:
-        raise click.ClickException(f"the emulator does not run: {error}") from error
     except KeyboardInterrupt:
         click.echo("stopped", err=True)
         sys.exit(INTERRUPTED_STATUS)
 
 
-def _replace_plugins(plugins: Path | None, directory: Path) -> None:
-    if plugins is None:
-        raise click.UsageError("--replace-plugins needs --plugins DIR")
-    layer.replace_plugins(plugins, directory, _step)
-    click.echo("the functions have the plugins; apply the configuration again: berth config apply")
-
-
-def _serve(options: Options) -> None:
-    """Until Ctrl-C. The emulator and the server of the dump end with the block."""
-    stack.check_tools(options.port)
-    directory, kubeconfig, parameters = options.directory, options.kubeconfig, options.parameters
+def _serve(
+    directory: Path, port: int, cluster: Path, kubeconfig: Path | None, plugins: Path | None, parameters: dict[str, str]
+) -> None:
+    """Serve until Ctrl-C. `cluster`: the dump, or the same file as `kubeconfig`."""
+    stack.check_tools(port)
     account = directory / "account"
     shutil.rmtree(account, ignore_errors=True)
     with ExitStack() as cleanup:
-        document = stack.read_kubeconfig(kubeconfig) if kubeconfig else None
-        if options.dump is not None:
-            document = cleanup.enter_context(DumpApiServer(options.dump, HOST)).kubeconfig()
-        assert document is not None
+        if kubeconfig is not None:
+            document = stack.read_kubeconfig(kubeconfig)
+        else:
+            document = cleanup.enter_context(DumpApiServer(cluster, HOST)).kubeconfig()
         cleanup.callback(stack.keep_log, account)
         with _step("emulator: starts"):
-            emulator = cleanup.enter_context(Emulator(account, port=options.port))
-        if options.plugins is not None:
+            emulator = cleanup.enter_context(Emulator(account, port=port))
+        if plugins is not None:
             with _step("plugins: package and publish"):
-                parameters = parameters | layer.publish_plugins(emulator.client("lambda"), options.plugins, directory)
+                parameters = parameters | layer.publish_plugins(emulator.client("lambda"), plugins, directory)
         stack.deploy(emulator, document, directory, parameters, _step)
         called = stack.address(emulator)
         stack.start_watcher(emulator)
@@ -148,7 +118,7 @@ def _serve(options: Options) -> None:
             stack.start_verbs(called)
         cleanup.callback(stack.remove_files, directory)
         stack.write_files(directory, emulator, called, kubeconfig)
-        _summary(called, options.dump or kubeconfig, directory)
+        _summary(called, cluster, directory)
         try:
             emulator.wait()
         except KeyboardInterrupt:
@@ -157,10 +127,8 @@ def _serve(options: Options) -> None:
         raise stack.CannotStart(f"the emulator has ended; its log is in {account}")
 
 
-def _summary(called: stack.Address, cluster: Path | None, directory: Path) -> None:
-    environment, scheduler = (
-        os.path.relpath(directory / name, sam.PROJECT) for name in (stack.ENVIRONMENT, stack.SCHEDULER)
-    )
+def _summary(called: stack.Address, cluster: Path, directory: Path) -> None:
+    environment, scheduler = (os.path.relpath(directory / each) for each in (stack.ENVIRONMENT, stack.SCHEDULER))
     click.echo(f"""\
 The stack {sam.STACK_NAME} serves {cluster} on {called.url}; Ctrl-C stops it and deletes everything.
 In another terminal:
@@ -179,14 +147,10 @@ def _pairs(parameters: tuple[str, ...]) -> dict[str, str]:
 
 @contextmanager
 def _step(name: str) -> Iterator[None]:
-    """A line for each step: with its time at the end, and on a terminal a sign of life meanwhile."""
-    console, started = Console(stderr=True, highlight=False), time.monotonic()
-    if console.is_terminal:
-        with console.status(name):
-            yield
-    else:
-        click.echo(f"{name} …", err=True)
-        yield
+    """Print a line when the step begins, and one with its time when it has ended."""
+    started = time.monotonic()
+    click.echo(f"{name} …", err=True)
+    yield
     click.echo(f"{name.partition(',')[0]}: {time.monotonic() - started:.0f} s", err=True)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +22,9 @@ def publish_plugins(functions: Any, plugins: Path, directory: Path) -> dict[str,
     functions: a boto3 client of Lambda.
     """
     machine, package = sam.Machine.this(), directory / "plugins.zip"
-    done = subprocess.run(
-        [
-            *(BERTH, "plugin", "package", plugins, f"--file={package}"),
-            *(f"--architecture={machine.architecture}", f"--python={machine.python_version}"),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    platform = (f"--architecture={machine.architecture}", f"--python={machine.python_version}")
+    command: list[str | Path] = [BERTH, "plugin", "package", plugins, f"--file={package}", *platform]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise CannotStart(f"berth plugin package ended with {done.returncode}: {done.stderr.strip()}")
     layer = functions.publish_layer_version(
@@ -46,7 +39,11 @@ def replace_plugins(plugins: Path, directory: Path, step: Step) -> None:
     """Deploy the stack that runs again, with these plugins and otherwise as it was, and start its functions. Raises
     CannotStart.
     """
-    variables = _variables(directory)
+    try:  # the file is there while the stack runs
+        lines = (directory / ENVIRONMENT).read_text().splitlines()
+    except FileNotFoundError:
+        raise CannotStart("no local stack is running; start one with: make local-stack PLUGINS=DIR") from None
+    variables = dict(shlex.split(line)[1].split("=", 1) for line in lines)
     account = {name: value for name, value in variables.items() if name.startswith("AWS_")}
     session = boto3.Session(
         account["AWS_ACCESS_KEY_ID"], account["AWS_SECRET_ACCESS_KEY"], region_name=account["AWS_REGION"]
@@ -63,12 +60,3 @@ def replace_plugins(plugins: Path, directory: Path, step: Step) -> None:
     username, _, password = variables["BERTH_USER"].partition(":")
     with step("verbs: first calls"):
         start_verbs(Address(variables["BERTH_URL"], username, password))
-
-
-def _variables(directory: Path) -> Mapping[str, str]:
-    """Of the file for another terminal. It is there while the stack runs."""
-    try:
-        lines = (directory / ENVIRONMENT).read_text().splitlines()
-    except FileNotFoundError:
-        raise CannotStart("no local stack is running; start one with: make local-stack PLUGINS=DIR") from None
-    return dict(shlex.split(line)[1].split("=", 1) for line in lines)

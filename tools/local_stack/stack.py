@@ -1,4 +1,4 @@
-"""Starts the emulator, builds and deploys the stack onto it, and describes how it is called."""
+"""Builds and deploys the stack onto the emulator, starts its functions, and describes how it is called."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ import yaml
 
 from berth.cluster.api_server.kubeconfig import from_secret
 from berth.nodecache.feed.cluster import ClusterUnavailable
-from berth_cli.doctor.checks.verbs import DEFAULT_VERBS, THROTTLED_STATUS
 from tests.deployment import emulator as ministack
 from tests.deployment import sam
 from tests.deployment.emulator import Emulator
@@ -32,7 +31,7 @@ FIRST_PUBLICATION_SECONDS = 150
 FIRST_CALLS_SECONDS = 150
 """Of all verbs. On a busy machine each start takes seconds."""
 POLL_SECONDS = 0.5
-WATCHER, PASSWORD_SECRET, API = "WatcherFunction", "PasswordSecret", "Api"
+VERBS, THROTTLED_STATUS = ("filter", "prioritize", "bind", "preempt"), 429
 ENVIRONMENT, SCHEDULER = "environment", "scheduler.yaml"
 BERTH = Path(sys.executable).with_name("berth")
 
@@ -52,10 +51,12 @@ class Address:
     username: str
     password: str
 
-    @property
-    def headers(self) -> Mapping[str, str]:
-        """Of every call."""
-        return urllib3.make_headers(basic_auth=f"{self.username}:{self.password}")
+    def call(self, method: str, path: str, body: bytes | None = None) -> urllib3.BaseHTTPResponse:
+        """Call the API with the credentials."""
+        credentials = urllib3.make_headers(basic_auth=f"{self.username}:{self.password}")
+        headers = {"Content-Type": "application/json", **credentials}
+        url = f"{self.url.removesuffix('/scheduler')}/{path}"
+        return urllib3.request(method, url, body=body, headers=headers, retries=False)
 
 
 def leave_accounts(environment: MutableMapping[str, str]) -> None:
@@ -69,7 +70,13 @@ def check_tools(port: int) -> None:
     for name, path in {"sam": sam.COMMAND, "ministack, the emulator of AWS,": ministack.COMMAND}.items():
         if not path.exists():
             raise CannotStart(f"{name} is not installed: {path} is missing; run: make local-stack")
-    _check_python()
+    printed = subprocess.run([ministack.PYTHON, "--version"], capture_output=True, text=True, check=False).stdout
+    ours = sam.Machine.this().python_version
+    if not printed.startswith(f"Python {ours}."):
+        raise CannotStart(
+            f"the emulator has {printed.strip() or 'a Python that does not start'}, and .venv has {ours}; functions "
+            "would not start. Make the emulator again: rm -r .tools/ministack && make local-stack"
+        )
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -80,24 +87,8 @@ def check_tools(port: int) -> None:
             ) from error
 
 
-def _check_python() -> None:
-    """The emulator runs the functions with its own Python, and the layers are built for that of .venv."""
-    printed = subprocess.run(
-        [ministack.PYTHON, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    theirs, ours = printed.stdout.strip(), sam.Machine.this().python_version
-    if theirs != ours:
-        raise CannotStart(
-            f"the emulator has Python {theirs or 'that does not start'}, and .venv has {ours}; the functions would not "
-            "start. Make the emulator again: rm -r .tools/ministack && make local-stack"
-        )
-
-
 def read_kubeconfig(path: Path) -> Mapping[str, object]:
-    """The document. Raises CannotStart if it is none."""
+    """Return the document. Raises CannotStart if it is none."""
     try:
         document = yaml.safe_load(path.read_text())
     except (OSError, ValueError, yaml.YAMLError):
@@ -120,80 +111,62 @@ def deploy(
             f"{error}. A function gets the kubeconfig as data; make such a file: kubectl config view --raw --minify "
             "--flatten > FILE. For a user that runs a command, follow docs/install/other-clusters.md (tokens)"
         ) from error
-    parameters = {
-        **secrets,
-        "Authentication": "basic",
-        "HttpTimeoutSeconds": str(HTTP_TIMEOUT_SECONDS),
-        **machine.parameters,
-        **own,
-    }
+    defaults = {"Authentication": "basic", "HttpTimeoutSeconds": str(HTTP_TIMEOUT_SECONDS), **machine.parameters}
     try:
         with step("sam build: functions and layers, about a minute"):
             template = sam.build(directory / "build", machine)
         with step("sam deploy: the stack, about half a minute"):
-            sam.deploy(template, parameters, emulator.environment())
+            sam.deploy(template, {**secrets, **defaults, **own}, emulator.environment())
     except sam.SamFailed as error:
         raise CannotStart(str(error)) from error
 
 
 def address(emulator: Emulator) -> Address:
-    """Of the deployed stack: a path of the emulator, because Go does not resolve the host of the stack's output."""
-    secret = emulator.client("secretsmanager").get_secret_value(SecretId=_physical_id(emulator, PASSWORD_SECRET))
+    """Return a path of the emulator: Go does not resolve the host of the stack's output."""
+    secret = emulator.client("secretsmanager").get_secret_value(SecretId=_physical_id(emulator, "PasswordSecret"))
     record = yaml.safe_load(secret["SecretString"])
-    url = f"{emulator.endpoint_url}/_aws/execute-api/{_physical_id(emulator, API)}/$default/scheduler"
+    url = f"{emulator.endpoint_url}/_aws/execute-api/{_physical_id(emulator, 'Api')}/$default/scheduler"
     return Address(url, record["username"], record["password"])
 
 
 def start_watcher(emulator: Emulator) -> None:
     """Start the watcher now: the schedule would start it within a minute."""
     emulator.client("lambda").invoke(
-        FunctionName=f"{_physical_id(emulator, WATCHER)}:live",
+        FunctionName=f"{_physical_id(emulator, 'WatcherFunction')}:live",
         InvocationType="Event",
         Payload=(sam.PROJECT / "events" / "watcher" / "scheduled.json").read_bytes(),
     )
 
 
 def wait_until_healthy(called: Address, account: Path) -> None:
-    """Until the verbs have a state to decide on. Raises CannotStart with what /healthz answers.
+    """Wait until the verbs have a state to decide on. Raises CannotStart with what /healthz answers.
 
     `account`: the directory of the emulator, with its log.
     """
     deadline = time.monotonic() + FIRST_PUBLICATION_SECONDS
-    with urllib3.PoolManager() as pool:
-        while True:
-            answer = pool.request(
-                "GET", f"{called.url.removesuffix('/scheduler')}/healthz", headers=called.headers, retries=False
+    while (answer := called.call("GET", "healthz")).status != 200:
+        if time.monotonic() > deadline:
+            raise CannotStart(
+                f"the watcher published nothing within {FIRST_PUBLICATION_SECONDS} s; /healthz answers {answer.status} "
+                f"{answer.data.decode(errors='replace').strip()}; the emulator's log in {account} has the cause"
             )
-            if answer.status == 200:
-                return
-            if time.monotonic() > deadline:
-                raise CannotStart(
-                    f"the watcher published nothing within {FIRST_PUBLICATION_SECONDS} s; /healthz answers "
-                    f"{answer.status} {answer.data.decode(errors='replace').strip()}; the emulator's log in {account} "
-                    "has the cause"
-                )
-            time.sleep(POLL_SECONDS)
+        time.sleep(POLL_SECONDS)
 
 
 def start_verbs(called: Address) -> None:
     """Call each verb until it is not throttled. Then no call of a user waits for a process to start, or is refused
     because processes that start use up the account's concurrency. Raises CannotStart.
     """
-    headers = {"Content-Type": "application/json", **called.headers}
     deadline = time.monotonic() + FIRST_CALLS_SECONDS
-    with urllib3.PoolManager() as pool:
-        for verb in DEFAULT_VERBS.values():
-            while (
-                pool.request("POST", f"{called.url}/{verb}", body=b"{}", headers=headers, retries=False).status
-                == THROTTLED_STATUS
-            ):
-                if time.monotonic() > deadline:
-                    raise CannotStart(
-                        f"{verb} is throttled for more than {FIRST_CALLS_SECONDS} s: the emulator takes "
-                        f"{ministack.CONCURRENT_EXECUTIONS} concurrent calls, and this machine starts functions too "
-                        "slowly; end what else runs on it"
-                    )
-                time.sleep(POLL_SECONDS)
+    for verb in VERBS:
+        while called.call("POST", f"scheduler/{verb}", b"{}").status == THROTTLED_STATUS:
+            if time.monotonic() > deadline:
+                raise CannotStart(
+                    f"{verb} is throttled for more than {FIRST_CALLS_SECONDS} s: the emulator takes "
+                    f"{ministack.CONCURRENT_EXECUTIONS} concurrent calls, and this machine starts functions too "
+                    "slowly; end what else runs on it"
+                )
+            time.sleep(POLL_SECONDS)
 
 
 def write_files(directory: Path, emulator: Emulator, called: Address, kubeconfig: Path | None) -> None:
@@ -205,17 +178,16 @@ def write_files(directory: Path, emulator: Emulator, called: Address, kubeconfig
     }
     lines = [f"export {name}={shlex.quote(value)}\n" for name, value in sorted(variables.items())]
     _write_private(directory / ENVIRONMENT, "".join(lines))
-    scheduler = [] if kubeconfig is None else [f"--scheduler-kubeconfig={kubeconfig.resolve()}"]
-    printed = subprocess.run(
-        [
-            *(BERTH, "scheduler-config", f"--stack={sam.STACK_NAME}", f"--url={called.url}", "--password-from=stack"),
-            *scheduler,
-        ],
-        env=emulator.environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command: list[str | Path] = [
+        BERTH,
+        "scheduler-config",
+        f"--stack={sam.STACK_NAME}",
+        f"--url={called.url}",
+        "--password-from=stack",
+    ]
+    if kubeconfig is not None:
+        command.append(f"--scheduler-kubeconfig={kubeconfig.resolve()}")
+    printed = subprocess.run(command, env=emulator.environment(), capture_output=True, text=True, check=False)
     if printed.returncode:
         raise CannotStart(f"berth scheduler-config ended with {printed.returncode}: {printed.stderr.strip()}")
     _write_private(directory / SCHEDULER, printed.stdout)
@@ -229,9 +201,8 @@ def remove_files(directory: Path) -> None:
 
 def keep_log(account: Path) -> None:
     """Remove the emulator's copies of the functions: each environment has left one."""
-    for each in account.iterdir() if account.is_dir() else ():
-        if each.is_dir():
-            shutil.rmtree(each, ignore_errors=True)
+    for each in account.glob("*/"):
+        shutil.rmtree(each, ignore_errors=True)
 
 
 def _write_private(path: Path, text: str) -> None:

@@ -3,23 +3,47 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import click
 
-from tools.reference.pages import FOLDER, pages, stale
+from berth_cli.config.schema import schema_text
+from tools.reference.command_line import command_line
+from tools.reference.configuration import configuration
+from tools.reference.demo_picture import demo_picture
+from tools.reference.kubernetes_versions import kubernetes_versions
+from tools.reference.template_parameters import template_parameters
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+GENERATED: Mapping[str, Callable[[], str]] = {
+    "reference/cli.md": command_line,
+    "reference/configuration.md": configuration,
+    "reference/kubernetes-versions.md": kubernetes_versions,
+    "reference/template-parameters.md": template_parameters,
+    "configuration.schema.json": schema_text,
+    "images/demo.svg": demo_picture,
+}
+
+
+def outdated(generated: Mapping[str, Callable[[], str]] = GENERATED, folder: Path = DOCS) -> dict[str, str]:
+    """Return the texts of the files that are missing or differ from what would be written."""
+    texts = {name: generate() for name, generate in generated.items()}
+    files = {name: folder / name for name in texts}
+    return {name: text for name, text in texts.items() if not files[name].is_file() or files[name].read_text() != text}
 
 
 @click.command()
-@click.option("--write/--check", required=True, help="Write the pages, or fail when one of them is out of date.")
+@click.option("--write/--check", required=True, help="Write the files, or fail if one of them is out of date.")
 def main(write: bool) -> None:
-    """Write or check the generated pages of docs/reference."""
-    if write:
-        for name, text in pages().items():
-            (FOLDER / name).write_text(text, encoding="utf-8")
-        return
-    if names := stale():
-        click.echo(f"out of date: {', '.join(names)} in {FOLDER.name}; run: make reference", err=True)
-        sys.exit(1)
+    """Write or check the generated files."""
+    found = outdated()
+    for name, text in found.items():
+        if write:
+            (DOCS / name).write_text(text)
+        click.echo(f"docs/{name}: {'written' if write else 'out of date; run: make reference'}")
+    sys.exit(bool(found) and not write)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from berth.scheduling.framework.shipped_profiles import SHIPPED
+from berth.scheduling.framework.shipped_profiles import SHIPPED, WeightedPlugin
 from berth_cli.config.schema import schema_document
 from tools.reference.markdown import code, page, paragraph, table
 
@@ -32,32 +32,22 @@ arguments that it defines ([Write a plugin](../how-to/custom-plugin.md)). These 
 
 SCHEMA: Schema = schema_document()
 OBJECTS: Mapping[str, Schema] = SCHEMA["$defs"]
-MOST_VALUES = 8
+MAX_VALUES = 8
 """A longer list of values is the list of plugins; a link says more."""
 
 
 def configuration() -> str:
-    """The page."""
-    return page(
-        "Configuration",
-        "the models in layers/scheduling/berth and cli/berth_cli/config/field_descriptions.yaml",
-        (INTRODUCTION, *_document(), "## Built-in profiles", PROFILES, _profiles(), *_plugins()),
-    )
-
-
-def _document() -> Iterator[str]:
-    """The document, and each object in it in the order in which a reader meets it."""
-    yield from _object(SCHEMA)
-    for title in _reachable(SCHEMA):
-        yield from _object(OBJECTS[title])
+    """Return the page. Objects come in the order in which a reader meets them in the document."""
+    objects = [SCHEMA, *(OBJECTS[title] for title in _reachable(SCHEMA))]
+    document = [part for each in objects for part in _object(each)]
+    source = "the models in layers/scheduling/berth and cli/berth_cli/config/field_descriptions.yaml"
+    profiles = ("## Built-in profiles", PROFILES, _profiles())
+    return page("Configuration", source, (INTRODUCTION, *document, *profiles, *_plugins()))
 
 
 def _plugins() -> Iterator[str]:
-    alternatives = OBJECTS["PluginConfig"]["oneOf"]
-    named = {
-        each["properties"]["name"]["const"]: each for each in alternatives if "const" in each["properties"]["name"]
-    }
-    args = {name: _resolved(each["properties"]["args"]) for name, each in named.items()}
+    found = [each["properties"] for each in OBJECTS["PluginConfig"]["oneOf"]]
+    args = {each["name"]["const"]: _resolved(each["args"]) for each in found if "const" in each["name"]}
     yield "## Plugins and their arguments"
     yield paragraph(PLUGINS.format(without=", ".join(name for name, each in args.items() if not each["properties"])))
     shown: list[str] = []
@@ -72,16 +62,10 @@ def _plugins() -> Iterator[str]:
 
 
 def _profiles() -> str:
-    rows = [
-        (
-            f"`{name}`",
-            ", ".join(
-                each.name if each.weight == 1 else f"{each.name} (weight {each.weight})" for each in shipped.plugins
-            ),
-            f"`{shipped.scale}`",
-        )
-        for name, shipped in SHIPPED.items()
-    ]
+    def plugin(each: WeightedPlugin) -> str:
+        return each.name if each.weight == 1 else f"{each.name} (weight {each.weight})"
+
+    rows = [(f"`{name}`", ", ".join(map(plugin, each.plugins)), f"`{each.scale}`") for name, each in SHIPPED.items()]
     return table(("Profile", "Plugins", "`scores`"), rows)
 
 
@@ -160,9 +144,8 @@ def _range(field: Schema) -> str:
 
 
 def _values(values: list[object]) -> str:
-    if len(values) > MOST_VALUES:
-        return "[name of a plugin](#plugins-and-their-arguments)"
-    return ", ".join(map(code, values))
+    is_plugin = len(values) > MAX_VALUES
+    return "[name of a plugin](#plugins-and-their-arguments)" if is_plugin else ", ".join(map(code, values))
 
 
 def _anchor(title: str) -> str:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-import yaml
-
+from tests.deployment.template import read_template
 from tools.reference.markdown import code, page, paragraph
 
 Template = Mapping[str, Any]
@@ -21,10 +19,10 @@ class ParameterUngrouped(Exception):
     """The template's groups and its parameters differ; the message names them."""
 
 
-def template_parameters(path: Path) -> str:
-    """The page. Raises ParameterUngrouped."""
-    template = yaml.load(path.read_text(encoding="utf-8"), _Loader)  # noqa: S506  # a SafeLoader
-    return page("Template parameters", "template.yaml", (INTRODUCTION, *_groups(template)))
+def template_parameters(template: Template | None = None) -> str:
+    """Return the page. Raises ParameterUngrouped."""
+    groups = _groups(read_template() if template is None else template)
+    return page("Template parameters", "template.yaml", (INTRODUCTION, *groups))
 
 
 def _groups(template: Template) -> Iterator[str]:
@@ -38,28 +36,18 @@ def _groups(template: Template) -> Iterator[str]:
         yield f"## {group['Label']['default']}"
         for name in group["Parameters"]:
             yield f"### {name}"
-            yield from _parameter(template["Parameters"][name], labels.get(name), rules.get(name, ()))
+            if name in labels:
+                yield f"*{labels[name]}*"
+            yield paragraph(template["Parameters"][name]["Description"])
+            facts = [*_facts(template["Parameters"][name]), *(("Rule", rule) for rule in rules.get(name, ()))]
+            yield "\n".join(f"- {what}: {value}" for what, value in facts)
 
 
-def _parameter(parameter: Template, label: str | None, rules: Sequence[str]) -> Iterator[str]:
-    if label is not None:
-        yield f"*{label}*"
-    yield paragraph(parameter["Description"])
-    facts = [
-        f"- Default: {_default(parameter)}",
-        *(f"- {name}: {value}" for name, value in _limits(parameter)),
-        *(f"- Rule: {rule}" for rule in rules),
-    ]
-    yield "\n".join(facts)
-
-
-def _default(parameter: Template) -> str:
-    if "Default" not in parameter:
-        return "none; required"
-    return "empty" if parameter["Default"] == "" else code(parameter["Default"])
-
-
-def _limits(parameter: Template) -> Iterator[tuple[str, str]]:
+def _facts(parameter: Template) -> Iterator[tuple[str, str]]:
+    if "Default" in parameter:
+        yield "Default", "empty" if parameter["Default"] == "" else code(parameter["Default"])
+    else:
+        yield "Default", "none; required"
     if "AllowedValues" in parameter:
         yield "Allowed values", ", ".join(map(code, parameter["AllowedValues"]))
     if "MinValue" in parameter:
@@ -71,7 +59,7 @@ def _limits(parameter: Template) -> Iterator[tuple[str, str]]:
 
 
 def _rules(template: Template) -> Mapping[str, Sequence[str]]:
-    """By parameter, what the template's rules demand where they look at it."""
+    """Return, by parameter, what the template's rules demand of it."""
     found: dict[str, list[str]] = {}
     for rule in template.get("Rules", {}).values():
         for assertion in rule["Assertions"]:
@@ -81,7 +69,7 @@ def _rules(template: Template) -> Mapping[str, Sequence[str]]:
 
 
 def _references(value: Any) -> Iterator[str]:
-    """The parameters that a condition refers to, each once."""
+    """Yield the parameters that a condition refers to."""
     if isinstance(value, Mapping):
         if isinstance(value.get("Ref"), str):
             yield value["Ref"]
@@ -89,19 +77,3 @@ def _references(value: Any) -> Iterator[str]:
     if isinstance(value, list):
         for each in value:
             yield from _references(each)
-
-
-class _Loader(yaml.CSafeLoader):
-    """YAML with CloudFormation's short forms: `!Ref X` is read as {"Ref": X}, other functions under their names."""
-
-
-def _short_form(loader: _Loader, suffix: str, node: yaml.Node) -> dict[str, Any]:
-    if isinstance(node, yaml.ScalarNode):
-        return {suffix: loader.construct_scalar(node)}
-    if isinstance(node, yaml.SequenceNode):
-        return {suffix: loader.construct_sequence(node, deep=True)}
-    assert isinstance(node, yaml.MappingNode)
-    return {suffix: loader.construct_mapping(node, deep=True)}
-
-
-_Loader.add_multi_constructor("!", _short_form)

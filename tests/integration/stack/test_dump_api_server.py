@@ -19,8 +19,8 @@ from berth.cluster.api_server import kubeconfig
 from berth.cluster.api_server.access import Access
 from berth.cluster.api_server.client import AnswerStream, ApiServer
 from berth.cluster.kubernetes_ledger_lease import COLLECTION
+from tests.deployment.dump_api_server import DumpApiServer
 from tests.e2e.kubernetes.loopback import HOST
-from tools.local_stack.api_server import DumpApiServer
 
 SECONDS = 20
 TRAIN = "/api/v1/namespaces/ml/pods/train-0"
@@ -88,7 +88,7 @@ def test_watch_of_a_quiet_dump_ends_on_purpose(
     cluster_dump: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The end tells the watcher that its data is current. A broken watch would leave the cache to grow stale."""
-    monkeypatch.setattr("tools.local_stack.api_server.WATCH_SECONDS", 0.1)
+    monkeypatch.setattr("tests.deployment.dump_api_server.WATCH_SECONDS", 0.1)
     with DumpApiServer(Path(cluster_dump), HOST) as server:
         file = tmp_path / "kubeconfig"
         file.write_text(json.dumps(server.kubeconfig()))

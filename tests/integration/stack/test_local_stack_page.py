@@ -102,7 +102,7 @@ def test_every_command_about_configurations_and_plugins_ends_as_the_page_says(lo
     for line in commands():
         words = shlex.split(line.replace("$BERTH_STACK", STACK_NAME), comments=True)
         match words:
-            case ["make", "local-stack", *variables]:
+            case ["make", "local-stack", *variables] if "REPLACE=1" not in variables:
                 local_stack.start(dict(each.split("=", 1) for each in variables))
             case ["cp", *_] | ["echo", *_]:
                 subprocess.run(line, shell=True, check=True)  # a line of the page

@@ -2,32 +2,114 @@
 
 from __future__ import annotations
 
+import random
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from itertools import count
 from typing import Any
 
 import pytest
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
+from berth.cluster.field_projection import RequiredFields, projections
+from berth.cluster.watch.resources import NODES, PODS
 from berth.extender.ports import Binding, Reservation
+from berth.lease.config import Handover, LeaderElectionConfig
+from berth.lease.dynamodb_lock import DynamoDBLeaseLock
+from berth.lease.elector import LeaderElector
+from berth.nodecache.feed.changes import Change
+from berth.nodecache.feed.cluster import Position
+from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
+from berth.nodecache.feed.head import Observation
 from berth.nodecache.feed.observed_state import ObjectsView
 from berth.nodecache.feed.reader import NodeCacheReader
+from berth.nodecache.feed.writer import Writer
 from berth.reservations.bind.reservations import LedgerReservations
 from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
 from berth.reservations.ledger.ledger import new_ledger
 from berth.scheduling.managed_resources.demand import Demand
-from berth.scheduling.snapshot.parts import ALL_PARTS, NODES_ONLY
+from berth.scheduling.snapshot.parts import ALL_PARTS, NODES_ONLY, Parts
+from tests.bench import cluster
 from tests.builders.tables import create_cache_table
-from tests.capacity.item_size import read_units, write_units
-from tests.capacity.metered_feed import TABLE, Feed, sample
-from tests.capacity.sizes import node_changes
+from tests.fakes.dynamodb_units import read_units, write_units
 from tests.simulation.reservations.binds import CAPACITY, COUNTING, GPU_MEMORY, LICENCE
 from tests.unit.lease.clocks import AT, EnvironmentClock
 from tests.unit.nodecache.feed.feeds import new_id
 from tests.unit.reservations.ledger.ledger_tables import emulator_client, new_table
 
 pytestmark = pytest.mark.external
+
+TABLE = "capacity"
+RESOURCES = ("nodes", "pods", "poddisruptionbudgets", "priorityclasses", "namespaces")
+
+
+def node_changes(count: int) -> Iterator[Change]:
+    """So many nodes, as they are published."""
+    trim = projections(RequiredFields())[NODES]
+    return (Change("nodes", cluster.node_name(index), trim(cluster.node_manifest(index))) for index in range(count))
+
+
+def pod_changes(count: int) -> list[Change]:
+    """So many pods on nodes, as they are published; the same each time."""
+    trim, draw = projections(RequiredFields())[PODS], random.Random(count)
+    found = []
+    for number in draw.sample(range(15_000), count):
+        pod = cluster.pod_manifest(number % cluster.CONTROLLERS)
+        pod["metadata"]["name"] += f"-{number}"
+        pod["spec"]["nodeName"] = cluster.node_name(number % 500)
+        found.append(Change("pods", f"{pod['metadata']['namespace']}/{pod['metadata']['name']}", trim(pod)))
+    return found
+
+
+class Feed:
+    """A writer and a reader on one table."""
+
+    def __init__(self, client: DynamoDBClient) -> None:
+        self.clock = EnvironmentClock()
+        self.table = DynamoDBCacheTable(client, TABLE)
+        numbers = count(1)
+        elector = LeaderElector(
+            DynamoDBLeaseLock(client, TABLE),
+            LeaderElectionConfig(),
+            "watcher_0d2f6a52-5d2f-4a4e-9d5e-000000000000",
+            self.clock,
+            lambda: 0.0,
+            None,
+            Handover(self.clock.wall() + 870, 180),
+        )
+        elector.step()
+        fence = elector.fence()
+        assert fence is not None
+        self._writer = Writer(
+            self.table,
+            elector,
+            None,
+            fence.lease_transitions,
+            clock=self.clock,
+            new_id=lambda: f"{next(numbers):032x}",
+            sleep=self.clock.advance,
+        )
+        self.reader = NodeCacheReader(self.table, ObjectsView(), self.clock.advance)
+
+    def flush(self, *changes: Change) -> None:
+        self._writer.flush(changes, self._observation())
+
+    def replace(self, *objects: Change) -> None:
+        """Publish these objects alone, as a snapshot."""
+        self._writer.replace((), {(name, key): kept for name, key, kept in objects if kept}, self._observation())
+
+    def compact(self) -> None:
+        objects = {(name, key): kept for name, key, kept in pod_changes(13) if kept}
+        assert self._writer.compact_if_due(objects, self._observation())
+
+    def _observation(self) -> Observation:
+        now = self.clock.wall()
+        positions = {name: Position("123456789", now, now) for name in RESOURCES}
+        return Observation("0d2f6a52-5d2f-4a4e-9d5e-111111111111", positions)
+
+    def catch_up(self, parts: Parts = ALL_PARTS) -> None:
+        self.reader.at(self.table.head(), parts=parts)
 
 
 class ReportedUnits:
@@ -87,7 +169,7 @@ def reported(client: DynamoDBClient) -> Iterator[ReportedUnits]:
 
 
 def test_warm_call_costs_one_read_unit(feed: Feed, reported: ReportedUnits) -> None:
-    feed.flush(*sample(13))
+    feed.flush(*pod_changes(13))
     feed.catch_up()
     reported.clear()
     feed.catch_up()
@@ -101,7 +183,7 @@ def test_flush_costs_one_unit_for_the_head_and_one_per_kilobyte(
 ) -> None:
     feed.flush()
     reported.clear()
-    feed.flush(*sample(changes))
+    feed.flush(*pod_changes(changes))
     used = dict(reported.writes)
     head = feed.table.head()
     assert head is not None
@@ -110,10 +192,10 @@ def test_flush_costs_one_unit_for_the_head_and_one_per_kilobyte(
 
 
 def test_call_after_changes_costs_one_unit_more_per_four_kilobytes(feed: Feed, reported: ReportedUnits) -> None:
-    feed.flush(*sample(10))
+    feed.flush(*pod_changes(10))
     feed.catch_up()
     before = feed.table.head()
-    feed.flush(*sample(250))
+    feed.flush(*pod_changes(250))
     reported.clear()
     feed.catch_up()
     used = dict(reported.reads)
@@ -127,7 +209,7 @@ def test_call_after_changes_costs_one_unit_more_per_four_kilobytes(feed: Feed, r
 
 
 def test_cold_start_costs_half_a_unit_per_four_kilobytes_of_the_snapshot(feed: Feed, reported: ReportedUnits) -> None:
-    feed.flush(*sample(250))
+    feed.flush(*pod_changes(250))
     feed.compact()
     head = feed.table.head()
     assert head is not None
@@ -144,7 +226,7 @@ def changing(feed: Feed) -> Feed:
     """5,000 nodes, and 10,000 changes of pods in flushes since the snapshot: about 1.3 MB of log."""
     feed.replace(*node_changes(5_000))
     for number in range(100):
-        feed.flush(*sample(100 + number % 2))
+        feed.flush(*pod_changes(100 + number % 2))
     return feed
 
 
@@ -162,7 +244,7 @@ def test_warm_call_that_needs_nodes_costs_one_unit_while_pods_change(feed: Feed,
     feed.replace(*node_changes(10))
     feed.catch_up(NODES_ONLY)
     for _ in range(3):
-        feed.flush(*sample(50))
+        feed.flush(*pod_changes(50))
         reported.clear()
         feed.catch_up(NODES_ONLY)
         assert (reported.requests, dict(reported.reads)) == (1, {"head": 1.0})

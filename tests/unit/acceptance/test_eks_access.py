@@ -10,7 +10,7 @@ from botocore.stub import Stubber
 
 from berth_cli.deployed_stack import DeployedStack
 from tools.acceptance.eks_access import allow, remove
-from tools.acceptance.run import StepFailed, StepSkipped
+from tools.acceptance.report import StepFailed, StepSkipped
 
 WATCHER, BINDER = "arn:aws:iam::123456789012:role/watcher", "arn:aws:iam::123456789012:role/binder"
 ON_EKS = DeployedStack(

@@ -7,7 +7,7 @@ from itertools import count
 
 import pytest
 
-from tools.acceptance.run import Ended, Result, Step, StepFailed, StepSkipped, run
+from tools.acceptance.report import Ended, Result, Step, StepFailed, StepSkipped, run
 
 
 def passing() -> Sequence[str]:

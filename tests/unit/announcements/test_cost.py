@@ -18,8 +18,8 @@ from berth.extender.ports import Created, Refused
 from berth_cli.embedded_store.announcement_log import InMemoryAnnouncementLog
 from tests.builders.announcements import announcement
 from tests.builders.pods import pod_object
-from tests.capacity.item_size import item_size, read_units, write_units
 from tests.fakes.binding_world import World
+from tests.fakes.dynamodb_units import item_size, read_units, write_units
 
 READ = ["read of the log", "read of the head"]
 JUDGED = [*READ, "write of the announcement"]

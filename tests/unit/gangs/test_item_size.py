@@ -18,7 +18,7 @@ from berth.scheduling.gangs.gang import GangKey
 from berth.scheduling.managed_resources.demand import Demand
 from berth_cli.embedded_store.gang_table import InMemoryGangTable
 from tests.builders.gang_items import gang
-from tests.capacity.item_size import item_size
+from tests.fakes.dynamodb_units import item_size
 from tests.simulation.gangs.binds import ZONE, GangWorld, gang_of
 
 MAX_ITEM = 400 * 1024

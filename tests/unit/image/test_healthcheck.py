@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.kubernetes.loopback import HOST, free_port
-from tools.image.context import IMAGE
+from tools.image.__main__ import IMAGE
 
 SCRIPT = (IMAGE / "berth-healthcheck").read_text()
 

@@ -7,6 +7,11 @@ from typing import Any
 
 import pytest
 
+from berth.cluster.watch.resources import BASE_RESOURCES, GANG_RESOURCES, SPREAD_RESOURCES
+from berth.configuration.store import hash_of
+from berth.lease.dynamodb_item import lease_update
+from berth.lease.record import Lease, LeaseSpec
+from berth.ledger_holder.lease import counted_elsewhere
 from berth.nodecache.feed.cluster import Position
 from berth.nodecache.feed.dynamodb_head import MOST_CHUNKS, MalformedHead, pointer_update, read_head
 from berth.nodecache.feed.head import (
@@ -19,6 +24,7 @@ from berth.nodecache.feed.head import (
     in_every_part,
 )
 from berth.scheduling.snapshot.parts import SnapshotPart
+from tests.fakes.dynamodb_units import item_size
 
 POSITIONS = {"nodes": Position("7", 100.0, 40.0), "pods": Position("9", 90.0, 40.0)}
 POINTER = Pointer(0, 0, in_every_part(BEGINNING), None, 0, 0, Observation("cluster", POSITIONS), 101.0, "1.0.0")
@@ -131,3 +137,39 @@ def test_reads_version_and_epoch_alone_of_a_release_that_it_does_not_read(schema
     assert pointer is not None
     assert pointer.unreadable_reason
     assert pointer.published == PublishedVersion(7, 3)
+
+
+def test_head_with_all_that_it_may_name_stays_below_two_kilobytes() -> None:
+    """Every number is longer than any cluster makes it, and every attribute is there. The version of plugins is the one
+    attribute without a limit; this one is longer than usual."""
+    epoch, at, uid = 10**9, 1_800_000_000.123, "0d2f6a52-5d2f-4a4e-9d5e-000000000000"
+    holder = f"watcher_{uid}"
+    newest = in_every_part(PublishedVersion(10**12, epoch))
+    chunks = dict.fromkeys(SnapshotPart, MOST_CHUNKS // len(SnapshotPart))
+    watched = (*BASE_RESOURCES, *SPREAD_RESOURCES, *GANG_RESOURCES)
+    positions = {resource.key: Position(str(2**63), at, at) for resource in watched}
+    pointer = Pointer(
+        version=10**12,
+        last_epoch=epoch,
+        newest=newest,
+        snapshot=SnapshotPointer(uid.replace("-", ""), 10**12, newest, chunks, size=10**10, written_at=at),
+        compacted_version=10**12,
+        log_bytes=10**10,
+        observation=Observation(f"{uid}/{'f' * 16}", positions),
+        heartbeat=at,
+        writer_version="10.10.10",
+    )
+    lease = Lease(LeaseSpec(holder, 15, at, at, epoch, handover_at=at), 10**12, uid, uid.replace("-", ""))
+    rest = {
+        "pk": "head",
+        "configurationHash": hash_of("{}"),
+        "pluginVersion": f"10.10.10-rc.10+{'f' * 40}",
+        "countingRefusal": counted_elsewhere(holder),
+    }
+    attributes: dict[str, Any] = {
+        **{name.lstrip(":"): value for name, value in lease_update(lease).values.items()},
+        **{name.lstrip(":"): value for name, value in pointer_update(pointer).values.items()},
+        **{name: {"S": text} for name, text in rest.items()},
+        "sk": {"N": "0"},
+    }
+    assert item_size(attributes) < 2048

@@ -1,1 +1,0 @@
-"""What an installation costs: docs/reference/cost.md, from counted usage and one table of prices."""
