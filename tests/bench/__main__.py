@@ -16,51 +16,10 @@ def main() -> None:
     # The measurement includes the log line and the metrics of a call, but the output does not.
     figures_to, sys.stdout = sys.stdout, open(os.devnull, "w")  # noqa: SIM115
 
-    from tests.bench import (
-        announcements,
-        busy_calls,
-        cold_load,
-        cold_start,
-        event_to_visible,
-        explain,
-        first_sight,
-        functions,
-        gangs,
-        growth,
-        head_read,
-        http_calls,
-        load_parts,
-        memory,
-        parts,
-        preempt,
-        recording,
-        replay,
-        simulate,
-        simulate_preemption,
-        units,
-        warm,
-    )
+    from tests.bench import cold_start, event_to_visible, functions, preempt, warm
     from tests.bench.figures import shown
 
-    verbs, cache = (
-        (warm, first_sight, preempt, announcements, gangs),
-        (growth, parts, memory, head_read, units, event_to_visible),
-    )
-    for module in (
-        *verbs,
-        *cache,
-        simulate,
-        simulate_preemption,
-        recording,
-        replay,
-        explain,
-        cold_load,
-        load_parts,
-        cold_start,
-        functions,
-        http_calls,
-        busy_calls,
-    ):
+    for module in (warm, preempt, event_to_visible, cold_start, functions):
         for family in module.families():
             progress(f"measuring {family.name}")
             for figure in family.figures(arguments.prefix):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import cycle
 from typing import Literal
@@ -13,16 +13,14 @@ from berth.extender import filter as filtering
 from berth.extender import prioritize
 from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.outcomes import Failure
-from berth.extender.ports import DecisionContext, NodeCache, OpenGangs
+from berth.extender.ports import DecisionContext, NodeCache
 from berth.extender.reply import Reply
 from berth.runtime.http.answers import HTTPAnswer
 from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
 from berth.runtime.http.events import HTTPEvent
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.gangs.gang import GangsConfiguration
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.parts import NO_PARTS, Parts
-from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.bench import cluster
 from tests.bench.cluster import Manifest
 from tests.bench.figures import Timed
@@ -39,19 +37,13 @@ class Environment(NodeCache):
         profile: str,
         pod: Manifest,
         nodes: int,
-        snapshot: Snapshot | None = None,
-        gangs: OpenGangs | None = None,
-        changes: Callable[[Snapshot], Iterator[Snapshot]] = cluster.changes,
     ) -> None:
-        """snapshot: in place of the usual one of so many nodes. gangs: those that are open; None: gangs are not
-        enabled. changes: the snapshots that follow it."""
         self._verb, self._profile = verb, profile
-        self._open_gangs, self._gangs = gangs, GangsConfiguration(enabled=gangs is not None)
         self._nodes = nodes
         self.replace_pod(pod)
         self._event = next(self._events)
-        self._snapshot = cluster.snapshot(nodes) if snapshot is None else snapshot
-        self._changes = changes(self._snapshot)
+        self._snapshot = cluster.snapshot(nodes)
+        self._changes = cluster.changes(self._snapshot)
         self.forget()
 
     def current(self, deadline: Deadline = NO_DEADLINE, reads: Parts = NO_PARTS) -> DecisionContext:
@@ -62,19 +54,16 @@ class Environment(NodeCache):
 
     def forget(self) -> None:
         """Forget all verdicts, as in a new environment."""
-        self._policy = BerthConfiguration(profile=self._profile, gangs=self._gangs).policy()
+        self._policy = BerthConfiguration(profile=self._profile).policy()
         answer, failed = _VERBS[self._verb]
-        answers = partial(answer, cache=self)
-        if self._open_gangs is not None:
-            answers = partial(answers, open_gangs=self._open_gangs)
-        self._endpoint = VerbEndpoint(self._verb, EndpointSettings(), answers, failed)
+        self._endpoint = VerbEndpoint(self._verb, EndpointSettings(), partial(answer, cache=self), failed)
 
     def replace_pod(self, pod: Manifest) -> None:
         """The next calls are for this pod."""
         self._events = cycle([event(self._verb, pod, names) for names in cluster.requested_names(self._nodes)])
 
     def change(self) -> None:
-        """The next snapshot: 1 % of the nodes change, unless other changes were given."""
+        """Take the next snapshot: 1 % of the nodes change."""
         self._snapshot = next(self._changes)
 
     def answer(self) -> bytes:
@@ -119,11 +108,6 @@ class Environment(NodeCache):
     def changed(self) -> Timed:
         """A known pod shape after a change of 1 % of the nodes."""
         return Timed(self.answer, self.change)
-
-    @property
-    def first(self) -> Timed:
-        """The first pod of its shape."""
-        return Timed(self.answer, self.forget)
 
 
 _VERBS: Mapping[Verb, tuple[Callable[..., Reply], Callable[[Failure], Reply]]] = {

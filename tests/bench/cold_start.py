@@ -68,8 +68,7 @@ def figures() -> Iterator[Figure]:
     """Of filter with label-priority and with full, 5,000 nodes and 150,000 pods in the snapshot and 5,000 changes of
     pods in the log; and of a bind with a ledger, whose cluster refuses the connection: with a kubeconfig, and with the
     address and authority of an EKS cluster."""
-    from tests.bench.cold_load import kept
-    from tests.bench.functions import LOGGED_PODS, write_contents
+    from tests.bench.functions import LOGGED_PODS, kept, write_contents
 
     with TemporaryDirectory() as name:
         contents = write_contents(Path(name) / "contents", list(kept()), LOGGED_PODS)
@@ -80,13 +79,13 @@ def beside_floor(directory: Path, contents: Contents, runs: int = RUNS) -> Itera
     """The figures with these contents of the table."""
     from tests.bench import cluster
     from tests.bench.calls import event
-    from tests.bench.large_cluster import NODES, node_name
+    from tests.bench.functions import NODES
     from tests.builders.certificates import self_signed
     from tests.builders.kubeconfigs import kubeconfig_for
 
     body = {"PodName": "train-0", "PodNamespace": "ml", "PodUID": "uid", "Node": "n10"}
     (directory / "bind").write_text(json.dumps({"body": json.dumps(body)}))
-    names = [node_name(index) for index in range(NODES)]
+    names = [cluster.node_name(index) for index in range(NODES)]
     (directory / "filter").write_bytes(event("filter", cluster.pod_manifest(0), names))
     with dynamodb_over_http(contents) as url:
         variables = _variables(url)

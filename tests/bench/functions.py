@@ -49,6 +49,7 @@ ENVIRONMENT = {
     "BERTH_CACHE_TABLE": "cache",
 }
 
+NODES = 5_000
 LOGGED_PODS, CHANGES_OF_A_FLUSH = 5_000, 50
 """The log of pods where a benchmark has one: so many changes since the snapshot."""
 
@@ -75,8 +76,6 @@ def families() -> Iterator[Family]:
 def figures() -> Iterator[Figure]:
     """imports: until the first event can be handled. first: that event, for which the snapshot is loaded. call: those
     that follow. memory: the most that there was."""
-    from tests.bench.cold_load import kept
-
     with TemporaryDirectory() as directory:
         clusters = {"5000": Path(directory) / "cluster", "0": Path(directory) / "none"}
         write_contents(clusters["5000"], list(kept()))
@@ -89,6 +88,26 @@ def figures() -> Iterator[Figure]:
             yield from _figures(f"function.watcher.{nodes}", "watcher", contents)
         for function in ("bind", "authorizer", "pre_traffic"):
             yield from _figures(f"function.{function}", function, clusters["0"])
+
+
+def kept(nodes: int = NODES) -> Iterator[Change]:
+    """Yield all objects of a cluster as the watcher keeps them: 30 pods on each node."""
+    from berth.cluster.field_projection import RequiredFields, projections
+    from berth.cluster.watch.resources import NODES as NODES_RESOURCE
+    from berth.cluster.watch.resources import PODS as PODS_RESOURCE
+    from berth.nodecache.feed.changes import Change
+    from tests.bench import cluster
+
+    trims = projections(RequiredFields())
+    for index in range(nodes):
+        name = cluster.node_name(index)
+        yield Change("nodes", name, trims[NODES_RESOURCE](cluster.node_manifest(index)))
+        for number in range(cluster.PODS_PER_NODE):
+            pod = cluster.pod_manifest((index + number * 7) % cluster.CONTROLLERS)
+            pod["metadata"] |= {"name": f"pod-{index}-{number}", "uid": f"uid-{index}-{number}"}
+            pod["spec"]["nodeName"] = name
+            key = f"{pod['metadata']['namespace']}/pod-{index}-{number}"
+            yield Change("pods", key, trims[PODS_RESOURCE](pod))
 
 
 def write_contents(path: Path, changes: Sequence[Change], changed_pods: int = 0) -> Contents:
@@ -130,9 +149,8 @@ def _reader(verb: str, contents: Contents) -> Measured:
     imports, app = timed(lambda: _loaded(verb, contents))  # before other imports load a part of it
     from tests.bench import cluster
     from tests.bench.calls import event
-    from tests.bench.large_cluster import NODES, node_name
 
-    names = [node_name(index) for index in range(NODES)] if contents.chunks else []
+    names = [cluster.node_name(index) for index in range(NODES)] if contents.chunks else []
     pods = [cluster.pod_manifest(index) for index in range(SHAPES)]
     if verb == "preempt":
         first, _ = timed(lambda: app.handler({"source": "berth.warm-up"}, None))

@@ -1,1 +1,1 @@
-"""Pods a second through a real kube-scheduler, with Berth and with what it is compared with."""
+"""Pods a second through a real kube-scheduler, beside no extender and one that does not look."""

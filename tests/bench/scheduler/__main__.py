@@ -1,183 +1,81 @@
-"""`python -m tests.bench.scheduler [--cases NAME,…] [--nodes N,…] [--runs N] [--pods N] [--small] [--from FILE]
-[--write]`."""
+"""`python -m tests.bench.scheduler [--cases NAME,…] [--nodes N,…] [--runs N] [--pods N]`."""
 
 from __future__ import annotations
 
 import argparse
-import shutil
+import json
+import os
 import signal
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import TypeVar
+from statistics import median
 
-from tests.bench.scheduler import documents
-from tests.bench.scheduler.cases import CASES, SMALL, Case, selected
-from tests.bench.scheduler.documents import RESULTS
-from tests.bench.scheduler.extenders import BINARY as EXTENDER
-from tests.bench.scheduler.results import Results, Run, machine, read
-from tests.e2e.kubernetes.control_plane import BINARY as CONTROL_PLANE
+from tests.bench.scheduler.cases import CASES, SMALL, Extender, selected
+from tests.bench.scheduler.measurement import Cluster, Run
+from tests.e2e.kubernetes.control_plane import BINARY, KUBERNETES
 
-NODES, RUNS, PODS = (500, 1000, 5000), 3, 500
-SMALL_NODES, SMALL_RUNS, SMALL_PODS = (500,), 1, 200
-OUTPUT = Path(__file__).parents[3] / ".build" / "bench-scheduler"
-INTERRUPTED = 130
-CONTINUE = f"to measure what is missing, and keep the rest: --from {OUTPUT / 'results.json'}"
-
-T = TypeVar("T")
+OUTPUT = Path(__file__).parents[3] / ".build" / "bench-scheduler.json"
 
 
 def main() -> int:
-    """Exit status 1 where a run failed or a node got more than it has, 130 after Ctrl-C. The table is on standard
-    output, progress on standard error."""
-    chosen = _arguments()
-    if chosen.list:
-        print(*(case.name for case in CASES), sep="\n")
-        return 0
-    for missing, target in ((CONTROL_PLANE, "make e2e"), (EXTENDER, "make bench-scheduler")):
-        if not missing.exists():
-            print(f"{missing} is not there: {target}", file=sys.stderr)
-            return 1
-    for each in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(each, _interrupt)
-    results, failures = Results(machine(chosen.kubernetes), chosen.earlier.runs), list[str]()
-    directory = Path(tempfile.mkdtemp(prefix="bench-scheduler-"))
-    try:
-        _measure(chosen, directory, results, failures)
-    except KeyboardInterrupt:
-        _progress("interrupted; all that was started has ended")
-        _show(results)
-        _progress(CONTINUE)
-        shutil.rmtree(directory, ignore_errors=True)
-        return INTERRUPTED
-    _show(results)
-    failures += [f"{run.case}: a node has more than its capacity" for run in results.runs if _overcommitted(run)]
-    if failures:
-        _progress("\n".join([*failures, f"logs: {directory}", CONTINUE]))
-        return 1
-    shutil.rmtree(directory, ignore_errors=True)
-    if chosen.write:
-        documents.publish(results)
-    return 0
-
-
-def _show(results: Results) -> None:
-    if results.runs:
-        documents.write(results, OUTPUT)
-        print(documents.table(results))
-        _progress(f"results: {OUTPUT}")
-
-
-def _interrupt(*_: object) -> None:
-    """Once: a second Ctrl-C must not cut short the end of what was started. A shell lets its background jobs ignore
-    Ctrl-C, so this is set for both signals."""
-    for each in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(each, signal.SIG_IGN)
-    raise KeyboardInterrupt
-
-
-def _arguments() -> argparse.Namespace:
+    """Exit status 1 if a run failed or a node got more than it has. The table is on standard output."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.bench.scheduler", description="Pods a second through a real kube-scheduler."
     )
-    parser.add_argument("--cases", metavar="NAME,…", type=_cases, help="with * and ?; default: all, see --list")
-    parser.add_argument("--nodes", metavar="N,…", type=_numbers, help="default: 500,1000,5000")
-    parser.add_argument("--runs", type=int, help="of each case, in turn with the others; default: 3")
-    parser.add_argument("--pods", type=int, help="of each run; default: 500")
-    parser.add_argument("--small", action="store_true", help="four cases, 500 nodes, one run of 200 pods")
-    parser.add_argument(
-        "--from",
-        dest="earlier",
-        metavar="FILE",
-        type=_earlier,
-        default=Results(machine("unknown")),
-        help="keep the runs of this results.json, and measure those that it does not have",
-    )
-    parser.add_argument("--write", action="store_true", help="write the figures into the documents")
-    parser.add_argument("--kubernetes", default="unknown", help="the version, for the results")
-    parser.add_argument("--list", action="store_true", help="print the names of the cases, and measure nothing")
+    names = " ".join(case.name for case in CASES)
+    parser.add_argument("--cases", default=",".join(SMALL), metavar="NAME,…", help=f"with * and ?, of {names}")
+    parser.add_argument("--nodes", default="500", metavar="N,…")
+    parser.add_argument("--runs", type=int, default=1, help="of each case, in turn with the others")
+    parser.add_argument("--pods", type=int, default=200, help="of each run")
     chosen = parser.parse_args()
-    chosen.cases = chosen.cases or (selected(SMALL) if chosen.small else list(CASES))
-    chosen.nodes = chosen.nodes or (SMALL_NODES if chosen.small else NODES)
-    chosen.runs = chosen.runs or (SMALL_RUNS if chosen.small else RUNS)
-    chosen.pods = chosen.pods or (SMALL_PODS if chosen.small else PODS)
-    return chosen
-
-
-def _cases(text: str) -> list[Case]:
-    return _checked(lambda: selected(text.replace(",", " ").split()))
-
-
-def _numbers(text: str) -> list[int]:
-    return _checked(lambda: sorted({int(each) for each in text.replace(",", " ").split()}))
-
-
-def _earlier(text: str) -> Results:
-    return _checked(lambda: read(Path(text)))
-
-
-def _checked(found: Callable[[], T]) -> T:
     try:
-        return found()
-    except (OSError, ValueError) as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
+        cases, sizes = selected(chosen.cases.split(",")), sorted({int(each) for each in chosen.nodes.split(",")})
+    except ValueError as error:
+        parser.error(str(error))
+    if not BINARY.exists():
+        parser.error(f"{BINARY} is not there: make bench")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    runs, failed = list[Run](), False
+    with tempfile.TemporaryDirectory(prefix="bench-scheduler-") as directory, Cluster(Path(directory)) as cluster:
+        for nodes in sizes:
+            for case in cases * chosen.runs:
+                try:
+                    runs.append(cluster.run(case, nodes, chosen.pods))
+                    print(f"{nodes} nodes, {case.name}: {runs[-1].rate:g} pods/s", file=sys.stderr, flush=True)
+                except Exception as error:  # whatever failed, the other runs are not lost
+                    print(f"{nodes} nodes, {case.name}: {error}", file=sys.stderr, flush=True)
+                    failed = True
+    OUTPUT.write_text(json.dumps([asdict(run) for run in runs], indent=1) + "\n")
+    if runs:
+        print(*table(runs), sep="\n")
+    return int(failed or any(run.overcommitted for run in runs))
 
 
-def _measure(chosen: argparse.Namespace, directory: Path, results: Results, failures: list[str]) -> None:
-    """All runs: every case once, then every case again. After one that fails the others go on."""
-    # Only now: --help and --list need no adapters.
-    from tests.bench.scheduler.measurement import Cluster
-
-    planned = [
-        (nodes, number, case)
-        for nodes in chosen.nodes
-        for number in range(1, chosen.runs + 1)
-        for case in chosen.cases
-        if not results.has(case, nodes, number, chosen.pods)
-    ]
-    known = Results(results.machine, [*results.runs, *read(RESULTS).runs])
-    _progress(f"{len(planned)} runs{_estimate([known.seconds(case, nodes) for nodes, _, case in planned])}")
-    if not planned:
-        return
-    began = time.monotonic()
-    with Cluster(directory) as cluster:
-        for done, (nodes, number, case) in enumerate(planned):
-            if done == 0 or planned[done - 1][0] != nodes:
-                _progress(f"{nodes} nodes")
-                cluster.set_nodes(nodes)
-            started = time.monotonic()
-            try:
-                run = cluster.run(case, nodes, number, chosen.pods)
-                results.add(run)
-                known.runs.insert(0, run)
-                documents.write(results, OUTPUT)
-                what = f"{run.rate:.1f} pods/s"
-            except Exception as error:  # whatever failed, hours of other runs are not lost
-                failures.append(f"{case.name} at {nodes} nodes: {error}")
-                what = "failed"
-            ended = time.monotonic()
-            left = _estimate([known.seconds(other, size) for size, _, other in planned[done + 1 :]])
-            _progress(
-                f"{done + 1}/{len(planned)}  {nodes} nodes, run {number}, {case.name}: {what}"
-                f"  ({ended - started:.0f} s{left})"
-            )
-    _progress(f"measured in {time.monotonic() - began:.0f} s")
+def table(runs: Sequence[Run]) -> Iterator[str]:
+    """Yield the lines of a table in Markdown: medians of the runs of each case, and ratios to two others."""
+    loads = [run.load for run in runs]
+    yield f"{os.cpu_count()} cores, kube-scheduler {KUBERNETES}, load average {min(loads):g} to {max(loads):g}"
+    yield ""
+    yield "| nodes | case | pods a second | ratio to `none` | ratio to `null` | conflicts per bind | overcommitted |"
+    yield "|---:|---|---:|---:|---:|---:|---:|"
+    grouped: dict[tuple[int, str], list[Run]] = {}
+    for run in runs:
+        grouped.setdefault((run.nodes, run.case), []).append(run)
+    rates = {key: median(run.rate for run in those) for key, those in grouped.items()}
+    for (nodes, case), those in grouped.items():
+        null = Extender.NULL_ONLYONE if "onlyone" in case else Extender.NULL
+        ratios = [_ratio(rates[nodes, case], rates.get((nodes, other))) for other in (Extender.NONE, null)]
+        conflicts = sum(run.conflicts for run in those) / sum(run.pods for run in those)
+        over = sum(run.overcommitted for run in those)
+        binds = f"{conflicts:.3f} | {over}" if "schedulers" in case else " | "
+        yield f"| {nodes:,} | `{case}` | {rates[nodes, case]:.1f} | {' | '.join(ratios)} | {binds} |"
 
 
-def _estimate(seconds: Sequence[float | None]) -> str:
-    """By runs that are known."""
-    known = [each for each in seconds if each is not None]
-    return f", about {sum(known) / 60:.0f} min" if known and len(known) == len(seconds) else ""
-
-
-def _overcommitted(run: Run) -> bool:
-    return run.counted is not None and run.counted.overcommitted > 0
-
-
-def _progress(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
+def _ratio(rate: float, other: float | None) -> str:
+    return f"{rate / other:.2f}" if other else ""
 
 
 if __name__ == "__main__":

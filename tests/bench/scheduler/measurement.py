@@ -3,47 +3,62 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
+from threading import Condition, Event, Thread
 from typing import Any, Self
+
+import urllib3
 
 from tests.bench.cluster import Manifest
 from tests.bench.scheduler.cases import Case, Extender
 from tests.bench.scheduler.extenders import Servers
-from tests.bench.scheduler.pod_watches import ON_A_NODE, BoundPods, PodVerdicts, Verdict, pod_events
-from tests.bench.scheduler.results import Counted, Run, load, rate_of, today
 from tests.bench.scheduler.workload import (
-    ALL_SLOTS,
+    MAX_COUNTED,
+    PODS_PATH,
     Workload,
     counted_pod_manifest,
     overcommitted,
-    pending_manifest,
     pod_manifest,
     ruled_pod_manifest,
 )
 from tests.e2e.berth.identities import counted_resources
 from tests.e2e.kubernetes.cluster import DEFAULT_SCHEDULER
 from tests.e2e.kubernetes.control_plane import ControlPlane
-from tests.e2e.kubernetes.scheduler_configuration import (
-    ExtenderConfiguration,
-    SchedulerConfiguration,
-    scheduler_configuration,
-)
+from tests.e2e.kubernetes.kubernetes_api import ApiError, JsonObject, KubernetesApi
+from tests.e2e.kubernetes.scheduler_configuration import scheduler_configuration
 
 FIRST_SECONDS, BIND_SECONDS = 120.0, 30.0
 """How long the first pod may take, and how long is measured at most: a slow case binds fewer pods."""
 
-MOST_COUNTED = ALL_SLOTS * 3 // 4
-MORE_THAN_FULL = 16
-"""After the measured pods of a counted case so many come that this many find no slot."""
-
-FULL_SECONDS = 60.0
-"""So long no pod took a slot and none was rejected: then the rest is not waited for."""
+WARM_UP = 0.1
+"""The first ones, as a share of all pods, warm everything up."""
 
 # With the defaults the scheduler's own client would be what is measured.
 CLIENT = {"qps": 5000, "burst": 10000}
+WATCH_SECONDS = 3600
+# From what the API server has at hand: one that is busy refuses to begin at the newest state.
+WATCHED = {"labelSelector": "bench=measured", "resourceVersion": "0", "fieldSelector": "spec.nodeName!="}
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One measurement. `load`: the load average of a minute when it began. `conflicts`: conditional writes of bind
+    whose condition was not met. `overcommitted`: nodes with more than they may have, of the counted resource or of the
+    pods that exclude each other."""
+
+    case: str
+    nodes: int
+    pods: int
+    rate: float
+    load: float
+    conflicts: int = 0
+    overcommitted: int = 0
 
 
 class Cluster:
@@ -67,94 +82,105 @@ class Cluster:
     def __exit__(self, *_: object) -> None:
         self._running.close()
 
-    def set_nodes(self, count: int) -> None:
-        """The next runs have so many."""
-        self._workload.set_nodes(count)
-
-    def run(self, case: Case, nodes: int, number: int, pods: int) -> Run:
+    def run(self, case: Case, nodes: int, pods: int) -> Run:
         """Measure once. It leaves no pods behind."""
-        before, began = load(), time.monotonic()
+        self._workload.set_nodes(nodes)
+        load = round(os.getloadavg()[0], 2)
         with ExitStack() as running:
             running.callback(self._workload.clear)
             extenders, counts = running.enter_context(self._servers.of(case, nodes))
-            names = _scheduler_names(case)
+            names = [f"bench-{number}" for number in range(case.schedulers)]
+            names = names if case.extender.binds else [DEFAULT_SCHEDULER]
             manifests = _manifests(case, names, pods, nodes)
-            self._workload.create_pods([pending_manifest(each) for each in range(case.pending)])
             self._workload.create_pods(manifests)
-            writes = _counts(counts)
-            running.enter_context(self._workload.events(case.events))
-            bound = running.enter_context(BoundPods(pod_events(self._control_plane.credentials(), ON_A_NODE)))
+            before = _conflicts(counts)
+            events = KubernetesApi(self._control_plane.credentials()).watch(PODS_PATH, WATCHED, seconds=WATCH_SECONDS)
+            bound = running.enter_context(BoundPods(events))
             for name in names:
-                running.enter_context(self._control_plane.scheduler(_configuration(case, name, extenders)))
+                own: dict[str, Any] = {"profiles": [{"schedulerName": name}], "clientConnection": CLIENT}
+                running.enter_context(self._control_plane.scheduler(scheduler_configuration(extenders) | own))
             end = bound.wait_for(len(manifests), FIRST_SECONDS, BIND_SECONDS)
-            times = list(bound.times)
-            counted = self._counted(case, counts, writes, names, len(manifests)) if case.extender.binds else None
-        measured, seconds = rate_of(times, end)
-        took = round(time.monotonic() - began, 1)
-        return Run(
-            case=case.name,
-            nodes=nodes,
-            number=number,
-            pods=measured,
-            seconds=round(seconds, 4),
-            placed=len(times),
-            load=before,
-            counted=counted,
-            took=took,
-            asked=pods,
-            date=today(),
-        )
-
-    def _counted(self, case: Case, counts: Path, before: Counter[str], names: list[str], created: int) -> Counted:
-        time.sleep(1)  # the file is at most so old
-        done = _counts(counts) - before
-        is_counted = case.extender is Extender.BERTH_COUNTED
-        verdicts = self._fill(names, created) if is_counted else Counter[Verdict]()
-        on = Counter(
-            pod["spec"]["nodeName"]
-            for pod in self._workload.pods()
-            if pod["spec"].get("nodeName") and pod["metadata"]["labels"].get("bench") == "measured"
-        )
-        return Counted(
-            done["writes"],
-            done["conflicts"],
-            overcommitted(on) if is_counted else sum(pods > 1 for pods in on.values()),
-            on.total() if is_counted else None,
-            verdicts[Verdict.REJECTED] if is_counted else None,
-        )
-
-    def _fill(self, names: list[str], created: int) -> Counter[Verdict]:
-        """Take every slot, with more pods than slots: a ledger is most likely to give too much where little is left.
-        Returns when the scheduler has a verdict on each pod."""
-        pods = ALL_SLOTS + MORE_THAN_FULL
-        manifests = [counted_pod_manifest(number, names[number % len(names)]) for number in range(created, pods)]
-        with PodVerdicts(pod_events(self._control_plane.credentials(), {})) as verdicts:
-            self._workload.create_pods(manifests)
-            return verdicts.wait_for(ALL_SLOTS, pods, FULL_SECONDS)
+            run = Run(case.name, nodes, len(manifests), round(rate_of(list(bound.times), end), 1), load)
+            if not case.extender.binds:
+                return run
+            time.sleep(1)  # the file is at most so old
+            on = Counter(pod["spec"]["nodeName"] for pod in self._workload.pods() if pod["spec"].get("nodeName"))
+            is_counted = case.extender is Extender.BERTH_COUNTED
+            over = overcommitted(on) if is_counted else sum(number > 1 for number in on.values())
+            return Run(run.case, nodes, run.pods, run.rate, load, _conflicts(counts) - before, over)
 
 
-def _scheduler_names(case: Case) -> list[str]:
-    if case.extender.binds:
-        return [f"bench-{number}" for number in range(case.schedulers)]
-    return [DEFAULT_SCHEDULER]
+class BoundPods:
+    """When each pod came on its node, by this process's clock. It follows watch events in a thread of its own."""
+
+    def __init__(self, events: Iterable[JsonObject]) -> None:
+        self.times: list[float] = []
+        self._events = events
+        self._changed = Condition()
+        self._ended = Event()
+        self._error: Exception | None = None
+
+    def __enter__(self) -> Self:
+        Thread(target=self._follow, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+
+    def wait_for(self, count: int, first: float, all_of_them: float) -> float | None:
+        """Wait until so many are bound, or `all_of_them` seconds after the first one. Returns that end, None if all are
+        bound. Raises TimeoutError if none is bound within `first` seconds, and what ended the watch."""
+        until = time.perf_counter() + first
+        with self._changed:
+            while len(self.times) < count and (left := until - time.perf_counter()) > 0:
+                if self._error is not None:
+                    raise self._error
+                self._changed.wait(left)
+                if self.times:
+                    until = self.times[0] + all_of_them
+        if not self.times:
+            raise TimeoutError(f"no pod was bound within {first:g} s")
+        return None if len(self.times) >= count else until
+
+    def _follow(self) -> None:
+        try:
+            for event in self._events:
+                if self._ended.is_set():
+                    return
+                if event["type"] == "ERROR":
+                    raise ApiError(event["object"]["code"], event["object"]["message"])
+                if event["type"] == "ADDED":
+                    self._note()
+        except (ApiError, urllib3.exceptions.HTTPError) as error:
+            self._note(error)
+
+    def _note(self, error: Exception | None = None) -> None:
+        with self._changed:
+            if error is None:
+                self.times.append(time.perf_counter())
+            self._error = error
+            self._changed.notify_all()
+
+
+def rate_of(times: Sequence[float], end: float | None = None) -> float:
+    """Return pods a second, from when each pod was bound, without the first ones.
+
+    end: when the run ended before all pods were bound: a scheduler that stands still is as slow as one that is slow.
+    """
+    measured = sorted(times)[int(len(times) * WARM_UP) :]
+    if len(measured) < 2:
+        return 0.0
+    return (len(measured) - 1) / ((measured[-1] if end is None else end) - measured[0])
 
 
 def _manifests(case: Case, names: list[str], pods: int, nodes: int) -> list[Manifest]:
     if case.extender is Extender.BERTH_COUNTED:
-        numbers = range(min(pods, MOST_COUNTED))
-        return [counted_pod_manifest(number, names[number % len(names)]) for number in numbers]
+        return [counted_pod_manifest(number, names[number % len(names)]) for number in range(min(pods, MAX_COUNTED))]
     if case.extender is Extender.BERTH_RULES:
-        # One on a node: where few nodes are left, the time would be that of the back-off.
+        # One on a node: if few nodes are left, the time is that of the back-off.
         return [ruled_pod_manifest(number, names[number % len(names)]) for number in range(min(pods, nodes // 2))]
-    return [pod_manifest(number, case.pods) for number in range(pods)]
+    return [pod_manifest(number) for number in range(pods)]
 
 
-def _configuration(case: Case, name: str, extenders: list[ExtenderConfiguration]) -> SchedulerConfiguration:
-    profile: dict[str, Any] = {"schedulerName": name}
-    if case.pending:
-        profile["plugins"] = {"multiPoint": {"disabled": [{"name": "NodeAffinity"}]}}
-    return scheduler_configuration(extenders) | {"profiles": [profile], "clientConnection": CLIENT}
-
-
-def _counts(file: Path) -> Counter[str]:
-    return Counter(json.loads(file.read_text()) if file.exists() else {})
+def _conflicts(file: Path) -> int:
+    return int(json.loads(file.read_text())["conflicts"]) if file.exists() else 0

@@ -1,7 +1,6 @@
 """`python -m tests.bench.scheduler.null PORT FOLDER`: answers each verb with the lines of its file, by turns.
 
-It looks at one thing: the name of a pod that Berth rejects on every node. Such a pod gets the line of the file
-`rejected`.
+It has the HTTP server of `berth serve`, made by the same function, so the difference of the two is Berth's share.
 """
 
 from __future__ import annotations
@@ -13,13 +12,8 @@ from pathlib import Path
 
 from berth_cli.http_server.asgi import Receive, Scope, Send
 from berth_cli.http_server.limits import Limits
-from tests.bench.null_extender import answer, body_of, serve
-from tests.bench.scheduler.workload import PENDING
-
-REJECTED = "rejected"
-_NAMED = f'"name":"{PENDING}'.encode()
-_HEAD_BYTES = 200
-"""The pod's name is the first field of the first object."""
+from berth_cli.http_server.server import create_server, listen
+from tests.e2e.kubernetes.loopback import HOST
 
 
 class NullVerbs:
@@ -27,19 +21,21 @@ class NullVerbs:
 
     limits = Limits()
 
-    def __init__(self, answers: Mapping[str, Iterator[bytes]], rejected: bytes) -> None:
+    def __init__(self, answers: Mapping[str, Iterator[bytes]]) -> None:
         """answers: by path."""
-        self._answers, self._rejected = answers, rejected
+        self._answers = answers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        body = await body_of(receive)
-        is_rejected = _NAMED in body[:_HEAD_BYTES]
-        await answer(send, self._rejected if is_rejected else next(self._answers[scope["path"]]))
+        more = True
+        while more:  # all of the body, as the gateway reads it
+            more = (await receive()).get("more_body", False)
+        content = next(self._answers[scope["path"]])
+        headers = [(b"content-type", b"application/json"), (b"content-length", str(len(content)).encode())]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": content})
 
 
 if __name__ == "__main__":
-    LINES = {file.name: file.read_bytes().splitlines() for file in Path(sys.argv[2]).iterdir()}
-    [FOR_REJECTED] = LINES.pop(REJECTED)
-    serve(
-        NullVerbs({f"/scheduler/{verb}": cycle(lines) for verb, lines in LINES.items()}, FOR_REJECTED), int(sys.argv[1])
-    )
+    FILES = {f"/scheduler/{file.name}": file.read_bytes().splitlines() for file in Path(sys.argv[2]).iterdir()}
+    VERBS = NullVerbs({path: cycle(lines) for path, lines in FILES.items()})
+    create_server(VERBS).run(sockets=[listen(HOST, int(sys.argv[1]))])

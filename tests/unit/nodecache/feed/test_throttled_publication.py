@@ -44,7 +44,7 @@ TABLE = "throttled-publication"
 
 
 def large_nodes(count: int) -> tuple[dict[str, object], ...]:
-    """Nodes that need as much of a snapshot as one does with its 30 pods: 1,936 bytes (tests/capacity/sizes)."""
+    """Nodes that need as much of a snapshot as one does with its 30 pods: 1,936 bytes."""
     random = Random(count)
     return tuple({"metadata": {"name": f"n{number}"}, "pods": random.randbytes(1_700).hex()} for number in range(count))
 
