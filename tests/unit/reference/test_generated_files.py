@@ -10,7 +10,9 @@ import pytest
 import yaml
 
 from berth_cli.config import schema
+from berth_cli.doctor.checks.kubernetes_version import TESTED
 from tests.deployment.template import read_template
+from tests.scheduler_facts.facts import MEASURED, Facts
 from tools.reference.__main__ import GENERATED, outdated
 from tools.reference.template_parameters import ParameterUngrouped, template_parameters
 
@@ -22,6 +24,12 @@ def test_generated_files_are_up_to_date(tmp_path: Path) -> None:
     (tmp_path / "other.md").write_text("a")
     written = {"same.md": lambda: "a", "other.md": lambda: "b", "missing.md": lambda: "c"}
     assert outdated(written, tmp_path) == {"other.md": "b", "missing.md": "c"}
+
+
+def test_every_version_that_doctor_knows_was_measured() -> None:
+    kept = {path.stem: Facts.read(path).kubernetes for path in MEASURED.glob("*.json")}
+    assert sorted(kept) == list(TESTED)
+    assert all(release.startswith(f"v{minor}.") for minor, release in kept.items())
 
 
 def test_rejects_a_template_with_a_parameter_in_no_group() -> None:
