@@ -1,0 +1,133 @@
+"""The module k8s.io/kubernetes with its own tests, in `.build/`, where it can be patched and built.
+
+The Go proxy's archive of a release has the tests and lacks the staging modules, which are published on their own. Nothing
+of upstream's code stands in the repository: a patch says what to find, what to put there, and how often it is there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parents[2]
+# Where tests of pkg/scheduler and of test/integration/scheduler have their packages and data.
+FOLDERS = ("api", "cmd", "pkg", "plugin", "test", "third_party")
+STAGING_MODULE = re.compile(r"=> \./staging/src/(\S+)")
+
+
+class StagingError(Exception):
+    """The release differs from what a patch expects, or Go fails."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Replaces `pattern`, a regular expression in which ^ and $ stand for a line's ends; it has to occur `times` times."""
+
+    pattern: str
+    replacement: str
+    times: int = 1
+
+    def apply(self, text: str, path: str) -> str:
+        """The edited text. Raises StagingError if the pattern does not occur exactly so often."""
+        edited, found = re.subn(self.pattern, lambda match: match.expand(self.replacement), text, flags=re.MULTILINE)
+        if found != self.times:
+            raise StagingError(f"{path}: {self.pattern!r} occurs {found} times and not {self.times}")
+        return edited
+
+
+@dataclass(frozen=True, slots=True)
+class UpstreamTree:
+    """A writable copy of a release. `source`: the same release in the module cache, as it was published."""
+
+    release: str
+    root: Path
+    source: Path
+
+    def patch(self, path: str, *edits: Edit) -> None:
+        """Write the published file with these edits; a file is patched by one call."""
+        text = (self.source / path).read_text()
+        for edit in edits:
+            text = edit.apply(text, path)
+        self.write(path, text)
+
+    def write(self, path: str, text: str) -> None:
+        """Write a file unless it has this text: Go builds again what is newer."""
+        target = self.root / path
+        if not target.exists() or target.read_text() != text:
+            target.write_text(text)
+
+    def build_test(self, package: str) -> Path:
+        """Build the test binary of `./package`, as in pkg/scheduler/framework/plugins/noderesources, and return it.
+
+        The binary has to run in the package's folder, as it does under `go test`: `root / package`.
+        """
+        binary = self.root / "bin" / f"{package.replace('/', '-')}.test"
+        go("test", "-c", "-trimpath", "-o", str(binary), f"./{package}", directory=self.root)
+        return binary
+
+
+def stage(kubernetes: str) -> UpstreamTree:
+    """Copy the release that tests/kubernetes/<kubernetes>.mod names to .build/upstream-<kubernetes>, if it is not there."""
+    module = json.loads(
+        go(
+            "mod",
+            "download",
+            "-json",
+            f"-modfile=kubernetes/{kubernetes}.mod",
+            "k8s.io/kubernetes",
+            directory=PROJECT / "tests",
+        )
+    )
+    tree = UpstreamTree(module["Version"], PROJECT / ".build" / f"upstream-{kubernetes}", Path(module["Dir"]))
+    ready = tree.root / ".staged"
+    if not ready.exists() or ready.read_text() != tree.release:
+        shutil.rmtree(tree.root, ignore_errors=True)
+        tree.root.mkdir(parents=True)
+        for folder in FOLDERS:
+            shutil.copytree(tree.source / folder, tree.root / folder, copy_function=shutil.copyfile)
+        _write_module(tree, kubernetes)
+        ready.write_text(tree.release)
+    return tree
+
+
+def _write_module(tree: UpstreamTree, kubernetes: str) -> None:
+    """Write go.mod with the published staging modules: v1.36.3 is made of their v0.36.3.
+
+    Upstream's sums and ours lack those of a few staging modules that go.mod requires and no test uses: -mod=mod takes
+    them from the sum database.
+    """
+    published = tree.release.replace("v1.", "v0.", 1)
+    text = (tree.source / "go.mod").read_text()
+    tree.write("go.mod", STAGING_MODULE.sub(rf"=> \1 {published}", text))
+    sums = (tree.source / "go.sum").read_text() + (PROJECT / "tests" / "kubernetes" / f"{kubernetes}.sum").read_text()
+    tree.write("go.sum", "".join(sorted(set(sums.splitlines(keepends=True)))))
+    go(
+        "list",
+        "-mod=mod",
+        "-test",
+        "-deps",
+        "./pkg/scheduler/...",
+        "./test/integration/scheduler/...",
+        directory=tree.root,
+    )
+
+
+def go(*arguments: str, directory: Path) -> str:
+    """Run a command of Go at low priority, two compilers at a time, and return what it prints."""
+    environment = os.environ | {"GOFLAGS": f"{os.environ.get('GOFLAGS', '')} -p=2".strip(), "GOWORK": "off"}
+    done = subprocess.run(
+        ["nice", "-n", "5", "go", *arguments],
+        cwd=directory,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise StagingError(f"go {' '.join(arguments)} in {directory}:\n{done.stderr}")
+    return done.stdout
