@@ -1,7 +1,7 @@
-"""The module k8s.io/kubernetes with its own tests, in `.build/`, where it can be patched and built.
+"""The module k8s.io/kubernetes with its own tests, in `.build/`, to be patched and built there.
 
-The Go proxy's archive of a release has the tests and lacks the staging modules, which are published on their own. Nothing
-of upstream's code stands in the repository: a patch says what to find, what to put there, and how often it is there.
+The Go proxy's archive of a release has the tests and lacks the staging modules, which are published on their own.
+Nothing of upstream's code is in the repository: a patch says what to find, what to put there, and how often it occurs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class StagingError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Replaces `pattern`, a regular expression in which ^ and $ stand for a line's ends; it has to occur `times` times."""
+    """Replaces `pattern`, a regular expression in which ^ and $ are the ends of a line; it occurs `times` times."""
 
     pattern: str
     replacement: str
@@ -61,18 +61,19 @@ class UpstreamTree:
         if not target.exists() or target.read_text() != text:
             target.write_text(text)
 
-    def build_test(self, package: str) -> Path:
-        """Build the test binary of `./package`, as in pkg/scheduler/framework/plugins/noderesources, and return it.
+    def test_binary(self, package: str) -> Path:
+        """Where `build_test` leaves it. It has to run in the package's folder, `root / package`, as under `go test`."""
+        return self.root / "bin" / f"{package.replace('/', '-')}.test"
 
-        The binary has to run in the package's folder, as it does under `go test`: `root / package`.
-        """
-        binary = self.root / "bin" / f"{package.replace('/', '-')}.test"
+    def build_test(self, package: str) -> Path:
+        """Build the test binary of a package such as pkg/scheduler/framework/plugins/noderesources."""
+        binary = self.test_binary(package)
         go("test", "-c", "-trimpath", "-o", str(binary), f"./{package}", directory=self.root)
         return binary
 
 
 def stage(kubernetes: str) -> UpstreamTree:
-    """Copy the release that tests/kubernetes/<kubernetes>.mod names to .build/upstream-<kubernetes>, if it is not there."""
+    """Copy the release of tests/kubernetes/<kubernetes>.mod to .build/upstream-<kubernetes>, if it is not there."""
     module = json.loads(
         go(
             "mod",

@@ -1,0 +1,52 @@
+"""Which of upstream's integration tests run, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Mode(StrEnum):
+    """Who judges.
+
+    WITHOUT: the scheduler alone. BESIDE: the scheduler's own plugins, and Berth with the same. ALONE: Berth, for the
+    plugins of its profile `full` that the scheduler's profile has; the scheduler keeps the others.
+    """
+
+    WITHOUT = "without"
+    BESIDE = "beside"
+    ALONE = "alone"
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """A package below test/integration/scheduler."""
+
+    name: str
+    modes: tuple[Mode, ...] = tuple(Mode)
+
+    @property
+    def package(self) -> str:
+        """As Go is given it, without the leading ./"""
+        return f"test/integration/scheduler/{self.name}"
+
+
+# kube-scheduler's dry run asks no extender (fact 15): where only Berth rejects, nothing is preempted.
+PREEMPTING = (Mode.WITHOUT, Mode.BESIDE)
+
+SUITES = (
+    Suite("extender"),
+    Suite("filters"),
+    Suite("scoring"),
+    Suite("taint"),
+    Suite("preemption", PREEMPTING),
+    Suite("preemption/misc", PREEMPTING),
+    Suite("preemption/nominatednodename", PREEMPTING),
+)
+
+
+def suites(names: Iterable[str]) -> list[Suite]:
+    """Those with these names; all without names. Raises KeyError with a name that is none."""
+    by_name = {suite.name: suite for suite in SUITES}
+    return [by_name[name] for name in names] or list(SUITES)
