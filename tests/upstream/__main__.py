@@ -12,9 +12,9 @@ from pathlib import Path
 
 from tests.e2e.kubernetes.control_plane import BINARY, KUBERNETES
 from tests.upstream import patches
-from tests.upstream.etcd import etcd
 from tests.upstream.integration import IntegrationTests, symptom
 from tests.upstream.results import Outcome
+from tests.upstream.servers import etcd, launcher
 from tests.upstream.staging import PROJECT, StagingError, stage
 from tests.upstream.suites import SUITES, Mode, suites
 
@@ -52,16 +52,15 @@ def main() -> int:
     berth = Path(os.environ.get("BERTH") or PROJECT / ".venv" / "bin" / "berth")
     counts: Counter[tuple[Mode, str, Outcome]] = Counter()
     began = time.monotonic()
-    with etcd(directory) as address:
-        tests = IntegrationTests(tree, berth=berth, etcd=address, directory=directory, jobs=arguments.jobs)
+    with etcd(directory) as address, launcher(berth, directory) as socket:
+        tests = IntegrationTests(tree, launcher=socket, etcd=address, directory=directory, jobs=arguments.jobs)
         pairs = [(suite, mode) for suite in chosen for mode in modes if mode in suite.modes]
         for run in tests.run(pairs, arguments.only):
             for case, result in run.results.items():
                 counts[run.mode, run.suite, result.outcome] += 1
                 if result.outcome not in GOOD:
-                    print(
-                        f"{run.mode} {run.case_name(case)} {result.outcome} ({result.seconds:.1f} s): {symptom(run, case)}"
-                    )
+                    took = f"{result.seconds:.1f} s"
+                    print(f"{run.mode} {run.case_name(case)} {result.outcome} ({took}): {symptom(run, case)}")
             took = sum(each.seconds for each in run.results.values())
             good = sum(each.outcome in GOOD for each in run.results.values())
             print(f"{run.mode} {run.suite} {run.test}: {good} of {len(run.results)} in {took:.0f} s", flush=True)

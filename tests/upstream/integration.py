@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,12 +38,12 @@ class Execution:
 class IntegrationTests:
     """The tests of a staged release.
 
-    berth: the command. etcd: its address. directory: for logs of the tests and of `berth serve`. jobs: tests at once.
+    launcher: the socket. etcd: its address. directory: for logs of the tests and of `berth serve`. jobs: tests at once.
     """
 
-    def __init__(self, tree: UpstreamTree, *, berth: Path, etcd: str, directory: Path, jobs: int) -> None:
+    def __init__(self, tree: UpstreamTree, *, launcher: Path, etcd: str, directory: Path, jobs: int) -> None:
         self._tree = tree
-        self._berth = berth
+        self._launcher = launcher
         self._etcd = etcd
         self._directory = directory
         self._jobs = jobs
@@ -59,7 +57,7 @@ class IntegrationTests:
                 for test in self._tests(suite)
                 if re.search(only, test)
             ]
-            for each in waiting:
+            for each in as_completed(waiting):
                 yield each.result()
 
     def _tests(self, suite: Suite) -> list[str]:
@@ -93,14 +91,12 @@ class IntegrationTests:
                 start_new_session=True,
             )
             process.wait()
-            # A test that ends by its timeout leaves its `berth serve`.
-            _kill_session(process.pid)
         return Execution(mode, suite.name, test, log, read_results(log.read_text(errors="replace")))
 
     def _environment(self, mode: Mode, directory: Path) -> dict[str, str]:
         environment = {"KUBE_INTEGRATION_ETCD_URL": self._etcd, "TMPDIR": str(directory)}
         if mode is not Mode.WITHOUT:
-            environment |= {"BERTH": str(self._berth), "BERTH_LOGS": str(directory)}
+            environment |= {"BERTH_LAUNCHER": str(self._launcher), "BERTH_LOGS": str(directory)}
         if mode is Mode.ALONE:
             environment["BERTH_ALONE"] = "yes"
         return environment
@@ -114,8 +110,3 @@ def symptom(run: Execution, case: str) -> str:
     _, _, after = text.partition(f"=== RUN   {case}\n")
     found = SYMPTOM.search(after)
     return found[0].strip() if found else ""
-
-
-def _kill_session(process: int) -> None:
-    with suppress(ProcessLookupError):
-        os.killpg(process, signal.SIGKILL)

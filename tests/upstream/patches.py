@@ -13,18 +13,25 @@ START_BERTH = Edit(
     r"^(\topts = append\(opts, scheduler\.WithKubeConfig\(testCtx\.KubeConfig\)\))$",
     r"\1\n\topts = withBerth(t, ctx, testCtx.KubeConfig, opts)",
 )
-
-# On a busy machine it takes longer; and its key stays in /tmp otherwise.
-APISERVER_SECONDS = Edit(
+SHARE_API_SERVER = Edit(
+    r"framework\.StartTestServer\(tCtx, t, framework\.TestServerSetup\{",
+    "startTestServer(tCtx, t, admission, framework.TestServerSetup{",
+)
+# Servers that are shared end with the process, and are no leak of a test.
+EXIT = Edit(r"^\tresult := tests\(\)$", r"\tresult := tests()\n\tos.Exit(result)")
+# On a busy machine the server takes longer than 10 s.
+API_SERVER_SECONDS = Edit(
     r"wait\.PollImmediate\(100\*time\.Millisecond, 10\*time\.Second,",
     "wait.PollImmediate(100*time.Millisecond, 60*time.Second,",
 )
-APISERVER_KEY = Edit(r'os\.CreateTemp\("/tmp", "insecure_test_key"\)', 'os.CreateTemp("", "insecure_test_key")')
+# A file that upstream leaves in /tmp.
+API_SERVER_KEY = Edit(r'os\.CreateTemp\("/tmp", "insecure_test_key"\)', 'os.CreateTemp("", "insecure_test_key")')
 
 
 def apply(tree: UpstreamTree) -> None:
     """Patch the release. Raises StagingError if it is not as expected."""
     for file in ADDED.rglob("*.go"):
         tree.write(str(file.relative_to(ADDED)), file.read_text())
-    tree.patch("test/integration/util/util.go", START_BERTH)
-    tree.patch("test/integration/framework/test_server.go", APISERVER_SECONDS, APISERVER_KEY)
+    tree.patch("test/integration/util/util.go", START_BERTH, SHARE_API_SERVER)
+    tree.patch("test/integration/framework/test_server.go", API_SERVER_SECONDS, API_SERVER_KEY)
+    tree.patch("test/integration/framework/etcd.go", EXIT)

@@ -11,12 +11,13 @@ import os
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[2]
 # Where tests of pkg/scheduler and of test/integration/scheduler have their packages and data.
 FOLDERS = ("api", "cmd", "pkg", "plugin", "test", "third_party")
+STAGED = ".staged"
 STAGING_MODULE = re.compile(r"=> \./staging/src/(\S+)")
 
 
@@ -47,6 +48,7 @@ class UpstreamTree:
     release: str
     root: Path
     source: Path
+    _written: list[Path] = field(default_factory=list, compare=False, repr=False)
 
     def patch(self, path: str, *edits: Edit) -> None:
         """Write the published file with these edits; a file is patched by one call."""
@@ -58,6 +60,7 @@ class UpstreamTree:
     def write(self, path: str, text: str) -> None:
         """Write a file unless it has this text: Go builds again what is newer."""
         target = self.root / path
+        self._written.append(target)
         if not target.exists() or target.read_text() != text:
             target.write_text(text)
 
@@ -66,8 +69,14 @@ class UpstreamTree:
         return self.root / "bin" / f"{package.replace('/', '-')}.test"
 
     def build_test(self, package: str) -> Path:
-        """Build the test binary of a package such as pkg/scheduler/framework/plugins/noderesources."""
+        """Build the test binary of a package such as pkg/scheduler/framework/plugins/noderesources.
+
+        Linking takes 15 s, so a binary that is newer than every patch stays.
+        """
         binary = self.test_binary(package)
+        newest = max(each.stat().st_mtime for each in (self.root / STAGED, *self._written))
+        if binary.exists() and binary.stat().st_mtime > newest:
+            return binary
         go("test", "-c", "-trimpath", "-o", str(binary), f"./{package}", directory=self.root)
         return binary
 
@@ -76,16 +85,12 @@ def stage(kubernetes: str) -> UpstreamTree:
     """Copy the release of tests/kubernetes/<kubernetes>.mod to .build/upstream-<kubernetes>, if it is not there."""
     module = json.loads(
         go(
-            "mod",
-            "download",
-            "-json",
-            f"-modfile=kubernetes/{kubernetes}.mod",
-            "k8s.io/kubernetes",
+            *f"mod download -json -modfile=kubernetes/{kubernetes}.mod k8s.io/kubernetes".split(),
             directory=PROJECT / "tests",
         )
     )
     tree = UpstreamTree(module["Version"], PROJECT / ".build" / f"upstream-{kubernetes}", Path(module["Dir"]))
-    ready = tree.root / ".staged"
+    ready = tree.root / STAGED
     if not ready.exists() or ready.read_text() != tree.release:
         shutil.rmtree(tree.root, ignore_errors=True)
         tree.root.mkdir(parents=True)

@@ -3,11 +3,11 @@ package util
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -31,16 +31,16 @@ const (
 var berthsStarted int
 
 // withBerth starts `berth serve` for a scheduler, and ends it with the test or with the scheduler's context. Without
-// BERTH in the environment, the command to run, the scheduler has no such extender.
+// BERTH_LAUNCHER in the environment, the Unix socket of tests/upstream/launcher.py, the scheduler has no such extender.
 func withBerth(t *testing.T, ctx context.Context, config *rest.Config, options []scheduler.Option) []scheduler.Option {
-	command := os.Getenv("BERTH")
-	if command == "" {
+	launcher := os.Getenv("BERTH_LAUNCHER")
+	if launcher == "" {
 		return options
 	}
 	start := func(profiles []schedulerapi.KubeSchedulerProfile, others []schedulerapi.Extender) (
 		[]schedulerapi.KubeSchedulerProfile, schedulerapi.Extender) {
 		document, judged := berthConfiguration(t, profiles, others)
-		port := startBerth(t, ctx, command, config, document)
+		port := startBerth(t, ctx, launcher, config, document)
 		if alone() {
 			profiles = withoutPlugins(profiles, judged)
 		}
@@ -59,7 +59,7 @@ func withBerth(t *testing.T, ctx context.Context, config *rest.Config, options [
 }
 
 // startBerth returns the port when the process is healthy.
-func startBerth(t *testing.T, ctx context.Context, command string, config *rest.Config, document []byte) int {
+func startBerth(t *testing.T, ctx context.Context, launcher string, config *rest.Config, document []byte) int {
 	t.Helper()
 	berthsStarted++
 	name := fmt.Sprintf("%s-%d", strings.NewReplacer("/", "_", " ", "_").Replace(t.Name()), berthsStarted)
@@ -84,28 +84,24 @@ func startBerth(t *testing.T, ctx context.Context, command string, config *rest.
 	}
 
 	port := freePort(t)
-	log, err := os.Create(path + ".log")
+	request, err := json.Marshal(map[string]any{
+		"arguments": []string{"--kubeconfig", path + ".kubeconfig", "--config", path + ".yaml", "--port", fmt.Sprint(port), "--verbose"},
+		"log":       path + ".log",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	process := exec.Command(command, "serve", "--kubeconfig", path+".kubeconfig", "--config", path+".yaml",
-		"--port", fmt.Sprint(port), "--verbose")
-	process.Stdout, process.Stderr = log, log
-	if err := process.Start(); err != nil {
+	// As long as the connection lasts.
+	connection, err := net.Dial("unix", launcher)
+	if err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan struct{})
-	go func() {
-		_ = process.Wait()
-		_ = log.Close()
-		close(ended)
-	}()
-	end := sync.OnceFunc(func() {
-		_ = process.Process.Kill() // its store is in memory
-		<-ended
-	})
+	end := sync.OnceFunc(func() { _ = connection.Close() })
 	context.AfterFunc(ctx, end)
 	t.Cleanup(end)
+	if _, err := connection.Write(append(request, '\n')); err != nil {
+		t.Fatal(err)
+	}
 
 	deadline := time.Now().Add(startSeconds * time.Second)
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
@@ -116,14 +112,10 @@ func startBerth(t *testing.T, ctx context.Context, command string, config *rest.
 				return port
 			}
 		}
-		select {
-		case <-ended:
-			t.Fatalf("berth serve ended, see %s.log", path)
-		case <-time.After(20 * time.Millisecond):
-		}
 		if time.Now().After(deadline) {
 			t.Fatalf("berth serve is not healthy after %d s, see %s.log", startSeconds, path)
 		}
+		time.Sleep(20 * time.Millisecond)
 	}
 }
 

@@ -1,4 +1,4 @@
-"""One etcd for a run: each kube-apiserver that a test starts keeps its objects below a prefix of its own."""
+"""What all tests of a run share: one etcd, in which each API server has a prefix, and the launcher of `berth serve`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from tests.e2e.kubernetes.child_process import ChildProcess
 from tests.e2e.kubernetes.control_plane import BINARY
@@ -33,6 +34,22 @@ def etcd(directory: Path) -> Iterator[str]:
         yield f"http://{HOST}:{port}"
     finally:
         process.stop()
+
+
+@contextmanager
+def launcher(berth: Path, directory: Path) -> Iterator[Path]:
+    """Run `launcher.py` with the interpreter of the command `berth`, and give its socket."""
+    # The path of a socket has at most 107 bytes.
+    with TemporaryDirectory(prefix="berth-") as short:
+        path = Path(short) / "launcher"
+        process = ChildProcess(
+            [berth.with_name("python"), Path(__file__).with_name("launcher.py"), path], log=directory / "launcher.log"
+        )
+        try:
+            process.wait_until(path.exists, seconds=START_SECONDS)
+            yield path
+        finally:
+            process.stop()
 
 
 def _listens(port: int) -> bool:
