@@ -5,34 +5,16 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
 from pathlib import Path
 
-from tests.upstream.results import Outcome, Result, read_results
+from tests.upstream.results import Execution, read_results
 from tests.upstream.staging import UpstreamTree
 from tests.upstream.suites import Mode, Suite
 
 TEST_SECONDS = 1200
 """Of the longest test with all its cases. The test binary ends itself then, and says which case was running."""
-# Lines of klog begin with a letter for their level and the date.
-SYMPTOM = re.compile(r"^\s+\w+_test\.go:\d+: (?![IWE]\d{4} ).*", re.MULTILINE)
-
-
-@dataclass(frozen=True, slots=True)
-class Execution:
-    """A test of a suite in a mode: where its output is, and the results of its cases by name."""
-
-    mode: Mode
-    suite: str
-    test: str
-    log: Path
-    results: Mapping[str, Result]
-
-    def case_name(self, case: str) -> str:
-        """As the differences name it."""
-        return f"{self.suite}/{case}"
 
 
 class IntegrationTests:
@@ -76,7 +58,7 @@ class IntegrationTests:
         directory.mkdir(parents=True)
         log = directory / "test.log"
         with log.open("wb") as output:
-            process = subprocess.Popen(
+            subprocess.run(
                 [
                     self._tree.test_binary(suite.package),
                     "-test.v",
@@ -88,10 +70,9 @@ class IntegrationTests:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                start_new_session=True,
+                check=False,
             )
-            process.wait()
-        return Execution(mode, suite.name, test, log, read_results(log.read_text(errors="replace")))
+        return Execution(f"{mode}/{suite.name}", log, read_results(log.read_text(errors="replace")))
 
     def _environment(self, mode: Mode, directory: Path) -> dict[str, str]:
         environment = {"KUBE_INTEGRATION_ETCD_URL": self._etcd, "TMPDIR": str(directory)}
@@ -100,13 +81,3 @@ class IntegrationTests:
         if mode is Mode.ALONE:
             environment["BERTH_ALONE"] = "yes"
         return environment
-
-
-def symptom(run: Execution, case: str) -> str:
-    """The first line that the test wrote about a case that has not passed."""
-    if run.results[case].outcome is Outcome.UNFINISHED:
-        return "unfinished"
-    text = run.log.read_text(errors="replace")
-    _, _, after = text.partition(f"=== RUN   {case}\n")
-    found = SYMPTOM.search(after)
-    return found[0].strip() if found else ""

@@ -27,6 +27,13 @@ API_SERVER_SECONDS = Edit(
 # A file that upstream leaves in /tmp.
 API_SERVER_KEY = Edit(r'os\.CreateTemp\("/tmp", "insecure_test_key"\)', 'os.CreateTemp("", "insecure_test_key")')
 
+# The fake extenders of the tables, and the answer that is read without one.
+ASK_BERTH = r"append\(extenders, &(\w+)\.extenders\[ii\]\)", r"append(extenders, throughBerth(t, &\1.extenders[ii]))"
+CONVERT_THROUGH_BERTH = Edit(
+    r"tt\.httpExtender\.convertToVictims\(tt\.nodeNameToMetaVictims, tt\.nodeInfos\)",
+    "convertThroughBerth(t, tt.nodeNameToMetaVictims, tt.nodeInfos)",
+)
+
 
 def apply(tree: UpstreamTree) -> None:
     """Patch the release. Raises StagingError if it is not as expected."""
@@ -35,3 +42,5 @@ def apply(tree: UpstreamTree) -> None:
     tree.patch("test/integration/util/util.go", START_BERTH, SHARE_API_SERVER)
     tree.patch("test/integration/framework/test_server.go", API_SERVER_SECONDS, API_SERVER_KEY)
     tree.patch("test/integration/framework/etcd.go", EXIT)
+    tree.patch("pkg/scheduler/extender_test.go", Edit(*ASK_BERTH), CONVERT_THROUGH_BERTH)
+    tree.patch("pkg/scheduler/schedule_one_test.go", Edit(*ASK_BERTH, times=3))

@@ -6,8 +6,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 
 RUN = re.compile(r"^=== RUN +(\S+)$", re.MULTILINE)
+# Lines of klog begin with a letter for their level and the date.
+MESSAGE = re.compile(r"^\s+\w+_test\.go:\d+: (?![IWE]\d{4} ).*", re.MULTILINE)
 END = re.compile(r"^ *--- (PASS|FAIL|SKIP): (\S+) \(([\d.]+)s\)$", re.MULTILINE)
 
 
@@ -29,6 +32,21 @@ class Result:
 
     outcome: Outcome
     seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """A run of a test binary. group: the first part of the names of its cases. results: by the rest of the name."""
+
+    group: str
+    log: Path
+    results: Mapping[str, Result]
+
+    def symptom(self, case: str) -> str:
+        """The first line that the test wrote about a case that has not passed."""
+        _, _, after = self.log.read_text(errors="replace").partition(f"=== RUN   {case}\n")
+        found = MESSAGE.search(after)
+        return found[0].strip() if found else ""
 
 
 def read_results(output: str) -> Mapping[str, Result]:

@@ -77,7 +77,7 @@ class UpstreamTree:
         newest = max(each.stat().st_mtime for each in (self.root / STAGED, *self._written))
         if binary.exists() and binary.stat().st_mtime > newest:
             return binary
-        go("test", "-c", "-trimpath", "-o", str(binary), f"./{package}", directory=self.root)
+        go("test", "-c", "-trimpath", "-ldflags=-s -w", "-o", str(binary), f"./{package}", directory=self.root)
         return binary
 
 

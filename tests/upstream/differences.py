@@ -1,0 +1,39 @@
+"""Which of upstream's cases end otherwise with Berth, and why: `differences.json`, reasons by the name of the case."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from tests.upstream.results import Outcome
+
+FILE = Path(__file__).with_suffix(".json")
+GOOD = (Outcome.PASSED, Outcome.SKIPPED)
+
+
+def known() -> Mapping[str, str]:
+    """The reasons by name, such as alone/filters/TestInterPodAffinity/some_case."""
+    found: dict[str, str] = json.loads(FILE.read_text())
+    return found
+
+
+def compare(outcomes: Mapping[str, Outcome], reasons: Mapping[str, str]) -> list[str]:
+    """What contradicts the reasons: a case that is not among them and fails, and one that is and does not.
+
+    Of the reasons only those of tests that have run count.
+    """
+    tests = {_test(name) for name in outcomes}
+    unknown = [f"{name}: {end}" for name, end in outcomes.items() if end not in GOOD and name not in reasons]
+    gone = [
+        f"{name} is among the differences, and {outcomes.get(name, 'there is no such case')}"
+        for name in reasons
+        if _test(name) in tests and outcomes.get(name) in (*GOOD, None)
+    ]
+    return [*unknown, *gone]
+
+
+def _test(case: str) -> str:
+    """The name without that of the subtest: a test's name has no slash, and the suites' names have no word Test."""
+    group, _, test = case.partition("/Test")
+    return f"{group}/Test{test.partition('/')[0]}"

@@ -1,0 +1,3 @@
+"""The rules of upstream's fake extenders, for Berth."""
+
+__version__ = "1.0.0"
