@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -38,6 +38,13 @@ def to_yaml(json_text: str | bytes) -> str:
     """JSON as YAML, its keys in their order."""
     text: str = yaml.safe_dump(orjson.loads(json_text), sort_keys=False, allow_unicode=True, width=120)
     return text.removesuffix("\n")
+
+
+def aligned(rows: Sequence[Sequence[str]], indent: str = "") -> Iterator[str]:
+    """The rows of a table as lines with aligned columns."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield (indent + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))).rstrip()
 
 
 def shown_age(seconds: float) -> str:

@@ -63,7 +63,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--oracle", help="the built oracle (default .build/parity-oracle-VERSION)")
     parser.add_argument(
         "--berth",
-        default=f"{shlex.quote(sys.executable)} -m berth_cli.simulate.jsonl",
+        default=f"{shlex.quote(sys.executable)} -m tests.parity.answers",
         help="command to compare (default %(default)s)",
     )
     parser.add_argument("-n", "--cases", type=int, default=5000, help="of each family (default %(default)s)")

@@ -1,4 +1,4 @@
-"""Print generated cases: one a line, as the oracle and `berth simulate --jsonl` read them."""
+"""Print generated cases: one a line, as the oracle and `tests.parity.answers` read them."""
 
 from __future__ import annotations
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.framework.status import Code
 from berth.scheduling.objects.cluster import read_objects
-from berth_cli.simulate import jsonl
 from tests.builders.requests import cache_mode, full_mode, victims_in_full
 from tests.fakes.verbs import Verbs
+from tests.parity import answers
 from tests.parity.generator.cases import case as generated
 from tests.parity.generator.features import Family
 from tests.property.json_values import changed, json_values
@@ -42,7 +42,7 @@ def is_answer(answer: Any) -> None:
 
 @given(cases)
 def test_answers_generated_case(whole: dict[str, Any]) -> None:
-    answer = orjson.loads(orjson.dumps(jsonl.answer(whole)))
+    answer = orjson.loads(orjson.dumps(answers.answer(whole)))
     is_answer(answer)
     nodes = {each["metadata"]["name"] for each in whole["objects"] if each["kind"] == "Node"}
     assert answer["error"] is not None or answer["verdicts"].keys() == nodes
@@ -50,7 +50,7 @@ def test_answers_generated_case(whole: dict[str, Any]) -> None:
 
 @given(st.data(), cases)
 def test_answers_mutated_case(data: st.DataObject, whole: dict[str, Any]) -> None:
-    is_answer(orjson.loads(orjson.dumps(jsonl.answer(data.draw(changed(whole))))))
+    is_answer(orjson.loads(orjson.dumps(answers.answer(data.draw(changed(whole))))))
 
 
 @given(st.data(), cases)
@@ -58,7 +58,7 @@ def test_mutated_object_leaves_cache_readable(data: st.DataObject, whole: dict[s
     objects = list(whole["objects"])
     at = data.draw(st.integers(0, len(objects) - 1))
     objects[at] = {**data.draw(changed(objects[at]).filter(is_an_object)), "kind": objects[at]["kind"]}
-    is_answer(orjson.loads(orjson.dumps(jsonl.answer({**whole, "objects": objects}))))
+    is_answer(orjson.loads(orjson.dumps(answers.answer({**whole, "objects": objects}))))
 
 
 def is_an_object(value: Any) -> bool:
@@ -67,7 +67,7 @@ def is_an_object(value: Any) -> bool:
 
 @given(json_values)
 def test_answers_any_json_value(value: Any) -> None:
-    answer = jsonl.answer(value)
+    answer = answers.answer(value)
     is_answer(answer)
     # Of these values only one with a pod is a case at all: of no nodes, and nothing is wrong with that.
     assert answer["error"] or "pod" in value

@@ -17,11 +17,11 @@ from berth.scheduling.objects import Pod, read_pod
 from berth.scheduling.objects.cluster import read_objects
 from berth.scheduling.preemption.priority import by_importance, priority_of
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.simulate.scheduler import scheduling_cycle as cycle
 from tests.builders.nodes import node_with
 from tests.builders.pods import container, pod_with
 from tests.builders.requests import victims_by_uid, victims_in_full
 from tests.fakes.node_cache import FixedNodeCache
+from tests.parity import scheduling_cycle as cycle
 from tests.property.json_values import json_values
 
 Object = dict[str, Any]

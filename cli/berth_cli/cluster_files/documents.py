@@ -1,22 +1,19 @@
 """Read Kubernetes objects from files: kubectl's YAML or JSON output, or manifests.
 
 kubectl's YAML of a large cluster is one list of hundreds of megabytes. Parsing it item by item takes a third of the
-time of parsing it at once, and allows a progress bar.
+time of parsing it at once.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import orjson
 import yaml
 
 from berth.scheduling.fields.reading import Object
 from berth_cli.input_files import InvalidInput
-
-Advance = Callable[[int], None]
-"""Called with the number of bytes read since the last call."""
 
 _LIST = re.compile(rb"^items:[ \t]*\n(?=- )", re.MULTILINE)
 _ITEM = re.compile(rb"^- ", re.MULTILINE)
@@ -29,10 +26,10 @@ _MANIFEST = 1_000_000
 _LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-def parse_objects(text: bytes, where: str, advance: Advance = lambda _: None) -> Iterator[Object]:
+def parse_objects(text: bytes, where: str) -> Iterator[Object]:
     """The objects of a List, a single object, or a stream of YAML documents. Raises InvalidInput."""
     try:
-        yield from _json_objects(text) or _yaml_objects(text, advance)
+        yield from _json_objects(text) or _yaml_objects(text)
     except (ValueError, yaml.YAMLError) as error:  # YAML raises ValueError for an impossible date
         cause = " ".join(str(error).split())
         raise InvalidInput(f"{where} is neither JSON nor YAML as kubectl prints it: {cause}") from error
@@ -50,12 +47,11 @@ def _json_objects(text: bytes) -> Iterator[Object] | None:
         return None
 
 
-def _yaml_objects(text: bytes, advance: Advance) -> Iterator[Object]:
+def _yaml_objects(text: bytes) -> Iterator[Object]:
     for part in _split_items(text):
         for document in yaml.load_all(part, _LOADER):  # both are safe loaders
             for item in document if isinstance(document, list) else [document]:
                 yield from _items(item)
-        advance(len(part))
 
 
 def _split_items(text: bytes) -> Iterator[bytes]:

@@ -14,9 +14,9 @@ from berth_cli.explain.counterfactuals.new_nodes import NewNodes, new_nodes
 from berth_cli.explain.counterfactuals.search import search
 from berth_cli.explain.rules import DecidedBy, PluginVerdict, Rejection, Rules
 from berth_cli.explain.target import Target
-from berth_cli.simulate.scheduler.control_loop import ControlLoop, Outcome
-from berth_cli.simulate.scheduler.evaluator import Preemption
+from berth_cli.simulate.scheduler.control_loop import ControlLoop, Outcome, RankedNode
 from berth_cli.simulate.scheduler.extender import PolicyExtender
+from berth_cli.simulate.scheduler.preemption import Preemption
 
 MOST_RANKED = 10
 
@@ -61,15 +61,6 @@ class ReasonGroup:
     plugin: str
     by: DecidedBy
     nodes: Sequence[str]
-
-
-@dataclass(frozen=True, slots=True)
-class RankedNode:
-    """A feasible node with its total, and what each plugin and Berth add to it."""
-
-    node: str
-    total: int
-    scores: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +122,7 @@ def explain_pod(
         len(names),
         fitting,
         reason_groups(rejected),
-        _ranking(outcome) if fitting else (),
+        outcome.ranking[:MOST_RANKED] if fitting else (),
         None if fitting else outcome.preemption,
         search(case, rules, is_over) if wants_changes else None,
         new_nodes(case, rules, rejected, target.node_templates) if wants_changes else None,
@@ -174,16 +165,3 @@ def reason_groups(rejected: Mapping[str, Rejection]) -> list[ReasonGroup]:
             found.setdefault((rejection.by, status.plugin, reason, code), []).append(name)
     groups = [ReasonGroup(code, reason, plugin, by, nodes) for (by, plugin, reason, code), nodes in found.items()]
     return sorted(groups, key=lambda group: (-len(group.nodes), group.reason))
-
-
-def _ranking(outcome: Outcome) -> list[RankedNode]:
-    totals = outcome.totals or [0] * len(outcome.candidates)
-    order = sorted(range(len(outcome.candidates)), key=lambda index: (-totals[index], outcome.candidates[index]))
-    return [
-        RankedNode(
-            outcome.candidates[index],
-            totals[index],
-            {plugin: scores[index] for plugin, scores in outcome.scores.items()},
-        )
-        for index in order[:MOST_RANKED]
-    ]

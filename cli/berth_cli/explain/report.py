@@ -12,8 +12,9 @@ from berth_cli.explain.counterfactuals.candidates import Counterfactual, Search,
 from berth_cli.explain.counterfactuals.new_nodes import NewNodeOutcome, NewNodes
 from berth_cli.explain.counterfactuals.proposals import NO_CHANGE
 from berth_cli.explain.counterfactuals.search import SEARCH_SECONDS
-from berth_cli.explain.explanation import Cause, Explanation, NodeExplanation, RankedNode, ReasonGroup, Verdict
+from berth_cli.explain.explanation import Cause, Explanation, NodeExplanation, ReasonGroup, Verdict
 from berth_cli.simulate.report import eviction_document, eviction_text
+from berth_cli.simulate.scheduler.control_loop import RankedNode
 
 VERSION = 1
 """Of the document. It rises when a key is removed or gets another meaning."""

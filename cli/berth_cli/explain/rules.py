@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation
 from berth.scheduling.evaluation.evaluation_cache import EvaluationCache
 from berth.scheduling.evaluation.plugin_scores import weighted_scores
 from berth.scheduling.exemption import Exemption
@@ -22,7 +23,6 @@ from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.node_positions import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.simulate.scheduler.scheduling_cycle import plugin_evaluation
 
 T = TypeVar("T")
 
@@ -111,7 +111,7 @@ class Rules:
         """Of each node the statuses of all filters that reject it, not only of the first."""
         found: dict[str, list[Status]] = {name: [] for name in snapshot.nodes}
         for _, plugin in self._filters(pod):
-            statuses = plugin_evaluation(plugin, pod, snapshot).statuses
+            statuses = _alone(plugin, pod, snapshot).statuses
             for name, own in found.items():
                 status = statuses[name]
                 if status is not SUCCESS and status not in own:
@@ -120,7 +120,9 @@ class Rules:
 
     def by_plugin(self, pod: Pod, node: str, candidates: Sequence[str], snapshot: Snapshot) -> Iterator[PluginVerdict]:
         """Every plugin's verdict and score for this node. candidates: the feasible nodes; scores depend on them."""
-        statuses = {(by, plugin.name): self._alone(plugin, pod, node, snapshot) for by, plugin in self._filters(pod)}
+        statuses = {
+            (by, plugin.name): _alone(plugin, pod, snapshot).statuses[node] for by, plugin in self._filters(pod)
+        }
         scores: dict[tuple[DecidedBy, str], int] = {}
         if node in candidates:
             nodes, index = NodeRefs.of(list(candidates), snapshot.positions), list(candidates).index(node)
@@ -129,9 +131,6 @@ class Rules:
                 scores |= {(by, plugin): values[index] for plugin, values in found.items()}
         for by, plugin in dict.fromkeys([*statuses, *scores]):
             yield PluginVerdict(by, plugin, statuses.get((by, plugin)), scores.get((by, plugin)))
-
-    def _alone(self, plugin: AnyFilter, pod: Pod, node: str, snapshot: Snapshot) -> Status:
-        return plugin_evaluation(plugin, pod, snapshot).statuses[node]
 
     def _filters(self, pod: Pod) -> Iterator[tuple[DecidedBy, AnyFilter]]:
         for by, profile in self._profiles(pod):
@@ -147,3 +146,9 @@ class Rules:
     def _berth_profile(self, pod: Pod) -> Profile | None:
         profile = self.berth.profile_of(pod)
         return None if profile.name == FULL else profile
+
+
+def _alone(plugin: AnyFilter, pod: Pod, snapshot: Snapshot) -> Evaluation:
+    """The verdicts of one filter plugin by itself."""
+    profile = Profile(plugin.name, (plugin,), ())
+    return Evaluation.of(profile, pod, snapshot, LocalEvaluation.of(profile, pod, snapshot))

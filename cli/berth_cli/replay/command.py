@@ -12,7 +12,7 @@ import click
 from berth_cli.options import plugins_option
 from berth_cli.output import Format, output_option, render
 from berth_cli.policy.diff.from_recording import diff_recording
-from berth_cli.policy.diff.report import HTML, MARKDOWN, rendered
+from berth_cli.policy.diff.report import MARKDOWN, rendered
 from berth_cli.recording import replay as replaying
 from berth_cli.recording.format import read_recording
 from berth_cli.recording.replay import RecordedDecisions, RecordingSummary, ReplayResult
@@ -23,7 +23,6 @@ Examples:
   berth serve --kubeconfig ~/.kube/config --record monday.rec
   berth replay monday.rec
   berth replay monday.rec --config proposed.yaml
-  berth replay monday.rec --config proposed.yaml -o html > monday.html
 
 \b
 Exit status: 0 no decision differs, 1 some do, 2 usage error or unreadable input. With --config: 0, or 2.
@@ -34,14 +33,14 @@ Exit status: 0 no decision differs, 1 some do, 2 usage error or unreadable input
 @click.argument("recording", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option("--config", type=click.Path(path_type=Path), help="Decide by this BerthConfiguration (YAML) instead.")
 @plugins_option
-@output_option(MARKDOWN, HTML)
+@output_option(MARKDOWN)
 def replay(recording: Path, config: Path | None, output: str) -> None:
     """Make the decisions of a recording again.
 
     By the same policy every decision has to be the same. With --config the output has the pods that the other policy
     sends elsewhere or leaves pending, the rules that are the cause, and how the load of the nodes moves.
     """
-    if config is None and output in (MARKDOWN, HTML):
+    if config is None and output == MARKDOWN:
         raise click.UsageError(f"-o {output} is a comparison: give --config NEW.yaml")
     recorded = RecordedDecisions(read_recording(recording))
     if config is None:

@@ -30,8 +30,8 @@ from berth.scheduling.policy import Policy
 from berth.scheduling.reason_code import REASON_CODES_VERSION
 from berth_cli.policy.diff.from_recording import FILTERS, judge
 from berth_cli.serve.endpoints.prometheus import counter
-from berth_cli.simulate.comparison.report import rules_document
-from berth_cli.simulate.comparison.run import Rule, rules_of
+from berth_cli.simulate.comparison import rules_document
+from berth_cli.simulate.run import Rule, rules_of
 
 ROUTE = "GET /shadow"
 ONE_OF = 10

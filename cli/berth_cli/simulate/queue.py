@@ -11,8 +11,14 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.fields.reading import Object
 from berth.scheduling.objects import Pod
 from berth_cli.cluster_files.admission import DEFAULT_SCHEDULER
+from berth_cli.cluster_files.cluster import Cluster, read_cluster, trim
+from berth_cli.cluster_files.manifests import Manifests
+
+NO_MANIFESTS = Manifests()
 
 
 class SkipReason(StrEnum):
@@ -31,6 +37,29 @@ class Queue:
     pods: tuple[Pod, ...]
     skipped: Counter[SkipReason] = field(default_factory=Counter)
     other_schedulers: frozenset[str] = frozenset()
+
+
+def read_queue(
+    objects: Iterable[Object],
+    where: str,
+    configuration: BerthConfiguration,
+    schedulers: Collection[str] = (),
+    manifests: Manifests = NO_MANIFESTS,
+    created: Collection[tuple[str, str]] = (),
+) -> tuple[Cluster, Queue]:
+    """The cluster of a dump, and the pods to place in it: those of the manifests, whatever their scheduler is, or the
+    pending ones of the schedulers. Raises InvalidInput.
+
+    schedulers: without any the default scheduler and those in `profiles`. created: namespace and name of pods of the
+    dump that are placed in any case.
+    """
+    trimmed = [trim(obj, configuration.counting) for obj in objects]
+    cluster = read_cluster([*trimmed, *manifests.others], where, replaced=manifests.names)
+    if not manifests.pods:
+        schedulers = schedulers or (DEFAULT_SCHEDULER, *configuration.profiles)
+        return cluster, build_queue(cluster.pods, schedulers, created)
+    also = [pod for pod in cluster.pods if (pod.namespace, pod.name) in created]
+    return cluster, build_queue([*manifests.read(cluster.priority_classes), *also], ())
 
 
 def build_queue(pods: Iterable[Pod], schedulers: Collection[str], created: Collection[tuple[str, str]] = ()) -> Queue:

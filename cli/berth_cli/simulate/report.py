@@ -11,10 +11,10 @@ import orjson
 from berth.scheduling.framework.status import Code
 from berth.scheduling.objects import Pod
 from berth.scheduling.preemption.priority import priority_of
-from berth_cli.simulate.expectations import Figure
+from berth_cli.output import aligned
 from berth_cli.simulate.queue import Queue
 from berth_cli.simulate.scheduler.control_loop import EXTENDER, Outcome
-from berth_cli.simulate.scheduler.evaluator import Preemption
+from berth_cli.simulate.scheduler.preemption import Preemption
 
 NO_NODE_TEXT = "<none>"
 NO_PODS = "no pods to place: every pod of the dump has a node; create pods and dump again, or give --pod FILE"
@@ -41,11 +41,6 @@ class Summary:
             if outcome.preemption is not None:
                 self.evicted += len(outcome.preemption.victims)
             yield outcome
-
-    @property
-    def figures(self) -> Mapping[Figure, int]:
-        """The counts that expectations can be about."""
-        return {Figure.PLACED: self.placed, Figure.PENDING: self.pending, Figure.EVICTED: self.evicted}
 
     def lines(self) -> Iterator[str]:
         """The summary as text lines."""
@@ -90,9 +85,7 @@ def table(outcomes: Iterable[Outcome], summary: Summary) -> Iterator[str]:
         for each in outcomes
     ]
     if rows:
-        widths = [max(map(len, column)) for column in zip(_HEADER, *rows, strict=True)]
-        for row in (_HEADER, *rows):
-            yield align(row, widths)
+        yield from aligned([_HEADER, *rows])
         yield ""
     yield from summary.lines()
 
@@ -100,20 +93,19 @@ def table(outcomes: Iterable[Outcome], summary: Summary) -> Iterator[str]:
 def explained(outcomes: Iterable[Outcome], summary: Summary) -> Iterator[str]:
     """Each pod with every node: total scores, best first, then the rejecting plugin and reason of each other node.
 
-    Evicted pods and the reasons against other nodes follow.
+    The evicted pods follow.
     """
     for outcome in outcomes:
         where = " ".join(filter(None, (outcome.node, _devices(outcome)))) if outcome.node else outcome.message
         yield f"{outcome.pod.namespace}/{outcome.pod.name}: {where}"
-        scores = _scores_by_node(outcome)
-        rows = [(node, "", f"total {total}{_shares(scores.get(node, {}))}") for node, total in _ranking(outcome)]
-        if not outcome.totals:
-            rows = [(node, "", "only candidate") for node in outcome.candidates]
+        rows = [
+            (node, "", f"total {total}{_shares(scores)}" if outcome.totals else "only candidate")
+            for node, total, scores in outcome.ranking
+        ]
         rows += [(node, status.plugin, status.message) for node, status in outcome.rejected.items()]
-        for part in (rows, list(eviction_rows(outcome))):
-            widths = [max(map(len, column)) for column in zip(*part, strict=True)]
-            for row in part:
-                yield f"  {align(row, widths)}"
+        yield from aligned(rows, "  ")
+        if evictions := eviction_text(outcome.preemption):
+            yield f"  {evictions}"
         yield ""
     yield from summary.lines()
 
@@ -153,12 +145,10 @@ def _message(outcome: Outcome) -> str:
 
 def _nodes(outcome: Outcome, explain_placed: bool) -> dict[str, dict[str, object]]:
     nodes: dict[str, dict[str, object]] = {}
-    if explain_placed:
-        nodes = {name: {"status": Code.SUCCESS.value} for name in outcome.candidates}
-        for name, total in zip(outcome.candidates, outcome.totals, strict=False):
-            nodes[name]["total"] = total
-        for name, scores in _scores_by_node(outcome).items():
-            nodes[name]["scores"] = scores
+    for name, total, scores in outcome.ranking if explain_placed else ():
+        nodes[name] = {"status": Code.SUCCESS.value}
+        if outcome.totals:
+            nodes[name] |= {"total": total, "scores": scores}
     for name, status in outcome.rejected.items():
         nodes[name] = {
             "status": status.code.value,
@@ -169,36 +159,15 @@ def _nodes(outcome: Outcome, explain_placed: bool) -> dict[str, dict[str, object
     return nodes
 
 
-def _scores_by_node(outcome: Outcome) -> dict[str, dict[str, int]]:
-    """What each plugin, and Berth, adds to the total of each candidate."""
-    found: dict[str, dict[str, int]] = {name: {} for name in outcome.candidates if outcome.scores}
-    for plugin, scores in outcome.scores.items():
-        for name, score in zip(outcome.candidates, scores, strict=True):
-            found[name][plugin] = score
-    return found
-
-
 def _shares(scores: Mapping[str, int]) -> str:
     """The scores that are not 0; Berth's always, where it is asked."""
     parts = [f"{plugin} {score}" for plugin, score in scores.items() if score or plugin == EXTENDER]
     return f" = {' + '.join(parts)}" if parts else ""
 
 
-def _ranking(outcome: Outcome) -> list[tuple[str, int]]:
-    return sorted(
-        zip(outcome.candidates, outcome.totals, strict=False) if outcome.totals else (),
-        key=lambda pair: (-pair[1], pair[0]),
-    )
-
-
 def _devices(outcome: Outcome) -> str:
     """The devices that the pod uses, by counted resource."""
     return ", ".join(f"device {index} of {resource}" for resource, index in outcome.devices.items())
-
-
-def align(row: Iterable[str], widths: Iterable[int]) -> str:
-    """The cells of a line of a table."""
-    return "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
 def eviction_text(preemption: Preemption | None) -> str:
@@ -212,21 +181,6 @@ def eviction_text(preemption: Preemption | None) -> str:
     reasons = Counter(map(str, preemption.others().values()))
     others = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
     return f"{text}; other nodes: {others}" if others else text
-
-
-def eviction_rows(outcome: Outcome) -> Iterator[tuple[str, str, str]]:
-    """For `--explain`: one row for each victim and for each other node."""
-    preemption = outcome.preemption
-    if preemption is None or not preemption.tied:
-        return
-    for victim in preemption.victims:
-        violated = preemption.violated.get(victim.uid, ())
-        text = f"priority {priority_of(victim)}" + (f", violates {', '.join(violated)}" if violated else "")
-        yield "evicted", _name(victim), text
-    for node, reason in preemption.others().items():
-        candidate = preemption.candidates.get(node)
-        names = f" ({', '.join(map(_name, candidate.pods))})" if candidate else ""
-        yield "not on", node, f"{reason}{names}"
 
 
 def eviction_document(preemption: Preemption | None) -> dict[str, object] | None:

@@ -1,19 +1,34 @@
-"""What a simulation cannot see: fields that no pod has, and what the dump lacks or the simulation leaves out."""
+"""What a simulation cannot see: what the dump lacks, and what of a pod is not looked at."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from berth.scheduling.fields.reading import Object
 from berth.scheduling.gangs.gang import GangsConfiguration
 from berth.scheduling.objects.pod_group import POD_GROUP_LABELS
 from berth.scheduling.objects.workloads import KINDS, SERVICE
-from berth_cli.simulate.pod_fields import unknown_fields
+from berth_cli.cluster_files.manifests import Manifests
+from berth_cli.simulate.changed_objects import PodName, node_of, pod_name
 
+NO_MANIFESTS = Manifests()
 NO_GANGS = GangsConfiguration()
 _SYSTEM_CLASSES = ("system-cluster-critical", "system-node-critical")
 _DUMP = "kubectl get nodes,pods,ns,pdb,pc,svc,rc,rs,sts -A -o json"
+
+
+def dump_warnings(
+    objects: Sequence[Object],
+    gangs: GangsConfiguration,
+    manifests: Manifests = NO_MANIFESTS,
+    created: Collection[PodName] = (),
+) -> list[str]:
+    """About the pods of a dump that are to be placed. created: those that are placed beside the manifests' pods."""
+    pods = [obj for obj in objects if obj.get("kind") == "Pod" and not node_of(obj)]
+    if manifests.pods:
+        pods = [*manifests.pods, *(obj for obj in pods if pod_name(obj) in created)]
+    return pod_warnings(pods, Counter(str(obj.get("kind")) for obj in (*objects, *manifests.others)), gangs)
 
 
 def pod_warnings(pods: Iterable[Object], kinds: Counter[str], gangs: GangsConfiguration = NO_GANGS) -> list[str]:
@@ -36,7 +51,6 @@ def eviction_warnings(evicted: int, budgets: Collection[object]) -> Iterator[str
 
 def _of_pod(pod: Object, kinds: Counter[str], gangs: GangsConfiguration) -> Iterator[str]:
     spec = _mapping(pod.get("spec"))
-    yield from unknown_fields(pod)
     yield from unchecked_claims(pod)
     yield from _lacking(pod, spec, kinds)
     if gangs.enabled and not kinds["PodGroup"] and _names_pod_group(pod, spec):

@@ -1,4 +1,4 @@
-"""The GitHub Action in action.yml: its steps run as the runner runs them, with GitHub's API on loopback.
+"""The GitHub Action in action.yml: its steps run as the runner runs them, with a `gh` that keeps comments in files.
 
 `make dist` runs the step that installs the command: it fetches packages.
 """
@@ -10,8 +10,8 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from shutil import copytree
 from typing import Any
@@ -20,8 +20,7 @@ import pytest
 import yaml
 
 from tests.conftest import PROJECT
-from tests.fakes.github import REPOSITORY, TOKEN, FakeGitHub, fake_github
-from tests.unit.cli.simulate.what_if.objects import gang, node
+from tests.unit.cli.simulate.objects import gang, node
 
 # Each run starts a process that imports the command.
 pytestmark = pytest.mark.long
@@ -30,6 +29,32 @@ ACTION = yaml.safe_load((PROJECT / "action.yml").read_text())
 STEPS: list[dict[str, Any]] = ACTION["runs"]["steps"]
 EXAMPLE = PROJECT / "examples" / "policy-ci"
 _EXPRESSION = re.compile(r"\$\{\{ (.*?) \}\}")
+REPOSITORY, TOKEN = "octo/policies", "secret"
+GH = f"""\
+#!{sys.executable}
+# A `gh api` that knows the comments of one pull request. It keeps them and its calls in files.
+import json, os, sys
+from pathlib import Path
+
+folder = Path(os.environ["HOME"])
+arguments = sys.argv[1:]
+method = arguments[arguments.index("--method") + 1] if "--method" in arguments else "GET"
+[path] = [each for each in arguments if each.startswith("repos/")]
+assert os.environ["GH_TOKEN"] == "{TOKEN}"
+with (folder / "gh-calls").open("a") as calls:
+    calls.write(f"{{method}} {{path}}\\n")
+if method in (folder / "gh-refuses").read_text().split():
+    sys.exit("gh: Resource not accessible by integration (HTTP 403)")
+comments = json.loads((folder / "comments.json").read_text())
+if method == "GET":
+    assert arguments[arguments.index("--jq") + 1] == ".[] | select(.body | startswith(env.MARKER)) | .id"
+    print(*[key for key, body in comments.items() if body.startswith(os.environ["MARKER"])], sep="\\n")
+else:
+    [body] = [each.removeprefix("body=@") for each in arguments if each.startswith("body=@")]
+    number = path.rpartition("/")[2] if method == "PATCH" else str(len(comments) + 1)
+    comments[number] = Path(body).read_text()
+    (folder / "comments.json").write_text(json.dumps(comments))
+"""
 
 
 @dataclass(slots=True)
@@ -39,7 +64,25 @@ class Run:
     status: int = 0
     log: str = ""
     summary: str = ""
-    outputs: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class GitHub:
+    """The comments of the pull request, and what was called."""
+
+    folder: Path
+
+    @property
+    def comments(self) -> dict[str, str]:
+        found: dict[str, str] = json.loads((self.folder / "comments.json").read_text())
+        return found
+
+    @property
+    def calls(self) -> list[str]:
+        return (self.folder / "gh-calls").read_text().splitlines()
+
+    def refuse(self, *methods: str) -> None:
+        (self.folder / "gh-refuses").write_text(" ".join(methods))
 
 
 RunAction = Callable[..., Run]
@@ -52,9 +95,14 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 @pytest.fixture
-def github() -> Iterator[FakeGitHub]:
-    with fake_github() as server:
-        yield server
+def github(tmp_path: Path) -> GitHub:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "gh").write_text(GH)
+    (tmp_path / "bin" / "gh").chmod(0o755)
+    (tmp_path / "comments.json").write_text("{}")
+    for name in ("gh-calls", "gh-refuses"):
+        (tmp_path / name).touch()
+    return GitHub(tmp_path)
 
 
 @pytest.fixture
@@ -70,37 +118,36 @@ def repository(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def run_action(tmp_path: Path, repository: Path, github: FakeGitHub) -> RunAction:
+def run_action(tmp_path: Path, repository: Path, github: GitHub) -> RunAction:
     """Runs the steps that have a script, but for the installation: the command is this environment's."""
     commands = tmp_path / "temp" / "berth" / "bin"
     commands.mkdir(parents=True)
-    for name, arguments in (("python", ""), ("berth", " -P -c 'from berth_cli.main import main; main()'")):
-        (commands / name).write_text(f'#!/bin/sh\nexec "{sys.executable}"{arguments} "$@"\n')
-        (commands / name).chmod(0o755)
+    (commands / "berth").write_text(
+        f"""#!/bin/sh\nexec "{sys.executable}" -P -c 'from berth_cli.main import main; main()' "$@"\n"""
+    )
+    (commands / "berth").chmod(0o755)
     base = git(repository, "rev-parse", "HEAD")
 
-    def run(event: Mapping[str, object] | None = None, **inputs: str) -> Run:
-        pull_request = {"pull_request": {"number": 7, "base": {"sha": base}}}
-        files = {name: tmp_path / name.lower() for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
-        for file in files.values():
-            file.write_text("")
-        (tmp_path / "event.json").write_text(json.dumps(pull_request if event is None else event))
+    def run(*, of_pull_request: bool = True, **inputs: str) -> Run:
+        summary = tmp_path / "summary.md"
+        summary.write_text("")
         environment = {
-            "PATH": "/usr/local/bin:/usr/bin:/bin",
+            "PATH": f"{github.folder}/bin:/usr/local/bin:/usr/bin:/bin",
             "HOME": str(tmp_path),
-            "GITHUB_API_URL": github.address,
-            "GITHUB_EVENT_PATH": str(tmp_path / "event.json"),
             "GITHUB_REPOSITORY": REPOSITORY,
+            "GITHUB_STEP_SUMMARY": str(summary),
             "RUNNER_TEMP": str(tmp_path / "temp"),
-            **{name: str(file) for name, file in files.items()},
         }
         values = inputs_of({"policy": "berth.yaml", "dump": "dump.yaml"} | inputs)
+        values["inputs.base || github.event.pull_request.base.sha"] = values["inputs.base"] or (
+            base if of_pull_request else ""
+        )
+        values["github.event.pull_request.number"] = "7" if of_pull_request else ""
         result = Run()
         for step in STEPS:
             if "run" in step and step["name"] != "Install Berth" and is_run(step, values):
                 _run_step(step, values, environment, repository, tmp_path, result)
-        result.summary = files["GITHUB_STEP_SUMMARY"].read_text()
-        result.outputs = dict(line.split("=", 1) for line in files["GITHUB_OUTPUT"].read_text().splitlines())
+        result.summary = summary.read_text()
         return result
 
     return run
@@ -144,16 +191,21 @@ def evaluated(text: str, values: Mapping[str, str]) -> str:
 
 
 def is_run(step: Mapping[str, Any], values: Mapping[str, str]) -> bool:
-    """Whether the step's condition holds; the action has one condition."""
-    condition = step.get("if")
-    assert condition in (None, "${{ !cancelled() && inputs.tests != '' }}")
-    return condition is None or values["inputs.tests"] != ""
+    """Whether the step's condition holds."""
+    holds = {
+        None: True,
+        "${{ !cancelled() && inputs.tests != '' }}": values["inputs.tests"] != "",
+        "${{ !cancelled() && inputs.comment == 'true' && github.event.pull_request }}": values["inputs.comment"]
+        == "true"
+        and values["github.event.pull_request.number"] != "",
+    }
+    return holds[step.get("if")]
 
 
 # -------------------------------------------------------------------------------------------------------------- results
-def test_comments_the_difference_and_fails_beyond_the_limits(run_action: RunAction, github: FakeGitHub) -> None:
+def test_comments_the_difference_and_fails_beyond_the_limits(run_action: RunAction, github: GitHub) -> None:
     done = run_action()
-    assert (done.status, done.outputs) == (1, {"newly-pending": "2", "moved": "1"})
+    assert done.status == 1
     [body] = github.comments.values()
     lines = body.splitlines()
     assert lines[:4] == [
@@ -166,7 +218,7 @@ def test_comments_the_difference_and_fails_beyond_the_limits(run_action: RunActi
     assert done.summary.strip() == "\n".join(lines[1:])
 
 
-def test_a_second_run_changes_the_comment(run_action: RunAction, github: FakeGitHub, repository: Path) -> None:
+def test_a_second_run_changes_the_comment(run_action: RunAction, github: GitHub, repository: Path) -> None:
     run_action()
     git(repository, "checkout", "--quiet", "berth.yaml")
     assert run_action().status == 0
@@ -185,11 +237,11 @@ def test_runs_the_cases_too_and_fails_with_them(run_action: RunAction) -> None:
 
 
 def test_a_first_policy_is_compared_with_kube_scheduler_alone(
-    run_action: RunAction, github: FakeGitHub, repository: Path
+    run_action: RunAction, github: GitHub, repository: Path
 ) -> None:
     (repository / "first.yaml").write_bytes((repository / "proposed.yaml").read_bytes())
     assert run_action(policy="first.yaml").status == 1
-    assert "The base has no such policy. BEFORE is kube-scheduler alone." in github.comments[1].splitlines()
+    assert "The base has no such policy. BEFORE is kube-scheduler alone." in github.comments["1"].splitlines()
 
 
 def test_a_policy_that_enables_gangs_leaves_no_gang_pending_that_has_room(
@@ -201,37 +253,39 @@ def test_a_policy_that_enables_gangs_leaves_no_gang_pending_that_has_room(
     git(repository, "commit", "--quiet", "-m", "full")
     (repository / "berth.yaml").write_text("profile: full\ngangs: {enabled: true}\n")
     done = run_action(dump="gangs.json", base="HEAD")
-    assert (done.status, done.outputs) == (0, {"newly-pending": "0", "moved": "0"})
+    assert done.status == 0
+    assert "**0 newly pending, 0 moved, " in done.summary
 
 
 # ------------------------------------------------------------------------------------------------------- what can fail
-def test_a_refused_comment_is_a_warning(run_action: RunAction, github: FakeGitHub) -> None:
-    github.refuses = {"POST"}
+def test_a_refused_comment_is_a_warning(run_action: RunAction, github: GitHub) -> None:
+    github.refuse("POST")
     done = run_action(**{"max-pending": ""})
     assert done.status == 0
-    assert "::warning::no comment on the pull request: status 403: Resource not accessible by integration" in done.log
+    assert "Resource not accessible by integration" in done.log
+    assert "::warning::no comment: the job needs pull-requests: write" in done.log
     assert "**2 newly pending" in done.summary
 
 
-def test_no_comment_is_made_where_none_is_wanted(run_action: RunAction, github: FakeGitHub) -> None:
+def test_no_comment_is_made_where_none_is_wanted(run_action: RunAction, github: GitHub) -> None:
     assert "newly pending" in run_action(comment="false").summary
-    assert github.requests == []
+    assert github.calls == []
 
 
 def test_an_invalid_policy_is_an_error_of_the_run_and_in_the_comment(
-    run_action: RunAction, github: FakeGitHub, repository: Path
+    run_action: RunAction, github: GitHub, repository: Path
 ) -> None:
     (repository / "berth.yaml").write_text("profil: x\n")
     done = run_action()
     assert done.status == 2
-    assert "::error::berth.yaml:1: profil: unknown field" in done.log
-    assert "    berth.yaml:1: profil: unknown field" in github.comments[1]
+    assert "Error: berth.yaml:1: profil: unknown field" in done.log
+    assert "    Error: berth.yaml:1: profil: unknown field" in github.comments["1"]
 
 
-def test_another_event_needs_a_base_and_gets_no_comment(run_action: RunAction, github: FakeGitHub) -> None:
-    assert "give the input base" in run_action(event={}).log
-    assert run_action(event={}, base="HEAD").status == 1
-    assert github.requests == []
+def test_another_event_needs_a_base_and_gets_no_comment(run_action: RunAction, github: GitHub) -> None:
+    assert "give the input base" in run_action(of_pull_request=False).log
+    assert run_action(of_pull_request=False, base="HEAD").status == 1
+    assert github.calls == []
 
 
 def test_a_module_of_the_pull_request_is_not_imported(run_action: RunAction, repository: Path) -> None:
@@ -239,7 +293,7 @@ def test_a_module_of_the_pull_request_is_not_imported(run_action: RunAction, rep
         (repository / f"{name}.py").write_text("raise SystemExit('imported from the pull request')")
     done = run_action(tests="cases")
     assert "imported from the pull request" not in done.log
-    assert done.outputs["moved"] == "1"
+    assert "1 moved" in done.summary
 
 
 # ------------------------------------------------------------------------------------------------------------ its files

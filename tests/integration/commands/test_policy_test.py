@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from shutil import copytree
-from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner, Result
@@ -45,13 +44,10 @@ def test_a_policy_that_breaks_a_promise_fails(broken: Path) -> None:
     ]
 
 
-def test_json_and_junit_say_the_same(broken: Path, tmp_path: Path) -> None:
-    report = tmp_path / "report.xml"
-    done = run(str(broken), "-o", "json", "--junit", str(report))
+def test_json_counts_the_cases(broken: Path) -> None:
+    done = run(str(broken), "-o", "json")
     found = json.loads(done.stdout)
     assert (found["passed"], found["failed"]) == (2, 1)
-    root = ElementTree.parse(report).getroot()
-    assert (root.get("tests"), root.get("failures")) == ("3", "1")
 
 
 def test_one_file_can_be_named() -> None:
@@ -98,9 +94,3 @@ def test_bad_input_has_status_2(tmp_path: Path, text: str, message: str) -> None
 
 def test_a_folder_that_does_not_exist_has_status_2() -> None:
     assert run("missing").exit_code == 2
-
-
-def test_a_report_that_cannot_be_written_has_status_2(tmp_path: Path) -> None:
-    done = run(str(EXAMPLE), "--junit", str(tmp_path / "missing" / "report.xml"))
-    assert done.exit_code == 2
-    assert "report.xml: No such file or directory" in done.stderr

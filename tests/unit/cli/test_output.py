@@ -17,8 +17,8 @@ from tests.conftest import CLUSTER
 VOCABULARY = {"table", "json", "yaml"}
 DIFFERENT = {
     "bench": VOCABULARY | {"markdown"},
-    "policy diff": VOCABULARY | {"markdown", "html"},  # for a pull request, and for people
-    "replay": VOCABULARY | {"markdown", "html"},  # with --config it compares, too
+    "policy diff": VOCABULARY | {"markdown"},  # for a pull request
+    "replay": VOCABULARY | {"markdown"},  # with --config it compares, too
     "config show": {"yaml", "json"},  # a document has no table
     "scheduler-config": {"yaml", "json"},  # nor have manifests
 }
@@ -66,6 +66,6 @@ def test_yaml_has_the_content_of_json_in_its_order() -> None:
 
 @pytest.mark.parametrize("explain", [[], ["--explain"]])
 def test_simulate_prints_the_same_document_as_json_and_yaml(explain: list[str]) -> None:
-    words = ["simulate", "--cluster", str(CLUSTER), "--profile", "label-priority", "--all-pending", *explain]
+    words = ["simulate", "--cluster", str(CLUSTER), "--profile", "label-priority", *explain]
     found = {each: CliRunner().invoke(main, [*words, "-o", each]).stdout for each in ("json", "yaml")}
     assert yaml.safe_load(found["yaml"]) == orjson.loads(found["json"])

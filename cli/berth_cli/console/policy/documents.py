@@ -23,7 +23,6 @@ from berth_cli.output import to_yaml
 from berth_cli.policy.diff.from_dump import place_by_both, schedulers_of
 from berth_cli.policy.diff.policy_diff import PolicyDiff, headline, pods_text
 from berth_cli.policy.diff.report import document
-from berth_cli.simulate.comparison.report import message_of
 from berth_cli.simulate.queue import build_queue
 from berth_cli.simulate.scheduler.control_loop import control_loop_of
 
@@ -117,7 +116,7 @@ def _first(queue: Sequence[Pod]) -> Iterator[Pod]:
 def diff_document(found: PolicyDiff) -> dict[str, object]:
     """A comparison as the page gets it: what `berth policy diff -o json` prints, its headline, and why each pod goes
     elsewhere."""
-    messages = [message_of(each) for each in found.changed]
+    messages = [each.message for each in found.changed]
     return {**document(found, ()), "headline": headline(found), "messages": messages}
 
 

@@ -22,8 +22,9 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.input_files import InvalidInput
 from berth_cli.policy.diff.policy_diff import PolicyDiff, pods_text
 from berth_cli.recording.replay import RecordedDecision, RecordedDecisions
-from berth_cli.simulate.comparison.comparison import Cause, compare
-from berth_cli.simulate.comparison.run import Place, PlaceKind, PodName, Run, rules_of
+from berth_cli.simulate.changed_objects import PodName
+from berth_cli.simulate.comparison import Cause, compare
+from berth_cli.simulate.run import Place, PlaceKind, Run, rules_of
 
 FILTERS = frozenset({"filter", "filter_onlyone"})
 

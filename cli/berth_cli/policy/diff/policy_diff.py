@@ -8,16 +8,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from berth.scheduling.reason_code import ReasonCode
-from berth_cli.simulate.comparison.comparison import Comparison, Effect, PodComparison
+from berth_cli.simulate.comparison import Comparison, Effect, PodComparison
 
 _LIMIT = re.compile(r"(?P<number>[0-9]{1,9})(?P<per_cent>%?)", re.ASCII)
 NEWLY_PENDING = (Effect.NEWLY_PENDING, Effect.EVICTED)
 MOVED = (Effect.MOVED,)
 NEWLY_PLACED = (Effect.NEWLY_PLACED,)
-
-
-class InvalidLimit(ValueError):
-    """The text is not a limit. The message names the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +102,10 @@ class Limits:
 
 
 def read_limit(text: str) -> Limit:
-    """A number of pods, or per cent: `5` or `5%`. Raises InvalidLimit."""
+    """A number of pods, or per cent: `5` or `5%`. Raises ValueError."""
     found = _LIMIT.fullmatch(text)
     if found is None:
-        raise InvalidLimit(f"{text!r} is neither a number of pods nor per cent, such as 5 or 5%")
+        raise ValueError(f"{text!r} is neither a number of pods nor per cent, such as 5 or 5%")
     return Limit(int(found["number"]), bool(found["per_cent"]))
 
 

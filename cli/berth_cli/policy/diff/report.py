@@ -6,19 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from berth_cli.output import Format, render
 from berth_cli.policy.diff.policy_diff import MOVED, NEWLY_PENDING, PolicyDiff, RuleCount, headline, missing_texts
-from berth_cli.simulate.comparison.load import moved_loads
-from berth_cli.simulate.comparison.report import (
-    comparison_document,
-    figure_rows,
-    figures,
-    load_cells,
-    load_rows,
-    message_of,
-    pod_rows,
-)
+from berth_cli.simulate.comparison import comparison_document, figure_rows, figures, pod_rows
 
-MARKDOWN, HTML = "markdown", "html"
-"""The values of -o that only a comparison has."""
+MARKDOWN = "markdown"
+"""The value of -o that only a comparison has."""
 
 ROWS_OF_A_COMMENT = 50
 """GitHub takes comments of 65,536 characters."""
@@ -38,10 +29,6 @@ def table(diff: PolicyDiff, exceeded: Iterable[str]) -> Iterator[str]:
             yield from (f"  {rule}" for rule in rules)
     yield ""
     yield from figure_rows(diff.comparison)
-    loads = moved_loads(diff.comparison.before.nodes, diff.comparison.after.nodes)
-    if loads:
-        yield ""
-        yield from load_rows(loads)
     for line in exceeded:
         yield ""
         yield f"limit exceeded: {line}"
@@ -61,7 +48,7 @@ def markdown(diff: PolicyDiff, exceeded: Iterable[str]) -> Iterator[str]:
         yield ""
         yield from _markdown_table(
             ("Pod", "Before", "After", "Message"),
-            [(each.name, str(each.before), str(each.after), message_of(each)) for each in shown],
+            [(each.name, str(each.before), str(each.after), each.message) for each in shown],
         )
         if len(diff.changed) > len(shown):
             yield ""
@@ -70,27 +57,17 @@ def markdown(diff: PolicyDiff, exceeded: Iterable[str]) -> Iterator[str]:
     yield "<details><summary>Load</summary>"
     yield ""
     yield from _markdown_table(("", "Before", "After"), figures(diff.comparison))
-    loads = moved_loads(diff.comparison.before.nodes, diff.comparison.after.nodes)
-    if loads:
-        yield ""
-        header, *rows = load_cells(loads)
-        yield from _markdown_table(header, rows)
     yield ""
     yield "</details>"
 
 
 def rendered(diff: PolicyDiff, exceeded: Sequence[str], output: str) -> str:
     """The comparison as `-o` says."""
-    # Imported here: few want a page.
-    from berth_cli.policy.diff.page import html
-
     match output:
         case Format.TABLE:
             return "\n".join(table(diff, exceeded))
         case "markdown":
             return "\n".join(markdown(diff, exceeded))
-        case "html":
-            return "\n".join(html(diff, exceeded))
     return render(document(diff, exceeded), output)
 
 

@@ -33,9 +33,8 @@ from berth.scheduling.objects.pod_group import gang_names
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.node_positions import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.simulate.scheduler.evaluator import Preemption
 from berth_cli.simulate.scheduler.extender import BindResult, Extender, PolicyExtender
-from berth_cli.simulate.scheduler.preemption import Preemptor, apply_preemption
+from berth_cli.simulate.scheduler.preemption import Preemption, Preemptor, apply_preemption
 
 NODE_SCORE_PER_POINT = MAX_NODE_SCORE // MAX_EXTENDER_PRIORITY
 """Value of one score point of an extender with weight 1 in a node's total (fact 18)."""
@@ -44,6 +43,14 @@ EXTENDER = "Berth"
 """Whose scores the extender's are, among those of plugins."""
 
 NONE_REJECTED: Mapping[str, Status] = {}
+
+
+class RankedNode(NamedTuple):
+    """A candidate with its total, and what each plugin and the extender add to it, where that is recorded."""
+
+    node: str
+    total: int
+    scores: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +72,16 @@ class Outcome:
     preemption: Preemption | None = None
     devices: Mapping[str, int] = field(default_factory=dict)
     scores: Mapping[str, Sequence[int]] = field(default_factory=dict)
+
+    @property
+    def ranking(self) -> list[RankedNode]:
+        """The candidates, the best first. A single one has the total 0."""
+        totals = self.totals or [0] * len(self.candidates)
+        found = [
+            RankedNode(node, totals[index], {plugin: scores[index] for plugin, scores in self.scores.items()})
+            for index, node in enumerate(self.candidates)
+        ]
+        return sorted(found, key=lambda each: (-each.total, each.node))
 
 
 class _MemberOutcome(NamedTuple):

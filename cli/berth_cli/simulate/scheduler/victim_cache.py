@@ -15,11 +15,16 @@ from berth.scheduling.evaluation.nominated_pods import nominated_beside
 from berth.scheduling.framework.profile import LocalFilters
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.preemption.disruption_budgets import Demand, DisruptionBudgets
+from berth.scheduling.preemption.dry_run import DryRun
 from berth.scheduling.preemption.priority import priority_of
-from berth.scheduling.preemption.victims import Victims, potential_victims
-from berth_cli.simulate.scheduler.evaluator import select
+from berth.scheduling.preemption.victims import Victims, potential_victims, select_victims
 
 MAX_SHAPES = 64
+
+
+def victims_on(evaluation: Evaluation, pod: Pod, node: NodeInfo, budgets: DisruptionBudgets) -> Victims | None:
+    """The victims on one node; None where evictions make too little room."""
+    return select_victims(DryRun.of(evaluation, pod, node), pod, budgets)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,19 +58,19 @@ class VictimCache:
         self._max_bytes, self.size = max_bytes, 0
 
     def select(self, evaluation: Evaluation, pod: Pod, node: NodeInfo, budgets: DisruptionBudgets) -> Victims | None:
-        """The result of `select`, cached if possible."""
+        """The result of `victims_on`, cached if possible."""
         # Filters over other nodes and nominated pods can change while this node does not.
         if (
             evaluation.filters
             or evaluation.rejected is not None
             or nominated_beside(pod, node.name, evaluation.snapshot)
         ):
-            return select(evaluation, pod, node, budgets)
+            return victims_on(evaluation, pod, node, budgets)
         known = self._known(evaluation.local.filters, pod)
         found = known.get(node.name)
         if found is None or not found.holds(node, priority_of(pod), budgets):
             demand = budgets.demand(potential_victims(node.pods, pod))
-            found = _CachedVictims(node, *_range(pod, node), demand, select(evaluation, pod, node, budgets))
+            found = _CachedVictims(node, *_range(pod, node), demand, victims_on(evaluation, pod, node, budgets))
             known[node.name] = found
         return found.victims
 

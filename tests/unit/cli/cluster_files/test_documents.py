@@ -80,15 +80,6 @@ def test_reports_invalid_file_on_one_line(text: bytes) -> None:
     assert caught.value.exit_code == 2
 
 
-def test_reports_progress_per_item() -> None:
-    text = as_kubectl(LIST)
-    read: list[int] = []
-    for _ in parse_objects(text, "dump.yaml", read.append):
-        pass
-    assert len(read) == 2
-    assert 0.7 * len(text) < sum(read) <= len(text)
-
-
 def test_reports_missing_file(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="No such file or directory"):
         read_input(tmp_path / "absent.yaml")

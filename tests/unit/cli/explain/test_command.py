@@ -124,15 +124,6 @@ def condition(reason: str, message: str) -> dict[str, object]:
             ],
             id="a node fits by now",
         ),
-        pytest.param(
-            pod_with("p", nodeSelectr={"disk": "ssd"}),
-            0,
-            [
-                "default/p: can be placed, on a: 1 of 1 nodes fit",
-                "  spec.nodeSelectr: a pod has no such field, so it has no effect; did you mean `nodeSelector`?",
-            ],
-            id="a field that no pod has",
-        ),
     ],
 )
 def test_says_what_the_scheduler_says_and_what_is_not_checked(

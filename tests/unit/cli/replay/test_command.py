@@ -35,7 +35,7 @@ def test_a_truncated_recording_is_replayed_and_said_to_be_truncated(tmp_path: Pa
     assert "1 decisions about 1 pods" in done.stdout
 
 
-@pytest.mark.parametrize("output", ["markdown", "html"])
+@pytest.mark.parametrize("output", ["markdown"])
 def test_a_report_for_a_page_is_of_another_policy(output: str, tmp_path: Path) -> None:
     recording(tmp_path / "r", one_decision)
     done = run(tmp_path / "r", "-o", output)

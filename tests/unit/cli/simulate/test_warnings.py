@@ -23,11 +23,6 @@ def warnings(spec: dict[str, Any], kinds: Counter[str] = ALL, **metadata: object
     ("spec", "warning"),
     [
         pytest.param(
-            {"nodeSelecter": {}},
-            "spec.nodeSelecter: a pod has no such field, so it has no effect; did you mean `nodeSelector`?",
-            id="a misspelt selector",
-        ),
-        pytest.param(
             {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]},
             "spec.volumes[].persistentVolumeClaim: volumes are not checked",
             id="a volume",
@@ -88,7 +83,7 @@ def test_warns_about_services_that_a_dump_with_other_workloads_lacks() -> None:
 
 
 def test_says_once_what_several_pods_have_in_common() -> None:
-    pods: list[dict[str, object]] = [{"spec": {"nodeSelecter": {}}}, {"spec": {"nodeSelecter": {}}}]
+    pods: list[dict[str, object]] = [{"spec": {"resourceClaims": [{}]}}, {"spec": {"resourceClaims": [{}]}}]
     [found] = pod_warnings(pods, ALL)
     assert found.endswith("(2 pods)")
 

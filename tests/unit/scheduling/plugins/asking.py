@@ -11,8 +11,8 @@ from berth.scheduling.objects import Pod, read_pod
 from berth.scheduling.objects.cluster import read_objects
 from berth.scheduling.objects.workloads import Workloads
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.simulate.scheduler import scheduling_cycle as cycle
 from tests.builders.pods import pod_with
+from tests.parity import scheduling_cycle as cycle
 
 Object = Mapping[str, object]
 

@@ -13,9 +13,9 @@ from berth.scheduling.objects import Pod, read_node, read_pod
 from berth.scheduling.objects.node import NodeInfo
 from berth.scheduling.plugins.node_affinity import NodeAffinity, NodeAffinityArgs
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.simulate.scheduler import scheduling_cycle as cycle
 from tests.builders.nodes import node_with
 from tests.builders.pods import pod_with
+from tests.parity import scheduling_cycle as cycle
 from tests.unit.scheduling.plugins.asking import scores, verdict, verdicts
 
 

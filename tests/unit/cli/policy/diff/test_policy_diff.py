@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from berth.scheduling.reason_code import ReasonCode
-from berth_cli.policy.diff.policy_diff import InvalidLimit, Limit, Limits, PolicyDiff, RuleCount, headline, read_limit
-from berth_cli.simulate.comparison.comparison import Cause, Comparison, PodComparison
-from berth_cli.simulate.comparison.run import Place, PlaceKind, Rule, Run
+from berth_cli.policy.diff.policy_diff import Limit, Limits, PolicyDiff, RuleCount, headline, read_limit
+from berth_cli.simulate.comparison import Cause, Comparison, PodComparison
+from berth_cli.simulate.run import Place, PlaceKind, Rule, Run
 
 NOTHING = Run({}, {}, {}, {})
 CPU = Rule("NodeResourcesFit", "Insufficient cpu", 3, ReasonCode.INSUFFICIENT_RESOURCE)
@@ -86,5 +86,5 @@ def test_reads_a_number_of_pods_or_per_cent(text: str, limit: Limit) -> None:
 
 @pytest.mark.parametrize("text", ["", "-1", "5.5", "%", "5 %", "all"])
 def test_rejects_what_is_no_limit(text: str) -> None:
-    with pytest.raises(InvalidLimit, match="neither a number of pods nor per cent, such as 5 or 5%"):
+    with pytest.raises(ValueError, match="neither a number of pods nor per cent, such as 5 or 5%"):
         read_limit(text)

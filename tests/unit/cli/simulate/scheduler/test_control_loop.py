@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.simulate.scheduler import scheduling_cycle
 from berth_cli.simulate.scheduler.control_loop import ControlLoop, Outcome
 from berth_cli.simulate.scheduler.extender import PolicyExtender
 from tests.builders.custom_plugins import PATH, failing_policy
+from tests.parity import scheduling_cycle
 
 GPU = "nvidia.com/gpu"
 FULL = BerthConfiguration.model_validate({"profile": "full"}).build_profile("full")

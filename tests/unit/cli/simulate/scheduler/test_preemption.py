@@ -13,8 +13,8 @@ from berth.scheduling.preemption.victim_review import NodeRejection
 from berth.scheduling.preemption.victims import Criterion
 from berth_cli.simulate.queue import build_queue
 from berth_cli.simulate.scheduler.control_loop import ControlLoop, Outcome
-from berth_cli.simulate.scheduler.evaluator import NoCandidateReason
 from berth_cli.simulate.scheduler.extender import PolicyExtender
+from berth_cli.simulate.scheduler.preemption import NoCandidateReason
 from tests.builders.nodes import PRIORITY, node_with
 from tests.builders.pods import pod_with
 from tests.unit.scheduling.preemption.preempting import FIRST, SECOND, app, budget, placed, snapshot

@@ -8,7 +8,7 @@ from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.simulate.scheduler.control_loop import ControlLoop, control_loop_of
-from tests.unit.cli.simulate.what_if import objects
+from tests.unit.cli.simulate import objects
 
 GANGS = BerthConfiguration.model_validate({"profile": "full", "gangs": {"enabled": True}})
 RANKED = BerthConfiguration.model_validate(

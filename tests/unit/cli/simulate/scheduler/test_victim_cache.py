@@ -10,8 +10,7 @@ from berth.scheduling.objects import Pod
 from berth.scheduling.preemption.disruption_budgets import DisruptionBudgets
 from berth.scheduling.preemption.victims import Victims
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.simulate.scheduler.evaluator import select
-from berth_cli.simulate.scheduler.victim_cache import VictimCache
+from berth_cli.simulate.scheduler.victim_cache import VictimCache, victims_on
 from tests.unit.scheduling.preemption.preempting import NODE, PROFILE, placed, read, snapshot, urgent
 
 
@@ -28,7 +27,7 @@ class Preemptors:
 
     def fresh(self, pod: Pod, local: LocalEvaluation) -> Victims | None:
         evaluation = Evaluation.of(PROFILE, pod, self.cluster, local)
-        return select(evaluation, pod, self.cluster.nodes["n"], self.budgets)
+        return victims_on(evaluation, pod, self.cluster.nodes["n"], self.budgets)
 
 
 def names(victims: Victims | None) -> list[str] | None:
@@ -72,9 +71,9 @@ def test_caches_victims_within_range_of_priorities(monkeypatch: pytest.MonkeyPat
 
     def counted(evaluation: Evaluation, pod: Pod, *rest: object) -> Victims | None:
         calls.append(pod.priority or 0)
-        return select(evaluation, pod, *rest)  # type: ignore[arg-type]
+        return victims_on(evaluation, pod, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("berth_cli.simulate.scheduler.victim_cache.select", counted)
+    monkeypatch.setattr("berth_cli.simulate.scheduler.victim_cache.victims_on", counted)
     cluster = snapshot(NODE, placed("fifty", 50, cpu="3"), placed("ten", 10, cpu="1"))
     preemptors = Preemptors(cluster)
     local = LocalEvaluation.of(PROFILE, read(urgent()), cluster)

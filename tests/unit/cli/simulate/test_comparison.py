@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from berth_cli.simulate.comparison.comparison import Effect, PodComparison, compare
-from berth_cli.simulate.comparison.run import NOWHERE, Place, PlaceKind, PodName, Run
+from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
+from berth_cli.simulate.changed_objects import PodName
+from berth_cli.simulate.comparison import Effect, PodComparison, cluster_load, compare, resources_shown
+from berth_cli.simulate.run import NOWHERE, Place, PlaceKind, Run
+from tests.unit.cli.simulate import objects
 
 PENDING, EVICTED = Place(PlaceKind.PENDING), Place(PlaceKind.EVICTED)
 
@@ -26,8 +29,6 @@ def run(places: dict[PodName, Place], on_nodes: dict[PodName, str] | None = None
         pytest.param(on("a"), on("b"), Effect.MOVED, id="another node"),
         pytest.param(on("a"), PENDING, Effect.NEWLY_PENDING, id="loses its node"),
         pytest.param(EVICTED, PENDING, Effect.NEWLY_PENDING, id="evicted before, pending now"),
-        pytest.param(NOWHERE, PENDING, Effect.NEWLY_PENDING, id="created without a node"),
-        pytest.param(NOWHERE, on("a"), Effect.CREATED, id="created with a node"),
         pytest.param(PENDING, on("a"), Effect.NEWLY_PLACED, id="gets a node"),
         pytest.param(EVICTED, on("a"), Effect.NEWLY_PLACED, id="is not evicted any more"),
         pytest.param(on("a"), EVICTED, Effect.EVICTED, id="evicted from a node"),
@@ -55,3 +56,41 @@ def test_lists_pods_that_no_run_decided_on_if_they_are_named() -> None:
 def test_sorts_by_priority_then_name() -> None:
     low, high = run({("b", "p"): PENDING, ("a", "p"): PENDING}), run({("z", "p"): PENDING}, priority=5)
     assert [each.pod for each in compare(low, high).pods] == [("z", "p"), ("a", "p"), ("b", "p")]
+
+
+# --------------------------------------------------------------------------------------------------------------- load
+def node(name: str, *pods: objects.Object, unschedulable: bool = False, **allocatable: str) -> NodeInfo:
+    obj = objects.node(name)
+    obj["spec"]["unschedulable"] = unschedulable
+    obj["status"]["allocatable"].update({key.replace("_", "/"): value for key, value in allocatable.items()})
+    info = read_node(obj)
+    assert isinstance(info, NodeInfo)
+    read = [read_pod(each) for each in pods]
+    return info.with_pods(each for each in read if isinstance(each, Pod))
+
+
+def pod(name: str, cpu: str, owner: str = "ReplicaSet/x") -> objects.Object:
+    return objects.pod(name, "a", owner, cpu=cpu)
+
+
+def test_counts_schedulable_nodes_alone() -> None:
+    found = cluster_load([node("a", pod("p", "1")), node("b", pod("q", "4"), unschedulable=True)])
+    assert (found.nodes, found.share("cpu")) == (1, 25)
+
+
+def test_a_node_with_pods_of_daemon_sets_alone_is_unused() -> None:
+    agent = pod("agent", "1", "DaemonSet/agent")
+    nodes = [node("a"), node("b", agent), node("c", agent, pod("p", "1"))]
+    assert cluster_load(nodes).unused == 2
+
+
+def test_a_resource_that_no_node_has_has_no_share() -> None:
+    assert cluster_load([node("a")]).share("nvidia.com/gpu") is None
+
+
+def test_shows_cpu_memory_and_requested_extended_resources() -> None:
+    gpu = pod("p", "1")
+    gpu["spec"]["containers"][0]["resources"]["requests"] |= {"example.com/gpu": "1", "ephemeral-storage": "1"}
+    plain, with_gpu = cluster_load([node("a")]), cluster_load([node("a", gpu)])
+    assert resources_shown(plain) == ["cpu", "memory"]
+    assert resources_shown(plain, with_gpu) == ["cpu", "memory", "example.com/gpu"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from berth_cli.simulate.what_if.changed_objects import ChangedObjects
+from berth_cli.simulate.changed_objects import ChangedObjects
 
 Object = dict[str, Any]
 

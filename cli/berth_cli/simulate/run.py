@@ -12,11 +12,9 @@ from berth.scheduling.framework.status import Status
 from berth.scheduling.objects import NodeInfo
 from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.simulate.changed_objects import PodName
 from berth_cli.simulate.report import NO_NODE_TEXT
 from berth_cli.simulate.scheduler.control_loop import ControlLoop, Outcome
-
-PodName = tuple[str, str]
-"""Namespace and name. A pod that is created again has another UID."""
 
 
 class PlaceKind(StrEnum):

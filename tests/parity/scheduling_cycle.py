@@ -1,6 +1,6 @@
 """One scheduling cycle in detail: the verdict of every plugin on every node, and every score.
 
-The verbs return a summary of this. It serves `berth simulate --jsonl` and the comparison with kube-scheduler.
+The verbs return a summary of this. It serves the comparison with kube-scheduler and the tests of plugins.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation
 from berth.scheduling.evaluation.nominated_pods import nominated_verdicts
 from berth.scheduling.evaluation.plugin_scores import plugin_scores
 from berth.scheduling.framework.plugin import MAX_NODE_SCORE
-from berth.scheduling.framework.profile import AnyFilter, Profile
+from berth.scheduling.framework.profile import Profile
 from berth.scheduling.framework.status import SUCCESS, Code, Status
 from berth.scheduling.objects import Pod
 from berth.scheduling.snapshot.node_positions import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.simulate.scheduler.evaluator import Preemption, evaluate
+from berth_cli.simulate.scheduler.preemption import Preemption, evaluate
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,10 @@ def run(profile: Profile, pod: Pod, snapshot: Snapshot) -> Cycle:
     error = _error(statuses, "PreFilter")
     if error is not None:
         return Cycle({}, error=error)
-    alone = {plugin.name: _statuses(plugin_evaluation(plugin, pod, snapshot), pod) for plugin in profile.filters}
+    alone = {
+        plugin.name: _statuses(_evaluation(Profile(plugin.name, (plugin,), ()), pod, snapshot), pod)
+        for plugin in profile.filters
+    }
     verdicts = {
         name: Verdict(status, {plugin: found[name] for plugin, found in alone.items()})
         for name, status in statuses.items()
@@ -79,11 +82,6 @@ def run(profile: Profile, pod: Pod, snapshot: Snapshot) -> Cycle:
         for name, score in columns[plugin.name].items():
             totals[name] += score * weight
     return Cycle(verdicts, feasible, columns, totals)
-
-
-def plugin_evaluation(plugin: AnyFilter, pod: Pod, snapshot: Snapshot) -> Evaluation:
-    """The verdicts of one filter plugin by itself."""
-    return _evaluation(Profile(plugin.name, (plugin,), ()), pod, snapshot)
 
 
 def _evaluation(profile: Profile, pod: Pod, snapshot: Snapshot) -> Evaluation:

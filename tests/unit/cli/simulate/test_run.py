@@ -7,8 +7,8 @@ from typing import Any
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.framework.status import unresolvable, unschedulable
 from berth.scheduling.reason_code import ReasonCode
-from berth_cli.simulate.comparison.run import NOWHERE, Place, PlaceKind, Rule, Run, record, rules_of
 from berth_cli.simulate.queue import build_queue
+from berth_cli.simulate.run import NOWHERE, Place, PlaceKind, Rule, Run, record, rules_of
 from berth_cli.simulate.scheduler.control_loop import control_loop_of
 from tests.builders.nodes import node_with
 from tests.builders.pods import pod_with

@@ -1,6 +1,6 @@
-"""`berth simulate --jsonl`: one case per line on standard input, one result per line on standard output.
+"""Berth's side of the comparison: one case per line on standard input, one result per line on standard output.
 
-A case is a cluster and a pod to place in it, as JSON.
+A case is a cluster and a pod to place in it, as JSON. The oracle reads and answers the same.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from berth.scheduling.objects import Pod, UnreadableObject, read_pod
 from berth.scheduling.objects.cluster import read_objects
 from berth.scheduling.objects.workloads import Workloads
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.simulate.scheduler import scheduling_cycle
-from berth_cli.simulate.scheduler.evaluator import Preemption
+from berth_cli.simulate.scheduler.preemption import Preemption
+from tests.parity import scheduling_cycle
 
 PROFILE_CACHE_SIZE = 64
 

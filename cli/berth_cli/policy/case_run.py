@@ -1,4 +1,4 @@
-"""Place the pods of a case, and compare with what is expected of them."""
+"""Place the pods of a case, compare with what is expected of them, and say what does not hold."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from berth.scheduling.framework.status import Status
-from berth.scheduling.reason_code import ReasonCode
-from berth_cli.cluster_files.admission import DEFAULT_NAMESPACE, DEFAULT_SCHEDULER
-from berth_cli.cluster_files.cluster import read_cluster, trim
+from berth.scheduling.reason_code import REASON_CODES_VERSION, ReasonCode
+from berth_cli.cluster_files.admission import DEFAULT_NAMESPACE
 from berth_cli.input_files import names_instead
-from berth_cli.policy.test.case import Case
-from berth_cli.policy.test.document import PodExpectation
-from berth_cli.simulate.comparison.run import Place, PlaceKind, PodName, Run, RunRecorder
-from berth_cli.simulate.queue import build_queue
+from berth_cli.policy.cases import Case, PodExpectation
+from berth_cli.simulate.changed_objects import PodName
+from berth_cli.simulate.queue import read_queue
 from berth_cli.simulate.report import left_out
+from berth_cli.simulate.run import Place, PlaceKind, Run, RunRecorder
 from berth_cli.simulate.scheduler.control_loop import Outcome, control_loop_of
 
 NODES_SHOWN = 5
@@ -60,14 +59,7 @@ def run_case(case: Case, schedulers: Collection[str] = ()) -> CaseResult:
 
     schedulers: whose pending pods of the cluster; empty: the default scheduler's and those in the policy's `profiles`.
     """
-    objects = [trim(obj, case.configuration.counting) for obj in case.objects]
-    cluster = read_cluster([*objects, *case.manifests.others], case.place, replaced=case.manifests.names)
-    pods = case.manifests.read(cluster.priority_classes) if case.manifests.pods else cluster.pods
-    if case.manifests.pods:
-        schedulers = ()  # pods of a manifest are placed whatever their scheduler is
-    elif not schedulers:
-        schedulers = (DEFAULT_SCHEDULER, *case.configuration.profiles)
-    queue = build_queue(pods, schedulers)
+    cluster, queue = read_queue(case.objects, case.place, case.configuration, schedulers, case.manifests)
     loop = control_loop_of(case.configuration, cluster.snapshot, weight=case.weight, explain_placed=True)
     recorder, outcomes = RunRecorder(), dict[PodName, Outcome]()
     for outcome in loop.run(queue.pods):
@@ -160,3 +152,47 @@ def _about_nodes(pod: _PlacedPod, expected: Sequence[str]) -> Iterator[str]:
 
 def _verdict(node: str, status: Status | None) -> str:
     return f"{node}: not rejected" if status is None else f"{node}: {status.plugin}: {status.message}"
+
+
+def lines(results: Sequence[CaseResult]) -> Iterator[str]:
+    """One line for each case, with what does not hold under it."""
+    for result in results:
+        yield f"{'FAIL' if result.failures else 'pass'}  {result.case.place}  {result.case.name}"
+        for failure in result.failures:
+            yield from (f"      {line}" for line in _failure_lines(failure))
+    failed = sum(bool(result.failures) for result in results)
+    yield f"{len(results)} cases: {len(results) - failed} passed, {failed} failed"
+
+
+def document(results: Sequence[CaseResult]) -> dict[str, object]:
+    """For programs."""
+    failed = sum(bool(result.failures) for result in results)
+    return {
+        "reasonCodesVersion": REASON_CODES_VERSION,
+        "cases": [
+            {
+                "name": result.case.name,
+                "file": str(result.case.file),
+                "line": result.case.line,
+                "passed": not result.failures,
+                "failures": [
+                    {
+                        "pod": failure.pod,
+                        "expected": failure.expected,
+                        "found": failure.found,
+                        "details": list(failure.details),
+                        "reasonCodes": list(failure.codes),
+                    }
+                    for failure in result.failures
+                ],
+            }
+            for result in results
+        ],
+        "passed": len(results) - failed,
+        "failed": failed,
+    }
+
+
+def _failure_lines(failure: Failure) -> Iterator[str]:
+    yield str(failure)
+    yield from (f"  {detail}" for detail in failure.details)

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from berth_cli.input_files import InvalidInput
-from berth_cli.simulate.what_if.changed_objects import change_objects
-from berth_cli.simulate.what_if.changes import AddNodes, Changes
-from tests.unit.cli.simulate.what_if.objects import Object, deployed, node, pod, pods
+from berth_cli.simulate.changed_objects import AddNodes, Changes, change_objects
+from tests.unit.cli.simulate.objects import Object, deployed, node, pod, pods
 
 
 def nodes(objects: list[Object]) -> dict[str, Object]:
@@ -47,15 +46,6 @@ def test_a_new_node_runs_what_runs_on_every_node() -> None:
 def test_a_new_node_gets_a_name_that_no_node_has() -> None:
     found = change_objects([node("a"), node("a-new-1")], Changes(add_nodes=(AddNodes(1, "a"), AddNodes(1, "a"))))
     assert list(nodes(found.objects)) == ["a", "a-new-1", "a-new-2", "a-new-3"]
-
-
-def test_cordon_makes_unschedulable_and_leaves_pods() -> None:
-    found = change_objects([node("a"), node("b"), deployed("web-1", "a")], Changes(cordon=("a",)))
-    assert {name: each["spec"].get("unschedulable") for name, each in nodes(found.objects).items()} == {
-        "a": True,
-        "b": None,
-    }
-    assert pods(found) == {"web-1": "a"}
 
 
 # --------------------------------------------------------------------------------------------------------------- drain
@@ -106,7 +96,7 @@ def test_a_node_can_be_replaced_by_one_like_it() -> None:
 def test_leaves_the_given_objects_as_they_are() -> None:
     objects = [node("a"), deployed("web-1", "a"), pod("agent-x", "a", "DaemonSet/agent")]
     before = deepcopy(objects)
-    change_objects(objects, Changes(add_nodes=(AddNodes(1, "a"),), cordon=("a",), drain=("a",)))
+    change_objects(objects, Changes(add_nodes=(AddNodes(1, "a"),), drain=("a",)))
     assert objects == before
 
 

@@ -9,22 +9,39 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from berth.scheduling.fields.reading import Object
+from berth.scheduling.objects.projection import controller_of
+from berth_cli.cluster_files.admission import DEFAULT_NAMESPACE
 from berth_cli.cluster_files.manifests import as_new_pod
 from berth_cli.input_files import NoSuchNode
-from berth_cli.simulate.what_if.changes import AddNodes, Changes
-from berth_cli.simulate.what_if.workload_pods import (
-    PodName,
-    controller_kind,
-    has_finished,
-    mapping,
-    node_of,
-    pod_name,
-    scale,
-)
+
+PodName = tuple[str, str]
+"""Namespace and name. A pod that is created again has another UID."""
+
+EVERY_NODE = ("DaemonSet", "Node")
+"""The kinds of controllers whose pods belong to their node: DaemonSets, and the kubelet of a static pod."""
 
 _HOSTNAME = "kubernetes.io/hostname"
 _STATE_OF_A_NODE = "node.kubernetes.io/"
 _MIRROR = "kubernetes.io/config.mirror"
+
+
+@dataclass(frozen=True, slots=True)
+class AddNodes:
+    """So many more nodes like this one, with copies of the pods that run on every node."""
+
+    count: int
+    like: str
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """All changes of one call. Nodes are added first: a drained node can be replaced by ones like it."""
+
+    add_nodes: tuple[AddNodes, ...] = ()
+    drain: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.add_nodes or self.drain)
 
 
 @dataclass(slots=True)
@@ -37,50 +54,60 @@ class ChangedObjects:
 
 
 def change_objects(objects: Sequence[Object], changes: Changes) -> ChangedObjects:
-    """The objects after the changes. Raises InvalidInput where a change names something that the dump lacks."""
+    """The objects after the changes. Raises NoSuchNode where a change names a node that the dump lacks."""
     nodes = [str(mapping(obj, "metadata").get("name")) for obj in objects if obj.get("kind") == "Node"]
-    for name in (*(each.like for each in changes.add_nodes), *changes.cordon, *changes.drain):
-        _require(name, nodes)
+    for name in (*(each.like for each in changes.add_nodes), *changes.drain):
+        if name not in nodes:
+            raise NoSuchNode("the dump", name, nodes)
     found = ChangedObjects(list(objects))
     taken = set(nodes)
     for addition in changes.add_nodes:
         found.objects += list(_added(addition, objects, taken))
-    for each in changes.scale:
-        scaled = scale(found.objects, each)
-        found.objects = scaled.objects
-        found.created |= scaled.created
-    cordoned = {*changes.cordon, *changes.drain}
-    found.objects = [_cordoned(obj) if _is_node(obj, cordoned) else obj for obj in found.objects]
     if changes.drain:
         _drain(found, set(changes.drain))
     return found
 
 
+def mapping(obj: Object, field: str) -> Object:
+    """The field if it is a mapping; a dump may have anything there."""
+    found = obj.get(field)
+    return found if isinstance(found, dict) else {}
+
+
+def pod_name(obj: Object) -> PodName:
+    """Namespace and name of an object."""
+    metadata = mapping(obj, "metadata")
+    return str(metadata.get("namespace") or DEFAULT_NAMESPACE), str(metadata.get("name"))
+
+
+def node_of(pod: Object) -> str:
+    """The node that the pod is on; empty without one."""
+    return str(mapping(pod, "spec").get("nodeName") or "")
+
+
+def is_leaving(pod: Object) -> bool:
+    """Whether the pod has ended or is being deleted."""
+    has_ended = mapping(pod, "status").get("phase") in ("Succeeded", "Failed")
+    return has_ended or bool(mapping(pod, "metadata").get("deletionTimestamp"))
+
+
 def runs_on_every_node(pod: Object) -> bool:
     """A DaemonSet's pod, or a static one: it belongs to its node, and `kubectl drain` leaves it there."""
-    annotations = mapping(pod, "metadata").get("annotations")
-    return controller_kind(pod) in ("DaemonSet", "Node") or (isinstance(annotations, dict) and _MIRROR in annotations)
+    return _controller_kind(pod) in EVERY_NODE or _MIRROR in mapping(mapping(pod, "metadata"), "annotations")
 
 
-def _require(name: str, nodes: Sequence[str]) -> None:
-    if name not in nodes:
-        raise NoSuchNode("the dump", name, nodes)
-
-
-def _is_node(obj: Object, names: set[str]) -> bool:
-    return obj.get("kind") == "Node" and mapping(obj, "metadata").get("name") in names
-
-
-def _cordoned(node: Object) -> Object:
-    return {**node, "spec": {**mapping(node, "spec"), "unschedulable": True}}
+def _controller_kind(pod: Object) -> str:
+    """The kind of the pod's controller; empty without one."""
+    owner = controller_of(mapping(pod, "metadata").get("ownerReferences"))
+    return "" if owner is None else str(owner.get("kind"))
 
 
 def _added(addition: AddNodes, objects: Iterable[Object], taken: set[str]) -> Iterator[Object]:
-    """New nodes like one of the dump. A new node is ready, has pulled no image, and runs what runs on every node."""
+    """New nodes like one of the dump, and what runs on every node."""
     model: Object = {}
     agents: list[Object] = []
     for obj in objects:
-        if _is_node(obj, {addition.like}):
+        if obj.get("kind") == "Node" and mapping(obj, "metadata").get("name") == addition.like:
             model = obj
         elif obj.get("kind") == "Pod" and node_of(obj) == addition.like and runs_on_every_node(obj):
             agents.append(obj)
@@ -90,12 +117,14 @@ def _added(addition: AddNodes, objects: Iterable[Object], taken: set[str]) -> It
         while (name := f"{addition.like}-new-{number}") in taken:
             number += 1
         taken.add(name)
-        yield _like(model, name)
+        yield node_like(model, name)
         for agent in agents:
             yield _agent_on(agent, name)
 
 
-def _like(model: Object, name: str) -> Object:
+def node_like(model: Object, name: str) -> Object:
+    """A new node of the same kind: it is ready and schedulable, whatever the state of the other, and has pulled no
+    image."""
     metadata, spec, status = mapping(model, "metadata"), mapping(model, "spec"), mapping(model, "status")
     labels = metadata.get("labels")
     if isinstance(labels, dict) and _HOSTNAME in labels:
@@ -123,15 +152,17 @@ def _agent_on(pod: Object, node: str) -> Object:
 
 
 def _drain(found: ChangedObjects, nodes: set[str]) -> None:
-    """Evict as `kubectl drain --ignore-daemonsets --force` does. Controllers create their pods again."""
+    """Cordon and evict as `kubectl drain --ignore-daemonsets --force` does. Controllers create their pods again."""
     stay: list[Object] = []
     lost: list[str] = []
     for obj in found.objects:
-        if obj.get("kind") != "Pod" or node_of(obj) not in nodes or runs_on_every_node(obj):
+        if obj.get("kind") == "Node" and mapping(obj, "metadata").get("name") in nodes:
+            stay.append({**obj, "spec": {**mapping(obj, "spec"), "unschedulable": True}})
+        elif obj.get("kind") != "Pod" or node_of(obj) not in nodes or runs_on_every_node(obj):
             stay.append(obj)
-        elif has_finished(obj) or mapping(obj, "metadata").get("deletionTimestamp"):
+        elif is_leaving(obj):
             continue
-        elif controller_kind(obj):
+        elif _controller_kind(obj):
             stay.append(as_new_pod(obj, len(stay)))
             found.created.add(pod_name(obj))
         else:

@@ -11,10 +11,9 @@ import pytest
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.reason_code import ReasonCode
 from berth_cli.cluster_files.manifests import Manifests, manifests_of
-from berth_cli.policy.test.case import Case
-from berth_cli.policy.test.case_run import run_case
-from berth_cli.policy.test.document import PodExpectation
-from tests.unit.cli.simulate.what_if.objects import Object, gang, node, pod
+from berth_cli.policy.case_run import CaseResult, Failure, document, lines, run_case
+from berth_cli.policy.cases import Case, PodExpectation
+from tests.unit.cli.simulate.objects import Object, gang, node, pod
 
 RANKED = BerthConfiguration.model_validate(
     {"profile": "label-priority", "pluginConfig": [{"name": "NodePriorityLabel", "args": {"label": "rank"}}]}
@@ -192,3 +191,50 @@ def test_names_the_scheduler_of_pods_that_are_left_out_and_places_them_by_name()
 def test_a_gang_is_placed_as_a_whole(size: int, expected: dict[str, Any]) -> None:
     policy = BerthConfiguration.model_validate({"profile": "full", "gangs": {"enabled": True}})
     assert failures(*gang(size), expect={"train-*": expected}, policy=policy) == []
+
+
+# ------------------------------------------------------------------------------------------------------------- output
+def result(name: str, *failures: Failure, file: str = "a.yaml", line: int = 3) -> CaseResult:
+    case = Case(name, Path(file), line, BerthConfiguration(), 1, (), Manifests(), {})
+    return CaseResult(case, failures)
+
+
+WRONG = Failure(
+    "default/web",
+    "node cpu-*",
+    "gpu-1",
+    ("cpu-1: NodeResourcesFit: Insufficient cpu",),
+    (ReasonCode.INSUFFICIENT_RESOURCE,),
+)
+
+
+def test_lines_have_each_case_and_what_does_not_hold() -> None:
+    assert list(lines([result("first"), result("second", WRONG, line=9)])) == [
+        "pass  a.yaml:3  first",
+        "FAIL  a.yaml:9  second",
+        "      default/web: expected node cpu-*, found gpu-1",
+        "        cpu-1: NodeResourcesFit: Insufficient cpu",
+        "2 cases: 1 passed, 1 failed",
+    ]
+
+
+def test_document_has_each_case_and_failure() -> None:
+    found = document([result("second", WRONG)])
+    assert (found["passed"], found["failed"], found["reasonCodesVersion"]) == (0, 1, 1)
+    assert found["cases"] == [
+        {
+            "name": "second",
+            "file": "a.yaml",
+            "line": 3,
+            "passed": False,
+            "failures": [
+                {
+                    "pod": "default/web",
+                    "expected": "node cpu-*",
+                    "found": "gpu-1",
+                    "details": ["cpu-1: NodeResourcesFit: Insufficient cpu"],
+                    "reasonCodes": ["InsufficientResource"],
+                }
+            ],
+        }
+    ]

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.fields.reading import Object
 from berth.scheduling.preemption.disruption_budgets import DisruptionBudgets
-from berth_cli.cluster_files.cluster import Cluster, read_cluster, trim
+from berth_cli.cluster_files.cluster import Cluster
 from berth_cli.cluster_files.manifests import Manifests
-from berth_cli.simulate.comparison.comparison import Comparison, Effect, compare
-from berth_cli.simulate.comparison.run import PlaceKind, Run, record
-from berth_cli.simulate.expectations import Figure
-from berth_cli.simulate.queue import Queue, build_queue
+from berth_cli.simulate.changed_objects import (
+    ChangedObjects,
+    Changes,
+    change_objects,
+)
+from berth_cli.simulate.comparison import Comparison, compare, comparison_document, figure_rows, pod_rows
+from berth_cli.simulate.queue import Queue, read_queue
+from berth_cli.simulate.report import left_out
+from berth_cli.simulate.run import PlaceKind, Run, record
 from berth_cli.simulate.scheduler.control_loop import control_loop_of
-from berth_cli.simulate.warnings import eviction_warnings, pod_warnings
-from berth_cli.simulate.what_if.changed_objects import ChangedObjects, change_objects
-from berth_cli.simulate.what_if.changes import Changes
-from berth_cli.simulate.what_if.workload_pods import PodName, node_of, pod_name
+from berth_cli.simulate.warnings import dump_warnings, eviction_warnings
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,24 +45,34 @@ class WhatIf:
     warnings: tuple[str, ...]
 
     @property
-    def figures(self) -> Mapping[Figure, int]:
-        """Of the run after the changes."""
-        after = self.comparison.after
-        return {
-            Figure.PLACED: after.count(PlaceKind.NODE),
-            Figure.PENDING: after.count(PlaceKind.PENDING),
-            Figure.EVICTED: after.count(PlaceKind.EVICTED),
-            Figure.NEWLY_PENDING: self.comparison.count(Effect.NEWLY_PENDING),
-            Figure.MOVED: self.comparison.count(Effect.MOVED),
-        }
+    def has_pending(self) -> bool:
+        """Whether a pod has no node after the changes."""
+        return bool(self.comparison.after.count(PlaceKind.PENDING))
+
+    def lines(self) -> Iterator[str]:
+        """Every pod before and after as a table, with the cluster's figures under it."""
+        if self.comparison.pods:
+            yield from pod_rows(self.comparison.pods)
+            yield ""
+        yield from figure_rows(self.comparison)
+        if self.notes:
+            yield ""
+        yield from self.notes
+        yield from left_out(self.queue, self.unreadable)
+
+    def document(self) -> dict[str, object]:
+        """The same as a JSON object."""
+        content = comparison_document(self.comparison, self.comparison.pods)
+        return content | {"notes": list(self.notes), "unreadable": dict(self.unreadable)}
 
 
 def what_if(dump: Dump, changes: Changes, configuration: BerthConfiguration, weight: int) -> WhatIf:
     """Run the control loop on the dump without and with the changes. Raises InvalidInput."""
     changed = change_objects(dump.objects, changes)
-    cluster, queue = _read(dump, dump.objects, (), configuration)
+    given = dump.where, configuration, dump.schedulers, dump.manifests
+    cluster, queue = read_queue(dump.objects, *given)
     before = _run(cluster, queue, configuration, weight)
-    cluster_after, queue_after = _read(dump, changed.objects, changed.created, configuration)
+    cluster_after, queue_after = read_queue(changed.objects, *given, changed.created)
     after = _run(cluster_after, queue_after, configuration, weight)
     gone = before.on_nodes.keys() - after.on_nodes.keys()
     return WhatIf(
@@ -69,40 +81,15 @@ def what_if(dump: Dump, changes: Changes, configuration: BerthConfiguration, wei
         cluster_after.unreadable,
         (*changed.notes, *_violated_budgets(cluster, changes, changed)),
         (
-            *pod_warnings(
-                _to_place(dump, changed), _kinds([*changed.objects, *dump.manifests.others]), configuration.gangs
-            ),
+            *dump_warnings(changed.objects, configuration.gangs, dump.manifests, changed.created),
             *eviction_warnings(after.count(PlaceKind.EVICTED), cluster.snapshot.disruption_budgets),
         ),
     )
 
 
-def _read(
-    dump: Dump, objects: Sequence[Object], created: Collection[PodName], configuration: BerthConfiguration
-) -> tuple[Cluster, Queue]:
-    trimmed = [trim(obj, configuration.counting) for obj in objects]
-    cluster = read_cluster([*trimmed, *dump.manifests.others], dump.where, replaced=dump.manifests.names)
-    if not dump.manifests.pods:
-        return cluster, build_queue(cluster.pods, dump.schedulers, created)
-    created_pods = [pod for pod in cluster.pods if (pod.namespace, pod.name) in created]
-    return cluster, build_queue([*dump.manifests.read(cluster.priority_classes), *created_pods], ())
-
-
 def _run(cluster: Cluster, queue: Queue, configuration: BerthConfiguration, weight: int) -> Run:
     loop = control_loop_of(configuration, cluster.snapshot, weight=weight)
     return record(loop, loop.run(queue.pods))
-
-
-def _to_place(dump: Dump, changed: ChangedObjects) -> list[Object]:
-    """The pods as they are given, for warnings."""
-    unplaced = [obj for obj in changed.objects if obj.get("kind") == "Pod" and not node_of(obj)]
-    if not dump.manifests.pods:
-        return unplaced
-    return [*dump.manifests.pods, *(obj for obj in unplaced if pod_name(obj) in changed.created)]
-
-
-def _kinds(objects: Iterable[Object]) -> Counter[str]:
-    return Counter(str(obj.get("kind")) for obj in objects)
 
 
 def _violated_budgets(cluster: Cluster, changes: Changes, changed: ChangedObjects) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from berth_cli.input_files import InvalidInput
-from berth_cli.policy.test.document import find_test_files, read_test_file
+from berth_cli.policy.cases import find_test_files, read_test_file
 
 HEAD: dict[str, Any] = {"apiVersion": "berth.dev/v1alpha1", "kind": "PolicyTest"}
 CASE: dict[str, Any] = {"name": "c", "expect": {"p": {"pending": True}}}

@@ -1,4 +1,4 @@
-"""The JSONL protocol of `berth simulate`: results of valid and invalid cases."""
+"""Berth's answers to the cases that are compared: results of valid and invalid ones."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any
 import orjson
 import pytest
 
-from berth_cli.simulate import jsonl
 from tests.builders.nodes import node_with
 from tests.builders.pods import container, pod_with
+from tests.parity import answers as berth
 
 Object = dict[str, Any]
 
 SUCCESS = {"code": "Success", "reasons": []}
 
 
-def ask(pod: Any, *objects: Any, **fields: Any) -> jsonl.Answer:
-    return jsonl.answer({"objects": list(objects), "pod": pod, "profile": "full", **fields})
+def ask(pod: Any, *objects: Any, **fields: Any) -> berth.Answer:
+    return berth.answer({"objects": list(objects), "pod": pod, "profile": "full", **fields})
 
 
 def test_result_has_verdicts_scores_and_totals() -> None:
@@ -234,7 +234,7 @@ def test_unknown_operator_in_spread_constraint_is_error(action: str, error: str)
     ],
 )
 def test_invalid_case_is_error(fields: Object, error: str) -> None:
-    answer = jsonl.answer({"objects": [], "pod": pod_with(), **fields})
+    answer = berth.answer({"objects": [], "pod": pod_with(), **fields})
     assert error in answer["error"]
     assert answer["verdicts"] == answer["scores"] == answer["total"] == {}
 
@@ -273,7 +273,7 @@ def case_line(name: str) -> bytes:
 
 def answers(*lines: bytes) -> list[dict[str, object]]:
     out = BytesIO()
-    jsonl.run(lines, out)
+    berth.run(lines, out)
     return [orjson.loads(line) for line in out.getvalue().splitlines()]
 
 
@@ -299,7 +299,7 @@ def test_invalid_json_line_gets_error(line: bytes) -> None:
 
 
 def test_module_answers_each_line_at_once() -> None:
-    command = [sys.executable, "-m", "berth_cli.simulate.jsonl"]
+    command = [sys.executable, "-m", "tests.parity.answers"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
         assert program.stdin
         assert program.stdout
