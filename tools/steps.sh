@@ -18,8 +18,8 @@ rm -rf "$logs" && mkdir -p "$logs" ${passed:+"$passed"} && : >"$results"
 
 # step WORD...: makes a target, and prints result, seconds and the last line of its output.
 step() {
-  local name=${*//[^A-Za-z0-9=.,-]/_} began=$SECONDS result=passed log line
-  log=$logs/$name.log
+  local name=$* began=$SECONDS result=passed log line
+  name=${name//[^A-Za-z0-9=.,-]/_} log=$logs/${name//[^A-Za-z0-9=.,-]/_}.log
   if [ "${CONTINUE:-}" ] && [ -e "$passed/$name" ]; then
     echo "passed before" >"$log"
   else
@@ -37,8 +37,7 @@ step() {
   [ "$result" = ended ] || [ -z "$passed" ] || touch "$passed/$name"
 }
 
-# track NAME: its steps; in `change` until one fails.
-track() {
+track() { # NAME: makes its steps; in `change` until one fails
   local name words failed=0
   while read -r name words; do
     [ "$name" = "$1" ] || continue
