@@ -33,11 +33,12 @@ def test_answers_503_with_reason_when_table_is_missing(load_function: Load, log_
 
 
 def test_verbose_answer_has_cluster_and_configuration_in_use(load_function: Load) -> None:
-    answer = load_function("healthz", {"BERTH_CONFIGURATION": '{"profile": "full"}'})(VERBOSE, None)
+    in_use = {"profile": "full", "nodeCache": {"maxStaleness": 86400}}  # as long as the session may last
+    answer = load_function("healthz", {"BERTH_CONFIGURATION": orjson.dumps(in_use).decode()})(VERBOSE, None)
     found = orjson.loads(answer["body"])
     assert found["status"] == "ok"
     assert found["cluster"].startswith("dump-")
-    assert found["configuration"] == {"profile": "full"}
+    assert found["configuration"] == in_use
 
 
 def test_verbose_answer_without_table_has_the_reason_only(load_function: Load) -> None:
