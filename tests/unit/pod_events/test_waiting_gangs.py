@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from berth.cluster.field_projection import RequiredFields, is_member, projections
@@ -11,7 +11,7 @@ from berth.nodecache.feed.changes import Change, Key, Object
 from berth.nodecache.feed.head import Observation
 from berth.nodecache.feed.leader import Publication
 from berth.pod_events.pod_event import PodEventReason
-from berth.pod_events.waiting_gangs import MAX_MEMBERS, PATIENCE_SECONDS, REPEAT_SECONDS, WaitingGangs
+from berth.pod_events.waiting_gangs import COPY_SECONDS, MAX_MEMBERS, PATIENCE_SECONDS, REPEAT_SECONDS, WaitingGangs
 from tests.builders.gangs import member_object
 from tests.builders.nodes import node_with
 from tests.builders.planned import CPU, gang_policy
@@ -41,8 +41,12 @@ class World:
                 self.objects.pop(key, None)
             else:
                 self.objects[key] = change.object
-        observation = Observation("cluster", {})
-        self.waiting.published(Publication(1, changes, dict(self.objects), True, observation, {}))
+        self._publish(changes, self.objects)
+        self.clock.advance(COPY_SECONDS)
+        self._publish((), self.objects)
+
+    def _publish(self, changes: Sequence[Change], objects: Mapping[Key, Object]) -> None:
+        self.waiting.published(Publication(1, changes, objects, True, Observation("cluster", {}), {}))
 
     def told(self, after: float = 0.0) -> set[tuple[str, PodEventReason, str]]:
         self.clock.advance(after)
@@ -102,6 +106,20 @@ def test_forgets_what_was_there_while_nobody_waited() -> None:
     assert {(name, note) for name, _, note in world.told(PATIENCE_SECONDS)} == {
         ("train-2", "the gang waits: 1 of 4 members exist")
     }
+
+
+def test_copies_no_objects_for_members_that_are_placed_soon() -> None:
+    world = World()
+
+    class NeverCopied(dict[Key, Object]):
+        def items(self) -> Any:
+            raise AssertionError("the objects are copied")
+
+    for number in range(3):
+        world._publish(list(pods(1, first=number)), NeverCopied())
+        world.clock.advance(COPY_SECONDS / 2)
+        world._publish([Change("pods", f"ml/train-{number}", None)], NeverCopied())
+        world.clock.advance(COPY_SECONDS)
 
 
 def test_tells_some_members_of_a_large_gang() -> None:

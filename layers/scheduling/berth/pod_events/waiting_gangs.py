@@ -9,6 +9,7 @@ leads, and a plan of all gangs every LOOK_SECONDS. Without such a gang neither i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from threading import Lock
 
@@ -24,6 +25,9 @@ LOOK_SECONDS = 10.0
 
 PATIENCE_SECONDS = 15.0
 """A gang whose members are still being created, or that the next try places, has no event."""
+
+COPY_SECONDS = 2.0
+"""After the first member waits. Most are placed sooner, and the objects are copied only for those that are not."""
 
 REPEAT_SECONDS = 400.0
 """For the same pod and reason. The note of an Event cannot change, and a series goes on for 360 s (client-go's)."""
@@ -52,6 +56,7 @@ class WaitingGangs:
         self._policy, self._open_gangs, self._is_member, self._monotonic = policy, open_gangs, is_member, monotonic
         self._lock = Lock()
         self._pending: set[str] = set()
+        self._pending_since = math.inf
         self._changes: list[Change] | None = None
         self._begins_anew = False
         self._is_new = True
@@ -70,12 +75,16 @@ class WaitingGangs:
             else:
                 self._learn(publication.changes)
             if not self._pending:
-                self._changes = None
-            elif self._changes is None:
+                self._changes, self._pending_since = None, math.inf
+                return
+            if self._changes is not None:
+                self._changes.extend(publication.changes)
+                return
+            now = self._monotonic()
+            self._pending_since = min(self._pending_since, now)
+            if now - self._pending_since >= COPY_SECONDS:
                 self._changes = [Change(*key, obj) for key, obj in publication.objects.items()]
                 self._begins_anew = True
-            else:
-                self._changes.extend(publication.changes)
 
     def events(self) -> Iterator[PodEvent]:
         """The events for gangs that wait. Raises what `open_gangs` raises."""

@@ -90,6 +90,23 @@ def test_releases_reservation_at_once_when_pod_is_published_on_other_node(harnes
     assert harness.states("node-b") == {"a": EntryState.BOUND}
 
 
+def test_releases_reservation_soon_when_pod_was_bound_and_deleted_between_two_publications(
+    harness: ReconcilerHarness,
+) -> None:
+    leader = harness.lead()
+    harness.publish(leader)
+    harness.reserve(harness.cluster.create_pod("a"))
+    harness.cluster.place("a", NODE)
+    harness.cluster.delete("a")
+
+    harness.clock.advance(0.3)
+    harness.publish(leader)
+    harness.run(leader, 3)
+
+    assert not harness.states()
+    assert harness.table.open_reservations() == []
+
+
 def test_expires_entry_without_open_reservation_after_sweep(harness: ReconcilerHarness) -> None:
     key = harness.cluster.create_pod("a")
     entry = harness.reserve(key)

@@ -61,9 +61,8 @@ class BoundedQueue(Generic[Item]):
 CAPACITY = 1000
 """Events that wait for the consumer. If it falls behind, the server waits, and memory does not grow."""
 
-LOOK_SECONDS = 0.05
-"""The least time between two looks at what has come. Each look takes the interpreter's lock from a call of a verb; a
-change waits longer than this for its publication anyway."""
+LOOK_SECONDS = 0.025
+"""The least time between two looks at what has come. Each look takes the interpreter's lock from a call of a verb."""
 
 STOP_SECONDS = 6.0
 """Longer than connecting may take, which is the only step that cannot be interrupted."""

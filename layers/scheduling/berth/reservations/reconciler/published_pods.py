@@ -79,6 +79,10 @@ class PublishedPods:
         """The pods that request a counted resource and are on no node."""
         return [pod.key for pod in self._by_key.values() if pod.is_unbound]
 
+    def has(self, uid: str) -> bool:
+        """Whether the pod is published, bound or not."""
+        return uid in self._by_uid
+
     def is_bound_or_finished(self, uid: str) -> bool:
         """Whether the pod is on a node or has ended: then no Binding of it can succeed any more."""
         pod = self._by_uid.get(uid)

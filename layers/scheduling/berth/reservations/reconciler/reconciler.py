@@ -236,8 +236,14 @@ class Reconciler:
                 # Reconcile the node first; then the open reservation can be deleted.
                 self._changed_nodes[reservation.node] = None
                 self._to_close.append(reservation)
-            elif reservation.release_requested or self._open.age(reservation) >= self._intervals.expiry:
+            elif reservation.release_requested or self._is_old(reservation):
                 self._to_expire.append(reservation)
+
+    def _is_old(self, reservation: OpenReservation) -> bool:
+        """Whether to ask the API server. A pod that a later state lacks was bound and deleted between two publications,
+        or is about to be published: it need not keep its amounts for as long as a bind may take."""
+        is_missing = self._observed_at > reservation.since and not self._published.has(reservation.pod.uid)
+        return is_missing or self._open.age(reservation) >= self._intervals.expiry
 
     def _expire(self, reservation: OpenReservation) -> None:
         if self._rebuild.includes(reservation.node):

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from uuid import uuid4
 
+from berth.cluster.watch.watches import LOOK_SECONDS
 from berth.configuration.counting_loss import CountingLost
 from berth.configuration.store import ActiveConfiguration
 from berth.lease.clock import SystemClock
@@ -55,8 +56,8 @@ one is dropped, and a cold one comes some seconds late."""
 LONGEST_SLEEP_SECONDS = 0.5
 """So a run ends soon after its time is over."""
 
-IN_PROCESS = PublishIntervals(flush=0.05)
-"""Where a publication costs no request: as often as the leader looks at the watches."""
+IN_PROCESS = PublishIntervals(flush=LOOK_SECONDS)
+"""Where a publication costs no request: with each look at the watches."""
 
 
 @dataclass(frozen=True, slots=True)
