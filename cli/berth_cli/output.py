@@ -13,6 +13,9 @@ import yaml
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+MAX_EXAMPLES = 3
+
+
 class Format(StrEnum):
     """The values of `-o`."""
 
@@ -45,6 +48,23 @@ def aligned(rows: Sequence[Sequence[str]], indent: str = "") -> Iterator[str]:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         yield (indent + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))).rstrip()
+
+
+def examples(nodes: Sequence[str], count: int | None = None) -> str:
+    """The first nodes by name. count: of how many; by default of these."""
+    shown = ", ".join(nodes[:MAX_EXAMPLES])
+    more = (len(nodes) if count is None else count) - len(nodes[:MAX_EXAMPLES])
+    if not shown:
+        return ""
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def duration(seconds: float) -> str:
+    """In the largest unit of which there is at least one."""
+    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= size:
+            return f"{int(seconds // size)} {unit}"
+    return f"{max(0, int(seconds))} s"
 
 
 def shown_age(seconds: float) -> str:

@@ -1,96 +1,61 @@
-"""The attempts to place one pod, as records of decisions have them, and what changed from one to the next."""
+"""The attempts to place one pod, from the records of decisions, wherever they were kept."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+FILTERS = frozenset({"filter", "filter_onlyone"})
 
 
-@dataclass(frozen=True, slots=True)
-class RejectedCount:
-    """The nodes that one reason rejects: how many, and examples. code: a server may have codes of its own release."""
+class RejectedCount(BaseModel):
+    """How many nodes one reason rejects, with examples. code: a server may have codes of its own release."""
+
+    model_config = ConfigDict(frozen=True)
 
     code: str
     reason: str
     plugin: str
     count: int
-    examples: Sequence[str]
+    nodes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """One call of filter or filter_onlyone. at: seconds since the epoch. nodes: those that the scheduler asked about.
-    feasible: None where no rule was applied. error: why the call failed; empty where it decided."""
+class Attempt(BaseModel):
+    """One call of a verb, as a record of version 1 has it. time: seconds since the epoch. nodes: those that the
+    scheduler asked about. feasible: None where no rule was applied. chosen: by bind. error: why the call failed; empty
+    where it decided."""
 
-    at: float
+    model_config = ConfigDict(frozen=True, populate_by_name=True)
+
+    version: Literal[1] = 1
+    time: float
     verb: str
+    uid: str
     outcome: str
     profile: str
-    configuration_hash: str
-    cache_age: float | None
+    configuration_hash: str = Field(alias="configurationHash")
+    cache_age: float | None = Field(alias="cacheAgeSeconds")
     nodes: int
     feasible: int | None
-    reasons: Sequence[RejectedCount]
+    reasons: tuple[RejectedCount, ...]
+    chosen: str | None = None
     error: str = ""
-
-    @property
-    def is_rejected(self) -> bool:
-        """Whether no node passed."""
-        return self.feasible == 0 or bool(self.error)
-
-
-@dataclass(frozen=True, slots=True)
-class BindAttempt:
-    """One call of bind. at: seconds since the epoch. error: empty where the pod is on the node."""
-
-    at: float
-    outcome: str
-    node: str
-    error: str
 
 
 @dataclass(frozen=True, slots=True)
 class Attempts:
-    """The oldest first, at least one. is_complete: whether older attempts of this pod cannot have been dropped. bind:
-    the one that followed the last attempt."""
+    """The oldest first, at least one. bind: the one that followed the last attempt."""
 
     all: Sequence[Attempt]
-    is_complete: bool
-    bind: BindAttempt | None = None
+    bind: Attempt | None = None
 
     @property
     def last(self) -> Attempt:
         """The newest."""
         return self.all[-1]
-
-    @property
-    def is_pending(self) -> bool:
-        """Whether the last attempt, or the bind that followed it, left the pod without a node."""
-        return self.last.is_rejected if self.bind is None else bool(self.bind.error)
-
-    @property
-    def rejected_since(self) -> float:
-        """When the first of the attempts was made that all rejected the pod up to the last one."""
-        since = self.last.at
-        for attempt in reversed(self.all):
-            if not attempt.is_rejected:
-                break
-            since = attempt.at
-        return since
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedVerdict:
-    """What the last call of filter decided on one node. at: seconds since the epoch. was_asked: whether the request had
-    the node. passes: with `reasons` empty. error: why the call failed."""
-
-    at: float
-    node: str
-    was_asked: bool
-    passes: bool
-    reasons: Sequence[RejectedCount]
-    error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,47 +65,24 @@ class NoRecord:
     reason: str
 
 
-class ReasonTrend(StrEnum):
-    """What became of a reason since the attempt before. The names are part of the JSON output."""
-
-    APPEARED = "appeared"
-    GREW = "grew"
-    SHRANK = "shrank"
-    DISAPPEARED = "disappeared"
+def cause_of(error: ValidationError) -> str:
+    """Why records cannot be read: the first field that is wrong."""
+    first = error.errors()[0]
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
 
 
-@dataclass(frozen=True, slots=True)
-class ReasonChange:
-    """before, now: the number of nodes that the reason rejects."""
+def attempts_of(records: Sequence[Attempt]) -> Attempts | None:
+    """The attempts to place a pod; of several pods that had its name, the last one's. None where there is none.
 
-    trend: ReasonTrend
-    code: str
-    reason: str
-    plugin: str
-    before: int
-    now: int
-
-
-def reason_changes(before: Attempt, now: Attempt) -> list[ReasonChange]:
-    """The reasons whose number of nodes differs: those that hold now first, in their order. A call that failed has no
-    reasons to compare."""
-    if before.error or now.error:
-        return []
-    return list(_reason_changes(before, now))
-
-
-def _reason_changes(before: Attempt, now: Attempt) -> Iterator[ReasonChange]:
-    earlier = {(each.code, each.reason, each.plugin): each.count for each in before.reasons}
-    for each in now.reasons:
-        key = each.code, each.reason, each.plugin
-        count = earlier.pop(key, 0)
-        if count != each.count:
-            trend = ReasonTrend.GREW if each.count > count else ReasonTrend.SHRANK
-            yield ReasonChange(trend if count else ReasonTrend.APPEARED, *key, count, each.count)
-    for key, count in earlier.items():
-        yield ReasonChange(ReasonTrend.DISAPPEARED, *key, count, 0)
-
-
-def policy_changed(before: Attempt, now: Attempt) -> bool:
-    """Whether another configuration or profile decided."""
-    return (before.configuration_hash, before.profile) != (now.configuration_hash, now.profile)
+    records: of the name, the oldest first.
+    """
+    of_filters = [each for each in records if each.verb in FILTERS]
+    # Where the scheduler is configured without filter, its calls of prioritize are the attempts.
+    found = of_filters or [each for each in records if each.verb == "prioritize"]
+    if not found:
+        return None
+    # A call that failed does not know the pod's uid.
+    uid = next((each.uid for each in reversed(found) if each.uid), "")
+    own = [each for each in found if each.uid in (uid, "")]
+    binds = [each for each in records if each.verb == "bind" and each.time >= own[-1].time]
+    return Attempts(own, binds[-1] if binds else None)

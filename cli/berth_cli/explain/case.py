@@ -6,8 +6,9 @@ it would mean to the verbs.
 
 from __future__ import annotations
 
+import itertools
 from collections import ChainMap
-from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -15,12 +16,13 @@ import orjson
 
 from berth.decisions.repeatable import pod_document
 from berth.scheduling.fields.reading import Object
+from berth.scheduling.gangs.gang import SIZE
 from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
-from berth.scheduling.objects.pod_group import PodGroup, gang_names, names_gang
+from berth.scheduling.objects.pod_group import gang_names, names_gang, names_pod_group
+from berth.scheduling.objects.projection import part
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.snapshot import Snapshot
-
-HOSTNAME = "kubernetes.io/hostname"
+from berth_cli.simulate.changed_objects import EVERY_NODE, node_like
 
 Edit = Callable[[Object], None]
 """Changes an object in place."""
@@ -56,7 +58,7 @@ class Case:
         mates = self.mates
         if not mates:
             return "the pod"
-        return "each member" if all(self._is_alike(mate) for mate in mates) else "each member like it"
+        return "each member" if all(mate.spec is self.pod.spec for mate in mates) else "each member like it"
 
     @property
     def whose(self) -> str:
@@ -75,70 +77,67 @@ class Case:
     def with_pod(self, edit: Edit) -> Case | None:
         """With another spec of the pod, and of the members of its gang that have the same; None where it cannot be read
         any more."""
-        return self._with_pods(edit, [mate for mate in self.mates if self._is_alike(mate)])
+        return self._with_pods(edit, [mate for mate in self.mates if mate.spec is self.pod.spec])
 
-    def with_members(self, edit: Edit) -> Case | None:
-        """With a change of the pod and of every other member of its gang that has no node."""
+    def with_size(self, size: int) -> Case | None:
+        """With so many members of its gang that are placed together."""
+        if names_pod_group(self.pod):
+            name = self.pod.namespace, gang_names(self.pod)[0]
+            groups = self.snapshot.pod_groups.values()
+            changed = [replace(each, minimum=size) if each.key[1:] == name else each for each in groups]
+            return self.with_changes(Changes(pod_groups=changed))
+
+        def edit(obj: Object) -> None:
+            part(part(obj, "metadata"), "annotations")[SIZE] = str(size)
+
         return self._with_pods(edit, self.mates)
-
-    def alone_with_pod(self, edit: Edit) -> Case | None:
-        """With a change of the pod and of no other member."""
-        return self._with_pods(edit, ())
-
-    def with_mates(self, edit: Edit, uids: Collection[str]) -> Case | None:
-        """With a change of these other members."""
-        changed = [_edited(mate, edit) for mate in self.mates if mate.uid in uids]
-        return None if None in changed else self.with_changes(Changes(pods=[each for each in changed if each]))
 
     def with_more_members(self, count: int) -> Case | None:
         """With so many more pods like this one."""
-        added = []
+        changed = []
         for number in range(count):
             copy = _copy(self.pod_object)
-            identity = {"name": f"{self.pod.name}-new-{number}", "uid": f"{self.pod.uid}.new.{number}"}
-            copy["metadata"] = {**_part(copy, "metadata"), **identity}
-            read = read_pod(copy)
-            if not isinstance(read, Pod):
-                return None
-            added.append(read)
-        return self.with_changes(Changes(pods=added))
-
-    def with_pod_group(self, group: PodGroup) -> Case:
-        """With this PodGroup, in place of the one of its name."""
-        others = [each for each in self.snapshot.pod_groups.values() if each.key != group.key]
-        return self.with_changes(Changes(pod_groups=[*others, group]))
+            part(copy, "metadata").update(name=f"{self.pod.name}-new-{number}", uid=f"{self.pod.uid}.new.{number}")
+            changed.append(read_pod(copy))
+        added = [each for each in changed if isinstance(each, Pod)]
+        return self.with_changes(Changes(pods=added)) if len(added) == count else None
 
     def with_node(self, name: str, edit: Edit) -> Case | None:
         """With another state of the node; None where it cannot be read any more."""
         changed = _copy(self.node_objects[name])
         edit(changed)
-        return self._with_node_object(name, changed, ())
+        return self._with_nodes({name: changed}, ())
 
-    def with_nodes_like(self, name: str, names: Iterable[str]) -> Case | None:
-        """With more nodes of these names: the labels, taints and resources of the other, and its DaemonSets' pods."""
-        daemons = [pod for pod in self.snapshot.nodes[name].pods if pod.controller_kind == "DaemonSet"]
-        has_hostname = HOSTNAME in self.snapshot.nodes[name].labels
-        case: Case | None = self
-        for new in names:
-            copies = [replace(pod, uid=f"{pod.uid}.{new}", node_name=new) for pod in daemons]
-            changed = _renamed(self.node_objects[name], new, {HOSTNAME: new} if has_hostname else {})
-            case = None if case is None else case._with_node_object(new, changed, copies)
-        return case
+    def with_nodes_like(self, like: str, names: Iterable[str]) -> Case | None:
+        """With more nodes of this kind, and what runs on every node of it."""
+        added = {name: node_like(self.node_objects[like], name) for name in names}
+        return self._with_nodes(added, [copy for name in added for copy in self._agents(like, name)])
 
-    def with_new_node(self, name: str, node: Object) -> Case | None:
-        """With this node under the name; None where it cannot be read."""
-        return self._with_node_object(name, _renamed(node, name, {HOSTNAME: name}), ())
+    def with_one_of_each_kind(self) -> tuple[Case | None, Mapping[str, str]]:
+        """With a new node of each kind that the cluster has; and for each of these the first node, by name, that it is
+        like."""
+        kinds: dict[bytes, str] = {}
+        for name in sorted(self.node_objects):
+            kinds.setdefault(orjson.dumps(node_like(self.node_objects[name], ""), option=orjson.OPT_SORT_KEYS), name)
+        likes = {self.new_names(name, 1)[0]: name for name in kinds.values()}
+        agents = [copy for new, name in likes.items() for copy in self._agents(name, new)]
+        return self._with_nodes(
+            {new: node_like(self.node_objects[name], new) for new, name in likes.items()}, agents
+        ), likes
 
-    def without_pods(self, node: str, uids: Collection[str]) -> Case:
-        """Without these pods of the node."""
-        return self.with_changes(Changes(pods_gone=[(node, uid) for uid in uids]))
+    def new_names(self, like: str, count: int) -> Sequence[str]:
+        """Names that no node has."""
+        free = (name for number in itertools.count(1) if (name := f"{like}-new-{number}") not in self.node_objects)
+        return list(itertools.islice(free, count))
 
     def with_changes(self, changes: Changes) -> Case:
         """In the cluster after these changes. The objects of nodes stay."""
         return replace(self, snapshot=self.snapshot.with_changes(changes))
 
-    def _is_alike(self, mate: Pod) -> bool:
-        return mate.spec is self.pod.spec
+    def _agents(self, like: str, name: str) -> Iterator[Pod]:
+        """What runs on every node, on the node of this name."""
+        agents = (pod for pod in self.snapshot.nodes[like].pods if pod.controller_kind in EVERY_NODE)
+        return (replace(pod, uid=f"{pod.uid}.{name}", node_name=name) for pod in agents)
 
     def _with_pods(self, edit: Edit, mates: Iterable[Pod]) -> Case | None:
         changed = _copy(self.pod_object)
@@ -150,14 +149,14 @@ class Case:
         case = replace(self, pod=pod, pod_object=changed)
         return case.with_changes(Changes(pods=[each for each in others if each])) if others else case
 
-    def _with_node_object(self, name: str, changed: Object, pods: Collection[Pod]) -> Case | None:
-        node = read_node(changed)
-        if not isinstance(node, NodeInfo) or node.defect is not None:
+    def _with_nodes(self, changed: Mapping[str, Object], pods: Sequence[Pod]) -> Case | None:
+        nodes = [read_node(each) for each in changed.values()]
+        readable = [node for node in nodes if isinstance(node, NodeInfo) and node.defect is None]
+        if len(readable) < len(nodes):
             return None
-        case = self.with_changes(Changes(nodes=(node,), pods=pods))
-        # Nobody writes to it.
-        others = cast("MutableMapping[str, Object]", self.node_objects)
-        return replace(case, node_objects=ChainMap({name: changed}, others))
+        # Nobody writes to them.
+        maps = [cast("MutableMapping[str, Object]", each) for each in (changed, self.node_objects)]
+        return replace(self.with_changes(Changes(nodes=readable, pods=pods)), node_objects=ChainMap(*maps))
 
 
 def _edited(pod: Pod, edit: Edit) -> Pod | None:
@@ -167,18 +166,11 @@ def _edited(pod: Pod, edit: Edit) -> Pod | None:
     return read if isinstance(read, Pod) else None
 
 
-def _renamed(node: Object, name: str, labels: Mapping[str, str]) -> Object:
-    changed = _copy(node)
-    metadata = changed["metadata"] = {**_part(changed, "metadata"), "name": name}
-    metadata["labels"] = {**_part(metadata, "labels"), **labels}
-    return changed
+def objects_in(value: object) -> list[Object]:
+    """The objects in a list; none where it is no list."""
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
 def _copy(obj: Object) -> Object:
     copied: Object = orjson.loads(orjson.dumps(obj))
     return copied
-
-
-def _part(obj: Object, name: str) -> Object:
-    found = obj.get(name)
-    return found if isinstance(found, dict) else {}

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
 
 import click
 
 from berth.scheduling.framework.plugin import PluginFailed
-from berth_cli.explain.answer import Answer, Question, answer_to
+from berth_cli.explain.answer import answer_to
 from berth_cli.explain.sources.inputs import Sources, read_inputs
-from berth_cli.explain.watching import SECONDS, watch
 from berth_cli.options import REGION_HELP, tls_options
 from berth_cli.output import Format, output_option, render
 from berth_cli.scheduler_config.tls_config import TLSFiles
@@ -25,11 +23,8 @@ Examples:
   berth explain ml/train-0 --cluster dump.json
   berth explain ml/train-0 --cluster dump.json --config berth.yaml
   berth explain ml/train-0 --cluster dump.json --node gpu-7
-  berth explain ml/train-0 --kubeconfig ~/.kube/config --config berth.yaml
   berth explain ml/train-0 --stack berth
-  berth explain ml/train-0 --stack berth --watch
   berth explain ml/train-0 --stack berth --gang
-  berth explain ml/train-0 --url http://127.0.0.1:8080/scheduler
   berth explain ml/train-0 --url http://127.0.0.1:8080/scheduler --kubeconfig ~/.kube/config
   kubectl get nodes,pods -A -o json | berth explain train-0 --cluster - -o json
 
@@ -43,28 +38,18 @@ Exit status: 0 the pod is placed or can be placed, 1 it is pending, 2 usage erro
 @click.option("--cluster", type=click.Path(path_type=Path), help="Cluster dump; - reads standard input.")
 @click.option("--kubeconfig", type=_FILE, help="Live cluster, instead of --cluster. It is listed once.")
 @click.option("--stack", help="Name of a deployed stack: its node cache, its configuration and its records.")
-@click.option("--table", help="Name of the cache table, instead of --stack.")
 @click.option("--region", help=REGION_HELP)
 @click.option("--url", help="urlPrefix of a berth serve, such as http://127.0.0.1:8080/scheduler: its last decisions.")
 @tls_options("--url")
 @policy_options
-@click.option("--node", help="Show every plugin's verdict and score for this node.")
-@click.option(
-    "--node-templates",
-    type=_FILE,
-    help="Nodes as an autoscaler adds them (YAML or JSON: Node, or NodePool of Karpenter), to try the pod on.",
-)
+@click.option("--node", help="Show every plugin's verdict on this node.")
 @click.option("--gang", is_flag=True, help="Explain the pod's gang as a whole: its members, and where they would go.")
-@click.option(
-    "--watch", "watches", is_flag=True, help="Explain again when something changes, until the pod has a node."
-)
 @output_option()
 def explain(
     pod: str,
     cluster: Path | None,
     kubeconfig: Path | None,
     stack: str | None,
-    table: str | None,
     region: str | None,
     url: str | None,
     certificate: Path | None,
@@ -74,9 +59,7 @@ def explain(
     config: Path | None,
     weight: int,
     node: str | None,
-    node_templates: Path | None,
     gang: bool,
-    watches: bool,
     output: str,
 ) -> None:
     """Explain why a pod is where it is, why it is pending, and what would place it.
@@ -86,57 +69,24 @@ def explain(
     more node. Each is tried with the real rules first. The search takes at most 5 seconds.
 
     With --kubeconfig the user needs the verb list on nodes, pods, namespaces, services, replicationcontrollers,
-    replicasets, statefulsets, poddisruptionbudgets and priorityclasses, and for gangs and Karpenter on podgroups and
-    nodepools. Nothing is written.
+    replicasets, statefulsets, poddisruptionbudgets and priorityclasses, and for gangs on podgroups. Nothing is
+    written.
 
-    With --url the last attempts follow, and what changed since the attempt before. --url alone gives verdict and
-    reasons of the last attempt, with --node its verdict on this node. With a cluster too, the default policy is the
-    server's.
+    With --url the last attempts follow, and the default policy is the server's.
 
     With --stack the cluster is the one that the verbs see, with the configuration in force, and the attempts are those
     in the table (decisions: table). You need GetItem and Query on the cache table, and cloudformation:DescribeStacks.
     With --kubeconfig too, the cluster is the live one.
     """
-    sources = Sources(cluster, kubeconfig, url, TLSFiles(certificate, key, ca), stack, table, region, node_templates)
+    sources = Sources(cluster, kubeconfig, url, TLSFiles(certificate, key, ca), stack, region)
     sources.check()
-    if not sources.has_cluster and (gang or profile or config):
-        raise click.UsageError("--gang, --profile and --config need a cluster: give --cluster or --kubeconfig")
     if node is not None and gang:
         raise click.UsageError("give --node or --gang, not both")
-    if watches and cluster is not None:
-        raise click.UsageError("--watch needs --kubeconfig, --stack or --url: a dump does not change")
-    question = Question(pod, weight, node, gang)
-
-    def explain_once() -> Answer:
-        try:
-            return answer_to(question, read_inputs(sources, pod, config, profile, node))
-        except PluginFailed as error:
-            raise click.ClickException(
-                f"pod {pod}: {error}; the verbs fail for this pod, too: berth plugin check says what to correct"
-            ) from error
-
-    if watches:
-        sys.exit(watch(explain_once, lambda found: _show_again(found, output), lambda: time.sleep(SECONDS)))
-    found = explain_once()
-    _show(found, output)
+    try:
+        found = answer_to(read_inputs(sources, pod, config, profile), weight=weight, node=node, gang=gang)
+    except PluginFailed as error:
+        raise click.ClickException(
+            f"pod {pod}: {error}; the verbs fail for this pod, too: berth plugin check says what to correct"
+        ) from error
+    click.echo("\n".join(found.lines) if output == Format.TABLE else render(found.document, output))
     sys.exit(found.status)
-
-
-def _show(found: Answer, output: str) -> None:
-    if output == Format.TABLE:
-        for line in found.lines:
-            click.echo(line)
-    else:
-        click.echo(render(found.document, output))
-
-
-def _show_again(found: Answer | str, output: str) -> None:
-    """With the time of day, as a paragraph of its own; as JSON one document after the other."""
-    if isinstance(found, str):
-        click.echo(f"Error: {found}", err=True)
-        return
-    if output == Format.TABLE:
-        click.echo(time.strftime("[%H:%M:%S]"))
-    _show(found, output)
-    if output == Format.TABLE:
-        click.echo()

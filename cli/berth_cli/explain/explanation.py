@@ -6,19 +6,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from berth.extender.outcomes import FilterOutcome
 from berth.scheduling.objects import Pod
 from berth.scheduling.reason_code import ReasonCode
 from berth_cli.doctor.checks.pending_pods import UNTRIED_SECONDS
-from berth_cli.explain.counterfactuals.candidates import Search
-from berth_cli.explain.counterfactuals.new_nodes import NewNodes, new_nodes
-from berth_cli.explain.counterfactuals.search import search
-from berth_cli.explain.rules import DecidedBy, PluginVerdict, Rejection, Rules
+from berth_cli.explain.attempts import Attempt, Attempts, NoRecord
+from berth_cli.explain.counterfactuals.search import Search, search
+from berth_cli.explain.rules import DecidedBy, Rejection, Rules
 from berth_cli.explain.target import Target
 from berth_cli.simulate.scheduler.control_loop import ControlLoop, Outcome, RankedNode
 from berth_cli.simulate.scheduler.extender import PolicyExtender
 from berth_cli.simulate.scheduler.preemption import Preemption
 
-MOST_RANKED = 10
+MAX_RANKED = 10
+SCHEDULER_ERROR, UNSCHEDULABLE = "SchedulerError", "Unschedulable"
+"""Reasons of PodScheduled: the cycle ended with an error, or no node fitted."""
 
 
 class Verdict(StrEnum):
@@ -52,6 +54,31 @@ class Cause:
     at: float | None = None
 
 
+def pending_cause(target: Target, attempts: Attempts | NoRecord | None, failure: str) -> Cause | None:
+    """Why a pod still waits that has a node by every rule: the calls of its scheduler fail, or the scheduler says what
+    no rule here looks at. None where nothing is known to fail. failure: why Berth answers no call now; may be empty."""
+    if failure:
+        return Cause(Verdict.BERTH_FAILS, failure)
+    if isinstance(attempts, Attempts):
+        bind, last = attempts.bind, attempts.last
+        if bind is not None and bind.error:
+            return Cause(Verdict.BIND_FAILS, f"its bind to {bind.chosen} failed", bind.error, bind.time)
+        if bind is None and (error := _failure_of(last)):
+            return Cause(Verdict.BERTH_FAILS, f"Berth cannot decide ({last.outcome})", error, last.time)
+    state = target.state
+    if state.scheduler_reason == SCHEDULER_ERROR or (state.scheduler_reason == UNSCHEDULABLE and target.unchecked):
+        return Cause(Verdict.SCHEDULER_FAILS, "the scheduler says", state.scheduler_message)
+    return None
+
+
+def _failure_of(last: Attempt) -> str:
+    """Why the call left no node without judging any."""
+    unjudged, codes = {ReasonCode.TOO_COSTLY, ReasonCode.NODE_NOT_IN_CACHE}, {each.code for each in last.reasons}
+    if last.feasible == 0 and (last.outcome == FilterOutcome.TOO_COSTLY or codes <= unjudged):
+        return last.error or ", ".join(each.reason for each in last.reasons)
+    return last.error
+
+
 @dataclass(frozen=True, slots=True)
 class ReasonGroup:
     """All nodes that one reason rejects, in the dump's order. A node may have several reasons."""
@@ -66,8 +93,7 @@ class ReasonGroup:
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """node: the pod's own, or where it would go. fitting: the nodes that pass every rule. ranking: the best of them.
-    search: for changes that would place the pod; None where none were looked for. new_nodes: then, what an autoscaler
-    can do. cause: of a verdict in FAILS."""
+    search: for changes that would place the pod; None where none were looked for. cause: of a verdict in FAILS."""
 
     pod: Pod
     target: Target
@@ -79,18 +105,7 @@ class Explanation:
     ranking: Sequence[RankedNode]
     preemption: Preemption | None
     search: Search | None = None
-    new_nodes: NewNodes | None = None
     cause: Cause | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class NodeExplanation:
-    """Every plugin's verdict and score for the pod on one node. rejection: the first rule that rejects it."""
-
-    pod: Pod
-    node: str
-    rejection: Rejection | None
-    verdicts: Sequence[PluginVerdict]
 
 
 def explain_pod(
@@ -122,21 +137,11 @@ def explain_pod(
         len(names),
         fitting,
         reason_groups(rejected),
-        outcome.ranking[:MOST_RANKED] if fitting else (),
+        outcome.ranking[:MAX_RANKED] if fitting else (),
         None if fitting else outcome.preemption,
         search(case, rules, is_over) if wants_changes else None,
-        new_nodes(case, rules, rejected, target.node_templates) if wants_changes else None,
         cause if verdict in FAILS else None,
     )
-
-
-def explain_node(target: Target, rules: Rules, node: str) -> NodeExplanation:
-    """Judge one node of the cluster by every plugin alone."""
-    case = target.case
-    rejected = rules.rejected(case.pod, list(case.snapshot.nodes), case.snapshot)
-    fitting = [name for name in case.snapshot.nodes if name not in rejected]
-    verdicts = tuple(rules.by_plugin(case.pod, node, fitting, case.snapshot))
-    return NodeExplanation(case.pod, node, rejected.get(node), verdicts)
 
 
 def _verdict(target: Target, fits: bool, outcome: Outcome, now: float, cause: Cause | None) -> Verdict:

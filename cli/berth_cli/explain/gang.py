@@ -8,7 +8,6 @@ from enum import StrEnum
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.gangs.gang import (
-    Gang,
     GangError,
     GangKey,
     GangWait,
@@ -20,9 +19,7 @@ from berth.scheduling.gangs.plans import GangOutcome
 from berth.scheduling.objects import Pod
 from berth.scheduling.snapshot.changes import Changes
 from berth_cli.explain.case import Case
-from berth_cli.explain.counterfactuals.candidates import IsOver, Search
-from berth_cli.explain.counterfactuals.gang_search import next_member
-from berth_cli.explain.counterfactuals.search import search
+from berth_cli.explain.counterfactuals.search import IsOver, Search, next_member, search
 from berth_cli.explain.explanation import Cause, ReasonGroup, Verdict, reason_groups
 from berth_cli.explain.report import (
     VERSION,
@@ -31,11 +28,11 @@ from berth_cli.explain.report import (
     reason_document,
     reasons_text,
     search_document,
-    table,
 )
 from berth_cli.explain.rules import Rules
 from berth_cli.explain.target import Target
 from berth_cli.input_files import InvalidInput
+from berth_cli.output import aligned
 
 NOT_ENABLED = "the configuration does not enable gangs, so each pod is placed alone; give --config with gangs.enabled"
 
@@ -68,11 +65,11 @@ class GangExplanation:
     key: GangKey
     minimum: int
     verdict: Verdict
-    reason: str
-    code: str
-    members: Sequence[Member]
-    groups: Sequence[ReasonGroup]
-    before: Sequence[GangKey]
+    reason: str = ""
+    code: str = ""
+    members: Sequence[Member] = ()
+    groups: Sequence[ReasonGroup] = ()
+    before: Sequence[GangKey] = ()
     cause: Cause | None = None
     search: Search | None = None
 
@@ -93,35 +90,28 @@ def explain_gang(target: Target, configuration: BerthConfiguration) -> GangExpla
         raise InvalidInput(f"pod {pod.namespace}/{pod.name} is in no gang: explain it without --gang")
     if isinstance(gang, InvalidGang):
         key = gang.key or GangKey(pod.namespace, "")
-        return GangExplanation(key, 0, Verdict.PENDING, gang.error, STATUSES[gang.error].reason_codes[0], (), (), ())
+        return GangExplanation(key, 0, Verdict.PENDING, gang.error, STATUSES[gang.error].reason_codes[0])
     placement = rules.placement(pod, snapshot)
     assert not isinstance(placement, InvalidGang)
     pods = rules.berth.members_of(gang.key, snapshot).values()
     members = [_member(each, placement) for each in sorted(pods, key=lambda each: (len(each.name), each.name))]
-    return _explanation(gang, members, placement, _groups(placement, target.case, rules))
-
-
-def with_changes(found: GangExplanation, target: Target, rules: Rules, is_over: IsOver) -> GangExplanation:
-    """With changes that would place it, where it is pending. is_over: whether the search has to stop."""
-    if found.verdict is not Verdict.PENDING:
-        return found
-    return replace(found, search=search(target.case, rules, is_over))
-
-
-def _explanation(
-    gang: Gang, members: Sequence[Member], placement: GangPlacement | None, groups: Sequence[ReasonGroup]
-) -> GangExplanation:
     outcome: GangOutcome = GangWait.FOR_MEMBERS
     if placement is not None:
         outcome = placement.outcome
     elif any(each.state is MemberState.ON_NODE for each in members):
         outcome = None
-    if isinstance(outcome, GangError | GangWait):
-        verdict, reason, code = Verdict.PENDING, str(outcome), str(STATUSES[outcome].reason_codes[0])
-    else:
-        verdict, reason, code = Verdict.PLACED if outcome is None else Verdict.PLACEABLE, "", ""
     before = () if placement is None else placement.before
-    return GangExplanation(gang.key, gang.minimum, verdict, reason, code, members, groups, before)
+    if not isinstance(outcome, GangError | GangWait):
+        verdict = Verdict.PLACED if outcome is None else Verdict.PLACEABLE
+        return GangExplanation(gang.key, gang.minimum, verdict, members=members, before=before)
+    groups, code = _groups(placement, target.case, rules), str(STATUSES[outcome].reason_codes[0])
+    return GangExplanation(gang.key, gang.minimum, Verdict.PENDING, str(outcome), code, members, groups, before)
+
+
+def with_changes(found: GangExplanation, target: Target, rules: Rules, is_over: IsOver) -> GangExplanation:
+    """With changes that would place it, where it is pending. is_over: whether the search has to stop."""
+    is_pending = found.verdict is Verdict.PENDING
+    return replace(found, search=search(target.case, rules, is_over)) if is_pending else found
 
 
 def _member(pod: Pod, placement: GangPlacement | None) -> Member:
@@ -164,7 +154,8 @@ def gang_text(found: GangExplanation) -> Iterator[str]:
         yield f"{name}: pending: {found.reason}"
     if found.members:
         yield ""
-        yield from table([("MEMBER", "STATE", "NODE"), *((each.name, each.state, each.node) for each in found.members)])
+        rows = ((each.name, str(each.state), each.node) for each in found.members)
+        yield from aligned([("MEMBER", "STATE", "NODE"), *rows], "  ")
     if found.groups:
         yield ""
         yield "With these on their nodes, the next member fits on no node:"

@@ -8,19 +8,19 @@ from berth.scheduling.framework.status import SUCCESS
 from berth.scheduling.objects import Pod
 from berth.scheduling.reason_code import REASON_CODES_VERSION, ReasonCode
 from berth_cli.doctor.checks.pending_pods import untried_remedy
-from berth_cli.explain.counterfactuals.candidates import Counterfactual, Search, SearchEnd
-from berth_cli.explain.counterfactuals.new_nodes import NewNodeOutcome, NewNodes
+from berth_cli.explain.attempts import Attempts, NoRecord
 from berth_cli.explain.counterfactuals.proposals import NO_CHANGE
-from berth_cli.explain.counterfactuals.search import SEARCH_SECONDS
-from berth_cli.explain.explanation import Cause, Explanation, NodeExplanation, ReasonGroup, Verdict
+from berth_cli.explain.counterfactuals.search import SEARCH_SECONDS, Search, SearchEnd
+from berth_cli.explain.explanation import Cause, Explanation, ReasonGroup, Verdict
+from berth_cli.explain.rules import PluginVerdict, Rejection
+from berth_cli.output import aligned, duration, examples
 from berth_cli.simulate.report import eviction_document, eviction_text
 from berth_cli.simulate.scheduler.control_loop import RankedNode
 
 VERSION = 1
 """Of the document. It rises when a key is removed or gets another meaning."""
 
-MOST_EXAMPLES = 3
-MOST_SHOWN = 5
+MAX_ATTEMPTS = 5
 
 
 def text(found: Explanation, schedulers: Sequence[str], now: float, history: Iterable[str] = ()) -> Iterator[str]:
@@ -37,7 +37,7 @@ def text(found: Explanation, schedulers: Sequence[str], now: float, history: Ite
         yield from reasons_text(found.groups)
     if found.ranking:
         yield ""
-        yield from table([("NODE", "TOTAL", "SCORES"), *(_ranked(each) for each in found.ranking)])
+        yield from aligned([("NODE", "TOTAL", "SCORES"), *map(_ranked, found.ranking)], "  ")
     lines = list(history)
     if lines:
         yield ""
@@ -45,9 +45,6 @@ def text(found: Explanation, schedulers: Sequence[str], now: float, history: Ite
     if found.search is not None:
         yield ""
         yield from changes_text(found.search, (each.code for each in found.groups))
-    if found.new_nodes is not None:
-        yield ""
-        yield from _new_nodes_text(found.new_nodes)
 
 
 def _remarks(found: Explanation) -> Iterator[str]:
@@ -68,7 +65,7 @@ def reasons_text(groups: Iterable[ReasonGroup]) -> Iterator[str]:
     rows += [
         (str(len(each.nodes)), f"{each.by} {each.plugin}".strip(), each.reason, examples(each.nodes)) for each in groups
     ]
-    yield from table(rows)
+    yield from aligned(rows, "  ")
 
 
 def reason_document(group: ReasonGroup) -> dict[str, object]:
@@ -114,14 +111,6 @@ def cause_text(cause: Cause, now: float | None = None) -> str:
     return f"{cause.event}{ago}" + (f": {cause.error}" if cause.error else "")
 
 
-def duration(seconds: float) -> str:
-    """In the largest unit of which there is at least one."""
-    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
-        if seconds >= size:
-            return f"{int(seconds // size)} {unit}"
-    return f"{max(0, int(seconds))} s"
-
-
 def document(found: Explanation) -> dict[str, object]:
     """For programs."""
     return {
@@ -137,43 +126,69 @@ def document(found: Explanation) -> dict[str, object]:
         "ranking": [{"node": each.node, "total": each.total, "scores": dict(each.scores)} for each in found.ranking],
         "preemption": eviction_document(found.preemption),
         **search_document(found.search),
-        "newNodes": _new_nodes_document(found.new_nodes),
     }
 
 
-def node_text(found: NodeExplanation) -> Iterator[str]:
-    """One line for each plugin."""
-    rejection = found.rejection
-    verdict = "fits" if rejection is None else f"rejected by {rejection.by}: {rejection.status.message}"
-    yield f"{found.pod.namespace}/{found.pod.name} on {found.node}: {verdict}"
-    yield ""
-    rows = [("RULE", "VERDICT", "SCORE", "REASON")]
-    for each in found.verdicts:
-        status = each.status
-        outcome = "-" if status is None else "passes" if status is SUCCESS else "rejects"
-        reason = "" if status is None else status.message
-        rows.append((f"{each.by} {each.plugin}", outcome, "-" if each.score is None else str(each.score), reason))
-    yield from table(rows)
+def history_text(found: Attempts | NoRecord | None, now: float) -> Iterator[str]:
+    """The last attempts, the newest first. found: None if nobody was asked."""
+    if found is None:
+        return
+    if isinstance(found, NoRecord):
+        yield f"No attempts on record: {found.reason}"
+        return
+    yield f"Attempts: {len(found.all)}; the newest first:"
+    rows = [("AGO", "FIT", "NODES", "OUTCOME", "PROFILE")]
+    for each in list(reversed(found.all))[:MAX_ATTEMPTS]:
+        fitting, nodes = ("-", "-") if each.error else ("all", str(each.nodes))
+        fitting = fitting if each.feasible is None else str(each.feasible)
+        rows.append((duration(now - each.time), fitting, nodes, each.outcome, each.profile))
+    yield from aligned(rows, "  ")
+    if found.last.error:
+        yield f"The last attempt failed: {found.last.error}"
+    if found.bind is not None:
+        result = f"failed: {found.bind.error}" if found.bind.error else "succeeded"
+        yield f"Bind to {found.bind.chosen or 'a node'}, {duration(now - found.bind.time)} ago: {result}"
 
 
-def node_document(found: NodeExplanation) -> dict[str, object]:
-    """For programs."""
+def history_document(found: Attempts | NoRecord | None) -> dict[str, object]:
+    """The keys that attempts add to a document."""
+    if found is None:
+        return {}
+    if isinstance(found, NoRecord):
+        return {"attempts": [], "bind": None}
+    bind = found.bind
     return {
-        **_header(found.pod),
-        "node": found.node,
-        "fits": found.rejection is None,
-        "plugins": [
-            {
-                "plugin": each.plugin,
-                "by": each.by,
-                "status": None if each.status is None else each.status.code.value,
-                "reasons": [] if each.status is None else list(each.status.reasons),
-                "reasonCodes": [] if each.status is None else list(each.status.reason_codes),
-                "score": each.score,
-            }
-            for each in found.verdicts
-        ],
+        "attempts": [each.model_dump(by_alias=True, exclude={"version", "uid", "chosen"}) for each in found.all],
+        "bind": bind and {"time": bind.time, "outcome": bind.outcome, "node": bind.chosen or "", "error": bind.error},
     }
+
+
+def node_text(pod: Pod, node: str, rejection: Rejection | None, verdicts: Sequence[PluginVerdict]) -> Iterator[str]:
+    """One line for each plugin. rejection: by the first rule that rejects the node."""
+    verdict = "fits" if rejection is None else f"rejected by {rejection.by}: {rejection.status.message}"
+    yield f"{pod.namespace}/{pod.name} on {node}: {verdict}"
+    yield ""
+    rows = [("RULE", "VERDICT", "REASON")]
+    for by, plugin, status in verdicts:
+        rows.append((f"{by} {plugin}", "passes" if status is SUCCESS else "rejects", status.message))
+    yield from aligned(rows, "  ")
+
+
+def node_document(
+    pod: Pod, node: str, rejection: Rejection | None, verdicts: Sequence[PluginVerdict]
+) -> dict[str, object]:
+    """For programs."""
+    plugins = [
+        {
+            "plugin": plugin,
+            "by": by,
+            "status": status.code.value,
+            "reasons": list(status.reasons),
+            "reasonCodes": list(status.reason_codes),
+        }
+        for by, plugin, status in verdicts
+    ]
+    return {**_header(pod), "node": node, "fits": rejection is None, "plugins": plugins}
 
 
 def _header(pod: Pod) -> Mapping[str, object]:
@@ -207,7 +222,9 @@ def changes_text(search: Search, codes: Iterable[ReasonCode]) -> Iterator[str]:
     """The changes that were found, and why there may be others. codes: of the reasons."""
     if search.found:
         yield "Each of these would place it; the rules were run on each:"
-        yield from _found_text(search.found)
+        for each in search.found:
+            fits = "" if any(change.node for change in each.changes) else f" -> {examples(each.fits)}"
+            yield f"  - {'; and '.join(change.text for change in each.changes)}{fits}"
     if note := search_note(search, SEARCH_SECONDS):
         yield note
     for code in () if search.found else dict.fromkeys(codes):
@@ -230,70 +247,6 @@ def search_note(search: Search, seconds: float) -> str:
             return "No small change was found that would place it."
 
 
-def _found_text(found: Iterable[Counterfactual]) -> Iterator[str]:
-    for each in found:
-        changes = "; and ".join(change.text for change in each.changes)
-        changed = {change.node for change in each.changes if change.node}
-        fits = "" if changed else f" -> {examples(each.fits)}"
-        yield f"  - {changes}{fits}"
-
-
-def examples(nodes: Sequence[str], count: int | None = None) -> str:
-    """The first nodes by name. count: of how many; by default of these."""
-    shown = ", ".join(nodes[:MOST_EXAMPLES])
-    more = (len(nodes) if count is None else count) - len(nodes[:MOST_EXAMPLES])
-    if not shown:
-        return ""
-    return f"{shown} and {more} more" if more > 0 else shown
-
-
-def _new_nodes_text(found: NewNodes) -> Iterator[str]:
-    """What Cluster Autoscaler and Karpenter do for the pod, and what comes of it."""
-    yield "New nodes (an autoscaler asks no extender):"
-    fits = found.fits_for_scheduler
-    if fits:
-        yield (
-            f"  - none comes: by kube-scheduler's own rules the pod fits on {len(fits)} "
-            f"{'node that is' if len(fits) == 1 else 'nodes that are'} there ({examples(fits)})"
-        )
-    elif not found.is_any_use:
-        yield "  - none of the kinds that are known would take the pod, of any size"
-    for each in found.kinds:
-        match each.outcome:
-            case NewNodeOutcome.TAKES if each.count > 1:
-                yield f"  - {each.count} like {each.like} would take the gang"
-                continue
-            case NewNodeOutcome.TAKES:
-                text = "would take the pod"
-            case NewNodeOutcome.TOO_SMALL:
-                text = f"is too small ({each.reason}); a larger one would take the pod"
-            case NewNodeOutcome.REJECTED_BY_BERTH:
-                text = f"would come in vain: Berth rejects it: {each.reason}"
-            case NewNodeOutcome.REJECTED_BY_SCHEDULER:
-                text = f"does not help: kube-scheduler rejects it: {each.reason}"
-        yield f"  - one like {each.like} {text}"
-
-
-def _new_nodes_document(found: NewNodes | None) -> object:
-    if found is None:
-        return None
-    return {
-        "fitsForScheduler": list(found.fits_for_scheduler),
-        "kinds": [
-            {"like": each.like, "outcome": each.outcome, "reason": each.reason or None, "count": each.count}
-            for each in found.kinds
-        ],
-    }
-
-
 def _ranked(node: RankedNode) -> tuple[str, ...]:
     parts = [f"{plugin} {score}" for plugin, score in node.scores.items() if score]
     return node.node, str(node.total), " + ".join(parts)
-
-
-def table(rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Lines of columns."""
-    found = list(rows)
-    widths = [max(map(len, column)) for column in zip(*found, strict=True)]
-    for row in found:
-        yield "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

@@ -11,7 +11,6 @@ from typing import TypeVar
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation
 from berth.scheduling.evaluation.evaluation_cache import EvaluationCache
-from berth.scheduling.evaluation.plugin_scores import weighted_scores
 from berth.scheduling.exemption import Exemption
 from berth.scheduling.framework.profile import AnyFilter, Profile
 from berth.scheduling.framework.shipped_profiles import FULL
@@ -21,7 +20,6 @@ from berth.scheduling.gangs.planner import GangPlacement, GangPlanner
 from berth.scheduling.objects import Pod
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.changes import Changes
-from berth.scheduling.snapshot.node_positions import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 T = TypeVar("T")
@@ -44,15 +42,8 @@ class Rejection:
     status: Status
 
 
-@dataclass(frozen=True, slots=True)
-class PluginVerdict:
-    """One plugin's verdict on one node, whatever the others say. score: weighted; None where the node is no candidate,
-    or where the plugin does not score."""
-
-    by: DecidedBy
-    plugin: str
-    status: Status | None
-    score: int | None
+PluginVerdict = tuple[DecidedBy, str, Status]
+"""Whose rule it is, the plugin, and what it says of a node."""
 
 
 class Rules:
@@ -118,19 +109,10 @@ class Rules:
                     own.append(status)
         return found
 
-    def by_plugin(self, pod: Pod, node: str, candidates: Sequence[str], snapshot: Snapshot) -> Iterator[PluginVerdict]:
-        """Every plugin's verdict and score for this node. candidates: the feasible nodes; scores depend on them."""
-        statuses = {
-            (by, plugin.name): _alone(plugin, pod, snapshot).statuses[node] for by, plugin in self._filters(pod)
-        }
-        scores: dict[tuple[DecidedBy, str], int] = {}
-        if node in candidates:
-            nodes, index = NodeRefs.of(list(candidates), snapshot.positions), list(candidates).index(node)
-            for by, profile in self._profiles(pod):
-                found = weighted_scores(profile, pod, snapshot, nodes)
-                scores |= {(by, plugin): values[index] for plugin, values in found.items()}
-        for by, plugin in dict.fromkeys([*statuses, *scores]):
-            yield PluginVerdict(by, plugin, statuses.get((by, plugin)), scores.get((by, plugin)))
+    def by_plugin(self, pod: Pod, node: str, snapshot: Snapshot) -> Iterator[PluginVerdict]:
+        """The verdict of every plugin on this node, whatever the others say."""
+        for by, plugin in self._filters(pod):
+            yield by, plugin.name, _alone(plugin, pod, snapshot).statuses[node]
 
     def _filters(self, pod: Pod) -> Iterator[tuple[DecidedBy, AnyFilter]]:
         for by, profile in self._profiles(pod):

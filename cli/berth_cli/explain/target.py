@@ -13,10 +13,11 @@ from berth.scheduling.fields.reading import MalformedField, Object
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import Pod, UnreadableObject, read_pod
 from berth.scheduling.objects.pod_group import names_gang
+from berth.scheduling.objects.projection import part
 from berth.scheduling.snapshot.changes import Changes
 from berth_cli.cluster_files.admission import DEFAULT_NAMESPACE, AdmissionDenied, PriorityClasses, admit
 from berth_cli.cluster_files.cluster import read_cluster, trim
-from berth_cli.explain.case import Case
+from berth_cli.explain.case import Case, objects_in
 from berth_cli.input_files import InvalidInput
 from berth_cli.simulate.warnings import pod_warnings, unchecked_claims
 
@@ -40,12 +41,10 @@ class PodState:
 @dataclass(frozen=True, slots=True)
 class Target:
     """case: the pod as if it had no node, in the cluster without it. Other members of gangs that wait are in it.
-    node_templates: the NodePools of Karpenter that the dump has. unchecked: what no rule here looks at. warnings: about
-    fields without effect, and what the dump lacks."""
+    unchecked: what no rule here looks at. warnings: about what the dump lacks."""
 
     case: Case
     state: PodState
-    node_templates: tuple[Object, ...] = ()
     unchecked: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -77,7 +76,7 @@ def read_target(
     for obj in objects:
         kinds[str(obj.get("kind"))] += 1
         if obj.get("kind") == "Pod":
-            metadata = _mapping(obj, "metadata")
+            metadata = part(obj, "metadata")
             own = str(metadata.get("namespace") or DEFAULT_NAMESPACE), str(metadata.get("name"))
             pods.append(own)
             if own == (namespace, name):
@@ -88,7 +87,7 @@ def read_target(
     if found is None:
         raise InvalidInput(_not_found(namespace, name, pods, where, gone))
     state = _read_state(found)
-    unplaced = {**found, "spec": {key: value for key, value in _mapping(found, "spec").items() if key != "nodeName"}}
+    unplaced = {**found, "spec": {key: value for key, value in part(found, "spec").items() if key != "nodeName"}}
     try:
         stored = admit(unplaced, cluster.priority_classes)
     except (MalformedField, AdmissionDenied) as error:
@@ -96,15 +95,14 @@ def read_target(
     read = read_pod(stored)
     if isinstance(read, UnreadableObject):
         raise InvalidInput(f"pod {namespace}/{name}: {read.cause}")
-    nodes = {str(_mapping(obj, "metadata").get("name")): obj for obj in trimmed if obj.get("kind") == "Node"}
+    nodes = {str(part(obj, "metadata").get("name")): obj for obj in trimmed if obj.get("kind") == "Node"}
     snapshot = cluster.snapshot
     members = [pod for pod in cluster.pods if names_gang(pod) and not pod.nominated_node]
     if members:
         snapshot = snapshot.with_changes(Changes(pods=[_admitted(pod, cluster.priority_classes) for pod in members]))
-    pools = tuple(obj for obj in trimmed if obj.get("kind") == "NodePool")
     unchecked, warnings = unchecked_claims(found), [] if is_trimmed else pod_warnings([found], kinds)
     others = tuple(each for each in warnings if each not in unchecked)
-    return Target(Case(read, stored, snapshot, nodes), state, pools, unchecked, others)
+    return Target(Case(read, stored, snapshot, nodes), state, unchecked, others)
 
 
 def _admitted(pod: Pod, classes: PriorityClasses) -> Pod:
@@ -128,18 +126,14 @@ def _not_found(namespace: str, name: str, pods: Sequence[tuple[str, str]], where
 
 
 def _read_state(obj: Object) -> PodState:
-    metadata, spec, status = (_mapping(obj, name) for name in ("metadata", "spec", "status"))
-    conditions = status.get("conditions")
-    listed = conditions if isinstance(conditions, list) else ()
-    scheduled = next((each for each in listed if isinstance(each, dict) and each.get("type") == "PodScheduled"), None)
+    metadata, spec, status = (part(obj, name) for name in ("metadata", "spec", "status"))
+    conditions = objects_in(status.get("conditions"))
+    scheduled = next((each for each in conditions if each.get("type") == "PodScheduled"), None)
     failed = scheduled if scheduled is not None and scheduled.get("status") == "False" else {}
-    gates = spec.get("schedulingGates")
     return PodState(
         node=str(spec.get("nodeName") or ""),
         phase=str(status.get("phase") or ""),
-        gates=tuple(str(each.get("name")) for each in gates if isinstance(each, dict))
-        if isinstance(gates, list)
-        else (),
+        gates=tuple(str(each.get("name")) for each in objects_in(spec.get("schedulingGates"))),
         is_terminating=bool(metadata.get("deletionTimestamp")),
         was_tried=scheduled is not None,
         created_at=_seconds(metadata.get("creationTimestamp")),
@@ -155,8 +149,3 @@ def _seconds(value: object) -> float | None:
     except ValueError:
         return None
     return moment.timestamp() if moment.tzinfo else None
-
-
-def _mapping(obj: Object, name: str) -> Object:
-    found = obj.get(name)
-    return found if isinstance(found, dict) else {}

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from berth.scheduling.fields.reading import Object
-from berth.scheduling.objects.projection import controller_of
+from berth.scheduling.objects.projection import controller_of, part
 from berth_cli.cluster_files.admission import DEFAULT_NAMESPACE
 from berth_cli.cluster_files.manifests import as_new_pod
 from berth_cli.input_files import NoSuchNode
@@ -21,7 +21,14 @@ EVERY_NODE = ("DaemonSet", "Node")
 """The kinds of controllers whose pods belong to their node: DaemonSets, and the kubelet of a static pod."""
 
 _HOSTNAME = "kubernetes.io/hostname"
-_STATE_OF_A_NODE = "node.kubernetes.io/"
+_STATE_OF_A_NODE = (
+    "node.kubernetes.io/",
+    "node.cloudprovider.kubernetes.io/",
+    "ToBeDeletedByClusterAutoscaler",
+    "DeletionCandidateOfClusterAutoscaler",
+    "karpenter.sh/disrupt",
+    "karpenter.sh/unregistered",
+)
 _MIRROR = "kubernetes.io/config.mirror"
 
 
@@ -55,7 +62,7 @@ class ChangedObjects:
 
 def change_objects(objects: Sequence[Object], changes: Changes) -> ChangedObjects:
     """The objects after the changes. Raises NoSuchNode where a change names a node that the dump lacks."""
-    nodes = [str(mapping(obj, "metadata").get("name")) for obj in objects if obj.get("kind") == "Node"]
+    nodes = [str(part(obj, "metadata").get("name")) for obj in objects if obj.get("kind") == "Node"]
     for name in (*(each.like for each in changes.add_nodes), *changes.drain):
         if name not in nodes:
             raise NoSuchNode("the dump", name, nodes)
@@ -68,37 +75,31 @@ def change_objects(objects: Sequence[Object], changes: Changes) -> ChangedObject
     return found
 
 
-def mapping(obj: Object, field: str) -> Object:
-    """The field if it is a mapping; a dump may have anything there."""
-    found = obj.get(field)
-    return found if isinstance(found, dict) else {}
-
-
 def pod_name(obj: Object) -> PodName:
     """Namespace and name of an object."""
-    metadata = mapping(obj, "metadata")
+    metadata = part(obj, "metadata")
     return str(metadata.get("namespace") or DEFAULT_NAMESPACE), str(metadata.get("name"))
 
 
 def node_of(pod: Object) -> str:
     """The node that the pod is on; empty without one."""
-    return str(mapping(pod, "spec").get("nodeName") or "")
+    return str(part(pod, "spec").get("nodeName") or "")
 
 
 def is_leaving(pod: Object) -> bool:
     """Whether the pod has ended or is being deleted."""
-    has_ended = mapping(pod, "status").get("phase") in ("Succeeded", "Failed")
-    return has_ended or bool(mapping(pod, "metadata").get("deletionTimestamp"))
+    has_ended = part(pod, "status").get("phase") in ("Succeeded", "Failed")
+    return has_ended or bool(part(pod, "metadata").get("deletionTimestamp"))
 
 
 def runs_on_every_node(pod: Object) -> bool:
     """A DaemonSet's pod, or a static one: it belongs to its node, and `kubectl drain` leaves it there."""
-    return _controller_kind(pod) in EVERY_NODE or _MIRROR in mapping(mapping(pod, "metadata"), "annotations")
+    return _controller_kind(pod) in EVERY_NODE or _MIRROR in part(part(pod, "metadata"), "annotations")
 
 
 def _controller_kind(pod: Object) -> str:
     """The kind of the pod's controller; empty without one."""
-    owner = controller_of(mapping(pod, "metadata").get("ownerReferences"))
+    owner = controller_of(part(pod, "metadata").get("ownerReferences"))
     return "" if owner is None else str(owner.get("kind"))
 
 
@@ -107,7 +108,7 @@ def _added(addition: AddNodes, objects: Iterable[Object], taken: set[str]) -> It
     model: Object = {}
     agents: list[Object] = []
     for obj in objects:
-        if obj.get("kind") == "Node" and mapping(obj, "metadata").get("name") == addition.like:
+        if obj.get("kind") == "Node" and part(obj, "metadata").get("name") == addition.like:
             model = obj
         elif obj.get("kind") == "Pod" and node_of(obj) == addition.like and runs_on_every_node(obj):
             agents.append(obj)
@@ -122,17 +123,21 @@ def _added(addition: AddNodes, objects: Iterable[Object], taken: set[str]) -> It
             yield _agent_on(agent, name)
 
 
+def is_node_state(key: str) -> bool:
+    """Whether a taint is set for the state of a node, such as not ready, cordoned, or about to be removed."""
+    return key.startswith(_STATE_OF_A_NODE)
+
+
 def node_like(model: Object, name: str) -> Object:
     """A new node of the same kind: it is ready and schedulable, whatever the state of the other, and has pulled no
     image."""
-    metadata, spec, status = mapping(model, "metadata"), mapping(model, "spec"), mapping(model, "status")
+    metadata, spec, status = part(model, "metadata"), part(model, "spec"), part(model, "status")
     labels = metadata.get("labels")
     if isinstance(labels, dict) and _HOSTNAME in labels:
         labels = labels | {_HOSTNAME: name}
     taints = spec.get("taints")
     if isinstance(taints, list):
-        # The node controller sets these for the state of the node, such as not-ready or unschedulable.
-        taints = [each for each in taints if not str(mapping({"": each}, "").get("key")).startswith(_STATE_OF_A_NODE)]
+        taints = [each for each in taints if not is_node_state(str(part({"": each}, "").get("key")))]
     conditions = [{"type": "Ready", "status": "True"}] if status.get("conditions") else None
     return {
         **model,
@@ -143,11 +148,11 @@ def node_like(model: Object, name: str) -> Object:
 
 
 def _agent_on(pod: Object, node: str) -> Object:
-    metadata = mapping(pod, "metadata")
+    metadata = part(pod, "metadata")
     return {
         **pod,
         "metadata": {**metadata, "name": f"{metadata.get('name')}-{node}", "uid": None},
-        "spec": {**mapping(pod, "spec"), "nodeName": node},
+        "spec": {**part(pod, "spec"), "nodeName": node},
     }
 
 
@@ -156,8 +161,8 @@ def _drain(found: ChangedObjects, nodes: set[str]) -> None:
     stay: list[Object] = []
     lost: list[str] = []
     for obj in found.objects:
-        if obj.get("kind") == "Node" and mapping(obj, "metadata").get("name") in nodes:
-            stay.append({**obj, "spec": {**mapping(obj, "spec"), "unschedulable": True}})
+        if obj.get("kind") == "Node" and part(obj, "metadata").get("name") in nodes:
+            stay.append({**obj, "spec": {**part(obj, "spec"), "unschedulable": True}})
         elif obj.get("kind") != "Pod" or node_of(obj) not in nodes or runs_on_every_node(obj):
             stay.append(obj)
         elif is_leaving(obj):

@@ -4,34 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
-import time
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-from berth.decisions.recent import RecentDecisions
 from berth.extender.decision import Decision
 from berth.extender.outcomes import FilterOutcome
 from berth.extender.ports import CacheState
 from berth.scheduling.snapshot.node_positions import NodeRefs
-from berth_cli.explain.sources import server as server_source
-from berth_cli.main import main
 from berth_cli.recording.format import read_recording
 from berth_cli.recording.replay import RecordedDecision, RecordedDecisions
 from berth_cli.serve.shadow import ShadowPolicy
 from berth_cli.simulate.policy_options import read_policy
-from tests.builders.nodes import node_with
-from tests.builders.pods import pod_object
-from tests.builders.requests import cache_mode
 from tests.conftest import PROJECT
-from tests.fakes.verbs import Verbs
-from tests.unit.cli.explain.sources.test_server import Server
 
-NOW = 1_800_000_000.0
-AGO = (35.9, 35.9, 35.4, 15.9, 15.9, 15.4, 15.4)
 """Seconds since each attempt."""
 REPLAY = PROJECT / "examples" / "replay"
 
@@ -68,20 +54,3 @@ def test_shadow_page_shows_the_second_policy_on_the_recorded_decisions() -> None
         assert next(times) == pytest.approx(recorded_at[each["name"]], abs=0.1)
     assert found == shown
     assert output == f"{json.dumps(json.loads(output), indent=2)}\n"
-
-
-def test_explain_page_shows_the_records_of_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A rejected pod: three attempts, and four more when a fourth node comes, which the cache has from the third on."""
-    command, output = block("docs/how-to/explain.md", "berth explain ml/train-0 --url")
-    server = Server(recent=RecentDecisions(iter([NOW - each for each in AGO]).__next__))
-    names = ["n4", "n5", "n6", "n7"]
-    nodes = [{key: value for key, value in node_with(name).items() if key != "kind"} for name in names]
-    verbs = Verbs([], recorder=server.recent)
-    for known, asked, attempts in ((3, 3, 3), (3, 4, 2), (4, 4, 2)):
-        verbs.cluster.publish("nodes", nodes[:known])
-        for _ in range(attempts):
-            verbs.ask("filter", cache_mode(names[:asked], pod_object("train-0")))
-    monkeypatch.setattr(server_source, "HTTPSEndpoint", lambda *_: server)
-    monkeypatch.setattr("berth_cli.explain.answer.time", SimpleNamespace(time=lambda: NOW, monotonic=time.monotonic))
-    done = CliRunner().invoke(main, shlex.split(command)[1:], prog_name="berth")
-    assert (done.output, done.exit_code) == (output, 1)

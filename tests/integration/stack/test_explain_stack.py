@@ -1,4 +1,4 @@
-"""`berth explain --table` on the tables of a stack, in DynamoDB."""
+"""`berth explain --stack` on the tables of a stack, in DynamoDB."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from click.testing import CliRunner, Result
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
 from berth.decisions.dynamodb_table import PARTITION_PREFIX, DynamoDBDecisionTable
+from berth_cli.config.stack import TABLE_OUTPUT
+from berth_cli.deployed_stack import DeployedStack
 from berth_cli.main import main
 from berth_cli.serve.stores import CACHE_TABLE
 
@@ -35,7 +37,14 @@ def explain(*arguments: str) -> Result:
     return CliRunner().invoke(main, ["explain", *arguments], prog_name="berth")
 
 
-OPTIONS = ("--table", CACHE_TABLE, "--profile", "label-priority", "-o", "json")
+OPTIONS = ("--stack", "s", "-o", "json")
+
+
+@pytest.fixture(autouse=True)
+def described(monkeypatch: pytest.MonkeyPatch) -> None:
+    """CloudFormation is not asked: the stack has these parameters and outputs."""
+    found = DeployedStack("s", None, {"Profile": "label-priority"}, {TABLE_OUTPUT: CACHE_TABLE})
+    monkeypatch.setattr("berth_cli.explain.sources.stack.describe", lambda *_: found)
 
 
 @pytest.fixture
@@ -64,19 +73,11 @@ def test_pod_is_explained_by_the_node_cache_and_its_attempts_by_the_table() -> N
     [
         pytest.param(
             ["ml/gone", *OPTIONS],
-            f"the table {CACHE_TABLE} has no pod ml/gone: its node cache has none of that name: the pod is gone, or "
-            "the watcher has not seen it yet",
+            "the stack s has no pod ml/gone: its node cache has none of that name: the pod is gone, or the watcher has "
+            "not seen it yet",
             id="a pod that is gone",
         ),
-        pytest.param(
-            ["ml/train-0", "--table", CACHE_TABLE],
-            f"no configuration was applied to {CACHE_TABLE}; give --config or --profile",
-            id="an unknown policy",
-        ),
-        pytest.param(["ml/train-0", "--table", "none"], "table none: the table does not exist", id="no table"),
-        pytest.param(["p", "--table", "t", "--stack", "s"], "give --stack NAME or --table NAME, not both", id="both"),
         pytest.param(["p", "--stack", "s", "--url", "http://x"], "give --stack NAME or --url URL", id="two records"),
-        pytest.param(["p", "--cluster", "-", "--watch"], "a dump does not change", id="watching a dump"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_status_2(arguments: list[str], message: str) -> None:

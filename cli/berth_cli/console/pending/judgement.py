@@ -14,8 +14,8 @@ from berth.scheduling.framework.plugin import PluginFailed
 from berth.scheduling.objects import LabelSet, Pod, PodSpec
 from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.explain.report import duration
 from berth_cli.explain.rules import DecidedBy, Rejection, Rules
+from berth_cli.output import duration
 
 
 class Category(StrEnum):

@@ -16,10 +16,9 @@ from berth.scheduling.fields.resources import CPU, PODS
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.explain.attempts import Attempt, attempts_of
 from berth_cli.explain.case import Case
-from berth_cli.explain.explanation import Cause
-from berth_cli.explain.pending_cause import pending_cause
-from berth_cli.explain.sources.records import ALWAYS, DecisionRecord, attempts_of
+from berth_cli.explain.explanation import Cause, pending_cause
 from berth_cli.explain.target import PodState, Target
 
 
@@ -35,10 +34,10 @@ def pending_target(pod: Pod, snapshot: Snapshot) -> Target:
 
 def recorded_cause(target: Target, records: Sequence[Mapping[str, object]]) -> Cause | None:
     """Why the pod waits although it has a node, by the records of its calls. records: of its name, the oldest first."""
-    read = [DecisionRecord.model_validate(each) for each in records]
+    read = [Attempt.model_validate(each) for each in records]
     # A pod that had the name before has other calls. A call that failed does not know the pod's uid.
     own = [each for each in read if each.uid in (target.case.pod.uid, "")]
-    return pending_cause(target, attempts_of(own, complete_after=ALWAYS), "")
+    return pending_cause(target, attempts_of(own), "")
 
 
 def object_of_pod(pod: Pod) -> Object:

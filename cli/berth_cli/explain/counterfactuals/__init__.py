@@ -1,4 +1,1 @@
-"""Counterfactuals: the smallest changes that would place a pod, each verified by running the real filters.
-
-Proposals come from the codes of the reasons. They are guesses: only what the filters accept is shown.
-"""
+"""Changes that would place a pod: what might answer a reason, and the search for the smallest that the rules pass."""

@@ -1,4 +1,4 @@
-"""One change of the pod, of its gang or of the cluster."""
+"""One change of the pod, of its gang or of the cluster, as somebody would make it."""
 
 from __future__ import annotations
 
@@ -6,37 +6,23 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from berth_cli.explain.case import Case
+from berth.scheduling.fields.reading import Object
+from berth_cli.explain.case import Case, Edit
 
 
 class ChangeKind(StrEnum):
     """The kinds of changes, the smallest first. The names are part of the JSON output."""
 
     LABEL_NODE = "LabelNode"
-    CORRECT_CAPACITY = "CorrectCapacity"
     UNCORDON_NODE = "UncordonNode"
-    REMOVE_TAINT = "RemoveTaint"
     ADD_TOLERATION = "AddToleration"
-    CORRECT_REQUEST = "CorrectRequest"
     LOWER_REQUEST = "LowerRequest"
-    CHANGE_NODE_LABEL = "ChangeNodeLabel"
-    ADD_REQUEST = "AddRequest"
-    UNGATE_MEMBERS = "UngateMembers"
     CREATE_MEMBERS = "CreateMembers"
-    CORRECT_GANG = "CorrectGang"
     LOWER_GANG_SIZE = "LowerGangSize"
     END_PODS = "EndPods"
-    RAISE_MAX_SKEW = "RaiseMaxSkew"
-    DROP_REQUEST = "DropRequest"
-    REMOVE_HOST_PORT = "RemoveHostPort"
-    REMOVE_NODE_SELECTOR = "RemoveNodeSelector"
-    REMOVE_NODE_AFFINITY = "RemoveNodeAffinity"
-    REMOVE_POD_AFFINITY = "RemovePodAffinity"
-    REMOVE_POD_ANTI_AFFINITY = "RemovePodAntiAffinity"
     SOFTEN_SPREAD = "SoftenSpread"
-    REMOVE_SPREAD = "RemoveSpread"
-    LEAVE_GANG = "LeaveGang"
-    REPAIR_NODE = "RepairNode"
+    REMOVE_NODE_SELECTOR = "RemoveNodeSelector"
+    REMOVE_POD_AFFINITY = "RemovePodAffinity"
     ADD_NODE = "AddNode"
 
 
@@ -47,8 +33,7 @@ RANK = {kind: rank for rank, kind in enumerate(ChangeKind)}
 class Change:
     """text: for people. subject: what is changed, apart from the node: equal changes of different nodes have the same.
     node: the node that is changed; empty where the pod is. size: to compare two changes of a kind. details: for
-    programs. apply: the case after the change; None where it cannot be made. takes: the node that is to take the pod
-    then, where it is another one than that which is changed. ended: the UIDs of the pods that are ended."""
+    programs. apply: the case after the change; None where it cannot be made. ended: the UIDs of the pods that end."""
 
     kind: ChangeKind
     text: str
@@ -57,12 +42,23 @@ class Change:
     node: str = ""
     size: float = 0.0
     details: Mapping[str, object] = field(default_factory=dict)
-    takes: str = ""
-    ended: tuple[str, ...] = ()
+    ended: frozenset[str] = frozenset()
 
 
 Option = tuple[Change, ...]
 """Changes that together answer one reason."""
+
+
+def of_pod(kind: ChangeKind, text: str, subject: str, edit: Edit, size: float = 0.0, **details: object) -> Change:
+    """A change of the pod, and of the members of its gang that are like it."""
+    return Change(kind, text, subject, lambda case: case.with_pod(edit), size=size, details=details)
+
+
+def of_node(
+    kind: ChangeKind, text: str, node: str, edit: Edit, subject: str = "", size: float = 0.0, **details: object
+) -> Change:
+    """A change of a node."""
+    return Change(kind, text, subject, lambda case: case.with_node(node, edit), node, size, details)
 
 
 def size_of(changes: Option) -> tuple[int, int, float]:
@@ -78,3 +74,11 @@ def applied(changes: Iterable[Change], case: Case) -> Case | None:
             return None
         case = changed
     return case
+
+
+def at(obj: Object, *path: str) -> Object:
+    """The part of an object that this path names; empty where it is missing."""
+    for name in path:
+        found = obj.get(name)
+        obj = found if isinstance(found, dict) else {}
+    return obj

@@ -1,27 +1,95 @@
-"""Proposals to change the pod: fewer or softer rules about nodes and other pods."""
+"""Proposals to change the pod, or its gang: lower requests, fewer or softer rules, more or fewer members."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
-from berth.scheduling.fields.containers import HostPort
+from berth.scheduling.fields.quantity import Quantity, quantity
 from berth.scheduling.fields.reading import Object
+from berth.scheduling.fields.resources import EPHEMERAL_STORAGE, MEBIBYTE, MEMORY, shown_amount, units_of
+from berth.scheduling.managed_resources.configuration import ManagedResource
+from berth.scheduling.managed_resources.counting import Counting, left
 from berth.scheduling.objects import NodeInfo
-from berth.scheduling.plugins.node_ports import WantedPorts
-from berth_cli.explain.case import Case
-from berth_cli.explain.counterfactuals.change import Change, ChangeKind, Option
+from berth_cli.explain.case import Case, objects_in
+from berth_cli.explain.counterfactuals.change import Change, ChangeKind, Option, at, of_pod
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
-MOST_SKEW = 5
+
+
+def lower_requests(case: Case, shortages: Mapping[str, int]) -> Iterator[Option]:
+    """Ask for less of each resource that is short, by what is missing; not where that leaves nothing."""
+    asked = case.pod.spec.requests.asked
+    lower = {name: _rounded(name, asked.get(name, 0) - missing) for name, missing in shortages.items()}
+    if lower and all(amount > 0 for amount in lower.values()):
+        yield tuple(_lower_request(case, name, amount) for name, amount in lower.items())
+
+
+def lower_counted_requests(
+    case: Case, node: NodeInfo, resources: Iterable[ManagedResource], counting: Counting
+) -> Iterator[Option]:
+    """Ask for no more of each counted resource than the node has left, one device has, and one pod may have."""
+    capacity = counting.capacity(node)
+    room = left(capacity, counting.used(node.pods, capacity))
+    lower = {}
+    for each in resources:
+        asked = case.pod.spec.requests.asked.get(each.name, 0)
+        most = max((room[pool] for pool in counting.pools(each.name, capacity)), default=0)
+        lower[each.name] = min(asked, most, asked if each.pod_limit is None else each.pod_limit)
+        if asked == lower[each.name]:
+            del lower[each.name]
+    if lower and all(amount > 0 for amount in lower.values()):
+        yield tuple(_lower_request(case, name, amount) for name, amount in lower.items())
+
+
+def _rounded(name: str, units: int) -> int:
+    """Down to what people write."""
+    return units // MEBIBYTE * MEBIBYTE if name in (MEMORY, EPHEMERAL_STORAGE) and units > MEBIBYTE else units
+
+
+def _lower_request(case: Case, name: str, amount: int) -> Change:
+    """Ask for so many units. The largest container gives way, each init container asks for no more, and a limit follows
+    its request."""
+    asked = case.pod.spec.requests.asked[name]
+    before, after = shown_amount(name, asked), shown_amount(name, amount)
+
+    def edit(obj: Object) -> None:
+        spec = at(obj, "spec")
+        rest = amount - _amount(at(spec, "overhead").get(name), name)
+        _cap(at(spec, "resources"), name, rest)
+        containers = sorted(objects_in(spec.get("containers")), key=lambda each: -_requested(each, name))
+        for each in containers[:1]:
+            _cap(at(each, "resources"), name, rest - sum(_requested(other, name) for other in containers[1:]))
+        for each in objects_in(spec.get("initContainers")):
+            _cap(at(each, "resources"), name, rest)
+
+    text = f"lower {case.whose} request of {name} from {before} to {after}"
+    share, details = (asked - amount) / asked, {"resource": name, "from": before, "to": after}
+    return of_pod(ChangeKind.LOWER_REQUEST, text, name, edit, share, **details)
+
+
+def _cap(resources: Object, name: str, units: int) -> None:
+    """Let the request be at most so much."""
+    if _requested({"resources": resources}, name) > units:
+        for amounts in (at(resources, "requests"), at(resources, "limits")):
+            if name in amounts:
+                amounts[name] = shown_amount(name, max(0, units))
+
+
+def _requested(container: Object, name: str) -> int:
+    return _amount(at(container, "resources", "requests").get(name), name)
+
+
+def _amount(value: object, name: str) -> int:
+    amount = None if value is None else quantity(value)
+    return units_of(name, amount) if isinstance(amount, Quantity) else 0
 
 
 def remove_node_selector(case: Case, labels: Mapping[str, str]) -> Iterator[Option]:
     """Without the entries of nodeSelector that the node does not have; without the required node affinity."""
     spec = case.pod.spec
-    wrong = [key for key, value in (spec.node_selector or {}).items() if labels.get(key) != value]
-    removed = tuple(_remove_entry(case, key, (spec.node_selector or {})[key]) for key in wrong)
+    wrong = {key: value for key, value in (spec.node_selector or {}).items() if labels.get(key) != value}
+    removed = tuple(_remove_entry(case, key, value) for key, value in wrong.items())
     required = spec.node_affinity.required
     if required is not None and not any(
         not term.invalid and all(each.matches(labels) for each in term.expressions) for term in required.terms
@@ -31,145 +99,70 @@ def remove_node_selector(case: Case, labels: Mapping[str, str]) -> Iterator[Opti
         yield removed
 
 
+def _remove_entry(case: Case, key: str, value: str) -> Change:
+    def edit(obj: Object) -> None:
+        at(obj, "spec", "nodeSelector").pop(key, None)
+
+    text = f"remove {key}={value} from {case.whose} nodeSelector"
+    return of_pod(ChangeKind.REMOVE_NODE_SELECTOR, text, key, edit, key=key, value=value)
+
+
 def remove_affinity(case: Case) -> Change:
     """Without the required node affinity."""
 
     def edit(obj: Object) -> None:
-        _at(obj, "spec", "affinity", "nodeAffinity").pop(REQUIRED, None)
+        at(obj, "spec", "affinity", "nodeAffinity").pop(REQUIRED, None)
 
+    text = f"remove {case.whose} required node affinity"
+    return of_pod(ChangeKind.REMOVE_NODE_SELECTOR, text, "nodeAffinity", edit)
+
+
+def remove_terms(case: Case, field: str) -> Iterator[Option]:
+    """Without one of the required terms of podAffinity or podAntiAffinity."""
+    for index, term in enumerate(objects_in(at(case.pod_object, "spec", "affinity", field).get(REQUIRED))):
+
+        def edit(obj: Object, index: int = index) -> None:
+            terms = objects_in(at(obj, "spec", "affinity", field).get(REQUIRED))
+            at(obj, "spec", "affinity", field)[REQUIRED] = [*terms[:index], *terms[index + 1 :]]
+
+        key = term.get("topologyKey")
+        text = f"remove {case.whose} required {field} term {index + 1} (topologyKey {key})"
+        yield (of_pod(ChangeKind.REMOVE_POD_AFFINITY, text, f"{field} {index}", edit, index=index, topologyKey=key),)
+
+
+def soften_spread(case: Case) -> Iterator[Option]:
+    """One of the hard spread constraints as a soft one."""
+    for index, each in enumerate(objects_in(at(case.pod_object, "spec").get("topologySpreadConstraints"))):
+
+        def edit(obj: Object, index: int = index) -> None:
+            objects_in(at(obj, "spec").get("topologySpreadConstraints"))[index]["whenUnsatisfiable"] = SOFT
+
+        if each.get("whenUnsatisfiable", HARD) == HARD:
+            text = f"make {case.whose} spread over {each.get('topologyKey')} soft (whenUnsatisfiable: {SOFT})"
+            yield (of_pod(ChangeKind.SOFTEN_SPREAD, text, str(index), edit, index=index),)
+
+
+def create_members(case: Case, count: int) -> Change:
+    """So many more members of the gang, like the pod."""
+    gated = sum(mate.spec.gated for mate in case.mates)
+    text = f"create {count} more {'member' if count == 1 else 'members'}" + (f" ({gated} more gated)" if gated else "")
     return Change(
-        ChangeKind.REMOVE_NODE_AFFINITY,
-        f"remove {case.whose} required node affinity",
+        ChangeKind.CREATE_MEMBERS,
+        text,
         "",
-        lambda case: case.with_pod(edit),
+        lambda case: case.with_more_members(count),
+        size=count,
+        details={"count": count},
     )
 
 
-def remove_terms(case: Case, field: str, when: str = REQUIRED) -> Iterator[Option]:
-    """Without one of the terms of podAffinity or podAntiAffinity."""
-    kind = ChangeKind.REMOVE_POD_AFFINITY if field == "podAffinity" else ChangeKind.REMOVE_POD_ANTI_AFFINITY
-    name = "required" if when == REQUIRED else "preferred"
-    for index, term in enumerate(_terms(case.pod_object, field, when)):
-        key = term.get("topologyKey") or _at(term, "podAffinityTerm").get("topologyKey")
-
-        def edit(obj: Object, index: int = index) -> None:
-            del _terms(obj, field, when)[index]
-
+def lower_size(before: int, size: int) -> Iterator[Option]:
+    """Let fewer members of the gang be enough."""
+    if 0 < size < before:
+        text, share = f"lower the gang's size from {before} to {size}", (before - size) / before
+        details = {"size": size}
         yield (
             Change(
-                kind,
-                f"remove {case.whose} {name} {field} term {index + 1} (topologyKey {key})",
-                f"{name} {index}",
-                lambda case, edit=edit: case.with_pod(edit),  # type: ignore[misc]
-                details={"index": index, "topologyKey": key},
+                ChangeKind.LOWER_GANG_SIZE, text, "", lambda case: case.with_size(size), size=share, details=details
             ),
         )
-
-
-def remove_any_term(case: Case) -> Iterator[Option]:
-    """Without one of the terms about other pods: of the pod's rules one cannot be read."""
-    for field in ("podAffinity", "podAntiAffinity"):
-        for when in (REQUIRED, PREFERRED):
-            yield from remove_terms(case, field, when)
-
-
-def relax_spread(case: Case) -> Iterator[Option]:
-    """A larger maxSkew for one of the hard constraints, or a soft constraint in its place."""
-    for index, each in enumerate(_constraints(case.pod_object)):
-        skew = each.get("maxSkew")
-        if each.get("whenUnsatisfiable", HARD) != HARD or not isinstance(skew, int):
-            continue
-        spread = f"{case.whose} spread over {each.get('topologyKey')}"
-        for larger in range(skew + 1, skew + 1 + MOST_SKEW):
-            text = f"raise maxSkew of {spread} from {skew} to {larger}"
-            yield (_constraint_change(ChangeKind.RAISE_MAX_SKEW, text, index, {"maxSkew": larger}, larger - skew),)
-        text = f"make {spread} soft (whenUnsatisfiable: {SOFT})"
-        yield (_constraint_change(ChangeKind.SOFTEN_SPREAD, text, index, {"whenUnsatisfiable": SOFT}, 0),)
-
-
-def remove_spread(case: Case) -> Iterator[Option]:
-    """Without one of the constraints: one of them cannot be read."""
-    for index, each in enumerate(_constraints(case.pod_object)):
-
-        def edit(obj: Object, index: int = index) -> None:
-            del _constraints(obj)[index]
-
-        yield (
-            Change(
-                ChangeKind.REMOVE_SPREAD,
-                f"remove {case.whose} spread over {each.get('topologyKey')}",
-                str(index),
-                lambda case, edit=edit: case.with_pod(edit),  # type: ignore[misc]
-                details={"index": index},
-            ),
-        )
-
-
-def remove_host_ports(case: Case, node: NodeInfo) -> Iterator[Option]:
-    """Without the host ports that others on the node have."""
-    used = node.usage.host_ports
-    taken = [port for port in case.pod.spec.host_ports if any(map(WantedPorts((port,)).conflict_with, used))]
-    if taken:
-        yield tuple(_remove_host_port(case, each) for each in dict.fromkeys(taken))
-
-
-def _remove_host_port(case: Case, port: HostPort) -> Change:
-    def edit(obj: Object) -> None:
-        for container in _objects(_at(obj, "spec").get("containers")):
-            for each in _objects(container.get("ports")):
-                if (each.get("hostPort"), each.get("protocol") or "TCP") == (port.port, port.protocol):
-                    del each["hostPort"]
-
-    return Change(
-        ChangeKind.REMOVE_HOST_PORT,
-        f"give up {case.whose} host port {port.port}/{port.protocol}",
-        f"{port.port}/{port.protocol}",
-        lambda case: case.with_pod(edit),
-        details={"port": port.port, "protocol": port.protocol},
-    )
-
-
-def _remove_entry(case: Case, key: str, value: str) -> Change:
-    def edit(obj: Object) -> None:
-        selector = _at(obj, "spec").get("nodeSelector")
-        if isinstance(selector, dict):
-            selector.pop(key, None)
-
-    return Change(
-        ChangeKind.REMOVE_NODE_SELECTOR,
-        f"remove {key}={value} from {case.whose} nodeSelector",
-        key,
-        lambda case: case.with_pod(edit),
-        details={"key": key, "value": value},
-    )
-
-
-def _constraint_change(kind: ChangeKind, text: str, index: int, fields: dict[str, object], size: float) -> Change:
-    def edit(obj: Object) -> None:
-        _constraints(obj)[index].update(fields)
-
-    return Change(
-        kind, text, str(index), lambda case: case.with_pod(edit), size=size, details={"index": index, **fields}
-    )
-
-
-def _constraints(obj: Object) -> list[Object]:
-    return _objects(_at(obj, "spec").get("topologySpreadConstraints"))
-
-
-def _terms(obj: Object, field: str, when: str) -> list[Object]:
-    found = _at(obj, "spec", "affinity", field).get(when)
-    return found if isinstance(found, list) else []
-
-
-def _objects(value: object) -> list[Object]:
-    return value if isinstance(value, list) else []
-
-
-def _at(obj: Object, *path: str) -> Object:
-    for name in path:
-        found = obj.get(name)
-        if not isinstance(found, dict):
-            return {}
-        obj = found
-    return obj

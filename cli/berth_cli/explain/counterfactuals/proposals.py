@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, product
 
+from berth.scheduling.fields.reading import UnreadableObject
 from berth.scheduling.fields.resources import PODS
 from berth.scheduling.framework.status import Status
+from berth.scheduling.managed_resources.counting import left
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.node_affinity import NodeAffinity
 from berth.scheduling.plugins.node_priority_label import NodePriorityLabel
-from berth.scheduling.plugins.resource_segregation import ResourceSegregation
 from berth.scheduling.reason_code import ReasonCode
 from berth_cli.explain.case import Case
-from berth_cli.explain.counterfactuals import node_changes, pod_changes, pod_removal, resource_changes
+from berth_cli.explain.counterfactuals import node_changes, pod_changes
 from berth_cli.explain.counterfactuals.change import Option
 from berth_cli.explain.rules import Rules
 
@@ -28,6 +30,11 @@ class Rejected:
     case: Case
     node: NodeInfo
     rules: Rules
+
+    def held(self, pod: Pod) -> Mapping[str, int]:
+        """The counted resources that a pod asks for."""
+        demands = self.rules.berth.counting.demands(pod)
+        return {} if isinstance(demands, UnreadableObject) else {each.resource: each.amount for each in demands}
 
 
 Answer = Callable[[Rejected], Iterator[Option]]
@@ -54,153 +61,102 @@ def shortages(pod: Pod, node: NodeInfo) -> Mapping[str, int]:
     return {name: amount for name, amount in chain(short.items(), places.items()) if amount > 0}
 
 
-def _uncordon(rejected: Rejected) -> Iterator[Option]:
-    yield (node_changes.uncordon(rejected.node.name),)
+def _priority_label(of: Rejected) -> Iterator[Option]:
+    for plugin in of.rules.plugins(of.case.pod, NodePriorityLabel):
+        yield (node_changes.label_node(of.node, {plugin.label: DEFAULT_PRIORITY}),)
 
 
-def _taints(rejected: Rejected) -> Iterator[Option]:
-    yield from node_changes.answers_to_taints(rejected.case, rejected.node)
-
-
-def _repair(rejected: Rejected) -> Iterator[Option]:
-    yield (node_changes.repair(rejected.node.name),)
-
-
-def _priority_label(rejected: Rejected) -> Iterator[Option]:
-    for plugin in rejected.rules.plugins(rejected.case.pod, NodePriorityLabel):
-        yield (node_changes.label_node(rejected.node, {plugin.label: DEFAULT_PRIORITY}),)
-
-
-def _node_affinity(rejected: Rejected) -> Iterator[Option]:
-    yield from node_changes.labels_for_selector(rejected.case, rejected.node)
-    yield from pod_changes.remove_node_selector(rejected.case, rejected.node.labels)
-
-
-def _added_affinity(rejected: Rejected) -> Iterator[Option]:
-    for plugin in rejected.rules.plugins(rejected.case.pod, NodeAffinity):
+def _added_affinity(of: Rejected) -> Iterator[Option]:
+    for plugin in of.rules.plugins(of.case.pod, NodeAffinity):
         if plugin.added_required is not None:
-            yield from node_changes.labels_for_terms(plugin.added_required, rejected.node, {})
+            yield from node_changes.labels_for(of.node, {}, plugin.added_required)
 
 
-def _required_affinity(rejected: Rejected) -> Iterator[Option]:
-    yield (pod_changes.remove_affinity(rejected.case),)
+def _node_affinity(of: Rejected) -> Iterator[Option]:
+    spec = of.case.pod.spec
+    yield from node_changes.labels_for(of.node, spec.node_selector or {}, spec.node_affinity.required)
+    yield from pod_changes.remove_node_selector(of.case, of.node.labels)
 
 
-def _resources(rejected: Rejected) -> Iterator[Option]:
-    short = shortages(rejected.case.pod, rejected.node)
-    yield from resource_changes.lower_requests(rejected.case, rejected.node, short)
-    yield from pod_removal.free(rejected.case, rejected.node, short, lambda pod: pod.spec.requests.placed)
+def _resources(of: Rejected) -> Iterator[Option]:
+    short = shortages(of.case.pod, of.node)
+    yield from pod_changes.lower_requests(of.case, short)
+    yield from node_changes.free(of.case, of.node, short, lambda pod: pod.spec.requests.placed)
 
 
-def _counted_requests(rejected: Rejected) -> Iterator[Option]:
-    resources, counting = rejected.rules.configuration.managed_resources, rejected.rules.berth.counting
-    yield from resource_changes.correct_counted_requests(rejected.case, rejected.node, resources, counting)
+def _lower_counted(of: Rejected) -> Iterator[Option]:
+    resources = of.rules.configuration.managed_resources
+    return pod_changes.lower_counted_requests(of.case, of.node, resources, of.rules.berth.counting)
 
 
-def _counted_resources(rejected: Rejected) -> Iterator[Option]:
-    yield from _counted_requests(rejected)
-    counting = rejected.rules.berth.counting
-    short = resource_changes.counted_shortages(rejected.case.pod, rejected.node, counting)
-    yield from pod_removal.free(
-        rejected.case, rejected.node, short, lambda pod: resource_changes.held_by(pod, counting)
-    )
+def _counted_resources(of: Rejected) -> Iterator[Option]:
+    yield from _lower_counted(of)
+    counting, node, short = of.rules.berth.counting, of.node, {}
+    capacity = counting.capacity(node)
+    room, demands = left(capacity, counting.used(node.pods, capacity)), counting.demands(of.case.pod)
+    for demand in () if isinstance(demands, UnreadableObject) else demands:
+        # Of devices the one with the most room lacks the least.
+        lacks = [demand.of(capacity[pool]) - room[pool] for pool in counting.pools(demand.resource, capacity)]
+        short[demand.resource] = min(lacks, default=demand.amount)
+    yield from node_changes.free(of.case, node, {name: amount for name, amount in short.items() if amount > 0}, of.held)
+    yield from _capacity(of)
 
 
-def _capacity(rejected: Rejected) -> Iterator[Option]:
-    resources, counting = rejected.rules.configuration.managed_resources, rejected.rules.berth.counting
-    yield from resource_changes.correct_capacity(rejected.case, rejected.node, resources, counting)
-
-
-def _reserved(rejected: Rejected) -> Iterator[Option]:
-    for plugin in rejected.rules.plugins(rejected.case.pod, ResourceSegregation):
-        yield from resource_changes.request_one(
-            rejected.case, sorted(plugin.resources.intersection(rejected.node.allocatable))
-        )
-
-
-def _segregated(rejected: Rejected) -> Iterator[Option]:
-    asked = rejected.case.pod.spec.requests.asked
-    for plugin in rejected.rules.plugins(rejected.case.pod, ResourceSegregation):
-        missing = plugin.resources.intersection(asked).difference(rejected.node.allocatable)
-        yield from resource_changes.drop_requests(rejected.case, missing)
-
-
-def _host_ports(rejected: Rejected) -> Iterator[Option]:
-    yield from pod_removal.end_holders_of_ports(rejected.case, rejected.node)
-    yield from pod_changes.remove_host_ports(rejected.case, rejected.node)
-
-
-def _spread(rejected: Rejected) -> Iterator[Option]:
-    yield from pod_removal.end_spread_mates(rejected.case, rejected.node)
-    yield from pod_changes.relax_spread(rejected.case)
-
-
-def _spread_label(rejected: Rejected) -> Iterator[Option]:
-    keys = (each.topology_key for each in rejected.case.pod.spec.topology_spread)
-    yield from node_changes.labels_of_domains(rejected.case, rejected.node, keys)
-    yield from pod_changes.relax_spread(rejected.case)
-
-
-def _invalid_spread(rejected: Rejected) -> Iterator[Option]:
-    yield from pod_changes.remove_spread(rejected.case)
-
-
-def _affinity(rejected: Rejected) -> Iterator[Option]:
-    keys = (each.topology_key for each in rejected.case.pod.spec.pod_affinity.required)
-    yield from node_changes.labels_of_domains(rejected.case, rejected.node, keys)
-    yield from pod_changes.remove_terms(rejected.case, "podAffinity")
-
-
-def _anti_affinity(rejected: Rejected) -> Iterator[Option]:
-    yield from pod_removal.end_unwanted_mates(rejected.case, rejected.node)
-    yield from pod_changes.remove_terms(rejected.case, "podAntiAffinity")
-
-
-def _anti_affinity_of_others(rejected: Rejected) -> Iterator[Option]:
-    yield from pod_removal.end_pods_that_keep_it_away(rejected.case, rejected.node)
-
-
-def _invalid_affinity(rejected: Rejected) -> Iterator[Option]:
-    yield from pod_changes.remove_any_term(rejected.case)
+def _capacity(of: Rejected) -> Iterator[Option]:
+    """Label the node with an amount, where the label cannot be read, or where no node has it yet."""
+    wanted: Counter[str] = Counter()
+    for pod in (of.case.pod, *of.node.pods):
+        wanted.update(of.held(pod))
+    unreadable, labels = of.rules.berth.counting.unreadable(of.node), {}
+    for each in of.rules.configuration.managed_resources:
+        label = None if each.capacity is None else each.capacity.node_label
+        nodes = of.case.snapshot.nodes.values()
+        if label is None or not wanted[each.name]:
+            continue
+        if each.name in unreadable or not any(label in other.labels for other in nodes):
+            labels[label] = str(wanted[each.name])
+    if labels:
+        yield (node_changes.label_node(of.node, labels),)
 
 
 ANSWERS: Mapping[ReasonCode, Answer] = {
-    ReasonCode.NODE_UNSCHEDULABLE: _uncordon,
-    ReasonCode.UNTOLERATED_TAINT: _taints,
-    ReasonCode.NODE_NOT_READY: _repair,
-    ReasonCode.NODE_NOT_RUNNING: _repair,
+    ReasonCode.NODE_UNSCHEDULABLE: lambda of: iter([(node_changes.uncordon(of.node.name),)]),
+    ReasonCode.UNTOLERATED_TAINT: lambda of: node_changes.answers_to_taints(of.case, of.node),
     ReasonCode.PRIORITY_LABEL_MISSING: _priority_label,
     ReasonCode.PRIORITY_LABEL_NOT_INTEGER: _priority_label,
     ReasonCode.NODE_AFFINITY_MISMATCH: _node_affinity,
     ReasonCode.ADDED_NODE_AFFINITY_MISMATCH: _added_affinity,
-    ReasonCode.NODE_AFFINITY_CONFLICT: _required_affinity,
-    ReasonCode.NODE_NOT_SELECTED: _required_affinity,
+    ReasonCode.NODE_AFFINITY_CONFLICT: lambda of: iter([(pod_changes.remove_affinity(of.case),)]),
+    ReasonCode.NODE_NOT_SELECTED: lambda of: iter([(pod_changes.remove_affinity(of.case),)]),
     ReasonCode.INSUFFICIENT_RESOURCE: _resources,
     ReasonCode.TOO_MANY_PODS: _resources,
     ReasonCode.INSUFFICIENT_COUNTED_RESOURCE: _counted_resources,
-    ReasonCode.REQUEST_UNREADABLE: _counted_requests,
-    ReasonCode.REQUEST_ABOVE_DEVICE: _counted_requests,
-    ReasonCode.REQUEST_ABOVE_POD_LIMIT: _counted_requests,
+    ReasonCode.REQUEST_ABOVE_POD_LIMIT: _lower_counted,
     ReasonCode.NODE_CAPACITY_UNREADABLE: _capacity,
-    ReasonCode.NODE_RESERVED: _reserved,
-    ReasonCode.SEGREGATED_RESOURCE_MISSING: _segregated,
-    ReasonCode.HOST_PORT_TAKEN: _host_ports,
-    ReasonCode.TOPOLOGY_SPREAD_SKEW: _spread,
-    ReasonCode.TOPOLOGY_SPREAD_LABEL_MISSING: _spread_label,
-    ReasonCode.TOPOLOGY_SPREAD_INVALID: _invalid_spread,
-    ReasonCode.POD_AFFINITY_MISMATCH: _affinity,
-    ReasonCode.POD_ANTI_AFFINITY_CONFLICT: _anti_affinity,
-    ReasonCode.EXISTING_POD_ANTI_AFFINITY_CONFLICT: _anti_affinity_of_others,
-    ReasonCode.POD_AFFINITY_INVALID: _invalid_affinity,
+    ReasonCode.HOST_PORT_TAKEN: lambda of: node_changes.end_holders_of_ports(of.case, of.node),
+    ReasonCode.TOPOLOGY_SPREAD_SKEW: lambda of: pod_changes.soften_spread(of.case),
+    ReasonCode.TOPOLOGY_SPREAD_LABEL_MISSING: lambda of: pod_changes.soften_spread(of.case),
+    ReasonCode.POD_AFFINITY_MISMATCH: lambda of: pod_changes.remove_terms(of.case, "podAffinity"),
+    ReasonCode.POD_ANTI_AFFINITY_CONFLICT: lambda of: pod_changes.remove_terms(of.case, "podAntiAffinity"),
 }
-"""By the code of a reason that one plugin gives. `gang_search` answers GANG_CODES."""
+"""By the code of a reason that one plugin gives. The search answers those of GANG_CODES for the whole gang."""
 
-GANG_CODES = frozenset({ReasonCode.GANG_WAITS_FOR_MEMBERS, ReasonCode.GANG_DOES_NOT_FIT, ReasonCode.GANG_INVALID})
+GANG_CODES = frozenset({ReasonCode.GANG_WAITS_FOR_MEMBERS, ReasonCode.GANG_DOES_NOT_FIT})
 
 NO_CHANGE: Mapping[ReasonCode, str] = {
     ReasonCode.PLUGIN_REASON: "it comes from a plugin of your own, and only the plugin knows what it wants",
     ReasonCode.NODE_NAME_MISMATCH: "the pod names its node itself; it is judged here without that",
     ReasonCode.NODE_AFFINITY_INVALID: "it rejects no node: scoring fails, and no API server stores such a pod",
+    ReasonCode.NODE_NOT_READY: "the node has to become ready: look at its kubelet",
+    ReasonCode.NODE_NOT_RUNNING: "the node has to become ready: look at its kubelet",
+    ReasonCode.NODE_RESERVED: "the policy keeps the node for pods that ask for its resources",
+    ReasonCode.SEGREGATED_RESOURCE_MISSING: "no node has the resource that the pod asks for; add one that has it",
+    ReasonCode.REQUEST_UNREADABLE: "the pod's request is no amount; correct it",
+    ReasonCode.REQUEST_ABOVE_DEVICE: "the pod asks for more than 100 per cent of a device; correct its request",
+    ReasonCode.TOPOLOGY_SPREAD_INVALID: "the constraint cannot be read; correct its selector",
+    ReasonCode.POD_AFFINITY_INVALID: "the term cannot be read; correct its selector",
+    ReasonCode.EXISTING_POD_ANTI_AFFINITY_CONFLICT: "a pod there keeps it away, by a rule of its own",
+    ReasonCode.GANG_INVALID: "the members contradict each other, or their PodGroup is missing; correct what it says",
     ReasonCode.GANG_PLACED_ELSEWHERE: "it is no failure: the pod has its place on another node",
     ReasonCode.GANG_IN_OTHER_DOMAIN: "a gang that runs stays in its topology domain; changes are for the nodes there",
     ReasonCode.NODE_NOT_IN_CACHE: "the watcher publishes the node within seconds; it cannot be judged until then",

@@ -22,16 +22,11 @@ from berth_cli.cluster_files.cluster import trim
 from berth_cli.explain.target import parse_name
 from berth_cli.input_files import InvalidInput
 
-GONE_FROM_CLUSTER = "it is gone, or was never there; check the name"
-NODE_POOLS = Resource("nodepools", "v1", "karpenter.sh", ("v1beta1",), is_optional=True)
-"""Of Karpenter: the nodes that it would add."""
-
 REMEDY = "give this user the verb list"
 
 
 def live_objects(kubeconfig: Path, pod: str, counting: Counting, clock: Callable[[], float]) -> Iterator[Object]:
-    """All objects that the rules read, this pod as a whole, and what Karpenter would add. clock: seconds since the
-    epoch. Raises InvalidInput."""
+    """All objects that the rules read, and this pod as a whole. clock: seconds since the epoch. Raises InvalidInput."""
     try:
         api = ApiServer(from_file(kubeconfig), clock)
         for resource, kind in KINDS.items():
@@ -40,19 +35,18 @@ def live_objects(kubeconfig: Path, pod: str, counting: Counting, clock: Callable
             if resource is NODES and not listed:
                 raise InvalidInput("the cluster has no nodes: nothing can be placed before it has some")
             yield from listed
-        for resource in (NODE_POOLS, *GANG_RESOURCES):
-            yield from _optional(api, resource)
+        for resource in GANG_RESOURCES:
+            yield from _pod_groups(api, resource)
     except ClusterUnavailable as error:
         raise InvalidInput(str(error)) from error
 
 
-def _optional(api: ApiServer, resource: Resource) -> Iterator[Object]:
-    """Nothing where the cluster serves none of its versions, or not to this user."""
+def _pod_groups(api: ApiServer, resource: Resource) -> Iterator[Object]:
+    """None where the cluster serves none of its versions, or not to this user."""
     versions = [replace(resource, version=each) for each in (resource.version, *resource.earlier_versions)]
     watchers = [KubernetesListerWatcher(api, each, WatchOptions(), dict, REMEDY) for each in versions]
-    kind = "NodePool" if resource is NODE_POOLS else "PodGroup"
     for obj in OptionalListerWatcher(watchers, lambda _: True).list_all().objects:
-        yield {**obj, "apiVersion": f"{resource.group}/{resource.version}", "kind": kind}
+        yield {**obj, "apiVersion": f"{resource.group}/{resource.version}", "kind": "PodGroup"}
 
 
 def _kept(obj: Object, kind: str, pod: tuple[str, str], counting: Counting) -> Object:

@@ -1,13 +1,13 @@
 """What the tables of a stack say about a pod: the cluster as its node cache has it, its configuration, and the records
 of its decisions.
 
-The user needs GetItem and Query on the cache table and, with --stack, cloudformation:DescribeStacks.
+The user needs GetItem and Query on the cache table, and cloudformation:DescribeStacks.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import boto3
@@ -20,23 +20,25 @@ from berth.configuration.store import ConfigurationInvalid, Configurations
 from berth.decisions.dynamodb_table import DynamoDBDecisionTable
 from berth.dynamodb_errors import TableUnavailable
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
-from berth.nodecache.feed.head import Head
 from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished
 from berth.nodecache.feed.table import CacheTable
 from berth.scheduling.configuration.decisions import Decisions
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.configuration.node_cache import WhenStale
 from berth.scheduling.fields.reading import Object
-from berth.scheduling.policy import Policy
 from berth_cli.cached_objects import ObjectsView, as_dump
 from berth_cli.config.stack import TABLE_OUTPUT
-from berth_cli.deployed_stack import CLIENT_CONFIG, DeployedStack, StackUnavailable, describe
-from berth_cli.explain.attempts import Attempts, NoRecord
-from berth_cli.explain.sources.records import ALWAYS, DecisionRecord, attempts_of, later_version
+from berth_cli.deployed_stack import CLIENT_CONFIG, StackUnavailable, describe
+from berth_cli.explain.attempts import Attempt, Attempts, NoRecord, attempts_of, cause_of
 from berth_cli.input_files import InvalidInput
+from berth_cli.output import duration
 from berth_cli.recording.missing_fields import missing_fields
 
-MOST_RECORDS = 50
+MAX_RECORDS = 50
+NOT_IN_NODE_CACHE = (
+    "The pod is judged without {}: the configuration in force does not read them, so the node cache lacks them; give "
+    "--kubeconfig FILE too."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,40 +55,43 @@ class StackState:
     fallback: str = ""
 
     @property
-    def is_stale(self) -> bool:
-        """Whether the verbs do not decide by these objects."""
-        return self.age > self.configuration.node_cache.max_staleness
+    def stale(self) -> str:
+        """Why the verbs do not decide by these objects; empty where they do."""
+        node_cache = self.configuration.node_cache
+        if self.age <= node_cache.max_staleness:
+            return ""
+        return (
+            f"the node cache is {duration(self.age)} old, older than maxStaleness ({node_cache.max_staleness:g} s): "
+            f"whenStale is {node_cache.when_stale}; run berth doctor"
+        )
 
     @property
-    def fails(self) -> bool:
-        """Whether the verbs answer with an error: an exempt pod passes all the same."""
-        return self.is_stale and self.configuration.node_cache.when_stale is WhenStale.FAIL
+    def failure(self) -> str:
+        """Why the verbs answer with an error; empty where they do not. An exempt pod passes all the same."""
+        fails = self.configuration.node_cache.when_stale is WhenStale.FAIL
+        return f"Berth cannot decide: {self.stale}" if self.stale and fails else ""
 
-    def missing_fields(self, policy: Policy) -> tuple[str, ...]:
-        """What this policy reads and the objects lack: the configuration in force does not read it."""
-        return tuple(missing_fields(policy, RequiredFields.of(self.configuration.policy())))
+    def notes(self, given: BerthConfiguration | None) -> Iterator[str]:
+        """What the reader has to know. given: the policy that judges by these objects, if it is not the one in force:
+        the node cache lacks what only this policy reads."""
+        yield from filter(None, [self.stale])
+        if self.fallback:
+            yield f"The applied configuration is not in use: {self.fallback}."
+        if given is not None:
+            own = RequiredFields.of(self.configuration.policy())
+            yield from map(NOT_IN_NODE_CACHE.format, missing_fields(given.policy(), own))
 
 
-def read_stack(
-    stack: str | None, table: str | None, region: str | None, pod: tuple[str, str], given: BerthConfiguration | None
-) -> StackState:
-    """Read the tables of the stack, or this cache table. pod: namespace and name. given: the policy to explain by.
-
-    Raises InvalidInput.
-    """
+def read_stack(stack: str, region: str | None, pod: tuple[str, str]) -> StackState:
+    """Read the tables of the stack. pod: namespace and name. Raises InvalidInput."""
     try:
-        deployed = None if stack is None else describe(stack, region)
-        name = table or ("" if deployed is None else deployed.output(TABLE_OUTPUT))
+        deployed = describe(stack, region)
+        name = deployed.output(TABLE_OUTPUT)
         client = boto3.client("dynamodb", region_name=region, config=CLIENT_CONFIG)
-        return read_tables(
-            DynamoDBCacheTable(client, name),
-            Configurations(
-                DynamoDBConfigurationStore(client, name), lambda: deployed_configuration(deployed, name, given)
-            ),
-            lambda: DynamoDBDecisionTable(client, name).of_pod(*pod, MOST_RECORDS),
-            f"the stack {stack}" if stack else f"the table {name}",
-            time.time(),
-        )
+        configurations = Configurations(DynamoDBConfigurationStore(client, name), deployed.configuration)
+        records = DynamoDBDecisionTable(client, name).of_pod
+        cache, where = DynamoDBCacheTable(client, name), f"the stack {stack}"
+        return read_tables(cache, configurations, lambda: records(*pod, MAX_RECORDS), where, time.time())
     except (TableUnavailable, StackUnavailable, ConfigurationInvalid) as error:
         raise InvalidInput(str(error)) from error
     except BotoCoreError as error:
@@ -111,40 +116,18 @@ def read_tables(
     except NothingPublished as error:
         raise InvalidInput(f"{where}: {error}") from error
     attempts = _attempts(records(), configuration, where)
-    age = now - _observed_at(head)
+    assert head is not None
+    assert head.pointer is not None
+    age = now - head.pointer.observation.observed_at
     return StackState(list(as_dump(found)), configuration, attempts, age, where, configured.fallback)
 
 
-def _observed_at(head: Head | None) -> float:
-    assert head is not None
-    assert head.pointer is not None
-    return head.pointer.observation.observed_at
-
-
-def deployed_configuration(
-    stack: DeployedStack | None, table: str, given: BerthConfiguration | None
-) -> BerthConfiguration:
-    """The one that decides while none is applied. A table alone does not say; then it is taken to be the given one.
-
-    Raises ConfigurationInvalid.
-    """
-    if stack is not None:
-        return stack.configuration()
-    if given is None:
-        raise ConfigurationInvalid(f"no configuration was applied to {table}; give --config or --profile")
-    return given
-
-
 def _attempts(documents: list[object], configuration: BerthConfiguration, where: str) -> Attempts | NoRecord:
-    later = later_version(documents)
-    if later is not None:
-        return NoRecord(f"{where} has records of version {later}; install the release of the stack here")
     try:
-        records = [DecisionRecord.model_validate(each) for each in documents]
+        records = [Attempt.model_validate(each) for each in documents]
     except ValidationError as error:
-        first = error.errors()[0]
-        return NoRecord(f"{where} has a record that cannot be read: {'.'.join(map(str, first['loc']))}: {first['msg']}")
-    found = attempts_of(records, complete_after=records[0].time if len(records) == MOST_RECORDS else ALWAYS)
+        return NoRecord(f"{where} has a record that cannot be read: {cause_of(error)}")
+    found = attempts_of(records)
     if found is not None:
         return found
     if configuration.decisions is not Decisions.TABLE:

@@ -12,11 +12,12 @@ from itertools import takewhile
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.fields.reading import Object
 from berth.scheduling.objects import Pod
+from berth.scheduling.objects.projection import part
 from berth_cli.cluster_files.admission import DEFAULT_SCHEDULER
 from berth_cli.cluster_files.manifests import as_new_pod
 from berth_cli.input_files import InvalidInput
 from berth_cli.policy.diff.policy_diff import PolicyDiff, pods_text
-from berth_cli.simulate.changed_objects import PodName, is_leaving, mapping, node_of, runs_on_every_node
+from berth_cli.simulate.changed_objects import PodName, is_leaving, node_of, runs_on_every_node
 from berth_cli.simulate.comparison import Cause, Comparison, compare
 from berth_cli.simulate.queue import read_queue
 from berth_cli.simulate.run import RunRecorder
@@ -98,10 +99,10 @@ def _is_placed_again(obj: Object, schedulers: Collection[str]) -> bool:
 
 def _is_of_a_scheduler(obj: Object) -> bool:
     """Whether a scheduler placed the pod, or has to place it."""
-    if obj.get("kind") != "Pod" or not mapping(obj, "metadata"):
+    if obj.get("kind") != "Pod" or not part(obj, "metadata"):
         return False
     return not (runs_on_every_node(obj) or is_leaving(obj))
 
 
 def _scheduler_of(pod: Object) -> str:
-    return str(mapping(pod, "spec").get("schedulerName") or DEFAULT_SCHEDULER)
+    return str(part(pod, "spec").get("schedulerName") or DEFAULT_SCHEDULER)

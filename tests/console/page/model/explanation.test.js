@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { changeTexts, evictionTexts, newNodeTexts } from '../../../../cli/berth_cli/console/page/model/explanation.js';
+import { changeTexts, evictionTexts } from '../../../../cli/berth_cli/console/page/model/explanation.js';
 
 test('a change of the pod names the nodes that it then fits on, a change of a node that node', () => {
   const found = changeTexts([
@@ -40,35 +40,4 @@ for (const [title, found, wanted] of /** @type {[string, Parameters<typeof evict
   ],
 ])) {
   test(`evictions: ${title}`, () => assert.deepEqual(evictionTexts(found), wanted));
-}
-
-for (const [title, found, wanted] of /** @type {[string, Parameters<typeof newNodeTexts>[0], string[]][]} */ ([
-  [
-    'only Berth rejects nodes that are there',
-    { fitsForScheduler: ['n1'], kinds: [{ like: 'n1', outcome: 'rejected-by-berth', reason: 'no label' }] },
-    [
-      "none comes: by kube-scheduler's own rules the pod fits on 1 node that is there (n1)",
-      'one like n1 would come in vain: Berth rejects it: no label',
-    ],
-  ],
-  [
-    'no kind is of use',
-    { fitsForScheduler: [], kinds: [{ like: 'n1', outcome: 'rejected-by-kube-scheduler', reason: 'taint' }] },
-    [
-      'none of the kinds that are known would take the pod, of any size',
-      'one like n1 does not help: kube-scheduler rejects it: taint',
-    ],
-  ],
-  [
-    'a kind takes it',
-    { fitsForScheduler: [], kinds: [{ like: 'pool', outcome: 'takes-the-pod', reason: null }] },
-    ['one like pool would take the pod'],
-  ],
-  [
-    'several of a kind take the gang',
-    { fitsForScheduler: [], kinds: [{ like: 'pool', outcome: 'takes-the-pod', reason: null, count: 3 }] },
-    ['3 like pool would take the gang'],
-  ],
-])) {
-  test(`new nodes: ${title}`, () => assert.deepEqual(newNodeTexts(found), wanted));
 }

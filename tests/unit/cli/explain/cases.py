@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth_cli.explain.attempts import Attempt
 from berth_cli.explain.counterfactuals.search import search
 from berth_cli.explain.rules import Rules
 from berth_cli.explain.target import Target, read_target
@@ -40,3 +41,11 @@ def changes(pod: Object, *objects: Object, document: Mapping[str, Any] = FULL) -
 def rules(document: Mapping[str, Any] = FULL) -> Rules:
     """The rules of this configuration."""
     return Rules(BerthConfiguration.model_validate(document))
+
+
+def recorded(time: float, **fields: Any) -> Attempt:
+    """A record of a call, as a server keeps it."""
+    own = {"verb": "filter", "uid": "", "outcome": "feasible", "profile": "full", "nodes": 5, "feasible": 0}
+    return Attempt.model_validate(
+        {"time": time, "configurationHash": "", "cacheAgeSeconds": 0.5, "reasons": [], **own, **fields}
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth_cli.explain.answer import Question, answer_to
+from berth_cli.explain.answer import answer_to
 from berth_cli.explain.attempts import NoRecord
 from berth_cli.explain.sources.inputs import Inputs
 from tests.builders.nodes import PRIORITY, node_with
@@ -44,5 +44,5 @@ def test_a_pod_with_a_node_is_pending_while_berth_answers_no_call(
 ) -> None:
     found = target(pod_with("p", namespace=namespace), node_with("a", {PRIORITY: "1"}))
     inputs = Inputs(CONFIGURATION, NoRecord("none"), found, failure=failure, passes_exempt=passes_exempt)
-    answer = answer_to(Question("p"), inputs)
-    assert (answer.status, answer.lines[0], answer.is_final) == (status, f"{namespace}/p: {headline}", False)
+    answer = answer_to(inputs)
+    assert (answer.status, answer.lines[0]) == (status, f"{namespace}/p: {headline}")

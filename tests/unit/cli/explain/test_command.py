@@ -14,7 +14,6 @@ from berth_cli.explain.command import explain
 from tests.builders.custom_plugins import MODULE, NAMED, installed_plugins
 from tests.builders.nodes import PRIORITY, node_with
 from tests.builders.pods import pod_with
-from tests.conftest import PROJECT
 from tests.unit.cli.explain.cases import Object
 
 TAINT = {"key": "dedicated", "value": "ml", "effect": "NoSchedule"}
@@ -179,17 +178,6 @@ def test_node_shows_every_plugin_of_both(tmp_path: Path) -> None:
     assert {each["plugin"] for each in found["plugins"]} >= {"NodePriorityLabel", "NodeResourcesFit", "NodeReady"}
 
 
-def test_node_shows_the_score_of_each_plugin_where_the_node_fits(tmp_path: Path) -> None:
-    objects = [node_with("a", {PRIORITY: "5"}), node_with("b", {PRIORITY: "3"}), pod_with("p")]
-    done = run(tmp_path, "p", "--node", "a", "--profile", "label-priority", "-o", "json", objects=objects)
-    scores = {(each["by"], each["plugin"]): each["score"] for each in json.loads(done.stdout)["plugins"]}
-    assert done.exit_code == 0
-    # As prioritize answers it: this profile's scores are not normalised.
-    assert scores["Berth", "NodePriorityLabel"] == 5
-    assert scores["kube-scheduler", "TaintToleration"] == 300
-    assert scores["kube-scheduler", "NodeName"] is None
-
-
 @pytest.mark.parametrize(
     ("arguments", "objects", "message"),
     [
@@ -216,12 +204,6 @@ def test_node_shows_the_score_of_each_plugin_where_the_node_fits(tmp_path: Path)
             [pod_with("p")],
             "has no nodes; make a dump with: kubectl get nodes,pods -A -o json > FILE",
             id="a dump without nodes",
-        ),
-        pytest.param(
-            ["p", "--node-templates", str(PROJECT / "examples" / "resource-segregation" / "pods.yaml")],
-            [node_with("a"), pod_with("p")],
-            "pods.yaml has no node template: objects of the kinds Node and NodePool",
-            id="node templates without one",
         ),
         pytest.param(
             ["p", "--node", "gpu-01"],

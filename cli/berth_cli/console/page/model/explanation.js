@@ -11,7 +11,6 @@ import { formatCount } from './quantities.js';
  * @property {string | null} searchEnd null: no changes were looked for
  * @property {string} searchNote why there are none, or may be others
  * @property {Preemption | null} [preemption]
- * @property {NewNodes | null} [newNodes]
  *
  * @typedef {object} Counterfactual
  * @property {{text: string, node: string | null}[]} changes
@@ -22,10 +21,6 @@ import { formatCount } from './quantities.js';
  * @property {string} [node]
  * @property {{namespace: string, name: string, priority: number, violates: string[]}[]} [victims]
  * @property {Record<string, {reason: string}>} [otherNodes]
- *
- * @typedef {object} NewNodes what comes of nodes that an autoscaler adds
- * @property {string[]} fitsForScheduler nodes that are there, and that only Berth rejects
- * @property {{like: string, outcome: string, reason: string | null, count?: number}[]} kinds
  */
 
 const MOST_NAMES = 3;
@@ -58,34 +53,5 @@ export function evictionTexts(found) {
   return [
     `Preemption would place it on ${found.node}. It evicts ${victims.join(', ')}.`,
     ...(others ? [`${formatCount(others, 'other node')} would take more evictions, or cannot be used.`] : []),
-  ];
-}
-
-/** @type {Record<string, (reason: string) => string>} */
-const OUTCOMES = {
-  'takes-the-pod': () => 'would take the pod',
-  'too-small': (reason) => `is too small (${reason}); a larger one would take the pod`,
-  'rejected-by-berth': (reason) => `would come in vain: Berth rejects it: ${reason}`,
-  'rejected-by-kube-scheduler': (reason) => `does not help: kube-scheduler rejects it: ${reason}`,
-};
-
-/** @param {NewNodes} found @returns {string[]} */
-export function newNodeTexts({ fitsForScheduler, kinds }) {
-  const isAnyUse = kinds.some(({ outcome }) => outcome === 'takes-the-pod' || outcome === 'too-small');
-  const fits = fitsForScheduler.length;
-  const there = fits === 1 ? '1 node that is there' : `${fits} nodes that are there`;
-  const first = [];
-  if (fits) {
-    first.push(`none comes: by kube-scheduler's own rules the pod fits on ${there} (${examples(fitsForScheduler)})`);
-  } else if (!isAnyUse) {
-    first.push('none of the kinds that are known would take the pod, of any size');
-  }
-  return [
-    ...first,
-    ...kinds.map(({ like, outcome, reason, count = 1 }) =>
-      count > 1
-        ? `${count} like ${like} would take the gang`
-        : `one like ${like} ${OUTCOMES[outcome]?.(reason ?? '') ?? outcome}`,
-    ),
   ];
 }

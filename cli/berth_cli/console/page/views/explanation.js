@@ -1,7 +1,7 @@
 // One pending pod: the verdict, the reasons with their nodes, the best nodes, evictions, and the changes that would place
 // it.
 
-import { changeTexts, evictionTexts, newNodeTexts } from '../model/explanation.js';
+import { changeTexts, evictionTexts } from '../model/explanation.js';
 import { element } from './elements/dom.js';
 import { barCell, reasonTable, row, table } from './elements/tables.js';
 
@@ -15,9 +15,6 @@ export function showExplanation(place, found, highlight) {
     ...(found.reasons.length ? [reasonTable(found.reasons, highlight, place.id)] : []),
     ...(found.ranking.length ? [element('h3', {}, 'The best nodes'), ranking(found.ranking)] : []),
     ...changesOf(found),
-    ...(found.newNodes
-      ? [element('h3', {}, 'New nodes (an autoscaler asks no extender)'), list(newNodeTexts(found.newNodes))]
-      : []),
   );
 }
 

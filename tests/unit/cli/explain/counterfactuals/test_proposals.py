@@ -9,8 +9,8 @@ import pytest
 
 from berth.scheduling.preemption.victim_review import NodeRejection
 from berth.scheduling.reason_code import ReasonCode
-from berth_cli.explain.counterfactuals.candidates import Search
 from berth_cli.explain.counterfactuals.proposals import ANSWERS, GANG_CODES, NO_CHANGE
+from berth_cli.explain.counterfactuals.search import Search
 from berth_cli.explain.report import changes_text
 from tests.builders.nodes import PRIORITY, node_with
 from tests.builders.pods import container, pod_with
@@ -69,6 +69,11 @@ def expressions(*items: Mapping[str, object]) -> dict[str, Any]:
     return {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{"matchExpressions": list(items)}]}}}
 
 
+def owned(name: str, **fields: Any) -> dict[str, Any]:
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-5d", "uid": "u", "controller": True}
+    return pod_with(name, metadata={"ownerReferences": [owner]}, **fields)
+
+
 def zone(name: str, value: str) -> Object:
     return node_with(name, {"zone": value})
 
@@ -85,22 +90,15 @@ ROWS = [
         pod_with(),
         [node_with("a", taints=[TAINT])],
         FULL,
-        ["remove the taint dedicated=ml:NoSchedule from node a", "let the pod tolerate dedicated=ml:NoSchedule"],
-        id="a taint is removed or tolerated",
+        ["let the pod tolerate dedicated=ml:NoSchedule"],
+        id="a taint is tolerated",
     ),
     pytest.param(
         pod_with(),
         [node_with("a", taints=[CORDON], unschedulable=True)],
         FULL,
-        ["uncordon node a"],
+        ["uncordon node a", "add a node like a"],
         id="a cordoned node is uncordoned",
-    ),
-    pytest.param(
-        pod_with(),
-        [node_with("a", taints=[NOT_READY], status={"conditions": [{"type": "Ready", "status": "False"}]})],
-        FULL,
-        ["get node a ready again"],
-        id="a node that is not ready cannot just lose the taint",
     ),
     pytest.param(
         pod_with(nodeSelector={"disk": "ssd"}),
@@ -115,13 +113,6 @@ ROWS = [
         FULL,
         ["add the label gpu=a100 to node a", "remove the pod's required node affinity"],
         id="node affinity with In",
-    ),
-    pytest.param(
-        pod_with(affinity=expressions({"key": "gpu", "operator": "DoesNotExist"})),
-        [node_with("a", {"gpu": "h100"})],
-        FULL,
-        ["remove the label gpu=h100 from node a", "remove the pod's required node affinity"],
-        id="node affinity that a label is in the way of",
     ),
     pytest.param(
         pod_with(requests={"cpu": "5"}),
@@ -163,7 +154,7 @@ ROWS = [
         pod_with(containers=[{**container(), "ports": [{"hostPort": 80}]}]),
         [node_with("a"), pod_with("w", nodeName="a", containers=[{**container(), "ports": [{"hostPort": 80}]}])],
         FULL,
-        ["end default/w on node a", "give up the pod's host port 80/TCP", "add a node like a"],
+        ["end default/w on node a", "add a node like a"],
         id="a host port",
     ),
     pytest.param(
@@ -175,8 +166,6 @@ ROWS = [
         ],
         FULL,
         [
-            "end default/s on node a",
-            "raise maxSkew of the pod's spread over zone from 1 to 2",
             "make the pod's spread over zone soft (whenUnsatisfiable: ScheduleAnyway)",
         ],
         id="a spread constraint, beside a node that is out of reach",
@@ -193,7 +182,6 @@ ROWS = [
         [node_with("a"), pod_with("s", {"app": "s"}, nodeName="a")],
         FULL,
         [
-            "end default/s on node a",
             "remove the pod's required podAntiAffinity term 1 (topologyKey kubernetes.io/hostname)",
             "add a node like a",
         ],
@@ -203,7 +191,7 @@ ROWS = [
         pod_with(labels={"app": "s"}),
         [node_with("a"), pod_with("s", nodeName="a", affinity=near("away"))],
         FULL,
-        ["end default/s on node a", "add a node like a"],
+        ["add a node like a"],
         id="the anti-affinity of another pod",
     ),
     pytest.param(
@@ -211,7 +199,6 @@ ROWS = [
         [node_with("a", taints=[TAINT])],
         FULL,
         [
-            "remove the taint dedicated=ml:NoSchedule from node a; lower the pod's request of cpu from 5 to 4",
             "let the pod tolerate dedicated=ml:NoSchedule; lower the pod's request of cpu from 5 to 4",
         ],
         id="two reasons need two changes",
@@ -222,13 +209,6 @@ ROWS = [
         LABELLED,
         [f"change the label {PRIORITY} from high to 1 on node a"],
         id="a priority label that is no integer",
-    ),
-    pytest.param(
-        pod_with(),
-        [node_with("a", status={"phase": "Terminated", "conditions": [{"type": "Ready", "status": "True"}]})],
-        FULL,
-        ["get node a ready again"],
-        id="a node that does not run",
     ),
     pytest.param(
         pod_with(),
@@ -249,7 +229,6 @@ ROWS = [
         [node_with("a"), node_with("b", taints=[TAINT])],
         FULL,
         [
-            "remove the taint dedicated=ml:NoSchedule from node b",
             "let the pod tolerate dedicated=ml:NoSchedule",
             "remove the pod's required node affinity",
         ],
@@ -263,20 +242,6 @@ ROWS = [
         id="as many pods as the node may have",
     ),
     pytest.param(
-        pod_with(requests={GPU: "1"}),
-        [node_with("a")],
-        SEGREGATED,
-        [f"remove the pod's request of {GPU} (1)"],
-        id="a segregated resource that no node has",
-    ),
-    pytest.param(
-        pod_with(),
-        [node_with("a", allocatable={"cpu": "4", "memory": "8Gi", "pods": "10", GPU: "2"})],
-        SEGREGATED,
-        [f"let the pod ask for 1 {GPU}"],
-        id="a node that is reserved for pods that ask for its resource",
-    ),
-    pytest.param(
         pod_with(requests={LICENCE: "3"}),
         [node_with("a", {"licences": "4"})],
         LIMITED,
@@ -284,38 +249,10 @@ ROWS = [
         id="more than podLimit",
     ),
     pytest.param(
-        pod_with(requests={LICENCE: "100000000000000000000"}),
-        [node_with("a", {"licences": "4"})],
-        COUNTED,
-        [f"set the pod's request of {LICENCE} to an amount, such as 1"],
-        id="a request that cannot be counted",
-    ),
-    pytest.param(
-        pod_with(metadata={"annotations": {"licences": "many"}}),
-        [node_with("a", {"licences": "4"})],
-        ANNOTATED,
-        ["set the pod's annotation licences to an amount, such as 1"],
-        id="an annotation that cannot be counted",
-    ),
-    pytest.param(
-        pod_with(metadata={"annotations": {"licences": "5"}}),
-        [node_with("a", {"licences": "4"})],
-        ANNOTATED,
-        ["lower the pod's annotation licences from 5 to 4"],
-        id="an annotation that asks for too much",
-    ),
-    pytest.param(
-        pod_with(requests={SHARE: "150"}),
-        [node_with("a", {"gpus": "8_8"})],
-        DEVICES,
-        [f"lower the pod's request of {SHARE} from 150 to 100"],
-        id="more than one device",
-    ),
-    pytest.param(
         pod_with(requests={LICENCE: "2"}),
         [node_with("a", {"licences": "some"}), pod_with("w", nodeName="a", requests={LICENCE: "1"})],
         COUNTED,
-        ["set the label licences of node a to an amount, 3 or more"],
+        ["change the label licences from some to 3 on node a"],
         id="a capacity that cannot be read",
     ),
     pytest.param(
@@ -326,23 +263,89 @@ ROWS = [
         id="a topology key that no node has",
     ),
     pytest.param(
-        pod_with(topologySpreadConstraints=[{**SPREAD, "labelSelector": UNREADABLE}]),
-        [zone("a", "a")],
-        FULL,
-        ["remove the pod's spread over zone"],
-        id="a spread constraint that cannot be read",
+        pod_with(requests={LICENCE: "2"}),
+        [node_with("a")],
+        COUNTED,
+        ["add the label licences=2 to node a"],
+        id="a counted resource of which no node says how much it has",
     ),
     pytest.param(
-        pod_with(affinity={"podAffinity": {REQUIRED: [{**TERM, "labelSelector": UNREADABLE}]}}),
-        [node_with("a")],
+        pod_with(requests={SHARE: "50", LICENCE: "9"}),
+        [node_with("a", {"gpus": "8_8"})],
+        DEVICES,
+        [f"lower the pod's request of {LICENCE} from 9 to 8"],
+        id="more than one device",
+    ),
+]
+
+NOTHING_ABSURD = [
+    pytest.param(
+        pod_with(),
+        [node_with("a", taints=[NOT_READY], status={"conditions": [{"type": "Ready", "status": "False"}]})],
         FULL,
-        ["remove the pod's required podAffinity term 1 (topologyKey kubernetes.io/hostname)"],
-        id="a term about other pods that cannot be read",
+        ["add a node like a"],
+        id="a node that is not ready: a new one is",
+    ),
+    pytest.param(
+        pod_with(),
+        [node_with("a", taints=[{"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}])],
+        FULL,
+        [],
+        id="the taint of the control plane is not tolerated",
+    ),
+    pytest.param(
+        pod_with(),
+        [node_with("a", taints=[{"key": "ToBeDeletedByClusterAutoscaler", "effect": "NoSchedule"}])],
+        FULL,
+        ["add a node like a"],
+        id="a node that an autoscaler removes: a new one stays",
+    ),
+    pytest.param(
+        pod_with(nodeSelector={"topology.kubernetes.io/zone": "b"}),
+        [node_with("a", {"topology.kubernetes.io/zone": "a"}), node_with("b")],
+        FULL,
+        ["remove topology.kubernetes.io/zone=b from the pod's nodeSelector"],
+        id="a zone is no label to change, nor to add",
+    ),
+    pytest.param(
+        pod_with(nodeSelector={"disk": "ssd"}),
+        [node_with("a", {"disk": "hdd"})],
+        FULL,
+        ["remove disk=ssd from the pod's nodeSelector"],
+        id="a label that the node has says what it is",
+    ),
+    pytest.param(
+        pod_with(requests={GPU: "1"}),
+        [node_with("a"), pod_with("w", nodeName="a", requests={"cpu": "4"})],
+        SEGREGATED,
+        [],
+        id="a resource that no node has: no pod holds it, and the pod keeps its request",
+    ),
+    pytest.param(
+        pod_with(),
+        [node_with("a", allocatable={"cpu": "4", "memory": "8Gi", "pods": "10", GPU: "2"})],
+        SEGREGATED,
+        [],
+        id="a node that the policy keeps for others stays kept",
+    ),
+    pytest.param(
+        owned("p", requests={"cpu": "3"}),
+        [node_with("a"), owned("w", nodeName="a", requests={"cpu": "4"})],
+        FULL,
+        ["add a node like a"],
+        id="a pod of the same controller is not ended",
+    ),
+    pytest.param(
+        pod_with(requests={"cpu": "3"}, priority=1),
+        [node_with("a"), pod_with("w", nodeName="a", requests={"cpu": "4"}, priority=2)],
+        FULL,
+        ["add a node like a"],
+        id="a pod that is more important is not ended",
     ),
 ]
 
 
-@pytest.mark.parametrize(("pod", "objects", "document", "wanted"), ROWS)
+@pytest.mark.parametrize(("pod", "objects", "document", "wanted"), [*ROWS, *NOTHING_ABSURD])
 def test_finds_the_smallest_changes_that_place_the_pod(
     pod: Object, objects: list[Object], document: Mapping[str, Any], wanted: list[str]
 ) -> None:
@@ -363,7 +366,7 @@ def test_every_answer_has_a_row() -> None:
         case = target(pod, *objects, document=document).case
         failing = rules(document).failing(case.pod, case.snapshot)
         shown |= {code for statuses in failing.values() for status in statuses for code in status.reason_codes}
-    assert shown == set(ANSWERS)
+    assert shown >= set(ANSWERS)
 
 
 def test_the_page_lists_the_codes_without_a_change() -> None:

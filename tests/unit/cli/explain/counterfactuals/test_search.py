@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from berth_cli.explain.counterfactuals.candidates import Counterfactual, Search, SearchEnd
 from berth_cli.explain.counterfactuals.change import Change, ChangeKind
-from berth_cli.explain.counterfactuals.search import search
+from berth_cli.explain.counterfactuals.search import Counterfactual, Search, SearchEnd, search
 from berth_cli.explain.report import changes_text, search_document
 from tests.builders.nodes import PRIORITY, node_with
 from tests.builders.pods import pod_with
@@ -25,7 +24,7 @@ def found(pod: Object, *objects: Object, document: Mapping[str, Any] = FULL) -> 
 def test_shows_small_changes_before_large_ones() -> None:
     busy = pod_with("w", nodeName="b", requests={"cpu": "2"})
     shown = changes(pod_with(requests={"cpu": "3"}), node_with("a", taints=[TAINT]), node_with("b"), busy)
-    assert (shown[0], shown[-1]) == ("remove the taint dedicated=ml:NoSchedule from node a", "add a node like b")
+    assert (shown[0], shown[-1]) == ("let the pod tolerate dedicated=ml:NoSchedule", "add a node like b")
 
 
 def test_names_the_nodes_that_take_the_changed_pod() -> None:
@@ -43,7 +42,7 @@ def test_leaves_daemon_set_pods_where_they_are() -> None:
 
 def test_shows_no_change_that_contains_a_smaller_one() -> None:
     results = changes(pod_with(), node_with("a", taints=[TAINT]), document=LABELLED)
-    assert all("label" in each for each in results)
+    assert results == [f"let the pod tolerate dedicated=ml:NoSchedule; add the label {PRIORITY}=1 to node a"]
     both = changes(pod_with(), node_with("a", taints=[TAINT]), node_with("b"), document=LABELLED)
     assert both == [f"add the label {PRIORITY}=1 to node b"]
 
@@ -95,6 +94,7 @@ def test_says_whether_all_nodes_were_tried(count: int, end: SearchEnd) -> None:
 
 
 def test_says_that_there_may_be_more_than_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("berth_cli.explain.counterfactuals.search.MOST_RESULTS", 2)
-    result = found(pod_with(), node_with("a", taints=[TAINT]))
+    monkeypatch.setattr("berth_cli.explain.counterfactuals.search.MAX_RESULTS", 2)
+    busy = pod_with("w", nodeName="a", requests={"cpu": "2"})
+    result = found(pod_with(requests={"cpu": "3"}), node_with("a"), busy)
     assert (len(result.found), result.end) == (2, SearchEnd.RESULTS)

@@ -69,22 +69,12 @@ def test_lists_each_resource_once_and_does_nothing_else(kubernetes: KubernetesOn
     assert sorted(path for path in paths if path in RESOURCES) == sorted(RESOURCES)
     # The cluster serves none of these: each version is asked for once.
     assert sorted(path for path in paths if path not in RESOURCES) == [
-        "/apis/karpenter.sh/v1/nodepools",
-        "/apis/karpenter.sh/v1beta1/nodepools",
         "/apis/scheduling.k8s.io/v1alpha2/podgroups",
         "/apis/scheduling.k8s.io/v1beta1/podgroups",
         "/apis/scheduling.sigs.k8s.io/v1alpha1/podgroups",
         "/apis/scheduling.x-k8s.io/v1alpha1/podgroups",
     ]
     assert not any("watch" in each.query for each in kubernetes.requests)
-
-
-def test_tries_the_pod_on_what_karpenter_would_add(kubernetes: KubernetesOnLoopback, tmp_path: Path) -> None:
-    template = {"metadata": {"labels": {PRIORITY: "1"}}, "spec": {}}
-    pool = {"metadata": {"name": "karpenter-pool"}, "spec": {"template": template}}
-    kubernetes.optional["/apis/karpenter.sh/v1/nodepools"] = [pool]
-    done = run(kubernetes, tmp_path, "p", "--profile", "label-priority")
-    assert "one like karpenter-pool would take the pod" in done.stdout, done.output
 
 
 def test_explains_a_gang_by_its_pod_group(kubernetes: KubernetesOnLoopback, tmp_path: Path) -> None:

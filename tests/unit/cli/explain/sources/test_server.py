@@ -10,13 +10,13 @@ from typing import Any
 import orjson
 import pytest
 
-from berth.decisions.document import MOST_ANSWERED
 from berth.decisions.recent import RecentDecisions
 from berth.extender.bind import answer_bind, failed
 from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
 from berth_cli.doctor.access.endpoint import HttpResponse, NoResponse
-from berth_cli.explain.attempts import Attempts, NoRecord, RecordedVerdict
-from berth_cli.explain.sources.server import RecordsUnavailable, read_attempts, read_verdict, running_configuration
+from berth_cli.explain.attempts import Attempts, NoRecord
+from berth_cli.explain.sources.server import read_attempts, running_configuration
+from berth_cli.input_files import InvalidInput
 from berth_cli.serve.endpoints.decisions import DecisionsEndpoint
 from tests.builders.events import http_event
 from tests.builders.nodes import labelled, node
@@ -69,8 +69,8 @@ def test_reads_the_attempts_of_the_pod_the_oldest_first() -> None:
     server.decide("b", pod="other")
     server.decide("a", "b")
     found = attempts(server)
-    assert [(each.at, each.nodes, each.feasible) for each in found.all] == [(1.0, 3, 0), (3.0, 2, 1)]
-    assert [(each.code, each.count, each.examples) for each in found.all[0].reasons] == [
+    assert [(each.time, each.nodes, each.feasible) for each in found.all] == [(1.0, 3, 0), (3.0, 2, 1)]
+    assert [(each.code, each.count, each.nodes) for each in found.all[0].reasons] == [
         ("PriorityLabelMissing", 2, ("b", "c")),
         ("NodeNotInCache", 1, ("new",)),
     ]
@@ -86,7 +86,7 @@ def test_prioritize_is_no_attempt_of_its_own() -> None:
 def test_calls_of_prioritize_are_the_attempts_where_filter_is_not_called() -> None:
     server = Server()
     server.decide("a", verb="prioritize")
-    assert [(each.verb, each.is_rejected) for each in attempts(server).all] == [("prioritize", False)]
+    assert [each.verb for each in attempts(server).all] == ["prioritize"]
 
 
 def test_reads_the_last_pod_of_the_name() -> None:
@@ -94,26 +94,24 @@ def test_reads_the_last_pod_of_the_name() -> None:
     server.decide("b", uid="first")
     server.decide("b", uid="second")
     found = attempts(server)
-    assert ([each.at for each in found.all], found.is_complete) == ([2.0], True)
+    assert [each.time for each in found.all] == [2.0]
 
 
 @pytest.mark.parametrize(
-    ("step", "pending", "bind"),
+    ("step", "bind"),
     [
-        pytest.param(created(), False, ("bound", "a", ""), id="bound"),
-        pytest.param(refused(403, "not allowed"), True, ("refused", "a", "not allowed"), id="a bind that failed"),
+        pytest.param(created(), ("bound", "a", ""), id="bound"),
+        pytest.param(refused(403, "not allowed"), ("refused", "a", "not allowed"), id="a bind that failed"),
     ],
 )
-def test_the_bind_that_followed_says_whether_the_pod_is_pending(
-    step: Step, pending: bool, bind: tuple[str, str, str]
-) -> None:
+def test_the_bind_that_followed_is_no_attempt_of_its_own(step: Step, bind: tuple[str, str, str]) -> None:
     server = Server()
     server.decide("a", "b")
     server.bind("a", step)
     found = attempts(server)
     assert found.bind is not None
-    assert (found.is_pending, len(found.all)) == (pending, 1)
-    assert (found.bind.outcome, found.bind.node, found.bind.error) == bind
+    assert len(found.all) == 1
+    assert (found.bind.outcome, found.bind.chosen, found.bind.error) == bind
 
 
 def test_a_bind_before_the_last_attempt_says_nothing_about_it() -> None:
@@ -127,88 +125,8 @@ def test_a_call_that_failed_is_an_attempt_with_its_cause() -> None:
     server = Server()
     Verbs(recorder=server.recent).ask("filter", cache_mode(["a"], pod_object("p")))
     [found] = attempts(server).all
-    assert (found.outcome, found.is_rejected) == ("failure-cache-unavailable", True)
+    assert found.outcome == "failure-cache-unavailable"
     assert found.error.startswith("the node cache is empty")
-
-
-SMALL = 4
-"""So many records are kept."""
-
-
-@pytest.mark.parametrize(
-    ("decisions", "complete"),
-    [
-        pytest.param("p p", True, id="nothing was dropped"),
-        pytest.param("p o o o p", False, id="its first attempt was dropped, and others before its second are kept"),
-        pytest.param("o o o p p", False, id="records were dropped before its first attempt"),
-        pytest.param("- o o e p p", True, id="the pod that had its name was there after what was dropped"),
-        pytest.param("e o o o p p", False, id="the pod that had its name was dropped"),
-        pytest.param("f o o o f f f f p", False, id="a failed call was dropped, and older decisions are kept"),
-    ],
-)
-def test_is_complete_where_older_attempts_cannot_have_been_dropped(decisions: str, complete: bool) -> None:
-    """o: of another pod, e: of an earlier pod of the name, f: a failed call of the pod, p: its other attempts."""
-    server = Server(recent=RecentDecisions(map(float, count(1)).__next__, most_records=SMALL))
-    for each in decisions.split():
-        match each:
-            case "f":
-                Verbs(recorder=server.recent).ask("filter", cache_mode(["a"], pod_object("p")))
-            case "p":
-                server.decide("b", uid="now")
-            case "e":
-                server.decide("b", uid="earlier")
-            case _:
-                server.decide("b", pod="other")
-    assert attempts(server).is_complete is complete
-
-
-def test_is_not_complete_where_one_answer_has_not_all() -> None:
-    server = Server()
-    for _ in range(MOST_ANSWERED):
-        server.decide("b")
-    assert not attempts(server).is_complete
-
-
-def test_is_not_complete_where_an_earlier_release_does_not_say_what_it_dropped() -> None:
-    """As far as its answer can be read at all."""
-    answer = recorded()
-    content = orjson.loads(answer.body)
-    del content["droppedUntil"]
-    found = read_attempts(Server(answer=answered(content)), "ml", "p")
-    assert isinstance(found, Attempts)
-    assert not found.is_complete
-
-
-@pytest.mark.parametrize(
-    ("asked", "node", "wanted"),
-    [
-        pytest.param("a b c", "b", (True, False, ["PriorityLabelMissing"]), id="rejected"),
-        pytest.param("a b c", "a", (True, True, []), id="passed"),
-        pytest.param("a", "c", (False, False, []), id="not asked"),
-        pytest.param("new", "new", (True, False, ["NodeNotInCache"]), id="unknown to the cache"),
-    ],
-)
-def test_reads_what_the_last_attempt_decided_on_a_node(
-    asked: str, node: str, wanted: tuple[bool, bool, list[str]]
-) -> None:
-    server = Server()
-    server.decide("b")
-    server.decide(*asked.split())
-    found = read_verdict(server, "ml", "p", node)
-    assert isinstance(found, RecordedVerdict)
-    assert (found.was_asked, found.passes, [each.code for each in found.reasons]) == wanted
-
-
-def test_reads_why_nothing_was_decided_on_a_node() -> None:
-    server = Server()
-    Verbs(recorder=server.recent).ask("filter", cache_mode(["a"], pod_object("p")))
-    found = read_verdict(server, "ml", "p", "a")
-    assert isinstance(found, RecordedVerdict)
-    assert (found.passes, found.error[:23]) == (False, "the node cache is empty")
-
-
-def test_a_pod_without_records_has_no_verdict_on_a_node() -> None:
-    assert isinstance(read_verdict(Server(), "ml", "p", "a"), NoRecord)
 
 
 def recorded(**changed: Any) -> HttpResponse:
@@ -238,20 +156,20 @@ def recorded(**changed: Any) -> HttpResponse:
         pytest.param(answered({"reason": "not allowed"}, 401), "/decisions answers 401; not allowed", id="refused"),
         pytest.param(
             recorded(version=2),
-            "its records have version 2, and this berth reads version 1; install the release of the server here",
+            "/decisions cannot be read: decisions.0.version: Input should be 1",
             id="a later version",
         ),
         pytest.param(
             recorded(reasons=None),
-            "/decisions cannot be read: decisions.0.reasons: Input should be a valid list",
+            "/decisions cannot be read: decisions.0.reasons: Input should be a valid tuple",
             id="another form",
         ),
     ],
 )
 def test_says_in_one_line_what_is_wrong(answer: HttpResponse | NoResponse, message: str) -> None:
-    with pytest.raises(RecordsUnavailable) as raised:
+    with pytest.raises(InvalidInput) as raised:
         read_attempts(Server(answer=answer), "ml", "p")
-    assert str(raised.value) == f"{ADDRESS}: {message}"
+    assert raised.value.message == f"{ADDRESS}: {message}"
 
 
 @pytest.mark.parametrize(
@@ -264,25 +182,10 @@ def test_says_in_one_line_what_is_wrong(answer: HttpResponse | NoResponse, messa
             id="records switched off",
         ),
         pytest.param(
-            {"decisions": "log"},
-            0,
-            "keeps no records in memory: its configuration has decisions: log (they are in its log, one of a hundred); "
-            "set decisions: memory",
-            id="records in the log",
-        ),
-        pytest.param(
             {"decisions": "table"},
             0,
-            "keeps no records in memory: its configuration has decisions: table (with --store dynamodb they are in the "
-            "cache table: berth explain --table NAME); set decisions: memory",
+            "keeps no records in memory: its configuration has decisions: table; set decisions: memory",
             id="records in the table",
-        ),
-        pytest.param(
-            {"decisions": "file"},
-            0,
-            "keeps no records in memory: its configuration has decisions: file (they are in the file of "
-            "--decisions-file); set decisions: memory",
-            id="records in a file",
         ),
         pytest.param(
             {"decisions": "memory"},
@@ -318,5 +221,5 @@ def test_reads_the_configuration_that_the_server_decides_by() -> None:
 
 
 def test_says_that_the_server_does_not_say_its_configuration() -> None:
-    with pytest.raises(RecordsUnavailable, match="give --config or --profile"):
+    with pytest.raises(InvalidInput, match="give --config or --profile"):
         running_configuration(Server(health=answered({})))

@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 
-from berth_cli.explain.attempts import Attempt, Attempts, BindAttempt, NoRecord, RejectedCount
-from berth_cli.explain.explanation import Cause, Explanation, Verdict, explain_pod
-from berth_cli.explain.pending_cause import pending_cause
+from berth_cli.explain.attempts import Attempt, Attempts, NoRecord
+from berth_cli.explain.explanation import Cause, Explanation, Verdict, explain_pod, pending_cause
 from berth_cli.explain.report import document, headline
 from berth_cli.explain.target import Target
 from tests.builders.nodes import node_with
 from tests.builders.pods import pod_with
-from tests.unit.cli.explain.cases import Object, rules, target
+from tests.unit.cli.explain.cases import Object, recorded, rules, target
 
 STALE = "the node cache is of 10:00, older than maxStaleness (180 s); does the watcher run?"
 REFUSED_CALL = 'Post "http://127.0.0.1:8080/scheduler/filter": dial tcp 127.0.0.1:8080: connect: connection refused'
@@ -36,12 +35,12 @@ def _condition(reason: str, message: str) -> Mapping[str, str]:
 def attempt(
     feasible: int | None = 1, error: str = "", outcome: str = "feasible", reasons: Sequence[str] = ()
 ) -> Attempt:
-    counts = [RejectedCount(code, f"reason {code}", "", 1, ()) for code in reasons]
-    return Attempt(NOW - 60, "filter", outcome, "full", "", 0.5, 1, feasible, counts, error)
+    counts = [{"code": code, "reason": f"reason {code}", "plugin": "", "count": 1, "nodes": ()} for code in reasons]
+    return recorded(NOW - 60, nodes=1, feasible=feasible, error=error, outcome=outcome, reasons=counts)
 
 
-def attempts(last: Attempt, bind: BindAttempt | None = None) -> Attempts:
-    return Attempts([last], is_complete=True, bind=bind)
+def attempts(last: Attempt, bind: Attempt | None = None) -> Attempts:
+    return Attempts([last], bind)
 
 
 FAILED = attempts(attempt(None, STALE, "failure-cache-unavailable"))
@@ -70,7 +69,7 @@ BERTH, BIND, SCHEDULER = Verdict.BERTH_FAILS, Verdict.BIND_FAILS, Verdict.SCHEDU
         ),
         pytest.param(
             {},
-            attempts(attempt(), BindAttempt(NOW - 30, "refused", "n1", "not allowed")),
+            attempts(attempt(), recorded(NOW - 30, verb="bind", outcome="refused", chosen="n1", error="not allowed")),
             "",
             (BIND, "its bind to n1 failed 30 s ago: not allowed"),
             id="a bind",
