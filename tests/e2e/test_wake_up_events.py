@@ -71,7 +71,7 @@ class Scene:
         containers = [{"name": "app", "image": "app", "resources": {"requests": {"cpu": parts.pop("cpu", "10m")}}}]
         body = {
             "metadata": {"name": name, **metadata},
-            "spec": {"containers": containers, **({"nodeName": node} if node else {}), **parts},
+            "spec": {"containers": containers, "nodeName": node, **parts},
         }
         created = self.api.create(f"/api/v1/namespaces/{namespace}/pods", body)
         return Pod(namespace, name, created["metadata"]["uid"])
@@ -274,7 +274,12 @@ def _gates_are_removed(scene: Scene) -> Callable[[], object]:
 
 def _size_is_lowered(scene: Scene) -> Callable[[], object]:
     members = [scene.wait(f"k-{number}", annotations={GANG: "k", SIZE: "3"}) for number in range(2)]
-    return lambda: [scene.patch(member, annotations={SIZE: "2"}) for member in members]
+
+    def change() -> None:
+        for member in members:
+            scene.patch(member, annotations={SIZE: "2"})
+
+    return change
 
 
 def _differing_member(scene: Scene) -> Pod:
@@ -296,7 +301,12 @@ def _differing_member_is_deleted(scene: Scene) -> Callable[[], object]:
 def _topology_key_is_removed(scene: Scene) -> Callable[[], object]:
     named = {GANG: "k", SIZE: "2", TOPOLOGY_KEY: "example.com/rack"}
     members = [scene.wait(f"k-{number}", annotations=named) for number in range(2)]
-    return lambda: [scene.patch(member, annotations={TOPOLOGY_KEY: None}) for member in members]
+
+    def change() -> None:
+        for member in members:
+            scene.patch(member, annotations={TOPOLOGY_KEY: None})
+
+    return change
 
 
 GANG_KINDS: dict[str, Setup] = {

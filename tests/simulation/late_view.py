@@ -189,7 +189,9 @@ class History:
         seen = self.versions[self.scheduler]
         self.first = self.first or seen
         listed = [node for node in sorted(seen.nodes) if seen.has_room(node)]
-        answer = self._filter(seen, listed) if listed else {"NodeNames": [], "FailedNodes": {}, "Error": ""}
+        answer: Any = {"NodeNames": [], "FailedNodes": {}, "Error": ""}
+        if listed:
+            answer = self._filter(seen, listed)
         if answer["NodeNames"]:
             self.queue = "bound"
         elif answer["Error"]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from berth.extender import filter as filter_verb
-from berth.extender.request.scheduling_request import LastAttempt
+from berth.extender.request.scheduling_request import LastAttempt, read_pod_version
 from berth.scheduling.policy import Policy
 
 from .late_view import ForgetfulVictims, History
@@ -30,7 +30,7 @@ def rejects_first_attempts(patch: pytest.MonkeyPatch, _: History) -> None:
 
 def waits_after_each_failure(patch: pytest.MonkeyPatch, _: History) -> None:
     """A rejection after an Error changes the condition, which wakes the pod: so it would wait again, without end."""
-    read = filter_verb.read_pod_version
+    read = read_pod_version
     patch.setattr(filter_verb, "read_pod_version", lambda body: replace(read(body), last_attempt=LastAttempt.ERROR))
 
 
