@@ -21,7 +21,6 @@ class _Command:
 
 
 COMMANDS = {
-    "bench": _Command("berth_cli.bench.command", "Measure the verbs of an installation."),
     "certificates": _Command(
         "berth_cli.certificates.command", "Create, rotate, revoke and publish client certificates."
     ),

@@ -1,1 +1,0 @@
-"""`berth bench`: measure the verbs of an installation from where the command runs."""
