@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib import invalidate_caches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -103,6 +104,19 @@ def plugins_option(command: F) -> F:
         expose_value=False,
         help="Directory with the package berth_plugins: plugins of your own.",
     )(command)
+
+
+@dataclass(frozen=True, slots=True)
+class TLSFiles:
+    """Paths from the command line: client certificate, its key, and the CA of the server."""
+
+    certificate: Path | None = None
+    key: Path | None = None
+    ca: Path | None = None
+
+    @property
+    def given(self) -> bool:
+        return any((self.certificate, self.key, self.ca))
 
 
 def tls_options(when: str = "") -> Callable[[F], F]:

@@ -73,13 +73,10 @@ class Checks:
         self._set_up = set_up
         configuration: BerthConfiguration = load_configuration(set_up.configuration, None)
         self._required = RequiredFields.of(configuration.policy())
-        kubeconfigs = [set_up.kubeconfig(each) for each in (set_up.identities.watcher, set_up.identities.binder)]
         self._doctor_options = (
             f"--kubeconfig={set_up.kubeconfig()}",
-            f"--watcher-kubeconfig={kubeconfigs[0]}",
-            f"--binder-kubeconfig={kubeconfigs[1]}",
             f"--config={set_up.configuration}",
-            "--timeout=10",
+            "--timeout=5",
         )
 
     def state(self) -> list[Finding]:

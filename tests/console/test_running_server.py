@@ -8,7 +8,7 @@ from http.client import HTTPConnection
 from berth_cli.console.running import ConsoleContents
 from berth_cli.console.sources import running_server, server_source, with_server
 from berth_cli.doctor.findings import Finding
-from berth_cli.scheduler_config.tls_config import TLSFiles
+from berth_cli.options import TLSFiles
 from tests.builders.pods import pod_object
 from tests.builders.requests import cache_mode
 from tests.console.chromium import Tab

@@ -10,7 +10,7 @@ import pytest
 from .kubernetes.control_plane import ControlPlane
 from .misconfigured.doctor import Diagnosis, berth_doctor, doctor_in_process
 from .misconfigured.misconfiguration import Misconfiguration, parametrize_misconfigurations
-from .misconfigured.serve import CONFIGURATIONS, NAMESPACE, RIGHTS, Installation, installation
+from .misconfigured.serve import CONFIGURATIONS, RIGHTS, Installation, installation
 
 REVIEW_SECONDS = 20
 POLL_SECONDS = 0.1
@@ -63,20 +63,9 @@ def test_doctor_reports_missing_right(misconfiguration: Misconfiguration[Install
     assert not restored.bad
 
 
-@parametrize_misconfigurations(RIGHTS)
-def test_doctor_reviews_function_rights_as_administrator(
-    misconfiguration: Misconfiguration[Installation], setup: Installation
-) -> None:
-    options_of_administrator = (
-        f"--kubeconfig={setup.administrator}",
-        f"--watcher-user=system:serviceaccount:{NAMESPACE}:berth-watcher",
-        f"--binder-user=system:serviceaccount:{NAMESPACE}:berth-binder",
-    )
-    assert not _until(lambda: doctor_in_process(*options_of_administrator), lambda found: not found.bad).bad
-    with misconfiguration.apply(setup) as options:
-        misconfiguration.check(
-            _until(lambda: doctor_in_process(*options_of_administrator, *options), misconfiguration.is_reported_by)
-        )
+def test_wake_up_is_tried_by_the_user_that_is_to_do_it(setup: Installation) -> None:
+    diagnosis = berth_doctor(f"--kubeconfig={setup.watcher}")
+    assert diagnosis.result("watcher-rights") == diagnosis.result("wake-up") == {"ok"}, diagnosis.findings
 
 
 @parametrize_misconfigurations(RIGHTS)

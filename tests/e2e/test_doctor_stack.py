@@ -9,7 +9,7 @@ import pytest
 
 from berth_cli.doctor.checks.verbs import DEFAULT_VERBS
 from berth_cli.doctor.findings import CheckName
-from berth_cli.doctor.scheduler.scheduler_side import without_credentials
+from berth_cli.sources.server import without_credentials
 from tests.deployment import sam
 from tests.deployment.emulator import REGION
 

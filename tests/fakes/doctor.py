@@ -1,4 +1,4 @@
-"""Fakes of doctor's ports; a test sets their responses."""
+"""Fakes of what doctor reads; a test sets their responses."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 import orjson
 
 from berth.nodecache.feed.cluster import ClusterUnavailable
-from berth_cli.doctor.access.account import Account, AccountUnavailable, Action, FunctionState, HeadItem, Schedule
-from berth_cli.doctor.access.cluster import ClusterAccess, Permission, Subject, UntriedPod
-from berth_cli.doctor.access.endpoint import Endpoint, HttpResponse, NoResponse, ServerCertificate
+from berth_cli.doctor.aws_account import AccountUnavailable, AWSAccount, FunctionState, HeadItem, Schedule
+from berth_cli.doctor.cluster_access import ClusterAccess, Permission, UntriedPod
+from berth_cli.sources.server import Endpoint, HttpResponse, NoResponse, ServerCertificate, Subject
 
 ADDRESS = "https://berth.example.com/scheduler"
 NOW = 1_800_000_000.0
@@ -47,13 +47,9 @@ class FakeEndpoint(Endpoint):
     verbs: Mapping[str, HttpResponse | NoResponse] = field(default_factory=dict)
     health: HttpResponse | NoResponse = field(default_factory=lambda: answered(HEALTHY))
     named_users: HttpResponse | NoResponse = field(default_factory=lambda: answered({"message": "Not Found"}, 404))
-    gangs: HttpResponse | NoResponse = field(default_factory=lambda: answered({"message": "Not Found"}, 404))
     shown: ServerCertificate | NoResponse | None = field(default_factory=lambda: ServerCertificate(NOW + 90 * 86400.0))
     calls: list[tuple[str, bytes]] = field(default_factory=list)
-
-    @property
-    def address(self) -> str:
-        return ADDRESS
+    address: str = ADDRESS
 
     def verb(self, name: str, body: bytes) -> HttpResponse | NoResponse:
         self.calls.append((name, body))
@@ -63,7 +59,7 @@ class FakeEndpoint(Endpoint):
         return self.health
 
     def get(self, name: str) -> HttpResponse | NoResponse:
-        return {"users": self.named_users, "gangs": self.gangs}[name]
+        return {"users": self.named_users}[name]
 
     def certificate(self) -> ServerCertificate | NoResponse | None:
         return self.shown
@@ -81,7 +77,6 @@ class FakeAccess(ClusterAccess):
     cluster: str = "uid-of-the-cluster"
     nodes: Sequence[str] = ()
     wake_up_error: str = ""
-    served: frozenset[str] = frozenset()
     untried: Sequence[UntriedPod] = ()
     name: str = "system:serviceaccount:kube-system:berth"
     kubernetes: str = "v1.36.3"
@@ -126,19 +121,14 @@ class FakeAccess(ClusterAccess):
         self._check()
         return self.documents.get((namespace, name), {})
 
-    def serves(self, group: str, resource: str) -> bool:
-        self._check()
-        return f"{resource}.{group}" in self.served
-
 
 @dataclass
-class FakeAccount(Account):
+class FakeAccount(AWSAccount):
     """A stack's account. `error`: raised by every method."""
 
     item: HeadItem | None = None
     scheduled: Sequence[Schedule] = (Schedule("every-minute", "ENABLED", "rate(1 minute)"),)
     deployed: Sequence[FunctionState] = (FunctionState("FilterFunction", "Active", "Successful", None),)
-    forbidden: Callable[[str, Action], bool] = lambda function, action: False
     error: AccountUnavailable | None = None
     epoch: int | None = None
     concurrency: int = 1000
@@ -166,11 +156,3 @@ class FakeAccount(Account):
     def concurrent_executions(self) -> int:
         self._check()
         return self.concurrency
-
-    def denied(self, function: str, actions: Sequence[Action]) -> list[Action]:
-        self._check()
-        return [action for action in actions if self.forbidden(function, action)]
-
-    def table_arn(self) -> str:
-        self._check()
-        return "arn:aws:dynamodb:eu-central-1:1:table/cache"

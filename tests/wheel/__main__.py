@@ -71,11 +71,6 @@ def plugins(berth: Installation) -> None:
     assert "python/berth_plugins/team_nodes.py" in ZipFile(layer).namelist()
 
 
-def facts(berth: Installation) -> None:
-    """The facts of the extender contract are in the wheel."""
-    assert berth.run("doctor", "--explain-fact", "41").startswith("**Fact 41.**")
-
-
 def simulate(berth: Installation) -> None:
     """The pods of a dump are placed."""
     assert "1 of 1 pods placed" in berth.run("simulate", "--cluster", PROJECT / "examples" / "cluster.yaml")
@@ -116,7 +111,6 @@ CHECKS: tuple[Callable[[Installation], None], ...] = (
     configuration,
     scheduler_config,
     plugins,
-    facts,
     simulate,
     serve,
     demo,

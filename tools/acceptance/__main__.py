@@ -165,7 +165,7 @@ def _findings(options: Options) -> list[Mapping[str, str]]:
 
 def _failures(findings: Sequence[Mapping[str, str]]) -> list[str]:
     failed = [each for each in findings if each["result"] == "failed"]
-    return [f"- {each['check']}: {each['told']} ({each['remedy']})" for each in failed]
+    return [f"- {each['check']}: {each['message']} ({each['remedy']})" for each in failed]
 
 
 def _place(options: Options, folder: Path) -> list[str]:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from berth_cli.options import REGION_HELP, plugins_option, require_key_pair, tls_options
-from berth_cli.scheduler_config.tls_config import TLSFiles
+from berth_cli.options import REGION_HELP, TLSFiles, plugins_option, require_key_pair, tls_options
 from berth_cli.simulate.policy_options import weight_option
 
 if TYPE_CHECKING:
@@ -170,6 +169,6 @@ def _shown(given: _Sources) -> ConsoleContents:
 def _doctor(given: _Sources) -> Checks:
     """Of the server, and of its cluster where that is live."""
     from berth_cli.console.sources import doctor_with
-    from berth_cli.doctor.options import Options
+    from berth_cli.doctor.inputs import Options
 
     return doctor_with(Options(url=given.url, files=given.tls, kubeconfig=given.kubeconfig))

@@ -45,12 +45,11 @@ from berth_cli.deployed_stack import (
     StackUnavailable,
     describe,
 )
-from berth_cli.doctor.access.credentials import CredentialsUnreadable, load_tls_material
-from berth_cli.doctor.access.https_endpoint import HTTPSEndpoint
 from berth_cli.doctor.findings import Finding
-from berth_cli.doctor.options import Options
+from berth_cli.doctor.inputs import Options, read_inputs
 from berth_cli.input_files import InvalidInput
-from berth_cli.scheduler_config.tls_config import TLSFiles
+from berth_cli.options import TLSFiles
+from berth_cli.sources.server import CredentialsUnreadable, Endpoint, TLSMaterial
 
 CALL_SECONDS = 10.0
 """For one question to a server."""
@@ -77,11 +76,9 @@ def doctor_with(options: Options) -> Checks:
 
     def run() -> Sequence[Finding]:
         # Imported here: most consoles are never asked for it.
-        from berth_cli.doctor.checklist import checks
-        from berth_cli.doctor.inputs import read_inputs
-        from berth_cli.doctor.runner import run_checks
+        from berth_cli.doctor.checklist import run_checks
 
-        return run_checks(checks(read_inputs(options), time.time), options.timeout)
+        return list(run_checks(read_inputs(options), time.time))
 
     return run
 
@@ -117,7 +114,7 @@ def stack_source(stack: str, region: str | None) -> ConsoleContents:
 def running_server(url: str, files: TLSFiles) -> RunningServer:
     """The server behind the urlPrefix. Asks nothing yet. Raises ClickException."""
     try:
-        return RunningServer(HTTPSEndpoint(url, load_tls_material(None, files), CALL_SECONDS))
+        return RunningServer(Endpoint(url, TLSMaterial.of(files), CALL_SECONDS))
     except CredentialsUnreadable as error:
         raise ClickException(str(error)) from error
 

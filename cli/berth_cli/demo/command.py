@@ -14,10 +14,10 @@ from berth_cli.demo import counted_resources, gangs, label_priority, resource_se
 from berth_cli.demo.extender_client import ExtenderClient, ExtenderFailed
 from berth_cli.demo.view import View
 from berth_cli.http_server import server
-from berth_cli.running_server import running_document
-from berth_cli.scheduler_config.tls_config import TLSFiles
+from berth_cli.options import TLSFiles
 from berth_cli.serve import local_stack
 from berth_cli.serve.watcher_thread import watcher_thread
+from berth_cli.sources.server import running_document
 
 
 @click.command(epilog="Example: berth demo | less")

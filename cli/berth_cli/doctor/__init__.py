@@ -1,5 +1,5 @@
 """`berth doctor`: check an installation.
 
-inputs.py reads what the options name, checklist.py selects the checks, runner.py runs them, report.py prints the
-findings. access/ has the ports and adapters, checks/ one module for each subject.
+inputs.py reads what the options name, checklist.py runs the checks, findings.py prints what they find. checks/ has one
+module for each subject.
 """

@@ -1,10 +1,18 @@
-"""A finding of a check: one line about one thing, and its remedy."""
+"""Findings of checks, each one line about one thing with its remedy; and the report that has them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+
+import click
+
+CONTRACT = "docs/reference/extender-contract.md"
+FACTS = re.compile(r"\bfacts? (\d+a?(?:(?:, | and )\d+a?)*)")
+"""How a message cites facts of the contract."""
 
 
 class Result(StrEnum):
@@ -18,6 +26,22 @@ class Result(StrEnum):
 
 class CheckName(StrEnum):
     """The names of the checks. docs/reference/doctor.md describes each with cause and remedy."""
+
+    # the account
+    STACK = "stack"
+    TABLE = "table"
+    LEASE = "lease"
+    SCHEDULE = "schedule"
+    FUNCTIONS = "functions"
+
+    # the cluster
+    KUBECONFIG = "kubeconfig"
+    KUBECONFIG_SECRET = "kubeconfig-secret"  # noqa: S105  a name
+    KUBERNETES_VERSION = "kubernetes-version"
+    SAME_CLUSTER = "same-cluster"
+    WATCHER_RIGHTS = "watcher-rights"
+    BIND_RIGHTS = "bind-rights"
+    WAKE_UP = "wake-up"
 
     # the scheduler's configuration
     SCHEDULER = "scheduler"
@@ -38,6 +62,7 @@ class CheckName(StrEnum):
     CREDENTIALS = "credentials"
 
     # the address
+    CONFIGURATION = "configuration"
     SERVER_CERTIFICATE = "server-certificate"
     CLIENT_CERTIFICATE = "client-certificate"
     VERBS = "verbs"
@@ -47,51 +72,28 @@ class CheckName(StrEnum):
     HTTP_TIMEOUT = "httpTimeout"
     CLOCK = "clock"
     CACHE = "cache"
+    WATCHER = "watcher"
     POLICY = "policy"
 
-    # the cluster and the account
-    WATCHER = "watcher"
-    KUBECONFIG = "kubeconfig"
-    KUBECONFIG_SECRET = "kubeconfig-secret"  # noqa: S105  a name
-    WATCHER_RIGHTS = "watcher-rights"
-    BIND_RIGHTS = "bind-rights"
-    WAKE_UP = "wake-up"
-    SAME_CLUSTER = "same-cluster"
-    KUBERNETES_VERSION = "kubernetes-version"
-    STACK = "stack"
-    CONFIGURATION = "configuration"
-    TABLE = "table"
-    LEASE = "lease"
-    SCHEDULE = "schedule"
-    FUNCTIONS = "functions"
-
-    # groups of checks without input
-    ROLES = "roles"
+    # inputs without which a group of checks is skipped
     ADDRESS = "address"
     CLUSTER = "cluster"
     ACCOUNT = "account"
 
 
-STALE_CACHE = frozenset({CheckName.CACHE, CheckName.FILTER_VERB, CheckName.PRIORITIZE_VERB, CheckName.PREEMPT_VERB})
-"""The checks that fail while the cache is stale or empty."""
-
-NO_WATCHER = STALE_CACHE | {CheckName.WATCHER, CheckName.LEASE, CheckName.TABLE}
-"""The checks that fail while no watcher runs."""
-
-
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of one check for one thing.
-
-    explains: checks that fail for this cause. is_effect: the finding may have its cause in another check.
-    """
+    """The result of one check for one thing."""
 
     check: CheckName
     result: Result
     message: str
     remedy: str = ""
-    explains: frozenset[CheckName] = frozenset()
-    is_effect: bool = False
+
+    @property
+    def facts(self) -> list[str]:
+        """The numbers of the facts that the message cites."""
+        return [number for cited in FACTS.findall(self.message) for number in re.findall(r"\d+a?", cited)]
 
 
 def ok(check: CheckName, message: str) -> Finding:
@@ -99,21 +101,14 @@ def ok(check: CheckName, message: str) -> Finding:
     return Finding(check, Result.OK, message)
 
 
-def warning(check: CheckName, message: str, remedy: str, *, is_effect: bool = False) -> Finding:
+def warning(check: CheckName, message: str, remedy: str) -> Finding:
     """It works, with a disadvantage."""
-    return Finding(check, Result.WARNING, message, remedy, is_effect=is_effect)
+    return Finding(check, Result.WARNING, message, remedy)
 
 
-def failed(
-    check: CheckName,
-    message: str,
-    remedy: str,
-    *,
-    explains: frozenset[CheckName] = frozenset(),
-    is_effect: bool = False,
-) -> Finding:
+def failed(check: CheckName, message: str, remedy: str) -> Finding:
     """It does not work, or not as configured."""
-    return Finding(check, Result.FAILED, message, remedy, explains, is_effect)
+    return Finding(check, Result.FAILED, message, remedy)
 
 
 def skipped(check: CheckName, message: str, remedy: str = "") -> Finding:
@@ -121,37 +116,47 @@ def skipped(check: CheckName, message: str, remedy: str = "") -> Finding:
     return Finding(check, Result.SKIPPED, message, remedy)
 
 
-def skip_effects(findings: Sequence[Finding]) -> list[Finding]:
-    """Report each cause once: a finding that another one explains is skipped, and names the check of its cause."""
-    causes = _reported_causes(findings)
-    return [
-        skipped(finding.check, f"{finding.message}: see the check {causes[finding].check}")
-        if finding in causes
-        else finding
-        for finding in findings
-    ]
+COLORS = {Result.OK: "green", Result.WARNING: "yellow", Result.FAILED: "red", Result.SKIPPED: "cyan"}
+WIDTH = max(map(len, Result)) + 2
 
 
-def _reported_causes(findings: Sequence[Finding]) -> dict[Finding, Finding]:
-    """By effect, a cause that is itself no effect. Of findings that explain each other, the first is the cause."""
-    causes: dict[Finding, Finding] = {}
-    roots = [finding for finding in findings if not any(_explains(each, finding) for each in findings)]
-    for root in [*roots, *findings]:
-        if root not in causes:
-            _collect_effects(root, root, findings, causes)
-    return causes
+def lines(finding: Finding) -> Iterator[str]:
+    """Lines for the finding, its remedy and the facts behind it. Colored; click removes colors in a pipe."""
+    # Messages of other systems may contain line breaks.
+    yield f"{click.style(f'{finding.result:<{WIDTH}}', fg=COLORS[finding.result])}{finding.check}: " + " ".join(
+        finding.message.split()
+    )
+    if finding.remedy:
+        yield f"{'':<{WIDTH}}{click.style('->', dim=True)} {finding.remedy}"
+        if finding.facts:
+            yield f"{'':<{WIDTH}}{click.style('facts', dim=True)} {', '.join(finding.facts)}: {CONTRACT}"
 
 
-def _collect_effects(
-    root: Finding, cause: Finding, findings: Sequence[Finding], causes: dict[Finding, Finding]
-) -> None:
-    for effect in findings:
-        if effect != root and effect not in causes and _explains(cause, effect):
-            causes[effect] = root
-            _collect_effects(root, effect, findings, causes)
+def summary(findings: Sequence[Finding]) -> str:
+    """The number of findings by result."""
+    counted = Counter(finding.result for finding in findings)
+    return ", ".join(f"{counted[result]} {result}" for result in Result if counted[result])
 
 
-def _explains(cause: Finding, effect: Finding) -> bool:
-    """No check is its own cause."""
-    is_cause = cause.result is Result.FAILED and effect.check in cause.explains
-    return is_cause and effect.is_effect and effect.check != cause.check
+def document(findings: Sequence[Finding]) -> dict[str, object]:
+    """For programs."""
+    counted = Counter(finding.result for finding in findings)
+    return {
+        "findings": [
+            {
+                "check": each.check,
+                "result": each.result,
+                "message": each.message,
+                "remedy": each.remedy,
+                "links": [f"{CONTRACT}#fact-{fact}" for fact in each.facts],
+            }
+            for each in findings
+        ],
+        "summary": {result.value: counted[result] for result in Result},
+    }
+
+
+def exit_status(findings: Sequence[Finding], *, strict: bool) -> int:
+    """0, or 1 if a check failed; with `strict` also for warnings."""
+    failures = {Result.FAILED, Result.WARNING} if strict else {Result.FAILED}
+    return 1 if any(finding.result in failures for finding in findings) else 0

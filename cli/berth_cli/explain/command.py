@@ -10,9 +10,8 @@ import click
 from berth.scheduling.framework.plugin import PluginFailed
 from berth_cli.explain.answer import answer_to
 from berth_cli.explain.sources.inputs import Sources, read_inputs
-from berth_cli.options import REGION_HELP, tls_options
+from berth_cli.options import REGION_HELP, TLSFiles, tls_options
 from berth_cli.output import Format, output_option, render
-from berth_cli.scheduler_config.tls_config import TLSFiles
 from berth_cli.simulate.policy_options import policy_options
 
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from berth.gangs.table import GangTable
     from berth.scheduling.gangs.gang import GangKey
     from berth_cli.gangs.release import ReleaseOutcome
-    from berth_cli.scheduler_config.tls_config import TLSFiles
+    from berth_cli.options import TLSFiles
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -64,7 +64,7 @@ class Source:
     @property
     def tls_files(self) -> TLSFiles:
         """Of the calls to url."""
-        from berth_cli.scheduler_config.tls_config import TLSFiles
+        from berth_cli.options import TLSFiles
 
         return TLSFiles(self.certificate, self.key, self.ca)
 
@@ -190,7 +190,7 @@ def _release_at(url: str, source: Source, key: GangKey, confirm: Confirm) -> Rel
     import orjson
 
     from berth_cli.gangs.release import ReleaseOutcome
-    from berth_cli.running_server import ServerUnavailable, answer_of_server
+    from berth_cli.sources.server import ServerUnavailable, answer_of_server
 
     found = next((each for each in _of_server(url, source)["gangs"] if each["gang"] == str(key)), None)
     if found is None:
@@ -234,7 +234,7 @@ def _read(source: Source) -> Mapping[str, Any]:
 
 
 def _of_server(url: str, source: Source) -> Mapping[str, Any]:
-    from berth_cli.running_server import ServerUnavailable, running_document
+    from berth_cli.sources.server import ServerUnavailable, running_document
 
     try:
         return running_document(url, source.tls_files, "gangs")

@@ -109,8 +109,8 @@ def _require_one_source(*, has_table: bool, kubeconfig: Path | None, config: Pat
 
 
 def _of_server(url: str, certificate: Path | None, key: Path | None, ca: Path | None) -> Mapping[str, Any]:
-    from berth_cli.running_server import ServerUnavailable, running_document
-    from berth_cli.scheduler_config.tls_config import TLSFiles
+    from berth_cli.options import TLSFiles
+    from berth_cli.sources.server import ServerUnavailable, running_document
 
     try:
         return running_document(url, TLSFiles(certificate, key, ca), "reservations")

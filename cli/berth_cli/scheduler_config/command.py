@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from berth_cli.options import REGION_HELP, plugins_option, require_key_pair
+from berth_cli.options import REGION_HELP, TLSFiles, plugins_option, require_key_pair
 from berth_cli.scheduler_config import tls_config as tls
 from berth_cli.scheduler_config.address import PASSWORD_PLACEHOLDER
 from berth_cli.scheduler_config.extenders import Entry, ExtenderOptions, Mode, Verb
@@ -181,7 +181,7 @@ def scheduler_config(
     of manifests for `kubectl apply -f -`: Deployment, ServiceAccount, RBAC, ConfigMap and Secret of a scheduler for
     pods with `schedulerName: NAME`. Notes go to standard error. `berth doctor` checks the result.
     """
-    files = tls.TLSFiles(certificate, key, ca)
+    files = TLSFiles(certificate, key, ca)
     _check_combinations(files, second, tls_data, tls_secret, scheduler_kubeconfig)
     selected = _verbs(verbs)
     if ignorable and Verb.BIND in selected:
@@ -253,7 +253,7 @@ def scheduler_config(
 
 
 def _check_combinations(
-    files: tls.TLSFiles, second: str | None, tls_data: bool, tls_secret: str | None, kubeconfig: str
+    files: TLSFiles, second: str | None, tls_data: bool, tls_secret: str | None, kubeconfig: str
 ) -> None:
     require_key_pair(files.certificate, files.key)
     if tls_secret and files.certificate is not None:
@@ -271,14 +271,14 @@ def _verbs(listed: str) -> frozenset[Verb]:
         raise click.BadParameter(f"{error}; allowed: {', '.join(Verb)}", param_hint="--verbs") from error
 
 
-def _content(files: tls.TLSFiles) -> tls.TLSContent:
+def _content(files: TLSFiles) -> tls.TLSContent:
     try:
         return tls.read(files)
     except tls.InvalidTLSFile as error:
         raise click.ClickException(str(error)) from error
 
 
-def _tls(files: tls.TLSFiles, content: tls.TLSContent, second: bool, data: bool, secret: str | None) -> Entry | None:
+def _tls(files: TLSFiles, content: tls.TLSContent, second: bool, data: bool, secret: str | None) -> Entry | None:
     if second:
         return tls.by_mount(client=bool(secret or content.certificate), ca=bool(content.ca)) or None
     if not files.given:

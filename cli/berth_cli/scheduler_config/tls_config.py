@@ -7,25 +7,13 @@ from base64 import b64encode
 from dataclasses import dataclass
 from pathlib import Path
 
+from berth_cli.options import TLSFiles
 from berth_cli.scheduler_config.extenders import Entry
 from berth_cli.scheduler_config.second_scheduler import CA, CONFIGURATION_FOLDER, TLS_FOLDER
 
 
 class InvalidTLSFile(Exception):
     """A certificate or key cannot be read or used. The message names the file and quotes nothing of its content."""
-
-
-@dataclass(frozen=True, slots=True)
-class TLSFiles:
-    """Paths from the command line: client certificate, its key, and the CA of the server."""
-
-    certificate: Path | None = None
-    key: Path | None = None
-    ca: Path | None = None
-
-    @property
-    def given(self) -> bool:
-        return any((self.certificate, self.key, self.ca))
 
 
 @dataclass(frozen=True, slots=True)

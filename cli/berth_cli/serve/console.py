@@ -16,7 +16,7 @@ from berth_cli.console.health.tables import ConsoleTables, TableHealth
 from berth_cli.console.policy.documents import SecondPolicy
 from berth_cli.console.running import ConsoleContents, console_in_thread, show_address
 from berth_cli.console.sources import doctor_with
-from berth_cli.doctor.options import Options
+from berth_cli.doctor.inputs import Options
 from berth_cli.http_server.server import ListenError
 from berth_cli.serve.local_stack import LocalStack
 

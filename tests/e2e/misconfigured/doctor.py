@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from berth_cli.main import main
 from tests.e2e.berth.berth_serve import COMMAND
 
-KEYS = ("check", "result", "told", "remedy")
+KEYS = ("check", "result", "message", "remedy")
 
 
 class ReportedFinding(NamedTuple):

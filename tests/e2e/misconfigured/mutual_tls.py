@@ -36,7 +36,7 @@ class MutualTLSSetUp:
 
     @property
     def options(self) -> Options:
-        return (f"--scheduler-config={self.document}", "--timeout=30")
+        return (f"--scheduler-config={self.document}", "--timeout=15")
 
     def changed(self, change: Change) -> Path:
         document: dict[str, Any] = yaml.safe_load(self.document.read_text())

@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 import yaml
 
-from berth_cli.doctor.checks import kubernetes_version, pending_pods
+from berth_cli.doctor.checks import cluster, pending_pods
 from berth_cli.doctor.findings import CheckName, Result
 from tests.e2e.berth.berth_serve import BerthServe
 from tests.e2e.berth.identities import RBAC, counted_resources, identities, serve
@@ -26,6 +26,7 @@ from .misconfiguration import ExpectedFinding, Misconfiguration, Options
 from .time_shift import ahead
 
 NAMESPACE, NAME = "kube-system", "berth-examined"
+SERVICE_ACCOUNTS = f"system:serviceaccount:{NAMESPACE}:"
 CONFIG_MAP = f"/api/v1/namespaces/{NAMESPACE}/configmaps/{NAME}"
 WAKE = f"/apis/storage.k8s.io/v1/namespaces/{NAMESPACE}/csistoragecapacities/berth-wake"
 ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
@@ -43,7 +44,6 @@ class Installation:
     api: KubernetesApi
     administrator: Path
     watcher: Path
-    binder: Path
     url_prefix: str
     directory: Path
 
@@ -53,10 +53,10 @@ class Installation:
         return (
             f"--kubeconfig={self.administrator}",
             f"--scheduler-configmap={NAMESPACE}/{NAME}",
-            f"--watcher-kubeconfig={self.watcher}",
-            f"--binder-kubeconfig={self.binder}",
+            f"--watcher-user={SERVICE_ACCOUNTS}berth-watcher",
+            f"--binder-user={SERVICE_ACCOUNTS}berth-binder",
             f"--config={self.directory / 'berth.yaml'}",
-            "--timeout=30",
+            "--timeout=15",
         )
 
     def file(self, name: str, text: str) -> Path:
@@ -69,13 +69,14 @@ class Installation:
 def installation(control_plane: ControlPlane, directory: Path) -> Iterator[Installation]:
     """`berth serve` with the documented rights and the manifests manifests; it runs until the context exits."""
     api, found = KubernetesApi(control_plane.credentials()), identities(control_plane)
-    watcher, binder = (control_plane.kubeconfig(each) for each in (found.watcher, found.binder))
     with counted_resources(control_plane), serve(control_plane, directory) as berth:
         manifests = berth_scheduler_config(
             f"--url={berth.url_prefix}", f"--second-scheduler={NAME}", "--http-timeout=29s"
         )
         apply_manifests(api, list(yaml.safe_load_all(manifests)))
-        yield Installation(api, control_plane.kubeconfig(), watcher, binder, berth.url_prefix, directory)
+        yield Installation(
+            api, control_plane.kubeconfig(), control_plane.kubeconfig(found.watcher), berth.url_prefix, directory
+        )
 
 
 def with_configuration(change: Change, *options: str) -> Callable[[Installation], AbstractContextManager[Options]]:
@@ -109,7 +110,7 @@ def _closed_port(installation: Installation) -> Iterator[Options]:
 
 @contextmanager
 def _untested_version(_: Installation) -> Iterator[Options]:
-    with patch.object(kubernetes_version, "TESTED", ("1.20", "1.21")):
+    with patch.object(cluster, "TESTED", ("1.20", "1.21")):
         yield ()
 
 
@@ -206,7 +207,7 @@ def _resource_that_berth_does_not_count(installation: Installation) -> Iterator[
 
 @contextmanager
 def _invalid_kubeconfig(installation: Installation) -> Iterator[Options]:
-    yield (f"--watcher-kubeconfig={installation.file('not-a-kubeconfig', 'apiVersion: v1')}",)
+    yield (f"--kubeconfig={installation.file('not-a-kubeconfig', 'apiVersion: v1')}",)
 
 
 WARNING = Result.WARNING
@@ -300,17 +301,6 @@ CONFIGURATIONS: tuple[Misconfiguration[Installation], ...] = (
         "pending pod of a misspelled scheduler",
         {CheckName.SCHEDULER_NAME: ExpectedFinding(f"no scheduler named {MISSPELLED}", f"did you mean {NAME}?")},
         _pod_of_misspelled_scheduler,
-    ),
-    Misconfiguration(
-        "profile with a misspelled default name",
-        {CheckName.SCHEDULER_NAME: ExpectedFinding("looks like default-scheduler", "set schedulerName")},
-        with_configuration(
-            document_fields(
-                profiles=[{"schedulerName": "defualt-scheduler"}],
-                leaderElection={"leaderElect": True, "resourceName": "kube-scheduler"},
-            )
-        ),
-        effects=frozenset({CheckName.LEADER_ELECTION}),
     ),
     Misconfiguration(
         "enableHTTPS with http URL",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ import yaml
 from berth.configuration.dynamodb_store import KEY as CONFIGURATION_KEY
 from berth.lease.dynamodb_item import HEAD_KEY
 from berth_cli.doctor.findings import CheckName
-from berth_cli.doctor.scheduler.scheduler_side import without_credentials
+from berth_cli.sources.server import without_credentials
 from tests.deployment import sam
 from tests.e2e.berth.endpoint import Endpoint
 from tests.e2e.berth.stack import DeployedStack
@@ -45,7 +45,7 @@ class StackSetUp:
             # Only the emulator resolves the host name of the stack's output.
             f"--url={without_credentials(self.stack.url_prefix)}",
             f"--scheduler-config={self.document}",
-            "--timeout=30",
+            "--timeout=15",
         )
 
     @property
@@ -98,7 +98,7 @@ def _another_cluster(setup: StackSetUp) -> Iterator[Options]:
     home = setup.directory / "another-cluster"
     home.mkdir()
     with ControlPlane(home) as other:
-        yield (f"--watcher-kubeconfig={other.kubeconfig()}",)
+        yield (f"--kubeconfig={other.kubeconfig()}",)
 
 
 @contextmanager
@@ -119,33 +119,6 @@ def _concurrency_zero(setup: StackSetUp) -> Iterator[Options]:
         yield ()
     finally:
         client.delete_function_concurrency(FunctionName=function)
-
-
-def without_table(function: str) -> Callable[[StackSetUp], AbstractContextManager[Options]]:
-    """Remove the DynamoDB statements of its role."""
-    return lambda setup: _without_table(setup, f"{function}Role")
-
-
-@contextmanager
-def _without_table(setup: StackSetUp, logical_id: str) -> Iterator[Options]:
-    client, role = setup.stack.client("iam"), setup.stack.name(logical_id)
-    original = {}
-    for name in client.list_role_policies(RoleName=role)["PolicyNames"]:
-        original[name] = client.get_role_policy(RoleName=role, PolicyName=name)["PolicyDocument"]
-        reduced = [each for each in original[name]["Statement"] if "dynamodb" not in json.dumps(each)]
-        _put(client, role, name, {**original[name], "Statement": reduced})
-    try:
-        yield ()
-    finally:
-        for name, document in original.items():
-            _put(client, role, name, document)
-
-
-def _put(client: Any, role: str, name: str, document: dict[str, Any]) -> None:
-    if document["Statement"]:
-        client.put_role_policy(RoleName=role, PolicyName=name, PolicyDocument=json.dumps(document))
-    else:
-        client.delete_role_policy(RoleName=role, PolicyName=name)
 
 
 @contextmanager
@@ -265,19 +238,6 @@ CASES: tuple[Misconfiguration[StackSetUp], ...] = (
         _concurrency_zero,
     ),
     Misconfiguration(
-        "role lacks a statement",
-        {CheckName.ROLES: ExpectedFinding("FilterOnlyOneFunction may not dynamodb:Query", "deploy the stack again")},
-        without_table("FilterOnlyOneFunction"),
-    ),
-    Misconfiguration(
-        "role of a called function lacks a statement",
-        {
-            CheckName.ROLES: ExpectedFinding("HealthzFunction may not dynamodb:GetItem", "deploy the stack again"),
-        },
-        without_table("HealthzFunction"),
-        effects=frozenset({CheckName.CACHE}),
-    ),
-    Misconfiguration(
         "invalid configuration",
         {CheckName.CONFIGURATION: ExpectedFinding("profile: Input should be", "berth config apply")},
         _invalid_configuration,
@@ -300,6 +260,7 @@ CASES: tuple[Misconfiguration[StackSetUp], ...] = (
                 CheckName.CACHE,
                 CheckName.FILTER_VERB,
                 CheckName.PRIORITIZE_VERB,
+                CheckName.PREEMPT_VERB,
             }
         ),
     ),
@@ -309,6 +270,6 @@ CASES: tuple[Misconfiguration[StackSetUp], ...] = (
             CheckName.TABLE: ExpectedFinding("does not exist", "stack"),
         },
         _missing_table,
-        effects=frozenset({CheckName.CACHE}),
+        effects=frozenset({CheckName.CACHE, CheckName.FILTER_VERB, CheckName.PRIORITIZE_VERB, CheckName.PREEMPT_VERB}),
     ),
 )

@@ -12,8 +12,7 @@ import orjson
 
 from berth_cli.console.http.access import Outcome, Refusal
 from berth_cli.console.http.application import Document, Query
-from berth_cli.doctor.findings import Finding
-from berth_cli.doctor.report import document, summary
+from berth_cli.doctor.findings import Finding, document, summary
 
 DOCTOR = "/api/doctor"
 KEPT_SECONDS = 10.0

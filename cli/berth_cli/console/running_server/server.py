@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from berth_cli.doctor.access.endpoint import Endpoint, NoResponse
-from berth_cli.doctor.access.running import json_object
+from berth_cli.sources.server import Endpoint, NoResponse, json_object
 
 
 @dataclass(frozen=True, slots=True)

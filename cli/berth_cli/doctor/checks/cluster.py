@@ -1,37 +1,50 @@
-"""The cluster: permissions of watcher and bind, wake-up, and whether the cache is of this cluster."""
+"""The cluster: its version, the rights of watcher and bind, the wake-up, and whether the cache is of this cluster."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from berth.cluster.field_projection import RequiredFields, resources
 from berth.ledger_holder.lease import NAME as LEASE_NAME
 from berth.ledger_holder.lease import NAMESPACE as LEASE_NAMESPACE
-from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.configuration.node_cache import WakeUp
 from berth.scheduling_queue.kubernetes_queue import NAME as WAKE_NAME
 from berth.scheduling_queue.kubernetes_queue import NAMESPACE as WAKE_NAMESPACE
-from berth_cli.doctor.access.cluster import ClusterAccess, Permission
-from berth_cli.doctor.access.running import RunningBerth
-from berth_cli.doctor.findings import STALE_CACHE, CheckName, Finding, failed, ok, skipped
+from berth_cli.doctor.cluster_access import ClusterAccess, Permission
+from berth_cli.doctor.findings import CheckName, Finding, failed, ok, skipped, warning
 from berth_cli.scheduler_config.managed_resources import managed_resources_of
+from berth_cli.sources.server import RunningBerth
 
-WATCHER, BINDER, WAKE_UP, SAME = (
-    CheckName.WATCHER_RIGHTS,
-    CheckName.BIND_RIGHTS,
-    CheckName.WAKE_UP,
-    CheckName.SAME_CLUSTER,
-)
+SAME, WAKE_UP = CheckName.SAME_CLUSTER, CheckName.WAKE_UP
+
+TESTED = ("1.34", "1.35", "1.36", "1.37")
+"""Minor versions that docs/reference/kubernetes-versions.md has a column of."""
+# A managed cluster adds a suffix: v1.35.4-eks-3025e55.
+_MINOR = re.compile(r"v?(\d+\.\d+)")
+
 REMEDY = "apply examples/rbac.yaml, and bind its roles to that user"
 COUNTED_REMEDY = "apply examples/rbac-counted-resources.yaml, and bind its role to that user"
-
 _READ_LEASE, _PATCH_LEASE = (
     Permission(verb, "leases", "coordination.k8s.io", namespace=LEASE_NAMESPACE, name=LEASE_NAME)
     for verb in ("get", "patch")
 )
 COUNTED_PERMISSIONS = (Permission("get", "pods"), Permission("patch", "pods"), _READ_LEASE, _PATCH_LEASE)
 BINDER_PERMISSIONS = (Permission("get", "pods"), Permission("create", "pods", subresource="binding"))
+
+
+def check_kubernetes_version(access: ClusterAccess) -> Finding:
+    """The API server's version stands for the scheduler's, which may be one minor version behind."""
+    version = access.version()
+    minor = _MINOR.match(version)
+    if minor is not None and minor[1] in TESTED:
+        return ok(CheckName.KUBERNETES_VERSION, f"Kubernetes {version}")
+    return warning(
+        CheckName.KUBERNETES_VERSION,
+        f"Kubernetes {version or 'of an unknown version'}: Berth is tested with {', '.join(TESTED)}",
+        "upgrade the cluster, or try every verb you use on a test cluster of this version",
+    )
 
 
 def binder_permissions(configuration: BerthConfiguration) -> list[Permission]:
@@ -59,62 +72,42 @@ def _counts(configuration: BerthConfiguration) -> bool:
 
 def check_permissions(check: CheckName, access: ClusterAccess, wanted: Sequence[Permission]) -> Iterator[Finding]:
     """One finding for the user, or one for each missing permission."""
-    try:
-        user = access.user()
-        missing = [each for each in wanted if not access.is_allowed(each)]
-    except ClusterUnavailable as error:
-        explains = STALE_CACHE | {CheckName.WATCHER} if check is WATCHER else frozenset()
-        remedy = "check whether the functions use this kubeconfig"
-        yield failed(check, str(error), remedy, explains=explains, is_effect=True)
-        return
+    user = access.user()
+    missing = [each for each in wanted if not access.is_allowed(each)]
     for permission in missing:
         # bind reads pods in any case.
-        is_counted = permission in COUNTED_PERMISSIONS and (check is WATCHER or permission not in BINDER_PERMISSIONS)
-        remedy = COUNTED_REMEDY if is_counted else REMEDY
-        stops_watcher = check is WATCHER and permission.verb in ("list", "watch")
-        explains = STALE_CACHE | {CheckName.WATCHER} if stops_watcher else frozenset()
-        yield failed(check, f"{user} may not {permission}", remedy, explains=explains)
+        is_watcher = check is CheckName.WATCHER_RIGHTS
+        is_counted = permission in COUNTED_PERMISSIONS and (is_watcher or permission not in BINDER_PERMISSIONS)
+        yield failed(check, f"{user} may not {permission}", COUNTED_REMEDY if is_counted else REMEDY)
     if not missing:
         yield ok(check, f"{user} has all {len(wanted)} permissions")
 
 
-def check_wake_up(access: ClusterAccess, mode: WakeUp) -> Iterator[Finding]:
+def check_wake_up(access: ClusterAccess, mode: WakeUp) -> Finding:
     """Without the wake-up, a rejected pod that now fits waits for minutes (facts 41 and 43)."""
     if mode is not WakeUp.OBJECT:
-        yield skipped(WAKE_UP, f"wakeUp: {mode}")
-        return
-    try:
-        cause = access.try_wake_up()
-    except ClusterUnavailable as error:
-        yield failed(WAKE_UP, str(error), "check whether the watcher uses this kubeconfig", is_effect=True)
-        return
-    if cause:
-        yield failed(
-            WAKE_UP,
-            f"CSIStorageCapacity {WAKE_NAMESPACE}/{WAKE_NAME} cannot be patched ({cause}): a rejected pod that now "
-            "fits is retried only after minutes (fact 41)",
-            "apply examples/rbac.yaml: it contains the object and the permission",
-        )
-    else:
-        yield ok(WAKE_UP, "the wake-up of the scheduling queue works (dry run)")
+        return skipped(WAKE_UP, f"wakeUp: {mode}")
+    cause = access.try_wake_up()
+    if not cause:
+        return ok(WAKE_UP, "the wake-up of the scheduling queue works (dry run)")
+    return failed(
+        WAKE_UP,
+        f"CSIStorageCapacity {WAKE_NAMESPACE}/{WAKE_NAME} cannot be patched ({cause}): a rejected pod that now fits is "
+        "retried only after minutes (fact 41)",
+        "apply examples/rbac.yaml: it contains the object and the permission",
+    )
 
 
-def check_same_cluster(access: ClusterAccess, cached: str) -> Iterator[Finding]:
+def check_same_cluster(access: ClusterAccess, cached: str) -> Finding:
     """`cached`: the cluster of the cache: its UID, then a slash and the format of its objects."""
-    of = cached.partition("/")[0]
-    try:
-        uid = access.uid()
-    except ClusterUnavailable as error:
-        yield failed(SAME, str(error), "check whether the watcher uses this kubeconfig", is_effect=True)
-        return
+    of, uid = cached.partition("/")[0], access.uid()
     if uid == of:
-        yield ok(SAME, "the cache is of this cluster")
-    else:
-        yield failed(
-            SAME,
-            f"the cache is of cluster {of}, the kubeconfig of cluster {uid}",
-            "deploy one stack per cluster, and set the scheduler's urlPrefix to its stack",
-        )
+        return ok(SAME, "the cache is of this cluster")
+    return failed(
+        SAME,
+        f"the cache is of cluster {of}, the kubeconfig of cluster {uid}",
+        "deploy one stack per cluster, and set the scheduler's urlPrefix to its stack",
+    )
 
 
 def check_cluster_of(running: RunningBerth, access: ClusterAccess | None) -> Iterator[Finding]:
@@ -126,4 +119,4 @@ def check_cluster_of(running: RunningBerth, access: ClusterAccess | None) -> Ite
             "start it with --kubeconfig, or point the scheduler at another address",
         )
     elif running.cluster and access is not None:
-        yield from check_same_cluster(access, running.cluster)
+        yield check_same_cluster(access, running.cluster)

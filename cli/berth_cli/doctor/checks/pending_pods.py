@@ -2,44 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
-from berth.nodecache.feed.cluster import ClusterUnavailable
-from berth_cli.doctor.access.cluster import ClusterAccess, UntriedPod
 from berth_cli.doctor.findings import CheckName, Finding, failed, ok
-from berth_cli.doctor.scheduler.scheduler_side import DEFAULT_SCHEDULER, SchedulerSide
+from berth_cli.scheduler_config.kube_scheduler_configuration import DEFAULT_SCHEDULER
 
-CHECK = CheckName.SCHEDULER_NAME
+if TYPE_CHECKING:
+    from berth_cli.doctor.cluster_access import ClusterAccess, UntriedPod
 
 UNTRIED_SECONDS = 60.0
 """A running scheduler tries a new pod within this time, unless very many are created at once."""
-
 MISSPELLED = 0.8
 """How alike a name and its misspelling are. Two names that only both end with -scheduler are less."""
 
 
-def check_pending_pods(access: ClusterAccess, side: SchedulerSide | None, now: float) -> Iterator[Finding]:
-    """One finding for each schedulerName whose pods wait. `now`: seconds since the epoch."""
-    try:
-        pods = access.untried_pods()
-    except ClusterUnavailable as error:
-        yield failed(CHECK, str(error), "give a kubeconfig that may list pods", is_effect=True)
-        return
+def check_pending_pods(access: ClusterAccess, own: Sequence[str], now: float) -> Iterator[Finding]:
+    """One finding for each schedulerName whose pods no scheduler has tried: it is misspelled, or its scheduler is down.
+
+    `own`: the names that the scheduler of Berth serves. `now`: seconds since the epoch.
+    """
     waiting: dict[str, list[UntriedPod]] = {}
-    for pod in pods:
+    for pod in access.untried_pods():
         if now - pod.created_at > UNTRIED_SECONDS:
             waiting.setdefault(pod.scheduler_name, []).append(pod)
-    own = () if side is None else side.scheduler_names
-    yield from _findings(waiting, own)
-    if not waiting:
-        yield ok(CHECK, "every pending pod has been tried by its scheduler")
-
-
-def _findings(waiting: Mapping[str, Sequence[UntriedPod]], own: Sequence[str]) -> Iterator[Finding]:
     for name, pods in sorted(waiting.items()):
         shown = f"{pods[0].namespace}/{pods[0].name}" + (f" and {len(pods) - 1} more" if len(pods) > 1 else "")
-        yield failed(CHECK, f"no scheduler named {name} has tried {shown}", untried_remedy(name, own))
+        yield failed(
+            CheckName.SCHEDULER_NAME, f"no scheduler named {name} has tried {shown}", untried_remedy(name, own)
+        )
+    if not waiting:
+        yield ok(CheckName.SCHEDULER_NAME, "every pending pod has been tried by its scheduler")
 
 
 def untried_remedy(name: str, own: Sequence[str]) -> str:

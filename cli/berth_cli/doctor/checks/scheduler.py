@@ -1,30 +1,24 @@
-"""The scheduler's configuration: is Berth called, for all nodes and the right pods, by one scheduler only."""
+"""The scheduler's configuration: is Berth called, for all nodes and pods, by one scheduler only, and safely."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import get_close_matches
+from urllib.parse import urlsplit
 
 from berth_cli.doctor.findings import CheckName, Finding, failed, ok, skipped, warning
-from berth_cli.doctor.scheduler.scheduler_side import DEFAULT_SCHEDULER, SchedulerSide, without_credentials
+from berth_cli.doctor.scheduler_configuration import Extender, SchedulerSide
+from berth_cli.scheduler_config.address import PASSWORD_PLACEHOLDER
+from berth_cli.scheduler_config.kube_scheduler_configuration import DEFAULT_SCHEDULER
+from berth_cli.scheduler_config.notes import is_loopback
+from berth_cli.sources.server import without_credentials
 
 DEFAULT_LOCK = "kube-scheduler"
-MISSPELLED = 0.9
-"""The similarity, of 1, from which a name counts as a misspelled one."""
 
 
 def check_document(side: SchedulerSide, address: str) -> Iterator[Finding]:
     """Checks of the whole document."""
     yield _extender(side, address)
     yield _percentage(side)
-    misspelled = _misspelled_default(side)
-    if misspelled:
-        yield failed(
-            CheckName.SCHEDULER_NAME,
-            f"the profile {misspelled} looks like {DEFAULT_SCHEDULER}, the name that pods have by default",
-            f"set schedulerName: {DEFAULT_SCHEDULER}, or choose a name that is not so close to it",
-            explains=frozenset({CheckName.LEADER_ELECTION}),
-        )
     yield _lock(side)
 
 
@@ -39,12 +33,6 @@ def _extender(side: SchedulerSide, address: str) -> Finding:
         f"{side.source} has no extender that calls {wanted}; extenders: {listed}",
         "add the extender that `berth scheduler-config` prints, or give Berth's address with --url",
     )
-
-
-def _misspelled_default(side: SchedulerSide) -> str:
-    """A profile's name that is nearly the default one; empty if there is none."""
-    names = [name for name in side.scheduler_names if DEFAULT_SCHEDULER not in name]
-    return next(iter(get_close_matches(DEFAULT_SCHEDULER, names, 1, MISSPELLED)), "")
 
 
 def _percentage(side: SchedulerSide) -> Finding:
@@ -77,7 +65,6 @@ def _lock(side: SchedulerSide) -> Finding:
             check,
             f"{', '.join(names)} shares the lock {lock} with the cluster's own scheduler and waits for it forever",
             "set leaderElection.resourceName to a different name",
-            is_effect=True,
         )
     return ok(check, f"the lock is {lock}")
 
@@ -151,3 +138,64 @@ def _ignorable(side: SchedulerSide) -> Iterator[Finding]:
         )
     else:
         yield ok(CheckName.IGNORABLE, "false: while Berth is down, its pods wait (fact 39)")
+
+
+def check_transport(side: SchedulerSide) -> Iterator[Finding]:
+    """All entries of Berth; equal findings are reported once."""
+    yield from dict.fromkeys(finding for entry in side.berth_extenders for finding in _transport(entry))
+
+
+def _transport(entry: Extender) -> Iterator[Finding]:
+    parts, tls = urlsplit(entry.url_prefix), entry.tls_config
+    yield _scheme(entry)
+    if parts.scheme == "https":
+        yield _verification(entry)
+    if tls is not None and tls.has_half:
+        yield failed(
+            CheckName.TLS_CONFIG,
+            "a client certificate without its key, or a key without its certificate: kube-scheduler does not start",
+            "give both certFile and keyFile, or both certData and keyData",
+        )
+    if parts.password == PASSWORD_PLACEHOLDER:
+        yield failed(
+            CheckName.CREDENTIALS, f"{PASSWORD_PLACEHOLDER} is in place of the password", "replace it with the password"
+        )
+    elif parts.password is not None:
+        yield warning(
+            CheckName.CREDENTIALS,
+            "the password is in the urlPrefix: it is visible in a pod's events after any status but 200, and in the "
+            "scheduler's log at -v=2 (fact 37)",
+            "authenticate by client certificate; until then run kube-scheduler with -v=1",
+        )
+
+
+def _scheme(entry: Extender) -> Finding:
+    parts = urlsplit(entry.url_prefix)
+    if parts.scheme == "https":
+        return ok(CheckName.URL_PREFIX, "https")
+    if parts.scheme != "http" or not parts.hostname:
+        return failed(CheckName.URL_PREFIX, "not an http or https address", "set it to https://HOST/scheduler")
+    if entry.enable_https or entry.tls_config is not None:
+        return failed(
+            CheckName.URL_PREFIX,
+            "http with TLS settings: enableHTTPS does not change the scheme, so nothing is encrypted (fact 36)",
+            "use https:// in urlPrefix",
+        )
+    if is_loopback(parts.hostname):
+        return ok(CheckName.URL_PREFIX, "http, loopback only")
+    return warning(
+        CheckName.URL_PREFIX, "http: anyone on the network path can read and change requests and responses", "use https"
+    )
+
+
+def _verification(entry: Extender) -> Finding:
+    check, tls = CheckName.VERIFICATION, entry.tls_config
+    if tls is not None and tls.insecure:
+        return failed(check, "tlsConfig.insecure: anyone on the network path can impersonate Berth", "set a CA instead")
+    if entry.enable_https and not (tls is not None and tls.has_ca):
+        return failed(
+            check,
+            "enableHTTPS without a CA disables the verification of the server (fact 36)",
+            "remove enableHTTPS; for a private CA set tlsConfig.caFile or caData",
+        )
+    return ok(check, "by tlsConfig's CA" if tls is not None and tls.has_ca else "by the system's root certificates")

@@ -1,8 +1,7 @@
-"""Call the verbs as the scheduler does. A wrong path is a 404 on every call, which kube-scheduler ignores for
-prioritize.
+"""Call the verbs as the scheduler does: do they answer, in time, and does the policy leave a node?
 
-The requests change nothing: filter and prioritize get a pod that does not exist, bind a request without a pod,
-preempt one without candidates (facts 20 and 35).
+The requests change nothing: filter and prioritize get a pod that does not exist, bind a request without a pod, preempt
+one without candidates (facts 20 and 35).
 """
 
 from __future__ import annotations
@@ -13,11 +12,11 @@ from difflib import get_close_matches
 
 import orjson
 
-from berth_cli.doctor.access.endpoint import Endpoint, HttpResponse, NoResponse
-from berth_cli.doctor.access.running import json_object
+from berth_cli.doctor.checks.access import BLOCKS_ALL, CREDENTIALS_REMEDY, UNAUTHORIZED_STATUSES
 from berth_cli.doctor.findings import CheckName, Finding, failed, ok, skipped, warning
+from berth_cli.scheduler_config.notes import API_GATEWAY_TIMEOUT_SECONDS, MIN_BIND_TIMEOUT_SECONDS
+from berth_cli.sources.server import Endpoint, HttpResponse, NoResponse, json_object
 
-CHECK = CheckName.VERBS
 POD: Mapping[str, Mapping[str, object]] = {
     "metadata": {"name": "berth-doctor", "namespace": "default", "uid": "berth-doctor"},
     "spec": {"containers": [{"name": "probe", "resources": {}}]},
@@ -33,11 +32,15 @@ VERBS_BY_FIELD: Mapping[str, tuple[str, ...]] = {
     "preemptVerb": ("preempt",),
 }
 DEFAULT_VERBS = {"filterVerb": "filter", "prioritizeVerb": "prioritize", "bindVerb": "bind", "preemptVerb": "preempt"}
+TIMED_FIELDS = ("filterVerb", "prioritizeVerb")
+CALLS = 5
+MAX_MEASURING_SECONDS = 2.0
 
-CREDENTIALS_REMEDY = "give the scheduler credentials that Berth accepts: docs/how-to/mutual-tls.md, Rotating"
 THROTTLED_STATUS = 429
 """API Gateway's answer above its own limits, and the emulator's above its concurrent calls."""
 THROTTLED_REMEDY = "run berth doctor again; if it stays, raise ApiRateLimit and ApiBurstLimit of the stack"
+IS_IT_BERTH = "check whether the address is Berth"
+FUNCTION_LOG = "see the function's log"
 CONSEQUENCES = {
     "filterVerb": "every pod stays pending",
     "prioritizeVerb": "kube-scheduler ignores this error, and Berth's scores have no effect (fact 20)",
@@ -48,12 +51,13 @@ CONSEQUENCES = {
 
 def probe(field: str, nodes: list[str]) -> bytes:
     """A request body for the verb of this field, in node-cache mode."""
-    arguments = {"Pod": POD, "Nodes": None, "NodeNames": nodes or [PROBE_NODE]}
-    if field == "bindVerb":
-        return b"{}"
-    if field == "preemptVerb":
-        return orjson.dumps({"Pod": POD, "NodeNameToVictims": None, "NodeNameToMetaVictims": {}})
-    return orjson.dumps(arguments)
+    match field:
+        case "bindVerb":
+            return b"{}"
+        case "preemptVerb":
+            return orjson.dumps({"Pod": POD, "NodeNameToVictims": None, "NodeNameToMetaVictims": {}})
+        case _:
+            return orjson.dumps({"Pod": POD, "Nodes": None, "NodeNames": nodes or [PROBE_NODE]})
 
 
 def check_verbs(endpoint: Endpoint, verbs_by_field: Mapping[str, str]) -> Iterator[Finding]:
@@ -61,34 +65,31 @@ def check_verbs(endpoint: Endpoint, verbs_by_field: Mapping[str, str]) -> Iterat
     for field, verb in verbs_by_field.items():
         answer = endpoint.verb(verb, probe(field, []))
         if isinstance(answer, NoResponse):
-            message = (
-                f"{endpoint.address}/{verb}: {answer.cause}; unless the extender is ignorable, no pod is scheduled"
-            )
-            yield failed(CHECK, message, f"check whether {endpoint.address} is Berth and whom it authorizes")
+            message = f"{endpoint.address}/{verb}: {answer.cause}; {BLOCKS_ALL}"
+            remedy = f"check whether {endpoint.address} is Berth and whom it authorizes"
+            yield failed(CheckName.VERBS, message, remedy)
             return
         yield _verb_finding(endpoint, CheckName(field), verb, answer)
 
 
 def _verb_finding(endpoint: Endpoint, field: CheckName, verb: str, answer: HttpResponse) -> Finding:
+    consequence = CONSEQUENCES[field]
     if answer.status == 404:
-        return failed(field, f"{endpoint.address}/{verb} returns 404: {CONSEQUENCES[field]}", _verb_remedy(field, verb))
-    if answer.status in (401, 403):
-        return failed(
-            field,
-            f"{verb}: status {answer.status}, the caller is not authorized; {CONSEQUENCES[field]}",
-            CREDENTIALS_REMEDY,
-        )
+        return failed(field, f"{endpoint.address}/{verb} returns 404: {consequence}", _verb_remedy(field, verb))
+    if answer.status in UNAUTHORIZED_STATUSES:
+        message = f"{verb}: status {answer.status}, the caller is not authorized; {consequence}"
+        return failed(field, message, CREDENTIALS_REMEDY)
     if answer.status == THROTTLED_STATUS:
-        return failed(field, f"{verb}: status {answer.status}, throttled; {CONSEQUENCES[field]}", THROTTLED_REMEDY)
+        return failed(field, f"{verb}: status {answer.status}, throttled; {consequence}", THROTTLED_REMEDY)
     if answer.status != 200:
-        return failed(
-            field,
-            f"{verb}: status {answer.status}, so kube-scheduler discards the response (fact 3): {_excerpt(answer)}; "
-            f"{CONSEQUENCES[field]}",
-            "see the function's log",
-            is_effect=True,
-        )
-    return _content_finding(field, verb, answer)
+        excerpt = answer.body[:200].decode(errors="replace").strip() or "empty"
+        message = f"{verb}: status {answer.status}, so kube-scheduler discards the response (fact 3): {excerpt}"
+        return failed(field, f"{message}; {consequence}", FUNCTION_LOG)
+    try:
+        content = orjson.loads(answer.body)
+    except orjson.JSONDecodeError:
+        return failed(field, f"{verb}: the response is not JSON; {consequence}", IS_IT_BERTH)
+    return _scores_finding(verb, content) if field == "prioritizeVerb" else _content_finding(field, verb, content)
 
 
 def _verb_remedy(field: str, verb: str) -> str:
@@ -99,51 +100,91 @@ def _verb_remedy(field: str, verb: str) -> str:
     return f"set {field}: {(close or right)[0]}"
 
 
-def _content_finding(field: CheckName, verb: str, answer: HttpResponse) -> Finding:
-    try:
-        content = orjson.loads(answer.body)
-    except orjson.JSONDecodeError:
-        return failed(
-            field, f"{verb}: the response is not JSON; {CONSEQUENCES[field]}", "check whether the address is Berth"
-        )
-    if field == "prioritizeVerb":
-        return _scores_finding(field, verb, content)
+def _content_finding(field: CheckName, verb: str, content: object) -> Finding:
     if not isinstance(content, dict):
-        return failed(field, f"{verb}: the response is not an object", "check whether the address is Berth")
+        return failed(field, f"{verb}: the response is not an object", IS_IT_BERTH)
     error = content.get("Error")
     # bind must reject the empty request with an Error.
     if field == "filterVerb" and error:
-        return failed(field, f"{verb}: {error}", "see the checks of the cache", is_effect=True)
+        return failed(field, f"{verb}: {error}", "see the checks of the cache")
     if field == "bindVerb" and not error:
-        return warning(field, f"{verb}: a request without a pod was not rejected", "check whether the address is Berth")
+        return warning(field, f"{verb}: a request without a pod was not rejected", IS_IT_BERTH)
     return ok(field, f"{verb} responds")
 
 
-def _scores_finding(field: CheckName, verb: str, content: object) -> Finding:
+def _scores_finding(verb: str, content: object) -> Finding:
     """Go discards the whole list for one score that is not an integer (fact 19)."""
-    whole = isinstance(content, list) and all(
+    field = CheckName.PRIORITIZE_VERB
+    is_valid = isinstance(content, list) and all(
         isinstance(each, dict) and isinstance(each.get("Score"), int) and isinstance(each.get("Host"), str)
         for each in content
     )
-    if not whole:
-        return failed(
-            field,
-            f"{verb}: the response is not a list of hosts with integer scores; {CONSEQUENCES[field]}",
-            "check whether the address is Berth",
-        )
+    if not is_valid:
+        message = f"{verb}: the response is not a list of hosts with integer scores; {CONSEQUENCES[field]}"
+        return failed(field, message, IS_IT_BERTH)
     if not content:
         # With Basic credentials the response of a failure is an empty list (fact 28).
-        return failed(
-            field,
-            f"{verb}: no scores: an internal error, which the response must not contain",
-            "see the function's log",
-            is_effect=True,
-        )
+        message = f"{verb}: no scores: an internal error, which the response must not contain"
+        return failed(field, message, FUNCTION_LOG)
     return ok(field, f"{verb} responds with scores")
 
 
-def _excerpt(answer: HttpResponse) -> str:
-    return answer.body[:200].decode(errors="replace").strip() or "empty"
+def check_latency(
+    endpoint: Endpoint, verbs_by_field: Mapping[str, str], nodes: list[str], timeout: float
+) -> Iterator[Finding]:
+    """Compare the verbs' latency with the scheduler's httpTimeout (facts 5 and 9).
+
+    `nodes`: names in the requests, as many as the cluster has. `timeout`: httpTimeout in seconds.
+    """
+    check = CheckName.HTTP_TIMEOUT
+    slowest: dict[str, float] = {}
+    for field, verb in verbs_by_field.items():
+        times = _times(endpoint, verb, probe(field, nodes)) if field in TIMED_FIELDS else []
+        if times:
+            slowest[verb] = max(times)
+    if not slowest:
+        yield skipped(check, "no verb responded, so no latency was measured")
+        return
+    took = ", ".join(f"{verb} {seconds * 1000:.0f} ms" for verb, seconds in slowest.items())
+    measured = f"slowest of {CALLS} calls with {len(nodes) or 1} node names each: {took}"
+    longest = max(slowest.values())
+    if longest >= timeout:
+        yield failed(check, f"{timeout:g} s, and {measured}: calls time out", "raise httpTimeout")
+    elif longest > timeout / 2:
+        yield warning(check, f"{timeout:g} s, and {measured}: a slow call may time out", "raise httpTimeout")
+    else:
+        yield ok(check, f"{timeout:g} s; {measured}")
+    if timeout > API_GATEWAY_TIMEOUT_SECONDS:
+        message = f"{timeout:g} s: API Gateway ends requests after {API_GATEWAY_TIMEOUT_SECONDS} s"
+        yield warning(check, message, "lower httpTimeout")
+
+
+def _times(endpoint: Endpoint, verb: str, body: bytes) -> list[float]:
+    """Durations of answered calls in seconds. Stops early when the calls are slow."""
+    times: list[float] = []
+    for _ in range(CALLS):
+        answer = endpoint.verb(verb, body)
+        if not isinstance(answer, HttpResponse) or answer.status != 200:
+            break
+        times.append(answer.seconds)
+        if sum(times) > MAX_MEASURING_SECONDS:
+            break
+    return times
+
+
+def check_bind_time(timeout: float, stack_timeout: float | None) -> Iterator[Finding]:
+    """bind must respond one second before httpTimeout ends, or a successful Binding counts as failed (fact 23)."""
+    check = CheckName.HTTP_TIMEOUT
+    if timeout < MIN_BIND_TIMEOUT_SECONDS:
+        message = f"{timeout:g} s: bind cannot respond in time (fact 23)"
+        yield failed(check, message, f"set {MIN_BIND_TIMEOUT_SECONDS}s or more")
+    if stack_timeout is not None and timeout < stack_timeout:
+        yield failed(
+            check,
+            f"{timeout:g} s, and the stack's bind runs for up to {stack_timeout - 1:g} s: a Binding that took effect "
+            "can count as failed (fact 23)",
+            "deploy with the same value of HttpTimeoutSeconds",
+        )
 
 
 def check_policy(endpoint: Endpoint, verb: str, scheduler_names: Sequence[str], nodes: list[str]) -> Iterator[Finding]:

@@ -15,9 +15,8 @@ from berth_cli.cluster_files.documents import parse_objects
 from berth_cli.explain.attempts import Attempts, NoRecord
 from berth_cli.explain.target import GONE_FROM_DUMP, Target, parse_name, read_target
 from berth_cli.input_files import display_name, read_input
-from berth_cli.options import require_key_pair
+from berth_cli.options import TLSFiles, require_key_pair
 from berth_cli.output import duration
-from berth_cli.scheduler_config.tls_config import TLSFiles
 from berth_cli.simulate.policy_options import read_policy
 
 CONFIGURATION_UNKNOWN = (

@@ -8,13 +8,17 @@ from pydantic import BaseModel, ValidationError
 
 from berth.scheduling.configuration.decisions import Decisions
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth_cli.doctor.access.credentials import CredentialsUnreadable, load_tls_material
-from berth_cli.doctor.access.endpoint import Endpoint, NoResponse
-from berth_cli.doctor.access.https_endpoint import HTTPSEndpoint
-from berth_cli.doctor.access.running import json_object, running_berth
 from berth_cli.explain.attempts import Attempt, Attempts, NoRecord, attempts_of, cause_of
 from berth_cli.input_files import InvalidInput
-from berth_cli.scheduler_config.tls_config import TLSFiles
+from berth_cli.options import TLSFiles
+from berth_cli.sources.server import (
+    CredentialsUnreadable,
+    Endpoint,
+    NoResponse,
+    TLSMaterial,
+    json_object,
+    running_berth,
+)
 
 CALL_SECONDS = 30.0
 
@@ -32,7 +36,7 @@ class _Answer(BaseModel):
 def open_server(url: str, files: TLSFiles) -> Endpoint:
     """The server behind the urlPrefix. Raises InvalidInput."""
     try:
-        return HTTPSEndpoint(url, load_tls_material(None, files), CALL_SECONDS)
+        return Endpoint(url, TLSMaterial.of(files), CALL_SECONDS)
     except CredentialsUnreadable as error:
         raise InvalidInput(str(error)) from error
 

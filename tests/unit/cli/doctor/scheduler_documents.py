@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from berth_cli.doctor.scheduler import configuration as scheduler_document
-from berth_cli.doctor.scheduler.scheduler_side import SchedulerSide, scheduler_side
+from berth_cli.doctor.scheduler_configuration import SchedulerSide, parse_scheduler_configuration, scheduler_side
 from berth_cli.scheduler_config.extenders import ExtenderOptions, extenders
 from berth_cli.scheduler_config.kube_scheduler_configuration import scheduler_configuration
 from berth_cli.scheduler_config.managed_resources import NO_MANAGED_RESOURCES, ManagedResources
@@ -20,6 +19,4 @@ def document(managed: ManagedResources = NO_MANAGED_RESOURCES, **entry: Any) -> 
 
 
 def side(found: dict[str, Any] | None = None, address: str = ADDRESS, **entry: Any) -> SchedulerSide:
-    return scheduler_side(
-        "scheduler.yaml", scheduler_document.parse_scheduler_configuration(found or document(**entry)), address
-    )
+    return scheduler_side("scheduler.yaml", parse_scheduler_configuration(found or document(**entry)), address)

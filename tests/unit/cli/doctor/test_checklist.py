@@ -1,4 +1,4 @@
-"""All checks together, on fakes: a misconfiguration has one finding, and the rest is ok or refers to it."""
+"""All checks together, on fakes: which findings a misconfiguration has, and that the cause comes first."""
 
 from __future__ import annotations
 
@@ -10,15 +10,13 @@ import pytest
 from berth.lease.record import Lease, LeaseSpec
 from berth.nodecache.feed.head import Head, Observation, Pointer, PublishedVersion, in_every_part
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.plugins.custom_plugins.loading import MISSING_REMEDY
-from berth_cli.doctor.access.account import AccountUnavailable, FunctionState, HeadItem, Schedule
-from berth_cli.doctor.access.cluster import UntriedPod
-from berth_cli.doctor.access.endpoint import HttpResponse, NoResponse
-from berth_cli.doctor.checklist import checks
+from berth_cli.doctor.aws_account import AccountUnavailable, FunctionState, HeadItem, InspectionDenied, Schedule
+from berth_cli.doctor.checklist import run_checks
+from berth_cli.doctor.cluster_access import UntriedPod
 from berth_cli.doctor.findings import CheckName, Finding, Result, failed
 from berth_cli.doctor.inputs import Inputs
-from berth_cli.doctor.runner import run_checks
 from berth_cli.scheduler_config.managed_resources import ManagedResource, ManagedResources
+from berth_cli.sources.server import HttpResponse, NoResponse
 from tests.fakes.doctor import HEALTHY, NOW, FakeAccess, FakeAccount, FakeEndpoint, answered
 from tests.unit.cli.doctor.scheduler_documents import document, side
 
@@ -48,6 +46,7 @@ STALE_VERBS = {
     "prioritize": answered(b"", 503),
 }
 STALE = running(STALE_VERBS, observedAgeSeconds=HOUR, heartbeatAgeSeconds=HOUR)
+STALE_CHECKS = ("cache", "watcher", "filterVerb", "prioritizeVerb")
 EMPTY = FakeEndpoint(
     verbs=STALE_VERBS, health=answered({"status": "failure-cache-unavailable", "reason": "no table"}, 503)
 )
@@ -78,11 +77,12 @@ def inputs(**fields: object) -> Inputs:
 
 
 def diagnose(given: Inputs) -> list[Finding]:
-    return run_checks(checks(given, lambda: NOW), timeout=60)
+    return list(run_checks(given, lambda: NOW))
 
 
-def bad(findings: list[Finding]) -> set[str]:
-    return {each.check for each in findings if each.result in (Result.FAILED, Result.WARNING)}
+def bad(findings: list[Finding]) -> list[str]:
+    """The checks that are not ok, in their order."""
+    return list(dict.fromkeys(each.check for each in findings if each.result in (Result.FAILED, Result.WARNING)))
 
 
 def test_correct_installation_has_no_finding() -> None:
@@ -94,11 +94,12 @@ def test_correct_installation_has_no_finding() -> None:
 
 @dataclass(frozen=True)
 class Case:
-    """`check`: the only finding. `message`: a part of it."""
+    """`check`: the first finding. `message`: a part of it. `effects`: the checks that fail for the same cause."""
 
     given: Inputs
     check: str
     message: str
+    effects: tuple[str, ...] = ()
 
 
 CASES = {
@@ -119,13 +120,6 @@ CASES = {
         "schedulerName",
         "no scheduler named default-schedular has tried team-a/p",
     ),
-    "a profile with a misspelled default name": Case(
-        inputs(
-            scheduler_side=side(document(httpTimeout="5s") | {"profiles": [{"schedulerName": "defualt-scheduler"}]})
-        ),
-        "schedulerName",
-        "looks like default-scheduler",
-    ),
     "a scheduler that ignores what the running Berth does not count": Case(
         inputs(scheduler_side=side(document(ManagedResources((LICENCE,)), httpTimeout="5s"))),
         "managedResources",
@@ -140,82 +134,49 @@ CASES = {
         inputs(endpoint=STALE, account=stack(HOUR, scheduled=[Schedule("every-minute", "DISABLED", "rate")])),
         "schedule",
         "nothing starts the watcher",
+        ("lease", *STALE_CHECKS),
     ),
     "a watcher that never runs": Case(
         inputs(endpoint=STALE, account=stack(HOUR, deployed=[FunctionState("WatcherFunction", "Active", "", 0)])),
         "functions",
         "WatcherFunction: its reserved concurrency is 0",
+        ("lease", *STALE_CHECKS),
     ),
     "no watcher on a stack, for an unknown cause": Case(
-        inputs(endpoint=STALE, account=stack(HOUR)), "lease", "no successor"
+        inputs(endpoint=STALE, account=stack(HOUR)), "lease", "no successor", STALE_CHECKS
     ),
-    "no watcher of berth serve": Case(inputs(endpoint=STALE), "watcher", "no watcher is running"),
+    "no watcher of berth serve": Case(inputs(endpoint=STALE), "cache", "whenStale applies", STALE_CHECKS[1:]),
     "a missing table": Case(
         inputs(endpoint=EMPTY, account=WithoutTable()),
         "table",
         "does not exist",
+        ("cache", "filterVerb", "prioritizeVerb"),
     ),
     "an API server that is away": Case(
         inputs(endpoint=STALE, reader=FakeAccess(unreachable="cannot be reached"), watcher=FakeAccess(unreachable="x")),
         "kubernetes-version",
         "cannot be reached",
+        STALE_CHECKS,
     ),
 }
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=name) for name, case in CASES.items()])
-def test_reports_one_cause(case: Case) -> None:
+def test_reports_the_cause_first(case: Case) -> None:
     found = diagnose(case.given)
-    assert bad(found) == {case.check}, found
+    assert bad(found) == [case.check, *case.effects], found
     assert any(case.message in each.message for each in found if each.check == case.check), found
-
-
-def test_effect_names_the_check_of_its_cause() -> None:
-    found = diagnose(CASES["a schedule that is disabled"].given)
-    skipped = {each.check: each.message for each in found if each.result is Result.SKIPPED}
-    for check in (
-        CheckName.LEASE,
-        CheckName.WATCHER,
-        CheckName.CACHE,
-        CheckName.FILTER_VERB,
-        CheckName.PRIORITIZE_VERB,
-    ):
-        assert skipped[check].endswith("see the check schedule"), skipped
 
 
 def test_given_configuration_that_is_not_in_use_is_reported() -> None:
     counted = side(document(ManagedResources((LICENCE,), counts_only=True), httpTimeout="5s"))
     found = diagnose(inputs(scheduler_side=counted, configuration=COUNTING, is_configuration_given=True))
-    assert bad(found) == {"configuration", "managedResources"}
-
-
-MISSING = f"No module named 'berth_plugins.mine'; {MISSING_REMEDY}"
-FAILS = "plugin berth_plugins.mine:Mine failed in __init__: ZeroDivisionError: division by zero"
-
-
-@pytest.mark.parametrize(
-    ("here", "there", "reported"),
-    [
-        pytest.param(FAILS, FAILS, ["there"], id="the document fails here and there"),
-        pytest.param(f"{FAILS} (here)", FAILS, ["there"], id="in other words"),
-        pytest.param(MISSING, MISSING, ["there"], id="nobody has the plugin"),
-        pytest.param(MISSING, FAILS, ["here", "there"], id="only doctor lacks the plugin"),
-        pytest.param(FAILS, "", ["here"], id="it fails only here"),
-        pytest.param("", FAILS, ["there"], id="it fails only there"),
-    ],
-)
-def test_reports_once_that_the_applied_document_cannot_be_loaded(here: str, there: str, reported: list[str]) -> None:
-    findings = (failed(CheckName.CONFIGURATION, here, "apply a valid one"),) if here else ()
-    loaded = None if here else BerthConfiguration()
-    endpoint = running(configurationFallback=f"{there}; version 1 is used instead" if there else "")
-    found = diagnose(inputs(findings=findings, configuration=loaded, endpoint=endpoint))
-    messages = {"here": here, "there": f"the applied configuration is not in use: {there}; version 1 is used instead"}
-    assert [each.message for each in found if each.result is Result.FAILED] == [messages[name] for name in reported]
+    assert bad(found) == ["configuration", "managedResources"]
 
 
 def test_reports_given_configuration_that_is_invalid_beside_the_applied_one() -> None:
     given = failed(CheckName.CONFIGURATION, "berth.yaml:1: profile: unknown", "fix it")
-    endpoint = running(configurationFallback=FAILS)
+    endpoint = running(configurationFallback="the plugin fails")
     found = diagnose(inputs(findings=(given,), is_configuration_given=True, endpoint=endpoint))
     assert [each.check for each in found if each.result is Result.FAILED] == [CheckName.CONFIGURATION] * 2
 
@@ -224,3 +185,51 @@ def test_rights_of_unknown_users_are_not_those_of_the_caller() -> None:
     found = diagnose(inputs(endpoint=FakeEndpoint(verbs={"filter": FITS}, health=healthy())))
     skipped = {each.check for each in found if each.result is Result.SKIPPED}
     assert {"watcher-rights", "bind-rights"} <= skipped
+
+
+class WithoutRights(FakeAccount):
+    """A stack whose functions the caller may not read, and whose schedule was deleted."""
+
+    def functions(self) -> list[FunctionState]:
+        raise InspectionDenied("AccessDenied", "needs lambda:GetFunctionConfiguration")
+
+    def schedules(self) -> list[Schedule]:
+        raise AccountUnavailable("not found")
+
+    def concurrent_executions(self) -> int:
+        raise InspectionDenied("not allowed", "needs lambda:GetAccountSettings")
+
+
+def test_missing_permission_of_caller_is_skipped_and_deleted_schedule_is_not() -> None:
+    gangs = BerthConfiguration.model_validate({"gangs": {"enabled": True}})
+    found = {each.check: each for each in diagnose(Inputs(account=WithoutRights(), configuration=gangs))}
+    assert found[CheckName.FUNCTIONS].result is Result.SKIPPED
+    assert found[CheckName.FUNCTIONS].remedy == "needs lambda:GetFunctionConfiguration"
+    assert found[CheckName.GANGS].result is Result.SKIPPED
+    assert found[CheckName.SCHEDULE].result is Result.FAILED
+    assert "docs/how-to/recover.md" in found[CheckName.SCHEDULE].remedy
+    assert "deploy" not in found[CheckName.SCHEDULE].remedy
+
+
+def test_external_watcher_needs_no_schedule() -> None:
+    found = diagnose(Inputs(account=stack(1, scheduled=[]), watcher_mode="external"))
+    assert [each.message for each in found if each.check is CheckName.SCHEDULE and each.result is Result.OK]
+
+
+class Broken(FakeAccount):
+    """An account of which one answer cannot be parsed."""
+
+    def functions(self) -> list[FunctionState]:
+        raise KeyError("x")
+
+
+def test_error_in_a_check_does_not_stop_the_others() -> None:
+    found = {each.check: each for each in diagnose(Inputs(account=Broken(stack(1).item)))}
+    assert "KeyError" in found[CheckName.FUNCTIONS].message
+    assert found[CheckName.LEASE].result is Result.OK
+
+
+def test_unreachable_server_is_one_failure() -> None:
+    silent = FakeEndpoint(verbs={"filter": NoResponse("no response in time")}, health=NoResponse("no response in time"))
+    found = diagnose(inputs(endpoint=silent, reader=None))
+    assert bad(found) == ["verbs"]

@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 
 from berth_cli.doctor.checklist import HOW_TO_PROVIDE
-from berth_cli.doctor.contract import PAGE as CONTRACT
-from berth_cli.doctor.findings import CheckName, Result
-from berth_cli.doctor.report import FACTS
+from berth_cli.doctor.findings import CONTRACT, FACTS, CheckName, Result
 from tests.conftest import PROJECT
 from tests.unit.cli.doctor.test_every_check import CASES
 

@@ -1,59 +1,85 @@
-"""Findings that have their cause in another one: each cause is reported, and its effects name it."""
+"""The report of findings: text, JSON and exit status."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
+import click
 import pytest
 
 from berth_cli.doctor.findings import (
-    STALE_CACHE,
+    CONTRACT,
     CheckName,
     Finding,
-    Result,
+    document,
+    exit_status,
     failed,
+    lines,
     ok,
-    skip_effects,
     skipped,
+    summary,
     warning,
 )
 
-TABLE = failed(CheckName.TABLE, "no table", "deploy", explains=frozenset({CheckName.LEASE, CheckName.CACHE}))
-LEASE = failed(CheckName.LEASE, "no lease", "wait", explains=frozenset({CheckName.CACHE}), is_effect=True)
-WATCHER = failed(CheckName.WATCHER, "no watcher", "start", explains=frozenset({CheckName.LEASE}), is_effect=True)
-CACHE = failed(CheckName.CACHE, "no cache", "look", explains=STALE_CACHE | {CheckName.WATCHER}, is_effect=True)
-PREEMPT = failed(CheckName.PREEMPT_VERB, "no answer", "look", is_effect=True)
-OLD = warning(CheckName.CACHE, "old", "look", is_effect=True)
-
-
-def effect(finding: Finding, of: Finding) -> Finding:
-    return skipped(finding.check, f"{finding.message}: see the check {of.check}")
+TABLE, LEASE, CACHE, CLOCK = CheckName.TABLE, CheckName.LEASE, CheckName.CACHE, CheckName.CLOCK
+FINDINGS = [
+    ok(TABLE, "fine"),
+    warning(LEASE, "hm", "do b"),
+    failed(CACHE, "bad", "do c"),
+    skipped(CLOCK, "not given"),
+]
 
 
 @pytest.mark.parametrize(
-    ("findings", "reported"),
+    ("findings", "strict", "status"),
     [
-        pytest.param([TABLE, LEASE], [TABLE, effect(LEASE, TABLE)], id="an effect names its cause"),
-        pytest.param([CACHE, PREEMPT], [CACHE, effect(PREEMPT, CACHE)], id="a check is not its own cause"),
-        pytest.param([CACHE, CACHE], [CACHE, CACHE], id="nor are two findings of one check"),
-        pytest.param([CACHE, WATCHER, LEASE], [CACHE, effect(WATCHER, CACHE), effect(LEASE, CACHE)], id="a circle"),
-        pytest.param([LEASE, CACHE, WATCHER], [LEASE, effect(CACHE, LEASE), effect(WATCHER, LEASE)], id="in its order"),
-        pytest.param(
-            [WATCHER, LEASE, CACHE, TABLE],
-            [effect(WATCHER, TABLE), effect(LEASE, TABLE), effect(CACHE, TABLE), TABLE],
-            id="the first cause of a row of causes",
-        ),
-        pytest.param([TABLE, OLD], [TABLE, effect(OLD, TABLE)], id="a warning may be an effect"),
-        pytest.param([OLD, PREEMPT], [OLD, PREEMPT], id="but is no cause"),
-        pytest.param([ok(CheckName.TABLE, "read"), LEASE], [ok(CheckName.TABLE, "read"), LEASE], id="nor is success"),
+        pytest.param(FINDINGS[:1] + FINDINGS[3:], True, 0, id="skipped is no failure"),
+        pytest.param(FINDINGS[:2], False, 0, id="a warning is none"),
+        pytest.param(FINDINGS[:2], True, 1, id="but with --strict"),
+        pytest.param(FINDINGS, False, 1, id="a failure"),
     ],
 )
-def test_reports_each_cause_and_skips_its_effects(findings: Sequence[Finding], reported: Sequence[Finding]) -> None:
-    assert skip_effects(findings) == reported
+def test_exit_status(findings: list[Finding], strict: bool, status: int) -> None:
+    assert exit_status(findings, strict=strict) == status
 
 
-@pytest.mark.parametrize("first", range(5))
-def test_what_fails_is_never_skipped_as_a_whole(first: int) -> None:
-    """A report without a failure has exit status 0."""
-    findings = [CACHE, WATCHER, LEASE, PREEMPT, OLD]
-    assert any(each.result is Result.FAILED for each in skip_effects(findings[first:] + findings[:first]))
+def test_prints_text_with_remedies_and_summary() -> None:
+    printed = [*(line for finding in FINDINGS for line in lines(finding)), summary(FINDINGS)]
+    assert [click.unstyle(line) for line in printed] == [
+        "ok       table: fine",
+        "warning  lease: hm",
+        "         -> do b",
+        "failed   cache: bad",
+        "         -> do c",
+        "skipped  clock: not given",
+        "1 ok, 1 warning, 1 failed, 1 skipped",
+    ]
+
+
+def test_document_has_findings_and_summary() -> None:
+    found: dict[str, Any] = document(FINDINGS)
+    assert found["findings"][1] == {
+        "check": "lease",
+        "result": "warning",
+        "message": "hm",
+        "remedy": "do b",
+        "links": [],
+    }
+    assert found["summary"] == {"ok": 1, "warning": 1, "failed": 1, "skipped": 1}
+
+
+@pytest.mark.parametrize(
+    ("message", "numbers"),
+    [
+        pytest.param("calls time out", [], id="none"),
+        pytest.param("no node fits (fact 15a)", ["15a"], id="one"),
+        pytest.param("a sample (facts 11, 12 and 47), see fact 9", ["11", "12", "47", "9"], id="several"),
+    ],
+)
+def test_links_lead_to_cited_facts(message: str, numbers: list[str]) -> None:
+    finding = failed(CACHE, message, "do c")
+    links = [f"docs/reference/extender-contract.md#fact-{number}" for number in numbers]
+    found: dict[str, Any] = document([finding])
+    assert found["findings"][0]["links"] == links
+    shown = [click.unstyle(line) for line in lines(finding) if CONTRACT in line]
+    assert shown == ([f"         facts {', '.join(numbers)}: {CONTRACT}"] if numbers else [])

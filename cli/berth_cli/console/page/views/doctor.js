@@ -7,7 +7,7 @@ import { buttonOf, element, placeOf, setText } from './elements/dom.js';
  * @typedef {import('../connection/session.js').Session} Session
  *
  * @typedef {object} Findings what berth doctor -o json prints, and its last line
- * @property {{check: string, result: string, told: string, remedy: string, links: string[]}[]} findings
+ * @property {{check: string, result: string, message: string, remedy: string, links: string[]}[]} findings
  * @property {string} line
  */
 
@@ -42,12 +42,12 @@ export class Doctor {
     setText(this.line, line);
     const ordered = [...findings].sort((a, b) => ORDER.indexOf(a.result) - ORDER.indexOf(b.result));
     this.findings.replaceChildren(
-      ...ordered.map(({ check, result, told, remedy, links }) =>
+      ...ordered.map(({ check, result, message, remedy, links }) =>
         element(
           'li',
           { class: result === 'failed' || result === 'warning' ? 'problem' : '' },
           element('strong', {}, `${result} `),
-          `${check}: ${told}`,
+          `${check}: ${message}`,
           remedy ? element('p', {}, `→ ${remedy}`) : null,
           links.length ? element('p', {}, links.join(', ')) : null,
         ),

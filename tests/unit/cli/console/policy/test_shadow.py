@@ -9,7 +9,7 @@ from berth_cli.console.documents.not_read import NotRead
 from berth_cli.console.http.access import Refusal
 from berth_cli.console.policy.shadow import NO_SHADOW, SHADOW, Shadow, ShadowDocuments
 from berth_cli.console.running_server.shadow import server_shadow
-from berth_cli.doctor.access.endpoint import HttpResponse, NoResponse
+from berth_cli.sources.server import HttpResponse, NoResponse
 from tests.fakes.doctor import answered
 from tests.unit.cli.console.running_server.cases import REFUSED, Routes
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from berth_cli.console.running_server.server import RunningServer
-from berth_cli.doctor.access.endpoint import HttpResponse, NoResponse
+from berth_cli.sources.server import HttpResponse, NoResponse
 from tests.fakes.doctor import FakeEndpoint, answered
 
 REFUSED = NoResponse("connection refused or blocked")

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
 
 from berth.lease.record import NO_RECORD, Lease, LeaseSpec
 from berth.nodecache.feed.head import Head, Observation, Pointer, PublishedVersion, in_every_part
-from berth_cli.doctor.access.account import AccountUnavailable, FunctionState, HeadItem, InspectionDenied, Schedule
-from berth_cli.doctor.checks.account import check_functions, check_lease, check_roles, check_schedule, check_table
-from berth_cli.doctor.findings import Finding, Result
+from berth.scheduling.gangs.gang import GangsConfiguration
+from berth_cli.doctor.aws_account import FunctionState, HeadItem, Schedule
+from berth_cli.doctor.checks.account import (
+    check_concurrency,
+    check_functions,
+    check_lease,
+    check_schedule,
+    check_table,
+)
+from berth_cli.doctor.findings import CheckName, Result
 from tests.fakes.doctor import NOW, FakeAccount
 from tests.unit.cli.doctor.finding_assertions import expect
 
-FAILED, WARNING, OK, SKIPPED = Result.FAILED, Result.WARNING, Result.OK, Result.SKIPPED
+FAILED, WARNING, OK = Result.FAILED, Result.WARNING, Result.OK
 
 NEWEST = in_every_part(PublishedVersion(7, 3))
 POINTER = Pointer(7, 3, NEWEST, None, 0, 0, Observation("uid-of-the-cluster", {}), NOW, "0.1.0")
@@ -28,25 +34,21 @@ def held(age: float, holder: str = "watcher-1") -> HeadItem:
     return replace(HELD, lease=replace(HELD.lease, spec=spec))
 
 
-DENIED, GONE = InspectionDenied("AccessDenied"), AccountUnavailable("the table does not exist")
-
-
 @pytest.mark.parametrize(
-    ("account", "result", "message"),
+    ("item", "result", "message"),
     [
-        pytest.param(FakeAccount(HELD), OK, "version 7 is published", id="published"),
-        pytest.param(FakeAccount(None), FAILED, "no watcher has ever run", id="empty"),
+        pytest.param(HELD, OK, "version 7 is published", id="published"),
+        pytest.param(None, FAILED, "no watcher has ever run", id="empty"),
         pytest.param(
-            FakeAccount(replace(HELD, head=Head("u", None))),
+            replace(HELD, head=Head("u", None)),
             FAILED,
             "nothing has been published yet",
             id="a lease alone",
         ),
-        pytest.param(FakeAccount(error=GONE), FAILED, "does not exist", id="gone"),
     ],
 )
-def test_reports_table(account: FakeAccount, result: Result, message: str) -> None:
-    expect(check_table(account), "table", result, message)
+def test_reports_table(item: HeadItem | None, result: Result, message: str) -> None:
+    expect([check_table(item)], "table", result, message)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +65,7 @@ def test_reports_table(account: FakeAccount, result: Result, message: str) -> No
     ],
 )
 def test_reports_lease(item: HeadItem, periodic: bool, result: Result, message: str) -> None:
-    expect(check_lease(item, NOW, periodic=periodic), "lease", result, message)
+    expect([check_lease(item, NOW, periodic=periodic)], "lease", result, message)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +79,7 @@ def test_reports_lease(item: HeadItem, periodic: bool, result: Result, message: 
 )
 def test_reports_leader_below_the_ledgers_epoch(ledger_epoch: int | None, result: Result, message: str) -> None:
     found = check_lease(held(2), NOW, periodic=False, ledger_epoch=ledger_epoch)
-    expect(found, "lease", result, message)
+    expect([found], "lease", result, message)
 
 
 @pytest.mark.parametrize(
@@ -88,27 +90,14 @@ def test_reports_leader_below_the_ledgers_epoch(ledger_epoch: int | None, result
             FakeAccount(scheduled=[Schedule("s", "DISABLED", "rate(1 minute)")]), FAILED, "s is DISABLED", id="disabled"
         ),
         pytest.param(FakeAccount(scheduled=[]), FAILED, "nothing starts the watcher", id="none"),
-        pytest.param(FakeAccount(error=DENIED), SKIPPED, "AccessDenied", id="caller lacks permission"),
-        pytest.param(FakeAccount(error=AccountUnavailable("not found")), FAILED, "not found", id="deleted manually"),
     ],
 )
 def test_reports_schedule(account: FakeAccount, result: Result, message: str) -> None:
     expect(check_schedule(account), "schedule", result, message)
 
 
-def test_external_watcher_needs_no_schedule() -> None:
-    expect(check_schedule(FakeAccount(scheduled=[]), external=True), "schedule", OK, "WatcherMode external")
-
-
-@pytest.mark.parametrize(
-    "account",
-    [
-        pytest.param(FakeAccount(scheduled=[Schedule("s", "DISABLED", "rate(1 minute)")]), id="disabled"),
-        pytest.param(FakeAccount(error=AccountUnavailable("not found")), id="deleted"),
-    ],
-)
-def test_remedy_for_schedule_is_not_deployment(account: FakeAccount) -> None:
-    [found] = check_schedule(account)
+def test_remedy_for_disabled_schedule_is_not_deployment() -> None:
+    [found] = check_schedule(FakeAccount(scheduled=[Schedule("s", "DISABLED", "rate(1 minute)")]))
     assert "docs/how-to/recover.md" in found.remedy
     assert "deploy" not in found.remedy
 
@@ -127,15 +116,26 @@ def test_reports_function_state(state: FunctionState, result: Result, message: s
     expect(check_functions(FakeAccount(deployed=[state])), "functions", result, message)
 
 
-def test_reports_denied_action_of_role() -> None:
-    account = FakeAccount(forbidden=lambda function, action: action.name == "dynamodb:UpdateItem")
-    found = list(check_roles(account))
-    assert [each.message for each in found] == ["WatcherFunction may not dynamodb:UpdateItem head in the table"]
-    expect(check_roles(FakeAccount()), "roles", OK, "all permissions")
-    expect(check_roles(account, external=True), "roles", OK, "all permissions")
+@pytest.mark.parametrize(
+    ("account", "result", "message"),
+    [
+        pytest.param(FakeAccount(concurrency=1000), OK, "for gangs of 100 members", id="enough"),
+        pytest.param(FakeAccount(concurrency=100), OK, "100 concurrent executions", id="just enough"),
+        pytest.param(
+            FakeAccount(concurrency=10),
+            WARNING,
+            "a gang of about 10 members or more is never",
+            id="a new account",
+        ),
+    ],
+)
+def test_compares_the_accounts_concurrency_with_the_largest_gang(
+    account: FakeAccount, result: Result, message: str
+) -> None:
+    expect(
+        check_concurrency(account, GangsConfiguration(enabled=True, maxMembers=100)), CheckName.GANGS, result, message
+    )
 
 
-@pytest.mark.parametrize("check", [check_functions, check_roles])
-def test_missing_permission_of_caller_is_skipped(check: Callable[[FakeAccount], Iterator[Finding]]) -> None:
-    [finding] = check(FakeAccount(error=DENIED))
-    assert (finding.result, bool(finding.remedy)) == (SKIPPED, True)
+def test_says_nothing_of_the_account_where_gangs_are_not_enabled() -> None:
+    assert list(check_concurrency(FakeAccount(concurrency=1), GangsConfiguration())) == []

@@ -1,4 +1,4 @@
-"""The checks of the cluster: permissions, wake-up and identity."""
+"""The checks of the cluster: version, permissions, wake-up and identity."""
 
 from __future__ import annotations
 
@@ -9,24 +9,28 @@ import yaml
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.configuration.node_cache import WakeUp
-from berth_cli.doctor.access.cluster import Permission
-from berth_cli.doctor.access.running import UNKNOWN, RunningBerth
 from berth_cli.doctor.checks.cluster import (
     BINDER_PERMISSIONS,
     COUNTED_REMEDY,
+    TESTED,
     binder_permissions,
     check_cluster_of,
+    check_kubernetes_version,
     check_permissions,
     check_same_cluster,
     check_wake_up,
     watcher_permissions,
 )
+from berth_cli.doctor.cluster_access import Permission
 from berth_cli.doctor.findings import CheckName, Result
+from berth_cli.scheduler_config.command import IMAGE
+from berth_cli.sources.server import UNKNOWN, RunningBerth
 from tests.conftest import PROJECT
+from tests.e2e.kubernetes.control_plane import KUBERNETES
 from tests.fakes.doctor import FakeAccess
 from tests.unit.cli.doctor.finding_assertions import expect
 
-FAILED, OK, SKIPPED = Result.FAILED, Result.OK, Result.SKIPPED
+FAILED, WARNING, OK, SKIPPED = Result.FAILED, Result.WARNING, Result.OK, Result.SKIPPED
 RBAC = PROJECT / "examples" / "rbac.yaml"
 COUNTED = PROJECT / "examples" / "rbac-counted-resources.yaml"
 DEFAULT = BerthConfiguration()
@@ -101,7 +105,6 @@ def test_reports_each_missing_permission_with_user() -> None:
             FakeAccess(forbidden=lambda right: right.subresource == "binding"), FAILED, "may not create pods/binding",
             id="no Binding",
         ),
-        pytest.param(FakeAccess(unreachable="cannot be reached"), FAILED, "cannot be reached", id="no API server"),
     ],
 )  # fmt: skip
 def test_reports_permissions(access: FakeAccess, result: Result, message: str) -> None:
@@ -115,14 +118,13 @@ def test_reports_permissions(access: FakeAccess, result: Result, message: str) -
             FakeAccess(), WakeUp.OBJECT, OK, "the wake-up of the scheduling queue works", id="the object is there"
         ),
         pytest.param(FakeAccess(wake_up_error="forbidden"), WakeUp.OBJECT, FAILED, "after minutes", id="it is not"),
-        pytest.param(FakeAccess(unreachable="cannot be reached"), WakeUp.OBJECT, FAILED, "reached", id="no server"),
         pytest.param(
             FakeAccess(wake_up_error="forbidden"), WakeUp.NONE, SKIPPED, "wakeUp: none", id="wake-up disabled"
         ),
     ],
 )
 def test_reports_wake_up(access: FakeAccess, how: WakeUp, result: Result, message: str) -> None:
-    expect(check_wake_up(access, how), "wake-up", result, message)
+    expect([check_wake_up(access, how)], "wake-up", result, message)
 
 
 @pytest.mark.parametrize(
@@ -130,11 +132,10 @@ def test_reports_wake_up(access: FakeAccess, how: WakeUp, result: Result, messag
     [
         pytest.param(FakeAccess(cluster="one"), OK, "of this cluster", id="the same"),
         pytest.param(FakeAccess(cluster="two"), FAILED, "cluster one, the kubeconfig of cluster two", id="another one"),
-        pytest.param(FakeAccess(unreachable="cannot be reached"), FAILED, "reached", id="no server"),
     ],
 )
 def test_compares_cluster_of_cache(access: FakeAccess, result: Result, message: str) -> None:
-    expect(check_same_cluster(access, "one/1+bc814cf7"), "same-cluster", result, message)
+    expect([check_same_cluster(access, "one/1+bc814cf7")], "same-cluster", result, message)
 
 
 @pytest.mark.parametrize(
@@ -161,3 +162,32 @@ def test_compares_cluster_of_running_berth(
 )
 def test_does_not_compare_unknown_clusters(running: RunningBerth, access: FakeAccess | None) -> None:
     assert not list(check_cluster_of(running, access))
+
+
+LOCKED = {path.stem: path.read_text() for path in (PROJECT / "tests" / "kubernetes").glob("*.mod")}
+
+
+@pytest.mark.parametrize(
+    ("version", "result", "message"),
+    [
+        pytest.param("v1.36.0", OK, "Kubernetes v1.36.0", id="every change is tested with it"),
+        pytest.param("v1.37.2", OK, "Kubernetes v1.37.2", id="newest"),
+        pytest.param("v1.36.4-eks-3025e55", OK, "v1.36.4-eks-3025e55", id="managed"),
+        pytest.param("v1.33.9", WARNING, "Kubernetes v1.33.9: Berth is tested with", id="older"),
+        pytest.param("v1.38.0-alpha.0", WARNING, "v1.38.0-alpha.0", id="newer"),
+        pytest.param("v1.3.0", WARNING, "v1.3.0", id="a tested version begins like it"),
+        pytest.param("", WARNING, "unknown version", id="no version"),
+    ],
+)
+def test_names_version_and_warns_if_it_is_untested(version: str, result: Result, message: str) -> None:
+    expect([check_kubernetes_version(FakeAccess(kubernetes=version))], CheckName.KUBERNETES_VERSION, result, message)
+
+
+def test_control_plane_of_the_tests_is_built_with_each_tested_version() -> None:
+    assert set(TESTED) <= LOCKED.keys()
+    assert list(TESTED) == sorted(TESTED)
+
+
+def test_second_scheduler_has_the_version_that_every_change_is_tested_with() -> None:
+    release = IMAGE.rpartition(":")[2]
+    assert f"k8s.io/kubernetes {release}\n" in LOCKED[KUBERNETES]

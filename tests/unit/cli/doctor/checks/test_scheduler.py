@@ -1,4 +1,4 @@
-"""The checks of the scheduler's configuration: document and extender entries."""
+"""The checks of the scheduler's configuration: document, extender entries, encryption, verification and passwords."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from berth_cli.doctor.checks.scheduler import check_document, check_extenders
-from berth_cli.doctor.checks.transport import check_transport
-from berth_cli.doctor.findings import Finding, Result, skip_effects
+from berth_cli.doctor.checks.scheduler import check_document, check_extenders, check_transport
+from berth_cli.doctor.findings import Finding, Result
 from tests.fakes.doctor import ADDRESS
 from tests.unit.cli.doctor.finding_assertions import expect
 from tests.unit.cli.doctor.scheduler_documents import document, side
@@ -72,13 +71,6 @@ def test_passes_for_output_of_scheduler_config() -> None:
             id="a lock of its own",
         ),
         pytest.param(
-            {"profiles": [{"schedulerName": "defualt-scheduler"}]},
-            "schedulerName",
-            FAILED,
-            "looks like default-scheduler",
-            id="a misspelled default name",
-        ),
-        pytest.param(
             {"leaderElection": {"leaderElect": False}}, "leaderElection", WARNING, "would both schedule", id="no lock"
         ),
         pytest.param({"extenders": []}, "extender", FAILED, "no extender that calls", id="Berth is not asked"),
@@ -114,12 +106,46 @@ def test_fails_for_two_binding_extenders() -> None:
     expect(findings(found), "bindVerb", FAILED, "2 extenders bind")
 
 
-def test_misspelled_default_name_is_no_conflict_of_leader_election() -> None:
-    found = skip_effects(findings(document() | {"profiles": [{"schedulerName": "defualt-scheduler"}]}))
-    assert {finding.check for finding in found if finding.result is FAILED} == {"schedulerName"}
-    expect(found, "leaderElection", Result.SKIPPED, "see the check schedulerName")
-
-
-def test_name_that_contains_the_default_one_is_not_misspelled() -> None:
-    found = findings(document() | {"profiles": [{"schedulerName": "default-scheduler-2"}]})
-    assert not [finding for finding in found if finding.check == "schedulerName"]
+@pytest.mark.parametrize(
+    ("entry", "check", "result", "message"),
+    [
+        pytest.param({"enableHTTPS": True}, "verification", FAILED, "disables the verification", id="fact 36"),
+        pytest.param(
+            {"enableHTTPS": True, "tlsConfig": {"certFile": "a", "keyFile": "b"}},
+            "verification",
+            FAILED,
+            "disables the verification",
+            id="fact 36 with a client certificate",
+        ),
+        pytest.param(
+            {"enableHTTPS": True, "tlsConfig": {"caFile": "ca"}}, "verification", OK, "tlsConfig's CA", id="with a CA"
+        ),
+        pytest.param({"tlsConfig": {"insecure": True}}, "verification", FAILED, "can impersonate Berth", id="insecure"),
+        pytest.param(
+            {"tlsConfig": {"certFile": "a"}}, "tlsConfig", FAILED, "without its key", id="certificate without key"
+        ),
+        pytest.param({"urlPrefix": "http://berth/scheduler"}, "urlPrefix", WARNING, "http", id="plain http"),
+        pytest.param({"urlPrefix": "http://127.0.0.1/scheduler"}, "urlPrefix", OK, "loopback only", id="loopback http"),
+        pytest.param(
+            {"urlPrefix": "http://127.0.0.1/scheduler", "enableHTTPS": True},
+            "urlPrefix",
+            FAILED,
+            "nothing is encrypted (fact 36)",
+            id="enableHTTPS does not change the scheme",
+        ),
+        pytest.param(
+            {"urlPrefix": "https://u:hidden@berth/scheduler"}, "credentials", WARNING, "fact 37", id="a password"
+        ),
+        pytest.param(
+            {"urlPrefix": "https://u:BERTH_PASSWORD@berth/scheduler"},
+            "credentials",
+            FAILED,
+            "in place of the password",
+            id="the placeholder",
+        ),
+    ],
+)
+def test_reports_transport_of_extender(entry: dict[str, Any], check: str, result: Result, message: str) -> None:
+    found = findings(document(**entry), str(entry.get("urlPrefix", ADDRESS)))
+    expect(found, check, result, message)
+    assert "hidden" not in str(found)

@@ -13,11 +13,11 @@ import pytest
 from berth.decisions.recent import RecentDecisions
 from berth.extender.bind import answer_bind, failed
 from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
-from berth_cli.doctor.access.endpoint import HttpResponse, NoResponse
 from berth_cli.explain.attempts import Attempts, NoRecord
 from berth_cli.explain.sources.server import read_attempts, running_configuration
 from berth_cli.input_files import InvalidInput
 from berth_cli.serve.endpoints.decisions import DecisionsEndpoint
+from berth_cli.sources.server import HttpResponse, NoResponse
 from tests.builders.events import http_event
 from tests.builders.nodes import labelled, node
 from tests.builders.pods import pod_object

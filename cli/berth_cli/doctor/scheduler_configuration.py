@@ -1,12 +1,22 @@
-"""KubeSchedulerConfiguration as kube-scheduler reads it: exact field names and types, and its defaults."""
+"""The scheduler's configuration as kube-scheduler reads it, where it is found, and which of its extenders are Berth."""
 
 from __future__ import annotations
 
+from base64 import b64decode
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
+import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from berth.nodecache.feed.cluster import ClusterUnavailable
+from berth_cli.doctor.cluster_access import ClusterAccess
 from berth_cli.scheduler_config.kube_scheduler_configuration import parse_duration
+
+KIND = "KubeSchedulerConfiguration"
 
 # kube-scheduler rejects unknown fields. The strict models list all fields of their part.
 _STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -15,6 +25,10 @@ _LENIENT = ConfigDict(extra="ignore", frozen=True, strict=True)
 
 class InvalidSchedulerConfiguration(Exception):
     """kube-scheduler would reject the document. One line per field."""
+
+
+class ConfigurationNotFound(Exception):
+    """There is no configuration, or more than one. The message names the place."""
 
 
 class TLSConfig(BaseModel):
@@ -119,15 +133,8 @@ class Profile(BaseModel):
 
     def ignores(self, resource: str) -> bool:
         """Whether NodeResourcesFit ignores the resource; `ignoredByScheduler` of an extender overrides it (fact 46)."""
-        return any(args.ignore(resource) for args in self._node_resources_fit())
-
-    def ignored_names(self) -> frozenset[str]:
-        """The resources that NodeResourcesFit ignores by name."""
-        return frozenset(name for args in self._node_resources_fit() for name in args.resources)
-
-    def _node_resources_fit(self) -> list[NodeResourcesFitArgs]:
         found = [each.args for each in self.plugin_config if each.name == "NodeResourcesFit"]
-        return [NodeResourcesFitArgs.model_validate(args) for args in found]
+        return any(NodeResourcesFitArgs.model_validate(args).ignore(resource) for args in found)
 
 
 class LeaderElection(BaseModel):
@@ -159,3 +166,107 @@ def parse_scheduler_configuration(document: object) -> SchedulerConfiguration:
     except ValidationError as error:
         lines = [f"{'.'.join(map(str, each['loc'])) or 'document'}: {each['msg']}" for each in error.errors()]
         raise InvalidSchedulerConfiguration("; ".join(lines)) from None
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulerSide:
+    """`source`: the file or object that contains the configuration.
+
+    `berth_extenders`: the entries that call Berth, in their order.
+    """
+
+    source: str
+    configuration: SchedulerConfiguration
+    berth_extenders: tuple[Extender, ...]
+
+    @property
+    def scheduler_names(self) -> tuple[str, ...]:
+        """The schedulerName of each profile."""
+        return tuple(profile.scheduler_name for profile in self.configuration.profiles)
+
+    @property
+    def binder(self) -> Extender | None:
+        return next((each for each in self.berth_extenders if each.bind_verb), None)
+
+
+def scheduler_side(source: str, configuration: SchedulerConfiguration, address: str) -> SchedulerSide:
+    """Find the entries that call Berth. Without `address`: the entries with Berth's path, or the only extender."""
+    return SchedulerSide(source, configuration, tuple(_entries_of_berth(configuration.extenders, address)))
+
+
+def _entries_of_berth(extenders: tuple[Extender, ...], address: str) -> list[Extender]:
+    if address:
+        return [each for each in extenders if _host_and_port(each.url_prefix) == _host_and_port(address)]
+    by_path = [each for each in extenders if urlsplit(each.url_prefix).path.rstrip("/").endswith("/scheduler")]
+    return by_path or list(extenders if len({_host_and_port(each.url_prefix) for each in extenders}) == 1 else ())
+
+
+def _host_and_port(url: str) -> tuple[str, int | None]:
+    """Compare host and port only, so that a wrong path is reported by the checks."""
+    parts = urlsplit(url)
+    try:
+        port = parts.port
+    except ValueError:
+        port = None
+    return parts.hostname or "", port or {"http": 80, "https": 443}.get(parts.scheme)
+
+
+def from_file(path: Path) -> SchedulerConfiguration:
+    """Read a file.
+
+    Raises ConfigurationNotFound, and InvalidSchedulerConfiguration if kube-scheduler would reject the document.
+    """
+    try:
+        documents = list(yaml.safe_load_all(path.read_text()))
+    except OSError as error:
+        raise ConfigurationNotFound(f"{path}: {error.strerror}") from error
+    except (yaml.YAMLError, UnicodeDecodeError):
+        # The parser's message quotes the line, which may contain a password.
+        raise InvalidSchedulerConfiguration(f"{path} is not YAML") from None
+    return parse_scheduler_configuration(_require_one(_find_configurations(documents), str(path)))
+
+
+def from_cluster(access: ClusterAccess, namespace: str, name: str) -> SchedulerConfiguration:
+    """Read the ConfigMap or Secret. Raises ConfigurationNotFound and InvalidSchedulerConfiguration."""
+    try:
+        config_texts = access.config_texts(namespace, name)
+    except ClusterUnavailable as error:
+        raise ConfigurationNotFound(f"{namespace}/{name} cannot be read: {error}") from error
+    return parse_scheduler_configuration(_require_one(_parse_texts(config_texts.values()), f"{namespace}/{name}"))
+
+
+def _require_one(found: Iterable[object], source: str) -> object:
+    listed = list(found)
+    if len(listed) != 1:
+        raise ConfigurationNotFound(f"{source} has {len(listed)} documents of kind {KIND}, not one")
+    return listed[0]
+
+
+def _find_configurations(documents: Iterable[object]) -> Iterator[object]:
+    for document in documents:
+        if not isinstance(document, dict):
+            continue
+        if document.get("kind") == KIND:
+            yield document
+        elif document.get("kind") == "List" and isinstance(document.get("items"), list):
+            yield from _find_configurations(document["items"])
+        elif document.get("kind") in ("ConfigMap", "Secret"):
+            yield from _parse_texts(_manifest_texts(document))
+
+
+def _manifest_texts(manifest: dict[str, object]) -> Iterator[str]:
+    for field in ("data", "stringData"):
+        values = manifest.get(field)
+        for text in values.values() if isinstance(values, dict) else ():
+            encoded = field == "data" and manifest["kind"] == "Secret"
+            yield b64decode(text).decode(errors="replace") if encoded else text
+
+
+def _parse_texts(config_texts: Iterable[str]) -> Iterator[object]:
+    for text in config_texts:
+        if KIND not in text:
+            continue
+        try:
+            yield from _find_configurations([yaml.safe_load(text)])
+        except yaml.YAMLError:
+            raise InvalidSchedulerConfiguration("the embedded configuration is not YAML") from None

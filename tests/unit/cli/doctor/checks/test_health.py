@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth_cli.doctor.access.endpoint import NoResponse
-from berth_cli.doctor.access.running import UNKNOWN, RunningBerth
-from berth_cli.doctor.checks.cache import check_configuration, check_healthz
+from berth_cli.doctor.checks.health import check_configuration, check_healthz
 from berth_cli.doctor.findings import Result
+from berth_cli.sources.server import UNKNOWN, NoResponse, RunningBerth
 from tests.fakes.doctor import HEALTHY, FakeEndpoint, answered
 from tests.unit.cli.doctor.finding_assertions import expect, of
 

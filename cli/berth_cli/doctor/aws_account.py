@@ -1,31 +1,24 @@
-"""The AWS account through boto3."""
+"""The stack in its AWS account: cache table, ledger, schedule and functions. Read only, with the caller's rights."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
 from berth.dynamodb_errors import cache_table_errors
 from berth.lease.dynamodb_item import HEAD_KEY, read_item
-from berth.lease.record import MalformedLease
+from berth.lease.record import Lease, MalformedLease
 from berth.nodecache.feed.dynamodb_head import MalformedHead, read_head
+from berth.nodecache.feed.head import Head
 from berth.nodecache.feed.table import TableUnavailable
 from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
 from berth_cli.deployed_stack import CACHE_TABLE_NAME, CLIENT_CONFIG, LEDGER_TABLE_NAME, DeployedStack, StackUnavailable
-from berth_cli.doctor.access.account import (
-    Account,
-    AccountUnavailable,
-    Action,
-    FunctionState,
-    HeadItem,
-    InspectionDenied,
-    Schedule,
-)
 
-FUNCTION, SCHEDULE, ROLE = "AWS::Lambda::Function", "AWS::Scheduler::Schedule", "AWS::IAM::Role"
+FUNCTION, SCHEDULE = "AWS::Lambda::Function", "AWS::Scheduler::Schedule"
 _DENIED_CODES = (
     "AccessDenied",
     "AccessDeniedException",
@@ -35,6 +28,21 @@ _DENIED_CODES = (
 )
 
 
+class AccountUnavailable(Exception):
+    """The lookup failed. The message names the cause."""
+
+
+class InspectionDenied(AccountUnavailable):
+    """The caller lacks the permission, or the account lacks the service. It says nothing about the stack.
+
+    remedy: names the permission.
+    """
+
+    def __init__(self, message: str, remedy: str = "") -> None:
+        super().__init__(message)
+        self.remedy = remedy
+
+
 def is_inspection_denied(error: BaseException | None) -> bool:
     """Whether the error concerns the caller's permissions or the account's services, not the object itself."""
     if isinstance(error, ClientError):
@@ -42,13 +50,41 @@ def is_inspection_denied(error: BaseException | None) -> bool:
     return isinstance(error, BotoCoreError)
 
 
-class AWSAccount(Account):
-    """Uses the caller's credentials. Creates a client for each call, because checks run in several threads."""
+@dataclass(frozen=True, slots=True)
+class HeadItem:
+    """The head item of the cache table, as of one read."""
+
+    lease: Lease
+    head: Head
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """The EventBridge schedule that starts the watcher."""
+
+    name: str
+    state: str
+    expression: str
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionState:
+    """`state` and `update` as Lambda reports them; `reserved`: reserved concurrency, None if not set."""
+
+    logical_id: str
+    state: str
+    update: str
+    reserved: int | None
+
+
+class AWSAccount:
+    """Every method may raise AccountUnavailable."""
 
     def __init__(self, stack: DeployedStack) -> None:
         self._stack = stack
 
     def head(self) -> HeadItem | None:
+        """Read the cache table's head item consistently; None if it does not exist."""
         table = self._output(CACHE_TABLE_NAME)
         client = boto3.client("dynamodb", region_name=self._stack.region, config=CLIENT_CONFIG)
         try:
@@ -66,6 +102,7 @@ class AWSAccount(Account):
             raise AccountUnavailable(f"node cache table {table}: the head item cannot be read: {error}") from error
 
     def ledger_epoch(self) -> int | None:
+        """The epoch in the ledger's marker: the latest leadership's that wrote there. None without a marker."""
         client = boto3.client("dynamodb", region_name=self._stack.region, config=CLIENT_CONFIG)
         try:
             marker = DynamoDBLedgerTable(client, self._output(LEDGER_TABLE_NAME)).marker()
@@ -74,65 +111,35 @@ class AWSAccount(Account):
         return None if marker is None else marker.epoch
 
     def schedules(self) -> list[Schedule]:
-        with _account_errors("the schedule"):
+        """The schedules of the stack."""
+        with _account_errors("the schedule", "scheduler:GetSchedule and cloudformation:ListStackResources"):
             client = boto3.client("scheduler", region_name=self._stack.region, config=CLIENT_CONFIG)
             found = [client.get_schedule(Name=name) for name in self._resources(SCHEDULE).values()]
         return [Schedule(each["Name"], each["State"], each["ScheduleExpression"]) for each in found]
 
     def functions(self) -> list[FunctionState]:
+        """The functions of the stack."""
         found = []
-        with _account_errors("the functions"):
+        with _account_errors("the functions", "lambda:GetFunctionConfiguration and lambda:GetFunctionConcurrency"):
             client = boto3.client("lambda", region_name=self._stack.region, config=CLIENT_CONFIG)
             for logical_id, name in self._resources(FUNCTION).items():
                 state = client.get_function_configuration(FunctionName=name)
                 reserved = client.get_function_concurrency(FunctionName=name).get("ReservedConcurrentExecutions")
-                found.append(
-                    FunctionState(
-                        logical_id, state.get("State", "Active"), state.get("LastUpdateStatus", "Successful"), reserved
-                    )
-                )
+                status = state.get("State", "Active"), state.get("LastUpdateStatus", "Successful")
+                found.append(FunctionState(logical_id, *status, reserved))
         return found
 
     def concurrent_executions(self) -> int:
-        with _account_errors("the account's limits"):
+        """How many executions of all functions the account allows at once, in this region."""
+        with _account_errors("the account's limits", "lambda:GetAccountSettings"):
             client = boto3.client("lambda", region_name=self._stack.region, config=CLIENT_CONFIG)
             return int(client.get_account_settings()["AccountLimit"]["ConcurrentExecutions"])
-
-    def denied(self, function: str, actions: Sequence[Action]) -> list[Action]:
-        role = self._resources(ROLE).get(f"{function}Role", "")
-        denied = []
-        with _account_errors("the roles"):
-            client = boto3.client("iam", region_name=self._stack.region, config=CLIENT_CONFIG)
-            arn = client.get_role(RoleName=role)["Role"]["Arn"]
-            for action in actions:
-                [result] = client.simulate_principal_policy(
-                    PolicySourceArn=arn,
-                    ActionNames=[action.name],
-                    ResourceArns=[action.resource],
-                    # Without this key the simulated request names no item.
-                    ContextEntries=[
-                        {
-                            "ContextKeyName": "dynamodb:LeadingKeys",
-                            "ContextKeyValues": [action.partition],
-                            "ContextKeyType": "stringList",
-                        }
-                    ],
-                )["EvaluationResults"]
-                if result["EvalDecision"] != "allowed":
-                    denied.append(action)
-        return denied
-
-    def table_arn(self) -> str:
-        table = self._output(CACHE_TABLE_NAME)
-        with _account_errors("the table"):
-            client = boto3.client("dynamodb", region_name=self._stack.region, config=CLIENT_CONFIG)
-            return str(client.describe_table(TableName=table)["Table"]["TableArn"])
 
     def _resources(self, kind: str) -> dict[str, str]:
         try:
             return dict(self._stack.resources.get(kind, {}))
         except StackUnavailable as error:
-            raise InspectionDenied(str(error)) from error
+            raise InspectionDenied(str(error), "needs cloudformation:ListStackResources") from error
 
     def _output(self, key: str) -> str:
         try:
@@ -142,12 +149,12 @@ class AWSAccount(Account):
 
 
 @contextmanager
-def _account_errors(subject: str) -> Iterator[None]:
-    """Translate errors of the block into errors of the port."""
+def _account_errors(subject: str, permissions: str) -> Iterator[None]:
+    """Translate errors of AWS within the block."""
     try:
         yield
-    except ClientError as error:
-        kind = InspectionDenied if is_inspection_denied(error) else AccountUnavailable
-        raise kind(f"{subject} cannot be read: {error}") from error
-    except BotoCoreError as error:
-        raise AccountUnavailable(f"{subject} cannot be read: {error}") from error
+    except (ClientError, BotoCoreError) as error:
+        message = f"{subject} cannot be read: {error}"
+        if isinstance(error, ClientError) and is_inspection_denied(error):
+            raise InspectionDenied(message, f"needs {permissions}") from error
+        raise AccountUnavailable(message) from error

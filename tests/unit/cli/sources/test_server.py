@@ -1,4 +1,4 @@
-"""The HTTPS endpoint against real sockets: responses, certificates and errors."""
+"""The endpoint against real sockets: responses, certificates and errors; and what /healthz?verbose says."""
 
 from __future__ import annotations
 
@@ -10,15 +10,24 @@ from contextlib import ExitStack
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
+import orjson
 import pytest
 
-from berth_cli.doctor.access.credentials import NO_MATERIAL, CredentialsUnreadable, TLSMaterial, load_tls_material
-from berth_cli.doctor.access.endpoint import CertificateProblem, HttpResponse, NoResponse, ServerCertificate
-from berth_cli.doctor.access.https_endpoint import HTTPSEndpoint
-from berth_cli.doctor.scheduler.configuration import TLSConfig
-from berth_cli.scheduler_config.tls_config import TLSFiles
+from berth_cli.sources.server import (
+    NO_MATERIAL,
+    CertificateProblem,
+    CredentialsUnreadable,
+    Endpoint,
+    HttpResponse,
+    NoResponse,
+    ServerCertificate,
+    TLSMaterial,
+    running_berth,
+)
 from tests.builders.certificates import self_signed
+from tests.builders.custom_plugins import FAILS_TO_START, NAMED, installed_plugins
 from tests.fakes.api_server import kubernetes_on_loopback
 
 Pair = tuple[Path, Path]
@@ -41,8 +50,8 @@ def serve() -> Iterator[Serve]:
         yield start
 
 
-def endpoint(url: str, tls: TLSMaterial = NO_MATERIAL) -> HTTPSEndpoint:
-    return HTTPSEndpoint(f"{url}/scheduler", tls, timeout=5)
+def endpoint(url: str, tls: TLSMaterial = NO_MATERIAL) -> Endpoint:
+    return Endpoint(f"{url}/scheduler", tls, timeout=5)
 
 
 def trusting(pair: Pair, client: Pair | None = None) -> TLSMaterial:
@@ -116,7 +125,7 @@ def test_distinguishes_missing_tls_from_missing_server() -> None:
 
 def test_calls_paths_with_credentials_of_address() -> None:
     with kubernetes_on_loopback() as server:
-        asked = HTTPSEndpoint(server.host.replace("http://", "http://me:p%40@") + "/scheduler/", NO_MATERIAL, timeout=5)
+        asked = Endpoint(server.host.replace("http://", "http://me:p%40@") + "/scheduler/", NO_MATERIAL, timeout=5)
         asked.verb("filter", b"{}")
         asked.healthz()
     assert [(each.method, each.path) for each in server.requests] == [
@@ -135,25 +144,46 @@ def test_response_has_duration_and_server_clock() -> None:
     assert found.date == pytest.approx(found.requested_at, abs=2)
 
 
-# ------------------------------------------------------------------------------------------------------------- material
-def test_local_files_override_data_and_data_overrides_paths(tmp_path: Path) -> None:
-    here = tmp_path / "here"
-    here.write_bytes(b"here")
-    config = TLSConfig.model_validate({"caData": b64encode(b"data").decode(), "caFile": "/elsewhere"})
-    assert load_tls_material(config, TLSFiles(ca=here)).ca == b"here"
-    assert load_tls_material(config, TLSFiles()).ca == b"data"
-
-
-def test_missing_file_error_asks_for_local_copy() -> None:
-    with pytest.raises(
-        CredentialsUnreadable, match=r"/there/tls.crt: .*on the scheduler's machine: .*--tls-client-cert"
-    ):
-        load_tls_material(
-            TLSConfig.model_validate({"certFile": "/there/tls.crt", "keyFile": "/there/tls.key"}), TLSFiles()
-        )
-
-
 def test_invalid_certificate_error_does_not_quote_it() -> None:
     with pytest.raises(CredentialsUnreadable) as caught:
-        HTTPSEndpoint("https://berth/scheduler", TLSMaterial(certificate=b"hidden", key=b"hidden"), 5)
+        Endpoint("https://berth/scheduler", TLSMaterial(certificate=b"hidden", key=b"hidden"), 5)
     assert "hidden" not in str(caught.value)
+
+
+class Answers:
+    """An endpoint that answers every request with this document."""
+
+    def __init__(self, document: object) -> None:
+        self._answer = HttpResponse(200, orjson.dumps(document), 0.0, None, 0.0)
+
+    def healthz(self) -> HttpResponse:
+        return self._answer
+
+    def get(self, path: str) -> HttpResponse:
+        return self._answer
+
+
+@pytest.mark.parametrize(
+    ("module", "is_known"),
+    [pytest.param("", True, id="it works here, too"), pytest.param(FAILS_TO_START, False, id="it fails here")],
+)
+def test_configuration_is_unknown_where_its_plugin_cannot_be_built_here(
+    tmp_path: Path, module: str, is_known: bool
+) -> None:
+    with installed_plugins(tmp_path):
+        if module:
+            (tmp_path / "berth_plugins" / "mine.py").write_text(module)
+        endpoint: Any = Answers({"configuration": orjson.loads(NAMED)})
+        assert (running_berth(endpoint).configuration is not None) is is_known
+
+
+@pytest.mark.parametrize(
+    ("health", "fallback"),
+    [
+        pytest.param({"configurationFallback": "version 1 is used instead"}, "version 1 is used instead", id="another"),
+        pytest.param({}, "", id="the applied one"),
+    ],
+)
+def test_says_why_another_document_is_in_use(health: dict[str, str], fallback: str) -> None:
+    endpoint: Any = Answers(health)
+    assert running_berth(endpoint).fallback == fallback

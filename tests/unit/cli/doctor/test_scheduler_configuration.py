@@ -1,4 +1,4 @@
-"""Finding the scheduler's configuration in files and in the cluster."""
+"""The scheduler's configuration: where it is found, what kube-scheduler rejects, and which extenders are Berth."""
 
 from __future__ import annotations
 
@@ -9,11 +9,16 @@ from typing import Any
 import pytest
 import yaml
 
-from berth_cli.doctor.access.configuration_source import ConfigurationNotFound, flags_in, from_cluster, from_file
-from berth_cli.doctor.scheduler.configuration import InvalidSchedulerConfiguration
+from berth_cli.doctor.scheduler_configuration import (
+    ConfigurationNotFound,
+    InvalidSchedulerConfiguration,
+    from_cluster,
+    from_file,
+    parse_scheduler_configuration,
+)
 from tests.conftest import PROJECT
 from tests.fakes.doctor import ADDRESS, FakeAccess
-from tests.unit.cli.doctor.scheduler_documents import document
+from tests.unit.cli.doctor.scheduler_documents import document, side
 
 TEXT = yaml.safe_dump(document())
 ENCODED = b64encode(TEXT.encode()).decode()
@@ -34,37 +39,6 @@ def test_finds_configuration_in_file(documents: list[Any], tmp_path: Path) -> No
     path = tmp_path / "scheduler.yaml"
     path.write_text(yaml.safe_dump_all(documents))
     assert from_file(path).extenders[0].url_prefix == ADDRESS
-
-
-def with_containers(kind: str, *containers: dict[str, Any]) -> dict[str, Any]:
-    spec = {"containers": list(containers)}
-    return {"kind": kind, "spec": spec if kind == "Pod" else {"template": {"spec": spec}}}
-
-
-SCHEDULER = {"command": ["/usr/local/bin/kube-scheduler", "--config=c"], "args": ["--feature-gates=A=false"]}
-
-
-@pytest.mark.parametrize(
-    ("documents", "flags"),
-    [
-        pytest.param([document()], None, id="the configuration alone"),
-        pytest.param(
-            [document(), with_containers("Deployment", {"command": ["proxy"]}, SCHEDULER)],
-            ("--config=c", "--feature-gates=A=false"),
-            id="a Deployment",
-        ),
-        pytest.param([with_containers("Pod", SCHEDULER)], ("--config=c", "--feature-gates=A=false"), id="a static pod"),
-        pytest.param([with_containers("Deployment", {"command": ["/bin/other"]})], None, id="of another program"),
-        pytest.param([with_containers("Pod", {"command": ["kube-scheduler"]})], (), id="without flags"),
-        pytest.param([None, {"spec": {"template": []}}, {"spec": {"containers": [7]}}], None, id="what is none"),
-    ],
-)
-def test_finds_flags_of_kube_scheduler_in_manifests(
-    documents: list[Any], flags: tuple[str, ...] | None, tmp_path: Path
-) -> None:
-    path = tmp_path / "scheduler.yaml"
-    path.write_text(yaml.safe_dump_all(documents))
-    assert flags_in(path) == flags
 
 
 @pytest.mark.parametrize("file", ["configuration.yaml", "second-scheduler.yaml"])
@@ -101,3 +75,37 @@ def test_reads_configmap_or_secret() -> None:
         from_cluster(access, "kube-system", "other")
     with pytest.raises(ConfigurationNotFound, match="cannot be read: refused"):
         from_cluster(FakeAccess(unreachable="refused"), "kube-system", "x")
+
+
+@pytest.mark.parametrize(
+    ("changed", "field"),
+    [
+        pytest.param({"extenders": [{"urlPrefix": "x", "nodeCacheCapabel": True}]}, "nodeCacheCapabel", id="a typo"),
+        pytest.param(
+            {"extenders": [{"urlPrefix": "x", "httpTimeout": 5}]}, "httpTimeout", id="a number for a duration"
+        ),
+        pytest.param({"extenders": [{"urlPrefix": "x", "weight": "1"}]}, "weight", id="a text for a number"),
+        pytest.param({"extenders": [{"filterVerb": "filter"}]}, "urlPrefix", id="no address"),
+        pytest.param({"apiVersion": "kubescheduler.config.k8s.io/v1beta3"}, "apiVersion", id="an old version"),
+    ],
+)
+def test_rejects_what_kube_scheduler_rejects(changed: dict[str, Any], field: str) -> None:
+    with pytest.raises(InvalidSchedulerConfiguration, match=field):
+        parse_scheduler_configuration(document() | changed)
+
+
+@pytest.mark.parametrize(
+    ("extenders_", "address", "ours"),
+    [
+        pytest.param(["https://berth.example.com/sched"], ADDRESS, 1, id="ignores path"),
+        pytest.param(["https://u:p@berth.example.com/scheduler"], ADDRESS, 1, id="ignores credentials"),
+        pytest.param(["https://berth.example.com:443/scheduler"], ADDRESS, 1, id="the scheme's own port"),
+        pytest.param(["http://berth.example.com/scheduler"], ADDRESS, 0, id="other port"),
+        pytest.param(["https://other/x", ADDRESS], "", 1, id="by path without address"),
+        pytest.param(["https://only/x"], "", 1, id="the only extender"),
+        pytest.param(["https://a/x", "https://b/x"], "", 0, id="several unknown extenders"),
+    ],
+)
+def test_finds_extenders_of_berth(extenders_: list[str], address: str, ours: int) -> None:
+    found = document() | {"extenders": [{"urlPrefix": url} for url in extenders_]}
+    assert len(side(found, address).berth_extenders) == ours

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from berth.nodecache.feed.cluster import ClusterUnavailable
-from berth_cli.doctor.access.cluster import ClusterAccess
 from berth_cli.doctor.findings import CheckName, Finding, failed, ok, warning
-from berth_cli.doctor.scheduler.scheduler_side import SchedulerSide
+from berth_cli.doctor.scheduler_configuration import SchedulerSide
 from berth_cli.scheduler_config.managed_resources import ManagedResources
 
 CHECK = CheckName.MANAGED_RESOURCES
@@ -24,7 +22,6 @@ def check_managed_resources(side: SchedulerSide, managed: ManagedResources) -> I
     found = [
         *_name_findings(listed),
         *_missing_findings(listed, managed, by_profile),
-        *_uncounted_findings(side, managed),
         *_gate_findings(side, managed),
     ]
     if found:
@@ -65,21 +62,6 @@ def _missing_findings(listed: dict[str, bool], managed: ManagedResources, by_pro
             yield failed(CHECK, f"{name} is ignored by the scheduler but not counted by Berth", REMEDY)
 
 
-def _uncounted_findings(side: SchedulerSide, managed: ManagedResources) -> Iterator[Finding]:
-    """Resources that the profiles ignore, that Berth does not count, and that no other extender manages."""
-    entries = side.configuration.extenders
-    if any(each.ignored_by_scheduler for entry in entries for each in entry.managed_resources):
-        return  # the profiles' ignored resources have no effect (fact 46)
-    managed_names = {each.name for entry in entries for each in entry.managed_resources}
-    ignored = {name for profile in side.configuration.profiles for name in profile.ignored_names()}
-    for name in sorted(ignored - managed_names - {each.name for each in managed.resources}):
-        yield warning(
-            CHECK,
-            f"{name} is ignored by the scheduler's NodeResourcesFit, and neither Berth nor another extender counts it",
-            "remove it from ignoredResources, or add it to managedResources of Berth's configuration",
-        )
-
-
 def _gate_findings(side: SchedulerSide, managed: ManagedResources) -> Iterator[Finding]:
     """An entry with managedResources is called only for pods that request one of them (fact 7)."""
     for_all_pods = [each for each in side.berth_extenders if not each.managed_resources]
@@ -116,20 +98,3 @@ def _gate_findings(side: SchedulerSide, managed: ManagedResources) -> Iterator[F
                 yield failed(
                     CHECK, f"pods that request only {resource.name} are not bound by Berth, which counts it", REMEDY
                 )
-
-
-def check_pod_groups(access: ClusterAccess, managed: ManagedResources) -> Iterator[Finding]:
-    """Nothing without counted resources, with gangs, or if the cluster has no PodGroups of kube-scheduler's own."""
-    if managed.gangs or not (managed.resources or managed.by_annotation):
-        return
-    try:
-        if not access.serves("scheduling.k8s.io", "podgroups"):
-            return
-    except ClusterUnavailable:
-        return  # the checks of the rights report it
-    yield warning(
-        CHECK,
-        "the cluster serves PodGroups: kube-scheduler binds all pods of a group or none, but Berth counts each pod "
-        "when it is bound, so a part of a group may be bound without the others",
-        "enable gangs in Berth's configuration, or do not let pods of a PodGroup request counted resources",
-    )

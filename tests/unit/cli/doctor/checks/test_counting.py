@@ -6,18 +6,17 @@ from typing import Any
 
 import pytest
 
-from berth_cli.doctor.checks.managed_resources import check_managed_resources, check_pod_groups
+from berth_cli.doctor.checks.counting import check_managed_resources
 from berth_cli.doctor.findings import Result
 from berth_cli.scheduler_config.extenders import ExtenderOptions, Verb, extenders
 from berth_cli.scheduler_config.managed_resources import ManagedResource, ManagedResources
-from tests.fakes.doctor import ADDRESS, FakeAccess
+from tests.fakes.doctor import ADDRESS
 from tests.unit.cli.doctor.finding_assertions import expect
 from tests.unit.cli.doctor.scheduler_documents import document, side
 
 FAILED, WARNING, OK = Result.FAILED, Result.WARNING, Result.OK
 
 LICENCE, OTHER = ManagedResource("example.com/licence"), ManagedResource("example.com/slot")
-POD_GROUPS = "podgroups.scheduling.k8s.io"
 COUNTED = [{"name": LICENCE.name, "ignoredByScheduler": True}]
 
 
@@ -118,31 +117,6 @@ def test_accepts_resources_ignored_by_profiles(changed: dict[str, Any], message:
     assert finding.result is (WARNING if message else OK)
 
 
-def test_warns_of_resources_that_profiles_ignore_and_nobody_counts() -> None:
-    found = document() | _ignoring(ignoredResources=[OTHER.name])
-    findings = list(check_managed_resources(side(found), ManagedResources((LICENCE,))))
-    assert [finding.result for finding in findings] == [WARNING, WARNING]
-    assert f"{LICENCE.name} is counted by Berth but not ignored" in findings[0].message
-    assert f"{OTHER.name} is ignored by the scheduler's NodeResourcesFit, and neither Berth" in findings[1].message
-
-
-@pytest.mark.parametrize(
-    "extender",
-    [
-        pytest.param({"managedResources": [{"name": OTHER.name}]}, id="another extender manages the resource"),
-        pytest.param(
-            {"managedResources": [{"name": LICENCE.name, "ignoredByScheduler": True}]},
-            id="an extender's ignoredByScheduler overrides the profiles",
-        ),
-    ],
-)
-def test_accepts_resources_that_profiles_ignore(extender: dict[str, Any]) -> None:
-    found = document() | _ignoring(ignoredResources=[OTHER.name])
-    other = {"urlPrefix": "https://other.example.com", "filterVerb": "filter", **extender}
-    found["extenders"] = [*found["extenders"], other]
-    assert [each.result for each in check_managed_resources(side(found), ManagedResources())] == [OK]
-
-
 def test_ignored_by_extender_overrides_profiles() -> None:
     found = document(ManagedResources((OTHER,))) | _ignoring(ignoredResources=[LICENCE.name])
     expect(
@@ -175,27 +149,3 @@ def test_rules_about_pods_are_best_effort_if_berth_does_not_bind(
     found = document() | {"extenders": extenders(ExtenderOptions(url_prefix=ADDRESS, managed=managed, verbs=verbs))}
     [finding] = check_managed_resources(side(found), managed)
     assert (finding.result is WARNING, "Berth does not bind: rules" in finding.message) == (warns, warns)
-
-
-@pytest.mark.parametrize(
-    ("served", "managed", "message"),
-    [
-        pytest.param(POD_GROUPS, ManagedResources((LICENCE,)), "serves PodGroups", id="by container"),
-        pytest.param(POD_GROUPS, ManagedResources(by_annotation=True), "serves PodGroups", id="by annotation"),
-        pytest.param(POD_GROUPS, ManagedResources(), None, id="nothing is counted"),
-        pytest.param("podgroups.scheduling.x-k8s.io", ManagedResources((LICENCE,)), None, id="of another scheduler"),
-        pytest.param("", ManagedResources((LICENCE,)), None, id="no PodGroups"),
-    ],
-)
-def test_warns_of_pod_groups_if_resources_are_counted(
-    served: str, managed: ManagedResources, message: str | None
-) -> None:
-    found = list(check_pod_groups(FakeAccess(served=frozenset({served})), managed))
-    if message is None:
-        assert found == []
-    else:
-        expect(found, "managedResources", WARNING, message)
-
-
-def test_unreachable_cluster_is_left_to_the_checks_of_rights() -> None:
-    assert list(check_pod_groups(FakeAccess(unreachable="away"), ManagedResources((LICENCE,)))) == []

@@ -1,1 +1,0 @@
-"""The scheduler's configuration: where it is, how kube-scheduler reads it, which extenders call Berth."""

@@ -1,0 +1,1 @@
+"""What commands read: a server behind an address, and a deployed stack."""
