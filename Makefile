@@ -101,7 +101,7 @@ dist: setup .tools/supply_chain/.ready .tools/helm/helm ## Audit what is locked,
 	$(BIN)/python -m tools.supply_chain.sbom dist
 	cp examples/rbac.yaml examples/rbac-counted-resources.yaml charts/berth/files/
 	cp examples/admission/*.yaml charts/berth/files/admission/
-	.tools/helm/helm lint --strict charts/berth --kube-version $(KUBERNETES) --set scheduler.url=https://berth.example.com/scheduler
+	.tools/helm/helm lint --strict charts/berth --kube-version $(KUBERNETES) --set-file scheduler.configuration=examples/scheduler/configuration.yaml
 	.tools/helm/helm package charts/berth --destination dist
 image: setup .tools/ministack/.ready ## Build the command's container image, and run it read-only and without root (BASE=image with Python, TAG=name)
 	$(BIN)/python -m tools.image $(if $(BASE),--base '$(BASE)') $(if $(TAG),--tag '$(TAG)')

@@ -1,22 +1,21 @@
-"""Options that several commands have: --stack, --table and --region, --plugins, and those of a client certificate.
+"""Options that several commands have: of a stack or its tables, --plugins, and those of a client certificate.
 
-Apart from deployed_stack.py, which imports the AWS SDK: a usage error must not wait for that import.
+Apart from sources/stack.py, which imports the AWS SDK: a usage error must not wait for that import.
 """
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import wraps
 from importlib import invalidate_caches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
-
-if TYPE_CHECKING:
-    from mypy_boto3_dynamodb.client import DynamoDBClient
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -51,7 +50,7 @@ def aws_errors() -> Iterator[None]:
     from botocore.exceptions import BotoCoreError
 
     from berth.dynamodb_errors import TableUnavailable
-    from berth_cli.deployed_stack import StackUnavailable
+    from berth_cli.sources.stack import StackUnavailable
 
     try:
         yield
@@ -61,21 +60,17 @@ def aws_errors() -> Iterator[None]:
         raise click.ClickException(f"{error}; are AWS credentials and region set?") from error
 
 
-@contextmanager
-def open_table(
-    stack: str | None, table: str | None, region: str | None, output: str
-) -> Iterator[tuple[DynamoDBClient, str]]:
-    """A client and the name of the table, which may be the stack's output. Raises UsageError; within the block errors
-    of AWS are click.ClickException."""
-    require_stack_or_table(stack, table)
-    # Imported here: the AWS SDK is slow to import.
-    import boto3
+def collected(name: str, kind: Callable[..., object], fields: Sequence[str]) -> Callable[[F], F]:
+    """Give the command one parameter, `name`, in the place of the options of these fields."""
 
-    from berth_cli.deployed_stack import describe
+    def decorate(command: F) -> F:
+        @wraps(command)
+        def with_one(*arguments: Any, **values: Any) -> Any:
+            return command(*arguments, **{name: kind(*(values.pop(field) for field in fields))}, **values)
 
-    with aws_errors():
-        name = table or describe(stack or "", region).output(output)
-        yield boto3.client("dynamodb", region_name=region), name
+        return cast("F", with_one)
+
+    return decorate
 
 
 def use_plugins(_context: click.Context | None, _option: click.Parameter | None, directory: Path | None) -> Path | None:
@@ -139,3 +134,42 @@ def require_key_pair(certificate: Path | None, key: Path | None) -> None:
     """Raises UsageError."""
     if (certificate is None) != (key is None):
         raise click.UsageError("--tls-client-cert and --tls-client-key go together")
+
+
+def tls_files_options(*, exist: bool = True, when: str = "") -> Callable[[F], F]:
+    """Add --tls-client-cert, --tls-client-key and --ca; the command gets TLSFiles as `files`.
+
+    exist: on this machine. `when`: the option that they go with, for the help.
+    """
+    path = _FILE if exist else click.Path(path_type=Path)
+
+    def decorate(command: F) -> F:
+        command = collected("files", _key_pair, ("certificate", "key", "ca"))(command)
+        for option, name, what in (
+            ("--ca", "ca", "CA of the server's certificate (PEM); default: the system's."),
+            ("--tls-client-key", "key", "private key of the client certificate (PEM)."),
+            ("--tls-client-cert", "certificate", "client certificate (PEM)."),
+        ):
+            text = f"With {when}: {what}" if when else what[0].upper() + what[1:]
+            command = click.option(option, name, type=path, help=text)(command)
+        return command
+
+    return decorate
+
+
+def _key_pair(certificate: Path | None, key: Path | None, ca: Path | None) -> TLSFiles:
+    require_key_pair(certificate, key)
+    return TLSFiles(certificate, key, ca)
+
+
+_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+_PART = re.compile(r"(\d+\.?\d*|\.\d+)(ns|us|µs|ms|s|m|h)")
+
+
+def parse_duration(text: str) -> float | None:
+    """Seconds of a duration as Go writes it, for example `1m30s`; None if invalid. `0` needs no unit."""
+    if text == "0":
+        return 0.0
+    if not text or _PART.sub("", text):
+        return None
+    return sum(float(number) * _SECONDS[unit] for number, unit in _PART.findall(text))

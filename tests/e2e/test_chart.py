@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.builders.chart import CHART, NAMESPACE, helm, rendered
 
 from .berth.extender import ExtenderCache
 from .berth.identities import RBAC, serve
 from .berth.label_priority import priority
-from .berth.scheduler_config import mount_volumes
+from .berth.scheduler_config import berth_scheduler_config, mount_volumes
 from .kubernetes.cluster import Cluster
 from .kubernetes.control_plane import ControlPlane
 from .kubernetes.kubernetes_api import ApiError, JsonObject, KubernetesApi
@@ -30,11 +31,18 @@ ADMISSION: dict[str, Any] = {
 }
 
 
+def _scheduler(url: str, *options: str) -> dict[str, Any]:
+    """The values that the command prints."""
+    printed = berth_scheduler_config(f"--url={url}", f"--second-scheduler={NAME}", "-o", "chart", *options)
+    values: dict[str, Any] = yaml.safe_load(printed)
+    return values
+
+
 def test_chart_places_pods(cluster: Cluster, control_plane: ControlPlane, tmp_path: Path) -> None:
     api = KubernetesApi(control_plane.credentials())
     with serve(control_plane, tmp_path) as berth:
         # The users of Berth exist already: other tests need them after this one.
-        values = {"scheduler": {"name": NAME, "url": berth.url_prefix, "replicas": 0}, "rbac": {"enabled": False}}
+        values = {**_scheduler(berth.url_prefix), "rbac": {"enabled": False}}
         documents: list[JsonObject] = rendered(values)
         apply_manifests(api, documents)
         container = mount_volumes(documents, tmp_path / "pod")
@@ -88,12 +96,13 @@ def test_api_server_accepts_every_object(api: KubernetesApi, everything: list[Js
 def test_helm_installs_upgrades_and_deletes(control_plane: ControlPlane, api: KubernetesApi) -> None:
     """With the program itself, as a user does. No controller runs here, so no pod starts."""
     place = (f"--kubeconfig={control_plane.kubeconfig()}", f"--namespace={NAMESPACE}")
-    values = {"scheduler": {"name": NAME, "url": "https://berth.example.com/scheduler"}, "rbac": {"enabled": False}}
+    url = "https://berth.example.com/scheduler"
+    values = {**_scheduler(url), "rbac": {"enabled": False}}
     path = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/{NAME}"
     helm("install", NAME, CHART, *place, values=values)
     try:
         before = api.get(path)["spec"]["template"]["metadata"]["annotations"]
-        helm("upgrade", NAME, CHART, *place, "--reuse-values", "--set=scheduler.weight=2")
+        helm("upgrade", NAME, CHART, *place, "--reuse-values", values=_scheduler(url, "--weight=2"))
         after = api.get(path)["spec"]["template"]["metadata"]["annotations"]
         assert before != after
     finally:

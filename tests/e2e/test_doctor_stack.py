@@ -34,7 +34,7 @@ def setup(extender: Extender, tmp_path_factory: pytest.TempPathFactory) -> Stack
     options = (
         f"--stack={sam.STACK_NAME}",
         f"--url={without_credentials(extender.url_prefix)}",
-        "--password-from=stack",
+        "--with-password",
     )
     # A long timeout: calls on a shared machine may be slow.
     printed = berth_scheduler_config(*options, "--http-timeout=29s", environment=extender.environment())

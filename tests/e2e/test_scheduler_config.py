@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from berth_cli.scheduler_config.extenders import ExtenderOptions, extenders
+from berth_cli.scheduler_config.extenders import ExtenderOptions, ManagedResource, ManagedResources, extenders
 from berth_cli.scheduler_config.kube_scheduler_configuration import scheduler_configuration
-from berth_cli.scheduler_config.managed_resources import ManagedResource, ManagedResources
 from tests.builders.certificates import self_signed
 
 from .berth.berth_serve import BerthServe
@@ -76,8 +75,10 @@ def test_second_scheduler_manifests_work_with_mutual_tls(
     control_plane: ControlPlane,
     tmp_path: Path,
 ) -> None:
-    arguments = _arguments(proxy, server, client)
-    printed = berth_scheduler_config(*arguments, f"--second-scheduler={NAME}", "--bounded-retries")
+    gangs = tmp_path / "gangs.yaml"
+    gangs.write_text("gangs: {enabled: true}")
+    arguments = [*_arguments(proxy, server, client), f"--config={gangs}"]
+    printed = berth_scheduler_config(*arguments, f"--second-scheduler={NAME}")
     documents = list(yaml.safe_load_all(printed))
     apply_manifests(KubernetesApi(control_plane.credentials()), documents)
     container = mount_volumes(documents, tmp_path)
@@ -95,9 +96,7 @@ def test_second_scheduler_manifests_work_with_mutual_tls(
     assert "--feature-gates=SchedulerPopFromBackoffQ=false" in container.flags
 
 
-@pytest.mark.parametrize("certificate_format", ["paths", "data"])
 def test_configuration_works_with_mutual_tls(
-    certificate_format: str,
     proxy: RecordingProxy,
     berth: BerthServe,
     server: tuple[Path, Path],
@@ -105,10 +104,7 @@ def test_configuration_works_with_mutual_tls(
     cluster: Cluster,
     control_plane: ControlPlane,
 ) -> None:
-    options = ["--tls-data"] if certificate_format == "data" else []
-    configuration = yaml.safe_load(
-        berth_scheduler_config(*_arguments(proxy, server, client), "--filter-onlyone", *options)
-    )
+    configuration = yaml.safe_load(berth_scheduler_config(*_arguments(proxy, server, client), "--filter-onlyone"))
     node = cluster.create_node("node", priority(10))
     ExtenderCache(berth).wait_for_scores({node: 10})
 

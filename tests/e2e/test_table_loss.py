@@ -221,7 +221,7 @@ def _error(stack: DeployedStack, node: str) -> str:
 def _rebuild(stack: DeployedStack, wait: float = 5) -> str:
     """The output of `berth reservations rebuild`. It needs no confirmation for a new table."""
     done = subprocess.run(
-        [COMMAND, "reservations", "rebuild", "--table", stack.name("LedgerTable"), "--yes", f"--wait={wait}"],
+        [COMMAND, "reservations", "rebuild", "--ledger-table", stack.name("LedgerTable"), "--yes", f"--wait={wait}"],
         env=stack.environment(),
         capture_output=True,
         text=True,

@@ -22,7 +22,8 @@ pytestmark = pytest.mark.skipif(not HELM.exists(), reason="helm is not built: ma
 
 EXAMPLES = PROJECT / "examples"
 URL = "https://berth.example.com/scheduler"
-STACK: dict[str, Any] = {"scheduler": {"url": URL}, "rbac": {"enabled": False}}
+CONFIGURATION = (EXAMPLES / "scheduler" / "configuration.yaml").read_text()
+STACK: dict[str, Any] = {"scheduler": {"configuration": CONFIGURATION}, "rbac": {"enabled": False}}
 IMAGE = "REGISTRY/berth:0.1.0"
 SIDECAR: dict[str, Any] = {"sidecar": {"enabled": True, "image": IMAGE}, "rbac": {"enabled": False}}
 GANGS = {"apiVersion": "berth.dev/v1alpha1", "kind": "BerthConfiguration", "gangs": {"enabled": True}}
@@ -52,67 +53,52 @@ def comparable(documents: list[dict[str, Any]]) -> dict[Key, dict[str, Any]]:
     return found
 
 
-def scheduler_config(*options: str) -> list[dict[str, Any]]:
+def scheduler_config(*options: str) -> str:
     """What the command prints for a second scheduler."""
     arguments = ["scheduler-config", f"--url={URL}", "--second-scheduler=berth-scheduler", *options]
     done = CliRunner().invoke(main, arguments)
     assert done.exit_code == 0, done.output
-    return [each for each in yaml.safe_load_all(done.stdout) if each is not None]
+    return done.stdout
 
 
 @pytest.mark.parametrize(
-    ("values", "options"),
+    "options",
     [
-        pytest.param({}, [], id="defaults"),
-        pytest.param({"tlsSecret": "client"}, ["--tls-secret=client"], id="a client certificate"),
-        pytest.param({"filterOnlyone": True}, ["--filter-onlyone"], id="filter_onlyone"),
-        pytest.param({"weight": 3, "httpTimeout": "8s"}, ["--weight=3", "--http-timeout=8s"], id="weight and timeout"),
-        pytest.param({"nodeCacheCapable": False}, ["--mode=full"], id="whole nodes"),
-        pytest.param(
-            {"verbs": ["filter", "prioritize"], "ignorable": True},
-            ["--verbs=filter,prioritize", "--ignorable"],
-            id="some verbs, ignorable",
-        ),
-        pytest.param({"boundedRetries": True}, ["--bounded-retries"], id="bounded retries"),
-        pytest.param(
-            {"image": "registry.k8s.io/kube-scheduler:v1.34.1"},
-            ["--image=registry.k8s.io/kube-scheduler:v1.34.1"],
-            id="another version",
-        ),
+        pytest.param([], id="defaults"),
+        pytest.param(["--tls-secret=client"], id="a client certificate"),
+        pytest.param(["--filter-onlyone", "--image=registry.k8s.io/kube-scheduler:v1.34.1"], id="another version"),
+        pytest.param(["--config=COUNTED"], id="counted resources"),
+        pytest.param(["--config=GANGS"], id="gangs"),
     ],
 )
-def test_scheduler_is_what_scheduler_config_prints(values: Values, options: list[str]) -> None:
-    chart = rendered({**STACK, "scheduler": {"url": URL, **values}})
-    assert comparable(chart) == comparable(scheduler_config(*options))
+def test_chart_renders_the_scheduler_that_scheduler_config_prints(options: list[str], tmp_path: Path) -> None:
+    gangs = tmp_path / "gangs.yaml"
+    gangs.write_text(yaml.safe_dump(GANGS))
+    paths = {"COUNTED": str(EXAMPLES / "counted-resources" / "configuration.yaml"), "GANGS": str(gangs)}
+    for name, path in paths.items():
+        options = [each.replace(name, path) for each in options]
+    values = yaml.safe_load(scheduler_config(*options, "-o", "chart"))
+    printed = [each for each in yaml.safe_load_all(scheduler_config(*options)) if each is not None]
+    assert comparable(rendered({**STACK, **values})) == comparable(printed)
 
 
 def test_authority_of_the_server_is_what_scheduler_config_prints(tmp_path: Path) -> None:
     authority, _ = self_signed(tmp_path, "server")
-    chart = rendered({**STACK, "scheduler": {"url": URL, "ca": authority.read_text()}})
-    printed = scheduler_config(f"--ca={authority}")
-    texts = [by_key(each)[Key("ConfigMap", "kube-system", "berth-scheduler")]["data"] for each in (chart, printed)]
+    values = yaml.safe_load(scheduler_config(f"--ca={authority}", "-o", "chart"))
+    printed = list(yaml.safe_load_all(scheduler_config(f"--ca={authority}")))
+    found = (by_key(rendered({**STACK, **values})), by_key(printed))
+    texts = [each[Key("ConfigMap", "kube-system", "berth-scheduler")]["data"] for each in found]
     assert texts[0]["ca.crt"].strip() == texts[1]["ca.crt"].strip()
     assert yaml.safe_load(texts[0]["config.yaml"]) == yaml.safe_load(texts[1]["config.yaml"])
-
-
-def test_whole_configuration_takes_the_place_of_the_values() -> None:
-    """The way for counted resources: their entries come from `berth scheduler-config` alone."""
-    file = EXAMPLES / "counted-resources" / "configuration.yaml"
-    printed = scheduler_config(f"--config={file}")
-    key = Key("ConfigMap", "kube-system", "berth-scheduler")
-    text = by_key(printed)[key]["data"]["config.yaml"]
-    chart = rendered({**STACK, "scheduler": {"configuration": text}})
-    assert comparable(chart) == comparable(printed)
-    assert "managedResources" in by_key(chart)[key]["data"]["config.yaml"]
 
 
 def test_changed_configuration_starts_new_pods() -> None:
     key = Key("Deployment", "kube-system", "berth-scheduler")
     hashes = {
-        by_key(rendered({**STACK, "scheduler": {"url": URL, **values}}))[key]["spec"]["template"]["metadata"][
+        by_key(rendered({**STACK, "scheduler": {"configuration": text}}))[key]["spec"]["template"]["metadata"][
             "annotations"
         ][HASH]
-        for values in ({}, {"weight": 2}, {"replicas": 1})
+        for text in (CONFIGURATION, CONFIGURATION.replace("weight: 1", "weight: 2"))
     }
     assert len(hashes) == 2
 
@@ -154,7 +140,9 @@ def test_files_of_the_chart_are_the_examples() -> None:
     """A chart contains no file from outside: `make dist` copies them."""
     files = CHART / "files"
     examples = [EXAMPLES / "rbac.yaml", EXAMPLES / "rbac-counted-resources.yaml", *EXAMPLES.glob("admission/*.yaml")]
-    found = {path.relative_to(files): path.read_text() for path in files.rglob("*.yaml")}
+    found = {
+        path.relative_to(files): path.read_text() for path in files.rglob("*.yaml") if path.parent.name != "scheduler"
+    }
     assert found == {path.relative_to(EXAMPLES): path.read_text() for path in examples}
 
 
@@ -299,17 +287,22 @@ def test_commented_lines_of_the_sidecar_are_those_of_the_chart() -> None:
             "plugins",
             id="plugins from two places",
         ),
-        pytest.param({}, "scheduler.url is missing", id="no address"),
+        pytest.param({}, "scheduler.configuration is missing", id="no configuration"),
         pytest.param({"sidecar": {"enabled": True}}, "sidecar.image is missing", id="no image"),
         pytest.param(
             {**WATCHER, "watcher": {"enabled": True, "image": IMAGE}}, "watcher.stack is missing", id="no stack"
         ),
         pytest.param({"scheduler": {"adress": URL}}, "adress", id="an unknown value"),
-        pytest.param({"scheduler": {"url": "https://u:p@host/scheduler"}}, "url", id="a password in the address"),
-        pytest.param({"scheduler": {"url": URL, "ignorable": True}}, "ignorable", id="ignorable with bind (fact 24)"),
-        pytest.param({"scheduler": {"url": URL, "verbs": ["score"]}}, "verbs", id="an unknown verb"),
-        pytest.param({"scheduler": {"url": URL, "httpTimeout": 5}}, "httpTimeout", id="a number of seconds"),
-        pytest.param({"scheduler": {"url": URL, "name": "Berth"}}, "name", id="no name of Kubernetes"),
+        pytest.param(
+            {"scheduler": {"configuration": CONFIGURATION.replace("127.0.0.1", "u:p@host")}},
+            "configuration",
+            id="a password in the address",
+        ),
+        pytest.param({"scheduler": {"configuration": "kind: Pod"}}, "configuration", id="another document"),
+        pytest.param({"scheduler": {"configuration": CONFIGURATION, "flags": ["v=2"]}}, "flags", id="no flag"),
+        pytest.param(
+            {"scheduler": {"configuration": CONFIGURATION, "name": "Berth"}}, "name", id="no name of Kubernetes"
+        ),
         pytest.param(
             {**STACK, "admission": {"enabled": True, "namespaces": ["a' in b || '"]}}, "namespaces", id="CEL in a list"
         ),

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import click
+import yaml
 
 from berth import __version__
 from tests.deployment import sam
@@ -171,10 +172,10 @@ def _failures(findings: Sequence[Mapping[str, str]]) -> list[str]:
 def _place(options: Options, folder: Path) -> list[str]:
     if options.kubeconfig is None:
         raise StepSkipped("no --kubeconfig")
-    printed = _berth("scheduler-config", "--stack", options.stack, "--password-from", "stack", "-o", "json")
+    printed = _berth("scheduler-config", "--stack", options.stack, "--with-password")
     if printed.returncode:
         raise StepFailed(f"berth scheduler-config ended with {printed.returncode}", printed.stderr.splitlines())
-    configuration = scheduler_configuration(json.loads(printed.stdout), options.kubeconfig)
+    configuration = scheduler_configuration(yaml.safe_load(printed.stdout), options.kubeconfig)
     return place(scheduler_command(options.scheduler), configuration, options.kubeconfig, options.pods, folder)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError, WaiterError
 
-from berth_cli.deployed_stack import LEDGER_TABLE_NAME, DeployedStack, describe
+from berth_cli.sources.stack import LEDGER_TABLE_NAME, DeployedStack, describe
 from tools.acceptance.report import StepFailed, StepSkipped
 
 MIN_CONCURRENCY = 10

@@ -12,7 +12,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from berth.cluster.api_server import kubeconfig as kubeconfigs
 from berth.cluster.api_server.client import APPLY, ApiServer
-from berth_cli.deployed_stack import DeployedStack
+from berth_cli.sources.stack import DeployedStack
 from tools.acceptance.report import StepFailed, StepSkipped
 
 CLUSTER = "EksClusterName"

@@ -183,7 +183,7 @@ def write_files(directory: Path, emulator: Emulator, called: Address, kubeconfig
         "scheduler-config",
         f"--stack={sam.STACK_NAME}",
         f"--url={called.url}",
-        "--password-from=stack",
+        "--with-password",
     ]
     if kubeconfig is not None:
         command.append(f"--scheduler-kubeconfig={kubeconfig.resolve()}")

@@ -3,56 +3,6 @@
 [{{ range $i, $each := . }}{{ if $i }}, {{ end }}'{{ $each }}'{{ end }}]
 {{- end }}
 
-{{/* The extender's address in front of kube-scheduler. */}}
-{{- define "berth.schedulerConfiguration" -}}
-{{- with .Values.scheduler }}
-{{- if .configuration }}
-{{- .configuration }}
-{{- else }}
-apiVersion: kubescheduler.config.k8s.io/v1
-kind: KubeSchedulerConfiguration
-leaderElection:
-  leaderElect: true
-  # Its own lock: with the default name it would wait forever for the cluster's scheduler.
-  resourceName: {{ .name }}
-  resourceNamespace: {{ $.Release.Namespace }}
-# All nodes: by default the extender sees only some nodes of a cluster with 100 or more (facts 11 and 47).
-percentageOfNodesToScore: 100
-profiles:
-  - schedulerName: {{ .name }}
-extenders:
-  - urlPrefix: {{ required "scheduler.url is missing: the stack's output UrlPrefix (or set sidecar.enabled, or scheduler.enabled=false)" .url }}
-    {{- if has "filter" .verbs }}
-    filterVerb: {{ ternary "filter_onlyone" "filter" .filterOnlyone }}
-    {{- end }}
-    {{- if and (has "prioritize" .verbs) (not .filterOnlyone) }}
-    prioritizeVerb: prioritize
-    weight: {{ .weight }}
-    {{- end }}
-    {{- if has "bind" .verbs }}
-    bindVerb: bind
-    {{- end }}
-    {{- if has "preempt" .verbs }}
-    preemptVerb: preempt
-    {{- end }}
-    nodeCacheCapable: {{ .nodeCacheCapable }}
-    httpTimeout: {{ .httpTimeout }}
-    {{- if or .tlsSecret .ca }}
-    tlsConfig:
-      {{- if .tlsSecret }}
-      certFile: /etc/berth-tls/tls.crt
-      keyFile: /etc/berth-tls/tls.key
-      {{- end }}
-      {{- if .ca }}
-      caFile: /etc/berth/ca.crt
-      {{- end }}
-    {{- end }}
-    # false: while Berth is down, its pods wait. true: they are placed without its rules (fact 39).
-    ignorable: {{ .ignorable }}
-{{- end }}
-{{- end }}
-{{- end }}
-
 {{/* The files of the sidecar's ConfigMap: each is read once, so that a change of them starts new pods. */}}
 {{- define "berth.sidecarFiles" -}}
 scheduler.yaml: |
@@ -100,39 +50,14 @@ kubeconfig: |
   current-context: this
 {{- end }}
 
-{{/* The rights of a kube-scheduler, for the service account of this name: call it with a dict of root, name and reader. */}}
-{{- define "berth.schedulerRights" -}}
-{{- $namespace := .root.Release.Namespace }}
-apiVersion: v1
-kind: ServiceAccount
-metadata: {name: {{ .name }}, namespace: {{ $namespace }}}
-{{- range $role := list "kube-scheduler" "volume-scheduler" }}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: {{ $.name }}-as-{{ $role }}}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: "system:{{ $role }}"}
-subjects: [{kind: ServiceAccount, name: {{ $.name }}, namespace: {{ $namespace }}}]
+{{/* A file of a kube-scheduler, which `berth scheduler-config --second-scheduler` fills in as well: call it with a dict
+of root, file and values. */}}
+{{- define "berth.schedulerFile" -}}
+{{- $text := .root.Files.Get (printf "files/scheduler/%s.yaml" .file) }}
+{{- range $word, $value := .values }}
+{{- $text = $text | replace (printf "${%s}" $word) $value }}
 {{- end }}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {name: {{ .name }}-{{ .reader }}, namespace: kube-system}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: extension-apiserver-authentication-reader}
-subjects: [{kind: ServiceAccount, name: {{ .name }}, namespace: {{ $namespace }}}]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: Role
-metadata: {name: {{ .name }}-leader-election, namespace: {{ $namespace }}}
-rules:
-  - {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [create]}
-  - {apiGroups: [coordination.k8s.io], resources: [leases], resourceNames: [{{ .name }}], verbs: [get, update]}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {name: {{ .name }}-leader-election, namespace: {{ $namespace }}}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: {{ .name }}-leader-election}
-subjects: [{kind: ServiceAccount, name: {{ .name }}, namespace: {{ $namespace }}}]
+{{- $text }}
 {{- end }}
 
 {{/* Plugins of the user's own, for berth serve and berth watch: call these with the values `plugins`. */}}

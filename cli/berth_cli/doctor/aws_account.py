@@ -16,7 +16,7 @@ from berth.nodecache.feed.dynamodb_head import MalformedHead, read_head
 from berth.nodecache.feed.head import Head
 from berth.nodecache.feed.table import TableUnavailable
 from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
-from berth_cli.deployed_stack import CACHE_TABLE_NAME, CLIENT_CONFIG, LEDGER_TABLE_NAME, DeployedStack, StackUnavailable
+from berth_cli.sources.stack import CACHE_TABLE_NAME, CLIENT_CONFIG, LEDGER_TABLE_NAME, DeployedStack, StackUnavailable
 
 FUNCTION, SCHEDULE = "AWS::Lambda::Function", "AWS::Scheduler::Schedule"
 _DENIED_CODES = (

@@ -28,7 +28,7 @@ from berth_cli.doctor.cluster_access import ClusterAccess
 from berth_cli.doctor.findings import CheckName, Finding, Result, failed, ok, skipped
 from berth_cli.doctor.inputs import Inputs
 from berth_cli.doctor.scheduler_configuration import SchedulerSide
-from berth_cli.scheduler_config.managed_resources import managed_resources_of
+from berth_cli.scheduler_config.extenders import managed_resources_of
 
 HOW_TO_PROVIDE = {
     CheckName.SCHEDULER: "give --scheduler-config FILE, or --scheduler-configmap NAMESPACE/NAME with --kubeconfig",

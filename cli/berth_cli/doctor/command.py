@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from berth_cli.options import REGION_HELP, TLSFiles, plugins_option, require_key_pair
+from berth_cli.options import REGION_HELP, plugins_option, tls_files_options
 from berth_cli.output import Format, output_option, render
 
 INTERRUPTED = 130
@@ -65,11 +65,7 @@ _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 @click.option(
     "--binder-user", metavar="USER[,GROUP…]", help="User of bind; checked with access reviews by --kubeconfig."
 )
-@click.option(
-    "--tls-client-cert", "certificate", type=_FILE, help="Local copy of the scheduler's client certificate (PEM)."
-)
-@click.option("--tls-client-key", "key", type=_FILE, help="Private key of the client certificate (PEM).")
-@click.option("--ca", type=_FILE, help="Local copy of the CA that the scheduler trusts (PEM).")
+@tls_files_options()
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0.1),
@@ -79,9 +75,7 @@ _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 )
 @click.option("--strict", is_flag=True, help="Treat warnings as failures.")
 @output_option()
-def doctor(
-    certificate: Path | None, key: Path | None, ca: Path | None, strict: bool, output: str, **given: Any
-) -> None:
+def doctor(strict: bool, output: str, **given: Any) -> None:
     """Check an installation: one line per check, with a remedy for each problem.
 
     Many misconfigurations fail silently. Give as many options as you can: checks without input are reported as skipped.
@@ -96,17 +90,16 @@ def doctor(
         raise click.UsageError("--scheduler-configmap needs --kubeconfig FILE")
     if (given["watcher_user"] or given["binder_user"]) and not has_cluster:
         raise click.UsageError("--watcher-user and --binder-user need --kubeconfig FILE of an administrator")
-    require_key_pair(certificate, key)
     # Imported here: the AWS and Kubernetes clients are slow to import, and a usage error must not wait for them.
     from berth_cli.doctor.checklist import run_checks
     from berth_cli.doctor.findings import Finding, document, exit_status, lines, summary
     from berth_cli.doctor.inputs import Options, read_inputs
-    from berth_cli.scheduler_config.address import InvalidAddress
+    from berth_cli.scheduler_config.kube_scheduler_configuration import InvalidAddress
 
     findings: list[Finding] = []
     color = False if os.environ.get("NO_COLOR") else None
     try:
-        inputs = read_inputs(Options(files=TLSFiles(certificate, key, ca), **given))
+        inputs = read_inputs(Options(**given))
         for finding in run_checks(inputs, time.time):
             findings.append(finding)
             for line in lines(finding) if output == Format.TABLE else ():

@@ -19,7 +19,6 @@ from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.plugins.custom_plugins.loading import MISSING_REMEDY
 from berth_cli.config.document import load_configuration
-from berth_cli.deployed_stack import CLIENT_CONFIG, URL_PREFIX, DeployedStack, StackUnavailable, describe
 from berth_cli.doctor.aws_account import AWSAccount, is_inspection_denied
 from berth_cli.doctor.checks.verbs import DEFAULT_VERBS
 from berth_cli.doctor.cluster_access import ClusterAccess, parse_subject
@@ -34,10 +33,7 @@ from berth_cli.doctor.scheduler_configuration import (
     scheduler_side,
 )
 from berth_cli.options import TLSFiles
-from berth_cli.scheduler_config.address import parse_address, url_prefix
-from berth_cli.scheduler_config.basic_credentials import FROM_STACK, PasswordUnavailable, basic
-from berth_cli.scheduler_config.inputs import configuration_in_force
-from berth_cli.scheduler_config.kube_scheduler_configuration import DEFAULT_SCHEDULER
+from berth_cli.scheduler_config.kube_scheduler_configuration import DEFAULT_SCHEDULER, parse_address
 from berth_cli.sources.server import (
     NO_MATERIAL,
     UNKNOWN,
@@ -49,6 +45,15 @@ from berth_cli.sources.server import (
     TLSMaterial,
     read_pem,
     running_berth,
+)
+from berth_cli.sources.stack import (
+    CLIENT_CONFIG,
+    URL_PREFIX,
+    DeployedStack,
+    StackUnavailable,
+    basic_credentials,
+    configuration_in_force,
+    describe,
 )
 
 DEFAULT_TIMEOUT = 5.0
@@ -274,13 +279,12 @@ class _Reading:
             return None, NO_MATERIAL
         config = entries[0].tls_config if entries else None
         # The scheduler's configuration has the password of its own.
-        needs_password = stack is not None and stack.parameters.get("Authentication") == "basic" and not entries
         try:
             tls = load_tls_material(config, self._options.files)
-            if needs_password:
-                prefix = url_prefix(address, basic(None, FROM_STACK, stack, self._options.region))
+            if stack is not None and not entries and stack.parameters.get("Authentication") == "basic":
+                prefix = basic_credentials(stack).in_address(address)
             return Endpoint(prefix, tls, self._options.timeout), tls
-        except (CredentialsMissing, PasswordUnavailable, StackUnavailable) as error:
+        except (CredentialsMissing, StackUnavailable) as error:
             # The installation may be correct: the scheduler's credentials are on another machine.
             remedy = "to call Berth, give the scheduler's configuration, --ca, --tls-client-cert or --tls-client-key"
             self.findings.append(skipped(CheckName.CREDENTIALS, str(error), remedy))

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth_cli.doctor.cluster_access import ClusterAccess
-from berth_cli.scheduler_config.kube_scheduler_configuration import parse_duration
+from berth_cli.options import parse_duration
 
 KIND = "KubeSchedulerConfiguration"
 

@@ -3,35 +3,51 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from berth_cli.options import REGION_HELP, TLSFiles, plugins_option, require_key_pair
-from berth_cli.scheduler_config import tls_config as tls
-from berth_cli.scheduler_config.address import PASSWORD_PLACEHOLDER
-from berth_cli.scheduler_config.extenders import Entry, ExtenderOptions, Mode, Verb
-from berth_cli.scheduler_config.inputs import (
-    DEFAULT_TIMEOUT,
-    find_stack,
-    missing_credentials_note,
-    resolve_address,
-    resolve_configuration,
-    resolve_credentials,
-    resolve_timeout,
+from berth_cli.options import REGION_HELP, TLSFiles, parse_duration, plugins_option, tls_files_options
+from berth_cli.scheduler_config.extenders import (
+    ExtenderOptions,
+    Verb,
+    extenders,
+    managed_resources_of,
+    option_notes,
 )
 from berth_cli.scheduler_config.kube_scheduler_configuration import (
-    BOUNDED_RETRIES,
     DEFAULT_SCHEDULER,
-    parse_duration,
+    FIELD_COMMENTS,
+    Document,
+    Entry,
+    InvalidAddress,
+    parse_address,
+    scheduler_configuration,
     scheduler_flags,
+    yaml_text,
 )
-from berth_cli.scheduler_config.managed_resources import managed_resources_of
-from berth_cli.scheduler_config.notes import option_notes
-from berth_cli.scheduler_config.rendering import ExtenderAddress, render_configuration, second_scheduler
-from berth_cli.scheduler_config.second_scheduler import SecondScheduler
+from berth_cli.scheduler_config.second_scheduler import (
+    SecondScheduler,
+    chart_values,
+    manifests,
+    mounted_tls,
+)
+
+# The AWS SDK is imported in the functions that need it, so that a usage error appears without delay.
+if TYPE_CHECKING:
+    from berth.scheduling.configuration.document import BerthConfiguration
+    from berth_cli.sources.server import TLSMaterial
+    from berth_cli.sources.stack import BasicCredentials
 
 IMAGE = "registry.k8s.io/kube-scheduler:v1.36.3"
+DEFAULT_TIMEOUT = "5s"
+NO_KUBECONFIG = (
+    "no kubeconfig is given, and with --config kube-scheduler ignores its --kubeconfig flag: outside a pod give "
+    "--scheduler-kubeconfig"
+)
 # A Deployment name, short enough for the suffix in the names of its pods.
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,44}[a-z0-9])?", re.ASCII)
 
@@ -40,7 +56,9 @@ Examples:
   berth scheduler-config --url http://127.0.0.1:8080/scheduler > scheduler.yaml
   berth scheduler-config --stack berth-production --second-scheduler berth-scheduler \\
       --tls-client-cert tls.crt --tls-client-key tls.key | kubectl apply -f -
-  berth scheduler-config --stack berth-trial --second-scheduler berth --password-from stack | kubectl apply -f -
+  berth scheduler-config --stack berth-production --second-scheduler berth-scheduler --tls-secret berth-client \\
+      -o chart > values.yaml
+  berth scheduler-config --stack berth-trial --second-scheduler berth --with-password | kubectl apply -f -
 
 \b
 Exit status: 0 success, 1 an input cannot be read, 2 usage error.
@@ -63,10 +81,28 @@ def _validate_name(_: click.Context, __: click.Parameter, value: str | None) -> 
     return value
 
 
+def _validate_url(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    try:
+        return None if value is None else parse_address(value.rstrip("/")).geturl()
+    except InvalidAddress as error:
+        raise click.BadParameter(str(error)) from error
+
+
+def _validate_verbs(_: click.Context, __: click.Parameter, value: str) -> frozenset[Verb]:
+    try:
+        return frozenset(Verb(name.strip()) for name in value.split(","))
+    except ValueError as error:
+        raise click.BadParameter(f"{error}; allowed: {', '.join(Verb)}") from error
+
+
 @click.command("scheduler-config", epilog=EPILOG)
 @plugins_option
 @click.option("--stack", "stack_name", help="Stack to take the address, httpTimeout and configuration from.")
-@click.option("--url", help="The extender's urlPrefix, for example https://HOST/scheduler; overrides the stack's.")
+@click.option(
+    "--url",
+    callback=_validate_url,
+    help="The extender's urlPrefix, for example https://HOST/scheduler; overrides the stack's.",
+)
 @click.option("--region", help=REGION_HELP)
 @click.option(
     "--second-scheduler",
@@ -84,7 +120,9 @@ def _validate_name(_: click.Context, __: click.Parameter, value: str | None) -> 
     type=click.Path(path_type=Path),
     help="BerthConfiguration (YAML); default: the configuration in use by the stack.",
 )
-@click.option("--verbs", default=",".join(Verb), show_default=True, help="Verbs that call Berth.")
+@click.option(
+    "--verbs", default=",".join(Verb), show_default=True, callback=_validate_verbs, help="Verbs that call Berth."
+)
 @click.option(
     "--filter-onlyone",
     is_flag=True,
@@ -98,49 +136,18 @@ def _validate_name(_: click.Context, __: click.Parameter, value: str | None) -> 
     help="Weight of prioritize relative to kube-scheduler's own scores.",
 )
 @click.option(
-    "--mode",
-    type=click.Choice([each.value for each in Mode]),
-    default="cache",
-    show_default=True,
-    help="Send node names only (cache) or whole Node objects (full).",
-)
-@click.option(
     "--http-timeout",
     callback=_validate_duration,
     help=f"httpTimeout, for example 5s; default: the stack's, else {DEFAULT_TIMEOUT}.",
 )
-@click.option("--ignorable", is_flag=True, help="Place pods without Berth while it is down; not allowed with bind.")
-@click.option("--tls-client-cert", "certificate", type=click.Path(path_type=Path), help="Client certificate (PEM).")
-@click.option(
-    "--tls-client-key", "key", type=click.Path(path_type=Path), help="Private key of the client certificate (PEM)."
-)
-@click.option(
-    "--ca",
-    type=click.Path(path_type=Path),
-    help="CA of the server's certificate (PEM); default: the system's root certificates.",
-)
-@click.option(
-    "--tls-data",
-    is_flag=True,
-    help="Embed the content of the files, including the key, instead of their paths.",
-)
+@tls_files_options(exist=False)
 @click.option(
     "--tls-secret",
     metavar="NAME",
     help="Existing Secret (kubernetes.io/tls) with the second scheduler's client certificate.",
 )
-@click.option("--user", help="User of Basic credentials; for evaluation only.")
 @click.option(
-    "--password-from",
-    metavar="SOURCE",
-    help="Password source: a file, - for standard input, stack, or secret:NAME in Secrets Manager. "
-    f"Default: print {PASSWORD_PLACEHOLDER} instead of a password.",
-)
-@click.option(
-    "--bounded-retries",
-    is_flag=True,
-    help=f"Reduce retries of many rejected pods with {BOUNDED_RETRIES}. "
-    "Cost: a pod that now fits waits up to 9 s instead of 0.1 s.",
+    "--with-password", is_flag=True, help="Put the stack's Basic password into the address; for evaluation only."
 )
 @click.option(
     "--scheduler-kubeconfig",
@@ -149,31 +156,24 @@ def _validate_name(_: click.Context, __: click.Parameter, value: str | None) -> 
     help="Kubeconfig path on the machine of the cluster's own scheduler. With --config, kube-scheduler ignores its own "
     "--kubeconfig flag.",
 )
-@click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["yaml", "chart"]),
+    default="yaml",
+    show_default=True,
+    help="chart: the values of the Helm chart for the second scheduler.",
+)
 def scheduler_config(
     stack_name: str | None,
     url: str | None,
     region: str | None,
-    second: str | None,
-    namespace: str,
-    image: str,
     config: Path | None,
-    verbs: str,
-    filter_onlyone: bool,
-    weight: int,
-    mode: str,
-    http_timeout: str | None,
-    ignorable: bool,
-    certificate: Path | None,
-    key: Path | None,
-    ca: Path | None,
-    tls_data: bool,
-    tls_secret: str | None,
-    user: str | None,
-    password_from: str | None,
-    bounded_retries: bool,
-    scheduler_kubeconfig: str,
+    verbs: frozenset[Verb],
+    files: TLSFiles,
+    with_password: bool,
     output: str,
+    **given: Any,
 ) -> None:
     """Print the kube-scheduler configuration that calls Berth.
 
@@ -181,106 +181,135 @@ def scheduler_config(
     of manifests for `kubectl apply -f -`: Deployment, ServiceAccount, RBAC, ConfigMap and Secret of a scheduler for
     pods with `schedulerName: NAME`. Notes go to standard error. `berth doctor` checks the result.
     """
-    files = TLSFiles(certificate, key, ca)
-    _check_combinations(files, second, tls_data, tls_secret, scheduler_kubeconfig)
-    selected = _verbs(verbs)
-    if ignorable and Verb.BIND in selected:
-        raise click.UsageError(
-            "--ignorable and the verb bind exclude each other: after a failed bind kube-scheduler binds the pod too, "
-            "and the two race (fact 24); add --verbs filter,prioritize,preempt"
-        )
-    stack = find_stack(stack_name, region)
-    addressed = ExtenderAddress(resolve_address(url, stack), resolve_credentials(user, password_from, stack, region))
-    configuration = resolve_configuration(config, stack)
-    if configuration.gangs.enabled:
-        if not selected >= {Verb.FILTER, Verb.BIND}:
-            raise click.UsageError(
-                f"{config or 'the configuration'} enables gangs: they need the verbs filter and bind"
-            )
-        # A gang that does not fit is retried without a pause otherwise (fact 44).
-        bounded_retries = True
-    content = _content(files) if second or tls_data else tls.TLSContent()
-    choices = ExtenderOptions(
-        url_prefix=addressed.url,
-        verbs=selected,
-        filter_onlyone=filter_onlyone,
-        weight=weight,
-        mode=Mode(mode),
-        http_timeout=http_timeout or resolve_timeout(stack),
-        ignorable=ignorable,
-        managed=managed_resources_of(configuration),
-        tls=_tls(files, content, second is not None, tls_data, tls_secret),
-    )
-    with_password = addressed.basic is not None
-    for note in option_notes(
-        choices, with_password=with_password, bounded_retries=bounded_retries, second=second is not None
+    second, secret = given["second"], given["tls_secret"]
+    is_chart, has_files = output == "chart", files.certificate is not None
+    for is_wrong, message in (
+        (secret and has_files, "--tls-secret and --tls-client-cert exclude each other"),
+        (secret and not second, "--tls-secret needs --second-scheduler; the cluster's own scheduler reads files"),
+        (second and given["scheduler_kubeconfig"], "--scheduler-kubeconfig is for the cluster's own scheduler"),
+        (not stack_name and not url, "give --stack NAME or --url URL"),
+        (not stack_name and with_password, "--with-password needs --stack NAME"),
+        (is_chart and not second, "-o chart needs --second-scheduler"),
+        (is_chart and has_files, "-o chart: give the client certificate as --tls-secret"),
+        (is_chart and with_password, "-o chart: the chart takes no password"),
     ):
-        click.echo(f"note: {note}", err=True)
-    credentials_note = missing_credentials_note(
-        stack, password=with_password, certificate=bool(tls_secret or certificate)
+        if is_wrong:
+            raise click.UsageError(message)
+    source = _source(stack_name, region, config, url, with_password=with_password)
+    configuration = source.configuration
+    if configuration.gangs.enabled and not verbs >= {Verb.FILTER, Verb.BIND}:
+        raise click.UsageError(f"{config or 'the configuration'} enables gangs: they need the verbs filter and bind")
+    material = _material(files) if second else None
+    choices = ExtenderOptions(
+        url_prefix=source.address,
+        verbs=verbs,
+        filter_onlyone=given["filter_onlyone"],
+        weight=given["weight"],
+        http_timeout=given["http_timeout"] or source.http_timeout,
+        managed=managed_resources_of(configuration),
+        tls=_by_path(files) if material is None else mounted_tls(client=secret or files.certificate, ca=files.ca),
     )
-    if credentials_note:
-        click.echo(f"note: {credentials_note}", err=True)
-    if addressed.basic is not None and addressed.basic.password is None:
-        click.echo(
-            f"note: replace {PASSWORD_PLACEHOLDER} with the percent-encoded password, or give --password-from",
-            err=True,
-        )
-    others, as_json = tuple(configuration.profiles), output == "json"
-    command_flags = scheduler_flags(with_password=with_password, bounded_retries=bounded_retries)
-    if second is None:
-        text = render_configuration(choices, addressed, DEFAULT_SCHEDULER, others, scheduler_kubeconfig, as_json)
-        click.echo(f"note: run kube-scheduler with --config=FILE {' '.join(command_flags)}", err=True)
-        if not scheduler_kubeconfig:
-            click.echo(
-                "note: no kubeconfig is given, and with --config kube-scheduler ignores its --kubeconfig flag: outside "
-                "a pod give --scheduler-kubeconfig",
-                err=True,
-            )
-    else:
-        deployed = SecondScheduler(
-            name=second,
-            namespace=namespace,
-            image=image,
-            flags=command_flags,
-            configuration="",
-            ca=content.ca.decode(errors="replace"),
-            client=(content.certificate, content.key) if content.certificate else None,
-            client_secret=tls_secret or "",
-        )
-        text = second_scheduler(choices, addressed, deployed, others, as_json)
-    click.echo(text, nl=False)
+    flags = scheduler_flags(with_password=with_password, gangs=configuration.gangs.enabled)
+    notes = [*option_notes(choices, with_password=with_password, second=second is not None)]
+    notes += source.missing_credentials(with_password=with_password, certificate=secret or files.certificate)
+    if material is None:
+        notes.append(f"run kube-scheduler with --config=FILE {' '.join(flags)}")
+        if not given["scheduler_kubeconfig"]:
+            notes.append(NO_KUBECONFIG)
+    for note in notes:
+        click.echo(f"note: {note}", err=True)
+    if material is None:
+        names = (DEFAULT_SCHEDULER, *configuration.profiles)
+        own = _document(choices, names, source.basic, kubeconfig=given["scheduler_kubeconfig"])
+        click.echo(yaml_text(own, FIELD_COMMENTS), nl=False)
+        return
+    # Two schedulers of one name would both take its pods.
+    names = (second, *(name for name in configuration.profiles if name != DEFAULT_SCHEDULER))
+    document = _document(choices, names, source.basic, lock=(given["namespace"], second))
+    described = SecondScheduler(
+        name=second,
+        namespace=given["namespace"],
+        image=given["image"],
+        flags=flags,
+        configuration=yaml_text(document, FIELD_COMMENTS),
+        has_password=with_password,
+        ca=material.ca.decode(errors="replace"),
+        client=(material.certificate, material.key) if material.certificate else None,
+        client_secret=secret or "",
+    )
+    click.echo(yaml_text(chart_values(described)) if output == "chart" else manifests(described), nl=False)
 
 
-def _check_combinations(
-    files: TLSFiles, second: str | None, tls_data: bool, tls_secret: str | None, kubeconfig: str
-) -> None:
-    require_key_pair(files.certificate, files.key)
-    if tls_secret and files.certificate is not None:
-        raise click.UsageError("--tls-secret and --tls-client-cert exclude each other")
-    if second is None and tls_secret:
-        raise click.UsageError("--tls-secret needs --second-scheduler; the cluster's own scheduler reads files")
-    if second is not None and (tls_data or kubeconfig):
-        raise click.UsageError("--tls-data and --scheduler-kubeconfig are for the cluster's own scheduler")
+def _document(
+    choices: ExtenderOptions,
+    names: Iterable[str],
+    basic: BasicCredentials | None,
+    lock: tuple[str, str] | None = None,
+    kubeconfig: str = "",
+) -> Document:
+    prefix = choices.url_prefix if basic is None else basic.in_address(choices.url_prefix)
+    entries, gangs = extenders(replace(choices, url_prefix=prefix)), choices.managed.gangs
+    return scheduler_configuration(list(dict.fromkeys(names)), entries, lock=lock, kubeconfig=kubeconfig, gangs=gangs)
 
 
-def _verbs(listed: str) -> frozenset[Verb]:
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """authentication: of the stack; empty if it is unknown. basic: None if no password is wanted."""
+
+    configuration: BerthConfiguration
+    address: str
+    http_timeout: str = DEFAULT_TIMEOUT
+    authentication: str = ""
+    basic: BasicCredentials | None = None
+
+    def missing_credentials(self, *, with_password: bool, certificate: object) -> Iterator[str]:
+        """A note if the stack requires credentials that the printed configuration does not contain."""
+        if self.authentication == "basic" and not with_password:
+            yield "the stack requires Basic credentials: give --with-password"
+        if self.authentication == "mtls" and not certificate:
+            yield "the stack requires a client certificate: give --tls-client-cert and --tls-client-key"
+
+
+def _source(
+    name: str | None, region: str | None, config: Path | None, url: str | None, *, with_password: bool
+) -> _Source:
+    """What the stack has, and the options override. Raises ClickException."""
+    from berth_cli.config.document import load_configuration
+
+    if name is None:
+        return _Source(load_configuration(config, None), url or "")
+    from berth_cli.sources.stack import (
+        URL_PREFIX,
+        StackUnavailable,
+        basic_credentials,
+        configuration_in_force,
+        describe,
+    )
+
     try:
-        return frozenset(Verb(name.strip()) for name in listed.split(","))
-    except ValueError as error:
-        raise click.BadParameter(f"{error}; allowed: {', '.join(Verb)}", param_hint="--verbs") from error
-
-
-def _content(files: TLSFiles) -> tls.TLSContent:
-    try:
-        return tls.read(files)
-    except tls.InvalidTLSFile as error:
+        stack = describe(name, region)
+        return _Source(
+            configuration_in_force(stack) if config is None else load_configuration(config, None),
+            url or stack.output(URL_PREFIX),
+            f"{stack.http_timeout}s" if stack.http_timeout else DEFAULT_TIMEOUT,
+            stack.parameters.get("Authentication", ""),
+            basic_credentials(stack) if with_password else None,
+        )
+    except StackUnavailable as error:
         raise click.ClickException(str(error)) from error
 
 
-def _tls(files: TLSFiles, content: tls.TLSContent, second: bool, data: bool, secret: str | None) -> Entry | None:
-    if second:
-        return tls.by_mount(client=bool(secret or content.certificate), ca=bool(content.ca)) or None
-    if not files.given:
-        return None
-    return tls.by_content(content) if data else tls.by_path(files)
+def _material(files: TLSFiles) -> TLSMaterial:
+    """The content of the files. Raises ClickException, also if key and certificate do not match."""
+    from berth_cli.sources.server import CredentialsUnreadable, TLSMaterial
+
+    try:
+        return TLSMaterial.of(files).checked()
+    except CredentialsUnreadable as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _by_path(files: TLSFiles) -> Entry | None:
+    """`tlsConfig` with paths on the scheduler's machine; the files need not exist here."""
+    named = {"certFile": files.certificate, "keyFile": files.key, "caFile": files.ca}
+    return {name: str(path) for name, path in named.items() if path is not None} or None

@@ -1,14 +1,16 @@
-"""The KubeSchedulerConfiguration, which is kube-scheduler's --config file, and its command-line flags."""
+"""The KubeSchedulerConfiguration, which is kube-scheduler's --config file: address, document, durations and text."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from urllib.parse import SplitResult, urlsplit
 
-from berth_cli.scheduler_config.extenders import Entry
+import yaml
 
 DEFAULT_SCHEDULER = "default-scheduler"
+
+Entry = dict[str, object]
+Document = Mapping[str, object]
 
 FIELD_COMMENTS: Mapping[str, str] = {
     "resourceName": "Its own lock: with the default name it would wait forever for the cluster's scheduler.",
@@ -22,24 +24,17 @@ FIELD_COMMENTS: Mapping[str, str] = {
 """YAML comments by field. The fact numbers refer to docs/reference/extender-contract.md."""
 
 
-@dataclass(frozen=True, slots=True)
-class LeaderElectionLock:
-    """The Lease with which the processes of one scheduler elect their leader."""
-
-    namespace: str
-    name: str
-
-
 def scheduler_configuration(
     schedulers: Sequence[str],
     extenders: Sequence[Entry],
     *,
-    lock: LeaderElectionLock | None = None,
+    lock: tuple[str, str] | None = None,
     kubeconfig: str = "",
     gangs: bool = False,
 ) -> dict[str, object]:
-    """`lock`: None for kube-scheduler's default. `kubeconfig`: a path on the scheduler's machine; empty: its pod's
-    service account. `gangs`: they are enabled."""
+    """`lock`: namespace and name of the leader's Lease; None for kube-scheduler's default. `kubeconfig`: a path on the
+    scheduler's machine; empty: its pod's service account. `gangs`: they are enabled.
+    """
     document: dict[str, object] = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",
@@ -49,8 +44,8 @@ def scheduler_configuration(
     if lock is not None:
         document["leaderElection"] = {
             "leaderElect": True,
-            "resourceName": lock.name,
-            "resourceNamespace": lock.namespace,
+            "resourceName": lock[1],
+            "resourceNamespace": lock[0],
         }
     if gangs:
         document["podMaxBackoffSeconds"] = GANG_BACKOFF_SECONDS
@@ -66,23 +61,61 @@ GANG_BACKOFF_SECONDS = 3
 back-off of its members is over, and kube-scheduler looks for those once a second: so it runs within 5 s."""
 
 BOUNDED_RETRIES = "--feature-gates=SchedulerPopFromBackoffQ=false"
-"""Rejected pods then wait for the end of their back-off even if the queue is idle (fact 44)."""
+"""Rejected pods then wait for the end of their back-off even if the queue is idle (fact 44). Gangs need it."""
 
 
-def scheduler_flags(*, with_password: bool, bounded_retries: bool) -> list[str]:
+def scheduler_flags(*, with_password: bool, gangs: bool) -> list[str]:
     """Flags besides --config. At -v=2 the start-up log contains the urlPrefix and its password (fact 37)."""
     verbosity = "-v=1" if with_password else "-v=2"
-    return [verbosity, BOUNDED_RETRIES] if bounded_retries else [verbosity]
+    return [verbosity, BOUNDED_RETRIES] if gangs else [verbosity]
 
 
-_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
-_PART = re.compile(r"(\d+\.?\d*|\.\d+)(ns|us|µs|ms|s|m|h)")
+class InvalidAddress(ValueError):
+    """The URL is not a valid urlPrefix. The message names the reason."""
 
 
-def parse_duration(text: str) -> float | None:
-    """Seconds of a duration as Go writes it, for example `1m30s`; None if invalid. `0` needs no unit."""
-    if text == "0":
-        return 0.0
-    if not text or _PART.sub("", text):
-        return None
-    return sum(float(number) * _SECONDS[unit] for number, unit in _PART.findall(text))
+def parse_address(url: str) -> SplitResult:
+    """Parse an http or https address without credentials. Raises InvalidAddress."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port  # raises ValueError for an invalid port
+    except ValueError as error:
+        raise InvalidAddress(f"{url}: {error}") from error
+    if "@" in parts.netloc:
+        raise InvalidAddress("the address contains credentials; leave them out: --stack finds them")
+    if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
+        raise InvalidAddress(f"{url} is not an address such as https://HOST/scheduler")
+    if parts.query or parts.fragment:
+        raise InvalidAddress(f"{url} has a query or a fragment, which urlPrefix does not allow")
+    return parts
+
+
+class _Dumper(yaml.SafeDumper):
+    """Block style for multi-line texts; lists indented under their key."""
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        return super().increase_indent(flow, False)
+
+    def ignore_aliases(self, data: object) -> bool:
+        return True
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+
+_Dumper.add_representer(str, _text)
+
+
+def yaml_text(document: Document, comments: Mapping[str, str] | None = None) -> str:
+    """`comments`: comments by key, each above the first line with that key."""
+    text = yaml.dump(dict(document), Dumper=_Dumper, sort_keys=False, width=110, allow_unicode=True)
+    remaining = dict(comments or {})
+    lines = []
+    for line in text.splitlines():
+        bare = line.lstrip(" -")
+        comment = remaining.pop(bare.partition(":")[0], None)
+        if comment is not None:
+            lines.append(f"{' ' * (len(line) - len(bare))}# {comment}")
+        lines.append(line)
+    return "\n".join(lines) + "\n"

@@ -102,7 +102,7 @@ class Shadow:
 
 def http_timeout_of(text: str) -> float:
     """The value of --http-timeout in seconds. Raises UsageError."""
-    from berth_cli.scheduler_config.kube_scheduler_configuration import parse_duration
+    from berth_cli.options import parse_duration
 
     seconds = parse_duration(text)
     if seconds is None or not LEAST_HTTP_TIMEOUT_SECONDS <= seconds <= MOST_HTTP_TIMEOUT_SECONDS:

@@ -6,7 +6,7 @@ import socket
 import ssl
 import time
 from base64 import b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
@@ -62,6 +62,11 @@ class TLSMaterial:
             b"" if path is None else read_pem(path) for path in (files.ca, files.certificate, files.key)
         )
         return cls(ca, certificate, key)
+
+    def checked(self) -> TLSMaterial:
+        """The same. Raises CredentialsUnreadable if a certificate cannot be used, or not with its key."""
+        _context(self)
+        return self
 
 
 NO_MATERIAL = TLSMaterial()
@@ -162,10 +167,6 @@ class Endpoint:
         """GET a route beside the urlPrefix."""
         return self._call("GET", f"{self._path.rpartition('/')[0]}/{name}", None)
 
-    def post(self, name: str, body: bytes) -> HttpResponse | NoResponse:
-        """POST to a route beside the urlPrefix."""
-        return self._call("POST", f"{self._path.rpartition('/')[0]}/{name}", body)
-
     def certificate(self) -> ServerCertificate | NoResponse | None:
         """The server's certificate; None for plain http."""
         if self._context is None:
@@ -231,28 +232,14 @@ def running_document(url: str, files: TLSFiles, route: str) -> Mapping[str, Any]
 
     Raises ServerUnavailable.
     """
-    return _content(url, files, lambda endpoint: endpoint.get(route), route, route)
-
-
-def answer_of_server(url: str, files: TLSFiles, route: str, body: bytes, field: str) -> Mapping[str, Any]:
-    """What a POST to this route answers, which has this field. body: JSON.
-
-    Raises ServerUnavailable; the server may have done it all the same.
-    """
-    return _content(url, files, lambda endpoint: endpoint.post(route, body), route, field)
-
-
-def _content(
-    url: str, files: TLSFiles, call: Callable[[Endpoint], HttpResponse | NoResponse], route: str, field: str
-) -> Mapping[str, Any]:
     try:
-        answer = call(Endpoint(url, TLSMaterial.of(files), CALL_SECONDS))
+        answer = Endpoint(url, TLSMaterial.of(files), CALL_SECONDS).get(route)
     except CredentialsUnreadable as error:
         raise ServerUnavailable(str(error)) from error
     content = json_object(answer) or {}
     if isinstance(answer, NoResponse):
         raise ServerUnavailable(f"{url}: {answer.cause}")
-    if answer.status != 200 or field not in content:
+    if answer.status != 200 or route not in content:
         reason = content.get("reason") or "is it a berth serve of this release?"
         raise ServerUnavailable(f"{url}: /{route} answers {answer.status}; {reason}")
     return content
@@ -343,7 +330,7 @@ def _context(tls: TLSMaterial) -> ssl.SSLContext:
                 context.load_cert_chain(certificate, key, password="")
     except (OSError, ValueError) as error:
         raise CredentialsUnreadable(
-            f"the CA, the client certificate or its key cannot be used: {_cause(error)}"
+            f"the CA cannot be used, or the client certificate and its unencrypted key, in PEM: {_cause(error)}"
         ) from error
     return context
 

@@ -68,9 +68,14 @@ def mount_volumes(documents: list[JsonObject], directory: Path) -> Container:
 
 
 def _files(volume: dict[str, Any], named: dict[str, JsonObject]) -> dict[str, bytes]:
-    if "configMap" in volume:
-        source = named[f"ConfigMap/{volume['configMap']['name']}"]
-        return {name: text.encode() for name, text in source["data"].items()}
-    source = named[f"Secret/{volume['secret']['secretName']}"]
-    plain = {name: text.encode() for name, text in source.get("stringData", {}).items()}
-    return plain | {name: b64decode(text) for name, text in source.get("data", {}).items()}
+    """The files of a volume. What is optional need not exist."""
+    sources = volume["projected"]["sources"] if "projected" in volume else [volume]
+    found: dict[str, bytes] = {}
+    for source in sources:
+        kind, field = ("ConfigMap", "configMap") if "configMap" in source else ("Secret", "secret")
+        name = source[field].get("name") or source[field]["secretName"]
+        files = named.get(f"{kind}/{name}", {}) if source[field].get("optional") else named[f"{kind}/{name}"]
+        plain = files.get("stringData", {}) | (files.get("data", {}) if kind == "ConfigMap" else {})
+        found |= {key: text.encode() for key, text in plain.items()}
+        found |= {key: b64decode(text) for key, text in files.get("data", {}).items() if kind == "Secret"}
+    return found

@@ -47,7 +47,7 @@ class GangScheduler:
     def run_for(self, stack: DeployedStack) -> AbstractContextManager[ChildProcess]:
         """The same by what the stack says: its password, its httpTimeout, and the configuration in use."""
         address = f"--url={stack.url_prefix_without_credentials}"
-        return self._run([f"--stack={sam.STACK_NAME}", address, "--password-from=stack"], stack.environment())
+        return self._run([f"--stack={sam.STACK_NAME}", address, "--with-password"], stack.environment())
 
     def _run(
         self, arguments: Sequence[str], environment: Mapping[str, str] | None = None

@@ -8,8 +8,8 @@ from berth_cli.console import sources
 from berth_cli.console.cluster.source import ObservedCluster
 from berth_cli.console.documents.not_read import NotRead
 from berth_cli.console.running import ConsoleContents
-from berth_cli.deployed_stack import CACHE_TABLE_NAME, LEDGER_TABLE_NAME, DeployedStack
 from berth_cli.serve.stores import CACHE_TABLE, LEDGER_TABLE
+from berth_cli.sources.stack import CACHE_TABLE_NAME, LEDGER_TABLE_NAME, DeployedStack
 
 
 @pytest.fixture

@@ -26,8 +26,8 @@ from berth.configuration.store import Configurations, hash_of, parsed
 from berth.runtime.http.configuration_trial import try_configuration
 from berth_cli import deployed_stack
 from berth_cli.config import trial
-from berth_cli.deployed_stack import DeployedStack
 from berth_cli.main import main
+from berth_cli.sources.stack import DeployedStack
 from tests.builders.tables import create_cache_table
 from tests.conftest import PROJECT
 from tests.deployment.sam import STACK_NAME

@@ -18,7 +18,6 @@ from berth.decisions.dynamodb_table import DynamoDBDecisionTable
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.watcher import WatcherOutcome
 from berth_cli.config.document import load_configuration
-from berth_cli.deployed_stack import CACHE_TABLE_NAME, DeployedStack
 from berth_cli.main import main
 from berth_cli.record import stack as stack_tables
 from berth_cli.recording.format import Header, State, read_recording
@@ -26,6 +25,7 @@ from berth_cli.recording.stack_recording import NOTES, StackRecording
 from berth_cli.serve import local_stack
 from berth_cli.serve.local_stack import LocalStack
 from berth_cli.serve.stores import CACHE_TABLE, DynamoDBStore
+from berth_cli.sources.stack import CACHE_TABLE_NAME, DeployedStack
 from tests.builders.custom_plugins import NAMED
 from tests.builders.events import http_event
 from tests.builders.pods import pod_object

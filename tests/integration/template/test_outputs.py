@@ -9,16 +9,13 @@ from typing import Any
 import pytest
 
 from berth_cli.certificates.command import OUTPUT as ALLOW_LIST
-from berth_cli.config.stack import TABLE_OUTPUT as CONFIGURATION
-from berth_cli.deployed_stack import CACHE_TABLE_NAME, URL_PREFIX
-from berth_cli.reservations.command import OUTPUT as LEDGER
-from berth_cli.scheduler_config.basic_credentials import SECRET_TYPE
+from berth_cli.sources.stack import CACHE_TABLE_NAME, LEDGER_TABLE_NAME, SECRET, URL_PREFIX
 from tests.deployment.template import TEMPLATE, Deployment, read_template
 from tests.deployment.transform import transformed
 
 ROLES = {"WatcherRoleArn", "BinderRoleArn"}  # for access entries: docs/reference/security.md
 CONSOLE = {"HttpTimeoutSeconds", "WatcherFunctionName"}  # docs/how-to/sam-commands.md
-EVERYWHERE = {URL_PREFIX, CACHE_TABLE_NAME, CONFIGURATION, LEDGER, *ROLES, *CONSOLE}
+EVERYWHERE = {URL_PREFIX, CACHE_TABLE_NAME, LEDGER_TABLE_NAME, *ROLES, *CONSOLE}
 BY_MODE = {
     "basic": EVERYWHERE | {"PasswordSecretArn"},  # docs/reference/security.md
     "mtls": EVERYWHERE | {ALLOW_LIST, "DomainNameTarget"},
@@ -74,9 +71,9 @@ def test_command_reads_parameters_that_exist(template: dict[str, Any]) -> None:
 
 
 def test_basic_has_exactly_one_secret(template: dict[str, Any]) -> None:
-    """`--password-from stack` finds it by its type."""
-    assert list(Deployment(template, Authentication="basic").resources(SECRET_TYPE)) == ["PasswordSecret"]
-    assert not Deployment(template, Authentication="mtls").resources(SECRET_TYPE)
+    """`--with-password` finds it by its type."""
+    assert list(Deployment(template, Authentication="basic").resources(SECRET)) == ["PasswordSecret"]
+    assert not Deployment(template, Authentication="mtls").resources(SECRET)
 
 
 def test_doctor_finds_functions_and_schedule_by_their_types() -> None:

@@ -28,10 +28,10 @@ from berth.runtime.settings import WatcherSettings
 from berth.runtime.telemetry.cloudwatch_metrics import CloudWatchMetrics
 from berth.runtime.watcher.warm_up import WarmUp
 from berth.runtime.watcher.watcher_run import _lambda_client
-from berth_cli.deployed_stack import StackUnavailable, describe
 from berth_cli.serve.functions import load_handler, set_environment
 from berth_cli.serve.template_api import read_template_api
 from berth_cli.serve.watcher_thread import LocalLambdaContext
+from berth_cli.sources.stack import StackUnavailable, describe
 from tests.builders.authorizer_events import basic, basic_event, certificate_event
 from tests.deployment.policy_simulator import REGION, STACK, documents, listed, refused, resolved
 from tests.deployment.recorded_requests import RecordedRequests, as_function

@@ -267,7 +267,7 @@ def test_writes_files_for_another_terminal(
     url = "http://127.0.0.1:4566/x/$default/scheduler"
     write_files(tmp_path, account, Address(url, "berth", "p'w"), None if kubeconfig is None else Path(kubeconfig))
     assert (tmp_path / SCHEDULER).read_text().splitlines() == [
-        *("scheduler-config", "--stack=berth-emulator", f"--url={url}", "--password-from=stack"),
+        *("scheduler-config", "--stack=berth-emulator", f"--url={url}", "--with-password"),
         *(each.format(directory=tmp_path) for each in words),
     ]
     shell = (

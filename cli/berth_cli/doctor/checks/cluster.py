@@ -14,7 +14,7 @@ from berth.scheduling_queue.kubernetes_queue import NAME as WAKE_NAME
 from berth.scheduling_queue.kubernetes_queue import NAMESPACE as WAKE_NAMESPACE
 from berth_cli.doctor.cluster_access import ClusterAccess, Permission
 from berth_cli.doctor.findings import CheckName, Finding, failed, ok, skipped, warning
-from berth_cli.scheduler_config.managed_resources import managed_resources_of
+from berth_cli.scheduler_config.extenders import managed_resources_of
 from berth_cli.sources.server import RunningBerth
 
 SAME, WAKE_UP = CheckName.SAME_CLUSTER, CheckName.WAKE_UP

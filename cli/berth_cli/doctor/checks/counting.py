@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from berth_cli.doctor.findings import CheckName, Finding, failed, ok, warning
 from berth_cli.doctor.scheduler_configuration import SchedulerSide
-from berth_cli.scheduler_config.managed_resources import ManagedResources
+from berth_cli.scheduler_config.extenders import ManagedResources
 
 CHECK = CheckName.MANAGED_RESOURCES
 REMEDY = "use the extenders that `berth scheduler-config --config FILE` prints"

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from berth.scheduling.gangs.gang import GangsConfiguration
 from berth_cli.doctor.findings import CheckName, Finding, failed, ok, warning
 from berth_cli.doctor.scheduler_configuration import SchedulerSide
+from berth_cli.scheduler_config.extenders import member_waits
 from berth_cli.scheduler_config.kube_scheduler_configuration import GANG_BACKOFF_SECONDS
-from berth_cli.scheduler_config.notes import MIN_GANG_TIMEOUT_SECONDS, member_waits
 
 CHECK = CheckName.GANGS
+MIN_TIMEOUT_SECONDS = 5
+"""With less, members that the scheduler binds a second apart miss each other."""
 REMEDY = "use what `berth scheduler-config --config FILE` prints"
 
 
@@ -39,12 +41,12 @@ def _calls(side: SchedulerSide) -> Iterator[Finding]:
 
 def _times(side: SchedulerSide) -> Iterator[Finding]:
     binder = side.binder
-    if binder is not None and binder.timeout < MIN_GANG_TIMEOUT_SECONDS:
+    if binder is not None and binder.timeout < MIN_TIMEOUT_SECONDS:
         yield warning(
             CHECK,
             f"httpTimeout {binder.http_timeout} lets a member wait {member_waits(binder.timeout):.1f} s in bind for "
             "the others",
-            f"set httpTimeout to {MIN_GANG_TIMEOUT_SECONDS:.0f}s or more",
+            f"set httpTimeout to {MIN_TIMEOUT_SECONDS}s or more",
         )
     longest = side.configuration.pod_max_backoff_seconds
     if longest > GANG_BACKOFF_SECONDS:

@@ -7,9 +7,8 @@ from urllib.parse import urlsplit
 
 from berth_cli.doctor.findings import CheckName, Finding, failed, ok, skipped, warning
 from berth_cli.doctor.scheduler_configuration import Extender, SchedulerSide
-from berth_cli.scheduler_config.address import PASSWORD_PLACEHOLDER
+from berth_cli.scheduler_config.extenders import is_loopback
 from berth_cli.scheduler_config.kube_scheduler_configuration import DEFAULT_SCHEDULER
-from berth_cli.scheduler_config.notes import is_loopback
 from berth_cli.sources.server import without_credentials
 
 DEFAULT_LOCK = "kube-scheduler"
@@ -156,11 +155,7 @@ def _transport(entry: Extender) -> Iterator[Finding]:
             "a client certificate without its key, or a key without its certificate: kube-scheduler does not start",
             "give both certFile and keyFile, or both certData and keyData",
         )
-    if parts.password == PASSWORD_PLACEHOLDER:
-        yield failed(
-            CheckName.CREDENTIALS, f"{PASSWORD_PLACEHOLDER} is in place of the password", "replace it with the password"
-        )
-    elif parts.password is not None:
+    if parts.password is not None:
         yield warning(
             CheckName.CREDENTIALS,
             "the password is in the urlPrefix: it is visible in a pod's events after any status but 200, and in the "

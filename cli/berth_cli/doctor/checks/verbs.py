@@ -14,7 +14,6 @@ import orjson
 
 from berth_cli.doctor.checks.access import BLOCKS_ALL, CREDENTIALS_REMEDY, UNAUTHORIZED_STATUSES
 from berth_cli.doctor.findings import CheckName, Finding, failed, ok, skipped, warning
-from berth_cli.scheduler_config.notes import API_GATEWAY_TIMEOUT_SECONDS, MIN_BIND_TIMEOUT_SECONDS
 from berth_cli.sources.server import Endpoint, HttpResponse, NoResponse, json_object
 
 POD: Mapping[str, Mapping[str, object]] = {
@@ -34,6 +33,10 @@ VERBS_BY_FIELD: Mapping[str, tuple[str, ...]] = {
 DEFAULT_VERBS = {"filterVerb": "filter", "prioritizeVerb": "prioritize", "bindVerb": "bind", "preemptVerb": "preempt"}
 TIMED_FIELDS = ("filterVerb", "prioritizeVerb")
 CALLS = 5
+API_GATEWAY_TIMEOUT_SECONDS = 30
+"""API Gateway ends a request after this time."""
+MIN_BIND_TIMEOUT_SECONDS = 2
+"""bind responds one second before httpTimeout ends (fact 23)."""
 MAX_MEASURING_SECONDS = 2.0
 
 THROTTLED_STATUS = 429

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from berth_cli.doctor.scheduler_configuration import SchedulerSide, parse_scheduler_configuration, scheduler_side
-from berth_cli.scheduler_config.extenders import ExtenderOptions, extenders
+from berth_cli.scheduler_config.extenders import NO_MANAGED_RESOURCES, ExtenderOptions, ManagedResources, extenders
 from berth_cli.scheduler_config.kube_scheduler_configuration import scheduler_configuration
-from berth_cli.scheduler_config.managed_resources import NO_MANAGED_RESOURCES, ManagedResources
 from tests.fakes.doctor import ADDRESS
 
 

@@ -15,7 +15,7 @@ from berth_cli.doctor.checklist import run_checks
 from berth_cli.doctor.cluster_access import UntriedPod
 from berth_cli.doctor.findings import CheckName, Finding, Result, failed
 from berth_cli.doctor.inputs import Inputs
-from berth_cli.scheduler_config.managed_resources import ManagedResource, ManagedResources
+from berth_cli.scheduler_config.extenders import ManagedResource, ManagedResources
 from berth_cli.sources.server import HttpResponse, NoResponse
 from tests.fakes.doctor import HEALTHY, NOW, FakeAccess, FakeAccount, FakeEndpoint, answered
 from tests.unit.cli.doctor.scheduler_documents import document, side

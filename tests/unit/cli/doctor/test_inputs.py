@@ -10,13 +10,13 @@ import pytest
 from botocore.exceptions import ClientError
 
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth_cli.deployed_stack import URL_PREFIX, DeployedStack
 from berth_cli.doctor import inputs
 from berth_cli.doctor.aws_account import is_inspection_denied
 from berth_cli.doctor.inputs import Options, load_tls_material, read_inputs
 from berth_cli.doctor.scheduler_configuration import TLSConfig
 from berth_cli.options import TLSFiles
 from berth_cli.sources.server import CredentialsUnreadable
+from berth_cli.sources.stack import URL_PREFIX, DeployedStack
 from tests.builders.kubeconfigs import kubeconfig_for
 
 

@@ -12,23 +12,24 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from berth_cli.deployed_stack import DeployedStack
 from berth_cli.main import main
-from berth_cli.scheduler_config import basic_credentials, inputs
+from berth_cli.sources import stack as stacks
+from berth_cli.sources.stack import BasicCredentials, DeployedStack
 from tests.builders.certificates import self_signed
 from tests.conftest import PROJECT
 
 URL = "https://berth.example.com/scheduler"
+CHART = ("--url", URL, "--second-scheduler", "mine", "-o", "chart")
 EXAMPLES = PROJECT / "examples" / "scheduler"
 
 
-def run(*arguments: str, stdin: str | None = None) -> Result:
-    return CliRunner().invoke(main, ["scheduler-config", *arguments], input=stdin, prog_name="berth")
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["scheduler-config", *arguments], prog_name="berth")
 
 
-def printed(*arguments: str, stdin: str | None = None) -> dict[str, Any]:
+def printed(*arguments: str) -> dict[str, Any]:
     """The objects by kind and name, or the configuration alone."""
-    done = run(*arguments, stdin=stdin)
+    done = run(*arguments)
     assert done.exit_code == 0, done.stderr
     documents = list(yaml.safe_load_all(done.stdout))
     if len(documents) == 1:
@@ -36,8 +37,8 @@ def printed(*arguments: str, stdin: str | None = None) -> dict[str, Any]:
     return {f"{each['kind']}/{each['metadata']['name']}": each for each in documents}
 
 
-def second(*arguments: str, stdin: str | None = None) -> dict[str, Any]:
-    return printed("--url", URL, "--second-scheduler", "mine", *arguments, stdin=stdin)
+def second(*arguments: str) -> dict[str, Any]:
+    return printed("--url", URL, "--second-scheduler", "mine", *arguments)
 
 
 def inside(manifest: Mapping[str, Any]) -> dict[str, Any]:
@@ -101,30 +102,9 @@ def test_tls_paths_need_not_exist_locally() -> None:
     }
 
 
-def test_tls_data_embeds_files(tmp_path: Path) -> None:
-    certificate, key = self_signed(tmp_path, "client")
-    arguments = ("--tls-client-cert", str(certificate), "--tls-client-key", str(key), "--ca", str(certificate))
-    found = printed("--url", URL, "--tls-data", *arguments)["extenders"][0]["tlsConfig"]
-    assert {name: b64decode(text) for name, text in found.items()} == {
-        "certData": certificate.read_bytes(),
-        "keyData": key.read_bytes(),
-        "caData": certificate.read_bytes(),
-    }
-
-
-@pytest.mark.parametrize(
-    ("arguments", "scheduler_flags"),
-    [
-        pytest.param((), "-v=2", id="as is"),
-        pytest.param(("--user", "me"), "-v=1", id="-v=2 prints the password (fact 37)"),
-        pytest.param(
-            ("--bounded-retries",), "-v=2 --feature-gates=SchedulerPopFromBackoffQ=false", id="fact 44"
-        ),
-    ],
-)  # fmt: skip
-def test_prints_flags_or_adds_them_to_deployment(arguments: tuple[str, ...], scheduler_flags: str) -> None:
-    assert f"run kube-scheduler with --config=FILE {scheduler_flags}\n" in run("--url", URL, *arguments).stderr
-    assert container(second(*arguments))["args"] == ["--config=/etc/berth/config.yaml", *scheduler_flags.split()]
+def test_prints_flags_or_adds_them_to_deployment() -> None:
+    assert "run kube-scheduler with --config=FILE -v=2\n" in run("--url", URL).stderr
+    assert container(second())["args"] == ["--config=/etc/berth/config.yaml", "-v=2"]
 
 
 @pytest.fixture
@@ -139,6 +119,8 @@ def test_gangs_bound_the_retries_and_note_how_long_a_member_waits(gangs: Path) -
     done = run("--url", URL, "--config", str(gangs))
     assert "--feature-gates=SchedulerPopFromBackoffQ=false" in done.stderr
     assert "gangs: a member waits 2.5 s in bind for the others" in done.stderr
+    flags = ["-v=2", "--feature-gates=SchedulerPopFromBackoffQ=false"]
+    assert container(second("--config", str(gangs)))["args"] == ["--config=/etc/berth/config.yaml", *flags]
 
 
 @pytest.mark.parametrize("arguments", [(), ("--second-scheduler", "mine")])
@@ -216,70 +198,14 @@ def test_client_key_is_in_secret_only(tmp_path: Path) -> None:
         "keyFile": "/etc/berth-tls/tls.key",
         "caFile": "/etc/berth/ca.crt",
     }
-    assert {each["mountPath"] for each in container(documents)["volumeMounts"]} == {"/etc/berth", "/etc/berth-tls"}
     assert "PRIVATE" not in json.dumps(documents)
 
 
 def test_existing_secret_is_referenced() -> None:
     documents = second("--tls-secret", "theirs")
     volumes = documents["Deployment/mine"]["spec"]["template"]["spec"]["volumes"]
-    assert volumes[1] == {"name": "tls", "secret": {"secretName": "theirs"}}
+    assert volumes[1] == {"name": "tls", "secret": {"secretName": "theirs", "optional": True}}
     assert not [name for name in documents if name.startswith("Secret/")]
-
-
-def test_configuration_with_password_is_secret() -> None:
-    documents = second("--user", "me", "--password-from", "-", stdin="p w\n")
-    assert inside(documents["Secret/mine"])["extenders"][0]["urlPrefix"] == (
-        "https://me:p%20w@berth.example.com/scheduler"
-    )
-    assert "ConfigMap/mine" not in documents
-    volumes = documents["Deployment/mine"]["spec"]["template"]["spec"]["volumes"]
-    assert volumes[0] == {"name": "config", "secret": {"secretName": "mine"}}
-
-
-def test_configuration_hash_changes_and_omits_password() -> None:
-    def shown(*arguments: str, stdin: str | None = None) -> str:
-        template = second(*arguments, stdin=stdin)["Deployment/mine"]["spec"]["template"]
-        return str(template["metadata"]["annotations"]["berth.dev/configuration"])
-
-    basic = ("--user", "me", "--password-from", "-")
-    assert shown() != shown("--weight", "2")
-    assert shown(*basic, stdin="a") == shown(*basic, stdin="b")
-    assert shown(*basic, stdin="a") != shown(*basic, "--weight", "2", stdin="a")
-
-
-def test_json_output_is_list() -> None:
-    found = json.loads(run("--url", URL, "--second-scheduler", "mine", "-o", "json").stdout)
-    assert (found["apiVersion"], found["kind"]) == ("v1", "List")
-    assert {f"{each['kind']}/{each['metadata']['name']}": each for each in found["items"]} == second()
-    assert json.loads(run("--url", URL, "-o", "json").stdout) == printed("--url", URL)
-
-
-# ------------------------------------------------------------------------------------------------------------ passwords
-def test_prints_placeholder_without_password() -> None:
-    done = run("--url", URL, "--user", "me")
-    assert "https://me:BERTH_PASSWORD@" in done.stdout
-    assert "replace BERTH_PASSWORD with the percent-encoded password" in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        pytest.param(("--password-from", "FILE"), "also give --user NAME", id="a file has no name"),
-        pytest.param(("--user", "me", "--password-from", "absent"), "absent: No such file", id="no file"),
-        pytest.param(
-            ("--user", "me", "--password-from", "FILE"), "is not a single line with a password", id="two lines"
-        ),
-        pytest.param(("--user", "me", "--password-from", "stack"), "needs --stack NAME", id="no stack"),
-    ],
-)
-def test_reports_unreadable_password(arguments: tuple[str, ...], message: str, tmp_path: Path) -> None:
-    path = tmp_path / "password"
-    path.write_text("hidden\nlines\n")
-    done = run("--url", URL, *(str(path) if each == "FILE" else each for each in arguments))
-    assert (done.exit_code, done.stdout) == (1, "")
-    assert message in done.stderr
-    assert "hidden" not in done.stderr
 
 
 # ------------------------------------------------------------------------------------------------------------ the stack
@@ -287,8 +213,8 @@ def test_reports_unreadable_password(arguments: tuple[str, ...], message: str, t
 def stack(monkeypatch: pytest.MonkeyPatch) -> DeployedStack:
     """What `--stack NAME` finds."""
     found = DeployedStack("berth", None, {"HttpTimeoutSeconds": "8", "Profile": "full"}, {"UrlPrefix": URL})
-    monkeypatch.setattr("berth_cli.deployed_stack.describe", lambda name, region: found)
-    monkeypatch.setattr(inputs, "configuration_in_force", lambda stack: _configuration("gpus"))
+    monkeypatch.setattr(stacks, "describe", lambda name, region: found)
+    monkeypatch.setattr(stacks, "configuration_in_force", lambda stack: _configuration("gpus"))
     return found
 
 
@@ -312,30 +238,63 @@ def test_options_override_stack() -> None:
     assert document["extenders"][0]["httpTimeout"] == "3s"
 
 
-@pytest.mark.usefixtures("stack")
-def test_reads_password_from_stack_secret(monkeypatch: pytest.MonkeyPatch, stack: DeployedStack) -> None:
-    stack.__dict__["resources"] = {"AWS::SecretsManager::Secret": {"Password": "arn:1"}}
-    secrets = {"arn:1": '{"username": "scheduler", "password": "p"}'}
-    monkeypatch.setattr(basic_credentials, "read_secret", lambda name, region: secrets[name])
-    document = printed("--stack", "berth", "--password-from", "stack")
-    assert document["extenders"][0]["urlPrefix"] == "https://scheduler:p@berth.example.com/scheduler"
+@pytest.fixture
+def password(stack: DeployedStack, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """The password of the stack."""
+    found = {"password": "p w"}
+    monkeypatch.setattr(stacks, "basic_credentials", lambda _: BasicCredentials("me", found["password"]))
+    return found
+
+
+@pytest.mark.usefixtures("password")
+def test_reads_password_from_stack() -> None:
+    document = printed("--stack", "berth", "--with-password")
+    assert document["extenders"][0]["urlPrefix"] == "https://me:p%20w@berth.example.com/scheduler"
+
+
+def of_stack(*arguments: str) -> dict[str, Any]:
+    return printed("--stack", "berth", "--second-scheduler", "mine", *arguments)
+
+
+@pytest.mark.usefixtures("password")
+def test_configuration_with_password_is_secret() -> None:
+    documents = of_stack("--with-password")
+    assert inside(documents["Secret/mine"])["extenders"][0]["urlPrefix"] == (
+        "https://me:p%20w@berth.example.com/scheduler"
+    )
+    assert "ConfigMap/mine" not in documents
+    # -v=2 prints the password (fact 37).
+    assert container(documents)["args"] == ["--config=/etc/berth/config.yaml", "-v=1"]
+    [config, _] = documents["Deployment/mine"]["spec"]["template"]["spec"]["volumes"]
+    assert {"secret": {"name": "mine", "optional": True}} in config["projected"]["sources"]
+
+
+def test_configuration_hash_changes_and_omits_password(password: dict[str, str]) -> None:
+    def shown(*arguments: str) -> str:
+        template = of_stack(*arguments)["Deployment/mine"]["spec"]["template"]
+        return str(template["metadata"]["annotations"]["berth.dev/configuration"])
+
+    assert shown() != shown("--weight", "2")
+    first = shown("--with-password")
+    password["password"] = "another"
+    assert shown("--with-password") == first
+    assert shown("--with-password", "--weight", "2") != first
 
 
 @pytest.mark.parametrize(
     ("asked", "arguments", "message"),
     [
         pytest.param("basic", (), "requires Basic credentials", id="a password is missing"),
-        pytest.param("basic", ("--user", "me"), "", id="a password that is put in later"),
+        pytest.param("basic", ("--with-password",), "", id="a password"),
         pytest.param("mtls", (), "requires a client certificate", id="a certificate is missing"),
         pytest.param("mtls", ("--tls-client-cert", "a", "--tls-client-key", "b"), "", id="a certificate"),
     ],
 )
 def test_notes_missing_credentials(
-    asked: str, arguments: tuple[str, ...], message: str, monkeypatch: pytest.MonkeyPatch
+    asked: str, arguments: tuple[str, ...], message: str, password: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = DeployedStack("berth", None, {"Authentication": asked}, {"UrlPrefix": URL})
-    monkeypatch.setattr("berth_cli.deployed_stack.describe", lambda name, region: found)
-    monkeypatch.setattr(inputs, "configuration_in_force", lambda stack: _configuration("gpus"))
+    monkeypatch.setattr(stacks, "describe", lambda name, region: found)
     said = run("--stack", "berth", *arguments).stderr
     assert ("the stack requires" in said) is bool(message)
     assert message in said
@@ -348,7 +307,12 @@ def test_notes_missing_credentials(
         pytest.param((), "give --stack NAME or --url URL", id="no address"),
         pytest.param(("--url", "berth"), "is not an address", id="no URL"),
         pytest.param(("--url", URL, "--verbs", "filter,sort"), "allowed: filter, prioritize, bind, preempt", id="verb"),
-        pytest.param(("--url", URL, "--ignorable"), "fact 24", id="never ignorable with bind"),
+        pytest.param(("--url", URL, "--with-password"), "needs --stack NAME", id="no stack has the password"),
+        pytest.param(("--url", URL, "-o", "chart"), "needs --second-scheduler", id="values of no scheduler"),
+        pytest.param(
+            (*CHART, "--tls-client-cert", "a", "--tls-client-key", "b"), "as --tls-secret", id="a key in values"
+        ),
+        pytest.param((*CHART, "--stack", "berth", "--with-password"), "takes no password", id="a password in values"),
         pytest.param(("--url", URL, "--http-timeout", "5"), "not a duration", id="no duration"),
         pytest.param(("--url", URL, "--http-timeout", "0s"), "not a duration", id="no time at all"),
         pytest.param(("--url", URL, "--second-scheduler", "Mine"), "not a valid name", id="no name"),
@@ -370,4 +334,4 @@ def test_rejects_key_of_other_certificate(tmp_path: Path) -> None:
         "--url", URL, "--second-scheduler", "mine", "--tls-client-cert", str(certificate), "--tls-client-key", str(key)
     )
     assert (done.exit_code, done.stdout) == (1, "")
-    assert "are not a certificate and its unencrypted key" in done.stderr
+    assert "the client certificate and its unencrypted key" in done.stderr

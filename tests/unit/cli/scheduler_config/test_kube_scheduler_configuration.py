@@ -1,28 +1,25 @@
-"""Parsing durations in Go's notation."""
+"""The urlPrefix that --url may be."""
 
 from __future__ import annotations
 
 import pytest
 
-from berth_cli.scheduler_config.kube_scheduler_configuration import parse_duration
+from berth_cli.scheduler_config.kube_scheduler_configuration import InvalidAddress, parse_address
 
 
 @pytest.mark.parametrize(
-    ("text", "seconds"),
+    "url",
     [
-        pytest.param("5s", 5.0, id="seconds"),
-        pytest.param("1m30s", 90.0, id="parts add up"),
-        pytest.param("1.5h", 5400.0, id="fractions"),
-        pytest.param(".5s", 0.5, id="a fraction without a whole"),
-        pytest.param("250ms", 0.25, id="ms is not minutes"),
-        pytest.param("0", 0.0, id="zero needs no unit"),
-        pytest.param("5", None, id="a number needs one"),
-        pytest.param("5 s", None, id="no space"),
-        pytest.param("5sec", None, id="no other unit"),
-        pytest.param("-5s", None, id="nothing below zero"),
-        pytest.param("", None, id="nothing"),
+        "berth.example.com/scheduler",
+        "ftp://berth/scheduler",
+        "https:///scheduler",
+        "https://berth:99999/scheduler",
+        "https://berth/scheduler?a=b",
+        "https://berth/scheduler#a",
+        "https://user:secret@berth/scheduler",
     ],
 )
-def test_parses_duration(text: str, seconds: float | None) -> None:
-    found = parse_duration(text)
-    assert found == (None if seconds is None else pytest.approx(seconds))
+def test_invalid_address_error_does_not_quote_password(url: str) -> None:
+    with pytest.raises(InvalidAddress) as caught:
+        parse_address(url)
+    assert "secret" not in str(caught.value)

@@ -8,8 +8,7 @@ import pytest
 
 from berth_cli.doctor.checks.counting import check_managed_resources
 from berth_cli.doctor.findings import Result
-from berth_cli.scheduler_config.extenders import ExtenderOptions, Verb, extenders
-from berth_cli.scheduler_config.managed_resources import ManagedResource, ManagedResources
+from berth_cli.scheduler_config.extenders import ExtenderOptions, ManagedResource, ManagedResources, Verb, extenders
 from tests.fakes.doctor import ADDRESS
 from tests.unit.cli.doctor.finding_assertions import expect
 from tests.unit.cli.doctor.scheduler_documents import document, side

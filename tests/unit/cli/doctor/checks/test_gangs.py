@@ -9,7 +9,7 @@ import pytest
 from berth.scheduling.gangs.gang import GangsConfiguration
 from berth_cli.doctor.checks.gangs import check_gang_scheduling
 from berth_cli.doctor.findings import Result
-from berth_cli.scheduler_config.managed_resources import ManagedResource, ManagedResources
+from berth_cli.scheduler_config.extenders import ManagedResource, ManagedResources
 from tests.builders.gangs import ENABLED
 from tests.unit.cli.doctor.finding_assertions import expect
 from tests.unit.cli.doctor.scheduler_documents import document, side
