@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import Any, TypeVar
 
 import click
 import orjson
 import yaml
+
+MAX_RICH_ROWS = 500
+"""rich takes about 2 ms for each row."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -35,6 +39,23 @@ def render(content: object, output: str) -> str:
     """The content as JSON or, if `output` says so, as YAML."""
     text = orjson.dumps(content, option=orjson.OPT_INDENT_2).decode()
     return to_yaml(text) if output == Format.YAML else text
+
+
+def echo_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print rows in columns. A terminal breaks long cells; in a pipe a row is a line."""
+    cells = [header, *rows]
+    if sys.stdout.isatty() and len(cells) <= MAX_RICH_ROWS:
+        # Imported here: a pipe does not need it.
+        from rich.console import Console
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(*header, box=None, pad_edge=False, header_style="bold")
+        for row in cells[1:]:
+            table.add_row(*map(Text, row))
+        Console().print(table)
+        return
+    click.echo("\n".join(aligned(cells)))
 
 
 def to_yaml(json_text: str | bytes) -> str:

@@ -14,7 +14,7 @@ from berth_cli.options import aws_errors, require_stack_or_table, table_options
 if TYPE_CHECKING:
     from berth.configuration.store import ConfigurationStore
     from berth.reservations.ledger.table import LedgerTable
-    from berth_cli.deployed_stack import DeployedStack
+    from berth_cli.sources.stack import DeployedStack
 
 TABLE_OUTPUT = "CacheTableName"
 LEDGER_OUTPUT = "LedgerTableName"
@@ -47,7 +47,7 @@ def open_stack(stack: str | None, table: str | None, region: str | None, ledger_
 
     from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
     from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
-    from berth_cli.deployed_stack import describe
+    from berth_cli.sources.stack import describe
 
     with aws_errors():
         deployed = None if stack is None else describe(stack, region)

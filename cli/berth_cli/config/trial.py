@@ -12,7 +12,7 @@ from berth.runtime.http.events import configuration_trial
 from berth.scheduling.plugins.custom_plugins.loading import MISSING_REMEDY
 
 if TYPE_CHECKING:
-    from berth_cli.deployed_stack import DeployedStack
+    from berth_cli.sources.stack import DeployedStack
 
 VERB_FUNCTIONS: Mapping[str, str] = {
     "FilterFunction": "filter",

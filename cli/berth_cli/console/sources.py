@@ -38,18 +38,18 @@ from berth_cli.console.running_server.health import ServerHealth
 from berth_cli.console.running_server.server import NoAnswer, RunningServer
 from berth_cli.console.running_server.shadow import server_shadow
 from berth_cli.console.running_server.source import ServerSource, read_configuration
-from berth_cli.deployed_stack import (
+from berth_cli.doctor.findings import Finding
+from berth_cli.doctor.inputs import Options, read_inputs
+from berth_cli.input_files import InvalidInput
+from berth_cli.options import TLSFiles
+from berth_cli.sources.server import CredentialsUnreadable, Endpoint, TLSMaterial
+from berth_cli.sources.stack import (
     CACHE_TABLE_NAME,
     CLIENT_CONFIG,
     LEDGER_TABLE_NAME,
     StackUnavailable,
     describe,
 )
-from berth_cli.doctor.findings import Finding
-from berth_cli.doctor.inputs import Options, read_inputs
-from berth_cli.input_files import InvalidInput
-from berth_cli.options import TLSFiles
-from berth_cli.sources.server import CredentialsUnreadable, Endpoint, TLSMaterial
 
 CALL_SECONDS = 10.0
 """For one question to a server."""

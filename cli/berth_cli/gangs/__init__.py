@@ -1,1 +1,1 @@
-"""`berth gangs`: list, describe and release gangs."""
+"""`berth gangs`: list and describe gangs."""

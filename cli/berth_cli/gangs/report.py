@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from berth.configuration.store import ConfigurationInvalid
 from berth.gangs.item import Domain, GangItem, GangState
+from berth.gangs.open_gangs import shown
 from berth.gangs.watch import EXPIRY_SECONDS
+from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished
+from berth.nodecache.feed.table import TableUnavailable
+from berth.nodecache.snapshot_view import SnapshotView
 from berth.scheduling.gangs.gang import GangKey
 from berth.scheduling.gangs.overview import GangStage, GangStatus
-from berth_cli.gangs.release import ReleaseTarget
 from berth_cli.output import shown_age
+from berth_cli.reservations.claims import ClaimSources
 
 DEGRADED = "degraded"
 COMMITTED = GangState.COMMITTED.value
+IN_BIND = (GangState.OPEN, GangState.PREPARING, GangState.ROLLING_BACK)
 
-_HEADER = ("GANG", "STATE", "MEMBERS", "IN BIND", "ON NODES", "PRIORITY", "AGE", "WAITS FOR")
-_MEMBER_HEADER = ("POD", "STATE", "NODE")
+HEADER = ("GANG", "STATE", "MEMBERS", "IN BIND", "ON NODES", "PRIORITY", "AGE", "WAITS FOR")
+MEMBER_HEADER = ("POD", "STATE", "NODE")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +44,19 @@ class Gangs:
     statuses: Sequence[GangStatus] | NotRead = ()
 
 
+def statuses_in(published: ClaimSources, items: list[GangItem], now: float) -> list[GangStatus] | NotRead:
+    """All gangs of the cluster. Reads the whole node cache. now: seconds since the epoch."""
+    try:
+        head = published.table.head()
+        policy = published.configurations.at("" if head is None else head.configuration_hash).policy
+        if not policy.gangs.enabled:
+            return NotRead("the configuration in force does not enable gangs")
+        cluster = NodeCacheReader(published.table, SnapshotView(), time.sleep).at(head)
+    except (TableUnavailable, ConfigurationInvalid, NothingPublished) as error:
+        return NotRead(str(error))
+    return policy.gangs_in(cluster.snapshot, [each for item in items if (each := shown(item, now)) is not None])
+
+
 def document(found: Gangs, now: float) -> dict[str, object]:
     """All gangs, by namespace and name. now: seconds since the epoch."""
     items = {item.key: item for item in found.items}
@@ -52,52 +72,46 @@ def document(found: Gangs, now: float) -> dict[str, object]:
     }
 
 
-def table_lines(gangs: Sequence[Mapping[str, Any]], now: float) -> Iterator[str]:
-    """The gangs of a document as aligned lines, with a header."""
-    rows = [_HEADER]
-    for each in gangs:
-        members = each["members"]
-        exist = "?" if members["exist"] is None else members["exist"]
-        rows.append(
-            (
-                each["gang"],
-                each["state"],
-                f"{exist}/{each['minimum']}",
-                str(members["inBind"]),
-                "?" if members["onNodes"] is None else str(members["onNodes"]),
-                str(each["priority"]),
-                _age(each["since"], now),
-                each["waitsFor"],
-            )
-        )
-    return _aligned(rows)
+def cells(gang: Mapping[str, Any], now: float) -> tuple[str, ...]:
+    """The row of a gang of a document, for HEADER."""
+    members = gang["members"]
+    exist, on_nodes = ("?" if members[field] is None else str(members[field]) for field in ("exist", "onNodes"))
+    return (
+        gang["gang"],
+        gang["state"],
+        f"{exist}/{gang['minimum']}",
+        str(members["inBind"]),
+        on_nodes,
+        str(gang["priority"]),
+        _age(gang["since"], now),
+        gang["waitsFor"],
+    )
+
+
+def member_cells(place: Mapping[str, str]) -> tuple[str, ...]:
+    """The row of a member of a gang, for MEMBER_HEADER."""
+    return place["pod"], place["state"], place["node"] or "-"
 
 
 def described(gang: Mapping[str, Any], now: float) -> Iterator[str]:
-    """One gang of a document, with its members."""
+    """Lines about one gang of a document, without its members."""
     members = gang["members"]
     yield f"{gang['gang']}: {gang['state']} for {_age(gang['since'], now)}"
     if gang["waitsFor"]:
         yield f"waits for: {gang['waitsFor']}"
-    exist = "unknown" if members["exist"] is None else members["exist"]
-    on_nodes = "unknown" if members["onNodes"] is None else members["onNodes"]
+    exist, on_nodes = ("unknown" if members[field] is None else members[field] for field in ("exist", "onNodes"))
     yield (
         f"members: {exist}, on nodes: {on_nodes}, in bind: {members['inBind']}, needed: {gang['minimum']}; "
         f"priority {gang['priority']}"
     )
     if gang["topologyKey"]:
         yield f"all members in one {gang['topologyKey']}"
-    if gang["places"]:
-        yield ""
-        rows = [_MEMBER_HEADER, *((each["pod"], each["state"], each["node"] or "-") for each in gang["places"])]
-        yield from _aligned(rows)
 
 
 def _gang(
     key: GangKey, item: GangItem | None, status: GangStatus | None, domain: Domain, now: float
 ) -> dict[str, object]:
     state, waits_for = _state(item, status, domain, now)
-    target = ReleaseTarget(key, item, domain)
     since = status.created_at if status is not None else None
     if item is not None and (status is None or item.state is not GangState.ENDED):
         since = item.changed_at
@@ -109,14 +123,13 @@ def _gang(
         "minimum": 0 if known is None else known.minimum,
         "members": {
             "exist": None if status is None else len(status.members),
-            "inBind": target.in_bind(now),
+            "inBind": len(item.waiting(now)) if item is not None and item.state in IN_BIND else 0,
             "onNodes": None if status is None else status.on_nodes,
         },
         "priority": 0 if known is None else known.priority,
         "topologyKey": "" if status is None else status.topology_key,
         "since": None if since is None else datetime.fromtimestamp(since, UTC).isoformat(timespec="seconds"),
         "places": _places(key, item, status),
-        "revision": target.revision,
     }
 
 
@@ -177,9 +190,3 @@ def _places(key: GangKey, item: GangItem | None, status: GangStatus | None) -> l
 
 def _age(since: str | None, now: float) -> str:
     return "-" if since is None else shown_age(now - datetime.fromisoformat(since).timestamp())
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
-    for row in rows:
-        yield "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]]).rstrip()

@@ -91,7 +91,7 @@ def package(
 
 
 def _platform_of(stack: str, region: str | None) -> tuple[str, str]:
-    from berth_cli.deployed_stack import StackUnavailable, describe
+    from berth_cli.sources.stack import StackUnavailable, describe
 
     try:
         parameters = describe(stack, region).parameters

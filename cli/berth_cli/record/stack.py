@@ -15,9 +15,9 @@ from berth.decisions.dynamodb_table import DynamoDBDecisionTable
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.scheduling.configuration.decisions import Decisions
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth_cli.deployed_stack import CACHE_TABLE_NAME, CLIENT_CONFIG, describe
 from berth_cli.recording.format import RecordingWriter
 from berth_cli.recording.stack_recording import NOTES, RecordingCounts, StackRecording, keeps_no_decisions
+from berth_cli.sources.stack import CACHE_TABLE_NAME, CLIENT_CONFIG, describe
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""`berth reservations`: list, release and rebuild reservations of counted resources."""
+"""`berth reservations`: list and rebuild reservations of counted resources."""

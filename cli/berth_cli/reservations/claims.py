@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth.configuration.store import ConfigurationInvalid, Configurations
@@ -15,13 +15,23 @@ from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.observed_state import ObjectsView
 from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished
 from berth.nodecache.feed.table import CacheTable, TableUnavailable
-from berth.reservations.ledger.entry import NodeLedger
+from berth.reservations.ledger.entry import NodeLedger, Shares
 from berth.reservations.reconciler.divergence import diverging_claim
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth_cli.reservations.report import Claims, NotCompared
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
+
+
+Claims: TypeAlias = Mapping[tuple[str, str], Shares]
+"""By node and UID, what a pod claims that differs from its entry; empty shares: it claims nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotCompared:
+    """The pods could not be read."""
+
+    cause: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,8 +37,6 @@ from berth_cli.embedded_store.store import EmbeddedStore
 from berth_cli.reservations.claims import ClaimSources
 from berth_cli.serve.endpoints.decisions import ROUTE as DECISIONS_ROUTE
 from berth_cli.serve.endpoints.decisions import DecisionsEndpoint
-from berth_cli.serve.endpoints.gang_release import ROUTE as GANG_RELEASE_ROUTE
-from berth_cli.serve.endpoints.gang_release import GangReleaseEndpoint
 from berth_cli.serve.endpoints.gangs import ROUTE as GANGS_ROUTE
 from berth_cli.serve.endpoints.gangs import GangsEndpoint
 from berth_cli.serve.endpoints.metrics import ROUTE as METRICS_ROUTE
@@ -171,7 +169,6 @@ def start(
             USERS_ROUTE: UsersEndpoint(settings, _users(cluster, binder or cluster)),
             RESERVATIONS_ROUTE: ReservationsEndpoint(settings, tables.ledger, sources),
             GANGS_ROUTE: GangsEndpoint(settings, tables.gangs, sources),
-            GANG_RELEASE_ROUTE: GangReleaseEndpoint(settings, tables.gangs),
             METRICS_ROUTE: MetricsEndpoint(
                 settings,
                 calls,

@@ -70,8 +70,8 @@ def _watch(
     from berth.runtime.telemetry.cloudwatch_metrics import CloudWatchMetrics
     from berth.runtime.telemetry.metrics import Metrics
     from berth.runtime.watcher.watcher_function import WatcherFunction
-    from berth_cli.deployed_stack import StackUnavailable, describe
     from berth_cli.logs import make_readable_on_terminal
+    from berth_cli.sources.stack import StackUnavailable, describe
     from berth_cli.watch.health import Health
     from berth_cli.watch.process import WatcherProcess
     from berth_cli.watch.stack_settings import watcher_settings

@@ -10,7 +10,7 @@ from pathlib import Path
 import orjson
 
 from berth.runtime.settings import WatcherSettings
-from berth_cli.deployed_stack import CACHE_TABLE_NAME, LEDGER_TABLE_NAME, WARM_UP_FUNCTIONS, DeployedStack
+from berth_cli.sources.stack import CACHE_TABLE_NAME, LEDGER_TABLE_NAME, WARM_UP_FUNCTIONS, DeployedStack
 
 
 def watcher_settings(stack: DeployedStack, kubeconfig: Path | None) -> WatcherSettings:

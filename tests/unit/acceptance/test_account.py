@@ -48,7 +48,7 @@ def account_with(aws: FakeAws, monkeypatch: pytest.MonkeyPatch) -> Account:
     monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
     account = Account("trial")
     monkeypatch.setattr(account, "_client", lambda _: aws)
-    monkeypatch.setattr("berth_cli.deployed_stack.boto3.client", lambda *_, **__: aws)
+    monkeypatch.setattr("berth_cli.sources.stack.boto3.client", lambda *_, **__: aws)
     return account
 
 

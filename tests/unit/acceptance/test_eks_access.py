@@ -8,7 +8,7 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
-from berth_cli.deployed_stack import DeployedStack
+from berth_cli.sources.stack import DeployedStack
 from tools.acceptance.eks_access import allow, remove
 from tools.acceptance.report import StepFailed, StepSkipped
 

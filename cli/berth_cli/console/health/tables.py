@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from berth.configuration.counting_loss import CountingLossCheck
 from berth.configuration.store import Configurations
@@ -18,7 +19,8 @@ from berth.nodecache.staleness import StalenessReason
 from berth.reservations.ledger.table import LedgerTable
 from berth.runtime.adapters import CacheAdapters
 from berth_cli.console.health.source import MOST_RESERVATIONS, HealthSource
-from berth_cli.reservations.report import document, rows
+from berth_cli.reservations.claims import NotCompared
+from berth_cli.reservations.report import document
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +104,11 @@ def _reservations(tables: ConsoleTables, wall: float) -> Mapping[str, object] | 
     if tables.ledger is None:
         return None
     ledgers, announced = tables.ledger.nodes(), tables.ledger.open_reservations()
-    found = rows(ledgers, announced, wall)
+    found: Any = document(ledgers, announced, wall, NotCompared("not read"))["reservations"]
     return {
         "count": len(found),
         "open": len(announced),
         "owed": sum(1 for ledger in ledgers if any(ledger.owed.values())),
         "rebuilding": sum(1 for ledger in ledgers if ledger.avail is None),
-        "reservations": document(found[:MOST_RESERVATIONS], (), compared=False)["reservations"],
+        "reservations": found[:MOST_RESERVATIONS],
     }

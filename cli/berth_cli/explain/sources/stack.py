@@ -28,11 +28,11 @@ from berth.scheduling.configuration.node_cache import WhenStale
 from berth.scheduling.fields.reading import Object
 from berth_cli.cached_objects import ObjectsView, as_dump
 from berth_cli.config.stack import TABLE_OUTPUT
-from berth_cli.deployed_stack import CLIENT_CONFIG, StackUnavailable, describe
 from berth_cli.explain.attempts import Attempt, Attempts, NoRecord, attempts_of, cause_of
 from berth_cli.input_files import InvalidInput
 from berth_cli.output import duration
 from berth_cli.recording.missing_fields import missing_fields
+from berth_cli.sources.stack import CLIENT_CONFIG, StackUnavailable, describe
 
 MAX_RECORDS = 50
 NOT_IN_NODE_CACHE = (

@@ -9,8 +9,7 @@ from enum import StrEnum
 from berth.dynamodb_errors import TableUnavailable
 from berth.gangs.table import GangTable
 from berth.runtime.http.endpoint import EndpointSettings
-from berth_cli.gangs.cluster import statuses_in
-from berth_cli.gangs.report import Gangs, document
+from berth_cli.gangs.report import Gangs, document, statuses_in
 from berth_cli.reservations.claims import ClaimSources
 from berth_cli.serve.endpoints.document import DocumentEndpoint
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 from berth.reservations.ledger.table import LedgerTable, TableUnavailable
 from berth.runtime.http.endpoint import EndpointSettings
 from berth_cli.reservations.claims import ClaimSources, diverging_claims
-from berth_cli.reservations.report import NO_CLAIMS, NotCompared, document, rows
+from berth_cli.reservations.report import document
 from berth_cli.serve.endpoints.document import DocumentEndpoint
 
 ROUTE = "GET /reservations"
@@ -41,7 +41,4 @@ class ReservationsEndpoint(DocumentEndpoint):
     def _content(self) -> dict[str, object]:
         ledgers = [] if self._ledger is None else self._ledger.nodes()
         announced = [] if self._ledger is None else self._ledger.open_reservations()
-        claims = diverging_claims(self._sources, ledgers)
-        compared = not isinstance(claims, NotCompared)
-        found = rows(ledgers, announced, self._wall(), NO_CLAIMS if isinstance(claims, NotCompared) else claims)
-        return document(found, ledgers, compared=compared)
+        return document(ledgers, announced, self._wall(), diverging_claims(self._sources, ledgers))

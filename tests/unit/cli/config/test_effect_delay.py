@@ -19,9 +19,9 @@ from berth.reservations.bind.reservations import LedgerReservations
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli import deployed_stack
 from berth_cli.config.effect_delay import effect_delay
-from berth_cli.deployed_stack import DeployedStack
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 from berth_cli.main import main
+from berth_cli.sources.stack import DeployedStack
 from tests.builders.tables import create_cache_table
 from tests.fakes.announcements import NoAnnouncements
 from tests.unit.lease.clocks import EnvironmentClock

@@ -14,8 +14,8 @@ from mypy_boto3_dynamodb.client import DynamoDBClient
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth_cli import deployed_stack
 from berth_cli.config import trial
-from berth_cli.deployed_stack import DeployedStack
 from berth_cli.main import main
+from berth_cli.sources.stack import DeployedStack
 from tests.builders.custom_plugins import NAMED, installed_plugins
 from tests.builders.tables import create_cache_table
 

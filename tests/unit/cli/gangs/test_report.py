@@ -10,7 +10,7 @@ import pytest
 from berth.gangs.item import Domain, GangItem, GangState
 from berth.gangs.watch import EXPIRY_SECONDS
 from berth.scheduling.gangs.overview import GangStage, GangStatus, MemberStatus
-from berth_cli.gangs.report import Gangs, NotRead, described, document, table_lines
+from berth_cli.gangs.report import Gangs, NotRead, cells, described, document, member_cells
 from tests.builders.gang_items import TRAIN, claim, gang, intent
 
 NOW = 1_800_000_000.0
@@ -133,19 +133,17 @@ def test_names_the_open_gang_while_its_time_lasts() -> None:
 
 def test_table_has_a_question_mark_where_the_cache_was_not_read() -> None:
     content: Any = document(Gangs([item(GangState.OPEN)], statuses=NotRead("away")), NOW)
-    _, line = table_lines(content["gangs"], NOW)
-    assert line.split()[:8] == ["ml/train", "open", "?/2", "1", "?", "0", "1s", "1"]
+    [each] = content["gangs"]
+    waits = "1 of 2 members are in bind"
+    assert cells(each, NOW) == ("ml/train", "open", "?/2", "1", "?", "0", "1s", waits)
 
 
 def test_describes_one_gang_with_its_members() -> None:
-    lines = list(described(shown(Gangs(statuses=[replace(WAITING, topology_key="zone")])), NOW))
-    assert lines == [
+    found = shown(Gangs(statuses=[replace(WAITING, topology_key="zone")]))
+    assert list(described(found, NOW)) == [
         "ml/train: has-places for 5m",
         "waits for: the scheduler's next try",
         "members: 2, on nodes: 0, in bind: 0, needed: 2; priority 7",
         "all members in one zone",
-        "",
-        "POD         STATE      NODE",
-        "ml/train-0  has-place  n0",
-        "ml/train-1  waits      -",
     ]
+    assert list(map(member_cells, found["places"])) == [("ml/train-0", "has-place", "n0"), ("ml/train-1", "waits", "-")]

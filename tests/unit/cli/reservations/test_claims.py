@@ -16,8 +16,8 @@ from berth.runtime.adapters import cache_adapters
 from berth.runtime.settings import PolicySettings, WatcherMode, WatcherSettings
 from berth.runtime.watcher.watcher_run import Invocation, TimeLimit, WatcherRun
 from berth.scheduling.objects.projection import compact_pod
-from berth_cli.reservations.claims import claim_sources, diverging_claims
-from berth_cli.reservations.report import NotCompared, document, rows, table_lines
+from berth_cli.reservations.claims import NotCompared, claim_sources, diverging_claims
+from berth_cli.reservations.report import cells, document
 from tests.builders.tables import create_cache_table
 from tests.unit.runtime.watcher.scripted_connection import ScriptedConnection
 
@@ -63,14 +63,13 @@ def test_marks_reservation_whose_pod_claims_something_else(dynamodb: DynamoDBCli
     claims = diverging_claims(claim_sources(dynamodb, table), ledgers)
 
     assert claims == {("node-a", "uid-lowered"): {SEAT: 1}, ("node-a", "uid-removed"): {}}
-    found = rows(ledgers, (), 0.0, claims)
-    lines = {line.split()[1]: line for line in table_lines(found, 0.0)}
+    reservations = document(ledgers, (), 0.0, claims)["reservations"]
+    assert isinstance(reservations, list)
+    lines = {each["pod"]: "  ".join(cells(each, 0.0)) for each in reservations}
     assert f"3 {SEAT}  1 {SEAT}" in lines["ml/lowered"]
     assert f"3 {SEAT}  nothing" in lines["ml/removed"]
     assert "DIVERGED" in lines["ml/lowered"]
     assert "DIVERGED" not in lines["ml/honest"]
-    reservations = document(found, ledgers, compared=True)["reservations"]
-    assert isinstance(reservations, list)
     assert {each["pod"]: (each["diverged"], each["claims"]) for each in reservations} == {
         "ml/honest": (False, None),
         "ml/lowered": (True, {SEAT: 1}),

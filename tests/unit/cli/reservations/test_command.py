@@ -72,7 +72,7 @@ def test_list_prints_pod_amount_and_reason(ledger: DynamoDBLedgerTable) -> None:
     _holds(ledger, "stuck", EntryState.RESERVED, age=EXPIRY_SECONDS + 1, units=1)
     _holds(ledger, "adopted", EntryState.BOUND, units=1, adopted=True)
 
-    done = berth("list", "--table", LEDGER_TABLE)
+    done = berth("list", "--ledger-table", LEDGER_TABLE)
 
     assert done.exit_code == 0, done.output
     head, *lines = done.stdout.splitlines()
@@ -97,7 +97,7 @@ def test_list_prints_exceeded_capacity_and_rebuild(ledger: DynamoDBLedgerTable) 
     ledger.create(new_ledger("node-b", {SLOT: 8}, {}, 1))
     ledger.begin_rebuild("node-b", 1)
 
-    done = berth("list", "--table", LEDGER_TABLE)
+    done = berth("list", "--ledger-table", LEDGER_TABLE)
 
     assert f"{NODE}: reservations exceed the capacity by 2 {SLOT}" in done.stdout
     assert "node-b: being rebuilt" in done.stdout
@@ -105,54 +105,21 @@ def test_list_prints_exceeded_capacity_and_rebuild(ledger: DynamoDBLedgerTable) 
 
 def test_list_prints_json(ledger: DynamoDBLedgerTable) -> None:
     _holds(ledger, "runs", EntryState.BOUND)
-    found = orjson.loads(berth("list", "--table", LEDGER_TABLE, "-o", "json").stdout)
+    found = orjson.loads(berth("list", "--ledger-table", LEDGER_TABLE, "-o", "json").stdout)
     [reservation] = found["reservations"]
     assert (reservation["pod"], reservation["state"], reservation["holds"]) == ("ml/runs", "bound", {SLOT: 3})
     assert (reservation["diverged"], reservation["claims"]) == (None, None)
     assert found["nodes"] == [{"node": NODE, "capacity": {SLOT: 8}, "available": {SLOT: 5}, "owed": {}}]
 
 
-def test_release_reports_missing_answer_of_watcher(ledger: DynamoDBLedgerTable) -> None:
-    entry = _holds(ledger, "stuck", EntryState.RESERVED)
-
-    done = berth("release", "ml/stuck", "--table", LEDGER_TABLE, "--wait", "0")
-
-    assert done.exit_code == 1
-    assert "the watcher has not answered" in done.stderr
-    [asked] = ledger.open_reservations()
-    assert (asked.attempt, asked.release_requested) == (entry.attempt, True)
-
-
-def test_release_prints_json_in_the_words_of_the_list(ledger: DynamoDBLedgerTable) -> None:
-    _holds(ledger, "stuck", EntryState.RESERVED)
-    [listed] = orjson.loads(berth("list", "--table", LEDGER_TABLE, "-o", "json").stdout)["reservations"]
-
-    done = berth("release", "ml/stuck", "--table", LEDGER_TABLE, "--wait", "0", "-o", "json")
-
-    assert done.exit_code == 1
-    content = orjson.loads(done.stdout)
-    assert (content["pod"], content["result"]) == ("ml/stuck", "awaiting-watcher")
-    assert content["why"].startswith("the watcher has not answered")
-    [reservation] = content["reservations"]
-    assert reservation == {key: listed[key] for key in ("node", "pod", "uid", "holds")}
-
-
-def test_release_fails_without_reservation(ledger: DynamoDBLedgerTable) -> None:
-    done = berth("release", "ml/absent", "--table", LEDGER_TABLE, "--wait", "0")
-    assert (done.exit_code, done.stderr) == (
-        1,
-        "Error: no reservation for ml/absent; list them with: berth reservations list\n",
-    )
-
-
 def test_rebuild_requests_once(ledger: DynamoDBLedgerTable) -> None:
-    done = berth("rebuild", "--table", LEDGER_TABLE, "--yes", "--wait", "0")
+    done = berth("rebuild", "--ledger-table", LEDGER_TABLE, "--yes", "--wait", "0")
     assert done.exit_code == 0, done.output
     marker = ledger.marker()
     assert marker is not None
     assert marker.state is MarkerState.REBUILDING
 
-    assert "already" in berth("rebuild", "--table", LEDGER_TABLE, "--yes", "--wait", "0").stdout
+    assert "already" in berth("rebuild", "--ledger-table", LEDGER_TABLE, "--yes", "--wait", "0").stdout
     assert ledger.marker() == marker
 
 
@@ -173,7 +140,7 @@ def test_rebuild_prints_json_alone(
         assert ledger.put_marker(Marker(MarkerState.READY, 0, time.time(), "ready again"), seen)
 
     monkeypatch.setattr(time, "sleep", watcher_ends)
-    done = berth("rebuild", "--table", LEDGER_TABLE, "--yes", "--wait", wait, "-o", "json")
+    done = berth("rebuild", "--ledger-table", LEDGER_TABLE, "--yes", "--wait", wait, "-o", "json")
     assert done.exit_code == 0, done.output
     assert orjson.loads(done.stdout) == result
     assert "requested a rebuild" in done.stderr
@@ -181,26 +148,26 @@ def test_rebuild_prints_json_alone(
 
 def test_rebuild_requires_confirmation(ledger: DynamoDBLedgerTable) -> None:
     before = ledger.marker()
-    assert berth("rebuild", "--table", LEDGER_TABLE).exit_code == 1
+    assert berth("rebuild", "--ledger-table", LEDGER_TABLE).exit_code == 1
     assert ledger.marker() == before
 
 
 @pytest.mark.long
 def test_rebuild_fails_if_not_finished_in_time(ledger: DynamoDBLedgerTable) -> None:
     ledger.put_marker(Marker(MarkerState.REBUILDING, 1, 0, "under-way"), ledger.marker())
-    done = berth("rebuild", "--table", LEDGER_TABLE, "--wait", "0.1")
+    done = berth("rebuild", "--ledger-table", LEDGER_TABLE, "--wait", "0.1")
     assert done.exit_code == 1
     assert "not finished after" in done.stderr
 
 
 @pytest.mark.parametrize(
-    "arguments", [["list"], ["list", "--stack", "a", "--table", "b"], ["release", "pod", "--table", "b"]]
+    "arguments", [["list"], ["list", "--stack", "a", "--ledger-table", "b"], ["rebuild", "--cache-table", "b"]]
 )
 def test_rejects_incomplete_options(arguments: list[str]) -> None:
     assert berth(*arguments).exit_code == 2
 
 
 def test_list_reports_missing_table(dynamodb: DynamoDBClient) -> None:
-    done = berth("list", "--table", "elsewhere")
+    done = berth("list", "--ledger-table", "elsewhere")
     assert done.exit_code == 1
     assert "does not exist" in done.stderr

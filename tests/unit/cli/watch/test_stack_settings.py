@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from berth.runtime.settings import WatcherMode, deployed
-from berth_cli.deployed_stack import DeployedStack, StackUnavailable
+from berth_cli.sources.stack import DeployedStack, StackUnavailable
 from berth_cli.watch.stack_settings import watcher_settings
 from tests.deployment.template import Deployment, read_template
 

@@ -14,7 +14,7 @@ from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 from berth_cli.reservations.claims import ClaimSources
-from berth_cli.reservations.report import node_warnings, rows_of, table_lines
+from berth_cli.reservations.report import cells, node_warnings
 from berth_cli.serve.endpoints.reservations import ReservationsEndpoint
 from tests.builders.events import http_event
 from tests.fakes.published import PublishedCluster
@@ -39,12 +39,12 @@ def test_document_has_the_rows_of_the_ledger() -> None:
     found = answer(ledger)
     assert found["statusCode"] == 200
     content = orjson.loads(found["body"])
-    rows = rows_of(content)
-    assert [(row.pod, row.state, row.holds) for row in rows] == [
+    reservations = content["reservations"]
+    assert [(each["pod"], each["state"], each["holds"]) for each in reservations] == [
         ("ml/begins", "announced", {LICENCE: 1}),
         ("ml/runs", "bound", {LICENCE: 1}),
     ]
-    assert "bind has not confirmed it; the watcher reviews it in 28 s" in list(table_lines(rows, NOW))[1]
+    assert "bind has not confirmed it; the watcher reviews it in 28 s" in cells(reservations[0], NOW)
     assert not list(node_warnings(content))
 
 
