@@ -243,7 +243,7 @@ class SetUp:
         file = self.directory / "berth.yaml"
         file.write_text(DOCUMENT)
         subprocess.run(
-            [COMMAND, "config", "apply", file, "--table", CACHE_TABLE, "--no-wait"],
+            [COMMAND, "config", "apply", file, "--cache-table", CACHE_TABLE, "--no-wait"],
             env=dict(self._environment(self.emulator.endpoint_url)),
             check=True,
             capture_output=True,

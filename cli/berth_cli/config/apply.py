@@ -10,21 +10,23 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 import click
+import orjson
 
+from berth.configuration.counting import REFRESH_SECONDS
+from berth.runtime.http.deadline import LONGEST_WAIT_SECONDS
 from berth.scheduling.configuration.decisions import Decisions
 from berth_cli.config.document import error_line, load_document
-from berth_cli.config.effect_delay import EffectDelay, effect_delay
-from berth_cli.config.stack import OpenStack, open_stack, stack_options
 from berth_cli.config.warnings import KEPT_ON_STACK, configuration_warnings, records_warnings
 from berth_cli.input_files import display_name
-from berth_cli.options import plugins_option, require_stack_or_table
+from berth_cli.options import collected, plugins_option
 from berth_cli.output import Format, output_option, render
+from berth_cli.sources.where import TableNames, tables_options
 
 if TYPE_CHECKING:
-    from berth.configuration.store import ConfigurationStore
-    from berth.reservations.ledger.table import LedgerTable
+    from berth.reservations.ledger.table import Marker
     from berth.scheduling.configuration.document import BerthConfiguration
     from berth_cli.config.trial import TrialResult
+    from berth_cli.sources.stack import OpenTables
 
 EPILOG = """\b
 Examples:
@@ -33,43 +35,54 @@ Examples:
   berth config apply berth.yaml --stack berth-production --stop-counting
   berth config apply berth.yaml --plugins my-plugins --stack berth-production
   berth config apply berth.yaml --stack berth-production --no-wait
-  cat berth.yaml | berth config apply - --table berth-cache-1A2B3C
+  cat berth.yaml | berth config apply - --cache-table berth-cache
 """
 F = TypeVar("F", bound=Callable[..., Any])
 
-NOT_TRIED = "note: it was not tried on the verbs, because --table names no functions; --stack does"
+NOT_TRIED = "note: it was not tried on the verbs, because table names name no functions; --stack does"
 
 
-def no_wait_option(command: F) -> F:
-    """Add --no-wait."""
-    return click.option(
-        "--no-wait", is_flag=True, help="End when the document is stored: some verbs decide by the one before."
-    )(command)
+@dataclass(frozen=True, slots=True)
+class ApplyOptions:
+    """How a document is applied."""
+
+    tables: TableNames
+    stop_counting: bool
+    dry_run: bool
+    skip_trial: bool
+    no_wait: bool
+    output: str
+
+    def check(self) -> None:
+        """Raise UsageError."""
+        self.tables.require("cache")
+        if self.dry_run and (self.tables.stack is None or self.skip_trial):
+            raise click.UsageError("--dry-run needs --stack, and no --skip-trial: it asks the stack's functions")
+
+    def say(self, line: str) -> None:
+        """Print a line of text, if the result is not for a program."""
+        if self.output == Format.TABLE:
+            click.echo(line)
+
+
+def apply_options(command: F) -> F:
+    """Add the options of apply and rollback; the command gets ApplyOptions as `options`."""
+    fields = ("tables", "stop_counting", "dry_run", "skip_trial", "no_wait", "output")
+    command = output_option()(collected("options", ApplyOptions, fields)(command))
+    for name, text in (
+        ("--no-wait", "Return once the document is stored; some verbs may still use the previous document."),
+        ("--skip-trial", "Apply the document without a trial, for example if no verb works."),
+        ("--dry-run", "Try the document and print what it would change; do not apply it."),
+        ("--stop-counting", "The document counts nothing, although the ledger has counted resources."),
+    ):
+        command = click.option(name, is_flag=True, help=text)(command)
+    return plugins_option(tables_options(command))
 
 
 @click.command(epilog=EPILOG)
 @click.argument("file", type=click.Path(path_type=Path))
-@plugins_option
-@stack_options
-@click.option(
-    "--stop-counting", is_flag=True, help="The document counts nothing, although the ledger has counted resources."
-)
-@click.option("--dry-run", is_flag=True, help="Try the document and print what it would change; do not apply it.")
-@click.option("--skip-trial", is_flag=True, help="Apply the document without a trial, for example if no verb works.")
-@no_wait_option
-@output_option()
-def apply(
-    file: Path,
-    stack: str | None,
-    table: str | None,
-    region: str | None,
-    ledger_table: str,
-    stop_counting: bool,
-    dry_run: bool,
-    skip_trial: bool,
-    no_wait: bool,
-    output: str,
-) -> None:
+@apply_options
+def apply(file: Path, options: ApplyOptions) -> None:
     """Apply the BerthConfiguration in FILE to a running stack without a deployment.
 
     `-` reads standard input. The document is validated. Then each verb's function loads it, with the plugins that are
@@ -78,61 +91,37 @@ def apply(
     needs --stop-counting once the ledger has counted.
 
     The command ends when every verb decides by the document: bind reads it up to 10 seconds late, and a call that has
-    begun takes up to the httpTimeout, or, with --table, which does not say it, 30 seconds. --no-wait ends it before.
-    The watcher reads the document within 15 seconds.
+    begun takes up to the httpTimeout, or, without --stack, 30 seconds. --no-wait ends it before. The watcher reads the
+    document within 15 seconds.
 
     Exit status: 0 applied, or tried with --dry-run; 1 invalid or refused document, unavailable stack or table; 2 usage
     error.
     """
-    require_stack_or_table(stack, table)
-    if ledger_table and stack is not None:
-        raise click.UsageError("--ledger-table is for --table: the stack's output names its ledger table")
-    if dry_run and (stack is None or skip_trial):
-        raise click.UsageError("--dry-run needs --stack, and no --skip-trial: it asks the stack's functions")
+    options.check()
     loaded = load_document(file)
     name, configuration = display_name(file), loaded.configuration
     # A table may be that of servers that keep records in other places.
-    no_records = records_warnings(configuration, KEPT_ON_STACK if stack is not None else [*Decisions])
+    no_records = records_warnings(configuration, KEPT_ON_STACK if options.tables.stack else [*Decisions])
     for warning in (*configuration_warnings(configuration), *no_records):
         line = loaded.source.line(warning.path)
         click.echo(error_line(name, f"warning: {warning.field}", warning.message, line), err=True)
-    if configuration.counting.counts and stop_counting:
+    if configuration.counting.counts and options.stop_counting:
         raise click.ClickException(f"{name} counts resources: --stop-counting is for one without them")
-    options = ApplyOptions(stop_counting, dry_run, skip_trial, is_quiet=output != Format.TABLE, waits=not no_wait)
-    with open_stack(stack, table, region, ledger_table) as opened:
-        content = apply_configuration(opened, configuration, name, options, time.sleep)
-    if options.is_quiet:
-        click.echo(render(content, output))
+    # Imported here: the AWS SDK takes longer to import than a document takes to validate.
+    from berth_cli.sources.stack import open_tables
 
-
-@dataclass(frozen=True, slots=True)
-class ApplyOptions:
-    """is_quiet: print no text. note: of the new version in the history. waits: until every verb decides by it."""
-
-    stop_counting: bool = False
-    dry_run: bool = False
-    skip_trial: bool = False
-    is_quiet: bool = False
-    note: str = ""
-    waits: bool = True
-
-    def say(self, line: str) -> None:
-        """Print a line of text."""
-        if not self.is_quiet:
-            click.echo(line)
+    with open_tables(options.tables) as opened:
+        content = apply_configuration(opened, configuration, name, options)
+    if options.output != Format.TABLE:
+        click.echo(render(content, options.output))
 
 
 def apply_configuration(
-    opened: OpenStack,
-    configuration: BerthConfiguration,
-    name: str,
-    options: ApplyOptions,
-    pause: Callable[[float], None],
+    opened: OpenTables, configuration: BerthConfiguration, name: str, options: ApplyOptions, note: str = ""
 ) -> dict[str, object]:
-    """Try, apply, and wait until it has taken effect. Returns what was done as a JSON object. Raises
-    click.ClickException.
+    """Try, apply, and wait until it has taken effect. Returns what was done as a JSON object. Raises ClickException.
 
-    name: of the document, in messages. pause: called with the seconds to wait.
+    name: of the document, in messages. note: of the new version in the history.
     """
     from berth.configuration.store import hash_of
 
@@ -149,31 +138,25 @@ def apply_configuration(
     if options.dry_run:
         options.say(f"{name} is not applied: --dry-run")
         return content | {"applied": False}
-    plugin_version = "" if trial is None else trial.plugin_version
     effect = effect_delay(opened.store.read(), "" if opened.deployed is None else opened.deployed.http_timeout)
-    _store(opened, configuration, document, options, plugin_version)
+    stops = _stops_counting(opened, configuration, options)
+    plugin_version = "" if trial is None else trial.plugin_version
+    opened.store.apply(document, stops_counting=stops, at=time.time(), note=note, plugin_version=plugin_version)
     options.say(f"{name} is applied to {opened.cache_table}: profile {configuration.profile}, hash {content['hash']}")
     if trial is None and not options.skip_trial:
         click.echo(NOT_TRIED, err=True)
-    waited = _wait(effect, options, pause)
-    if waited and opened.store.read() != document:
+    if options.no_wait:
+        click.echo(f"note: it takes up to {effect.seconds:g} s {effect.cause}", err=True)
+        return content | {"applied": True, "table": opened.cache_table, "waitedSeconds": 0.0}
+    # Programs that read the result may show this to their users, too.
+    click.echo(f"waiting {effect.seconds:g} s {effect.cause}; --no-wait leaves this out", err=True)
+    time.sleep(effect.seconds)
+    if opened.store.read() != document:
         raise click.ClickException(
             f"{name} was applied, but another document was applied meanwhile: see berth config history"
         )
-    if waited:
-        options.say("every verb decides by it")
-    return content | {"applied": True, "table": opened.cache_table, "waitedSeconds": waited}
-
-
-def _wait(effect: EffectDelay, options: ApplyOptions, pause: Callable[[float], None]) -> float:
-    """Until every verb decides by the document. Returns for how long."""
-    if not options.waits:
-        click.echo(f"note: it takes up to {effect.seconds:g} s {effect.cause}", err=True)
-        return 0.0
-    # Programs that read the result may show this to their users, too.
-    click.echo(f"waiting {effect.seconds:g} s {effect.cause}; --no-wait leaves this out", err=True)
-    pause(effect.seconds)
-    return effect.seconds
+    options.say("every verb decides by it")
+    return content | {"applied": True, "table": opened.cache_table, "waitedSeconds": effect.seconds}
 
 
 def _warn_of_other_plugins(deployed: str) -> None:
@@ -190,7 +173,7 @@ def _warn_of_other_plugins(deployed: str) -> None:
         )
 
 
-def _tried(opened: OpenStack, document: str) -> TrialResult | None:
+def _tried(opened: OpenTables, document: str) -> TrialResult | None:
     """None: the functions are unknown."""
     from berth_cli.config.trial import TrialUnavailable, deployed_functions, try_document
 
@@ -202,38 +185,78 @@ def _tried(opened: OpenStack, document: str) -> TrialResult | None:
         raise click.ClickException(str(error)) from error
 
 
-def _store(
-    opened: OpenStack, configuration: BerthConfiguration, document: str, options: ApplyOptions, plugin_version: str
-) -> None:
-    stops = False
+def _stops_counting(opened: OpenTables, configuration: BerthConfiguration, options: ApplyOptions) -> bool:
+    """Whether the document ends counting. Asks for a rebuild if it begins again: while counting was stopped, pods were
+    bound that the ledger does not have. Raises ClickException if the ledger counts, and the document would not.
+    """
+    ledger = opened.ledger if opened.ledger_table else None
+    seen = None if ledger is None else ledger.marker()
+    is_stopped = seen is not None and opened.store.counting_is_stopped()
     if configuration.counting.counts:
-        if _request_rebuild_if_stopped(opened.ledger, opened.store):
+        if ledger is not None and seen is not None and is_stopped:
+            if not ledger.put_marker(_rebuild_request(seen), seen):
+                raise click.ClickException("the ledger changed at the same time; apply the document again")
             options.say("requested a rebuild of the ledger from the watcher: counting was stopped before")
-    else:
-        stops = options.stop_counting or _needs_no_stop(opened.ledger, opened.store)
-    opened.store.apply(document, stops_counting=stops, at=time.time(), note=options.note, plugin_version=plugin_version)
+        return False
+    if seen is not None and not is_stopped and not options.stop_counting:
+        raise click.ClickException(
+            "the document counts nothing, but the ledger counts resources: add managedResources, or give "
+            "--stop-counting"
+        )
+    return options.stop_counting or is_stopped
 
 
-def _request_rebuild_if_stopped(ledger: LedgerTable | None, store: ConfigurationStore) -> bool:
-    """While counting was stopped, pods were bound that the ledger does not have. Returns whether a rebuild was
-    requested."""
+def _rebuild_request(seen: Marker) -> Marker:
     from berth.reservations.ledger.table import Marker, MarkerState
 
-    seen = None if ledger is None else ledger.marker()
-    if ledger is None or seen is None or not store.counting_is_stopped():
-        return False
-    requested = Marker(MarkerState.REBUILDING, seen.epoch, time.time(), uuid4().hex)
-    if not ledger.put_marker(requested, seen):
-        raise click.ClickException("the ledger changed at the same time; apply the document again")
-    return True
+    return Marker(MarkerState.REBUILDING, seen.epoch, time.time(), uuid4().hex)
 
 
-def _needs_no_stop(ledger: LedgerTable | None, store: ConfigurationStore) -> bool:
-    """Whether counting was stopped before. Raises ClickException where the ledger still counts."""
-    if ledger is None or ledger.marker() is None:
-        return False
-    if store.counting_is_stopped():
-        return True
-    raise click.ClickException(
-        "the document counts nothing, but the ledger counts resources: add managedResources, or give --stop-counting"
-    )
+# When an applied document has taken effect. The head has its hash at once, but some verbs read the head at intervals
+# only: bind, and every verb if `minHeadReadInterval` says so. No answer proves that all warm environments have read it,
+# because nobody can address each of them. So the proof is the time: the longest interval, and the longest call that may
+# have begun before its end.
+
+LONGEST_INTERVAL = 60.0
+"""Of `minHeadReadInterval`."""
+
+
+@dataclass(frozen=True, slots=True)
+class EffectDelay:
+    """interval: the longest for which a verb does not look for another document. call: the longest call. In seconds."""
+
+    interval: float
+    call: float
+
+    @property
+    def seconds(self) -> float:
+        """After the document was stored."""
+        return self.interval + self.call
+
+    @property
+    def cause(self) -> str:
+        """What takes so long."""
+        return (
+            f"until every verb decides by the document: one may read it {self.interval:g} s late, and a call that has "
+            f"begun takes up to {self.call:g} s"
+        )
+
+
+def effect_delay(before: str | None, http_timeout: str) -> EffectDelay:
+    """before: the applied document until now, as JSON; None: none was applied. http_timeout: of the scheduler, in
+    seconds; empty: unknown."""
+    call = float(http_timeout) if http_timeout else LONGEST_WAIT_SECONDS
+    return EffectDelay(max(REFRESH_SECONDS, _head_interval(before)), call)
+
+
+def _head_interval(document: str | None) -> float:
+    """`minHeadReadInterval` of this document. It decides until a verb has read the next one."""
+    try:
+        content = orjson.loads(document or "{}")
+    except orjson.JSONDecodeError:
+        # Written by hand, and about to be replaced: which document the verbs decided by is unknown.
+        return LONGEST_INTERVAL
+    match content:
+        case {"nodeCache": {"minHeadReadInterval": int() | float() as seconds}}:
+            return float(seconds)
+    return 0.0

@@ -7,7 +7,7 @@ import click
 from berth_cli.config.apply import apply
 from berth_cli.config.check import check
 from berth_cli.config.schema import schema_text
-from berth_cli.config.versions import diff, history, rollback, show
+from berth_cli.config.versions import history, rollback, show
 
 
 @click.group()
@@ -15,7 +15,7 @@ def config() -> None:
     """Check BerthConfiguration documents, apply them to a stack and take them back."""
 
 
-for command in (check, apply, show, history, diff, rollback):
+for command in (check, apply, show, history, rollback):
     config.add_command(command)
 
 

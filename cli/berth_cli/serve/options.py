@@ -79,7 +79,7 @@ class StoreOptions:
             table = self.cache_table or CACHE_TABLE
             yield (
                 f"{config} is in use only until a document is applied to the shared tables, and a change of it has no "
-                f"effect; apply it: berth config apply FILE --table {table}"
+                f"effect; apply it: berth config apply FILE --cache-table {table}"
             )
 
 

@@ -24,9 +24,9 @@ from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth.configuration.plugin_version import installed_version
 from berth.configuration.store import Configurations, hash_of, parsed
 from berth.runtime.http.configuration_trial import try_configuration
-from berth_cli import deployed_stack
 from berth_cli.config import trial
 from berth_cli.main import main
+from berth_cli.sources import stack as stacks
 from berth_cli.sources.stack import DeployedStack
 from tests.builders.tables import create_cache_table
 from tests.conftest import PROJECT
@@ -56,7 +56,7 @@ class LocalStack:
         self._parameters = {"Profile": "label-priority"}
         outputs = {"CacheTableName": TABLE, "HttpTimeoutSeconds": "10"}
         self._stack = DeployedStack(STACK_NAME, None, self._parameters, outputs)
-        monkeypatch.setattr(deployed_stack, "describe", lambda name, region=None: self._stack)
+        monkeypatch.setattr(stacks, "describe", lambda name, region=None: self._stack)
         monkeypatch.setattr(trial, "deployed_functions", lambda stack: {"filter": self._invoke})
 
     def start(self, variables: Mapping[str, str]) -> None:

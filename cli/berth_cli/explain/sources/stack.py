@@ -27,12 +27,11 @@ from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.configuration.node_cache import WhenStale
 from berth.scheduling.fields.reading import Object
 from berth_cli.cached_objects import ObjectsView, as_dump
-from berth_cli.config.stack import TABLE_OUTPUT
 from berth_cli.explain.attempts import Attempt, Attempts, NoRecord, attempts_of, cause_of
 from berth_cli.input_files import InvalidInput
 from berth_cli.output import duration
 from berth_cli.recording.missing_fields import missing_fields
-from berth_cli.sources.stack import CLIENT_CONFIG, StackUnavailable, describe
+from berth_cli.sources.stack import CACHE_TABLE_NAME, CLIENT_CONFIG, StackUnavailable, describe
 
 MAX_RECORDS = 50
 NOT_IN_NODE_CACHE = (
@@ -86,7 +85,7 @@ def read_stack(stack: str, region: str | None, pod: tuple[str, str]) -> StackSta
     """Read the tables of the stack. pod: namespace and name. Raises InvalidInput."""
     try:
         deployed = describe(stack, region)
-        name = deployed.output(TABLE_OUTPUT)
+        name = deployed.output(CACHE_TABLE_NAME)
         client = boto3.client("dynamodb", region_name=region, config=CLIENT_CONFIG)
         configurations = Configurations(DynamoDBConfigurationStore(client, name), deployed.configuration)
         records = DynamoDBDecisionTable(client, name).of_pod

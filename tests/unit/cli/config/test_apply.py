@@ -42,7 +42,7 @@ def document(tmp_path: Path) -> Path:
 @pytest.fixture
 def applied(dynamodb: DynamoDBClient, document: Path) -> Any:
     """Applied to the session's stack, and taken back afterwards."""
-    yield apply(str(document), "--table", CACHE_TABLE)
+    yield apply(str(document), "--cache-table", CACHE_TABLE)
     dynamodb.update_item(
         TableName=CACHE_TABLE,
         Key={"pk": {"S": "head"}, "sk": {"N": "0"}},
@@ -57,7 +57,7 @@ def test_apply_prints_table_profile_and_hash(applied: Result, document: Path) ->
 
 
 def test_apply_reads_standard_input() -> None:
-    done = CliRunner().invoke(main, ["config", "apply", "-", "--table", CACHE_TABLE], input="profile: labels\n")
+    done = CliRunner().invoke(main, ["config", "apply", "-", "--cache-table", CACHE_TABLE], input="profile: labels\n")
     assert done.exit_code == 1
     assert "standard input:1: profile: Input should be 'label-priority'" in done.stderr
 
@@ -90,23 +90,23 @@ def test_warm_function_uses_applied_configuration_on_next_call(
 def test_apply_rejects_invalid_document(dynamodb: DynamoDBClient, tmp_path: Path) -> None:
     path = tmp_path / "wrong.yaml"
     path.write_text("profile: labels\n")
-    done = apply(str(path), "--table", CACHE_TABLE)
+    done = apply(str(path), "--cache-table", CACHE_TABLE)
     assert done.exit_code == 1
     assert f"{path}:1: profile: Input should be 'label-priority'" in done.stderr
     assert "Item" not in dynamodb.get_item(TableName=CACHE_TABLE, Key={"pk": {"S": "configuration"}, "sk": {"N": "0"}})
 
 
 def test_apply_reports_missing_table(dynamodb: DynamoDBClient, document: Path) -> None:
-    done = apply(str(document), "--table", "absent")
+    done = apply(str(document), "--cache-table", "absent")
     assert done.exit_code == 1
     assert done.stderr.startswith("Error: node cache table absent: the table does not exist")
 
 
-@pytest.mark.parametrize("arguments", [(), ("--stack", "a", "--table", "b")])
+@pytest.mark.parametrize("arguments", [(), ("--stack", "a", "--cache-table", "b")])
 def test_apply_requires_stack_or_table(document: Path, arguments: tuple[str, ...]) -> None:
     done = apply(str(document), *arguments)
     assert done.exit_code == 2
-    assert "give either --stack NAME or --table NAME" in done.stderr
+    assert "--stack" in done.stderr
 
 
 COUNTS = "managedResources: [{name: example.com/slot}]\n"
@@ -126,7 +126,7 @@ def counting(dynamodb: DynamoDBClient) -> Iterator[DynamoDBConfigurationStore]:
 
 
 def apply_to_both(document: str, *options: str) -> Result:
-    tables = ("--table", OWN_CACHE, "--ledger-table", OWN_LEDGER)
+    tables = ("--cache-table", OWN_CACHE, "--ledger-table", OWN_LEDGER)
     return CliRunner().invoke(main, ["config", "apply", "-", *tables, *options], input=document)
 
 
@@ -175,4 +175,4 @@ def test_apply_rejects_stop_counting_with_a_document_that_counts(counting: Dynam
 def test_apply_rejects_ledger_table_with_stack(document: Path) -> None:
     done = apply(str(document), "--stack", "a", "--ledger-table", "b")
     assert done.exit_code == 2
-    assert "--ledger-table is for --table" in done.stderr
+    assert "--stack names both tables" in done.stderr

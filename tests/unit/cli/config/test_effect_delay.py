@@ -17,10 +17,10 @@ from berth.configuration.store import Configurations
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.reservations.bind.reservations import LedgerReservations
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth_cli import deployed_stack
-from berth_cli.config.effect_delay import effect_delay
+from berth_cli.config.apply import effect_delay
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 from berth_cli.main import main
+from berth_cli.sources import stack as stacks
 from berth_cli.sources.stack import DeployedStack
 from tests.builders.tables import create_cache_table
 from tests.fakes.announcements import NoAnnouncements
@@ -73,7 +73,7 @@ class Bind:
 def bind(dynamodb: DynamoDBClient, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bind]:
     """While the command waits, the environment's time goes on."""
     create_cache_table(dynamodb, TABLE)
-    monkeypatch.setattr(deployed_stack, "describe", lambda name, region=None: STACK)
+    monkeypatch.setattr(stacks, "describe", lambda name, region=None: STACK)
     bind = Bind(dynamodb)
     monkeypatch.setattr(time, "sleep", bind.clock.advance)
     yield bind
@@ -158,6 +158,6 @@ def test_says_that_another_document_was_applied_while_it_waited(
 
 def test_dry_run_and_refusal_do_not_wait(pauses: list[float]) -> None:
     for document in ("profile: none\n", OTHER_PODS):
-        done = CliRunner().invoke(main, ["config", "apply", "-", "--table", "absent"], input=document)
+        done = CliRunner().invoke(main, ["config", "apply", "-", "--cache-table", "absent"], input=document)
         assert done.exit_code == 1
     assert pauses == []

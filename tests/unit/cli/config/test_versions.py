@@ -12,9 +12,9 @@ from click.testing import CliRunner, Result
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
-from berth_cli import deployed_stack
 from berth_cli.config import trial
 from berth_cli.main import main
+from berth_cli.sources import stack as stacks
 from berth_cli.sources.stack import DeployedStack
 from tests.builders.custom_plugins import NAMED, installed_plugins
 from tests.builders.tables import create_cache_table
@@ -35,7 +35,7 @@ def store(dynamodb: DynamoDBClient) -> Iterator[DynamoDBConfigurationStore]:
 
 
 def apply(document: str) -> None:
-    done = run("apply", "-", "--table", TABLE, stdin=document)
+    done = run("apply", "-", "--cache-table", TABLE, stdin=document)
     assert done.exit_code == 0, done.stderr
 
 
@@ -43,9 +43,9 @@ def apply(document: str) -> None:
 def test_shows_document_in_force_and_earlier_ones() -> None:
     apply(FULL)
     apply(SEGREGATION)
-    assert run("show", "--table", TABLE).stdout == SEGREGATION
-    assert run("show", "--table", TABLE, "--version", "1").stdout == FULL
-    assert json.loads(run("show", "--table", TABLE, "-o", "json").stdout) == {"profile": "resource-segregation"}
+    assert run("show", "--cache-table", TABLE).stdout == SEGREGATION
+    assert run("show", "--cache-table", TABLE, "--version", "1").stdout == FULL
+    assert json.loads(run("show", "--cache-table", TABLE, "-o", "json").stdout) == {"profile": "resource-segregation"}
 
 
 @pytest.mark.usefixtures("store")
@@ -64,68 +64,35 @@ def test_shows_document_in_force_and_earlier_ones() -> None:
     ],
 )
 def test_says_what_to_do_where_nothing_is_kept(arguments: list[str], message: str) -> None:
-    done = run(*arguments, "--table", TABLE)
+    done = run(*arguments, "--cache-table", TABLE)
     assert done.exit_code == 1
     assert message in done.stderr
 
 
 @pytest.mark.usefixtures("store")
 def test_history_lists_versions_newest_first() -> None:
-    assert run("history", "--table", TABLE).stdout.startswith("no configuration was applied")
+    assert run("history", "--cache-table", TABLE).stdout.startswith("no configuration was applied")
     apply(FULL)
     apply(SEGREGATION)
-    lines = [line.split() for line in run("history", "--table", TABLE).stdout.splitlines()]
+    lines = [line.split() for line in run("history", "--cache-table", TABLE).stdout.splitlines()]
     assert [(line[0], *line[3:]) for line in lines] == [
         ("VERSION", "PROFILE", "PLUGINS", "NOTE"),
         ("2", "resource-segregation", "-", "in", "force"),
         ("1", "full", "-"),
     ]
-    rows = json.loads(run("history", "--table", TABLE, "-o", "json").stdout)
+    rows = json.loads(run("history", "--cache-table", TABLE, "-o", "json").stdout)
     assert [(row["version"], row["inForce"]) for row in rows] == [(2, True), (1, False)]
-
-
-@pytest.mark.usefixtures("store")
-def test_diff_compares_with_file_or_version(tmp_path: Path) -> None:
-    apply(FULL)
-    apply(SEGREGATION)
-    same, other = tmp_path / "same.yaml", tmp_path / "other.yaml"
-    same.write_text(SEGREGATION)
-    other.write_text(FULL)
-    assert run("diff", str(same), "--table", TABLE).exit_code == 0
-    for arguments in ([str(other)], ["--version", "1"]):
-        done = run("diff", *arguments, "--table", TABLE)
-        assert done.exit_code == 1
-        assert done.stdout.splitlines()[-2:] == ["-profile: resource-segregation", "+profile: full"]
-    assert run("diff", "--table", TABLE).exit_code == 2
-
-
-@pytest.mark.usefixtures("store")
-@pytest.mark.parametrize(
-    ("document", "equal"), [pytest.param(FULL, True, id="equal"), pytest.param(SEGREGATION, False, id="different")]
-)
-def test_diff_prints_both_documents_as_json(document: str, equal: bool, tmp_path: Path) -> None:
-    apply(FULL)
-    file = tmp_path / "berth.yaml"
-    file.write_text(document)
-    done = run("diff", str(file), "--table", TABLE, "-o", "json")
-    assert done.exit_code == (0 if equal else 1)
-    assert json.loads(done.stdout) == {
-        "with": str(file),
-        "equal": equal,
-        "inForce": {"profile": "full"},
-        "other": {"profile": "full" if equal else "resource-segregation"},
-    }
 
 
 def test_rollback_applies_the_document_before_as_a_new_version(store: DynamoDBConfigurationStore) -> None:
     apply(FULL)
     apply(SEGREGATION)
-    done = run("rollback", "--table", TABLE)
+    done = run("rollback", "--cache-table", TABLE)
     assert done.exit_code == 0
     assert done.stdout.startswith(f"version 1 is applied to {TABLE}: profile full")
     assert store.read() == '{"profile":"full"}'
     assert [(each.version, each.note) for each in store.history()] == [(3, "rollback to version 1"), (2, ""), (1, "")]
-    done = run("rollback", "--table", TABLE, "--to", "2", "-o", "json")
+    done = run("rollback", "--cache-table", TABLE, "--to", "2", "-o", "json")
     content = json.loads(done.stdout)
     assert (content["file"], content["profile"], content["applied"]) == ("version 2", "resource-segregation", True)
     assert store.read() == '{"profile":"resource-segregation"}'
@@ -136,7 +103,7 @@ class Functions:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, **reports: Mapping[str, object]) -> None:
         stack = DeployedStack("berth", None, {"Profile": "full"}, {"CacheTableName": TABLE})
-        monkeypatch.setattr(deployed_stack, "describe", lambda name, region=None: stack)
+        monkeypatch.setattr(stacks, "describe", lambda name, region=None: stack)
         answers = {verb: {"body": json.dumps({"berthVersion": "x", **report})} for verb, report in reports.items()}
         functions: Any = {verb: lambda event, answer=answer: answer for verb, answer in answers.items()}
         monkeypatch.setattr(trial, "deployed_functions", lambda stack: functions)
@@ -161,19 +128,16 @@ def test_rollback_of_the_first_document_applies_the_deployed_configuration(
 
 
 @pytest.mark.usefixtures("store")
-def test_lists_and_compares_the_deployed_configuration_of_a_stack(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lists_the_deployed_configuration_of_a_stack(monkeypatch: pytest.MonkeyPatch) -> None:
     Functions(monkeypatch, filter=JUDGED)
     rows = json.loads(run("history", "--stack", "berth", "-o", "json").stdout)
     assert [(row["version"], row["appliedAt"], row["profile"], row["inForce"]) for row in rows] == [
         (0, "deployed", "full", True)
     ]
     assert run("show", "--version", "0", "--stack", "berth").stdout == FULL
-    assert run("diff", "--version", "0", "--stack", "berth").exit_code == 0
     apply(SEGREGATION)
     rows = json.loads(run("history", "--stack", "berth", "-o", "json").stdout)
     assert [(row["version"], row["inForce"]) for row in rows] == [(1, True), (0, False)]
-    done = run("diff", "--version", "0", "--stack", "berth")
-    assert done.stdout.splitlines()[-2:] == ["-profile: resource-segregation", "+profile: full"]
 
 
 def test_nothing_before_the_deployed_configuration_is_no_version(
@@ -234,11 +198,11 @@ def test_rollback_without_the_plugins_of_the_document_says_to_give_them(
     with installed_plugins(tmp_path):
         apply(NAMED)
     apply(FULL)
-    done = run("rollback", "--table", TABLE)
+    done = run("rollback", "--cache-table", TABLE)
     assert done.exit_code == 1
     assert "give the command --plugins DIR with the module" in done.stderr
     with installed_plugins(tmp_path):
-        assert run("rollback", "--table", TABLE).exit_code == 0
+        assert run("rollback", "--cache-table", TABLE).exit_code == 0
 
 
 def test_apply_prints_the_trial_and_applies(store: DynamoDBConfigurationStore, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -259,4 +223,4 @@ def test_dry_run_applies_nothing(store: DynamoDBConfigurationStore, monkeypatch:
     content = json.loads(done.stdout)
     assert (content["applied"], content["trial"]["judged"]) == (False, 2)
     assert store.read() is None
-    assert run("apply", "-", "--table", TABLE, "--dry-run", stdin=FULL).exit_code == 2
+    assert run("apply", "-", "--cache-table", TABLE, "--dry-run", stdin=FULL).exit_code == 2

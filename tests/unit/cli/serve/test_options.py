@@ -46,7 +46,7 @@ def test_a_shadow_policy_names_what_it_is_judged_without(
             Path("berth.yaml"),
             [
                 "berth.yaml is in use only until a document is applied to the shared tables, and a change of it has no "
-                "effect; apply it: berth config apply FILE --table berth-cache"
+                "effect; apply it: berth config apply FILE --cache-table berth-cache"
             ],
             id="shared tables",
         ),
