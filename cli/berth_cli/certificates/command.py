@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from berth_cli.certificates.directory import CertificateDirectory, CertificateError
-from berth_cli.certificates.record import IssuedCertificate
+from berth_cli.certificates.directory import CertificateDirectory, CertificateError, IssuedCertificate
 from berth_cli.options import REGION_HELP
-from berth_cli.output import Format, output_option, render
+from berth_cli.output import Format, echo_table, output_option, render
+
+if TYPE_CHECKING:
+    from mypy_boto3_ssm.client import SSMClient
 
 DEFAULT_DIRECTORY = "berth-certificates"
 OUTPUT = "AllowListParameterName"
+MAX_PARAMETER_BYTES = 4096
+EMPTY_ALLOW_LIST = "# No client is allowed.\n"
+"""SSM rejects an empty parameter value."""
+HEADER = ("NAME", "STATE", "ENDS", "SERIAL")
+NOT_ALLOWED_YET = "the stack's allow-list is not updated yet; run: berth certificates allow --stack NAME"
 _NAME_PATTERN = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_UNVERSIONED = (None, "", "null")
 
 EPILOG = """\b
 Examples, from a new authority to a scheduler that may call Berth:
@@ -33,28 +41,22 @@ Exit status: 0 success, 1 failure, 2 usage error.
 """
 
 
-def _directory_option(command: Callable[..., None]) -> Callable[..., None]:
+def _directory_option(*, multiple: bool = False) -> Callable[..., Any]:
+    """Add --directory; the command gets a CertificateDirectory, or several, as `found`."""
+    more = " Give it twice while you replace one authority with another." if multiple else ""
     return click.option(
         "-d",
         "--directory",
+        "found",
+        multiple=multiple,
         type=click.Path(path_type=Path, file_okay=False),
-        default=DEFAULT_DIRECTORY,
+        callback=lambda _, __, given: (
+            [CertificateDirectory(path) for path in given] if multiple else CertificateDirectory(given)
+        ),
+        default=[DEFAULT_DIRECTORY] if multiple else DEFAULT_DIRECTORY,
         show_default=True,
-        help="Directory of the authority's files.",
-    )(command)
-
-
-def _directories_option(command: Callable[..., None]) -> Callable[..., None]:
-    return click.option(
-        "-d",
-        "--directory",
-        "directories",
-        multiple=True,
-        type=click.Path(path_type=Path, file_okay=False),
-        default=[DEFAULT_DIRECTORY],
-        show_default=True,
-        help="Directory of the authority's files. Give it twice while you replace one authority with another.",
-    )(command)
+        help=f"Directory of the authority's files.{more}",
+    )
 
 
 def _days_option(default: int) -> Callable[..., Any]:
@@ -81,33 +83,25 @@ def certificates() -> None:
 @certificates.command(epilog="Example: berth certificates init my-cluster --directory ~/berth/my-cluster")
 @click.argument("cluster", callback=_validate_name)
 @_days_option(3650)
-@output_option()
-@_directory_option
-def init(cluster: str, days: int, output: str, directory: Path) -> None:
+@_directory_option()
+def init(cluster: str, days: int, found: CertificateDirectory) -> None:
     """Create a certificate authority for CLUSTER.
 
     Its key stays in the directory. Protect it like the key of the cluster's own authority.
     """
     with _report_errors():
-        found = CertificateDirectory(directory)
         found.create(cluster, _now(), timedelta(days=days))
-    if output != Format.TABLE:
-        click.echo(render({"name": cluster, "certificate": str(found.authority_file)}, output))
-    else:
-        click.echo(f"the authority is {found.authority_file}; next: berth certificates issue NAME")
+    click.echo(f"the authority is {found.authority_file}; next: berth certificates issue NAME")
 
 
 @certificates.command(epilog="Example: berth certificates issue scheduler --days 365")
 @click.argument("name", callback=_validate_name)
 @_days_option(365)
-@output_option()
-@_directory_option
-def issue(name: str, days: int, output: str, directory: Path) -> None:
+@_directory_option()
+def issue(name: str, days: int, found: CertificateDirectory) -> None:
     """Issue a certificate for the client NAME, such as scheduler."""
-    found = CertificateDirectory(directory)
     with _report_errors():
-        issued = found.issue(name, _now(), timedelta(days=days))
-    _print_issued(found, issued, output)
+        _echo_issued(found, found.issue(name, _now(), timedelta(days=days)))
 
 
 @certificates.command(epilog="Example: berth certificates rotate scheduler --overlap-days 7")
@@ -120,136 +114,119 @@ def issue(name: str, days: int, output: str, directory: Path) -> None:
     show_default=True,
     help="Days during which the previous certificate stays valid.",
 )
-@output_option()
-@_directory_option
-def rotate(name: str, days: int, overlap_days: int, output: str, directory: Path) -> None:
+@_directory_option()
+def rotate(name: str, days: int, overlap_days: int, found: CertificateDirectory) -> None:
     """Issue a new certificate for the client NAME. The previous one ends after the overlap."""
-    found = CertificateDirectory(directory)
     with _report_errors():
-        issued = found.rotate(name, _now(), timedelta(days=days), timedelta(days=overlap_days))
-    _print_issued(found, issued, output)
+        _echo_issued(found, found.rotate(name, _now(), timedelta(days=days), timedelta(days=overlap_days)))
+
+
+def _echo_issued(directory: CertificateDirectory, issued: IssuedCertificate) -> None:
+    certificate, key = directory.files(issued)
+    click.echo(f"serial {issued.serial}, valid until {issued.not_after:%Y-%m-%d}")
+    click.echo(f"the scheduler's tlsConfig: {{certFile: {certificate}, keyFile: {key}}}")
+    click.echo(NOT_ALLOWED_YET)
 
 
 @certificates.command(epilog="Example: berth certificates revoke scheduler --stack berth-my-cluster")
 @click.argument("name_or_serial")
 @click.option("--stack", help="Also update the allow-list of this stack.")
 @click.option("--region", help=REGION_HELP)
-@output_option()
-@_directory_option
-def revoke(name_or_serial: str, stack: str | None, region: str | None, output: str, directory: Path) -> None:
+@_directory_option()
+def revoke(name_or_serial: str, stack: str | None, region: str | None, found: CertificateDirectory) -> None:
     """Revoke all certificates of a client, or one certificate by its serial number.
 
     With --stack, the stack's allow-list is replaced with the certificates of this directory alone. The revocation takes
     effect within 30 seconds.
     """
-    found = CertificateDirectory(directory)
     with _report_errors():
-        revoked = found.revoke(name_or_serial, _now())
-        if output == Format.TABLE:
-            for each in revoked:
-                click.echo(f"revoked {each.name} {each.serial}")
-        parameter = None if stack is None else _publish_allow_list([found], stack, None, region)
-    if output != Format.TABLE:
-        documents = certificate_documents(
-            found, _now(), [each for known in revoked for each in found.record().find(known.serial)]
-        )
-        click.echo(render({"certificates": documents, "parameter": parameter}, output))
-    elif parameter is not None:
-        click.echo(f"updated {parameter}")
-    else:
-        click.echo("the stack's allow-list is not updated yet; run: berth certificates allow --stack NAME")
+        for each in found.revoke(name_or_serial, _now()):
+            click.echo(f"revoked {each.name} {each.serial}")
+        click.echo(NOT_ALLOWED_YET if stack is None else f"updated {_publish_allow_list([found], stack, region)}")
 
 
 @certificates.command("list", epilog="Example: berth certificates list -o json")
 @output_option()
-@_directory_option
-def list_(output: str, directory: Path) -> None:
+@_directory_option()
+def list_(output: str, found: CertificateDirectory) -> None:
     """List the client certificates and their states."""
-    found = CertificateDirectory(directory)
     with _report_errors():
-        if output != Format.TABLE:
-            click.echo(render(certificate_documents(found, _now(), found.record().certificates), output))
-        else:
-            for line in certificate_table(found, _now()):
-                click.echo(line)
+        listed, now = found.record().certificates, _now()
+    if output != Format.TABLE:
+        click.echo(render([_document(found, each, now) for each in listed], output))
+    else:
+        echo_table(HEADER, ((each.name, each.state(now), _end_time(each), each.serial) for each in listed))
 
 
 @certificates.command(epilog="Example: berth certificates upload --bucket my-bucket --key my-cluster.pem")
 @click.option("--bucket", required=True, help="An S3 bucket with versioning, in the stack's region.")
 @click.option("--key", default="truststore.pem", show_default=True, help="Key of the S3 object.")
 @click.option("--region", help="AWS region of the bucket; default: from the AWS configuration.")
-@output_option()
-@_directories_option
-def upload(bucket: str, key: str, region: str | None, output: str, directories: tuple[Path, ...]) -> None:
+@_directory_option(multiple=True)
+def upload(bucket: str, key: str, region: str | None, found: Sequence[CertificateDirectory]) -> None:
     """Upload the trust store to S3 and print the two stack parameters for samconfig.toml.
 
     Deploy afterwards: API Gateway reads only the version that the parameter names. No private key leaves the directory.
     """
     with _report_errors():
-        pem = b"".join(CertificateDirectory(path).authority_pem() for path in directories)
+        pem = b"".join(each.authority_pem() for each in found)
         import boto3
 
-        from berth_cli.certificates import aws
-
-        truststore = aws.upload_truststore(boto3.client("s3", region_name=region), bucket, key, pem)
-    parameters = {"TruststoreUri": truststore.uri, "TruststoreVersion": truststore.version}
-    if output != Format.TABLE:
-        click.echo(render(parameters, output))
-    else:
-        for parameter, value in parameters.items():
-            click.echo(f'{parameter} = "{value}"')
+        client = boto3.client("s3", region_name=region)
+        answer = client.put_object(Bucket=bucket, Key=key, Body=pem, ContentType="application/x-pem-file")
+        version = answer.get("VersionId")
+        if version in _UNVERSIONED:
+            raise CertificateError(
+                f"the bucket {bucket} has no versioning, and API Gateway needs an object version; enable it with: "
+                f"aws s3api put-bucket-versioning --bucket {bucket} --versioning-configuration Status=Enabled"
+            )
+    click.echo(f'TruststoreUri = "s3://{bucket}/{key}"\nTruststoreVersion = "{version}"')
 
 
 @certificates.command(epilog="Example: berth certificates allow --stack berth-my-cluster")
-@click.option("--stack", help="Name of the stack; its output AllowListParameterName names the parameter.")
-@click.option("--parameter", help="Name of the SSM parameter, instead of --stack.")
+@click.option("--stack", required=True, help="Name of the stack; its output AllowListParameterName names the list.")
 @click.option("--region", help=REGION_HELP)
-@output_option()
-@_directories_option
-def allow(
-    stack: str | None, parameter: str | None, region: str | None, output: str, directories: tuple[Path, ...]
-) -> None:
+@_directory_option(multiple=True)
+def allow(stack: str, region: str | None, found: Sequence[CertificateDirectory]) -> None:
     """Replace the stack's allow-list with all certificates that are neither revoked nor expired."""
-    if (stack is None) == (parameter is None):
-        raise click.UsageError("give either --stack NAME or --parameter NAME")
-    found, now = [CertificateDirectory(path) for path in directories], _now()
     with _report_errors():
-        parameter_name = _publish_allow_list(found, stack, parameter, region)
-        allowed = [
-            document for each in found for document in certificate_documents(each, now, each.record().allowed(now))
-        ]
-    if output != Format.TABLE:
-        click.echo(render({"parameter": parameter_name, "certificates": allowed}, output))
-    else:
-        click.echo(f"updated {parameter_name}; the change takes effect within 30 seconds")
+        name = _publish_allow_list(found, stack, region)
+    click.echo(f"updated {name}; the change takes effect within 30 seconds")
 
 
-def _publish_allow_list(
-    found: list[CertificateDirectory], stack: str | None, parameter: str | None, region: str | None
-) -> str:
+def _publish_allow_list(found: Sequence[CertificateDirectory], stack: str, region: str | None) -> str:
     """Write the allow-list of these directories; return the name of the SSM parameter."""
     import boto3
 
     from berth.authentication.allow_list import format_entries
-    from berth_cli.certificates import aws
+    from berth_cli.sources.stack import describe
 
     now = _now()
     for directory in found:
         directory.write_allow_list(now)
     text = format_entries(entry for directory in found for entry in directory.record().allow_list_entries(now))
-    name = parameter or _allow_list_parameter(stack or "", region)
-    aws.publish_allow_list(boto3.client("ssm", region_name=region), name, text)
+    name = describe(stack, region).outputs.get(OUTPUT)
+    if name is None:
+        raise CertificateError(f"the stack {stack} has no output {OUTPUT}; is its Authentication mtls?")
+    publish_allow_list(boto3.client("ssm", region_name=region), name, text)
     return name
 
 
-def _allow_list_parameter(stack: str, region: str | None) -> str:
-    import boto3
+def publish_allow_list(client: SSMClient, parameter: str, text: str) -> None:
+    """Replace the parameter's value.
 
-    [found] = boto3.client("cloudformation", region_name=region).describe_stacks(StackName=stack)["Stacks"]
-    for output in found.get("Outputs", ()):
-        if output.get("OutputKey") == OUTPUT:
-            return str(output["OutputValue"])
-    raise CertificateError(f"the stack {stack} has no output {OUTPUT}; is its Authentication mtls?")
+    Raises CertificateError if the list is too long or the parameter does not exist: put_parameter would create a
+    parameter that no authorizer reads. Also raises errors of boto3.
+    """
+    if len(text.encode()) > MAX_PARAMETER_BYTES:
+        raise CertificateError(
+            f"the allow-list is longer than the {MAX_PARAMETER_BYTES} bytes of a parameter; revoke certificates"
+        )
+    try:
+        client.get_parameter(Name=parameter)
+    except client.exceptions.ParameterNotFound as error:
+        raise CertificateError(f"there is no parameter {parameter}, which the stack's output {OUTPUT} names") from error
+    client.put_parameter(Name=parameter, Value=text or EMPTY_ALLOW_LIST, Type="String", Overwrite=True)
 
 
 @contextmanager
@@ -265,54 +242,32 @@ def _report_errors() -> Iterator[None]:
         # Imported here: most of these commands do not need the AWS SDK, which is slow to import.
         from botocore.exceptions import BotoCoreError, ClientError
 
+        from berth_cli.sources.stack import StackUnavailable
+
+        if isinstance(error, StackUnavailable):
+            raise click.ClickException(str(error)) from error
         if not isinstance(error, BotoCoreError | ClientError):
             raise
         raise click.ClickException(f"{error}; are AWS credentials and region set?") from error
-
-
-def _print_issued(directory: CertificateDirectory, issued: IssuedCertificate, output: str) -> None:
-    if output != Format.TABLE:
-        [document] = certificate_documents(directory, _now(), [issued])
-        click.echo(render(document, output))
-        return
-    certificate, key = directory.files(issued)
-    click.echo(f"serial {issued.serial}, valid until {issued.not_after:%Y-%m-%d}")
-    click.echo(f"the scheduler's tlsConfig: {{certFile: {certificate}, keyFile: {key}}}")
-    click.echo("the stack's allow-list is not updated yet; run: berth certificates allow --stack NAME")
 
 
 def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def certificate_table(directory: CertificateDirectory, now: datetime) -> Iterator[str]:
-    """The certificates as lines of a table, with a header."""
-    rows = [("NAME", "STATE", "ENDS", "SERIAL")]
-    rows += [
-        (each.name, each.state(now).value, _end_time(each), each.serial) for each in directory.record().certificates
-    ]
-    widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    for row in rows:
-        yield "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]])
-
-
-def certificate_documents(
-    directory: CertificateDirectory, now: datetime, certificates: Iterable[IssuedCertificate]
-) -> list[dict[str, object]]:
-    """The certificates as JSON objects; times in ISO 8601."""
-    return [
-        {
-            "name": each.name,
-            "serial": each.serial,
-            "state": each.state(now),
-            "notAfter": each.not_after,
-            "retiresAt": each.retires_at,
-            "revokedAt": each.revoked_at,
-            "certificate": str(directory.files(each)[0]),
-            "key": str(directory.files(each)[1]),
-        }
-        for each in certificates
-    ]
+def _document(directory: CertificateDirectory, issued: IssuedCertificate, now: datetime) -> dict[str, object]:
+    """The certificate as a JSON object; times in ISO 8601."""
+    certificate, key = directory.files(issued)
+    return {
+        "name": issued.name,
+        "serial": issued.serial,
+        "state": issued.state(now),
+        "notAfter": issued.not_after,
+        "retiresAt": issued.retires_at,
+        "revokedAt": issued.revoked_at,
+        "certificate": str(certificate),
+        "key": str(key),
+    }
 
 
 def _end_time(issued: IssuedCertificate) -> str:

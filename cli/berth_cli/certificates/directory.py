@@ -15,19 +15,96 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import StrEnum
 from pathlib import Path
+from typing import Self
 
-from pydantic import ValidationError
+from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
 
-from berth.authentication.allow_list import format_entries
+from berth.authentication.allow_list import AllowListEntry, format_entries
 from berth_cli.certificates.key_pair import InvalidKeyPair, KeyPair, new_authority, new_client, read_key_pair
-from berth_cli.certificates.record import CertificateRecord, CertificateState, IssuedCertificate
 
 _SECRET, _PUBLIC, _DIRECTORY = 0o600, 0o644, 0o700
 
 
 class CertificateError(Exception):
     """The operation was not carried out. The message names cause and remedy."""
+
+
+class CertificateState(StrEnum):
+    """RETIRING: replaced by a rotation and still allowed during the overlap. RETIRED: after the overlap."""
+
+    ACTIVE = "active"
+    RETIRING = "retiring"
+    RETIRED = "retired"
+    REVOKED = "revoked"
+    EXPIRED = "expired"
+
+
+class IssuedCertificate(BaseModel):
+    """A client certificate. `serial` is hexadecimal."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    serial: str
+    not_after: AwareDatetime
+    retires_at: AwareDatetime | None = None
+    revoked_at: AwareDatetime | None = None
+
+    @property
+    def stem(self) -> str:
+        """Base name of its files."""
+        return f"{self.name}-{self.serial[:8]}"
+
+    def state(self, now: datetime) -> CertificateState:
+        """The state at this time."""
+        if self.revoked_at is not None:
+            return CertificateState.REVOKED
+        if now >= self.not_after:
+            return CertificateState.EXPIRED
+        if self.retires_at is None:
+            return CertificateState.ACTIVE
+        return CertificateState.RETIRING if now < self.retires_at else CertificateState.RETIRED
+
+
+class CertificateRecord(BaseModel):
+    """All issued certificates, in the order of issue."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    certificates: tuple[IssuedCertificate, ...] = ()
+
+    def with_issued(self, issued: IssuedCertificate) -> Self:
+        """A record with one more certificate."""
+        return self.model_copy(update={"certificates": (*self.certificates, issued)})
+
+    def active(self, name: str, now: datetime) -> IssuedCertificate | None:
+        """The certificate that the client should use now; None if it has none."""
+        found = [each for each in self.certificates if each.name == name and each.state(now) is CertificateState.ACTIVE]
+        return found[-1] if found else None
+
+    def find(self, name_or_serial: str) -> tuple[IssuedCertificate, ...]:
+        """All certificates of this name, or the one with this serial."""
+        serial = name_or_serial.replace(":", "").lower().lstrip("0")
+        return tuple(each for each in self.certificates if each.name == name_or_serial or each.serial == serial)
+
+    def with_times(self, issued: IssuedCertificate, **times: datetime) -> Self:
+        """A record in which this certificate has another `retires_at` or `revoked_at`."""
+        changed = issued.model_copy(update=times)
+        found = tuple(changed if each.serial == issued.serial else each for each in self.certificates)
+        return self.model_copy(update={"certificates": found})
+
+    def allow_list_entries(self, now: datetime) -> list[AllowListEntry]:
+        """Allow-list entries of all certificates that are valid now."""
+        valid = (CertificateState.ACTIVE, CertificateState.RETIRING)
+        return [
+            AllowListEntry(
+                int(each.serial, 16), None if each.retires_at is None else each.retires_at.timestamp(), note=each.name
+            )
+            for each in self.certificates
+            if each.state(now) in valid
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +127,10 @@ class CertificateDirectory:
     def allow_list_file(self) -> Path:
         """Path of the allow-list."""
         return self.path / "allow-list"
+
+    @property
+    def _record_file(self) -> Path:
+        return self.path / "certificates.json"
 
     def files(self, issued: IssuedCertificate) -> tuple[Path, Path]:
         """Paths of the certificate and its key."""
@@ -83,7 +164,7 @@ class CertificateDirectory:
             raise CertificateError(
                 f"{name} has no certificate to replace; issue one with: berth certificates issue {name}"
             )
-        return self._issue(record.with_retirement(previous, now + overlap), name, now, lifetime)
+        return self._issue(record.with_times(previous, retires_at=now + overlap), name, now, lifetime)
 
     def revoke(self, name_or_serial: str, now: datetime) -> tuple[IssuedCertificate, ...]:
         """Revoke all certificates of a client, or one by its serial. Raises CertificateError if there is none."""
@@ -94,7 +175,7 @@ class CertificateDirectory:
                 f"{self.path} has no unrevoked certificate {name_or_serial}; list them with: berth certificates list"
             )
         for each in found:
-            record = record.with_revocation(each, now)
+            record = record.with_times(each, revoked_at=now)
         self._save(record, now)
         return found
 
@@ -121,10 +202,6 @@ class CertificateDirectory:
     def write_allow_list(self, now: datetime) -> None:
         """Rewrite the allow-list without expired certificates. Raises CertificateError."""
         _replace(self.allow_list_file, format_entries(self.record().allow_list_entries(now)).encode())
-
-    @property
-    def _record_file(self) -> Path:
-        return self.path / "certificates.json"
 
     def _issue(self, record: CertificateRecord, name: str, now: datetime, lifetime: timedelta) -> IssuedCertificate:
         authority = self._authority()

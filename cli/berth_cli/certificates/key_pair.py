@@ -56,12 +56,11 @@ def new_authority(cluster: str, now: datetime, lifetime: timedelta) -> KeyPair:
     """Create an authority that signs client certificates only. Its name is unique: a trust store may hold two."""
     key = ec.generate_private_key(ec.SECP256R1())
     serial = x509.random_serial_number()
-    name = _validate_name(cluster, f"Berth {serial:040x}"[:22])
-    usage = _key_usage(certificate_sign=True)
+    name = _name(cluster, f"Berth {serial:040x}"[:22])
     builder = (
         _builder(name, name, key, serial, now, lifetime)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(usage, critical=True)
+        .add_extension(_key_usage(certificate_sign=True), critical=True)
     )
     return KeyPair(builder.sign(key, hashes.SHA256()), key)
 
@@ -70,7 +69,7 @@ def new_client(name: str, authority: KeyPair, now: datetime, lifetime: timedelta
     """Create a certificate for TLS clients only (extended key usage clientAuth)."""
     key = ec.generate_private_key(ec.SECP256R1())
     [organization] = authority.certificate.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)
-    subject = _validate_name(str(organization.value), name)
+    subject = _name(str(organization.value), name)
     builder = (
         _builder(subject, authority.certificate.subject, key, x509.random_serial_number(), now, lifetime)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
@@ -102,24 +101,18 @@ def _builder(
     )
 
 
-def _validate_name(organization: str, common_name: str) -> x509.Name:
-    return x509.Name(
-        [
-            x509.NameAttribute(NameOID.ORGANIZATION_NAME, organization),
-            x509.NameAttribute(NameOID.COMMON_NAME, common_name),
-        ]
-    )
+def _name(organization: str, common_name: str) -> x509.Name:
+    attributes = {NameOID.ORGANIZATION_NAME: organization, NameOID.COMMON_NAME: common_name}
+    return x509.Name([x509.NameAttribute(oid, value) for oid, value in attributes.items()])
 
 
 def _key_usage(*, certificate_sign: bool) -> x509.KeyUsage:
+    unused = ("content_commitment", "key_encipherment", "data_encipherment", "key_agreement")
     return x509.KeyUsage(
         digital_signature=not certificate_sign,
-        content_commitment=False,
-        key_encipherment=False,
-        data_encipherment=False,
-        key_agreement=False,
         key_cert_sign=certificate_sign,
         crl_sign=certificate_sign,
         encipher_only=False,
         decipher_only=False,
+        **dict.fromkeys(unused, False),
     )

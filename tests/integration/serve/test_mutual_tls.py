@@ -19,8 +19,7 @@ from berth.extender.filter import answer_filter, failed
 from berth.lease.clock import SystemClock
 from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth_cli.certificates.directory import CertificateDirectory
-from berth_cli.certificates.record import IssuedCertificate
+from berth_cli.certificates.directory import CertificateDirectory, IssuedCertificate
 from berth_cli.http_server import server
 from berth_cli.http_server.tls import TLS, InvalidTLSFiles
 from berth_cli.main import main

@@ -15,7 +15,7 @@ from botocore.awsrequest import AWSPreparedRequest, AWSResponse, HTTPHeaders
 from click.testing import CliRunner, Result
 
 from berth.authentication.allow_list import parse
-from berth_cli.certificates import aws
+from berth_cli.certificates.command import publish_allow_list
 from berth_cli.certificates.directory import CertificateError
 from berth_cli.main import main
 from tests.fakes.moto_account import moto_session
@@ -56,9 +56,29 @@ def bucket(account: boto3.Session, *, versioned: bool) -> str:
     return name
 
 
+STACKS = """<DescribeStacksResponse xmlns="http://cloudformation.amazonaws.com/doc/2010-05-15/"><DescribeStacksResult>
+<Stacks><member><StackName>berth</StackName><CreationTime>2026-03-01T12:00:00Z</CreationTime>
+<StackStatus>CREATE_COMPLETE</StackStatus><Outputs><member><OutputKey>{}</OutputKey><OutputValue>{}</OutputValue>
+</member></Outputs></member></Stacks></DescribeStacksResult></DescribeStacksResponse>"""
+
+
+def deploy(account: boto3.Session, output: str, value: str) -> None:
+    """CloudFormation has one stack, with one output. (moto's needs a dependency that nothing else does.)"""
+
+    def answer(request: AWSPreparedRequest, **_: object) -> Any:
+        body = io.BytesIO(STACKS.format(output, value).encode())
+        body.stream = lambda **_: iter([body.getvalue()])  # type: ignore[attr-defined]
+        return AWSResponse(request.url, 200, HTTPHeaders(), body)
+
+    events: Any = account.events
+    events.register("before-send.cloudformation", answer)
+
+
 def parameter(account: boto3.Session) -> str:
+    """The allow-list of the stack berth."""
     name = f"allow-list-{uuid.uuid4().hex}"
     account.client("ssm").put_parameter(Name=name, Value="# nobody yet", Type="String")
+    deploy(account, "AllowListParameterName", name)
     return name
 
 
@@ -84,8 +104,7 @@ def test_issue_prints_tls_config_without_key(issued: Berth, tmp_path: Path) -> N
         (("issue", "Scheduler One"), 2, "use letters a to z, digits and hyphens, at most 63 characters"),
         (("issue", "../scheduler"), 2, "letters a to z"),
         (("issue", "other", "--days", "0"), 2, "is not in the range"),
-        (("allow",), 2, "give either --stack NAME or --parameter NAME"),
-        (("allow", "--stack", "a", "--parameter", "b"), 2, "give either --stack NAME or --parameter NAME"),
+        (("allow",), 2, "Missing option '--stack'"),
         (("upload",), 2, "Missing option '--bucket'"),
     ],
 )
@@ -118,35 +137,20 @@ def test_list_prints_same_certificates_as_table_and_json(issued: Berth) -> None:
     assert [each["serial"] in line for each, line in zip(listed, lines[1:], strict=True)] == [True, True]
 
 
-def test_actions_print_certificates_as_the_list_does(berth: Berth) -> None:
-    assert json.loads(berth("init", "my-cluster", "-o", "json").stdout)["name"] == "my-cluster"
-    issued = json.loads(berth("issue", "scheduler", "-o", "json").stdout)
-    assert [issued] == json.loads(berth("list", "-o", "json").stdout)
-    rotated = json.loads(berth("rotate", "scheduler", "-o", "json").stdout)
-    assert rotated in json.loads(berth("list", "-o", "json").stdout)
-
-    revoked = json.loads(berth("revoke", rotated["serial"], "-o", "json").stdout)
-
-    assert revoked["parameter"] is None
-    assert revoked["certificates"] == json.loads(berth("list", "-o", "json").stdout)[1:]
-    assert revoked["certificates"][0]["state"] == "revoked"
-
-
-def test_allow_prints_parameter_and_certificates(issued: Berth, account: boto3.Session) -> None:
-    name = parameter(account)
+def test_list_prints_revoked_certificates(issued: Berth) -> None:
     [listed] = json.loads(issued("list", "-o", "json").stdout)
-    done = issued("allow", "--parameter", name, "-o", "json")
-    assert done.exit_code == 0, done.output
-    assert json.loads(done.stdout) == {"parameter": name, "certificates": [listed]}
+    assert issued("revoke", listed["serial"]).stdout.startswith(f"revoked scheduler {listed['serial']}\n")
+    [listed] = json.loads(issued("list", "-o", "json").stdout)
+    assert (listed["state"], listed["revokedAt"] is None) == ("revoked", False)
 
 
 def test_upload_prints_uri_and_version_of_object(issued: Berth, account: boto3.Session, tmp_path: Path) -> None:
     name = bucket(account, versioned=True)
-    done = issued("upload", "--bucket", name, "--key", "berth/ca.pem", "-o", "json")
+    done = issued("upload", "--bucket", name, "--key", "berth/ca.pem")
     assert done.exit_code == 0
-    printed = json.loads(done.stdout)
-    found = account.client("s3").get_object(Bucket=name, Key="berth/ca.pem", VersionId=printed["TruststoreVersion"])
-    assert printed["TruststoreUri"] == f"s3://{name}/berth/ca.pem"
+    uri, version = (line.partition(" = ")[2].strip('"') for line in done.stdout.splitlines())
+    found = account.client("s3").get_object(Bucket=name, Key="berth/ca.pem", VersionId=version)
+    assert uri == f"s3://{name}/berth/ca.pem"
     assert found["Body"].read() == (tmp_path / "certificates" / "ca.crt").read_bytes()
 
 
@@ -186,7 +190,7 @@ def test_allow_omits_revoked_certificates(issued: Berth, account: boto3.Session)
     name = parameter(account)
     issued("issue", "second")
     issued("revoke", "second")
-    done = issued("allow", "--parameter", name)
+    done = issued("allow", "--stack", "berth")
     assert done.exit_code == 0
     [first, _] = json.loads(issued("list", "-o", "json").stdout)
     assert parse(value(account, name)).until == {int(first["serial"], 16): None}
@@ -196,33 +200,14 @@ def test_allow_writes_comment_for_empty_list(issued: Berth, account: boto3.Sessi
     """A parameter cannot be empty."""
     name = parameter(account)
     issued("revoke", "scheduler")
-    assert issued("allow", "--parameter", name).exit_code == 0
+    assert issued("allow", "--stack", "berth").exit_code == 0
     assert parse(value(account, name)).until == {}
-
-
-STACKS = """<DescribeStacksResponse xmlns="http://cloudformation.amazonaws.com/doc/2010-05-15/"><DescribeStacksResult>
-<Stacks><member><StackName>berth</StackName><CreationTime>2026-03-01T12:00:00Z</CreationTime>
-<StackStatus>CREATE_COMPLETE</StackStatus><Outputs><member><OutputKey>{}</OutputKey><OutputValue>{}</OutputValue>
-</member></Outputs></member></Stacks></DescribeStacksResult></DescribeStacksResponse>"""
-
-
-def deploy(account: boto3.Session, output: str, value: str) -> None:
-    """CloudFormation has one stack, with one output. (moto's needs a dependency that nothing else does.)"""
-
-    def answer(request: AWSPreparedRequest, **_: object) -> Any:
-        body = io.BytesIO(STACKS.format(output, value).encode())
-        body.stream = lambda **_: iter([body.getvalue()])  # type: ignore[attr-defined]
-        return AWSResponse(request.url, 200, HTTPHeaders(), body)
-
-    events: Any = account.events
-    events.register("before-send.cloudformation", answer)
 
 
 def test_revoke_with_stack_updates_its_allow_list(issued: Berth, account: boto3.Session) -> None:
     name = parameter(account)
-    issued("allow", "--parameter", name)
+    issued("allow", "--stack", "berth")
     assert len(parse(value(account, name)).until) == 1
-    deploy(account, "AllowListParameterName", name)
     done = issued("revoke", "scheduler", "--stack", "berth")
     assert done.exit_code == 0, done.output
     assert parse(value(account, name)).until == {}
@@ -237,9 +222,10 @@ def test_allow_reports_stack_without_mutual_tls(issued: Berth, account: boto3.Se
 
 def test_allow_does_not_create_unknown_parameter(issued: Berth, account: boto3.Session) -> None:
     """Or who was revoked would still be let in, by the list that the authorizer reads."""
-    done = issued("allow", "--parameter", "mistyped")
+    deploy(account, "AllowListParameterName", "mistyped")
+    done = issued("allow", "--stack", "berth")
     assert (done.exit_code, done.stdout) == (1, "")
-    assert "there is no parameter mistyped; the stack's output AllowListParameterName names it" in done.stderr
+    assert "there is no parameter mistyped, which the stack's output AllowListParameterName names" in done.stderr
     made = {found["Name"] for found in account.client("ssm").describe_parameters()["Parameters"]}
     assert "mistyped" not in made
 
@@ -247,7 +233,7 @@ def test_allow_does_not_create_unknown_parameter(issued: Berth, account: boto3.S
 def test_allow_rejects_list_that_exceeds_parameter_size(account: boto3.Session) -> None:
     name = parameter(account)
     with pytest.raises(CertificateError, match="longer than the 4096 bytes"):
-        aws.publish_allow_list(account.client("ssm"), name, "a\n" * 2049)
+        publish_allow_list(account.client("ssm"), name, "a\n" * 2049)
     assert value(account, name) == "# nobody yet"
 
 

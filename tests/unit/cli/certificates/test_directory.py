@@ -11,9 +11,8 @@ import pytest
 from cryptography import x509
 
 from berth.authentication.allow_list import AllowListStatus, parse
-from berth_cli.certificates.directory import CertificateDirectory, CertificateError
+from berth_cli.certificates.directory import CertificateDirectory, CertificateError, CertificateState, IssuedCertificate
 from berth_cli.certificates.key_pair import new_authority
-from berth_cli.certificates.record import CertificateState, IssuedCertificate
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
