@@ -11,7 +11,7 @@ import click
 from rich.console import Console
 
 from berth_cli.demo import counted_resources, gangs, label_priority, resource_segregation
-from berth_cli.demo.extender_client import ExtenderClient, ExtenderFailed
+from berth_cli.demo.extender import Extender, ExtenderFailed
 from berth_cli.demo.view import View
 from berth_cli.http_server import server
 from berth_cli.options import TLSFiles
@@ -32,7 +32,7 @@ def demo() -> None:
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         dump = Path(folder) / "cluster.json"
-        cluster = label_priority.labelled_cluster(dump)
+        cluster = label_priority.LabelledCluster(dump)
         configuration = counted_resources.configuration({**resource_segregation.PROFILES, **gangs.PROFILES})
         source = local_stack.dump_environment(dump)
         store = local_stack.memory_store(configuration, source)
@@ -42,7 +42,7 @@ def demo() -> None:
         with server.serve_in_thread(stack.gateway, listener):
             view = View(Console())
             url = f"http://127.0.0.1:{listener.getsockname()[1]}/scheduler"
-            extender = ExtenderClient(url)
+            extender = Extender(url)
             try:
                 label_priority.run(cluster, extender, stack.run_watcher_once, view)
                 resource_segregation.run(dump, extender, stack.run_watcher_once, view)
@@ -55,5 +55,5 @@ def demo() -> None:
 
 
 def _why_gang_waits(url: str, gang: str) -> str:
-    gangs_of_server = running_document(url, TLSFiles(None, None, None), "gangs")["gangs"]
+    gangs_of_server = running_document(url, TLSFiles(), "gangs")["gangs"]
     return next(f"{gang} {each['waitsFor']}" for each in gangs_of_server if each["gang"] == gang)

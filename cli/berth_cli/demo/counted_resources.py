@@ -20,10 +20,8 @@ from berth_cli.cluster_files.admission import PriorityClasses
 from berth_cli.cluster_files.documents import parse_objects
 from berth_cli.cluster_files.manifests import read_manifests
 from berth_cli.config.document import load_configuration
-from berth_cli.demo.cluster_dump import write_dump
-from berth_cli.demo.extender_client import ExtenderClient, ExtenderFailed
-from berth_cli.demo.scheduler import PendingPod, Scheduler
-from berth_cli.demo.view import View
+from berth_cli.demo.extender import Extender, ExtenderFailed, PendingPod
+from berth_cli.demo.view import Occupants, View, write_dump
 from berth_cli.input_files import read_input
 from berth_cli.project_files import PROJECT
 
@@ -37,8 +35,6 @@ PROFILES = {SCHEDULER: "managed-resources"}
 TITLES = ("after inference-1 ended", "after the next pod is bound")
 TIMEOUT_SECONDS = 20.0
 
-Occupants = Mapping[str, Sequence[str]]
-
 
 def configuration(others: Mapping[str, str]) -> BerthConfiguration:
     """The example's counted resources, gangs, and the profiles of the other scenarios by scheduler name."""
@@ -47,18 +43,18 @@ def configuration(others: Mapping[str, str]) -> BerthConfiguration:
     return example.model_copy(update={**profiles, "gangs": GangsConfiguration(enabled=True)})
 
 
-def run(path: Path, client: ExtenderClient, view: View, table: LedgerTable) -> None:
+def run(path: Path, extender: Extender, view: View, table: LedgerTable) -> None:
     """`path`: the dump that the watcher reads. `table`: the server's ledger. Raises ExtenderFailed."""
     nodes = list(parse_objects(read_input(EXAMPLE / "cluster.yaml"), "the example"))
     pods = [_pending(pod) for pod in read_manifests([EXAMPLE / "pods.yaml"]).stored(PriorityClasses(()))]
     slices = [pod for pod in pods if not pod.name.startswith("solver")]
     names = [str(read_object(node["metadata"], "Node.metadata")["name"]) for node in nodes]
-    ledger, scheduler = _Ledger(table), Scheduler(client)
+    ledger = _Ledger(table)
     write_dump(path, [*nodes, *(pod.manifest for pod in slices)])
     ledger.wait(lambda found: found.keys() >= set(names))
 
     view.heading("GPUs of 8,000, 8,000 and 16,000 MiB: 11 pods of 3,000 MiB and one of 25 percent, in one burst")
-    waiting = [pod for pod in slices if not _schedule(scheduler, pod, names, view)]
+    waiting = [pod for pod in slices if not _schedule(extender, pod, names, view)]
     view.success(
         f"{len(slices) - len(waiting)} pods run; the ledger knows the reserved amounts before the node cache does"
     )
@@ -70,13 +66,13 @@ def run(path: Path, client: ExtenderClient, view: View, table: LedgerTable) -> N
     view.heading("inference-1 ends: its memory is enough for one pending pod")
     before = ledger.device_shares()
     for pod in waiting:
-        if _schedule(scheduler, pod, names, view):
+        if _schedule(extender, pod, names, view):
             view.success(f"{pod.name} runs")
     view.before_and_after(TITLES, before, ledger.device_shares())
 
 
-def _schedule(scheduler: Scheduler, pod: PendingPod, names: Sequence[str], view: View) -> bool:
-    placement = scheduler.schedule(pod, names)
+def _schedule(extender: Extender, pod: PendingPod, names: Sequence[str], view: View) -> bool:
+    placement = extender.schedule(pod, names)
     if not placement.node:
         view.pending(f"{pod.name} is Pending: {placement.event()}")
     return bool(placement.node)

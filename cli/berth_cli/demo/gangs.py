@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from berth.scheduling.framework.shipped_profiles import FULL
-from berth_cli.demo.cluster_dump import write_dump
-from berth_cli.demo.extender_client import ExtenderClient, ExtenderFailed
-from berth_cli.demo.scheduler import PendingPod, Placement, Scheduler
-from berth_cli.demo.view import View
+from berth_cli.demo.extender import Extender, ExtenderFailed, PendingPod, pending_pod
+from berth_cli.demo.view import View, write_dump
 
 # The pods of this scenario name their own scheduler: one server has a profile for each scenario.
 SCHEDULER = "gang-scheduler"
@@ -23,9 +21,7 @@ WhyGangWaits = Callable[[str], str]
 """What `berth gangs list` says of this gang."""
 
 
-def run(
-    path: Path, client: ExtenderClient, run_watcher: Callable[[], object], why_waits: WhyGangWaits, view: View
-) -> None:
+def run(path: Path, extender: Extender, run_watcher: Callable[[], object], why_waits: WhyGangWaits, view: View) -> None:
     """`path`: the dump that the watcher reads. `run_watcher`: publishes the changed cluster. Raises ExtenderFailed."""
     members = [_pod(f"{GANG}-{number}", {GPU: "8"}, is_member=True) for number in range(1, SIZE + 1)]
     notebook = _pod("notebook", {"cpu": "4"})
@@ -33,26 +29,25 @@ def run(
     view.heading("A job of 4 pods with 8 GPUs each, and 3 nodes with 8 GPUs: no pod of it runs, others do")
     names = _publish(path, 3, [*members, notebook], run_watcher)
     for member in members:
-        filtered = client.filter(member.manifest, names)
-        view.pending(f"{member.name} is Pending: {Placement('', filtered.names, filtered.unresolvable).event()}")
+        view.pending(f"{member.name} is Pending: {extender.filter(member.manifest, names).event()}")
     view.pending(f"berth gangs list: {why_waits(f'{NAMESPACE}/{GANG}')}")
-    placement = Scheduler(client).schedule(notebook, names)
+    placement = extender.schedule(notebook, names)
     view.success(f"notebook runs on {placement.node}")
 
     view.heading("A fourth node comes: each pod of the job gets a node, and bind lets all of them pass at once")
     names = _publish(path, SIZE, members, run_watcher)
-    chosen = {member.name: client.filter(member.manifest, names).names for member in members}
+    chosen = {member.name: extender.filter(member.manifest, names).passed for member in members}
     with ThreadPoolExecutor(SIZE) as binds:
         # As kube-scheduler's binds: each waits for the others.
-        list(binds.map(lambda member: _bind(client, member, chosen[member.name]), members))
+        list(binds.map(lambda member: _bind(extender, member, chosen[member.name]), members))
     nodes = sorted(found[0] for found in chosen.values())
     view.success(f"all {SIZE} pods of {NAMESPACE}/{GANG} run: on {', '.join(nodes)}")
 
 
-def _bind(client: ExtenderClient, pod: PendingPod, nodes: list[str]) -> None:
+def _bind(extender: Extender, pod: PendingPod, nodes: Sequence[str]) -> None:
     if not nodes:
         raise ExtenderFailed(f"{pod.name} has no place")
-    client.bind(pod.namespace, pod.name, pod.uid, nodes[0])
+    extender.bind(pod.namespace, pod.name, pod.uid, nodes[0])
 
 
 def _publish(path: Path, nodes: int, pods: list[PendingPod], run_watcher: Callable[[], object]) -> list[str]:
@@ -70,14 +65,5 @@ def _publish(path: Path, nodes: int, pods: list[PendingPod], run_watcher: Callab
 
 def _pod(name: str, requests: Mapping[str, str], *, is_member: bool = False) -> PendingPod:
     annotations = {"berth.dev/gang": GANG, "berth.dev/gang-size": str(SIZE)} if is_member else {}
-    uid = f"uid-of-{name}"
-    manifest = {
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": NAMESPACE, "uid": uid, "annotations": annotations},
-        "spec": {
-            "schedulerName": SCHEDULER,
-            "containers": [{"name": "main", "image": "main", "resources": {"requests": dict(requests)}}],
-        },
-        "status": {},
-    }
-    return PendingPod(name, NAMESPACE, uid, manifest)
+    container = {"name": "main", "image": "main", "resources": {"requests": dict(requests)}}
+    return pending_pod(name, NAMESPACE, annotations=annotations, schedulerName=SCHEDULER, containers=[container])

@@ -20,14 +20,13 @@ from berth_cli.cluster_files.admission import DEFAULT_SCHEDULER
 from berth_cli.cluster_files.cluster import read_cluster
 from berth_cli.cluster_files.documents import parse_objects
 from berth_cli.cluster_files.manifests import Manifests, read_manifests
-from berth_cli.demo.cluster_dump import write_dump
-from berth_cli.demo.extender_client import ExtenderClient, Manifest
-from berth_cli.demo.view import View
+from berth_cli.demo.extender import Extender, Manifest
+from berth_cli.demo.view import Occupants, View, write_dump
 from berth_cli.input_files import read_input
 from berth_cli.project_files import PROJECT
 from berth_cli.simulate.queue import build_queue
 from berth_cli.simulate.scheduler.control_loop import ControlLoop, Outcome
-from berth_cli.simulate.scheduler.extender import Extender
+from berth_cli.simulate.scheduler.extender import Extender as SimulatedExtender
 
 EXAMPLE = PROJECT / "examples" / "resource-segregation"
 
@@ -64,22 +63,22 @@ DAEMON_POD: Object = {
 }
 
 
-class ServedExtender(Extender):
+class ServedExtender(SimulatedExtender):
     """Calls the extender over HTTP. `manifests`: all pods of the scenario, by UID."""
 
-    def __init__(self, client: ExtenderClient, manifests: Mapping[str, Manifest]) -> None:
-        self._client, self._manifests = client, manifests
+    def __init__(self, extender: Extender, manifests: Mapping[str, Manifest]) -> None:
+        self._extender, self._manifests = extender, manifests
 
     def filter(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> Mapping[str, Status]:
-        filtered = self._client.filter(self._manifests[pod.uid], names)
-        return {name: unresolvable("", reason) for name, reason in filtered.unresolvable.items()}
+        filtered = self._extender.filter(self._manifests[pod.uid], names)
+        return {name: unresolvable("", reason) for name, reason in filtered.reasons.items()}
 
     def prioritize(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> Sequence[int]:
-        scores = self._client.prioritize(self._manifests[pod.uid], names)
+        scores = self._extender.prioritize(self._manifests[pod.uid], names)
         return [scores.get(name, 0) for name in names]
 
 
-def run(path: Path, client: ExtenderClient, run_watcher: Callable[[], object], view: View) -> None:
+def run(path: Path, extender: Extender, run_watcher: Callable[[], object], view: View) -> None:
     """`path`: the dump that the watcher reads. Raises ExtenderFailed."""
     nodes = list(parse_objects(read_input(EXAMPLE / "cluster.yaml"), "the example"))
     deployed = read_manifests([EXAMPLE / "pods.yaml"])
@@ -93,28 +92,28 @@ def run(path: Path, client: ExtenderClient, run_watcher: Callable[[], object], v
 
     full = BerthConfiguration(profile=FULL).build_profile(FULL)
     served = ControlLoop(
-        full, cluster.snapshot, ServedExtender(client, {_uid(manifest): manifest for manifest in stored})
+        full, cluster.snapshot, ServedExtender(extender, {_uid(manifest): manifest for manifest in stored})
     )
     view.heading("9 nodes without a GPU, 6 with two each: 18 api pods, then 12 trainers that request a GPU")
     alone = list(ControlLoop(full, cluster.snapshot).run(waiting))
-    segregated = list(_bind_placed(client, served.run(waiting)))
+    segregated = list(_bind_placed(extender, served.run(waiting)))
     view.before_and_after(TITLES, _occupants(cluster.snapshot, alone), _occupants(cluster.snapshot, segregated))
     for title, outcomes in zip(TITLES, (alone, segregated), strict=True):
         _print_outcomes(view, title, outcomes)
     view.heading("One more api pod than the nodes without a GPU can hold: the message of its event")
     _print_outcomes(view, "api-19", [served.schedule(one_more)])
     view.heading("A DaemonSet's pod on gpu-1: DaemonSet pods are exempt from the policy")
-    _print_outcomes(view, "log-agent-1", list(_bind_placed(client, [served.schedule(agent)])))
+    _print_outcomes(view, "log-agent-1", list(_bind_placed(extender, [served.schedule(agent)])))
 
 
-def _bind_placed(client: ExtenderClient, outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
+def _bind_placed(extender: Extender, outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
     for outcome in outcomes:
         if outcome.node:
-            client.bind(outcome.pod.namespace, outcome.pod.name, outcome.pod.uid, outcome.node)
+            extender.bind(outcome.pod.namespace, outcome.pod.name, outcome.pod.uid, outcome.node)
         yield outcome
 
 
-def _occupants(snapshot: Snapshot, outcomes: Sequence[Outcome]) -> Mapping[str, Sequence[str]]:
+def _occupants(snapshot: Snapshot, outcomes: Sequence[Outcome]) -> Occupants:
     found: dict[str, list[str]] = {name: [] for name in snapshot.nodes}
     for outcome in outcomes:
         if outcome.node:

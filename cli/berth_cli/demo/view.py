@@ -1,41 +1,37 @@
-"""The demo's output: coloured tables on a terminal, plain lines in a pipe."""
+"""The demo's output: colored tables on a terminal, plain lines in a pipe; and the dump that its server reads."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
+import orjson
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from berth_cli.demo.scheduler import Placement
+from berth_cli.demo.extender import Placement
+from berth_cli.output import aligned
 
 Occupants = Mapping[str, Sequence[str]]
 """By node or device: the applications or amounts on it."""
 
-_COLOURS = ("cyan", "magenta", "yellow", "green")
-
-
-def before_and_after_lines(titles: tuple[str, str], before: Occupants, after: Occupants) -> Iterator[str]:
-    """Both states side by side, as plain lines."""
-    rows = [("", *titles), *((node, *(" ".join(each[node]) for each in (before, after))) for node in before)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+_COLORS = ("cyan", "magenta", "yellow", "green")
 
 
 def before_and_after_table(titles: tuple[str, str], before: Occupants, after: Occupants) -> Table:
-    """Both states side by side, as a table with a colour for each application."""
+    """Both states side by side, as a table with a color for each application."""
     applications = list(dict.fromkeys(application for pods in before.values() for application in pods))
-    colour = dict(zip(applications, _COLOURS, strict=False))
+    color = dict(zip(applications, _COLORS, strict=False))
     found = Table("node", *titles, header_style="dim")
     for node in before:
-        found.add_row(node, *(_blocks(each[node], colour) for each in (before, after)))
+        found.add_row(node, *(_blocks(each[node], color) for each in (before, after)))
     return found
 
 
-def _blocks(applications: Sequence[str], colour: Mapping[str, str]) -> Text:
-    blocks = (Text(f" {name} ", style=f"black on {colour.get(name, 'white')}") for name in applications)
+def _blocks(applications: Sequence[str], color: Mapping[str, str]) -> Text:
+    blocks = (Text(f" {name} ", style=f"black on {color.get(name, 'white')}") for name in applications)
     return Text(" ").join(blocks)
 
 
@@ -59,7 +55,10 @@ class View:
             for name, priority in priorities.items()
         ]
         if self._console.is_terminal:
-            self._table(rows)
+            table = Table("node", "priority label", "filter", "score", "", header_style="dim")
+            for row in rows:
+                table.add_row(*row, style="bold green" if row[-1] else None)
+            self._console.print(table)
         else:
             self._lines(rows)
         if placement.node:
@@ -72,8 +71,8 @@ class View:
         if self._console.is_terminal:
             self._console.print(before_and_after_table(titles, before, after))
         else:
-            for line in before_and_after_lines(titles, before, after):
-                print(f"  {line}".rstrip())
+            states = [[" ".join(each[node]) for each in (before, after)] for node in before]
+            self._lines([("", *titles), *((node, *state) for node, state in zip(before, states, strict=True))])
 
     def success(self, line: str) -> None:
         """Print a line about running pods."""
@@ -87,16 +86,9 @@ class View:
         """Print the last line."""
         self._console.print(line, highlight=False)
 
-    def _table(self, rows: Sequence[Sequence[str]]) -> None:
-        table = Table("node", "priority label", "filter", "score", "", header_style="dim")
-        for row in rows:
-            table.add_row(*row, style="bold green" if row[-1] else None)
-        self._console.print(table)
-
     def _lines(self, rows: Sequence[Sequence[str]]) -> None:
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        for row in rows:
-            print("  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        for line in aligned(rows):
+            print(f"  {line}".rstrip())
 
     def _outcome(self, line: str, style: str) -> None:
         if self._console.is_terminal:
@@ -111,3 +103,10 @@ def _filter_result(name: str, placement: Placement) -> tuple[str, str]:
     if name in placement.passed:
         return "passed", str(placement.scores.get(name, ""))
     return "not chosen", ""
+
+
+def write_dump(path: Path, items: Sequence[Mapping[str, object]]) -> None:
+    """Write the file atomically, so that the watcher never reads half of it."""
+    temporary = path.with_suffix(".new")
+    temporary.write_bytes(orjson.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    os.replace(temporary, path)

@@ -1,0 +1,105 @@
+"""A minimal scheduler without plugins of its own: it calls the extender's verbs as kube-scheduler does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from berth_cli.simulate.scheduler.control_loop import fit_error_message
+from berth_cli.sources.server import NO_MATERIAL, Endpoint, NoResponse
+
+Manifest = Mapping[str, object]
+"""A complete v1.Pod."""
+
+CALL_SECONDS = 30.0
+
+
+class ExtenderFailed(Exception):
+    """The extender returned an Error, a status other than 200, or nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class PendingPod:
+    """A pod without a node."""
+
+    name: str
+    namespace: str
+    uid: str
+    manifest: Manifest
+
+
+def pending_pod(name: str, namespace: str, **spec: object) -> PendingPod:
+    """A pod with this spec, of one container unless it names its own."""
+    uid = f"uid-of-{name}"
+    metadata: dict[str, object] = {"name": name, "namespace": namespace, "uid": uid}
+    annotations = spec.pop("annotations", None)
+    if annotations:
+        metadata["annotations"] = annotations
+    manifest = {
+        "kind": "Pod",
+        "metadata": metadata,
+        "spec": {"containers": [{"name": "app", "image": "app"}], **spec},
+        "status": {},
+    }
+    return PendingPod(name, namespace, uid, manifest)
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """The chosen node (empty: none), the scores, and the reason of each rejected node."""
+
+    node: str
+    passed: Sequence[str]
+    reasons: Mapping[str, str]
+    scores: Mapping[str, int] = field(default_factory=dict)
+
+    def event(self) -> str:
+        """The message of the pod's FailedScheduling event."""
+        return fit_error_message(len(self.passed) + len(self.reasons), self.reasons.values())
+
+
+class Extender:
+    """One extender, in node-cache mode. Every method raises ExtenderFailed."""
+
+    def __init__(self, url_prefix: str) -> None:
+        self._endpoint = Endpoint(url_prefix, NO_MATERIAL, CALL_SECONDS)
+
+    def filter(self, pod: Manifest, names: Sequence[str], verb: str = "filter") -> Placement:
+        """The nodes that pass, and the reasons of the others. `verb`: filter or filter_onlyone."""
+        answer = self._call(verb, {"Pod": pod, "Nodes": None, "NodeNames": list(names)})
+        return Placement("", answer["NodeNames"], answer["FailedAndUnresolvableNodes"])
+
+    def prioritize(self, pod: Manifest, names: Sequence[str]) -> dict[str, int]:
+        """Scores by name."""
+        answer = self._call("prioritize", {"Pod": pod, "Nodes": None, "NodeNames": list(names)})
+        return {each["Host"]: each["Score"] for each in answer}
+
+    def bind(self, namespace: str, name: str, uid: str, node: str) -> None:
+        """Create the Binding."""
+        self._call("bind", {"PodName": name, "PodNamespace": namespace, "PodUID": uid, "Node": node})
+
+    def schedule(self, pod: PendingPod, nodes: Sequence[str], filter_verb: str = "filter") -> Placement:
+        """Filter, score and bind one pod; the extender alone decides."""
+        filtered = self.filter(pod.manifest, nodes, filter_verb)
+        if not filtered.passed:
+            return filtered
+        scores: dict[str, int] = {}
+        # kube-scheduler does not score a single remaining node (fact 46).
+        if len(filtered.passed) > 1:
+            scores = self.prioritize(pod.manifest, filtered.passed)
+        chosen = max(filtered.passed, key=lambda name: scores.get(name, 0))
+        self.bind(pod.namespace, pod.name, pod.uid, chosen)
+        return Placement(chosen, filtered.passed, filtered.reasons, scores)
+
+    def _call(self, verb: str, arguments: Mapping[str, object]) -> Any:
+        response = self._endpoint.verb(verb, orjson.dumps(arguments))
+        if isinstance(response, NoResponse):
+            raise ExtenderFailed(f"{verb}: {response.cause}")
+        answer = orjson.loads(response.body)
+        error = answer.get("Error") if isinstance(answer, dict) else ""
+        if response.status != 200 or error:
+            raise ExtenderFailed(f"{verb}: {error or response.status}")
+        return answer
