@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from berth_cli.config import schema
-from berth_cli.doctor.checks.kubernetes_version import TESTED
+from berth_cli.doctor.checks.cluster import TESTED
 from tests.deployment.template import read_template
 from tests.scheduler_facts.facts import MEASURED, Facts
 from tools.reference.__main__ import GENERATED, outdated
