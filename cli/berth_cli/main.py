@@ -34,8 +34,6 @@ COMMANDS = {
     "gangs": _Command("berth_cli.gangs.command", "List and describe gangs: pods that are placed all or none."),
     "plugin": _Command("berth_cli.plugin.command", "Check and package plugins of your own."),
     "policy": _Command("berth_cli.policy.command", "Test a policy, and show what a new one changes."),
-    "record": _Command("berth_cli.record.command", "Record the decisions of a stack for berth replay."),
-    "replay": _Command("berth_cli.replay.command", "Make recorded decisions again, by the same policy or another."),
     "reservations": _Command("berth_cli.reservations.command", "List and rebuild reservations of counted resources."),
     "scheduler-config": _Command(
         "berth_cli.scheduler_config.command", "Print the kube-scheduler configuration that calls Berth."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -24,14 +23,6 @@ def browser(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         missing(str(error))
     with Browser(command, tmp_path_factory.mktemp("chromium")) as found:
         yield found
-
-
-@pytest.fixture(autouse=True)
-def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The directory of the user's state: each test has its own."""
-    folder = tmp_path / "state"
-    monkeypatch.setenv("XDG_STATE_HOME", str(folder))
-    return folder
 
 
 @pytest.fixture

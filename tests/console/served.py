@@ -10,16 +10,12 @@ from time import time
 
 from berth.configuration.store import ActiveConfiguration
 from berth.decisions.recent import RecentDecisions
-from berth.lease.clock import SystemClock
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.console.cluster.source import ClusterSource, ObservedCluster, SourceKind
-from berth_cli.console.decisions.recent import DecisionsHere
-from berth_cli.console.documents.feed import Feed
-from berth_cli.console.health.doctor import Checks
-from berth_cli.console.health.tables import ConsoleTables, TableHealth
-from berth_cli.console.policy.documents import SecondPolicy
+from berth_cli.console.cluster import ClusterSource, ObservedCluster
+from berth_cli.console.decisions import DecisionsHere
+from berth_cli.console.feed import Feed
 from berth_cli.console.running import ConsoleContents, console_in_thread
 from tests.unit.cli.console.cases import DEFAULT
 
@@ -35,10 +31,6 @@ class LiveSource(ClusterSource):
         self._is_news = True
         self._configured = configured
         self._found = ObservedCluster(Snapshot.of(nodes, pods), time(), configured)
-
-    @property
-    def kind(self) -> SourceKind:
-        return SourceKind.CLUSTER
 
     @property
     def name(self) -> str:
@@ -91,18 +83,10 @@ class Served:
 
 
 @contextmanager
-def served(
-    source: ClusterSource,
-    port: int = 0,
-    recent: RecentDecisions | None = None,
-    tables: ConsoleTables | None = None,
-    second: SecondPolicy | None = None,
-    doctor: Checks | None = None,
-) -> Iterator[Served]:
+def served(source: ClusterSource, port: int = 0, recent: RecentDecisions | None = None) -> Iterator[Served]:
     """Until the block ends. recent: of verbs in this process."""
-    health = None if tables is None else TableHealth(tables, SystemClock())
     decisions = None if recent is None else DecisionsHere(recent)
-    with served_as(ConsoleContents(source, health, decisions, second, doctor=doctor), port) as console:
+    with served_as(ConsoleContents(source, decisions), port) as console:
         yield console
 
 

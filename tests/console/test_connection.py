@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -66,7 +64,7 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
     return Command(tmp_path)
 
 
-def test_page_recovers_at_its_place_after_its_console_was_killed_and_started_again(tab: Tab, command: Command) -> None:
+def test_page_shows_what_was_seen_last_while_its_console_is_gone(tab: Tab, command: Command) -> None:
     with command.running() as (process, address):
         tab.open(address)
         tab.wait_for(IS_CURRENT)
@@ -75,31 +73,13 @@ def test_page_recovers_at_its_place_after_its_console_was_killed_and_started_aga
         process.send_signal(signal.SIGKILL)
         tab.wait_for(f"{KIND} === 'disconnected'")
         assert "does not answer" in tab.text("#status")
-        # What was seen last stays.
-        assert tab.text("#details h2") == "n2"
-    with command.running():
-        tab.wait_for(IS_CURRENT)
-        assert re.search(r", current again; the console was away for \d+ s$", tab.text("#status"))
-        assert tab.evaluate("location.hash") == "#/overview?rows=nodes&node=n2"
         assert tab.text("#details h2") == "n2"
 
 
-def test_page_comes_back_after_a_reload_while_its_console_was_down(tab: Tab, command: Command) -> None:
-    with command.running() as (_, address):
-        tab.open(address)
-        tab.wait_for(IS_CURRENT)
-    with command.running():
-        tab.reload()
-        tab.wait_for(IS_CURRENT)
-
-
-def test_page_without_a_state_of_the_user_says_what_to_do_and_recovers_with_another_tab(
-    browser: Browser, tab: Tab, state: Path
-) -> None:
+def test_page_of_an_earlier_console_says_what_to_do_and_recovers_with_another_tab(tab: Tab) -> None:
     with served(LiveSource(NODES)) as console:
         opened(tab, console, "#/overview?rows=nodes&filter=n1")
         tab.wait_for(f"({ROWS})[0] === 'n1'")
-    shutil.rmtree(state, ignore_errors=True)
     with served(LiveSource(NODES), console.port) as again:
         tab.wait_for(f"{KIND} === 'closed'")
         assert "open the address that berth console printed last" in tab.text("#status")
@@ -108,17 +88,6 @@ def test_page_without_a_state_of_the_user_says_what_to_do_and_recovers_with_anot
             other.wait_for(IS_CURRENT)
             tab.wait_for(IS_CURRENT)
             assert tab.evaluate(ROWS) == ["n1", "n10", "n11"]
-
-
-def test_console_keeps_what_browsers_are_known_by_in_the_users_state(tab: Tab, state: Path) -> None:
-    port = free_port()
-    with served(LiveSource(NODES), port) as console:
-        opened(tab, console)
-        [file] = state.rglob("*.json")
-        assert file.stat().st_mode & 0o777 == 0o600
-        key = tab.evaluate("localStorage.getItem('berth-console-session')")
-        assert key not in file.read_text()
-        assert os.path.basename(file) == f"console-browsers-{port}.json"
 
 
 def test_an_address_opens_once(browser: Browser, tab: Tab) -> None:

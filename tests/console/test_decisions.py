@@ -6,15 +6,14 @@ from json import dumps
 from time import time
 
 from berth.decisions.recent import RecentDecisions
-from berth_cli.console.decisions.recent import SUMMARY_NODES
+from berth_cli.console.decisions import SUMMARY_NODES
 from tests.builders.nodes import labelled, node
 from tests.builders.pods import pod_object
 from tests.builders.requests import cache_mode
 from tests.console.chromium import Tab
 from tests.console.served import LiveSource, served
-from tests.console.test_connection import free_port
 from tests.console.test_overview import IS_CURRENT
-from tests.console.test_pending import PICTURE
+from tests.console.test_pending import LIT
 from tests.fakes.verbs import Verbs
 from tests.unit.cli.console.cases import pod
 
@@ -114,32 +113,24 @@ def test_nodes_of_a_verdict_stay_lit_while_the_cluster_changes(tab: Tab) -> None
         tab.wait_for(f"({ROWS}).length === 1")
         tab.evaluate("document.querySelector('#decisions-grid [role=gridcell]').click()")
         tab.wait_for("document.querySelector('#decision details') !== null")
-        before = tab.evaluate(PICTURE)
+        before = tab.evaluate(LIT)
         tab.point_at("#decision details")
-        lit = tab.evaluate(PICTURE)
+        lit = tab.evaluate(LIT)
         assert lit != before
         source.shows(NODES, [pod("more")])
         tab.wait_for("document.getElementById('summary').textContent.includes(', 1 pod;')")
-        assert tab.evaluate(PICTURE) == lit
+        assert tab.evaluate(LIT) == lit
 
 
-def test_decisions_of_another_process_replace_those_that_were_shown(tab: Tab) -> None:
-    first, second = RecentDecisions(time), RecentDecisions(time)
-    for number in range(3):
-        Verbs(NODES, recorder=first).ask("filter", cache_mode(["a"], pod_object(f"before-{number}")))
-    Verbs(NODES, recorder=second).ask("filter", cache_mode(["a"], pod_object("after")))
-    with served(LiveSource(NODES), free_port(), recent=first) as console:
+def test_decision_of_another_process_is_not_taken_for_one_with_its_number(tab: Tab) -> None:
+    recent = RecentDecisions(time)
+    Verbs(NODES, recorder=recent).ask("filter", cache_mode(["a"], pod_object("after")))
+    with served(LiveSource(NODES), recent=recent) as console:
         tab.open(console.addresses[-1])
         tab.wait_for(IS_CURRENT)
-        tab.open(f"{console.origin}/#/decisions")
-        tab.wait_for(f"({ROWS}).length === 3")
-        tab.evaluate("document.querySelector('#decisions-grid [role=gridcell]').click()")
-        tab.wait_for("document.getElementById('decision').innerText.includes('ml/before-2')")
-    with served(LiveSource(NODES), console.port, recent=second):
-        tab.wait_for(f"JSON.stringify({ROWS}) === {dumps(dumps(['filter ml/after']))}")
-        # The number of the decision that was open is that of no other one now.
-        tab.reload()
+        tab.open(f"{console.origin}/#/decisions?decision=1%401.5")
         tab.wait_for("document.getElementById('decision').innerText.includes('not kept any more')")
+        assert tab.evaluate(ROWS) == ["filter ml/after"]
 
 
 def test_says_where_decisions_are_shown_if_there_are_none(tab: Tab) -> None:

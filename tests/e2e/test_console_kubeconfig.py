@@ -14,8 +14,7 @@ import yaml
 
 from berth.configuration.store import ActiveConfiguration
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth_cli.console.cluster.followed_cluster import LISTING, followed_kubeconfig
-from berth_cli.console.cluster.source import ClusterNotObserved
+from berth_cli.console.cluster import LISTING, NotRead, followed_kubeconfig
 
 from .berth.console import ConsoleCommand
 from .kubernetes.cluster import Cluster
@@ -93,26 +92,22 @@ def test_documented_rights_are_enough_and_a_change_shows_within_two_seconds(
 ) -> None:
     with ConsoleCommand(tmp_path, f"--kubeconfig={grant(documented_role())}") as console:
         session = console.session()
-        seconds_until(lambda: "nodes" in session.get("/api/nodes"), lambda: session.get("/api/nodes"))
-        assert session.get("/api/nodes")["problem"] == ""
+        seconds_until(lambda: "nodes" in session.get("/api/cluster"), lambda: session.get("/api/cluster"))
+        assert session.get("/api/cluster")["problem"] == ""
 
         node = cluster.create_node("plain")
-        until_node = seconds_until(lambda: node in session.get("/api/nodes")["nodes"]["name"])
+        until_node = seconds_until(lambda: node in {each["name"] for each in session.get("/api/cluster")["nodes"]})
         pod = cluster.create_pod("waits", cpu="99")
-        until_pod = seconds_until(lambda: pod.name in session.get("/api/pods")["pods"]["name"])
+        until_pod = seconds_until(lambda: _reasons(session.get("/api/pending"), pod.name) is not None)
         until_judged = seconds_until(lambda: _reasons(session.get("/api/pending"), pod.name) == ["Insufficient cpu"])
     print(f"node: {until_node:.2f} s; pod: {until_pod:.2f} s; its reason: {until_judged:.2f} s later")
     assert max(until_node, until_pod + until_judged) < SHOWN_SECONDS
 
 
-def _reasons(found: Any, pod: str) -> list[str]:
-    pods = found["pods"]
-    return [
-        found["reasons"][at]["reason"]
-        for name, reasons in zip(pods["name"], pods["reasons"], strict=True)
-        if name == pod
-        for at in reasons
-    ]
+def _reasons(found: Any, pod: str) -> list[str] | None:
+    """None while the pod is not shown."""
+    shown = [each["reasons"] for each in found["pods"] if each["name"] == pod]
+    return [found["reasons"][at]["reason"] for at in shown[0]] if shown else None
 
 
 @pytest.mark.parametrize(("resource", "verb"), rights())
@@ -124,7 +119,7 @@ def test_each_documented_right_is_needed_and_the_page_says_which_one_lacks(
 
     def problem() -> str:
         found = source.observe(0.5)
-        return found.reason.replace(LISTING, "") if isinstance(found, ClusterNotObserved) else found.problem
+        return found.reason.replace(LISTING, "") if isinstance(found, NotRead) else found.problem
 
     said = [""]
 

@@ -1,5 +1,5 @@
 """Views of `berth serve --console` that need a cluster on which something happens, with a real kube-scheduler: gangs,
-policy, and how soon a change shows.
+and how soon a change shows.
 
 Each wait for a change ends after two seconds. What it took is printed.
 """
@@ -18,7 +18,6 @@ from tests.console.chromium import Tab
 from tests.console.test_overview import IS_CURRENT, ROWS
 from tests.console.test_pending import ROWS as PENDING_ROWS
 
-from .berth.berth_serve import CONFIGURATION
 from .berth.console import WITHIN_TWO_SECONDS, ConsoleServe
 from .berth.extender import ExtenderCache
 from .berth.label_priority import priority
@@ -30,8 +29,6 @@ from .kubernetes.kubernetes_api import KubernetesApi
 from .kubernetes.scheduler_configuration import filter_prioritize_bind
 
 CHANGES = 8
-# One decision of ten is judged by the second policy.
-PODS_FOR_SHADOW = 30
 
 
 def has(element: str, text: str) -> str:
@@ -64,37 +61,6 @@ def test_gangs_say_what_they_wait_for_until_they_have_nodes(
         gangs.create_nodes(1)
         gangs.wait_until_bound(members)
         tab.wait_for("document.getElementById('gangs-caption').innerText === '1 gang, 0 waiting'")
-
-
-def test_policy_shows_both_configurations_and_what_differs_on_live_and_pending_pods(
-    control_plane: ControlPlane, cluster: Cluster, tab: Tab, tmp_path: Path
-) -> None:
-    proposed = tmp_path / "proposed.yaml"
-    proposed.write_text(f"{CONFIGURATION}nodeCache: {{maxStaleness: 60}}\n")
-    console = ConsoleServe(control_plane, tmp_path, f"--shadow={proposed}", document=PLAIN)
-    with console.serve as berth:
-        with GangScheduler(control_plane, tmp_path).run(berth.url_prefix):
-            ExtenderCache(berth).wait_for_feasible([cluster.create_node("plain")])
-            tab.open(console.address)
-            tab.wait_for(IS_CURRENT)
-            tab.open(f"{console.origin}/#/policy")
-            tab.wait_for("document.querySelectorAll('pre').length === 2")
-            shown = tab.text("#policy-texts")
-            # Defaults are left out, and label-priority is one.
-            assert ("profile: full" in shown, "maxStaleness: 60" in shown) == (True, True)
-            pods = [cluster.create_pod(f"small-{number}", cpu="10m") for number in range(PODS_FOR_SHADOW)]
-            for pod in pods:
-                cluster.wait_until_assigned(pod)
-            tab.wait_for(has("shadow-summary", "newly-pending"))
-            assert "NodePriorityLabel" in tab.text("#shadow")
-        # No scheduler takes it any more, so it is pending for the comparison.
-        cluster.create_pod("late")
-        tab.open(f"{console.origin}/#/pending")
-        tab.wait_for(f"({PENDING_ROWS}).includes('default/late')")
-        tab.open(f"{console.origin}/#/policy")
-        tab.evaluate("document.getElementById('compare-run').click()")
-        tab.wait_for("document.getElementById('compare-summary').innerText.startsWith('1 pending pods placed by both')")
-        assert "default/late" in tab.text("#compare-grid")
 
 
 class Watched:

@@ -1,4 +1,4 @@
-"""`berth console --stack` on the deployed stack: nodes, decisions and calls by what its tables have."""
+"""`berth console --stack` on the deployed stack: nodes and decisions by what its tables have."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def shows(element: str, text: str) -> str:
     return f"document.getElementById('{element}').innerText.includes({json.dumps(text)})"
 
 
-def test_decisions_and_calls_of_a_stack_are_shown_when_it_keeps_them_in_its_table(
+def test_decisions_of_a_stack_are_shown_when_it_keeps_them_in_its_table(
     stack: DeployedStack, cluster: Cluster, run_scheduler: RunScheduler, tab: Tab, tmp_path: Path
 ) -> None:
     good, plain = cluster.create_node("good", priority(1)), cluster.create_node("plain")
@@ -63,5 +63,3 @@ def test_decisions_and_calls_of_a_stack_are_shown_when_it_keeps_them_in_its_tabl
         tab.evaluate("document.querySelector('#decisions-grid [role=gridcell]').click()")
         tab.wait_for(shows("decision", NO_LABEL))
         assert plain in tab.evaluate("document.getElementById('decision').textContent")
-        tab.open(f"{console.origin}/#/health")
-        tab.wait_for(shows("health-charts", "filter"))

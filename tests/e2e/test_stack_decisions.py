@@ -1,5 +1,5 @@
-"""Decisions of a real kube-scheduler that a deployed stack keeps in its table: explained, recorded and made again, by a
-user of AWS who has the rights that the pages name, and no others."""
+"""Decisions of a real kube-scheduler that a deployed stack keeps in its table: explained by a user of AWS who has the
+rights that the page names, and no others."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ import re
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
-from pathlib import Path
-from signal import SIGINT
 from typing import Any
 
 import pytest
@@ -20,22 +18,20 @@ from .berth.berth_serve import COMMAND, CONFIGURATION
 from .berth.extender import Extender, ExtenderCache
 from .berth.label_priority import NO_LABEL, priority
 from .berth.stack import DeployedStack
-from .kubernetes.child_process import ChildProcess
 from .kubernetes.cluster import Cluster, Pod
 from .kubernetes.control_plane import ControlPlane, RunScheduler
 from .kubernetes.kubernetes_api import KubernetesApi
 from .kubernetes.scheduler_configuration import filter_prioritize_bind
 
 TO_TABLE = f"{CONFIGURATION}decisions: table\n"
-NODES, PODS = 5, 60
-DECISIONS = 100
+NODES, PODS = 5, 20
 CREATE_SECONDS = 0.15
 """Between two pods: of each verb a stack keeps at most 10 decisions a second."""
 
 SECONDS, BOUND_SECONDS = 120, 600
 PENDING = 1
 ROLE = "berth-user"
-PAGES = ("explain.md", "replay.md")
+PAGE = "explain.md"
 _RIGHT = re.compile(r"^\| (`(?:cloudformation|dynamodb):[^|]*) \| ([^|]*) \|$", re.MULTILINE)
 
 
@@ -67,10 +63,8 @@ def user(stack: DeployedStack) -> Iterator[Mapping[str, str]]:
 
 
 def documented_rights(stack: DeployedStack) -> list[dict[str, Any]]:
-    """Statements of the tables in the pages, which have to be equal."""
-    tables = [_RIGHT.findall((sam.PROJECT / "docs" / "how-to" / page).read_text()) for page in PAGES]
-    assert tables[0] == tables[1]
-    (describe, _), (read, items) = tables[0]
+    """Statements of the table in the page."""
+    (describe, _), (read, items) = _RIGHT.findall((sam.PROJECT / "docs" / "how-to" / PAGE).read_text())
     keys = re.findall(r"`([^`]*)`", items)
     assert len(keys) == 5, items
     return [
@@ -93,49 +87,33 @@ def _policy(statements: list[dict[str, Any]]) -> str:
 @pytest.mark.core
 @pytest.mark.core_on_stack
 @pytest.mark.parametrize("extender", [pytest.param("stack", marks=pytest.mark.stack)], indirect=True)
-def test_decisions_in_the_table_are_explained_recorded_and_made_again(
+def test_decisions_in_the_table_are_explained(
     stack: DeployedStack,
     user: Mapping[str, str],
     control_plane: ControlPlane,
     cluster: Cluster,
     run_scheduler: RunScheduler,
-    tmp_path: Path,
 ) -> None:
-    api, recording = KubernetesApi(control_plane.credentials()), tmp_path / "recording"
+    api = KubernetesApi(control_plane.credentials())
     scores = {cluster.create_node(f"node-{index}", priority(index), cpu="64"): index for index in range(NODES)}
     plain = cluster.create_node("plain", cpu="64")
     ExtenderCache(stack).wait_for_scores(scores)
-    log = tmp_path / "record.log"
-    words = ["env", *(f"{name}={value}" for name, value in user.items() if name.startswith("AWS_"))]
-    process = ChildProcess([*words, COMMAND, "record", recording, f"--stack={sam.STACK_NAME}"], log)
-    try:
-        process.wait_until(lambda: "Ctrl-C ends it" in log.read_text(), seconds=SECONDS)
-        run_scheduler(filter_prioritize_bind(stack.url_prefix))
-        pending = _on(api, plain)
-        for index in range(PODS):
-            cluster.create_pod(f"pod-{index}", cpu="10m")
-            time.sleep(CREATE_SECONDS)
-        until = time.monotonic() + BOUND_SECONDS
-        while (left := _without_node(api)) > 1:
-            assert time.monotonic() < until, f"{left} of {PODS} pods have no node"
-            time.sleep(1)
-        cluster.wait_until_unschedulable(pending, "0/")
-        status, output = _run(user, "explain", f"default/{pending.name}", f"--stack={sam.STACK_NAME}")
-    finally:
-        exit_code = process.stop(by=SIGINT)
-    assert exit_code == 0, log.read_text()
+    run_scheduler(filter_prioritize_bind(stack.url_prefix))
+    pending = _on(api, plain)
+    for index in range(PODS):
+        cluster.create_pod(f"pod-{index}", cpu="10m")
+        time.sleep(CREATE_SECONDS)
+    until = time.monotonic() + BOUND_SECONDS
+    while (left := _without_node(api)) > 1:
+        assert time.monotonic() < until, f"{left} of {PODS} pods have no node"
+        time.sleep(1)
+    cluster.wait_until_unschedulable(pending, "0/")
+    status, output = _run(user, "explain", f"default/{pending.name}", f"--stack={sam.STACK_NAME}")
     assert status == PENDING, output
     assert output.startswith(f"default/{pending.name}: pending"), output
     assert NO_LABEL in output
     assert f"add the label priority.lixueduan.com=1 to node {plain}" in output
     assert "Attempts" in output
-    status, replayed = _run(user, "replay", str(recording), "--output=json")
-    found = json.loads(replayed)
-    print(
-        f"replayed: { {name: found[name] for name in ('decisions', 'later', 'differing', 'dropped', 'withoutState')} }"
-    )
-    assert (status, found["differing"]) == (0, 0), found
-    assert found["decisions"] >= DECISIONS, log.read_text()
 
 
 def _run(user: Mapping[str, str], *arguments: str) -> tuple[int, str]:

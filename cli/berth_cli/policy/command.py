@@ -51,8 +51,8 @@ Examples:
   git show main:berth.yaml | berth policy diff - berth.yaml --dump dump.json -o markdown
 
 \b
-Exit status: 0 within the limits, 1 a limit is exceeded, 2 usage error, unreadable input, no pods to compare, or a
-recording without fields that a policy reads.
+Exit status: 0 within the limits, 1 a limit is exceeded or a recorded decision of OLD is not the same again, 2 usage
+error, unreadable input, no pods to compare, or a recording without fields that a policy reads.
 """
 
 
@@ -136,7 +136,7 @@ def diff(
     the cause. Pods of DaemonSets, static pods and pods of other schedulers stay where they are.
 
     With --recording each recorded pod is judged on the state of its last attempt; --weight and --scheduler-name have
-    no effect.
+    no effect. Decisions that OLD made are made again, and must be the same: give one policy twice to check only that.
     """
     if (dump is None) == (recording is None):
         raise click.UsageError("give --dump FILE or --recording FILE")
@@ -158,7 +158,7 @@ def diff(
         raise InvalidInput(
             f"{recording} lacks what a policy reads: record again while a policy is in force that reads it"
         )
-    sys.exit(1 if exceeded else 0)
+    sys.exit(1 if exceeded or found.differing else 0)
 
 
 def _of_recording(recording: Path, before: BerthConfiguration, after: BerthConfiguration) -> PolicyDiff:
@@ -168,7 +168,7 @@ def _of_recording(recording: Path, before: BerthConfiguration, after: BerthConfi
     from berth_cli.recording.replay import RecordedDecisions
 
     recorded = RecordedDecisions(read_recording(recording))
-    found = diff_recording(recorded, before.policy(), after.policy(), str(recording))
-    for note in recorded.summary.notes:
+    found = diff_recording(recorded, before, after, str(recording))
+    for note in recorded.notes:
         click.echo(f"warning: {note}", err=True)
     return found

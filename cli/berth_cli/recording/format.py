@@ -1,301 +1,165 @@
-"""The format of a recording: gzip, and in it a JSON array a line. docs/reference/recording.md describes it.
+"""The format of a recording: gzip, and in it a JSON object a line. docs/reference/recording.md describes it.
 
 The cluster's state is a log: the published objects once, then the changes of each version. A decision names the version
-that it was made on. The names of nodes are numbered when they first appear. A request has ranges of these numbers if it
-has long runs of them, or else the numbers: kube-scheduler filters in several threads, which overtake each other.
+that it was made on, and the nodes of its request by their numbers: names are numbered when they first appear.
 """
 
 from __future__ import annotations
 
 import gzip
+import hashlib
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
-from operator import ne
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Literal
 
 import orjson
+from pydantic import Field, TypeAdapter, ValidationError
 
 from berth.nodecache.feed.changes import Change
+from berth.scheduling.evaluation.verdicts import FilterResult
+from berth.scheduling.gangs.gang import OpenGang
 from berth_cli.input_files import InvalidInput
 
-FORMAT = "berth-recording"
-VERSION = 1
-"""It rises when a reader of before would misread a line."""
+VERSION = 2
+"""It rises when an earlier reader would misread a line."""
 
 COMPRESSION = 4
 """Level 6 takes five times as long and saves 4 % of a decision."""
 
-MOST_VERSIONS = 64
-"""A decision names one of so many last states. A reader keeps them, and no others."""
+MAX_VERSIONS = 64
+"""A decision names one of the last states. A reader keeps this many of them."""
+
+Document = Mapping[str, object]
+AssumedRow = tuple[str, str, str, str, Mapping[str, int] | None, Document | None]
+"""A pod that was being bound: namespace, name, UID, node, shares, and the pod if the state does not have it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """time: when the recording began, in seconds since the epoch. release: of Berth. has_pseudonyms: for the names of
-    the cluster. notes: what the recording lacks from the beginning. has_all_fields: the states have what any policy
-    reads, as those of a dump do, and not only what the recorded policies read."""
+    """time: when the recording began, in seconds since the epoch. release: of Berth. has_all_fields: the states have
+    all that any policy reads, as those of a dump do, and not only what the recorded policies read."""
 
     time: float
     release: str
-    has_pseudonyms: bool = False
-    notes: tuple[str, ...] = ()
     has_all_fields: bool = False
+    version: int = VERSION
+    kind: Literal["header"] = "header"
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The changes that lead to this version; is_whole: to all objects, from nothing."""
+    """The changes that lead to this version; is_whole: all objects."""
 
     version: int
     changes: Sequence[Change]
     is_whole: bool
+    kind: Literal["state"] = "state"
 
 
 @dataclass(frozen=True, slots=True)
 class AppliedPolicy:
-    """The document of a configuration, by its hash; an empty hash is the deployed one."""
+    """The document of a configuration, by its hash. The deployed configuration has an empty hash."""
 
     hash: str
-    document: Mapping[str, object]
-
-
-@dataclass(frozen=True, slots=True)
-class AssumedPodLine:
-    """A pod that was being bound. pod: as an object, where the state does not have it."""
-
-    namespace: str
-    name: str
-    uid: str
-    node: str
-    shares: Mapping[str, int] | None
-    pod: Mapping[str, object] | None
-
-
-@dataclass(frozen=True, slots=True)
-class OpenGangLine:
-    """A gang that was being bound. members: the nodes of the members that had arrived, by UID."""
-
-    namespace: str
-    name: str
-    priority: int
-    members: Mapping[str, str]
-    is_committed: bool
+    document: Document
+    kind: Literal["policy"] = "policy"
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionLine:
-    """time: in seconds since the epoch. version: of the state that it was made on. digest: of the whole decision.
-    open_gangs: those that counted, for a member of a gang."""
+    """time: in seconds since the epoch. version: of the state that was read. nodes: numbers of names; new_names: those
+    that have no number yet. digest: of the whole decision. open_gangs: the gangs that were being bound, for a member of
+    a gang."""
 
     time: float
     verb: str
     outcome: str
     version: int
     configuration_hash: str
-    pod: Mapping[str, object]
-    nodes: Sequence[str]
-    assumed: Sequence[AssumedPodLine]
+    pod: Document
+    nodes: Sequence[int]
+    new_names: Sequence[str]
+    assumed: Sequence[AssumedRow]
     digest: str
-    open_gangs: Sequence[OpenGangLine] = ()
+    open_gangs: tuple[OpenGang, ...] = ()
+    kind: Literal["decision"] = "decision"
 
 
 @dataclass(frozen=True, slots=True)
-class UnrecordedDecisions:
-    """So many decisions were not recorded: the disk was slower than the scheduler."""
+class Gap:
+    """The number of decisions that were not recorded: the disk was slower than the scheduler. None: the recording ends
+    in the middle, because its process was killed."""
 
-    decisions: int
-
-
-@dataclass(frozen=True, slots=True)
-class Truncated:
-    """The recording ends in the middle: its process was killed."""
+    decisions: int | None = None
+    kind: Literal["gap"] = "gap"
 
 
-def assumed_lines(rows: Iterable[Sequence[Any]]) -> list[AssumedPodLine]:
-    """From their elements."""
-    return [AssumedPodLine(*each) for each in rows]
-
-
-def open_gang_lines(rows: Iterable[Sequence[Any]]) -> tuple[OpenGangLine, ...]:
-    """From their elements."""
-    return tuple(OpenGangLine(*each) for each in rows)
-
-
-Line = Header | State | AppliedPolicy | DecisionLine | UnrecordedDecisions | Truncated
+Line = Header | State | AppliedPolicy | DecisionLine | Gap
+_LINE: TypeAdapter[Line] = TypeAdapter(Annotated[Line, Field(discriminator="kind")])
 
 
 class RecordingWriter:
     """Writes one recording. For one thread."""
 
     def __init__(self, path: Path, header: Header) -> None:
-        """Raises OSError."""
-        self._file = gzip.open(path, "wb", compresslevel=COMPRESSION)  # noqa: SIM115  closed by close
+        """Create the file: a recording cannot be continued. Raises OSError."""
+        self._file = gzip.open(path, "xb", compresslevel=COMPRESSION)  # noqa: SIM115  closed by close
+        # After a flush all lines can be read, even if this process is killed.
+        self.flush, self.close = self._file.flush, self._file.close
         self._numbers: dict[str, int] = {}
-        found = {"format": FORMAT, "version": VERSION, "time": header.time, "release": header.release}
-        if header.has_pseudonyms:
-            found["pseudonyms"] = True
-        if header.notes:
-            found["notes"] = header.notes
-        if header.has_all_fields:
-            found["allFields"] = True
-        self._put(["header", found])
+        self.write(header)
 
-    def name_of(self, node: str) -> str:
-        """The name that the recording has for this node."""
-        return node
+    def numbered(self, names: Sequence[str]) -> tuple[Sequence[int], Sequence[str]]:
+        """Return the numbers of these nodes, and the names that are new. The next line has to be their decision."""
+        new = [name for name in dict.fromkeys(names) if name not in self._numbers]
+        self._numbers |= {name: number for number, name in enumerate(new, len(self._numbers))}
+        return [*map(self._numbers.__getitem__, names)], new
 
-    def state(self, state: State) -> None:
-        """Objects or changes."""
-        self._put(["state" if state.is_whole else "changes", state.version, [tuple(each) for each in state.changes]])
-
-    def policy(self, policy: AppliedPolicy) -> bool:
-        """Before the first decision by it. Whether the whole state has to be written again."""
-        self._put(["policy", policy.hash, policy.document])
-        return False
-
-    def decision(self, line: DecisionLine) -> None:
-        """After the state and the policy that it was made by."""
-        numbers = self._numbers_of(line.nodes)
-        self._put(
-            [
-                "decision",
-                round(line.time, 3),
-                line.verb,
-                line.outcome,
-                line.version,
-                line.configuration_hash,
-                line.pod,
-                _numbers_or_ranges(numbers),
-                [[each.namespace, each.name, each.uid, each.node, each.shares, each.pod] for each in line.assumed],
-                line.digest,
-                *([_open_gangs(line.open_gangs)] if line.open_gangs else ()),
-            ]
-        )
-
-    def _numbers_of(self, nodes: Sequence[str]) -> list[int]:
-        try:
-            return [*map(self._numbers.__getitem__, nodes)]
-        except KeyError:
-            new = [name for name in dict.fromkeys(nodes) if name not in self._numbers]
-            self._numbers |= {name: number for number, name in enumerate(new, len(self._numbers))}
-            self._put(["names", new])
-            return [self._numbers[name] for name in nodes]
-
-    def dropped(self, decisions: int) -> None:
-        """Where they are missing."""
-        self._put(["dropped", decisions])
-
-    def flush(self) -> None:
-        """What is written until now can be read, whatever becomes of this process."""
-        self._file.flush()
-
-    def close(self) -> None:
-        """The end of the recording."""
-        self._file.close()
-
-    def _put(self, line: Sequence[object]) -> None:
-        self._file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+    def write(self, line: Line) -> None:
+        """Write a line. A decision comes after its state and its policy."""
+        self._file.write(orjson.dumps(line, default=tuple, option=orjson.OPT_APPEND_NEWLINE))
 
 
 def read_recording(path: Path) -> Iterator[Line]:
-    """The lines in their order; of a truncated recording those that are there, then Truncated. Raises InvalidInput."""
-    names: list[str] = []
+    """Read the lines in their order; a truncated recording ends with a gap. Raises InvalidInput."""
     lines = _lines(path)
-    first = next(lines, None)
-    header = _header(path, first)
+    header = next(lines, None)
+    if header is None or isinstance(header, Gap):
+        raise InvalidInput(f"{path} is empty: the process that wrote it was killed at once; record again")
+    if not isinstance(header, Header) or header.version != VERSION:
+        version = f"has format {header.version}, not {VERSION}" if isinstance(header, Header) else "is no recording"
+        raise InvalidInput(f"{path} {version}: berth serve --record FILE writes one")
     yield header
-    for line in lines:
-        if isinstance(line, Truncated):
-            yield line
-            return
-        try:
-            found = _read(line, names)
-        except (ValueError, TypeError, IndexError, KeyError) as error:
-            raise InvalidInput(f"{path}: a line of the recording cannot be read ({error})") from error
-        if found is not None:
-            yield found
+    yield from lines
 
 
-def _lines(path: Path) -> Iterator[list[Any] | Truncated]:
+def _lines(path: Path) -> Iterator[Line]:
     try:
         with gzip.open(path, "rb") as file:
-            for line in file:
-                yield orjson.loads(line)
-    except (EOFError, zlib.error, orjson.JSONDecodeError):
-        yield Truncated()
+            for content in file:
+                yield _LINE.validate_json(content) if content.endswith(b"\n") else Gap()
+    except (EOFError, zlib.error):
+        yield Gap()
+    except ValidationError as error:
+        raise InvalidInput(f"{path}: a line of the recording cannot be read ({error.errors()[0]['msg']})") from error
     except gzip.BadGzipFile as error:
         raise InvalidInput(f"{path} is no recording: berth serve --record FILE writes one") from error
     except OSError as error:
         raise InvalidInput(f"{path}: {error.strerror}") from error
 
 
-def _header(path: Path, line: object) -> Header:
-    match line:
-        case [
-            "header",
-            {"format": "berth-recording", "version": int(version), "time": time, "release": str(release), **more},
-        ]:
-            if version > VERSION:
-                raise InvalidInput(
-                    f"{path} has format {version}, and this berth reads {VERSION}: install release {release} or later"
-                )
-            has_pseudonyms, has_all_fields = (more.get(name) is True for name in ("pseudonyms", "allFields"))
-            return Header(float(time), release, has_pseudonyms, _texts(more.get("notes")), has_all_fields)
-        case Truncated() | None:
-            raise InvalidInput(f"{path} is empty: the process that wrote it was killed at once; record again")
-    raise InvalidInput(f"{path} is no recording: berth serve --record FILE writes one")
+def digest_of_verdicts(verdicts: FilterResult | None, chosen: str = "") -> str:
+    """Digest a decision of filter or filter_onlyone: which nodes pass, plugin and reason of each other node. verdicts:
+    None for an exempt pod."""
+    if verdicts is None:
+        return "exempt"
+    rejected = verdicts.rejected
+    texts = [f"{status.code.value}\0{status.plugin}\0{status.message}" for status in rejected.statuses]
+    return digest(bytes(verdicts.mask), "\n".join(rejected.for_each_node(texts)), chosen)
 
 
-def _texts(value: object) -> tuple[str, ...]:
-    return tuple(map(str, value)) if isinstance(value, list) else ()
-
-
-def _read(line: list[Any], names: list[str]) -> Line | None:
-    match line:
-        case ["state" | "changes" as kind, int(version), list(changes)]:
-            return State(version, [Change(*each) for each in changes], kind == "state")
-        case ["policy", str(applied), dict(document)]:
-            return AppliedPolicy(applied, document)
-        case ["names", list(new)]:
-            names += new
-            return None
-        case ["decision", at, str(verb), str(outcome), int(version), str(applied), dict(pod), list(numbers), *rest]:
-            assumed, digest, *gangs = rest
-            nodes = _names(numbers, names)
-            pods, opened = assumed_lines(assumed), open_gang_lines(gangs[0] if gangs else ())
-            return DecisionLine(float(at), verb, outcome, version, applied, pod, nodes, pods, str(digest), opened)
-        case ["dropped", int(decisions)]:
-            return UnrecordedDecisions(decisions)
-    return None  # of a later release, which readers may pass over
-
-
-def _open_gangs(gangs: Sequence[OpenGangLine]) -> list[list[object]]:
-    return [[each.namespace, each.name, each.priority, each.members, each.is_committed] for each in gangs]
-
-
-def _numbers_or_ranges(numbers: list[int]) -> Sequence[int | tuple[int, int]]:
-    """What is shorter."""
-    runs = 1 + sum(map(ne, islice(numbers, 1, None), map((1).__add__, numbers)))
-    return list(_ranges(numbers)) if 2 * runs <= len(numbers) else numbers
-
-
-def _names(numbers: Sequence[Any], names: Sequence[str]) -> list[str]:
-    if numbers and isinstance(numbers[0], int):
-        return [*map(names.__getitem__, numbers)]
-    return [name for first, count in numbers for name in names[first : first + count]]
-
-
-def _ranges(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """First number and count of each run."""
-    first = following = -1
-    for number in numbers:
-        if number != following:
-            if following > first:
-                yield first, following - first
-            first = number
-        following = number + 1
-    if following > first:
-        yield first, following - first
+def digest(*parts: object) -> str:
+    """Digest the parts of a decision. Equal decisions, and no others, have the same digest."""
+    return hashlib.blake2b(repr(parts).encode(), digest_size=12).hexdigest()

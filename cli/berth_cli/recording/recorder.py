@@ -1,56 +1,119 @@
-"""Records the decisions of a `berth serve`, with the states that they are made on, into a file.
+"""Records the decisions of `berth serve`, with the states that they are made on, into a file.
 
-A call hands on references and goes on. A thread follows the node cache version by version and writes. A decision whose
-state is gone by then is dropped, and so is one for which there is no room; the recording says how many. A failure to
-write, such as a full disk, ends the recording, and no call notices it.
+A call hands on references and continues. A thread follows the node cache version by version and writes. A decision is
+dropped if its state is gone by then, or if too many decisions wait; the recording says how many. A failure to write,
+such as a full disk, ends the recording, and no call notices it.
 """
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
-from threading import Condition, Event, Thread
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from queue import Full, Queue
+from threading import Event, Lock, Thread
 
 from berth.configuration.store import ConfigurationInvalid
-from berth.decisions.repeatable import assumed_pods, gang_rows, pod_document
+from berth.decisions.repeatable import assumed_pods, pod_document
 from berth.dynamodb_errors import TableUnavailable
 from berth.extender.decision import AnyDecision, Decision, DecisionRecorder
 from berth.extender.outcomes import FilterOutcome, Outcome
+from berth.nodecache.feed.changes import Change, CorruptItem, unpack
+from berth.nodecache.feed.head import Pointer
+from berth.nodecache.feed.reader import LogPosition, NodeCacheReader, NothingPublished, read_log
 from berth.nodecache.feed.table import CacheTable
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth_cli.recording.digest import digest_of_scores, digest_of_verdicts
+from berth_cli.cached_objects import ObjectsView
 from berth_cli.recording.format import (
+    MAX_VERSIONS,
     AppliedPolicy,
     DecisionLine,
+    Gap,
     RecordingWriter,
-    assumed_lines,
-    open_gang_lines,
+    State,
+    digest,
+    digest_of_verdicts,
 )
-from berth_cli.recording.state_log import StateLog
 
-MOST_WAITING = 2_000
-"""Decisions that wait to be written."""
+MAX_LATER = MAX_VERSIONS // 2
+"""A call decides on the version that it read, or on a later one that another thread has applied meanwhile. Up to this
+many later versions are written before its decision."""
 
-MOST_NODES = 1_000_000
-"""In all decisions that wait: each refers to the names of its request, which take about 100 bytes each."""
+MAX_WAITING = 500
+"""Decisions that wait to be written. Each refers to the names of its request: half a megabyte with 5,000 nodes."""
 
 SECONDS = 0.25
-"""How often the thread writes what waits. Calls do not wake it: it would take the processor while their answers are
-being sent."""
+"""How often the thread writes. Calls do not wake it: it would take the processor while their answers are sent."""
 
 PAUSE_SECONDS = 0.0005
 """After each decision: a call that came meanwhile goes first."""
 
-FLUSH_SECONDS = 5.0
 
+class StateLog:
+    """Follows a node cache. States are read when they are published, and written when a decision needs them: a reader
+    of the recording keeps only the last ones. For one thread."""
 
-class _Waiting(NamedTuple):
-    at: float
-    verb: str
-    outcome: Outcome
-    decision: Decision
+    def __init__(self, table: CacheTable, write: Callable[[State], None]) -> None:
+        """write: receives each state, in order."""
+        self._table, self._write = table, write
+        self._cursor: tuple[str, Pointer] | None = None
+        self._unwritten: deque[State] = deque()
+        self._first = self._last = 0
+
+    def read(self) -> None:
+        """Read what was published since the last read."""
+        try:
+            head = self._table.head()
+            if head is None or head.pointer is None or head.pointer.unreadable_reason:
+                return
+            states = self._states_since(head.uid, head.pointer)
+            if states is None:
+                self._begin()
+                return
+        except TableUnavailable:
+            return
+        self._unwritten += states
+        self._cursor = head.uid, head.pointer
+
+    def reach(self, version: int = sys.maxsize) -> bool:
+        """Write the states that a decision on this version needs. Return whether a reader has this state then: it lacks
+        the states before the recording, and those that too many others followed."""
+        while self._unwritten:
+            state = self._unwritten[0]
+            # A whole state ends all earlier ones.
+            if state.version > version + (0 if state.is_whole else MAX_LATER):
+                break
+            self._write(self._unwritten.popleft())
+            self._last = state.version
+            if state.is_whole:
+                self._first = state.version
+        return self._first <= version <= self._last < version + MAX_VERSIONS
+
+    def _states_since(self, uid: str, pointer: Pointer) -> list[State] | None:
+        """Return the states after the cursor; None if one is malformed or may be missing."""
+        known_uid, known = self._cursor or ("", pointer)
+        if known_uid != uid or known.version < pointer.compacted_version:
+            return None
+        items = read_log(self._table, uid, LogPosition(known.version, known.newest), pointer.newest)
+        try:
+            return None if items is None else [State(each.version, list(unpack([each.data])), False) for each in items]
+        except CorruptItem:
+            return None
+
+    def _begin(self) -> None:
+        """Read the whole state."""
+        reader, head = NodeCacheReader(self._table, ObjectsView(), time.sleep), self._table.head()
+        try:
+            objects = reader.at(head)
+        except NothingPublished:
+            return
+        if head is None or head.pointer is None or reader.version != head.pointer.version:
+            return  # the next read finds a head that stands still
+        changes = [Change(resource, key, obj) for (resource, key), obj in objects.items()]
+        self._unwritten.append(State(reader.version, changes, is_whole=True))
+        self._cursor = head.uid, head.pointer
 
 
 class DecisionRecording(DecisionRecorder):
@@ -64,49 +127,42 @@ class DecisionRecording(DecisionRecorder):
         wall: Callable[[], float],
         warn: Callable[[str], None],
     ) -> None:
-        """document_of: the configuration by its hash; it raises ConfigurationInvalid and TableUnavailable. wall:
-        seconds since the epoch. warn: gets the first failure, which ends the recording."""
-        self._writer, self._states, self._document_of = writer, StateLog(table, writer.state), document_of
+        """document_of: returns the configuration with a hash; raises ConfigurationInvalid and TableUnavailable. wall:
+        seconds since the epoch. warn: receives the first failure, which ends the recording."""
+        self._writer, self._states, self._document_of = writer, StateLog(table, writer.write), document_of
         self._wall, self._warn = wall, warn
-        self._waiting: deque[_Waiting] = deque()
-        self._lock, self._wake = Condition(), Event()
-        self._decisions = self._nodes = 0
-        self._is_closing = self._has_failed = False
+        self._waiting: Queue[tuple[float, str, Outcome, Decision]] = Queue(MAX_WAITING)
+        self._lock, self._wake, self._closing = Lock(), Event(), Event()
         self._policies: set[str] = set()
         self._written = self._dropped = self._noted = 0
-        self._flushed_at = 0.0
+        self._has_failed = False
         self._thread = Thread(target=self._run, name="recording", daemon=True)
         self._thread.start()
 
     def record(self, verb: str, outcome: Outcome, decision: AnyDecision, milliseconds: float) -> None:
         # In full mode the request is the state.
-        if not isinstance(decision, Decision) or not decision.cache.version:
+        if not isinstance(decision, Decision) or not decision.cache.version or not _is_repeatable(decision, outcome):
             return
-        if decision.scores is None and not _is_repeatable(decision, outcome):
-            return
-        found = _Waiting(self._wall(), verb, outcome, decision)
-        nodes = len(decision.nodes)
-        with self._lock:
-            if self._has_failed or self._decisions >= MOST_WAITING or self._nodes + nodes > MOST_NODES:
+        try:
+            if self._has_failed:
+                raise Full
+            self._waiting.put_nowait((self._wall(), verb, outcome, decision))
+        except Full:
+            with self._lock:
                 self._dropped += 1
-                return
-            self._decisions += 1
-            self._nodes += nodes
-            self._waiting.append(found)
 
     def close(self) -> None:
         """Write what waits, and finish the file."""
-        self._is_closing = True
+        self._closing.set()
         self._wake.set()
         self._thread.join()
         if self._has_failed:
             self._warn(f"the recording lacks its end: {self._dropped} decisions are not in it")
 
     def wait_until_written(self) -> None:
-        """Until every decision so far is in the file, or dropped."""
+        """Wait until every decision so far is in the file, or dropped."""
         self._wake.set()
-        with self._lock:
-            self._lock.wait_for(lambda: not self._decisions)
+        self._waiting.join()
 
     @property
     def results(self) -> Mapping[str, int]:
@@ -114,51 +170,51 @@ class DecisionRecording(DecisionRecorder):
         return {"written": self._written, "dropped": self._dropped}
 
     def _run(self) -> None:
-        try:
+        self._write_all()
+        while not self._closing.is_set():
+            self._wake.wait(SECONDS)
+            self._wake.clear()
             self._write_all()
-            while not self._is_closing:
-                self._wake.wait(SECONDS)
-                self._wake.clear()
-                self._write_all()
-            self._write_all()
-            self._writer.close()
-        except Exception as error:
-            with self._lock:
-                self._has_failed = True
-                self._dropped += self._decisions
-                self._decisions = self._nodes = 0
-                self._waiting.clear()
-                self._lock.notify_all()
-            self._warn(f"the recording has ended: {type(error).__name__}: {error}")
+        self._write_all()
+        self._try(self._writer.close)
 
     def _write_all(self) -> None:
-        waiting = len(self._waiting)
-        # After these decisions: what they were made on is published by now.
-        self._states.read()
+        waiting = self._waiting.qsize()
+        # After these decisions: their states are published by now.
+        self._try(self._states.read)
         for _ in range(waiting):
-            self._write(self._waiting.popleft())
-            if not self._is_closing:
+            is_written = self._try(partial(self._write, *self._waiting.get_nowait()))
+            with self._lock:
+                self._written += is_written
+                self._dropped += not is_written
+            self._waiting.task_done()
+            if not self._closing.is_set():
                 time.sleep(PAUSE_SECONDS)
-        if not self._waiting:
-            self._states.follow()
+        if self._waiting.empty():
+            self._try(self._states.reach)
         dropped, self._noted = self._dropped - self._noted, self._dropped
         if dropped:
-            self._writer.dropped(dropped)
-        if self._wall() - self._flushed_at >= FLUSH_SECONDS:
-            self._flushed_at = self._wall()
-            self._writer.flush()
+            self._try(partial(self._writer.write, Gap(dropped)))
+        if waiting:
+            self._try(self._writer.flush)
 
-    def _write(self, found: _Waiting) -> None:
-        decision = found.decision
-        is_known = self._knows_policy(decision.cache.configuration_hash) and self._states.reach(decision.cache.version)
+    def _try(self, step: Callable[[], bool | None]) -> bool:
+        """Return what the step returns; False after a failure."""
+        try:
+            return not self._has_failed and step() is True
+        except Exception as error:
+            self._has_failed = True
+            self._warn(f"the recording has ended: {type(error).__name__}: {error}")
+            return False
+
+    def _write(self, at: float, verb: str, outcome: Outcome, decision: Decision) -> bool:
+        """Return whether the state and the policy are known."""
+        cache = decision.cache
+        is_known = self._knows_policy(cache.configuration_hash) and self._states.reach(cache.version)
         if is_known:
-            self._writer.decision(_line(found, self._writer.name_of(decision.chosen)))
-        with self._lock:
-            self._decisions -= 1
-            self._nodes -= len(decision.nodes)
-            self._written += is_known
-            self._dropped += not is_known
-            self._lock.notify_all()
+            numbers, new = self._writer.numbered(decision.nodes.names)
+            self._writer.write(_line(at, verb, outcome, decision, numbers, new))
+        return is_known
 
     def _knows_policy(self, applied: str) -> bool:
         if applied not in self._policies:
@@ -166,36 +222,23 @@ class DecisionRecording(DecisionRecorder):
                 document = self._document_of(applied)
             except (ConfigurationInvalid, TableUnavailable):
                 return False
-            policy = AppliedPolicy(applied, document.model_dump(mode="json", by_alias=True))
+            self._writer.write(AppliedPolicy(applied, document.model_dump(mode="json", by_alias=True)))
             self._policies.add(applied)
-            if self._writer.policy(policy):
-                self._states.begin_anew()
-                self._states.read()
         return True
 
 
 def _is_repeatable(decision: Decision, outcome: Outcome) -> bool:
-    """Whether filter decides the same again on the same state: what takes too long depends on the machine."""
-    if outcome is FilterOutcome.TOO_COSTLY:
-        return False
-    return decision.verdicts is not None or outcome is FilterOutcome.EXEMPT
+    """Return whether the verb decides the same again on the same state: what takes too long depends on the machine."""
+    if decision.scores is not None or outcome is FilterOutcome.EXEMPT:
+        return True
+    return decision.verdicts is not None and outcome is not FilterOutcome.TOO_COSTLY
 
 
-def _line(found: _Waiting, chosen: str) -> DecisionLine:
-    decision = found.decision
-    if decision.scores is None:
-        digest = digest_of_verdicts(decision.verdicts, chosen)
-    else:
-        digest = digest_of_scores(decision.scores)
-    return DecisionLine(
-        found.at,
-        found.verb,
-        str(found.outcome),
-        decision.cache.version,
-        decision.cache.configuration_hash,
-        pod_document(decision.pod),
-        decision.nodes.names,
-        assumed_lines(assumed_pods(decision.snapshot)),
-        digest,
-        open_gang_lines(gang_rows(decision.open_gangs)),
-    )
+def _line(
+    at: float, verb: str, outcome: Outcome, decision: Decision, numbers: Sequence[int], new: Sequence[str]
+) -> DecisionLine:
+    cache, scores, pod = decision.cache, decision.scores, pod_document(decision.pod)
+    made = digest_of_verdicts(decision.verdicts, decision.chosen) if scores is None else digest(*scores)
+    assumed, gangs = assumed_pods(decision.snapshot), tuple(decision.open_gangs)
+    applied = cache.configuration_hash
+    return DecisionLine(at, verb, str(outcome), cache.version, applied, pod, numbers, new, assumed, made, gangs)

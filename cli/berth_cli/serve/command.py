@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,11 +18,11 @@ from berth_cli.config.warnings import serve_warnings
 from berth_cli.console.command import CONSOLE_PORT
 from berth_cli.input_files import STDIN
 from berth_cli.options import plugins_option
-from berth_cli.recording.options import PseudonymOptions, new_recording, pseudonym_options
-from berth_cli.serve.options import ListenOptions, Shadow, StoreOptions, http_timeout_of
+from berth_cli.serve.options import ListenOptions, StoreOptions, http_timeout_of
 
 if TYPE_CHECKING:
     from berth.extender.decision import DecisionRecorder
+    from berth_cli.recording.format import RecordingWriter
     from berth_cli.serve.local_stack import LocalStack
     from berth_cli.serve.stores import Store
 
@@ -33,7 +34,6 @@ Examples:
   berth serve --cluster dump.yaml --tls-cert server.crt --tls-key server.key \\
       --client-ca certificates/ca.crt --allow-list certificates/allow-list
   berth serve --kubeconfig ~/.kube/config --config berth.yaml --record monday.rec
-  berth serve --kubeconfig ~/.kube/config --record monday.rec --pseudonyms
 """
 
 
@@ -93,14 +93,9 @@ Examples:
     help="With decisions: file in the configuration: where records of decisions go, a JSON object a line.",
 )
 @click.option(
-    "--shadow",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Judge one decision of ten by this BerthConfiguration, too, and answer none by it; see GET /shadow.",
-)
-@click.option(
     "--record",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Write every decision, with the state that it is made on, to a new file for berth replay.",
+    help="Write every decision, with the state that it is made on, to a new file for berth policy diff --recording.",
 )
 @click.option(
     "--http-timeout",
@@ -109,7 +104,6 @@ Examples:
     show_default=True,
     help="httpTimeout of kube-scheduler's configuration: bind, and a gang's wait in it, end before.",
 )
-@pseudonym_options
 @click.option("--console", "console", is_flag=True, help="Also show the cluster on a page, see berth console.")
 @click.option(
     "--console-port", default=CONSOLE_PORT, show_default=True, help="Port of the page; 0 selects a free port."
@@ -134,11 +128,8 @@ def serve(
     allow_list: Path | None,
     allowed_hosts: tuple[str, ...],
     decisions_file: Path | None,
-    shadow: Path | None,
     record: Path | None,
     http_timeout_text: str,
-    pseudonyms: bool,
-    kept_names: tuple[str, ...],
     console: bool,
     console_port: int,
     verbose: bool,
@@ -157,11 +148,7 @@ def serve(
     listen_options.check()
     store_options = StoreOptions(store_kind == "dynamodb", cache_table, ledger_table, region, endpoint_url)
     store_options.check(live=kubeconfig is not None)
-    if shadow is not None and store_options.is_dynamodb:
-        raise click.UsageError("--shadow needs a store in memory: --store dynamodb gives each verb a state of its own")
     http_timeout = http_timeout_of(http_timeout_text)
-    pseudonym = PseudonymOptions(pseudonyms, kept_names)
-    pseudonym.check(records=record is not None)
     configuration = load_configuration(config, profile)
     source = cluster or kubeconfig
     if source is None or not source.is_file():
@@ -179,8 +166,6 @@ def serve(
             store_options=store_options,
             decisions_file=decisions_file,
             record=record,
-            pseudonyms=pseudonym,
-            shadow=None if shadow is None else Shadow(shadow, load_configuration(shadow, None)),
             http_timeout=http_timeout,
             console_port=console_port if console else None,
             verbose=verbose,
@@ -199,8 +184,6 @@ def _serve(
     store_options: StoreOptions,
     decisions_file: Path | None,
     record: Path | None,
-    pseudonyms: PseudonymOptions,
-    shadow: Shadow | None,
     http_timeout: float,
     console_port: int | None,
     verbose: bool,
@@ -245,10 +228,7 @@ def _serve(
             check=RequestCheck(None if tls else listen_options.host_names),
             store=store,
             decisions_file=file,
-            recording=None
-            if record is None
-            else new_recording(record, "--record", pseudonyms, configuration, has_all_fields=not live),
-            shadow=None if shadow is None else shadow.configuration.policy(),
+            recording=None if record is None else _new_recording(record, has_all_fields=not live),
             http_timeout=http_timeout,
         )
     except BotoCoreError as error:
@@ -266,7 +246,6 @@ def _serve(
     for warning in (
         *warnings(configuration),
         *store_options.warnings(config),
-        *(shadow.warnings(configuration) if shadow and live else ()),
         *allow_open_files(stack.gateway.limits.connections),
     ):
         click.echo(f"warning: {warning}", err=True)
@@ -277,7 +256,7 @@ def _serve(
             until_the_end,
             watcher_thread(stack.run_watcher),
             _followed(config, configuration, stack, store, warnings),
-            _console(stack, address, console_port, source if live else None, shadow),
+            _console(stack, address, console_port),
         ):
             uvicorn_server.run(sockets=[listener])
     finally:
@@ -296,17 +275,32 @@ def _recorder_of(path: Path) -> Iterator[DecisionRecorder]:
         raise click.ClickException(f"--decisions-file {path}: {error.strerror}") from error
 
 
-def _console(
-    stack: LocalStack, address: str, port: int | None, kubeconfig: Path | None, shadow: Shadow | None
-) -> AbstractContextManager[None]:
+def _new_recording(path: Path, *, has_all_fields: bool) -> RecordingWriter:
+    from berth import __version__
+    from berth_cli.recording.format import Header, RecordingWriter
+
+    try:
+        return RecordingWriter(path, Header(time.time(), __version__, has_all_fields))
+    except OSError as error:
+        cause = "the file exists; name a new one" if isinstance(error, FileExistsError) else error.strerror
+        raise click.ClickException(f"--record {path}: {cause}") from error
+
+
+@contextmanager
+def _console(stack: LocalStack, address: str, port: int | None) -> Iterator[None]:
     """port: None without the page."""
     if port is None:
-        return nullcontext()
-    from berth_cli.console.policy.documents import SecondPolicy
-    from berth_cli.serve.console import console_of
+        yield
+        return
+    from berth_cli.console.running import console_in_thread, show_address
+    from berth_cli.console.sources import serve_contents
+    from berth_cli.http_server.server import ListenError
 
-    second = None if shadow is None else SecondPolicy(str(shadow.path), shadow.configuration)
-    return console_of(stack, address, port, kubeconfig, second)
+    try:
+        with console_in_thread(serve_contents(address, stack.cache, stack.decisions), port, show_address):
+            yield
+    except ListenError as error:
+        raise click.ClickException(f"--console-port: {error}") from error
 
 
 @contextmanager

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -15,12 +14,10 @@ from typing import TYPE_CHECKING
 
 from berth.configuration.store import Configurations
 from berth.decisions.recent import RecentDecisions
-from berth.dynamodb_errors import TableUnavailable
 from berth.extender.decision import DecisionRecorder
 from berth.lease.clock import SystemClock
 from berth.ledger_holder.holder import release_ledger
 from berth.nodecache.feed.cluster import ClusterUnavailable
-from berth.nodecache.feed.reader import NothingPublished
 from berth.runtime.adapters import CacheAdapters, cache_adapters
 from berth.runtime.cluster import connect
 from berth.runtime.decisions import decisions_also_recorded_by, decisions_recorded_by
@@ -32,7 +29,6 @@ from berth.runtime.telemetry.telemetry import calls_observed_by
 from berth.runtime.telemetry.watcher_metrics import gangs_observed_by
 from berth.scheduling.configuration.decisions import Decisions
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.policy import Policy
 from berth_cli.embedded_store.store import EmbeddedStore
 from berth_cli.reservations.claims import ClaimSources
 from berth_cli.serve.endpoints.decisions import ROUTE as DECISIONS_ROUTE
@@ -49,8 +45,6 @@ from berth_cli.serve.endpoints.users import User, UsersEndpoint
 from berth_cli.serve.functions import Handler, load_handler, set_environment
 from berth_cli.serve.gateway import Gateway, members_in_bind
 from berth_cli.serve.request_check import RequestCheck
-from berth_cli.serve.shadow import ROUTE as SHADOW_ROUTE
-from berth_cli.serve.shadow import SWITCH_SECONDS, ShadowEndpoint, ShadowPolicy
 from berth_cli.serve.stores import Store
 from berth_cli.serve.template_api import read_template_api
 from berth_cli.serve.watcher_thread import LocalLambdaContext
@@ -74,7 +68,7 @@ class LocalStack:
     """`gateway` serves the routes; `watcher` is the handler of the watcher function.
 
     cache: what the verbs decide on. decisions: the last ones. ledger_identity: of an embedded ledger that counts; empty
-    otherwise. recording: of all decisions. shadow: the second policy that judges live decisions; None without one.
+    otherwise. recording: of all decisions.
     """
 
     gateway: Gateway
@@ -83,7 +77,6 @@ class LocalStack:
     decisions: RecentDecisions
     ledger_identity: str = ""
     recording: DecisionRecording | None = None
-    shadow: ShadowPolicy | None = None
 
     def run_watcher_once(self) -> dict[str, str | int]:
         """Run the watcher once: list the cluster, publish a snapshot, end. Returns its run result."""
@@ -120,7 +113,6 @@ def start(
     store: Store | None = None,
     decisions_file: DecisionRecorder | None = None,
     recording: RecordingWriter | None = None,
-    shadow: Policy | None = None,
     http_timeout: float | None = None,
 ) -> LocalStack:
     """Load all functions, on this store or, without one, on a new one in memory.
@@ -128,7 +120,7 @@ def start(
     `cluster`: BERTH_ variables that name the cluster; `binder`: other values for bind. `allow_list`: the functions
     check the client certificate; without it callers are not authenticated. `check`: the gateway's, with host names of
     its own. `decisions_file`: where the configuration says so. `recording`: of all decisions.
-    `shadow`: judges a sample of the decisions, too. `http_timeout`: the scheduler's, in seconds; None: 5.
+    `http_timeout`: the scheduler's, in seconds; None: 5.
     """
     store = store or memory_store(configuration, cluster)
     set_environment(
@@ -156,7 +148,6 @@ def start(
         gangs_observed_by(gang_events.record),
         decisions_recorded_by(recorders),
         _recorded_by(recording) as recorder,
-        _shadowed_by(shadow) as shadowing,
     ):
         handlers = {
             function: load_handler(function, overrides.get(function.logical_id))
@@ -175,16 +166,10 @@ def start(
                 tables.cache,
                 tables.ledger,
                 tables.gangs,
-                more=lambda: [
-                    *_recorded(recorder),
-                    *gang_events.lines(),
-                    *(() if shadowing is None else shadowing.lines()),
-                ],
+                more=lambda: [*_recorded(recorder), *gang_events.lines()],
             ),
             DECISIONS_ROUTE: DecisionsEndpoint(settings, recent),
         }
-        if shadowing is not None:
-            own[SHADOW_ROUTE] = ShadowEndpoint(settings, shadowing)
     routes: dict[str, Handler] = {route: handlers[function] for route, function in api.routes.items()}
     return LocalStack(
         Gateway(
@@ -198,26 +183,7 @@ def start(
         recent,
         store.identity if isinstance(store, EmbeddedStore) and configuration.policy().counting.counts else "",
         recorder,
-        shadowing,
     )
-
-
-@contextmanager
-def _shadowed_by(policy: Policy | None) -> Iterator[ShadowPolicy | None]:
-    """A sample of the decisions of functions that are loaded until the block ends is judged by this policy, too."""
-    if policy is None:
-        yield None
-        return
-    adapters = cache_adapters(PolicySettings.from_environ(os.environ))
-
-    def load_all_parts() -> None:
-        with suppress(NothingPublished, TableUnavailable):
-            adapters.reader.at(adapters.tables.cache.head())
-
-    sys.setswitchinterval(SWITCH_SECONDS)
-    shadow = ShadowPolicy(policy, load_all_parts)
-    with decisions_also_recorded_by(shadow):
-        yield shadow
 
 
 @contextmanager

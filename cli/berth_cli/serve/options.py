@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from berth.scheduling.configuration.document import BerthConfiguration
     from berth_cli.serve.stores import DynamoDBStore
 
 LEAST_HTTP_TIMEOUT_SECONDS, MOST_HTTP_TIMEOUT_SECONDS = 2, 30
@@ -81,23 +80,6 @@ class StoreOptions:
                 f"{config} is in use only until a document is applied to the shared tables, and a change of it has no "
                 f"effect; apply it: berth config apply FILE --cache-table {table}"
             )
-
-
-@dataclass(frozen=True, slots=True)
-class Shadow:
-    """A second policy that judges live decisions."""
-
-    path: Path
-    configuration: BerthConfiguration
-
-    def warnings(self, in_force: BerthConfiguration) -> Iterator[str]:
-        """What this policy reads of a live cluster and is judged without."""
-        # Imported here: a usage error must not wait for it.
-        from berth.cluster.field_projection import RequiredFields
-        from berth_cli.recording.missing_fields import missing_fields
-
-        for each in missing_fields(self.configuration.policy(), RequiredFields.of(in_force.policy())):
-            yield f"--shadow {self.path} is judged without {each}: the policy in force does not read them"
 
 
 def http_timeout_of(text: str) -> float:

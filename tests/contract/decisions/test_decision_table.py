@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
-from berth.decisions.background import REPEATABLE
-from berth.decisions.dynamodb_table import KEPT_SECONDS, DynamoDBDecisionTable, StoredDecision
+from berth.decisions.dynamodb_table import KEPT_SECONDS, DynamoDBDecisionTable
 from berth.dynamodb_errors import TableUnavailable
 
 NOW = 1_800_000_000.0
@@ -27,40 +26,6 @@ def test_reads_the_newest_records_of_a_pod_the_oldest_first(client: DynamoDBClie
     assert table.of_pod("ml", "unknown", 2) == []
 
 
-def test_newest_records_have_what_makes_them_repeatable(client: DynamoDBClient, name: str) -> None:
-    table = DynamoDBDecisionTable(client, name)
-    for number in range(3):
-        table.put({**record("a", NOW + number), REPEATABLE: b"data"})
-    table.put(record("a", NOW + 3))
-    assert table.newest("ml", "a", 2) == [
-        StoredDecision(record("a", NOW + 2), b"data"),
-        StoredDecision(record("a", NOW + 3), None),
-    ]
-
-
-def test_reads_all_records_of_a_pod_since_a_moment_with_what_makes_them_repeatable(
-    client: DynamoDBClient, name: str
-) -> None:
-    table = DynamoDBDecisionTable(client, name)
-    table.put(record("a", NOW - 1))
-    table.put({**record("a", NOW), REPEATABLE: b"data"})
-    table.put(record("a", NOW + 1))
-    table.put(record("b", NOW))
-    assert list(table.since("ml", "a", NOW)) == [
-        StoredDecision(record("a", NOW), b"data"),
-        StoredDecision(record("a", NOW + 1), None),
-    ]
-    assert table.of_pod("ml", "a", 2) == [record("a", NOW), record("a", NOW + 1)]
-
-
-def test_reads_more_records_than_a_page_has(client: DynamoDBClient, name: str) -> None:
-    table, reason = DynamoDBDecisionTable(client, name), "x" * 300_000
-    for number in range(5):
-        table.put(record("a", NOW + number, reason=reason))
-    found = [each.record for each in table.since("ml", "a", NOW)]
-    assert found == [record("a", NOW + number, reason=reason) for number in range(5)]
-
-
 def test_records_expire(client: DynamoDBClient, name: str) -> None:
     DynamoDBDecisionTable(client, name).put(record("a", NOW))
     [item] = client.scan(TableName=name)["Items"]
@@ -72,8 +37,6 @@ def test_names_a_table_that_is_not_there(client: DynamoDBClient) -> None:
     for call in (
         lambda: table.put(record("a", NOW)),
         lambda: table.of_pod("ml", "a", 1),
-        lambda: table.newest("ml", "a", 1),
-        lambda: list(table.since("ml", "a", 0)),
     ):
         with pytest.raises(TableUnavailable, match="no-table: the table does not exist"):
             call()

@@ -57,8 +57,7 @@ class ConsoleCommand:
         self._port = free_port()
         self._log = directory / f"berth-console-{self._port}.log"
         self._options = options
-        # Where it keeps the browsers that it knows.
-        self._environment = {"XDG_STATE_HOME": str(directory / "state"), **(environment or os.environ)}
+        self._environment = environment or os.environ
 
     def __enter__(self) -> Self:
         self._process = ChildProcess(

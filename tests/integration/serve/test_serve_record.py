@@ -1,20 +1,17 @@
-"""`berth serve` with --record, --decisions-file and --shadow, in a process of its own, and `berth replay` of what it
-wrote."""
+"""`berth serve` with --record and --decisions-file, in a process of its own, and `berth policy diff` of what it
+recorded."""
 
 from __future__ import annotations
 
-import gzip
-import time
 from pathlib import Path
 
 import orjson
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 from berth_cli.main import main
 from tests.builders.http_calls import Caller
 from tests.builders.pods import pod_object
-from tests.builders.prometheus_text import read_metrics
 from tests.builders.requests import binding, body_of, cache_mode
 from tests.conftest import CLUSTER
 
@@ -24,7 +21,6 @@ pytestmark = pytest.mark.long
 """A server in a process of its own for each test."""
 
 NAMES = ["n10", "n20", "plain", "worded", "unknown"]
-PATIENCE = 60
 
 
 def play(folder: Path, *arguments: str) -> str:
@@ -49,39 +45,19 @@ def play(folder: Path, *arguments: str) -> str:
     return errors
 
 
-def replay(*arguments: str) -> Result:
-    return CliRunner().invoke(main, ["replay", *arguments], prog_name="berth")
-
-
 def test_every_decision_of_a_server_is_the_same_again(tmp_path: Path) -> None:
-    path = tmp_path / "r"
-    play(tmp_path, "--record", str(path))
+    path, configuration = tmp_path / "r", tmp_path / "berth.yaml"
+    configuration.write_text("profile: label-priority\n")
+    play(tmp_path, "--config", str(configuration), "--record", str(path))
     assert 'berth_recorded_decisions_total{result="dropped"} 0\n' in (tmp_path / "metrics").read_text()
-    done = replay(str(path))
+    command = ["policy", "diff", *[str(configuration)] * 2, "--recording", str(path)]
+    done = CliRunner().invoke(main, command, prog_name="berth")
     assert done.exit_code == 0, done.output
-    assert f"{path}: 20 decisions about 20 pods" in done.stdout
-    assert done.stdout.endswith(": 0 differ\n")
-
-
-def test_a_recording_with_pseudonyms_has_no_name_of_the_cluster(tmp_path: Path) -> None:
-    path = tmp_path / "r"
-    play(tmp_path, "--record", str(path), "--pseudonyms", "--keep-name", "p7")
-    done = replay(str(path))
-    assert (done.exit_code, "20 decisions about 20 pods" in done.stdout) == (0, True), done.output
-    content = gzip.decompress(path.read_bytes())
-    assert not [name for name in NAMES if name.encode() in content]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--pseudonyms"], "--pseudonyms needs --record FILE"),
-        (["--record", "r", "--keep-name", "team"], "--keep-name needs --pseudonyms"),
-    ],
-)
-def test_options_without_effect_are_refused(options: list[str], message: str) -> None:
-    done = CliRunner().invoke(main, ["serve", "--cluster", str(CLUSTER), *options])
-    assert (done.exit_code, message in done.stderr) == (2, True), done.output
+    # Of the others there is no filter.
+    assert f"{path}: 13 pods judged on the recorded states, 20 decisions of the old policy made again, 0 differ" in (
+        done.stdout
+    )
+    assert "0 newly pending, 0 moved, 0 newly placed" in done.stdout
 
 
 def test_decisions_go_to_the_file_where_the_configuration_says_so(tmp_path: Path) -> None:
@@ -129,31 +105,3 @@ def test_a_recording_is_not_overwritten(tmp_path: Path) -> None:
     done = CliRunner().invoke(main, ["serve", "--cluster", str(CLUSTER), "--port", "0", "--record", str(path)])
     assert (done.exit_code, path.read_text()) == (1, "mine")
     assert "the file exists; name a new one" in done.stderr
-
-
-def test_a_shadow_policy_judges_and_answers_nothing(tmp_path: Path) -> None:
-    dump, shadow = tmp_path / "cluster.yaml", tmp_path / "shadow.yaml"
-    dump.write_bytes(CLUSTER.read_bytes())
-    shadow.write_text("profile: full\n")
-    served = start("--cluster", str(dump), "--port", "0", "--shadow", str(shadow))
-    try:
-        caller = Caller(served.port)
-        answers = [caller.post("/scheduler/filter", body_of(cache_mode(["n10"]))).json["NodeNames"] for _ in range(31)]
-        # The nodes of events/cluster.yaml have no room for a pod, which only the shadow policy asks for.
-        until = time.monotonic() + PATIENCE
-        while not (found := caller.request("GET", "/shadow").json["decisions"]).get("newly-pending"):
-            assert time.monotonic() < until, found
-        families = read_metrics(caller.request("GET", "/metrics").content.decode())
-        shadow_samples = families["berth_shadow_decisions_total"].samples
-        assert "newly-pending" in {each.label("result") for each in shadow_samples}
-        caller.close()
-    finally:
-        served.process.kill()
-        served.process.communicate()
-    assert answers == [["n10"]] * 31
-
-
-def test_a_shadow_policy_needs_a_store_in_memory(tmp_path: Path) -> None:
-    options = ["--kubeconfig", str(CLUSTER), "--store", "dynamodb", "--shadow", str(CLUSTER)]
-    done = CliRunner().invoke(main, ["serve", *options])
-    assert (done.exit_code, "--shadow needs a store in memory" in done.stderr) == (2, True)

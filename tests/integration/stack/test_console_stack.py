@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from berth_cli.console import sources
-from berth_cli.console.cluster.source import ObservedCluster
-from berth_cli.console.documents.not_read import NotRead
+from berth_cli.console.cluster import NotRead, ObservedCluster
 from berth_cli.console.running import ConsoleContents
 from berth_cli.serve.stores import CACHE_TABLE, LEDGER_TABLE
 from berth_cli.sources.stack import CACHE_TABLE_NAME, LEDGER_TABLE_NAME, DeployedStack
@@ -21,7 +20,7 @@ def shown(stack: object, monkeypatch: pytest.MonkeyPatch) -> ConsoleContents:
         {CACHE_TABLE_NAME: CACHE_TABLE, LEDGER_TABLE_NAME: LEDGER_TABLE},
     )
     monkeypatch.setattr(sources, "describe", lambda *_: deployed)
-    return sources.stack_source("berth", None)
+    return sources.stack_contents("berth", None, 1)
 
 
 def observed(shown: ConsoleContents) -> ObservedCluster:
@@ -41,13 +40,11 @@ def test_node_cache_is_shown_with_the_profile_of_the_stack_where_no_configuratio
 def test_decisions_say_what_to_apply_where_the_stack_keeps_none_in_its_table(shown: ConsoleContents) -> None:
     observed(shown)
     assert shown.decisions is not None
-    assert shown.decisions.after(0) == NotRead(
+    assert shown.decisions.all() == NotRead(
         "the stack berth keeps no decisions in its table: decisions is log; apply decisions: table"
     )
 
 
-def test_health_has_cache_leader_and_ledger(shown: ConsoleContents) -> None:
-    assert shown.health is not None
-    found = shown.health.facts(observed(shown).observed_at)
-    assert set(found) == {"cache", "published", "leader", "reservations"}
+def test_gangs_that_are_being_bound_are_those_of_the_ledgers_table(shown: ConsoleContents) -> None:
     assert shown.gang_table is not None
+    assert list(shown.gang_table().gangs()) == []

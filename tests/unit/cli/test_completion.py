@@ -27,7 +27,7 @@ def complete(words: str) -> set[str]:
     ("words", "expected"),
     [
         pytest.param("berth ", set(COMMANDS), id="commands"),
-        pytest.param("berth re", {"record", "replay", "reservations"}, id="a part of a command"),
+        pytest.param("berth re", {"reservations"}, id="a part of a command"),
         pytest.param("berth reservations ", {"list", "rebuild", "release"}, id="commands of a group"),
         pytest.param("berth doctor -o ", {"table", "json", "yaml"}, id="values of an option"),
         pytest.param("berth doctor --watcher-", {"--watcher-kubeconfig", "--watcher-user"}, id="options"),

@@ -18,7 +18,6 @@ VOCABULARY = {"table", "json", "yaml"}
 DIFFERENT = {
     "bench": VOCABULARY | {"markdown"},
     "policy diff": VOCABULARY | {"markdown"},  # for a pull request
-    "replay": VOCABULARY | {"markdown"},  # with --config it compares, too
     "config show": {"yaml", "json"},  # a document has no table
     "scheduler-config": {"yaml", "json"},  # nor have manifests
 }
@@ -26,7 +25,6 @@ WITHOUT_RESULT = {
     "config schema",  # it is JSON
     "console",
     "demo",
-    "record",
     "serve",
     "watch",
 }

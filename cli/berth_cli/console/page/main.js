@@ -1,179 +1,116 @@
 // The page: its session, its data, and the address that says what is shown.
 
-import { BrowserKey, pairStore } from './connection/browser_key.js';
-import { follow } from './connection/follow.js';
-import { newKey, Session } from './connection/session.js';
-import { Cluster } from './model/cluster.js';
-import { changed, formatState, linkTo, parseState, tokenOf } from './model/url_state.js';
+import { Freshness } from './model/freshness.js';
+import { readNodes } from './model/grouping.js';
+import { formatState, linkTo, parseState, tokenOf } from './model/url_state.js';
+import { Poller } from './poller.js';
+import { NoSession, Refused, Session } from './session.js';
 import { Decisions } from './views/decisions.js';
-import { Doctor } from './views/doctor.js';
-import { placeOf, setAttributes, setText } from './views/elements/dom.js';
-import { Gangs } from './views/gangs.js';
-import { Health } from './views/health.js';
+import { placeOf, setAttributes, setText } from './views/dom.js';
 import { Highlight } from './views/highlight.js';
+import { NodeMap } from './views/map.js';
 import { Overview } from './views/overview.js';
 import { Pending } from './views/pending.js';
-import { Policy } from './views/policy.js';
-import { Status } from './views/status.js';
 
-const REDRAW_MS = 250;
+/**
+ * @typedef {object} Page what all views share
+ * @property {Session} session
+ * @property {{sequence: number, pods: number, counted: string[], nodes: import('./model/grouping.js').Node[]}} cluster
+ * @property {NodeMap} map
+ * @property {Highlight} highlight
+ * @property {(change: Partial<import('./model/url_state.js').State>) => void} go
+ */
+
+/** Of the server's documents. */
+const VERSION = 2;
 const RELOADED = 'berth-console-reloaded';
+const POLL_MS = 500;
 
-const cluster = new Cluster();
-const browserKey = new BrowserKey(pairStore(indexedDB), crypto.subtle, location.origin);
-const session = new Session(localStorage, (input, init) => fetch(input, init), browserKey);
-const status = new Status(placeOf(document, 'status'), () => performance.now());
-const overview = new Overview(document, cluster, go, note);
-const highlight = new Highlight((names) => overview.map.light(names));
-const pending = new Pending(document, session, go, highlight);
-const gangs = new Gangs(document, session, go, highlight);
-const decisions = new Decisions(document, session, go, highlight);
-const health = new Health(document, session);
-const policy = new Policy(document, session, go);
-new Doctor(document, session);
-
-let isPending = false;
+const session = new Session(localStorage, (input, init) => fetch(input, init));
+const freshness = new Freshness(() => performance.now());
+const cluster = { sequence: 0, pods: 0, counted: [], nodes: [] };
+const map = new NodeMap((group, node) => go({ group, node, filter: '' }));
+const highlight = new Highlight((names) => map.light(names));
+/** @type {Page} */
+const page = { session, cluster, map, highlight, go };
+/** @type {Record<string, {show: (state: import('./model/url_state.js').State) => void, focus: () => void}>} */
+const views = { overview: new Overview(page), pending: new Pending(page), decisions: new Decisions(page) };
 let shownView = '';
 
-/** Another place: a step back returns. What is typed changes the place that is there. @param {Partial<import('./model/url_state.js').State>} change */
+/** Another place: a step back returns. What is typed changes the place that is there.
+ * @param {Partial<import('./model/url_state.js').State>} change */
 function go(change) {
-  const next = formatState(changed(parseState(location.hash), change));
+  const next = formatState({ ...parseState(location.hash), ...change });
   if (next === location.hash) return;
-  const isTyped = Object.keys(change).join() === 'filter';
-  history[isTyped ? 'replaceState' : 'pushState'](null, '', next);
+  history[Object.keys(change).join() === 'filter' ? 'replaceState' : 'pushState'](null, '', next);
   show();
-}
-
-/** Nothing else is drawn: it is on the screen. @param {string} at where the map was moved by hand */
-function note(at) {
-  const state = { ...parseState(location.hash), at };
-  history.replaceState(null, '', formatState(state));
-  showLinks(state);
-}
-
-/** @param {import('./model/url_state.js').State} state */
-function showLinks(state) {
-  for (const link of document.querySelectorAll('#views a')) {
-    if (!(link instanceof HTMLElement) || !link.dataset.view) continue;
-    setAttributes(link, {
-      href: linkTo(link.dataset.view, state),
-      'aria-current': link.dataset.view === state.view ? 'page' : null,
-    });
-  }
 }
 
 function show() {
   const state = parseState(location.hash);
-  const hasState = cluster.sequence > 0;
-  const isFirst = hasState && document.body.dataset.phase !== 'shown';
-  document.body.dataset.phase = hasState ? 'shown' : 'start';
+  document.body.dataset.phase = cluster.sequence ? 'shown' : 'start';
   document.body.dataset.view = state.view;
-  showLinks(state);
-  for (const view of ['pending', 'decisions', 'health', 'policy']) {
-    placeOf(document, view).hidden = state.view !== view;
+  for (const link of document.querySelectorAll('#views a')) {
+    const { view = '' } = /** @type {HTMLElement} */ (link).dataset;
+    setAttributes(link, { href: linkTo(view, state), 'aria-current': view === state.view && 'page' });
   }
-  // Health and policy are of no node: the map would only take room.
-  const panel = placeOf(document, 'map-panel');
-  const wasHidden = panel.hidden;
-  panel.hidden = state.view === 'health' || state.view === 'policy' || !cluster.nodes.size;
-  if (!hasState) return;
-  if (isFirst || (wasHidden && !panel.hidden)) overview.map.resize();
+  if (!cluster.sequence) return;
+  placeOf('map-panel').hidden = !cluster.nodes.length;
   if (state.view !== shownView) highlight.clear();
   shownView = state.view;
-  overview.show(state);
-  pending.show(state);
-  gangs.show(state);
-  decisions.show(state);
-  health.show(state.view === 'health');
-  policy.show(state);
+  for (const [name, view] of Object.entries(views)) {
+    placeOf(name).hidden = name !== state.view;
+    view.show(state);
+  }
 }
 
-/** Many changes in a row are shown together. */
-function showSoon() {
-  if (isPending) return;
-  isPending = true;
-  setTimeout(() => {
-    isPending = false;
+/** The line that says how current the page is. */
+function tell() {
+  const { kind, sentence } = freshness;
+  setAttributes(placeOf('status'), { 'data-kind': kind });
+  setText(placeOf('status'), sentence);
+  setText(placeOf('start'), sentence);
+}
+
+/** @param {any} content */
+function receive({ version, source, nodes, ...content }) {
+  if (version !== VERSION) return reload();
+  sessionStorage.removeItem(RELOADED);
+  freshness.observe(content);
+  if (nodes) {
+    freshness.name = source;
+    Object.assign(cluster, content, { nodes: readNodes(nodes) });
     show();
-  }, REDRAW_MS);
+  }
+  tell();
 }
 
-/** Past the views and the map. */
-function skip() {
-  const { view } = parseState(location.hash);
-  if (view === 'overview') overview.grid.focus();
-  else placeOf(document, `${view}-caption`).focus();
+/** The console is of another release than this page. */
+function reload() {
+  if (sessionStorage.getItem(RELOADED)) return;
+  sessionStorage.setItem(RELOADED, 'yes');
+  location.reload();
 }
 
-function outdate() {
-  pending.outdate();
-  gangs.outdate();
+/** @param {unknown} error */
+function lose(error) {
+  if (error instanceof NoSession) freshness.lose('closed', error.message);
+  else if (error instanceof Refused) freshness.lose('loading', error.message);
+  else freshness.lose('disconnected', '');
+  tell();
 }
-
-/** @param {Parameters<typeof status.tell>[0]} change */
-function tell(change) {
-  status.tell(change);
-  setText(placeOf(document, 'start'), status.freshness.sentence);
-}
-
-/** One frame draws what was shown; when the next one begins, it is on the screen. @param {string} name */
-function markWhenDrawn(name) {
-  requestAnimationFrame(() => requestAnimationFrame(() => performance.mark(name)));
-}
-
-/** @param {boolean} isPrinting paper is white: what is drawn has the colours of the light page there */
-function setPrinting(isPrinting) {
-  document.documentElement.classList.toggle('printing', isPrinting);
-  overview.map.draw();
-  health.drawCharts();
-}
-
-/** @type {import('./connection/follow.js').Listener} */
-const LISTENER = {
-  onSession: (isNew) => {
-    if (isNew) history.replaceState(null, '', formatState(parseState('')));
-  },
-  onLoaded: (source) => {
-    outdate();
-    sessionStorage.removeItem(RELOADED);
-    tell((freshness) => (freshness.name = source.name));
-    overview.setSource(source.kind);
-    show();
-    markWhenDrawn('berth-nodes-shown');
-  },
-  onPods: () => {
-    show();
-    markWhenDrawn('berth-pods-shown');
-  },
-  onChanged: () => {
-    outdate();
-    showSoon();
-  },
-  onCondition: (condition) => tell((freshness) => freshness.observe(condition)),
-  onWaiting: (reason) => tell((freshness) => freshness.wait(reason)),
-  onDisconnected: () => tell((freshness) => freshness.disconnect()),
-  onNoSession: (reason) => tell((freshness) => freshness.close(reason)),
-  onOtherRelease: () => {
-    if (sessionStorage.getItem(RELOADED))
-      return tell((freshness) => freshness.close('The console is of another release than this page.'));
-    sessionStorage.setItem(RELOADED, 'yes');
-    location.reload();
-  },
-};
 
 async function start() {
-  placeOf(document, 'skip').addEventListener('click', skip);
+  placeOf('skip').addEventListener('click', () => views[shownView]?.focus());
   window.addEventListener('popstate', show);
   window.addEventListener('hashchange', () => (tokenOf(location.hash) ? location.reload() : show()));
-  window.addEventListener('beforeprint', () => setPrinting(true));
-  window.addEventListener('afterprint', () => setPrinting(false));
-  setInterval(() => tell(() => {}), 1000);
+  setInterval(tell, 1000);
   show();
-  for (;;) {
-    await follow(location.hash, cluster, session, LISTENER);
-    // The new address may be opened in another tab.
-    await newKey(window);
-  }
+  tell();
+  if (await session.open(location.hash).catch(lose)) history.replaceState(null, '', formatState(parseState('')));
+  const path = () => `/api/cluster?since=${cluster.sequence}`;
+  const onRefusal = (/** @type {string} */ reason) => lose(new Refused(0, reason));
+  new Poller(session, { path, pauseMs: POLL_MS, onAnswer: receive, onRefusal, onLost: lose });
 }
 
 start();

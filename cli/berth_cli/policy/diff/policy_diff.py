@@ -47,12 +47,15 @@ class RuleCount:
 @dataclass(frozen=True, slots=True)
 class PolicyDiff:
     """`judged`: how many pods both policies placed. `source`: which pods these are, in words. `missing`: what the
-    policies read and the source does not have: without it the comparison may be wrong."""
+    policies read and the source does not have: without it the comparison may be wrong. `repeated`: how many recorded
+    decisions the old policy made and has made again; `differing`: how many of them are not the same."""
 
     comparison: Comparison
     judged: int
     source: str
     missing: tuple[str, ...] = ()
+    repeated: int = 0
+    differing: int = 0
 
     def pods(self, effects: tuple[Effect, ...]) -> list[PodComparison]:
         """The pods with one of these effects."""
@@ -115,8 +118,11 @@ def pods_text(count: int) -> str:
 
 
 def missing_texts(diff: PolicyDiff) -> list[str]:
-    """What the source lacks, a line for each part."""
-    return [f"the policies are judged without {each}: the recording does not have them" for each in diff.missing]
+    """What the source lacks, a line for each part, and whether recorded decisions are not the same again."""
+    found = [f"the policies are judged without {each}: the recording does not have them" for each in diff.missing]
+    if diff.differing:
+        found.append(f"{diff.differing} of {diff.repeated} decisions of the old policy are not the same again")
+    return found
 
 
 def headline(diff: PolicyDiff) -> str:

@@ -78,6 +78,7 @@ def document(diff: PolicyDiff, exceeded: Iterable[str]) -> dict[str, object]:
         "source": diff.source,
         "missingFields": list(diff.missing),
         "judged": diff.judged,
+        "repeated": {"decisions": diff.repeated, "differing": diff.differing},
         "newlyPending": len(diff.pods(NEWLY_PENDING)),
         "moved": len(diff.pods(MOVED)),
         "limitsExceeded": list(exceeded),

@@ -29,11 +29,6 @@ MOST_WAITING = 100
 PAUSE_SECONDS = 0.05
 """Between two looks at what waits."""
 
-REPEATABLE = "repeatable"
-"""The key of a document for what the decision needs to be made again, as bytes."""
-
-Encode = Callable[[Decision], bytes | None]
-
 Write = Callable[[Mapping[str, object]], None]
 """Writes the document of a record. What it raises is logged once; the next record is tried all the same."""
 
@@ -65,16 +60,14 @@ class BackgroundRecorder(DecisionRecorder):
         wall: Callable[[], float],
         warn: Callable[[str], None],
         most_a_second: int = MOST_A_SECOND,
-        repeatable: Encode | None = None,
         *,
         every_node: bool = False,
     ) -> None:
         """wall: seconds since the epoch. warn: gets the first failure. most_a_second: of decisions that left the pod a
-        node; of the others as many more. repeatable: what it makes of a decision is written besides, as `repeatable`.
-        every_node: whether a document has the verdict on every node.
+        node; of the others as many more. every_node: whether a document has the verdict on every node.
         """
         self._write, self._wall, self._warn = write, wall, warn
-        self._most, self._repeatable, self._every_node = most_a_second, repeatable, every_node
+        self._most, self._every_node = most_a_second, every_node
         self._second, self._in_second = 0, {True: 0, False: 0}
         self._waiting: deque[_Recorded] = deque()
         self._closing = Event()
@@ -96,14 +89,7 @@ class BackgroundRecorder(DecisionRecorder):
         if self._thread is not None:
             self._thread.join()
 
-    def _document(self, record: Record | CallRecord, decision: AnyDecision) -> Mapping[str, object]:
-        encoded = None
-        if self._repeatable is not None and isinstance(decision, Decision):
-            encoded = self._repeatable(decision)
-        found = self._of_record(record)
-        return found if encoded is None else {**found, REPEATABLE: encoded}
-
-    def _of_record(self, record: Record | CallRecord) -> Mapping[str, object]:
+    def _document(self, record: Record | CallRecord) -> Mapping[str, object]:
         if isinstance(record, CallRecord):
             return call_document(record)
         if self._every_node:
@@ -132,7 +118,7 @@ class BackgroundRecorder(DecisionRecorder):
         while self._waiting:
             found = self._waiting.popleft()
             try:
-                self._write(self._document(found.record(), found.decision))
+                self._write(self._document(found.record()))
             except Exception as error:
                 if not self._has_warned:
                     self._has_warned = True

@@ -119,7 +119,6 @@ def _table_recorder(open_tables: OpenTables, variables: Mapping[str, str]) -> De
     from botocore.config import Config
 
     from berth.decisions.background import BackgroundRecorder
-    from berth.decisions.repeatable import RepeatableEncoder
     from berth.runtime.settings import PolicySettings
 
     # A record is worth no second attempt.
@@ -127,7 +126,7 @@ def _table_recorder(open_tables: OpenTables, variables: Mapping[str, str]) -> De
     decisions = open_tables(PolicySettings.from_environ(variables), calls).decisions
     if decisions is None:
         return None
-    return BackgroundRecorder(decisions().put, time.time, log.warning, repeatable=RepeatableEncoder().encoded)
+    return BackgroundRecorder(decisions().put, time.time, log.warning)
 
 
 def _write(document: dict[str, object]) -> None:

@@ -1,26 +1,19 @@
-// Decisions: what the page keeps, and the rows of its table.
+// Decisions: the rows of their table, and what is said of one.
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
 import {
-  choices,
-  decisionKey,
   decisionTable,
   factsOf,
-  joined,
-  matching,
-  MOST_DECISIONS,
-  nodeNamed,
   nodesText,
   scoreBars,
 } from '../../../../cli/berth_cli/console/page/model/decisions.js';
-import { arranged } from '../../../../cli/berth_cli/console/page/model/rows.js';
 
 /** @param {number} number @param {Partial<import('../../../../cli/berth_cli/console/page/model/decisions.js').Decision>} [more] */
 function decision(number, more = {}) {
   return {
-    number,
+    key: `${number}@0`,
     time: 0,
     verb: 'filter',
     namespace: 'ml',
@@ -39,18 +32,6 @@ function decision(number, more = {}) {
     ...more,
   };
 }
-
-test('decisions that came twice are kept once, and the oldest go', () => {
-  assert.deepEqual(
-    joined([decision(1), decision(2)], [decision(2), decision(3)]).map(({ number }) => number),
-    [1, 2, 3],
-  );
-  const many = joined(
-    [],
-    Array.from({ length: MOST_DECISIONS + 5 }, (_, at) => decision(at + 1)),
-  );
-  assert.deepEqual([many.length, many[0].number], [MOST_DECISIONS, 6]);
-});
 
 test('a row says how many nodes fit, and why the others do not', () => {
   const reasons = [{ reason: 'Insufficient cpu', plugin: 'NodeResourcesFit', count: 2, nodes: ['a', 'b'] }];
@@ -115,96 +96,4 @@ test('bars of equal scores are in the order of their names, as the best ones are
       ['n10', null],
     ],
   );
-});
-
-const CPU = { reason: 'Insufficient cpu', plugin: 'NodeResourcesFit', count: 2, nodes: ['n6', 'n7'] };
-const TAINT = { reason: 'untolerated taint', plugin: 'TaintToleration', count: 1, nodes: ['n8'] };
-const MANY = [
-  decision(1, { reasons: [CPU] }),
-  decision(2, { reasons: [CPU, TAINT] }),
-  decision(3, { verb: 'prioritize', best: [{ node: 'n5', score: 7, byPlugin: null }] }),
-  decision(4, { verb: 'bind', chosen: 'n4', profile: '' }),
-  decision(5, { verb: 'preempt', victims: { n3: 2 } }),
-];
-
-for (const [filter, wanted] of /** @type {[string, number[]][]} */ ([
-  ['n7', [1, 2]],
-  ['n8', [2]],
-  ['n5', [3]],
-  ['n4', [4]],
-  ['n3', [5]],
-  ['tainttoleration', [2]],
-  ['full', [1, 2, 3, 5]],
-  ['ml/p', [1, 2, 3, 4, 5]],
-  ['n9', []],
-])) {
-  test(`the filter ${filter} finds the decisions that name it`, () => {
-    const rows = arranged(decisionTable(MANY), 'number', false, filter);
-    assert.deepEqual(
-      rows.map(({ values }) => values[0]),
-      wanted,
-    );
-  });
-}
-
-test('the filter finds decisions that judged the node, whether or not they name it', () => {
-  const judged = { node: 'n7', numbers: new Set([3, 5, 99]) };
-  const found = (/** @type {string} */ filter) =>
-    arranged(decisionTable(MANY, judged), 'number', false, filter).map(({ values }) => values[0]);
-  assert.deepEqual(found('n7'), [1, 2, 3, 5]);
-  assert.deepEqual(found(' N7 '), [1, 2, 3, 5]);
-  // What was judged before another name was typed.
-  assert.deepEqual(found('n8'), [2]);
-});
-
-for (const [filter, wanted] of [
-  ['ip-10-0-3-17.eu-west-1.compute.internal', 'ip-10-0-3-17.eu-west-1.compute.internal'],
-  [' N7 ', 'n7'],
-  ['x'.repeat(253), 'x'.repeat(253)],
-  ['x'.repeat(254), ''],
-  ['', ''],
-  ['ml/p', ''],
-  ['-n', ''],
-  ['n 7', ''],
-  ['<img src=x onerror=alert(1)>', ''],
-  ['n7\u0000', ''],
-  ['é', ''],
-]) {
-  test(`the filter “${filter.slice(0, 40)}” names the node “${wanted.slice(0, 40)}”`, () => {
-    assert.equal(nodeNamed(filter), wanted);
-  });
-}
-
-for (const [verb, reason, wanted] of /** @type {[string, string, number[]][]} */ ([
-  ['', '', [1, 2, 3, 4, 5]],
-  ['filter', '', [1, 2]],
-  ['', TAINT.reason, [2]],
-  ['filter', CPU.reason, [1, 2]],
-  ['bind', CPU.reason, []],
-])) {
-  test(`verb “${verb}” and reason “${reason}” choose decisions`, () => {
-    assert.deepEqual(
-      matching(MANY, verb, reason).map(({ number }) => number),
-      wanted,
-    );
-  });
-}
-
-test('verbs and reasons can be chosen that there are, and what is chosen stays', () => {
-  const { verbs, reasons } = choices(MANY, 'filter_onlyone', TAINT.reason);
-  assert.deepEqual(verbs, [
-    ['filter', 2],
-    ['bind', 1],
-    ['preempt', 1],
-    ['prioritize', 1],
-    ['filter_onlyone', 0],
-  ]);
-  assert.deepEqual(reasons, [
-    [CPU.reason, 2],
-    [TAINT.reason, 1],
-  ]);
-});
-
-test('a number names another decision after a restart', () => {
-  assert.notEqual(decisionKey(decision(1, { time: 1.5 })), decisionKey(decision(1, { time: 2.5 })));
 });

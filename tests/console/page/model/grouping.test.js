@@ -3,26 +3,24 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { readNodes } from '../../../../cli/berth_cli/console/page/model/cluster.js';
 import {
   compareNames,
   groupNodes,
   groupingLabels,
   NO_GROUPS,
+  readNodes,
   resourcesOf,
-  totalUse,
   useOf,
 } from '../../../../cli/berth_cli/console/page/model/grouping.js';
-import { nodeTable } from '../cases.js';
 
 /** @param {Record<string, string>[]} labels */
 function labelled(...labels) {
-  return readNodes(nodeTable(labels.map((each, id) => ({ id, name: `n${id}`, labels: each }))));
+  return readNodes(labels.map((each, id) => ({ name: `n${id}`, labels: each, amounts: {} })));
 }
 
 /** @param {...Record<string, [number, number]>} amounts */
 function using(...amounts) {
-  return readNodes(nodeTable(amounts.map((each, id) => ({ id, name: `n${id}`, amounts: each }))));
+  return readNodes(amounts.map((each, id) => ({ name: `n${id}`, labels: {}, amounts: each })));
 }
 
 test('numbers in names are ordered as numbers', () => {
@@ -84,9 +82,14 @@ for (const [name, amount, share] of /** @type {[string, Record<string, [number, 
   ['nothing allocatable and nothing used', { cpu: [0, 0] }, null],
   ['nothing allocatable but used', { cpu: [0, 5] }, Infinity],
 ])) {
-  test(`the share of a node: ${name}`, () => assert.equal(useOf(using(amount)[0], 'cpu').share, share));
+  test(`the share of a node: ${name}`, () => assert.equal(useOf(using(amount), 'cpu').share, share));
 }
 
 test('the share of a group counts every node by its size', () => {
-  assert.equal(totalUse(using({ cpu: [1000, 1000] }, { cpu: [3000, 0] }, {}), 'cpu').share, 0.25);
+  assert.equal(useOf(using({ cpu: [1000, 1000] }, { cpu: [3000, 0] }, {}), 'cpu').share, 0.25);
+});
+
+test('names of others are no properties of objects', () => {
+  const [node] = readNodes(JSON.parse('[{"name": "n", "labels": {"__proto__": "x"}, "amounts": {}}]'));
+  assert.deepEqual([node.labels.get('__proto__'), node.labels.get('constructor')], ['x', undefined]);
 });

@@ -4,8 +4,13 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 
 import {
-  byCategory,
   captionOf,
+  changeTexts,
+  countOf,
+  evictionTexts,
+  gangsCaption,
+  gangTexts,
+  inOrder,
   nodesOf,
   pendingTable,
   reasonKey,
@@ -17,29 +22,29 @@ const DOCUMENT = {
   count: 4,
   nodes: ['n1', 'n2', 'n3'],
   reasons: [
-    { by: 'kube-scheduler', plugin: 'NodeResourcesFit', reason: 'Insufficient cpu', code: 'x', pods: 1, nodes: [0, 1] },
-    { by: 'Berth', plugin: 'NodeReady', reason: 'node is not ready', code: 'y', pods: 3, nodes: [2] },
+    { by: 'kube-scheduler', plugin: 'NodeResourcesFit', reason: 'Insufficient cpu', nodes: [0, 1] },
+    { by: 'Berth', plugin: 'NodeReady', reason: 'node is not ready', nodes: [2] },
   ],
-  pods: {
-    namespace: ['default', 'default', 'ml', 'ml'],
-    name: ['large', 'small', 'gated', 'other'],
-    gang: ['', '', 'train', ''],
-    priority: [0, 5, 0, 0],
-    category: ['unschedulable', 'schedulable-now', 'undetermined', 'unschedulable'],
-    fitting: [0, 2, 0, 0],
-    note: ['', '', 'its scheduling gates hold it', ''],
-    reasons: [[0, 1], [1], [], [1]],
-  },
+  pods: [
+    pod('default/large', { category: 'unschedulable', reasons: [0, 1] }),
+    pod('default/small', { category: 'schedulable-now', reasons: [1], fitting: 2, priority: 5 }),
+    pod('ml/gated', { gang: 'train', note: 'its scheduling gates hold it' }),
+    pod('ml/other', { category: 'unschedulable', reasons: [1] }),
+  ],
 };
 
+/** @param {string} name @param {object} fields */
+function pod(name, fields) {
+  const [namespace, own] = name.split('/');
+  const defaults = { gang: '', priority: 0, category: 'undetermined', fitting: 0, note: '', reasons: [] };
+  return { namespace, name: own, ...defaults, ...fields };
+}
+
 test('pods are counted by what becomes of them', () => {
+  const categories = ['unschedulable', 'schedulable-now', 'undetermined'];
   assert.deepEqual(
-    [...byCategory(DOCUMENT)],
-    [
-      ['unschedulable', 2],
-      ['schedulable-now', 1],
-      ['undetermined', 1],
-    ],
+    categories.map((category) => countOf(DOCUMENT, category)),
+    [2, 1, 1],
   );
 });
 
@@ -94,4 +99,67 @@ for (const [count, wanted] of /** @type {[number, string][]} */ ([
   [9, '9 pending pods: 2 unschedulable, 1 schedulable now, 1 undetermined, 5 more not listed'],
 ])) {
   test(`${count} pending pods are said in one line`, () => assert.equal(captionOf({ ...DOCUMENT, count }), wanted));
+}
+
+/** @param {string} gang @param {string} waitsFor @param {number} [priority] */
+function made(gang, waitsFor, priority = 0) {
+  return { gang, state: 'open', waitsFor, minimum: 2, members: { exist: 1, inBind: 0, onNodes: null }, priority };
+}
+
+test('gangs that wait come first, the most urgent one at the top', () => {
+  const gangs = [made('ml/c', ''), made('ml/b-10', 'room'), made('ml/b-9', 'room'), made('ml/a', 'room', 5)];
+  const ordered = inOrder({ gangs, open: null, compared: true });
+  assert.deepEqual(
+    ordered.map(({ gang }) => gang),
+    ['ml/a', 'ml/b-9', 'ml/b-10', 'ml/c'],
+  );
+});
+
+test('the caption of gangs counts, and says if gangs are off', () => {
+  const gangs = [made('ml/a', 'room'), made('ml/b', '')];
+  assert.equal(gangsCaption({ gangs, open: 'ml/b', compared: true }), '2 gangs, 1 waiting; ml/b is being placed');
+  assert.equal(gangsCaption({ gangs: [], open: null, compared: true }), 'No gangs');
+  const off = 'Gangs: the configuration in force does not enable them';
+  assert.equal(gangsCaption({ gangs: [], open: null, compared: false }), off);
+});
+
+test('what is not known of a gang is a question mark', () => {
+  assert.deepEqual(gangTexts(made('ml/a', 'room')), ['open', 'room', '1 of 2', '0', '?', '0']);
+});
+
+test('a change of the pod names the nodes that it then fits on, a change of a node that node', () => {
+  const found = changeTexts([
+    { changes: [{ text: 'request less cpu', node: null }], fits: ['n1', 'n2', 'n3', 'n4', 'n5'] },
+    { changes: [{ text: 'add a label to n7', node: 'n7' }], fits: ['n7'] },
+    {
+      changes: [
+        { text: 'one', node: null },
+        { text: 'two', node: null },
+      ],
+      fits: [],
+    },
+  ]);
+  assert.deepEqual(found, ['request less cpu → n1, n2, n3 and 2 more', 'add a label to n7', 'one; and two']);
+});
+
+const VICTIM = { namespace: 'ml', name: 'old', priority: 5, violates: [] };
+
+for (const [title, found, wanted] of /** @type {[string, Parameters<typeof evictionTexts>[0], string[]][]} */ ([
+  ['nothing is said of it', null, []],
+  ['a pod that may not preempt', { reason: 'its policy is Never' }, ['Preemption: its policy is Never']],
+  [
+    'one victim',
+    { node: 'n1', victims: [VICTIM], otherNodes: {} },
+    ['Preemption would place it on n1. It evicts ml/old (priority 5).'],
+  ],
+  [
+    'a budget that is violated, and other nodes',
+    { node: 'n1', victims: [{ ...VICTIM, violates: ['ml/two'] }], otherNodes: { n2: { reason: 'more' } } },
+    [
+      'Preemption would place it on n1. It evicts ml/old (priority 5, violates ml/two).',
+      '1 other node would take more evictions, or cannot be used.',
+    ],
+  ],
+])) {
+  test(`evictions: ${title}`, () => assert.deepEqual(evictionTexts(found), wanted));
 }

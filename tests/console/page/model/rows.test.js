@@ -3,20 +3,17 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
-import { readNodes, readPods } from '../../../../cli/berth_cli/console/page/model/cluster.js';
-import { colourOf, stepOf, STEPS } from '../../../../cli/berth_cli/console/page/model/map/colours.js';
-import { groupNodes } from '../../../../cli/berth_cli/console/page/model/grouping.js';
+import { colourOf, STEPS } from '../../../../cli/berth_cli/console/page/model/colours.js';
+import { groupNodes, readNodes } from '../../../../cli/berth_cli/console/page/model/grouping.js';
 import { formatAge, formatAmount, formatShare } from '../../../../cli/berth_cli/console/page/model/quantities.js';
 import { arranged, groupTable, nodeTable, podTable } from '../../../../cli/berth_cli/console/page/model/rows.js';
-import { nodeTable as nodesOf, podTable as podsOf } from '../cases.js';
 
-const NODES = readNodes(
-  nodesOf([
-    { id: 0, name: 'n10', labels: { zone: 'a' }, amounts: { cpu: [4000, 1000], pods: [10, 1] } },
-    { id: 1, name: 'n2', labels: { zone: 'a' }, amounts: { cpu: [4000, 4000] }, flags: 3 },
-    { id: 2, name: 'n1' },
-  ]),
-);
+const NODES = readNodes([
+  { name: 'n10', states: [], labels: { zone: 'a' }, amounts: { cpu: [4000, 1000], pods: [10, 1] } },
+  { name: 'n2', states: ['not ready', 'unschedulable'], labels: { zone: 'a' }, amounts: { cpu: [4000, 4000] } },
+  { name: 'n1', states: [], labels: {}, amounts: {} },
+]);
+const BY_NAME = { sort: 'name', order: 'ascending', filter: '' };
 
 test('a group has the sums of its nodes', () => {
   const [group] = groupTable(groupNodes(NODES, 'zone'), 'zone', 'cpu').rows;
@@ -30,23 +27,24 @@ test('a node has its state in words', () => {
 });
 
 test('a pod has what it requests', () => {
-  const pods = readPods(podsOf([{ id: 1, name: 'web', node: 0, requests: { memory: 1 << 29 }, state: 1 }]));
-  assert.deepEqual(podTable(pods, 'memory', '').rows[0].texts, ['default/web', '512 Mi', '0', 'pending', '', '']);
+  const named = { namespace: 'default', name: 'web', state: 'on its node', priority: 0, controller: '', gang: '' };
+  const pods = [{ ...named, requests: { memory: 1 << 29 } }];
+  assert.deepEqual(podTable(pods, 'memory', '').rows[0].texts, ['default/web', '512 Mi', '0', 'on its node', '', '']);
   assert.equal(podTable(pods, 'pods', '').rows[0].texts[1], '1');
 });
 
 test('names are sorted as names and amounts as numbers, both ways', () => {
   const table = nodeTable(NODES, 'cpu', '');
-  const names = (/** @type {string} */ sort, descending = false) =>
-    arranged(table, sort, descending, '').map(({ key }) => key);
+  const names = (/** @type {string} */ sort, order = 'ascending') =>
+    arranged(table, { ...BY_NAME, sort, order }).map(({ key }) => key);
   assert.deepEqual(names('name'), ['n1', 'n2', 'n10']);
-  assert.deepEqual(names('name', true), ['n10', 'n2', 'n1']);
+  assert.deepEqual(names('name', 'descending'), ['n10', 'n2', 'n1']);
   assert.deepEqual(names('use'), ['n1', 'n10', 'n2']);
   assert.deepEqual(names('no such column'), names('name'));
 });
 
 test('the filter looks at every text', () => {
-  const found = arranged(nodeTable(NODES, 'cpu', ''), 'name', false, ' Unsched ');
+  const found = arranged(nodeTable(NODES, 'cpu', ''), { ...BY_NAME, filter: ' Unsched ' });
   assert.deepEqual(
     found.map(({ key }) => key),
     ['n2'],
@@ -72,9 +70,13 @@ test('shares and ages', () => {
 
 test('each step of the scale is lighter than the one before', () => {
   const lightness = Array.from({ length: STEPS }, (_, step) => {
-    const [red, green, blue] = (colourOf(step).match(/\d+/g) ?? []).map(Number);
+    const [red, green, blue] = (colourOf(step / STEPS).match(/\d+/g) ?? []).map(Number);
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
   });
   assert.ok(lightness.every((value, step) => step === 0 || value > lightness[step - 1]));
-  assert.deepEqual([stepOf(-1), stepOf(0), stepOf(1), stepOf(1.01), stepOf(Infinity)], [0, 0, STEPS - 1, STEPS, STEPS]);
+});
+
+test('beside the scale are more than there is, and none', () => {
+  assert.deepEqual([colourOf(-1), colourOf(1.01), colourOf(null)], [colourOf(0), colourOf(Infinity), '']);
+  assert.notEqual(colourOf(1), colourOf(1.01));
 });

@@ -4,11 +4,10 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 
 import {
-  changed,
   DEFAULTS,
   formatState,
   linkTo,
-  MOST_CHARACTERS,
+  MAX_CHARACTERS,
   parseState,
   tokenOf,
 } from '../../../../cli/berth_cli/console/page/model/url_state.js';
@@ -29,16 +28,15 @@ test('every state comes back from its link', () => {
     node: ['n1', HOSTILE],
     rows: ['nodes'],
     sort: ['use'],
-    descending: [true],
+    order: ['descending'],
     filter: ['web', HOSTILE],
-    view: ['pending', 'decisions', 'health', 'policy'],
+    view: ['pending', 'decisions'],
     category: ['unschedulable'],
     reason: ['Berth NodeReady: node is not ready', HOSTILE],
     pod: ['default/p', HOSTILE],
     gang: ['ml/train', HOSTILE],
     verb: ['filter', HOSTILE],
     decision: ['17@1700000000.25'],
-    at: ['12.5,-3.25,40', '0,0,0.01', 'all'],
   })) {
     for (const value of values) {
       const state = { ...DEFAULTS, [name]: value };
@@ -53,39 +51,15 @@ test('what is not understood is left out', () => {
   }
 });
 
-for (const at of ['', 'x', 'ALL', '1,2', '1,2,3,4', '1,2,0', '1,2,-3', 'NaN,1,2', '1e9,1,2', '1,Infinity,2', '1;2;3']) {
-  test(`the place “${at}” of the map is none`, () => {
-    assert.deepEqual(parseState(`#/overview?at=${encodeURIComponent(at)}`), DEFAULTS);
-  });
-}
-
-const MOVED = { ...DEFAULTS, label: 'zone', resource: 'memory', at: '1,2,3' };
-
-for (const [name, change, at] of /** @type {[string, Partial<typeof DEFAULTS>, string][]} */ ([
-  ['another label', { label: 'pool', group: null, node: '' }, ''],
-  ['a group', { group: 'a' }, ''],
-  ['all groups', { group: null, node: '' }, ''],
-  ['a node', { group: 'a', node: 'n1' }, ''],
-  ['another resource', { resource: 'cpu' }, MOVED.at],
-  ['a filter', { filter: 'web' }, MOVED.at],
-  ['an order', { sort: 'use', descending: true }, MOVED.at],
-  ['where the map was moved', { at: '4,5,6' }, '4,5,6'],
-])) {
-  test(`${name}: the map is at “${at}”`, () => {
-    assert.deepEqual(changed(MOVED, change), { ...MOVED, ...change, at });
-  });
-}
-
-test('a link to another view keeps what the map shows, and nothing of this view', () => {
-  const state = { ...MOVED, group: 'a', node: 'n1', filter: 'web', sort: 'use', descending: true };
-  assert.deepEqual(parseState(linkTo('pending', state)), { ...MOVED, view: 'pending' });
-  assert.equal(linkTo('health', DEFAULTS), '#/health');
-  // Without a group that is where the map is anyway.
-  assert.equal(linkTo('overview', { ...DEFAULTS, group: 'a', at: 'all' }), '#/overview');
+test('a link to another view keeps groups and resource, and nothing of this view', () => {
+  const shown = { ...DEFAULTS, label: 'zone', resource: 'memory' };
+  const state = { ...shown, group: 'a', node: 'n1', filter: 'web', sort: 'use', order: 'descending' };
+  assert.deepEqual(parseState(linkTo('pending', state)), { ...shown, view: 'pending' });
+  assert.equal(linkTo('decisions', DEFAULTS), '#/decisions');
 });
 
 test('texts are limited', () => {
-  assert.equal(parseState(`#/overview?filter=${'x'.repeat(5000)}`).filter.length, MOST_CHARACTERS);
+  assert.equal(parseState(`#/overview?filter=${'x'.repeat(5000)}`).filter.length, MAX_CHARACTERS);
 });
 
 test('the longest name of a pod, and of a label or a resource, comes back', () => {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import count
 from threading import Event
 from typing import Any
 
@@ -14,11 +15,10 @@ from berth.configuration.store import ActiveConfiguration
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.console.cluster.source import ClusterNotObserved, ClusterSource, ObservedCluster, SourceKind
-from berth_cli.console.documents.feed import Feed
-from berth_cli.console.http.access import Access
-from berth_cli.console.http.application import ConsoleApplication, Document
-from berth_cli.console.http.known_browsers import KnownBrowsers
+from berth_cli.console.access import Access
+from berth_cli.console.application import ConsoleApplication, Document
+from berth_cli.console.cluster import ClusterSource, NotRead, ObservedCluster
+from berth_cli.console.feed import Feed
 from tests.builders.nodes import node_with
 from tests.builders.pods import pod_with
 
@@ -62,19 +62,15 @@ class Waits(Event):
 class HandDrivenSource(ClusterSource):
     """`found`: what the next look sees."""
 
-    def __init__(self, found: ObservedCluster | ClusterNotObserved) -> None:
-        self.found: ObservedCluster | ClusterNotObserved | Exception = found
+    def __init__(self, found: ObservedCluster | NotRead) -> None:
+        self.found: ObservedCluster | NotRead | Exception = found
         self.is_closed = False
-
-    @property
-    def kind(self) -> SourceKind:
-        return SourceKind.DUMP
 
     @property
     def name(self) -> str:
         return "dump.json"
 
-    def observe(self, timeout: float) -> ObservedCluster | ClusterNotObserved:
+    def observe(self, timeout: float) -> ObservedCluster | NotRead:
         if isinstance(self.found, Exception):
             raise self.found
         return self.found
@@ -113,7 +109,7 @@ class Running:
             sent.append(message)
 
         async def receive() -> Any:
-            await asyncio.Event().wait()
+            raise AssertionError("no request has a body")
 
         scope = {
             "method": method,
@@ -139,15 +135,15 @@ class Running:
 
 
 def running(
-    found: ObservedCluster | ClusterNotObserved | None = None,
+    found: ObservedCluster | NotRead | None = None,
     documents: Mapping[str, Document] | None = None,
-    browsers: KnownBrowsers | None = None,
+    secrets: str = "secret",
 ) -> Running:
     """A console that has looked once."""
     source = HandDrivenSource(found or ObservedCluster(snapshot([node("n1")]), NOW, DEFAULT))
     feed = Feed(source, lambda: NOW)
     feed.observe(0)
     tokens: list[str] = []
-    secrets = (f"secret-{number}" for number in range(1000))
-    access = Access(frozenset({HOST, "localhost:8090"}), tokens.append, lambda: next(secrets), browsers)
-    return Running(source, feed, ConsoleApplication(access, feed, lambda: NOW, documents), tokens)
+    numbers = count()
+    access = Access(frozenset({HOST, "localhost:8090"}), tokens.append, lambda: f"{secrets}-{next(numbers)}")
+    return Running(source, feed, ConsoleApplication(access, feed.by_path, documents), tokens)

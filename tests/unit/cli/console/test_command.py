@@ -22,10 +22,6 @@ DUMP = ["--cluster", str(CLUSTER)]
         pytest.param([], "give one of --cluster DUMP, --kubeconfig FILE and --stack NAME", id="no source"),
         pytest.param([*DUMP, "--stack", "s"], "give one of --cluster DUMP", id="two sources"),
         pytest.param(["--stack", "s", "--profile", "full"], "have no effect with --stack", id="the stack has a policy"),
-        pytest.param(["--url", "http://h/s", "--stack", "s"], "not both", id="a stack and a server"),
-        pytest.param(["--url", "http://h/s", "--profile", "full"], "--url alone", id="a server has a policy"),
-        pytest.param(["--url", "http://h/s", "--tls-client-cert", str(CLUSTER)], "go together", id="half a key pair"),
-        pytest.param([*DUMP, "--ca", str(CLUSTER)], "need --url", id="a certificate authority of nothing"),
         pytest.param([*DUMP, "--region", "eu-west-1"], "--region needs --stack", id="a region of nothing"),
         pytest.param(["--cluster", "/no/such/dump"], "does not exist", id="no such file"),
         pytest.param([*DUMP, "--profile", "no-such"], "no-such", id="no such profile"),
@@ -64,16 +60,3 @@ def test_unreadable_kubeconfig_is_named(tmp_path: Path) -> None:
     done = CliRunner().invoke(console, ["--kubeconfig", str(path), "--port", "0"])
     assert done.exit_code == 1
     assert str(path) in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("url", "line"),
-    [
-        pytest.param("ftp://h/scheduler", "is not an http or https address", id="no address of a server"),
-        pytest.param("http://127.0.0.1:1/scheduler", "is berth serve running there?", id="nobody answers"),
-    ],
-)
-def test_server_whose_configuration_is_needed_must_answer(url: str, line: str) -> None:
-    done = CliRunner().invoke(console, [*DUMP, "--url", url, "--port", "0"])
-    assert done.exit_code == 1
-    assert line in done.stderr

@@ -11,17 +11,16 @@ import pytest
 
 from berth.configuration.store import ActiveConfiguration
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
-from berth_cli.console.cluster.source import ClusterNotObserved, ObservedCluster
-from berth_cli.console.decisions.source import DecisionSource
-from berth_cli.console.documents.feed import Feed
-from berth_cli.console.http.access import Refusal
-from berth_cli.console.pending.documents import JUDGE_SECONDS, PendingDocuments
-from berth_cli.console.pending.target import object_of_node, object_of_pod
+from berth.scheduling.objects import NodeInfo, Pod, read_node
+from berth_cli.console.access import Refusal
+from berth_cli.console.cluster import NotRead, ObservedCluster
+from berth_cli.console.decisions import Decision, DecisionSource
+from berth_cli.console.feed import Feed
+from berth_cli.console.pending_documents import JUDGE_SECONDS, PendingDocuments
+from berth_cli.console.pending_target import object_of_node
 from tests.builders.counted import LICENCE, LICENCES, configuration, counted_node
 from tests.builders.nodes import PRIORITY
 from tests.unit.cli.console.cases import DEFAULT, NOW, HandDrivenSource, node, pod, snapshot
-from tests.unit.cli.console.running_server.test_decisions import Following, record
 
 TAINT = {"key": "dedicated", "value": "ml", "effect": "NoSchedule"}
 FULL = ActiveConfiguration.of(BerthConfiguration.model_validate({"profile": "full"}))
@@ -63,23 +62,21 @@ def test_pods_are_divided_by_what_becomes_of_them() -> None:
     ]
     found = pending(documents([node("n1")], pods))
     assert found["count"] == 3
-    assert dict(zip(found["pods"]["name"], found["pods"]["category"], strict=True)) == {
+    assert {each["name"]: each["category"] for each in found["pods"]} == {
         "fits": "schedulable-now",
         "too-large": "unschedulable",
         "gated": "undetermined",
     }
 
 
-def test_reason_has_its_nodes_and_the_number_of_its_pods() -> None:
+def test_reason_has_its_nodes_and_each_pod_its_reasons() -> None:
     nodes = [node("n1"), node("n2", taints=[TAINT]), node("n3")]
     found = pending(documents(nodes, [pod(f"p{number}", requests={"cpu": "9"}) for number in range(3)]))
-    assert [
-        (each["reason"], [found["nodes"][at] for at in each["nodes"]], each["pods"]) for each in found["reasons"]
-    ] == [
-        ("Insufficient cpu", ["n1", "n3"], 3),
-        ("node(s) had untolerated taint(s)", ["n2"], 3),
+    assert [(each["reason"], [found["nodes"][at] for at in each["nodes"]]) for each in found["reasons"]] == [
+        ("Insufficient cpu", ["n1", "n3"]),
+        ("node(s) had untolerated taint(s)", ["n2"]),
     ]
-    assert found["pods"]["reasons"] == [[0, 1]] * 3
+    assert [each["reasons"] for each in found["pods"]] == [[0, 1]] * 3
 
 
 def test_reasons_are_kube_schedulers_or_berths() -> None:
@@ -115,8 +112,7 @@ def kinds(count: int, of_each: int = 1) -> list[Pod]:
 
 
 def judged(found: dict[str, Any]) -> list[str]:
-    pods = found["pods"]
-    return [name for name, each in zip(pods["name"], pods["category"], strict=True) if each != "undetermined"]
+    return [each["name"] for each in found["pods"] if each["category"] != "undetermined"]
 
 
 def test_pods_of_one_kind_are_judged_together_and_the_others_when_the_page_asks_again() -> None:
@@ -141,7 +137,8 @@ def test_every_kind_has_its_turn_while_the_cluster_changes() -> None:
     last = answers[-1]
     assert last["nodes"] == ["n2"]
     assert [each["reason"] for each in last["reasons"]] == ["Insufficient cpu"]
-    assert [note.partition(" (judged ")[0] for note in last["pods"]["note"]] == ["Insufficient cpu"] * 4 + [""] * 2
+    notes = [each["note"].partition(" (judged ")[0] for each in last["pods"]]
+    assert notes == ["Insufficient cpu"] * 4 + [""] * 2
 
 
 def test_another_configuration_judges_all_anew() -> None:
@@ -153,7 +150,7 @@ def test_another_configuration_judges_all_anew() -> None:
     for configured in (FULL, DEFAULT):
         source.shows(source.found.snapshot, configured=configured)  # type: ignore[union-attr]
         feed.observe(0)
-        answers.append(pending(asked)["pods"]["category"])
+        answers.append([each["category"] for each in pending(asked)["pods"]])
     assert answers == [["schedulable-now"], ["unschedulable"]]
 
 
@@ -202,7 +199,36 @@ def test_explanation_is_of_the_weight_that_the_scheduler_gives_the_extender() ->
     assert high["scores"]["Berth"] == 5 * low["scores"]["Berth"] > 0
 
 
-FILTER = record("p", NOW - 9, namespace="default", chosen="n1")
+class Recorded(DecisionSource):
+    """Decisions with these records."""
+
+    def __init__(self, *records: dict[str, object]) -> None:
+        self._records = records
+
+    def all(self) -> Sequence[Decision]:
+        raise AssertionError("only those of a pod are asked for")
+
+    def of_pod(self, namespace: str, name: str) -> Sequence[dict[str, object]]:
+        return [each for each in self._records if (each["namespace"], each["name"]) == (namespace, name)]
+
+
+FILTER: dict[str, object] = {
+    "version": 1,
+    "time": NOW - 9,
+    "verb": "filter",
+    "namespace": "default",
+    "name": "p",
+    "uid": "uid-p",
+    "outcome": "feasible",
+    "profile": "full",
+    "configurationHash": "",
+    "cacheAgeSeconds": 1.0,
+    "nodes": 1,
+    "feasible": 1,
+    "chosen": "n1",
+    "reasons": [],
+    "error": "",
+}
 BIND = FILTER | {"time": NOW - 7, "verb": "bind", "error": "binds are forbidden"}
 BIND_FAILS = "default/p: pending: its bind to n1 failed 7 s ago: binds are forbidden; 1 of 1 nodes fit"
 PLACEABLE = "default/p: can be placed, on n1: 1 of 1 nodes fit"
@@ -229,9 +255,7 @@ PLACEABLE = "default/p: can be placed, on n1: 1 of 1 nodes fit"
 def test_pod_that_has_a_node_is_explained_by_what_happened_to_its_calls(
     records: Sequence[dict[str, object]], verdict: str, headline: str
 ) -> None:
-    following = Following(*records)
-    following.after(0)
-    found = explained(documents([node("n1")], [pod("p")], decisions=following.decisions), "p")
+    found = explained(documents([node("n1")], [pod("p")], decisions=Recorded(*records)), "p")
     assert (found["verdict"], found["headline"]) == (verdict, headline)
 
 
@@ -251,7 +275,7 @@ def test_pod_that_is_not_pending_is_refused(wanted: str, status: int) -> None:
 
 
 def test_nothing_is_judged_before_the_cluster_was_read() -> None:
-    feed = Feed(HandDrivenSource(ClusterNotObserved("the cluster is being listed")), lambda: NOW)
+    feed = Feed(HandDrivenSource(NotRead("the cluster is being listed")), lambda: NOW)
     feed.observe(0)
     found = PendingDocuments(feed, lambda: 0.0, lambda: NOW)
     for answer in (found.pending({}), found.explain({"pod": "default/p"})):
@@ -269,19 +293,3 @@ def test_nothing_is_judged_before_the_cluster_was_read() -> None:
 )
 def test_node_is_read_again_as_it_was(info: NodeInfo) -> None:
     assert read_node(object_of_node(info)) == info
-
-
-def test_pod_is_read_again_as_it_was() -> None:
-    before = pod(
-        "p",
-        labels={"app": "web"},
-        requests={"cpu": "250m"},
-        nodeSelector={"disk": "ssd"},
-        tolerations=[{"key": "dedicated", "operator": "Exists"}],
-        topologySpreadConstraints=[
-            {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {}}
-        ],
-    )
-    again = read_pod(object_of_pod(before))
-    assert isinstance(again, Pod)
-    assert (again.name, again.uid, again.labels, again.spec) == (before.name, before.uid, before.labels, before.spec)

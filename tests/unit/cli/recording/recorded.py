@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,10 @@ from berth.extender.ports import OpenGangs
 from berth.reservations.ledger.table import LedgerTable
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.time_limit import NO_TIME_LIMIT, TimeLimit
+from berth.scheduling.policy import Policy
 from berth_cli.recording.format import Header, RecordingWriter
-from berth_cli.recording.pseudonymised import PseudonymisingWriter
-from berth_cli.recording.pseudonyms import Pseudonyms
 from berth_cli.recording.recorder import DecisionRecording
+from berth_cli.recording.replay import RecordedDecisions
 from tests.fakes.verbs import Verbs
 
 
@@ -41,7 +42,6 @@ def recording(
     ledger: LedgerTable | None = None,
     open_gangs: OpenGangs = NO_GANG_IS_OPEN,
     time_limit: TimeLimit = NO_TIME_LIMIT,
-    pseudonyms: Pseudonyms | None = None,
     *,
     has_all_fields: bool = False,
 ) -> list[str]:
@@ -51,8 +51,7 @@ def recording(
     verbs = Verbs(
         [], configuration=configuration, ledger=ledger, recorder=later, open_gangs=open_gangs, time_limit=time_limit
     )
-    header = Header(1_800_000_000.0, "1.2.3", has_all_fields=has_all_fields)
-    writer = RecordingWriter(path, header) if pseudonyms is None else PseudonymisingWriter(path, header, pseudonyms)
+    writer = RecordingWriter(path, Header(1_800_000_000.0, "1.2.3", has_all_fields=has_all_fields))
     configurations = Configurations(verbs.store, lambda: configuration)
     recorder = DecisionRecording(
         writer,
@@ -65,3 +64,27 @@ def recording(
     play(verbs)
     recorder.close()
     return warnings
+
+
+@dataclass(slots=True)
+class Replay:
+    """decisions: how many were made again. later: of these, those that are the same on a later state than the one that
+    they name. differing: those that are not the same. pods: by UID."""
+
+    decisions: int = 0
+    later: int = 0
+    differing: int = 0
+    pods: set[str] = field(default_factory=set)
+
+
+def replay(recorded: RecordedDecisions) -> Replay:
+    """Make all decisions again by the recorded policies."""
+    found, policies = Replay(), dict[str, Policy]()
+    for each in recorded:
+        policy = policies.setdefault(each.line.configuration_hash, each.configuration.policy())
+        found.decisions += 1
+        found.pods.add(each.pod.uid)
+        snapshot = each.repeated(policy)
+        found.differing += snapshot is None
+        found.later += snapshot is not None and snapshot.base is not each.snapshot.base
+    return found

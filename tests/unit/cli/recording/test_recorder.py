@@ -16,13 +16,14 @@ from berth.extender.outcomes import Outcome
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.recording import recorder as recorder_module
-from berth_cli.recording.format import MOST_VERSIONS, DecisionLine, Header, RecordingWriter, read_recording
+from berth_cli.recording.format import MAX_VERSIONS, DecisionLine, Header, Line, RecordingWriter, read_recording
 from berth_cli.recording.recorder import DecisionRecording
-from berth_cli.recording.replay import RecordedDecisions, replay
+from berth_cli.recording.replay import RecordedDecisions
 from tests.builders.nodes import PRIORITY
 from tests.builders.pods import pod_object
 from tests.builders.requests import cache_mode
 from tests.fakes.verbs import Verbs
+from tests.unit.cli.recording.recorded import replay
 
 HEADER = Header(1_800_000_000.0, "1.2.3")
 
@@ -31,13 +32,14 @@ class SlowWriter(RecordingWriter):
     """Waits with each decision until the disk is ready."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(path, HEADER)
         self.is_ready = Event()
         self.is_ready.set()
+        super().__init__(path, HEADER)
 
-    def decision(self, line: DecisionLine) -> None:
-        self.is_ready.wait()
-        super().decision(line)
+    def write(self, line: Line) -> None:
+        if isinstance(line, DecisionLine):
+            self.is_ready.wait()
+        super().write(line)
 
 
 class FullDisk(SlowWriter):
@@ -47,12 +49,13 @@ class FullDisk(SlowWriter):
         super().__init__(path)
         self._room = room
 
-    def decision(self, line: DecisionLine) -> None:
-        self.is_ready.wait()
-        if not self._room:
-            raise OSError(28, "No space left on device")
-        self._room -= 1
-        super().decision(line)
+    def write(self, line: Line) -> None:
+        if isinstance(line, DecisionLine):
+            self.is_ready.wait()
+            if not self._room:
+                raise OSError(28, "No space left on device")
+            self._room -= 1
+        super().write(line)
 
 
 @dataclass
@@ -113,12 +116,12 @@ def replayed(path: Path) -> tuple[int, int, int]:
     """Decisions that were made again, those that differ, and those that could not be."""
     decisions = RecordedDecisions(read_recording(path))
     found = replay(decisions)
-    return found.decisions, found.differing, decisions.summary.without_state
+    return found.decisions, found.differing, decisions.without_state
 
 
 def test_decisions_that_wait_for_a_slow_disk_are_the_same_again(tmp_path: Path) -> None:
     """A reader keeps the last states alone: those of a later decision must not be written before an earlier one."""
-    writer, number = SlowWriter(tmp_path / "r"), MOST_VERSIONS + 20
+    writer, number = SlowWriter(tmp_path / "r"), MAX_VERSIONS + 20
     with recorded_world(writer) as world:
         writer.is_ready.clear()
         for version in range(number):
@@ -130,11 +133,11 @@ def test_decisions_that_wait_for_a_slow_disk_are_the_same_again(tmp_path: Path) 
 
 def test_a_decision_that_too_many_states_have_followed_is_counted_as_dropped(tmp_path: Path) -> None:
     with recorded_world(RecordingWriter(tmp_path / "r", HEADER)) as world:
-        for version in range(MOST_VERSIONS + 1):
+        for version in range(MAX_VERSIONS + 1):
             world.change_node(version)
         world.decide("now")
         world.recording.wait_until_written()
-        world.recorded.versions_back = MOST_VERSIONS
+        world.recorded.versions_back = MAX_VERSIONS
         world.decide("long-ago")
         world.recording.wait_until_written()
         assert world.recording.results == {"written": 2, "dropped": 1}
@@ -173,11 +176,8 @@ def test_a_full_disk_ends_the_recording_and_keeps_no_decision(tmp_path: Path) ->
     ]
 
 
-@pytest.mark.parametrize("bound", ["MOST_WAITING", "MOST_NODES"])
-def test_decisions_without_room_are_dropped_and_counted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str
-) -> None:
-    monkeypatch.setattr(recorder_module, bound, 3)
+def test_decisions_without_room_are_dropped_and_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorder_module, "MAX_WAITING", 3)
     writer = SlowWriter(tmp_path / "r")
     with recorded_world(writer) as world:
         writer.is_ready.clear()

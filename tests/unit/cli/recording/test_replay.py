@@ -25,15 +25,15 @@ from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 from berth_cli.input_files import InvalidInput
 from berth_cli.main import main
 from berth_cli.policy.diff.from_recording import diff_recording
-from berth_cli.policy.diff.policy_diff import MOVED, NEWLY_PENDING
-from berth_cli.recording.format import MOST_VERSIONS, DecisionLine, Line, State, read_recording
-from berth_cli.recording.replay import RecordedDecision, RecordedDecisions, ReplayResult, replay
+from berth_cli.policy.diff.policy_diff import MOVED, NEWLY_PENDING, PolicyDiff
+from berth_cli.recording.format import MAX_VERSIONS, AppliedPolicy, DecisionLine, Line, State, read_recording
+from berth_cli.recording.replay import RecordedDecision, RecordedDecisions
 from tests.builders.gangs import member_object
 from tests.builders.nodes import PRIORITY, node_with
 from tests.builders.pods import pod_object, pod_with
 from tests.builders.requests import cache_mode, full_mode
 from tests.fakes.verbs import Verbs
-from tests.unit.cli.recording.recorded import recording
+from tests.unit.cli.recording.recorded import Replay, recording, replay
 
 VERBS = ("filter", "filter_onlyone", "prioritize")
 LABELLED: Mapping[str, Any] = {"profile": "label-priority"}
@@ -66,8 +66,13 @@ def day(verbs: Verbs, seed: int = 7, decisions: int = 60) -> None:
         verbs.ask(VERBS[number % 3], cache_mode(asked, pod))
 
 
-def replayed(path: Path) -> ReplayResult:
+def replayed(path: Path) -> Replay:
     return replay(RecordedDecisions(read_recording(path)))
+
+
+def compared(path: Path, old: Mapping[str, Any], new: Mapping[str, Any]) -> PolicyDiff:
+    before, after = (BerthConfiguration.model_validate(each) for each in (old, new))
+    return diff_recording(RecordedDecisions(read_recording(path)), before, after, "r")
 
 
 @pytest.mark.parametrize("document", [LABELLED, FULL], ids=["label-priority", "full"])
@@ -81,11 +86,8 @@ def test_the_same_policy_decides_the_same(tmp_path: Path, document: Mapping[str,
 def test_another_policy_would_be_noticed(tmp_path: Path) -> None:
     path = tmp_path / "r"
     recording(path, day, LABELLED)
-    lines = [*read_recording(path)]
-    recorded = RecordedDecisions(lines)
-    recorded._policies[""] = BerthConfiguration.model_validate(FULL).policy()
-    recorded._policy = lambda line: recorded._policies[""]  # type: ignore[method-assign]
-    assert replay(recorded).differing > 30
+    lines = [replace(each, document=FULL) if isinstance(each, AppliedPolicy) else each for each in read_recording(path)]
+    assert replay(RecordedDecisions(lines)).differing > 30
 
 
 def test_an_exempt_pod_is_replayed(tmp_path: Path) -> None:
@@ -164,8 +166,7 @@ def test_a_members_decision_differs_without_the_gangs_that_were_being_bound(tmp_
 def test_a_member_that_waits_is_judged_by_another_policy_among_the_same_gangs(tmp_path: Path) -> None:
     path = tmp_path / "r"
     recording(path, two_gangs, GANGS, open_gangs=GivenOpenGangs(YOUNG))
-    policy = BerthConfiguration.model_validate(GANGS).policy()
-    found = diff_recording(RecordedDecisions(read_recording(path)), None, policy, "r")
+    found = compared(path, GANGS, GANGS)
     assert [str(each.after) for each in found.comparison.pods] == ["b"]
 
 
@@ -223,8 +224,7 @@ ONLY_B: Mapping[str, Any] = {
 def test_another_policy_moves_pods_and_says_which_rule_is_the_cause(tmp_path: Path) -> None:
     path = tmp_path / "r"
     recording(path, two_nodes, LABELLED)
-    recorded = RecordedDecisions(read_recording(path))
-    found = diff_recording(recorded, None, BerthConfiguration.model_validate(ONLY_B).policy(), "r")
+    found = compared(path, LABELLED, ONLY_B)
     assert found.judged == 2
     [moved] = found.pods(MOVED)
     assert (moved.name, str(moved.before), str(moved.after)) == ("ml/both", "a", "b")
@@ -234,8 +234,7 @@ def test_another_policy_moves_pods_and_says_which_rule_is_the_cause(tmp_path: Pa
 def test_names_the_rule_that_leaves_a_pod_pending(tmp_path: Path) -> None:
     path = tmp_path / "r"
     recording(path, two_nodes, FULL)
-    recorded = RecordedDecisions(read_recording(path))
-    found = diff_recording(recorded, None, BerthConfiguration.model_validate(LABELLED).policy(), "r")
+    found = compared(path, FULL, LABELLED)
     [pending] = found.pods(NEWLY_PENDING)
     assert pending.name == "ml/plain"
     assert [str(each) for each in found.rejecting_rules] == [
@@ -252,7 +251,7 @@ def test_a_pod_stays_where_the_other_policy_finds_no_better_node(tmp_path: Path)
             verbs.ask("filter", cache_mode(list("abcdef"), pod_object(f"p{number}")))
 
     recording(path, play, LABELLED)
-    found = diff_recording(RecordedDecisions(read_recording(path)), None, BerthConfiguration().policy(), "r")
+    found = compared(path, LABELLED, {})
     assert (found.judged, found.changed) == (20, [])
     assert len({str(each.before) for each in found.comparison.pods}) > 2
 
@@ -270,21 +269,39 @@ class _Watched(RecordedDecisions):
             yield decision
 
 
+@pytest.mark.parametrize("document", [LABELLED, FULL], ids=["label-priority", "full"])
+def test_the_same_policy_twice_repeats_every_decision_and_moves_no_pod(
+    tmp_path: Path, document: Mapping[str, Any]
+) -> None:
+    path = tmp_path / "r"
+    recording(path, day, document)
+    found = compared(path, document, document)
+    assert (found.judged, found.changed, found.repeated, found.differing) == (40, [], 60, 0)
+
+
+def test_only_decisions_of_the_old_policy_are_repeated(tmp_path: Path) -> None:
+    path = tmp_path / "r"
+    recording(path, day, LABELLED)
+    found = compared(path, FULL, LABELLED)
+    assert (found.judged, found.repeated, found.differing) == (40, 0, 0)
+
+
 def test_a_comparison_keeps_no_state_of_the_pods_that_it_has_judged(tmp_path: Path) -> None:
     path = tmp_path / "r"
     recording(path, lambda verbs: day(verbs, decisions=500), LABELLED)
     recorded = _Watched(read_recording(path))
-    found = diff_recording(recorded, None, BerthConfiguration.model_validate(FULL).policy(), "r")
+    old, new = (BerthConfiguration.model_validate(each) for each in (LABELLED, FULL))
+    found = diff_recording(recorded, old, new, "r")
     states = sum(isinstance(each, State) for each in read_recording(path))
-    assert (found.judged, states > 2 * MOST_VERSIONS) == (334, True)
-    assert recorded.most <= MOST_VERSIONS + 2
+    assert (found.judged, states > 2 * MAX_VERSIONS) == (334, True)
+    assert recorded.most <= MAX_VERSIONS + 2
 
 
 def test_a_recording_without_decisions_cannot_be_compared(tmp_path: Path) -> None:
     path = tmp_path / "r"
     recording(path, lambda verbs: None, LABELLED)
     with pytest.raises(InvalidInput, match="no decisions of filter to compare"):
-        diff_recording(RecordedDecisions(read_recording(path)), None, BerthConfiguration().policy(), "r")
+        compared(path, LABELLED, {})
 
 
 COUNTED: Mapping[str, Any] = {
@@ -324,7 +341,7 @@ def test_a_decision_without_its_state_ends_no_replay(tmp_path: Path) -> None:
     recorded = RecordedDecisions(without_first_state(path))
     found = replay(recorded)
     assert (found.decisions, found.differing) == (59, 0)
-    assert recorded.summary.notes == ["1 decision was not made again: the recording lacks the state"]
+    assert [*recorded.notes] == ["1 decision was not made again: the recording lacks the state"]
 
 
 def test_a_recording_that_lacks_the_states_of_all_decisions_cannot_be_replayed(
@@ -333,14 +350,13 @@ def test_a_recording_that_lacks_the_states_of_all_decisions_cannot_be_replayed(
     """It must not be taken for one whose decisions are all the same."""
     monkeypatch.chdir(tmp_path)
     recording(Path("r"), two_nodes, LABELLED)
-    lines = gzip.decompress(Path("r").read_bytes()).splitlines()
-    stateless = [each for each in lines if not each.startswith((b'["state"', b'["changes"'))]
-    Path("r").write_bytes(gzip.compress(b"\n".join(stateless)))
-    for command in (["replay", "r"], ["policy", "diff", "new.yaml", "new.yaml", "--recording", "r"]):
-        Path("new.yaml").write_text("profile: full\n")
-        done = CliRunner().invoke(main, command, prog_name="berth")
-        assert done.exit_code == 2, done.output
-        assert "the recording lacks the states of all its decisions: record again" in done.stderr
+    lines = gzip.decompress(Path("r").read_bytes()).splitlines(keepends=True)
+    Path("r").write_bytes(gzip.compress(b"".join(each for each in lines if b'"kind":"state"' not in each)))
+    Path("new.yaml").write_text("profile: full\n")
+    command = ["policy", "diff", "new.yaml", "new.yaml", "--recording", "r"]
+    done = CliRunner().invoke(main, command, prog_name="berth")
+    assert done.exit_code == 2, done.output
+    assert "the recording lacks the states of all its decisions: record again" in done.stderr
 
 
 def test_a_decision_on_a_version_after_the_one_that_was_read_is_the_same(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from berth.nodecache.feed.changes import Change
 from berth.nodecache.feed.table import StaleFence
-from berth_cli.recording.format import MOST_VERSIONS, State
-from berth_cli.recording.state_log import MOST_LATER, StateLog
+from berth_cli.recording.format import MAX_VERSIONS, State
+from berth_cli.recording.recorder import MAX_LATER, StateLog
 from tests.fakes.verbs import Verbs
 from tests.unit.nodecache.feed.feeds import Store, Writing, node, state_of
 from tests.unit.nodecache.feed.reading import GARBAGE
@@ -30,7 +30,8 @@ class Following:
 
     def written(self) -> list[State]:
         """Since the last time."""
-        self.log.follow()
+        self.log.read()
+        self.log.reach()
         written, self._written[:] = list(self._written), []
         return written
 
@@ -135,7 +136,7 @@ def first(world: World) -> int:
         pytest.param(0, -1, False, 0, id="before the first state"),
         pytest.param(3, 4, False, 3, id="not published yet"),
         pytest.param(3, 1, True, 3, id="with the states after it"),
-        pytest.param(MOST_LATER + 5, 1, True, MOST_LATER + 1, id="with so many after it, and no more"),
+        pytest.param(MAX_LATER + 5, 1, True, MAX_LATER + 1, id="with so many after it, and no more"),
     ],
 )
 def test_writes_the_states_of_a_decision(changes: int, version: int, has_state: bool, written: int) -> None:
@@ -147,11 +148,12 @@ def test_writes_the_states_of_a_decision(changes: int, version: int, has_state: 
     assert world.versions == [begin + number for number in range(written + 1)]
 
 
-@pytest.mark.parametrize(("back", "has_state"), [(MOST_VERSIONS - 1, True), (MOST_VERSIONS, False)])
+@pytest.mark.parametrize(("back", "has_state"), [(MAX_VERSIONS - 1, True), (MAX_VERSIONS, False)])
 def test_a_decision_that_is_too_far_back_has_no_state(back: int, has_state: bool) -> None:
     world = World()
-    world.change(2 * MOST_VERSIONS)
-    world.log.follow()
+    world.change(2 * MAX_VERSIONS)
+    world.log.read()
+    world.log.reach()
     assert world.log.reach(world.versions[-1] - back) is has_state
 
 
@@ -160,8 +162,9 @@ def test_a_whole_state_is_written_after_the_decisions_before_it() -> None:
     world = World()
     begin = first(world)
     world.change(2)
-    world.log.follow()
-    world.log.begin_anew()
+    world.log.read()
+    world.log.reach()
+    world.log._cursor = None
     world.change(1)
     assert world.log.reach(begin + 2)
     assert not world.written[-1].is_whole

@@ -7,33 +7,7 @@ from pathlib import Path
 import click
 import pytest
 
-from berth.scheduling.configuration.document import BerthConfiguration
-from berth_cli.serve.options import Shadow, StoreOptions, http_timeout_of
-
-FULL, LABELLED = (BerthConfiguration.model_validate({"profile": each}) for each in ("full", "label-priority"))
-
-
-@pytest.mark.parametrize(
-    ("shadow", "in_force", "warnings"),
-    [
-        pytest.param(LABELLED, FULL, [], id="that reads less"),
-        pytest.param(
-            FULL,
-            LABELLED,
-            [
-                "--shadow new.yaml is judged without Services and controllers, by which PodTopologySpread spreads pods "
-                "without constraints: the policy in force does not read them",
-                "--shadow new.yaml is judged without images, which ImageLocality scores: the policy in force does not "
-                "read them",
-            ],
-            id="that reads more",
-        ),
-    ],
-)
-def test_a_shadow_policy_names_what_it_is_judged_without(
-    shadow: BerthConfiguration, in_force: BerthConfiguration, warnings: list[str]
-) -> None:
-    assert list(Shadow(Path("new.yaml"), shadow).warnings(in_force)) == warnings
+from berth_cli.serve.options import StoreOptions, http_timeout_of
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,22 @@
 // Nodes in groups by a label, and how much of a resource is in use.
 
-/** @typedef {import('./cluster.js').Node} Node */
-
 /**
- * @typedef {object} Group
- * @property {string | null} value the label's value; null: nodes without the label
- * @property {Node[]} nodes in the order of their names
- *
- * @typedef {object} Use
- * @property {number} used
- * @property {number} allocatable
- * @property {number | null} share of what is allocatable; null where there is nothing
+ * @typedef {{name: string, states: string[], labels: Map<string, string>, taints: string[],
+ *   amounts: Map<string, [number, number]>}} Node states: none of a ready node; amounts: allocatable and requested
+ * @typedef {{value: string | null, nodes: Node[]}} Group value: of the label; null: nodes without it
+ * @typedef {{used: number, allocatable: number, share: number | null}} Use share: of what is allocatable; null if there
+ *   is nothing
  */
+
+/** The nodes of the server's document. Names of others are no properties of objects here. @param {any[]} rows
+ * @returns {Node[]} */
+export function readNodes(rows) {
+  return rows.map((row) => ({
+    ...row,
+    labels: new Map(Object.entries(row.labels)),
+    amounts: new Map(Object.entries(row.amounts)),
+  }));
+}
 
 export const NO_GROUPS = '';
 
@@ -52,7 +57,7 @@ const WELL_KNOWN = [
   'agentpool',
 ];
 
-const MOST_GROUPS = 200;
+const MAX_GROUPS = 200;
 
 /** The labels that divide the nodes into groups: well-known ones first, then by the number of groups.
  * A label with another value on each node, such as the host name, groups nothing.
@@ -66,19 +71,14 @@ export function groupingLabels(nodes) {
     for (const [label, value] of node.labels) {
       const found = values.get(label);
       if (!found) values.set(label, new Set([value]));
-      else if (found.size <= MOST_GROUPS) found.add(value);
+      else if (found.size <= MAX_GROUPS) found.add(value);
     }
   }
-  const most = Math.min(MOST_GROUPS, Math.max(2, count - 1));
+  const most = Math.min(MAX_GROUPS, Math.max(2, count - 1));
   return [...values]
     .filter(([, found]) => found.size <= most || count === 1)
-    .map(([label, found]) => ({ label, known: WELL_KNOWN.includes(label), size: found.size }))
-    .sort((a, b) => {
-      if (a.known !== b.known) return a.known ? -1 : 1;
-      if (a.known) return WELL_KNOWN.indexOf(a.label) - WELL_KNOWN.indexOf(b.label);
-      return a.size - b.size || compareNames(a.label, b.label);
-    })
-    .map(({ label }) => label);
+    .sort(([a, x], [b, y]) => rankIn(WELL_KNOWN, a) - rankIn(WELL_KNOWN, b) || x.size - y.size || compareNames(a, b))
+    .map(([label]) => label);
 }
 
 const COMMON = ['cpu', 'memory', 'pods', 'ephemeral-storage'];
@@ -89,35 +89,24 @@ export function resourcesOf(nodes, counted) {
   /** @type {Set<string>} */
   const found = new Set(counted);
   for (const node of nodes) for (const name of node.amounts.keys()) found.add(name);
-  const rank = (/** @type {string} */ name) => {
-    if (COMMON.includes(name)) return COMMON.indexOf(name);
-    return counted.includes(name) ? COMMON.length : COMMON.length + 1;
-  };
-  return [...found].sort((a, b) => rank(a) - rank(b) || compareNames(a, b));
+  const first = [...COMMON, ...[...counted].sort(compareNames)];
+  return [...found].sort((a, b) => rankIn(first, a) - rankIn(first, b) || compareNames(a, b));
 }
 
-/** @param {Node} node @param {string} resource @returns {Use} */
-export function useOf(node, resource) {
-  const amount = node.amounts.get(resource);
-  return amount ? use(amount.used, amount.allocatable) : use(0, 0);
+/** Others come after those of the list. @param {readonly string[]} names @param {string} name */
+function rankIn(names, name) {
+  return names.indexOf(name) + 1 || names.length + 1;
 }
 
 /** @param {Iterable<Node>} nodes @param {string} resource @returns {Use} */
-export function totalUse(nodes, resource) {
+export function useOf(nodes, resource) {
   let used = 0;
   let allocatable = 0;
   for (const node of nodes) {
-    const amount = node.amounts.get(resource);
-    if (amount) {
-      used += amount.used;
-      allocatable += amount.allocatable;
-    }
+    const [has, requested] = node.amounts.get(resource) ?? [0, 0];
+    allocatable += has;
+    used += requested;
   }
-  return use(used, allocatable);
-}
-
-/** @param {number} used @param {number} allocatable @returns {Use} */
-function use(used, allocatable) {
   if (allocatable > 0) return { used, allocatable, share: used / allocatable };
   return { used, allocatable, share: used > 0 ? Infinity : null };
 }

@@ -1,30 +1,27 @@
-// Pending pods by reason: the server's document, and the rows of the table.
+// Pending pods by reason, gangs, and what explains one of them: the server's documents as texts and rows.
 
 import { compareNames } from './grouping.js';
 import { formatCount } from './quantities.js';
-import { column, numberColumn } from './rows.js';
-import { MOST_CHARACTERS } from './url_state.js';
+import { column, numberCell, numberColumn, rowOf } from './rows.js';
+import { MAX_CHARACTERS } from './url_state.js';
 
 /**
  * @typedef {import('./rows.js').Table} Table
  *
- * @typedef {object} Reason
- * @property {string} by
- * @property {string} plugin
- * @property {string} reason
- * @property {string} code
- * @property {number} pods
- * @property {number[]} nodes positions
+ * @typedef {{by: string, plugin: string, reason: string, nodes: number[]}} Reason nodes: positions
  *
- * @typedef {object} PendingDocument
- * @property {number} count
- * @property {boolean} [isComplete] whether all were judged on this state
- * @property {string[]} nodes
- * @property {Reason[]} reasons
- * @property {{namespace: string[], name: string[], gang: string[], priority: number[], category: string[],
- *   fitting: number[], note: string[], reasons: number[][]}} pods
+ * @typedef {{namespace: string, name: string, gang: string, priority: number, category: string, fitting: number,
+ *   note: string, reasons: number[]}} PendingPod
+ *
+ * @typedef {{count: number, isComplete?: boolean, nodes: string[], reasons: Reason[], pods: PendingPod[]}} PendingDocument
+ *
+ * @typedef {{gang: string, state: string, waitsFor: string, minimum: number, priority: number,
+ *   members: {exist: number | null, inBind: number, onNodes: number | null}}} Gang
+ *
+ * @typedef {{gangs: Gang[], open: string | null, compared: boolean}} GangsDocument compared: gangs are enabled
  */
 
+/** @type {Record<string, string>} */
 export const CATEGORIES = {
   unschedulable: 'Unschedulable',
   'schedulable-now': 'Schedulable now',
@@ -32,8 +29,8 @@ export const CATEGORIES = {
 };
 
 /** As the address names a reason, which may be of any length. @param {Reason} reason */
-export function reasonKey(reason) {
-  return `${reason.by} ${reason.plugin}: ${reason.reason}`.slice(0, MOST_CHARACTERS);
+export function reasonKey({ by, plugin, reason }) {
+  return `${by} ${plugin}: ${reason}`.slice(0, MAX_CHARACTERS);
 }
 
 /** The names of the nodes that a reason rejects; null: it rejects none now. @param {PendingDocument} document
@@ -43,69 +40,125 @@ export function nodesOf({ nodes, reasons }, key) {
   return found ? found.nodes.map((at) => nodes[at]) : null;
 }
 
+/** How many pods a category has. @param {PendingDocument} document @param {string} category */
+export function countOf({ pods }, category) {
+  return pods.filter((pod) => pod.category === category).length;
+}
+
 /** @param {PendingDocument} document */
 export function captionOf(document) {
   const { count, pods } = document;
   if (!count) return 'No pod is pending';
-  const counts = byCategory(document);
-  const parts = Object.entries(CATEGORIES).map(([key, title]) => `${counts.get(key) ?? 0} ${title.toLowerCase()}`);
-  const left = count - pods.name.length;
-  const more = left ? `, ${left} more not listed` : '';
-  return `${formatCount(count, 'pending pod')}: ${parts.join(', ')}${more}`;
-}
-
-/** How many pods each category has. @param {PendingDocument} document @returns {Map<string, number>} */
-export function byCategory(document) {
-  const found = new Map(Object.keys(CATEGORIES).map((category) => [category, 0]));
-  for (const category of document.pods.category) found.set(category, (found.get(category) ?? 0) + 1);
-  return found;
+  const parts = Object.entries(CATEGORIES).map(([key, title]) => `${countOf(document, key)} ${title.toLowerCase()}`);
+  const left = count - pods.length;
+  return `${formatCount(count, 'pending pod')}: ${parts.join(', ')}${left ? `, ${left} more not listed` : ''}`;
 }
 
 /** The reasons of the pods of a category, that of most pods first. @param {PendingDocument} document
  * @param {string} category empty: all @returns {{reason: Reason, key: string, pods: number}[]} */
-export function reasonsOf(document, category) {
-  /** @type {number[]} */
-  const pods = document.reasons.map(() => 0);
-  document.pods.reasons.forEach((reasons, at) => {
-    if (!category || document.pods.category[at] === category) for (const reason of reasons) pods[reason] += 1;
-  });
-  return document.reasons
-    .map((reason, at) => ({ reason, key: reasonKey(reason), pods: pods[at] }))
+export function reasonsOf({ reasons, pods }, category) {
+  const counts = reasons.map(() => 0);
+  for (const pod of pods) {
+    if (!category || pod.category === category) for (const at of pod.reasons) counts[at] += 1;
+  }
+  return reasons
+    .map((reason, at) => ({ reason, key: reasonKey(reason), pods: counts[at] }))
     .filter((each) => each.pods > 0)
     .sort((a, b) => b.pods - a.pods || b.reason.nodes.length - a.reason.nodes.length || compareNames(a.key, b.key));
 }
 
 /** @param {PendingDocument} document @param {string} category empty: all @param {string} reason key; empty: all
  * @returns {Table} */
-export function pendingTable(document, category, reason) {
-  const { pods } = document;
-  const at = reason ? document.reasons.findIndex((each) => reasonKey(each) === reason) : -1;
-  const rows = [];
-  for (let row = 0; row < pods.name.length; row += 1) {
-    if (category && pods.category[row] !== category) continue;
-    if (reason && !pods.reasons[row].includes(at)) continue;
-    const name = `${pods.namespace[row]}/${pods.name[row]}`;
-    const state = CATEGORIES[/** @type {keyof typeof CATEGORIES} */ (pods.category[row])] ?? '';
-    const first = document.reasons[pods.reasons[row][0]];
-    const why = pods.note[row] || (pods.fitting[row] ? '' : (first?.reason ?? ''));
-    const fitting = pods.note[row] ? '' : `${pods.fitting[row]} of ${document.nodes.length}`;
-    rows.push({
-      key: name,
-      texts: [name, state, why, fitting, String(pods.priority[row]), pods.gang[row]],
-      values: [name, state, why, pods.fitting[row], pods.priority[row], pods.gang[row]],
-      share: null,
-    });
-  }
+export function pendingTable({ nodes, reasons, pods }, category, reason) {
+  const at = reasons.findIndex((each) => reasonKey(each) === reason);
+  const found = pods.filter((pod) => (!category || pod.category === category) && (!reason || pod.reasons.includes(at)));
   return {
     caption: 'Pending pods',
     columns: [
-      column('name', 'Pod', 'narrow', 3),
+      column('name', 'Pod'),
       column('state', 'State', 'wide'),
-      column('why', 'Why', 'narrow', 3),
+      column('why', 'Why'),
       numberColumn('fitting', 'Nodes that fit', 'medium'),
       numberColumn('priority', 'Priority', 'wide'),
       column('gang', 'Gang', 'wide'),
     ],
-    rows,
+    rows: found.map((pod) => {
+      const name = `${pod.namespace}/${pod.name}`;
+      const state = CATEGORIES[pod.category] ?? '';
+      const why = pod.note || (pod.fitting ? '' : (reasons[pod.reasons[0]]?.reason ?? ''));
+      const fitting = pod.note ? '' : `${pod.fitting} of ${nodes.length}`;
+      return rowOf(name, [name, state, why, [fitting, pod.fitting], numberCell(pod.priority), pod.gang]);
+    }),
   };
+}
+
+// Gangs
+
+export const GANG_HEADS = ['Gang', 'State', 'Waits for', 'Members', 'In bind', 'On nodes', 'Priority'];
+
+/** Those that wait come first, the most urgent one at the top. @param {GangsDocument} found @returns {Gang[]} */
+export function inOrder(found) {
+  return [...found.gangs].sort(
+    (a, b) => Number(!a.waitsFor) - Number(!b.waitsFor) || b.priority - a.priority || compareNames(a.gang, b.gang),
+  );
+}
+
+/** @param {GangsDocument} found */
+export function gangsCaption({ gangs, open, compared }) {
+  if (!gangs.length) return compared ? 'No gangs' : 'Gangs: the configuration in force does not enable them';
+  const waiting = gangs.filter(({ waitsFor }) => waitsFor).length;
+  return `${formatCount(gangs.length, 'gang')}, ${waiting} waiting${open ? `; ${open} is being placed` : ''}`;
+}
+
+/** The texts of a row, without the name. @param {Gang} gang */
+export function gangTexts({ state, waitsFor, members, minimum, priority }) {
+  const known = (/** @type {number | null} */ count) => (count === null ? '?' : String(count));
+  const exist = `${known(members.exist)} of ${minimum}`;
+  return [state, waitsFor, exist, String(members.inBind), known(members.onNodes), String(priority)];
+}
+
+// One pod or gang explained, as berth explain -o json prints it
+
+/**
+ * @typedef {{changes: {text: string, node: string | null}[], fits: string[]}} Counterfactual
+ *
+ * @typedef {{members?: {pod: string, state: string, node: string | null}[], before?: string[], warnings?: string[],
+ *   reasons?: {by: string, plugin: string, reason: string, count: number, nodes: string[]}[],
+ *   ranking?: {node: string, total: number, scores: Record<string, number>}[],
+ *   counterfactuals?: Counterfactual[]}} Explanation of a pod or a gang
+ *
+ * @typedef {object} Preemption of a pod that no eviction helps: only the reason
+ * @property {string} [reason]
+ * @property {string} [node]
+ * @property {{namespace: string, name: string, priority: number, violates: string[]}[]} [victims]
+ * @property {Record<string, unknown>} [otherNodes]
+ */
+
+const MAX_NAMES = 3;
+
+/** A sentence for each change, with the nodes that the pod then fits on. @param {Counterfactual[]} found */
+export function changeTexts(found) {
+  return found.map(({ changes, fits }) => {
+    const text = changes.map((change) => change.text).join('; and ');
+    // A change of a node names it already.
+    if (!fits.length || changes.some(({ node }) => node)) return text;
+    const left = fits.length - MAX_NAMES;
+    return `${text} → ${fits.slice(0, MAX_NAMES).join(', ')}${left > 0 ? ` and ${left} more` : ''}`;
+  });
+}
+
+/** What an attempt would evict; empty: preemption is not tried. @param {Preemption | null} [found]
+ * @returns {string[]} */
+export function evictionTexts(found) {
+  if (!found) return [];
+  if (!found.node) return [`Preemption: ${found.reason}`];
+  const victims = (found.victims ?? []).map(({ namespace, name, priority, violates }) => {
+    const budgets = violates.length ? `, violates ${violates.join(', ')}` : '';
+    return `${namespace}/${name} (priority ${priority}${budgets})`;
+  });
+  const others = Object.keys(found.otherNodes ?? {}).length;
+  return [
+    `Preemption would place it on ${found.node}. It evicts ${victims.join(', ')}.`,
+    ...(others ? [`${formatCount(others, 'other node')} would take more evictions, or cannot be used.`] : []),
+  ];
 }

@@ -1,59 +1,42 @@
-// The rows of the table beside the map: the same groups, nodes or pods.
+// The rows of the tables: groups, nodes and pods, sorted and filtered.
 
-import { compareNames, totalUse, useOf } from './grouping.js';
-import { DEFECT, NOT_READY, POD_STATES, UNSCHEDULABLE } from './cluster.js';
+import { compareNames, useOf } from './grouping.js';
 import { formatAmount, formatShare } from './quantities.js';
+import { WITHOUT_LABEL } from './url_state.js';
 
 /**
- * @typedef {import('./cluster.js').Cluster} Cluster
- * @typedef {import('./cluster.js').Node} Node
- * @typedef {import('./cluster.js').Pod} Pod
+ * @typedef {import('./grouping.js').Node} Node
  * @typedef {import('./grouping.js').Group} Group
- * @typedef {import('./grouping.js').Use} Use
  *
- * @typedef {object} Column
- * @property {string} key
- * @property {string} title
- * @property {boolean} isNumber aligned at the right
- * @property {'narrow' | 'medium' | 'wide'} room that a table must have to show it
- * @property {number} grow its part of the room beside that of others
+ * @typedef {{key: string, title: string, isNumber: boolean, room: string}} Column room: narrow, medium or wide; the
+ *   table must have it to show the column
+ * @typedef {string | [string, string | number]} Cell a text, and what to sort by if it is not the text
+ * @typedef {{key: string, texts: string[], values: (string | number)[], share: number | null}} Row share: for the bar
+ * @typedef {{caption: string, columns: Column[], rows: Row[]}} Table
  *
- * @typedef {object} Row
- * @property {string} key of what it stands for
- * @property {string[]} texts one for each column
- * @property {(string | number)[]} values to sort by
- * @property {number | null} share for the bar
- * @property {string[]} [search] more texts that the filter finds
- *
- * @typedef {object} Table
- * @property {string} caption
- * @property {Column[]} columns
- * @property {Row[]} rows
+ * @typedef {{namespace: string, name: string, state: string, priority: number, controller: string, gang: string,
+ *   requests: Record<string, number>}} Pod
  */
 
-/** A column of texts. @param {string} key @param {string} title @param {Column['room']} [room] @param {number} [grow]
- * @returns {Column} */
-export function column(key, title, room = 'narrow', grow = 2) {
-  return { key, title, isNumber: false, room, grow };
+/** A column of texts. @param {string} key @param {string} title @param {string} [room] @returns {Column} */
+export function column(key, title, room = 'narrow') {
+  return { key, title, isNumber: false, room };
 }
 
-/** @param {string} key @param {string} title @param {Column['room']} [room] @returns {Column} */
+/** @param {string} key @param {string} title @param {string} [room] @returns {Column} */
 export function numberColumn(key, title, room = 'narrow') {
-  return { key, title, isNumber: true, room, grow: 1 };
+  return { key, title, isNumber: true, room };
 }
 
-/** @param {Use} use @param {string} resource */
-function useCells(use, resource) {
-  const known = use.share !== null;
-  return {
-    texts: [
-      formatShare(use.share),
-      known ? formatAmount(resource, use.used) : '',
-      known ? formatAmount(resource, use.allocatable) : '',
-      known ? formatAmount(resource, use.allocatable - use.used) : '',
-    ],
-    values: [use.share ?? -1, use.used, use.allocatable, use.allocatable - use.used],
-  };
+/** @param {string} key of what it stands for @param {Cell[]} cells @param {number | null} [share] @returns {Row} */
+export function rowOf(key, cells, share = null) {
+  const pairs = cells.map((cell) => (typeof cell === 'string' ? [cell, cell] : cell));
+  return { key, texts: pairs.map(([text]) => String(text)), values: pairs.map(([, value]) => value), share };
+}
+
+/** @param {number} number @returns {Cell} */
+export function numberCell(number) {
+  return [String(number), number];
 }
 
 const USE_COLUMNS = [
@@ -62,6 +45,15 @@ const USE_COLUMNS = [
   numberColumn('allocatable', 'Allocatable', 'medium'),
   numberColumn('free', 'Free'),
 ];
+
+/** @param {import('./grouping.js').Use} use @param {string} resource @returns {Cell[]} */
+function useCells({ share, used, allocatable }, resource) {
+  const amounts = [used, allocatable, allocatable - used];
+  return [
+    [formatShare(share), share ?? -1],
+    .../** @type {Cell[]} */ (amounts.map((each) => [share === null ? '' : formatAmount(resource, each), each])),
+  ];
+}
 
 /** @param {string | null} value @param {string} label */
 export function groupName(value, label) {
@@ -74,27 +66,17 @@ export function groupTable(groups, label, resource) {
   return {
     caption: label ? `Groups of nodes by ${label}` : 'All nodes as one group',
     columns: [column('name', label || 'Group'), numberColumn('nodes', 'Nodes'), ...USE_COLUMNS],
-    rows: groups.map((group) => {
-      const use = totalUse(group.nodes, resource);
-      const cells = useCells(use, resource);
-      const name = groupName(group.value, label);
-      return {
-        key: group.value ?? '\u0000',
-        texts: [name, String(group.nodes.length), ...cells.texts],
-        values: [name, group.nodes.length, ...cells.values],
-        share: use.share,
-      };
+    rows: groups.map(({ value, nodes }) => {
+      const use = useOf(nodes, resource);
+      const cells = [groupName(value, label), numberCell(nodes.length), ...useCells(use, resource)];
+      return rowOf(value ?? WITHOUT_LABEL, cells, use.share);
     }),
   };
 }
 
 /** @param {Node} node @returns {string} */
 export function nodeState(node) {
-  const found = [];
-  if (node.flags & DEFECT) found.push('unreadable');
-  if (node.flags & NOT_READY) found.push('not ready');
-  if (node.flags & UNSCHEDULABLE) found.push('unschedulable');
-  return found.join(', ') || 'ready';
+  return node.states.join(', ') || 'ready';
 }
 
 /** @param {readonly Node[]} nodes @param {string} resource @param {string} where @returns {Table} */
@@ -103,16 +85,9 @@ export function nodeTable(nodes, resource, where) {
     caption: `Nodes ${where}`,
     columns: [column('name', 'Node'), ...USE_COLUMNS, numberColumn('pods', 'Pods', 'medium'), column('state', 'State')],
     rows: nodes.map((node) => {
-      const use = useOf(node, resource);
-      const cells = useCells(use, resource);
-      const pods = node.amounts.get('pods')?.used ?? 0;
-      const state = nodeState(node);
-      return {
-        key: node.name,
-        texts: [node.name, ...cells.texts, String(pods), state],
-        values: [node.name, ...cells.values, pods, state],
-        share: use.share,
-      };
+      const use = useOf([node], resource);
+      const pods = numberCell(node.amounts.get('pods')?.[1] ?? 0);
+      return rowOf(node.name, [node.name, ...useCells(use, resource), pods, nodeState(node)], use.share);
     }),
   };
 }
@@ -129,37 +104,25 @@ export function podTable(pods, resource, where) {
       column('controller', 'Controller', 'wide'),
       column('gang', 'Gang', 'medium'),
     ],
-    rows: pods.map((pod) => {
-      const asked = resource === 'pods' ? 1 : (pod.requests.get(resource) ?? 0);
-      const name = `${pod.namespace}/${pod.name}`;
-      const state = POD_STATES[pod.state] ?? '';
-      return {
-        key: String(pod.id),
-        texts: [name, formatAmount(resource, asked), String(pod.priority), state, pod.controller, pod.gang],
-        values: [name, asked, pod.priority, state, pod.controller, pod.gang],
-        share: null,
-      };
+    rows: pods.map(({ namespace, name, requests, priority, state, controller, gang }) => {
+      const asked = resource === 'pods' ? 1 : (new Map(Object.entries(requests)).get(resource) ?? 0);
+      const key = `${namespace}/${name}`;
+      return rowOf(key, [key, [formatAmount(resource, asked), asked], numberCell(priority), state, controller, gang]);
     }),
   };
 }
 
-/** The rows with this text in any column or beside them, sorted. @param {Table} table @param {string} sort @param {boolean} descending
- * @param {string} filter @returns {Row[]} */
-export function arranged(table, sort, descending, filter) {
+/** The rows with this text in any column, sorted. @param {Table} table
+ * @param {{sort: string, order: string, filter: string}} state @returns {Row[]} */
+export function arranged({ columns, rows }, { sort, order, filter }) {
   const wanted = filter.trim().toLowerCase();
-  const isIn = (/** @type {string} */ text) => text.toLowerCase().includes(wanted);
-  const rows = wanted
-    ? table.rows.filter((row) => [...row.texts, ...(row.search ?? [])].some((text) => isIn(text)))
-    : [...table.rows];
-  const at = Math.max(
-    0,
-    table.columns.findIndex((each) => each.key === sort),
-  );
-  const sign = descending ? -1 : 1;
-  return rows.sort((a, b) => sign * compare(a.values[at], b.values[at]) || compare(a.values[0], b.values[0]));
+  const found = rows.filter(({ texts }) => texts.some((text) => text.toLowerCase().includes(wanted)));
+  const at = columns.findIndex(({ key }) => key === sort);
+  const sign = order === 'descending' ? -1 : 1;
+  return found.sort((a, b) => sign * compare(a.values[at], b.values[at]) || compare(a.values[0], b.values[0]));
 }
 
-/** @param {string | number} a @param {string | number} b */
+/** @param {string | number} a @param {string | number} b undefined for an unknown column */
 function compare(a, b) {
   if (typeof a === 'number' && typeof b === 'number') return a === b ? 0 : a - b;
   return compareNames(String(a), String(b));

@@ -13,12 +13,18 @@ export class Highlight {
     this.chosen = null;
   }
 
-  /** With the pointer or the focus. @param {string} place in the page, which keeps the light of the others
-   * @param {Names} names */
+  /** With the pointer or the focus. @param {string} place in the page @param {Names} names */
   point(place, names) {
     if (names) this.pointed.set(place, names);
     else this.pointed.delete(place);
     this.show();
+  }
+
+  /** Listeners of an element that lights up these nodes. @param {string} place @param {() => Names} names */
+  listeners(place, names) {
+    const light = () => this.point(place, names());
+    const unlight = () => this.point(place, null);
+    return { pointerenter: light, pointerleave: unlight, focusin: light, focusout: unlight };
   }
 
   /** @param {Names} names */

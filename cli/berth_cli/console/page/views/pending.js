@@ -1,194 +1,203 @@
-// Pending pods by reason, beside the map: a reason lights up the nodes that it rejects.
+// Pending pods by reason and gangs, beside the map: a reason lights up the nodes that it rejects. One of them explained.
 
-import { Polling } from '../connection/polling.js';
-import { byCategory, captionOf, CATEGORIES, nodesOf, pendingTable, reasonsOf } from '../model/pending.js';
+import * as model from '../model/pending.js';
 import { formatCount } from '../model/quantities.js';
 import { arranged } from '../model/rows.js';
-import { element, inputOf, placeOf, setChildren, setText } from './elements/dom.js';
-import { Grid } from './elements/grid.js';
-import { showExplanation } from './explanation.js';
+import { Poller } from '../poller.js';
+import { element, fieldOf, placeOf, setChildren, setText } from './dom.js';
+import { Grid } from './grid.js';
+import { list, row, scoreTable, scrolled, table } from './tables.js';
 
-/**
- * @typedef {import('../model/pending.js').PendingDocument} PendingDocument
- * @typedef {import('../model/url_state.js').State} State
- * @typedef {import('../connection/session.js').Session} Session
- * @typedef {import('./highlight.js').Highlight} Highlight
- */
+/** @typedef {import('../model/url_state.js').State} State */
 
 /** The server judges for some seconds; while the cluster changes it is asked again after this. */
 const PAUSE_MS = 500;
 const EXPLAIN_PAUSE_MS = 1000;
+const GANGS_PAUSE_MS = 1500;
+/** What is explained, its path, its place, and what that says meanwhile.
+ * @type {['pod' | 'gang', string, string, string][]} */
+const EXPLAINED = [
+  ['pod', '/api/explain?pod=', 'explanation', 'Looking for what would place'],
+  ['gang', '/api/gang?gang=', 'gang', 'Planning the members of'],
+];
 
 export class Pending {
-  /** @param {Document} page @param {Session} session @param {(change: Partial<State>) => void} go
-   * @param {Highlight} highlight */
-  constructor(page, session, go, highlight) {
+  /** @param {import('../main.js').Page} page */
+  constructor({ session, cluster, go, highlight }) {
     this.go = go;
     this.highlight = highlight;
-    this.caption = placeOf(page, 'pending-caption');
-    this.categories = placeOf(page, 'categories');
-    this.reasons = placeOf(page, 'reasons');
-    this.explanation = placeOf(page, 'explanation');
-    this.filterInput = inputOf(page, 'pending-filter');
-    this.filterInput.addEventListener('input', () => go({ filter: this.filterInput.value }));
-    this.grid = new Grid(placeOf(page, 'pending-grid'), {
-      onOpen: (pod) => go({ pod }),
-      onSort: (key) => go({ sort: key, descending: this.state?.sort === key ? !this.state.descending : false }),
-      onPoint: () => {},
-    });
+    this.filter = fieldOf('pending-filter', (filter) => go({ filter }));
+    this.grid = new Grid('pending-grid', (pod) => go({ pod }), go);
+    this.gangs = element('tbody');
+    placeOf('gangs-list').append(scrolled('Gangs', table(model.GANG_HEADS, this.gangs)));
     /** @type {State | null} */
     this.state = null;
-    /** @type {PendingDocument | null} */
+    /** @type {model.PendingDocument | null} */
     this.document = null;
-    this.problem = '';
-    /** The reason under the pointer or with the focus. */
-    this.pointed = '';
-    this.explained = '';
-    this.explanationDrawn = '';
-    this.pods = new Polling(session, {
-      pauseMs: PAUSE_MS,
-      onAnswer: (found) => {
-        this.document = found;
-        this.problem = '';
-        // There was no time for some: the next answer has more.
-        if (found.isComplete === false) this.pods.outdate();
-        this.draw();
-      },
-      onProblem: (problem) => {
-        this.problem = problem;
-        this.draw();
-      },
-    });
-    this.pod = new Polling(session, {
-      pauseMs: EXPLAIN_PAUSE_MS,
-      onAnswer: (found) => this.drawExplanation(found),
-      onProblem: (problem) => this.drawExplanation(null, problem),
-    });
-  }
-
-  /** The cluster changed. */
-  outdate() {
-    this.pods.outdate();
-    this.pod.outdate();
+    this.part = 0;
+    this.pollers = [
+      new Poller(session, {
+        path: () => (this.state ? '/api/pending' : ''),
+        state: () => `${cluster.sequence} ${this.part}`,
+        pauseMs: PAUSE_MS,
+        onAnswer: (found) => this.receive(found),
+        onRefusal: (reason) => setText(placeOf('pending-caption'), `Pending pods: ${reason}`),
+      }),
+      new Poller(session, {
+        path: () => (this.state ? '/api/gangs' : ''),
+        pauseMs: GANGS_PAUSE_MS,
+        onAnswer: (found) => this.drawGangs(found),
+        onRefusal: (reason) => setText(placeOf('gangs-caption'), `Gangs: ${reason}`),
+      }),
+      ...EXPLAINED.map(([kind, path, place]) => {
+        const name = () => this.state?.[kind] ?? '';
+        return new Poller(session, {
+          path: () => name() && `${path}${encodeURIComponent(name())}`,
+          state: () => cluster.sequence,
+          pauseMs: EXPLAIN_PAUSE_MS,
+          onAnswer: (found) => this.explain(place, found),
+          onRefusal: (reason) => this.explain(place, { headline: reason }),
+        });
+      }),
+    ];
   }
 
   /** @param {State} state */
   show(state) {
-    const isShown = state.view === 'pending';
-    this.state = isShown ? state : null;
-    this.pods.ask(isShown ? '/api/pending' : '');
-    this.explain(isShown ? state.pod : '');
-    if (!isShown) return;
-    if (this.filterInput.value !== state.filter) this.filterInput.value = state.filter;
+    this.state = state.view === 'pending' ? state : null;
+    for (const [kind, , place, text] of EXPLAINED) this.begin(place, this.state?.[kind] ?? '', text);
+    for (const poller of this.pollers) poller.wake();
+    if (!this.state) return;
+    if (this.filter.value !== state.filter) this.filter.value = state.filter;
+    this.draw();
+  }
+
+  focus() {
+    placeOf('pending-caption').focus();
+  }
+
+  /** @param {model.PendingDocument} found */
+  receive(found) {
+    this.document = found;
+    // There was no time for some: the next answer has more.
+    if (!found.isComplete) this.part += 1;
     this.draw();
   }
 
   draw() {
     const { document, state } = this;
     if (!state) return;
-    if (this.problem || !document) {
-      setText(this.caption, this.problem ? `Pending pods: ${this.problem}` : 'Judging the pending pods …');
-      if (!document) return;
-    }
-    if (!this.problem) setText(this.caption, captionOf(document));
-    this.drawCategories(state, document);
-    this.drawReasons(state, document);
-    const table = pendingTable(document, state.category, state.reason);
-    const rows = arranged(table, state.sort, state.descending, state.filter);
-    this.grid.set({ ...table, rows, sort: state.sort, descending: state.descending, opens: true });
-  }
-
-  /** @param {State} state @param {PendingDocument} document */
-  drawCategories(state, document) {
-    const counts = byCategory(document);
+    if (!document) return setText(placeOf('pending-caption'), 'Judging the pending pods …');
+    setText(placeOf('pending-caption'), model.captionOf(document));
     setChildren(
-      this.categories,
-      [['', 'All'], ...Object.entries(CATEGORIES)],
-      ([key]) => key,
-      ([key]) =>
-        element('button', {
-          type: 'button',
-          'data-category': key,
-          click: () => this.go({ category: key, reason: '' }),
-        }),
-      (button, [key, title]) => {
-        button.setAttribute('aria-pressed', String(key === state.category));
-        setText(button, key ? `${title} (${counts.get(key) ?? 0})` : title);
+      placeOf('categories'),
+      ['', ...Object.keys(model.CATEGORIES)],
+      (category) => category,
+      (category) => {
+        const choose = () => this.go({ category, reason: '' });
+        return element('button', { type: 'button', 'data-category': category, click: choose });
+      },
+      (button, key) => {
+        button.setAttribute('aria-pressed', `${key === state.category}`);
+        setText(button, key ? `${model.CATEGORIES[key]} (${model.countOf(document, key)})` : 'All');
       },
     );
-  }
-
-  /** @param {State} state @param {PendingDocument} document */
-  drawReasons(state, document) {
     setChildren(
-      this.reasons,
-      reasonsOf(document, state.category),
+      placeOf('reasons'),
+      model.reasonsOf(document, state.category),
       ({ key }) => key,
       ({ key }) => this.reasonItem(key),
-      (item, { key, reason, pods }) => {
-        const [button] = item.children;
-        button.setAttribute('aria-pressed', String(key === state.reason));
+      ({ firstChild: button }, { key, reason, pods }) => {
+        button.setAttribute('aria-pressed', `${key === state.reason}`);
+        const facts = `${formatCount(pods, 'pod')} · ${formatCount(reason.nodes.length, 'node')}`;
         setText(button.children[0], reason.reason);
-        setText(
-          button.children[1],
-          `${reason.by} ${reason.plugin} · ${formatCount(pods, 'pod')} · ${formatCount(reason.nodes.length, 'node')}`,
-        );
+        setText(button.children[1], `${reason.by} ${reason.plugin} · ${facts}`);
       },
     );
-    // They may have other nodes now.
-    if (this.pointed) this.point(nodesOf(document, this.pointed) ? this.pointed : '');
-    this.highlight.choose(nodesOf(document, state.reason));
+    this.highlight.choose(model.nodesOf(document, state.reason));
+    const content = model.pendingTable(document, state.category, state.reason);
+    this.grid.set({ ...content, rows: arranged(content, state) }, state, state.pod);
   }
 
   /** @param {string} key */
   reasonItem(key) {
-    return element(
-      'li',
-      {},
-      element(
-        'button',
-        {
-          type: 'button',
-          'data-reason': key,
-          click: () => this.go({ reason: this.state?.reason === key ? '' : key }),
-          pointerenter: () => this.point(key),
-          pointerleave: () => this.point(''),
-          focus: () => this.point(key),
-          blur: () => this.point(''),
-        },
-        element('span', { class: 'reason-text' }),
-        element('span', { class: 'reason-facts' }),
-      ),
+    const click = () => this.go({ reason: this.state?.reason === key ? '' : key });
+    const light = this.highlight.listeners('reasons', () => this.document && model.nodesOf(this.document, key));
+    const texts = ['reason-text', 'reason-facts'].map((kind) => element('span', { class: kind }));
+    return element('li', {}, element('button', { type: 'button', click, ...light }, ...texts));
+  }
+
+  /** @param {model.GangsDocument} found */
+  drawGangs(found) {
+    setText(placeOf('gangs-caption'), model.gangsCaption(found));
+    placeOf('gangs-list').firstChild.hidden = !found.gangs.length;
+    setChildren(
+      this.gangs,
+      model.inOrder(found),
+      ({ gang }) => gang,
+      ({ gang }) => {
+        const open = () => this.go({ gang: this.state?.gang === gang ? '' : gang });
+        const button = element('button', { type: 'button', class: 'link', 'data-gang': gang, click: open }, gang);
+        return row([button, ...model.GANG_HEADS.slice(1).map(() => '')]);
+      },
+      (made, gang) => model.gangTexts(gang).forEach((text, at) => setText(made.children[at + 1], text)),
     );
   }
 
-  /** @param {string} key of a reason; empty: none */
-  point(key) {
-    this.pointed = key;
-    this.highlight.point(this.reasons.id, this.document && nodesOf(this.document, key));
+  /** @param {string} id of the place @param {string} name of a pod or a gang; empty: none @param {string} text */
+  begin(id, name, text) {
+    const place = placeOf(id);
+    place.hidden = name === '';
+    if (place.dataset.name === name) return;
+    place.dataset.name = name;
+    place.dataset.drawn = '';
+    this.highlight.point(id, null);
+    place.replaceChildren(element('p', {}, `${text} ${name} …`));
   }
 
-  /** @param {string} pod */
-  explain(pod) {
-    this.explanation.hidden = pod === '';
-    if (pod !== this.explained) {
-      this.explained = pod;
-      this.explanationDrawn = '';
-      this.highlight.point(this.explanation.id, null);
-      this.explanation.replaceChildren(element('p', {}, `Looking for what would place ${pod} …`));
-    }
-    this.pod.ask(pod && `/api/explain?pod=${encodeURIComponent(pod)}`);
-  }
-
-  /** Only where something changed, so that what is read stays in its place.
-   * @param {import('../model/explanation.js').Explanation | null} found @param {string} [problem] */
-  drawExplanation(found, problem = '') {
-    const drawn = JSON.stringify([found, problem]);
-    if (drawn === this.explanationDrawn) return;
-    this.explanationDrawn = drawn;
+  /** Only if something changed, so that what is read stays in its place. @param {string} id of the place
+   * @param {any} found what berth explain -o json prints, and its headline */
+  explain(id, found) {
+    const place = placeOf(id);
+    const drawn = JSON.stringify(found);
+    if (place.dataset.drawn === drawn) return;
+    place.dataset.drawn = drawn;
     // The row that was pointed at goes.
-    this.highlight.point(this.explanation.id, null);
-    if (found) showExplanation(this.explanation, found, this.highlight);
-    else this.explanation.replaceChildren(element('p', {}, problem));
+    this.highlight.point(id, null);
+    /** @type {model.Explanation} */
+    const { members = [], reasons = [], ranking = [], before = [], warnings = [], counterfactuals = [] } = found;
+    const memberRows = members.map((each) => row([each.pod, each.state, each.node ?? '']));
+    const reasonRows = reasons.map((each) => {
+      const made = row([`${each.count}`, `${each.by} ${each.plugin}`, each.reason]);
+      for (const listener of Object.entries(this.highlight.listeners(id, () => each.nodes)))
+        made.addEventListener(...listener);
+      return made;
+    });
+    const most = Math.max(1, ...ranking.map(({ total }) => total));
+    const bars = ranking.map((each) => ({
+      node: each.node,
+      score: each.total,
+      share: each.total / most,
+      parts: each.scores,
+    }));
+    const left = members.length
+      ? 'With these on their nodes, the next member fits on no node'
+      : 'Why nodes are rejected';
+    place.replaceChildren(
+      element('h3', {}, found.headline),
+      ...[...model.evictionTexts(found.preemption), ...warnings].map((text) => element('p', {}, text)),
+      ...section('Members', members.length && table(['Member', 'State', 'Node'], memberRows)),
+      ...section(left, reasons.length && table(['Nodes', 'Rule', 'Reason'], reasonRows)),
+      ...section('The best nodes', ranking.length && scoreTable(['Node', 'Total', 'Scores'], bars)),
+      ...section('Gangs that get their places first', before.length && list(before, 'changes')),
+      // Without an end no changes were looked for.
+      ...section('What would place it', found.searchEnd && list(model.changeTexts(counterfactuals), 'changes')),
+      element('p', {}, found.searchNote ?? ''),
+    );
   }
+}
+
+/** @param {string} title @param {HTMLElement | 0 | '' | null | undefined} content @returns {HTMLElement[]} */
+function section(title, content) {
+  return content ? [element('h3', {}, title), content] : [];
 }

@@ -1,0 +1,199 @@
+"""Where the console gets the cluster from: a dump, an API server that is watched, or a node cache. Nothing is written
+to any of them."""
+
+from __future__ import annotations
+
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from threading import Event
+
+from berth.cluster.api_server.access import Access
+from berth.cluster.api_server.client import ApiServer
+from berth.cluster.api_server.kubeconfig import from_file
+from berth.cluster.dump.dump_cluster import DumpCluster
+from berth.cluster.field_projection import RequiredFields
+from berth.cluster.kubernetes_cluster import KubernetesCluster
+from berth.configuration.store import ActiveConfiguration, ConfigurationInvalid, Configurations
+from berth.nodecache.feed.changes import Change
+from berth.nodecache.feed.cluster import (
+    Added,
+    Cluster,
+    Deleted,
+    Failed,
+    Interrupted,
+    Listed,
+    Modified,
+    ResourceEvent,
+)
+from berth.nodecache.feed.observed_state import ObservedState
+from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished
+from berth.nodecache.feed.table import CacheTable, TableUnavailable
+from berth.nodecache.snapshot_view import CachedCluster, SnapshotView
+from berth.scheduling.snapshot.snapshot import Snapshot
+
+LISTING = "the cluster is being listed"
+REMEDY = "give the user of the kubeconfig the verbs list and watch"
+
+LOOK_SECONDS = 1.0
+"""Each look at a node cache costs a read unit of a stack's table."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedCluster:
+    """The cluster at one moment.
+
+    observed_at: all changes until then are in it; seconds since the epoch. configured: what decides. problem: why it
+    cannot be brought up to date; empty if it can.
+    """
+
+    snapshot: Snapshot
+    observed_at: float
+    configured: ActiveConfiguration
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NotRead:
+    """Takes the place of what cannot be read now. reason: why, for people."""
+
+    reason: str
+
+
+class ClusterSource(ABC):
+    """For one thread."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The file, the stack or the server, for people."""
+
+    @abstractmethod
+    def observe(self, timeout: float) -> ObservedCluster | NotRead:
+        """Return the cluster as of now. Wait up to `timeout` seconds for a change, and return at the first one. An
+        unchanged cluster has the same snapshot."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """End what runs in the background."""
+
+
+class FollowedCluster(ClusterSource):
+    """A dump that is read again when it changes, or a cluster whose API server is watched. The watches are those of the
+    watcher."""
+
+    def __init__(self, cluster: Cluster, name: str, configured: ActiveConfiguration) -> None:
+        self._name, self._configured = name, configured
+        self._watch = cluster.watch({})
+        self._objects = ObservedState({})
+        self._changes: list[Change] = []
+        self._view = SnapshotView()
+        self._state = self._view.empty()
+        self._problems: dict[str, str] = {}
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def observe(self, timeout: float) -> ObservedCluster | NotRead:
+        for received in self._watch.take(timeout):
+            self._apply(received)
+        observed_at = self._watch.observed_at
+        problem = next(iter(self._problems.values()), "")
+        if observed_at is None:
+            return NotRead(problem or LISTING)
+        # Kept until they are applied: if that fails, the next look tries it again.
+        self._changes += self._objects.take_changes()
+        if self._changes:
+            self._state, self._changes = self._view.applied(self._state, self._changes), []
+        return ObservedCluster(self._state.snapshot, observed_at, self._configured, problem)
+
+    def close(self) -> None:
+        self._watch.stop()
+
+    def _apply(self, received: ResourceEvent) -> None:
+        resource = received.resource
+        match received.event:
+            case Interrupted(cause=cause):
+                self._problems[resource] = cause
+                return
+            case Failed(cause=error):
+                self._problems[resource] = f"the watch of {resource} ended: {error}; start the console again"
+                return
+            case Listed(objects=objects):
+                self._objects.relist(resource, objects)
+            case Added(object=found) | Modified(object=found):
+                self._objects.put(resource, found)
+            case Deleted(object=found):
+                self._objects.remove(resource, found)
+            case _:
+                pass
+        self._problems.pop(resource, None)
+
+
+def followed_dump(path: Path, configured: ActiveConfiguration) -> ClusterSource:
+    """Follow the dump of this path. Reads nothing yet."""
+    return FollowedCluster(DumpCluster(path), str(path), configured)
+
+
+def followed_kubeconfig(path: Path, configured: ActiveConfiguration, clock: Callable[[], float]) -> ClusterSource:
+    """Follow the cluster of this kubeconfig. clock: seconds since the epoch. Raises ClusterUnavailable."""
+    api = ApiServer(Access(partial(from_file, path)), clock)
+    cluster = KubernetesCluster(api, RequiredFields.of(configured.policy), clock, random.random, remedy=REMEDY)
+    return FollowedCluster(cluster, str(path), configured)
+
+
+class NodeCacheSource(ClusterSource):
+    """The node cache that the verbs decide on: of a stack, or of `berth serve` in this process. Each look reads the
+    head, one read unit, and what was published since the previous look."""
+
+    def __init__(
+        self,
+        name: str,
+        table: CacheTable,
+        reader: NodeCacheReader[CachedCluster],
+        configurations: Configurations,
+        closed: Event,
+        look_seconds: float = LOOK_SECONDS,
+    ) -> None:
+        """`closed`: set by `close`, which ends the wait for the next look."""
+        self._name, self._table, self._reader, self._configurations = name, table, reader, configurations
+        self._closed, self._look_seconds = closed, look_seconds
+        self._last: ObservedCluster | None = None
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def last(self) -> ObservedCluster | None:
+        """What the last look read. For any thread."""
+        return self._last
+
+    def observe(self, timeout: float) -> ObservedCluster | NotRead:
+        seconds = min(timeout, self._look_seconds)
+        if self._last is not None:
+            self._closed.wait(seconds)
+        try:
+            self._last = self._read()
+        except (TableUnavailable, ConfigurationInvalid, NothingPublished) as error:
+            if self._last is None:
+                self._closed.wait(seconds)
+                return NotRead(str(error))
+            return replace(self._last, problem=str(error))
+        return self._last
+
+    def close(self) -> None:
+        self._closed.set()
+
+    def _read(self) -> ObservedCluster:
+        head = self._table.head()
+        if head is not None and head.unreadable_reason:
+            raise TableUnavailable(head.unreadable_reason)
+        snapshot = self._reader.at(head).snapshot
+        configured = self._configurations.at("" if head is None else head.configuration_hash)
+        observed_at = 0.0 if head is None or head.pointer is None else head.pointer.observation.observed_at
+        return ObservedCluster(snapshot, observed_at, configured, configured.fallback)

@@ -1,1 +1,0 @@
-"""Where the console gets the cluster from."""

@@ -1,0 +1,163 @@
+"""The cluster as the page asks for it. One thread follows the source; requests read what it saw last."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from threading import Event, Lock, Thread
+
+import orjson
+
+from berth.scheduling.managed_resources.counting import Counting
+from berth.scheduling.objects import NodeInfo
+from berth_cli.console.access import Outcome, Refusal
+from berth_cli.console.application import Document, Query
+from berth_cli.console.cluster import ClusterSource, NotRead, ObservedCluster
+from berth_cli.console.rows import node_row, pod_row
+
+VERSION = 2
+"""Of the documents. Page and server are of one release, so a page of another release reloads itself."""
+
+OBSERVE_SECONDS = 1.0
+PAUSE_SECONDS = 1.0
+STOP_SECONDS = 3.0
+
+log = logging.getLogger("berth.console")
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """How current the state is. sequence: 0 before the first state. max_staleness: verbs call older data stale."""
+
+    sequence: int
+    observed_at: float
+    problem: str
+    max_staleness: float | None = None
+
+    def document(self, now: float) -> dict[str, object]:
+        """For the page. age: the page's own clock may differ from this one."""
+        return {
+            "sequence": self.sequence,
+            "ageSeconds": max(0.0, now - self.observed_at) if self.sequence else None,
+            "maxStalenessSeconds": self.max_staleness,
+            "problem": self.problem,
+        }
+
+
+class Feed:
+    """Safe to share between threads."""
+
+    def __init__(self, source: ClusterSource, wall: Callable[[], float]) -> None:
+        """`wall`: seconds since the epoch."""
+        self._source, self._wall = source, wall
+        self._lock = Lock()
+        self._condition = Condition(0, 0.0, "nothing was read yet")
+        self._observed: ObservedCluster | None = None
+        # Made once for each state, however many pages ask, and of a node once while it does not change.
+        self._state: tuple[int, bytes] = 0, b""
+        self._rows: dict[str, tuple[NodeInfo, orjson.Fragment]] = {}
+        self._counting: Counting | None = None
+        self._stop = Event()
+
+    @property
+    def by_path(self) -> Mapping[str, Document]:
+        """For the application."""
+        return {"/api/cluster": self.cluster, "/api/pods": self.pods}
+
+    # The thread that follows
+
+    def observe(self, timeout: float = OBSERVE_SECONDS) -> None:
+        """Look at the source once."""
+        found = self._source.observe(timeout)
+        if isinstance(found, NotRead):
+            self._note(found.reason)
+            return
+        before, configured = self._observed, found.configured
+        is_new = before is None or before.snapshot is not found.snapshot or before.configured is not configured
+        with self._lock:
+            self._observed = found
+            self._condition = Condition(
+                self._condition.sequence + is_new,
+                found.observed_at,
+                found.problem,
+                configured.document.node_cache.max_staleness,
+            )
+
+    @contextmanager
+    def followed(self) -> Iterator[None]:
+        """Follow the source in a thread until the block ends."""
+        thread = Thread(target=self._follow, name="console-feed", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            self._stop.set()
+            self._source.close()
+            thread.join(STOP_SECONDS)
+
+    def _follow(self) -> None:
+        while not self._stop.is_set():
+            try:
+                self.observe()
+            except Exception as error:
+                # A defect must not leave a page that looks current.
+                log.exception("the console cannot read %s", self._source.name)
+                self._note(f"the console cannot read it: {type(error).__name__}")
+                self._stop.wait(PAUSE_SECONDS)
+
+    def _note(self, problem: str) -> None:
+        with self._lock:
+            self._condition = replace(self._condition, problem=problem)
+
+    # Requests
+
+    @property
+    def condition(self) -> Condition:
+        """How current the state is."""
+        return self._condition
+
+    def observed_or_refusal(self) -> ObservedCluster | Refusal:
+        """What was read last, or why there is nothing."""
+        return self._observed or Refusal(503, Outcome.NOT_READY, self._condition.problem)
+
+    def cluster(self, query: Query) -> bytes | Refusal:
+        """Answer how current the state is and, unless the page has it, all nodes. since: the sequence of the state that
+        the page has."""
+        with self._lock:
+            condition, observed = self._condition, self._observed
+            if observed is None:
+                return Refusal(503, Outcome.NOT_READY, condition.problem)
+            head = orjson.dumps({"version": VERSION, **condition.document(self._wall())})
+            if query.get("since") == str(condition.sequence):
+                return head
+            if self._state[0] != condition.sequence:
+                self._state = condition.sequence, orjson.dumps(self._document(observed))
+        return head[:-1] + b"," + self._state[1][1:]
+
+    def pods(self, query: Query) -> bytes | Refusal:
+        """Answer the pods on a node."""
+        observed = self.observed_or_refusal()
+        if isinstance(observed, Refusal):
+            return observed
+        node = observed.snapshot.nodes.get(query.get("node", ""))
+        return orjson.dumps({"pods": [pod_row(pod) for pod in (() if node is None else node.pods)]})
+
+    def _document(self, observed: ObservedCluster) -> dict[str, object]:
+        snapshot, counting = observed.snapshot, observed.configured.policy.counting
+        known = self._rows if self._counting is counting else {}
+        rows: dict[str, tuple[NodeInfo, orjson.Fragment]] = {}
+        for name, info in snapshot.nodes.items():
+            row = known.get(name)
+            if row is None or row[0] is not info:
+                row = info, orjson.Fragment(orjson.dumps(node_row(info, counting)))
+            rows[name] = row
+        self._rows, self._counting = rows, counting
+        pods = [*map(len, snapshot.pods_on_unknown_nodes.values()), *(len(info.pods) for info, _ in rows.values())]
+        return {
+            "source": self._source.name,
+            "counted": list(counting.resources),
+            "pods": sum(pods) + len(snapshot.unbound),
+            "nodes": [row for _, row in rows.values()],
+        }

@@ -1,1 +1,0 @@
-"""Whether the verbs can decide: the node cache, its leader, and the reservations."""

@@ -1,0 +1,25 @@
+// Colours of a share. The scale runs from dark blue to yellow: its lightness grows evenly, so it is read without colour
+// vision and in print too (after cividis).
+
+const STOPS = [
+  [0, 34, 78],
+  [59, 73, 108],
+  [112, 113, 115],
+  [165, 156, 116],
+  [254, 232, 56],
+];
+
+export const STEPS = 32;
+
+/** More than there is: beside the scale. */
+const BEYOND = 'rgb(213, 94, 0)';
+
+/** The colour of a share; empty: there is none of the resource. @param {number | null} share @returns {string} */
+export function colourOf(share) {
+  if (share === null) return '';
+  if (share > 1) return BEYOND;
+  const at = (Math.min(STEPS - 1, Math.floor(Math.max(0, share) * STEPS)) / (STEPS - 1)) * (STOPS.length - 1);
+  const low = Math.min(STOPS.length - 2, Math.floor(at));
+  const mixed = STOPS[low].map((value, index) => Math.round(value + (STOPS[low + 1][index] - value) * (at - low)));
+  return `rgb(${mixed.join(', ')})`;
+}

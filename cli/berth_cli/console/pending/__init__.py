@@ -1,1 +1,0 @@
-"""Why pods are pending: all of them by reason, and one of them with what would place it."""

@@ -1,0 +1,147 @@
+"""`/api/pending` and `/api/explain`: answered from what the console has read, by the rules of the verbs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from threading import Lock
+
+import orjson
+
+from berth.configuration.store import ActiveConfiguration
+from berth.scheduling.framework.plugin import PluginFailed
+from berth.scheduling.objects import Pod
+from berth.scheduling.objects.pod_group import gang_names
+from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.console.access import Outcome, Refusal
+from berth_cli.console.application import Document, Query
+from berth_cli.console.cluster import ObservedCluster
+from berth_cli.console.decisions import DecisionSource
+from berth_cli.console.feed import Feed
+from berth_cli.console.pending_reasons import Judgement, PendingJudge, ReasonKey
+from berth_cli.console.pending_target import pending_target, recorded_cause
+from berth_cli.explain.explanation import explain_pod
+from berth_cli.explain.report import document, headline, search_note
+from berth_cli.explain.rules import Rules
+
+JUDGE_SECONDS = 4.0
+SEARCH_SECONDS = 4.0
+MAX_PODS = 2000
+"""That are listed. The others are counted."""
+
+
+class PendingDocuments:
+    """One request at a time: each may take some seconds of a processor."""
+
+    def __init__(
+        self,
+        feed: Feed,
+        monotonic: Callable[[], float],
+        wall: Callable[[], float],
+        weight: int = 1,
+        decisions: DecisionSource | None = None,
+    ) -> None:
+        """`monotonic`: seconds. `wall`: seconds since the epoch. `weight`: of the extender in kube-scheduler's
+        configuration. `decisions`: say why a pod waits that has a node."""
+        self._feed, self._monotonic, self._wall, self._weight = feed, monotonic, wall, weight
+        self._decisions = decisions
+        self._lock = Lock()
+        self._rules: tuple[ActiveConfiguration, Rules] | None = None
+        self._judge = PendingJudge(monotonic)
+        self._last: tuple[Snapshot, ActiveConfiguration, bytes] | None = None
+
+    @property
+    def by_path(self) -> Mapping[str, Document]:
+        """For the application."""
+        return {"/api/pending": self.pending, "/api/explain": self.explain}
+
+    def pending(self, _: Query) -> bytes | Refusal:
+        """Answer all pending pods by reason. If it is not complete, there was no time for some: the next answer has
+        more."""
+        observed = self._feed.observed_or_refusal()
+        if isinstance(observed, Refusal):
+            return observed
+        with self._lock:
+            last, snapshot, configured = self._last, observed.snapshot, observed.configured
+            if last is not None and last[0] is snapshot and last[1] is configured:
+                return last[2]
+            pods = _pending_pods(snapshot)
+            judged, left = self._judge.judge(pods[:MAX_PODS], snapshot, self._rules_of(observed), JUDGE_SECONDS)
+            found = orjson.dumps({**_document(judged, len(pods), list(snapshot.nodes)), "isComplete": not left})
+            self._last = None if left else (snapshot, configured, found)
+            return found
+
+    def explain(self, query: Query) -> bytes | Refusal:
+        """Answer one pending pod, with what would place it: what `berth explain -o json` prints, its headline, and
+        `searchNote`: why there are no changes, or may be others; empty if there is nothing to say."""
+        observed = self._feed.observed_or_refusal()
+        if isinstance(observed, Refusal):
+            return observed
+        namespace, slash, name = query.get("pod", "").partition("/")
+        if not slash:
+            return Refusal(400, Outcome.BAD_QUERY, "pod is not NAMESPACE/NAME")
+        wanted = namespace, name
+        pod = next((each for each in _pending_pods(observed.snapshot) if (each.namespace, each.name) == wanted), None)
+        if pod is None:
+            reason = f"pod {namespace}/{name} is not pending: it has a node or is gone"
+            return Refusal(404, Outcome.UNKNOWN_PATH, reason)
+        with self._lock:
+            end, now = self._monotonic() + SEARCH_SECONDS, self._wall()
+            target, rules = pending_target(pod, observed.snapshot), self._rules_of(observed)
+            records = () if self._decisions is None else self._decisions.of_pod(namespace, name)
+            cause, weight = recorded_cause(target, records), self._weight
+            try:
+                found = explain_pod(
+                    target, rules, weight=weight, now=now, is_over=lambda: self._monotonic() >= end, cause=cause
+                )
+            except PluginFailed as error:
+                return Refusal(503, Outcome.NOT_READY, str(error))
+        note = "" if found.search is None else search_note(found.search, SEARCH_SECONDS)
+        return orjson.dumps(document(found) | {"headline": headline(found, now), "searchNote": note})
+
+    def _rules_of(self, observed: ObservedCluster) -> Rules:
+        if self._rules is None or self._rules[0] is not observed.configured:
+            self._rules = observed.configured, Rules(observed.configured.document)
+        return self._rules[1]
+
+
+def _pending_pods(snapshot: Snapshot) -> list[Pod]:
+    waiting = (pod for pod in snapshot.unbound.values() if not pod.terminating)
+    return sorted(waiting, key=lambda pod: (pod.namespace, pod.name))
+
+
+def _document(judged: Sequence[tuple[Pod, Judgement]], count: int, names: Sequence[str]) -> dict[str, object]:
+    """reasons: each with the nodes that it rejects for any pod, as positions in `nodes`. pods: each with the positions
+    of its reasons."""
+    nodes: dict[ReasonKey, set[str]] = {}
+    for _, judgement in judged:
+        for key, rejected in judgement.reasons.items():
+            nodes.setdefault(key, set()).update(rejected)
+    positions = {name: position for position, name in enumerate(names)}
+    keys = {key: position for position, key in enumerate(nodes)}
+    return {
+        "count": count,
+        "nodes": names,
+        "reasons": [
+            {
+                "by": key.by,
+                "plugin": key.plugin,
+                "reason": key.reason,
+                "code": key.code,
+                "nodes": sorted(positions[name] for name in rejected),
+            }
+            for key, rejected in nodes.items()
+        ],
+        "pods": [
+            {
+                "namespace": pod.namespace,
+                "name": pod.name,
+                "gang": next(iter(gang_names(pod)), ""),
+                "priority": pod.priority or 0,
+                "category": judgement.category,
+                "fitting": judgement.fitting,
+                "note": judgement.note,
+                "reasons": [keys[key] for key in judgement.reasons],
+            }
+            for pod, judgement in judged
+        ],
+    }

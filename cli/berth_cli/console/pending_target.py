@@ -1,0 +1,82 @@
+"""A pending pod of a snapshot as `berth explain` takes it.
+
+A snapshot keeps the fields that rules read. Out of these the objects are made again, so that a pod of a dump, of a
+live cluster and of a node cache is explained in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from berth.decisions.repeatable import pod_document
+from berth.scheduling.fields.reading import Object
+from berth.scheduling.fields.resources import CPU, PODS
+from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.objects.projection import part
+from berth.scheduling.snapshot.changes import Changes
+from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.explain.attempts import Attempt, attempts_of
+from berth_cli.explain.case import Case
+from berth_cli.explain.explanation import Cause, pending_cause
+from berth_cli.explain.target import PodState, Target
+
+
+def pending_target(pod: Pod, snapshot: Snapshot) -> Target:
+    """The pod, in the cluster without it."""
+    pod_object = {"kind": "Pod", **pod_document(pod)}
+    without = snapshot.with_changes(Changes(pods_gone=[(pod.node_name, pod.uid)]))
+    case = Case(replace(pod, nominated_node=""), pod_object, without, _NodeObjects(without))
+    # A snapshot does not have what schedulers wrote into the pod's status.
+    state = PodState("", pod.phase, tuple(_gates(pod_object)), pod.terminating, True, pod.created_at)
+    return Target(case, state)
+
+
+def recorded_cause(target: Target, records: Sequence[Mapping[str, object]]) -> Cause | None:
+    """Why the pod waits although it has a node, by the records of its calls. records: of its name, the oldest first."""
+    read = [Attempt.model_validate(each) for each in records]
+    # A pod that had the name before has other calls. A call that failed does not know the pod's uid.
+    own = [each for each in read if each.uid in (target.case.pod.uid, "")]
+    return pending_cause(target, attempts_of(own), "")
+
+
+def object_of_node(node: NodeInfo) -> Object:
+    """A v1.Node with the fields that rules read. `read_node` makes the same node of it, without its pods."""
+    taints = [{"key": taint.key, "value": taint.value, "effect": taint.effect} for taint in node.taints]
+    allocatable = {name: f"{amount}m" if name == CPU else str(amount) for name, amount in node.allocatable.items()}
+    allocatable[PODS] = str(node.allowed_pods)
+    conditions = [{"type": "Ready", "status": node.ready}] if node.ready else []
+    return {
+        "kind": "Node",
+        "metadata": {"name": node.name, "labels": dict(node.labels), "annotations": dict(node.annotations)},
+        "spec": {"taints": taints, "unschedulable": node.unschedulable},
+        "status": {
+            "phase": node.phase,
+            "allocatable": allocatable,
+            "conditions": conditions,
+            "images": [{"names": [name], "sizeBytes": size} for name, size in node.images.items()],
+        },
+    }
+
+
+class _NodeObjects(Mapping[str, Object]):
+    """Made when they are asked for: a search looks at a few of thousands."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+
+    def __getitem__(self, name: str) -> Object:
+        return object_of_node(self._snapshot.nodes[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._snapshot.nodes)
+
+    def __len__(self) -> int:
+        return len(self._snapshot.nodes)
+
+
+def _gates(pod_object: Object) -> Iterator[str]:
+    gates = part(pod_object, "spec").get("schedulingGates")
+    for gate in gates if isinstance(gates, list) else ():
+        if isinstance(gate, dict):
+            yield str(gate.get("name"))

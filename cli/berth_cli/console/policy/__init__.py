@@ -1,1 +1,0 @@
-"""The configuration in force, and a second one beside it."""

@@ -1,0 +1,114 @@
+"""The decisions of a deployed stack, by the records in its cache table.
+
+Not guaranteed: that all are shown. A function records some of its calls, a table has them by pod, and a look asks for
+some pods only: those that wait and those that started last, in turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from heapq import nlargest, nsmallest
+from itertools import count
+from math import inf
+from threading import Lock
+from typing import Any
+
+from berth.decisions.document import VERSION
+from berth.decisions.dynamodb_table import DynamoDBDecisionTable
+from berth.dynamodb_errors import TableUnavailable
+from berth.scheduling.configuration.decisions import Decisions
+from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.console.cluster import NotRead, ObservedCluster
+from berth_cli.console.decisions import Decision, DecisionSource, is_of_pod, named_decision
+
+LOOK_SECONDS = 1.0
+"""Pages that look more often get what was read last."""
+
+MAX_QUERIES = 20
+"""With a look: each reads the table."""
+
+QUERIES_AT_ONCE = 8
+STARTED_PODS = 100
+"""Pods on nodes that are asked for: those that have not started, then those that started last."""
+
+MAX_OF_A_POD = 20
+"""Of the records that a pod has: a pod that waits has one for each attempt of a week."""
+
+MAX_KEPT = 1000
+
+PodName = tuple[str, str]
+"""Namespace and name."""
+
+
+class StackDecisions(DecisionSource):
+    """One look at a time."""
+
+    def __init__(
+        self,
+        where: str,
+        table: DynamoDBDecisionTable,
+        observed: Callable[[], ObservedCluster | None],
+        monotonic: Callable[[], float],
+    ) -> None:
+        """`where`: names the stack in messages. `observed`: what was read last of its node cache. `monotonic`:
+        seconds."""
+        self._where, self._table, self._observed, self._monotonic = where, table, observed, monotonic
+        self._lock = Lock()
+        self._threads = ThreadPoolExecutor(QUERIES_AT_ONCE, thread_name_prefix="console-decisions")
+        self._numbers = count(1)
+        self._kept: dict[tuple[object, ...], Decision] = {}
+        self._looks = count(1)
+        self._asked: dict[PodName, int] = {}  # at which look
+        self._looked_at = -inf
+        self._problem: NotRead | None = None
+
+    def all(self) -> Sequence[Decision] | NotRead:
+        with self._lock:
+            if self._monotonic() - self._looked_at >= LOOK_SECONDS:
+                self._looked_at = self._monotonic()
+                self._problem = self._look()
+            return self._problem or self._known()
+
+    def of_pod(self, namespace: str, name: str) -> Sequence[Mapping[str, Any]]:
+        with self._lock:
+            return [each.record for each in self._known() if is_of_pod(each.record, namespace, name)]
+
+    def _known(self) -> list[Decision]:
+        return sorted(self._kept.values(), key=lambda each: each.record["time"])
+
+    def _look(self) -> NotRead | None:
+        observed = self._observed()
+        if observed is None:
+            return NotRead(f"{self._where}: its node cache was not read yet")
+        kept_in = observed.configured.document.decisions or Decisions.LOG
+        if kept_in is not Decisions.TABLE:
+            return NotRead(
+                f"{self._where} keeps no decisions in its table: decisions is {kept_in}; apply decisions: table"
+            )
+        try:
+            answers = list(self._threads.map(self._records, self._due(observed.snapshot)))
+        except TableUnavailable as error:
+            return NotRead(str(error))
+        records = [record for answer in answers for record in answer]
+        if any(each["version"] > VERSION for each in records):
+            return NotRead(f"{self._where} has records of a later release: install it here, too")
+        for record in sorted(records, key=lambda each: each["time"]):
+            key = tuple(record[name] for name in ("time", "verb", "namespace", "name", "uid", "milliseconds"))
+            if key not in self._kept:
+                self._kept[key] = named_decision(next(self._numbers), record)
+        self._kept = dict(list(self._kept.items())[-MAX_KEPT:])
+        return None
+
+    def _due(self, snapshot: Snapshot) -> list[PodName]:
+        """Return the pods to ask for now: those that were asked for longest ago."""
+        placed = (pod for node in snapshot.nodes.values() for pod in node.pods)
+        started = nlargest(STARTED_PODS, placed, key=lambda pod: inf if pod.start_time is None else pod.start_time)
+        names = [(pod.namespace, pod.name) for pod in (*snapshot.unbound.values(), *started)]
+        self._asked = {name: self._asked.get(name, 0) for name in names}
+        due = nsmallest(MAX_QUERIES, self._asked, key=self._asked.__getitem__)
+        self._asked |= dict.fromkeys(due, next(self._looks))
+        return due
+
+    def _records(self, pod: PodName) -> list[dict[str, Any]]:
+        return [each for each in self._table.of_pod(*pod, MAX_OF_A_POD) if isinstance(each, dict)]

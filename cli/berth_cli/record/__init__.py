@@ -1,1 +1,0 @@
-"""`berth record`."""

@@ -1,1 +1,0 @@
-"""`berth replay`: make recorded decisions again."""

@@ -1,0 +1,127 @@
+// A document is asked for as long as it is shown, once at a time.
+
+import assert from 'node:assert/strict';
+import test from 'node:test';
+
+import { Poller } from '../../../cli/berth_cli/console/page/poller.js';
+import { NotAnswered, Refused } from '../../../cli/berth_cli/console/page/session.js';
+
+/** Until everything that can go on has gone on. */
+function settled() {
+  return new Promise((resolve) => {
+    setTimeout(resolve, 5);
+  });
+}
+
+/** Answers in order; errors are thrown. What is asked beyond them waits until it is aborted.
+ * @param {Record<string, unknown[]>} answers by path @param {boolean} [hasState] */
+function polling(answers, hasState = true) {
+  /** @type {string[]} */
+  const asked = [];
+  /** @type {unknown[]} */
+  const told = [];
+  const shown = { path: '', state: 0 };
+  const session = {
+    document: async (/** @type {string} */ path, /** @type {AbortSignal | undefined} */ signal) => {
+      asked.push(path);
+      const answer = answers[path]?.shift();
+      if (answer === undefined) {
+        await new Promise((_, reject) => {
+          signal?.addEventListener('abort', reject);
+        });
+      }
+      await Promise.resolve();
+      if (answer instanceof Error) throw answer;
+      return answer;
+    },
+  };
+  /** @type {() => void} */
+  let passed = () => {};
+  const wait = () =>
+    new Promise((/** @type {(value: void) => void} */ resolve) => {
+      passed = resolve;
+    });
+  const made = new Poller(
+    session,
+    {
+      path: () => shown.path,
+      pauseMs: 30,
+      state: hasState ? () => shown.state : undefined,
+      onAnswer: (content) => told.push(content),
+      onRefusal: (reason) => told.push(`refused: ${reason}`),
+      onLost: () => told.push('lost'),
+    },
+    wait,
+  );
+  /** Show this, and let some pauses pass. @param {string} path @param {number} [pauses] */
+  const show = async (path, pauses = 3) => {
+    shown.path = path;
+    made.wake();
+    await settled();
+    for (let number = 0; number < pauses; number += 1) {
+      passed();
+      await settled();
+    }
+  };
+  return { show, shown, asked, told };
+}
+
+test('the same path is asked for once while its state is the same', async () => {
+  const { show, told, asked } = polling({ '/d': [1, 2] });
+  await show('/d');
+  assert.deepEqual([told, asked], [[1], ['/d']]);
+});
+
+test('another path is asked for at once, and what is shown again is asked again', async () => {
+  const { show, told } = polling({ '/d': [1, 2], '/other': ['other'] });
+  await show('/d', 0);
+  await show('/other', 0);
+  await show('/d', 0);
+  assert.deepEqual(told, [1, 'other', 2]);
+});
+
+test('without a state it is asked for again and again, until it is not shown', async () => {
+  const { show, told, asked } = polling({ '/d': [1, 2, 3, 4, 5] }, false);
+  await show('/d', 2);
+  assert.deepEqual(told, [1, 2, 3]);
+  await show('');
+  assert.equal(asked.length, 3);
+});
+
+test('another state is asked for after the pause, and ends no question', async () => {
+  const { show, shown, told, asked } = polling({ '/d': [1, 2] });
+  await show('/d', 0);
+  shown.state = 1;
+  await show('/d', 0);
+  assert.deepEqual([told, asked.length], [[1], 1]);
+  await show('/d', 2);
+  assert.deepEqual([told, asked.length], [[1, 2], 2]);
+});
+
+test('the answer to what is not shown any more is dropped', async () => {
+  const { show, told } = polling({ '/other': ['other'] });
+  await show('/never answered', 0);
+  await show('/other', 0);
+  assert.deepEqual(told, ['other']);
+});
+
+test('what is not there yet is asked for again', async () => {
+  const { show, told } = polling({ '/d': [new Refused(503, 'not yet'), 1] });
+  await show('/d');
+  assert.deepEqual(told, ['refused: not yet', 1]);
+});
+
+test('what there is not comes with another state, or not at all', async () => {
+  const { show, shown, told, asked } = polling({ '/d': [new Refused(404, 'is gone'), 1] });
+  await show('/d');
+  assert.deepEqual([told, asked], [['refused: is gone'], ['/d']]);
+  shown.state = 1;
+  await show('/d');
+  assert.deepEqual(told, ['refused: is gone', 1]);
+});
+
+test('a console that does not answer is asked again', async () => {
+  const { show, told } = polling({ '/d': [new NotAnswered('away'), 1] });
+  await show('/d');
+  assert.deepEqual(told, ['lost', 1]);
+});

@@ -1,0 +1,217 @@
+"""Where the console reads: a dump, a live cluster, a node cache. None of them is written to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from threading import Event, Thread
+
+import pytest
+
+from berth.configuration.store import ActiveConfiguration, Configurations
+from berth.nodecache.feed.reader import NodeCacheReader
+from berth.nodecache.feed.table import TableUnavailable
+from berth.nodecache.snapshot_view import SnapshotView
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth_cli.console.cluster import (
+    LISTING,
+    LOOK_SECONDS,
+    ClusterSource,
+    NodeCacheSource,
+    NotRead,
+    ObservedCluster,
+    followed_dump,
+    followed_kubeconfig,
+)
+from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
+from tests.builders.counted import LICENCE, LICENCES, configuration, counted_node_object
+from tests.builders.kubeconfigs import kubeconfig_for
+from tests.builders.nodes import node_object, node_with
+from tests.builders.pods import pod_with
+from tests.fakes.api_server import Fault, verified_kubernetes
+from tests.fakes.published import PublishedCluster
+from tests.unit.cli.console.cases import Waits
+
+NOW = 5000.0
+
+
+def default() -> ActiveConfiguration:
+    return ActiveConfiguration.of(BerthConfiguration())
+
+
+def observed(source: ClusterSource, until: Callable[[ObservedCluster], bool] = lambda _: True) -> ObservedCluster:
+    """The first state for which it holds."""
+    for _ in range(200):
+        found = source.observe(0.5)
+        if isinstance(found, ObservedCluster) and until(found):
+            return found
+    raise AssertionError("it was not observed")
+
+
+def dump_at(folder: Path, *objects: object) -> Path:
+    path = folder / "dump.json"
+    path.write_text(json.dumps({"kind": "List", "items": objects}))
+    return path
+
+
+def test_dump_shows_nodes_and_all_pods(tmp_path: Path) -> None:
+    path = dump_at(tmp_path, node_with("n1"), pod_with("placed", nodeName="n1"), pod_with("waiting"))
+    source = followed_dump(path, default())
+    found = observed(source)
+    assert source.name == str(path)
+    assert [pod.name for pod in found.snapshot.nodes["n1"].pods] == ["placed"]
+    assert [pod.name for pod in found.snapshot.unbound.values()] == ["waiting"]
+
+
+def test_changed_dump_is_read_again_and_an_unreadable_one_leaves_the_last_state(tmp_path: Path) -> None:
+    path = dump_at(tmp_path, node_with("n1"))
+    source = followed_dump(path, default())
+    observed(source)
+    dump_at(tmp_path, node_with("n1"), node_with("n2"), node_with("n3"))
+    observed(source, lambda found: "n2" in found.snapshot.nodes)
+    path.write_text("{")
+    found = observed(source, lambda found: found.problem != "")
+    assert str(path) in found.problem
+    assert len(found.snapshot.nodes) == 3
+    dump_at(tmp_path, node_with("n4"))
+    assert observed(source, lambda found: "n4" in found.snapshot.nodes).problem == ""
+
+
+def test_change_that_cannot_be_applied_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = followed_dump(dump_at(tmp_path, node_with("n1")), default())
+    with monkeypatch.context() as defective:
+        defective.setattr(SnapshotView, "applied", lambda *_: 1 // 0)
+        for _ in range(2):
+            with pytest.raises(ZeroDivisionError):
+                source.observe(0.05)
+    assert list(observed(source).snapshot.nodes) == ["n1"]
+
+
+def test_dump_shows_what_the_configuration_counts(tmp_path: Path) -> None:
+    source = followed_dump(
+        dump_at(tmp_path, counted_node_object("n", "5")), ActiveConfiguration.of(configuration(LICENCES))
+    )
+    found = observed(source)
+    assert found.configured.policy.counting.capacity(found.snapshot.nodes["n"]) == {LICENCE: 5}
+
+
+def test_live_cluster_is_followed_and_nothing_but_read(tmp_path: Path) -> None:
+    with verified_kubernetes() as kubernetes:
+        kubernetes.nodes.append(node_object("n1"))
+        kubernetes.add_pod("web", "u1", node="n1")
+        path = kubeconfig_for(kubernetes.host, tmp_path, kubernetes.authority)
+        source = followed_kubeconfig(path, default(), lambda: NOW)
+        try:
+            found = observed(source)
+            assert (list(found.snapshot.nodes), len(found.snapshot.nodes["n1"].pods)) == (["n1"], 1)
+            kubernetes.nodes.append(node_object("n2"))
+            observed(source, lambda found: "n2" in found.snapshot.nodes)
+        finally:
+            source.close()
+        assert {request.method for request in kubernetes.requests} == {"GET"}
+
+
+def test_live_cluster_that_cannot_be_listed_says_why(tmp_path: Path) -> None:
+    with verified_kubernetes() as kubernetes:
+        kubernetes.faults.extend(Fault("GET", 403, "nodes is forbidden", where="/nodes") for _ in range(50))
+        path = kubeconfig_for(kubernetes.host, tmp_path, kubernetes.authority)
+        source = followed_kubeconfig(path, default(), lambda: NOW)
+        try:
+            for _ in range(100):
+                found = source.observe(0.2)
+                if isinstance(found, NotRead) and found.reason != LISTING:
+                    break
+        finally:
+            source.close()
+        assert isinstance(found, NotRead)
+        assert "nodes is forbidden; give the user of the kubeconfig the verbs list and watch on nodes" in found.reason
+
+
+def node_cache(
+    cluster: PublishedCluster, closed: Event | None = None, look_seconds: float = LOOK_SECONDS
+) -> NodeCacheSource:
+    return NodeCacheSource(
+        "berth-production",
+        cluster.table,
+        NodeCacheReader(cluster.table, SnapshotView(), lambda _: None),
+        Configurations(InMemoryConfigurationStore(cluster.item), lambda: configuration(LICENCES)),
+        closed or Waits(),
+        look_seconds,
+    )
+
+
+def test_node_cache_is_read_with_its_age_and_its_configuration() -> None:
+    cluster = PublishedCluster()
+    cluster.publish("nodes", [counted_node_object("n1", "5")])
+    source = node_cache(cluster)
+    found = observed(source)
+    assert found.observed_at == cluster.clock.wall()
+    assert found.configured.policy.counting.resources == (LICENCE,)
+    cluster.publish("nodes", [counted_node_object("n1", "5"), node_with("n2")])
+    assert list(observed(source).snapshot.nodes) == ["n1", "n2"]
+
+
+@pytest.mark.parametrize(
+    ("look_seconds", "timeout", "waited"),
+    [
+        pytest.param(0.25, 1.0, 0.25, id="as often as the table is looked at"),
+        pytest.param(LOOK_SECONDS, 0.5, 0.5, id="no longer than the caller waits"),
+    ],
+)
+@pytest.mark.parametrize("nodes", [[], [node_with("n1")]], ids=["nothing published", "published"])
+def test_node_cache_waits_between_two_looks(
+    look_seconds: float, timeout: float, waited: float, nodes: list[dict[str, object]]
+) -> None:
+    cluster, waits = PublishedCluster(), Waits()
+    if nodes:
+        cluster.publish("nodes", nodes)
+    source = node_cache(cluster, waits, look_seconds)
+    for _ in range(2):
+        source.observe(timeout)
+    assert waits.seconds[-1] == waited
+
+
+def test_node_cache_that_is_empty_says_so() -> None:
+    found = node_cache(PublishedCluster()).observe(0)
+    assert isinstance(found, NotRead)
+    assert found.reason
+
+
+def test_node_cache_that_cannot_be_read_leaves_the_last_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = PublishedCluster()
+    cluster.publish("nodes", [node_with("n1")])
+    source = node_cache(cluster)
+    observed(source)
+
+    def throttled() -> None:
+        raise TableUnavailable("the cache table throttles")
+
+    monkeypatch.setattr(cluster.table, "head", throttled)
+    found = observed(source)
+    assert (list(found.snapshot.nodes), found.problem) == (["n1"], "the cache table throttles")
+
+
+def of_node_cache(closed: Event, _: Path) -> ClusterSource:
+    cluster = PublishedCluster()
+    cluster.publish("nodes", [node_with("n1")])
+    return node_cache(cluster, closed)
+
+
+def of_empty_node_cache(closed: Event, _: Path) -> ClusterSource:
+    return node_cache(PublishedCluster(), closed)
+
+
+def of_dump(_: Event, folder: Path) -> ClusterSource:
+    return followed_dump(dump_at(folder, node_with("n1")), default())
+
+
+@pytest.mark.parametrize("source_of", [of_node_cache, of_empty_node_cache, of_dump])
+def test_look_ends_when_the_source_is_closed(source_of: Callable[[Event, Path], ClusterSource], tmp_path: Path) -> None:
+    source = source_of(Event(), tmp_path)
+    source.observe(0)
+    looking = Thread(target=source.observe, args=(60,), daemon=True)
+    looking.start()
+    source.close()
+    looking.join(20)
+    assert not looking.is_alive()

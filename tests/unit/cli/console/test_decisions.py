@@ -1,0 +1,234 @@
+"""The decisions of this process, with numbers, and those that a filter finds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import count
+from typing import Any
+
+import orjson
+import pytest
+
+from berth.decisions.recent import RecentDecisions
+from berth.extender.bind import answer_bind, failed
+from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
+from berth.scheduling.objects import NodeInfo
+from berth_cli.console.access import Refusal
+from berth_cli.console.cluster import NotRead
+from berth_cli.console.decisions import MAX_SHOWN, SUMMARY_NODES, DecisionDocuments, DecisionsHere, DecisionSource
+from tests.builders.events import http_event
+from tests.builders.nodes import labelled, node
+from tests.builders.pods import pod_object
+from tests.builders.requests import binding, body_of, cache_mode
+from tests.fakes.binder import ScriptedBinder, Step, created, refused
+from tests.fakes.verbs import Verbs
+
+NODES = [labelled("a", "10"), labelled("b", "20"), node("c")]
+
+
+class Deciding:
+    """Verbs that record. most: records that are kept."""
+
+    def __init__(self, most: int = 1000, nodes: Sequence[NodeInfo] = NODES) -> None:
+        self._recent = RecentDecisions(map(float, count(1)).__next__, most_records=most)
+        self._verbs = Verbs(nodes, recorder=self._recent)
+        self._names = [each.name for each in nodes]
+        self.decisions = DecisionsHere(self._recent)
+
+    def decide(self, *pods: str, verb: str = "filter", namespace: str = "ml") -> None:
+        for pod in pods:
+            self._verbs.ask(verb, cache_mode(self._names, pod_object(pod, namespace=namespace)))
+
+    def bind(self, pod: str, step: Step) -> None:
+        answering = partial(answer_bind, binder=ScriptedBinder(step))
+        endpoint = VerbEndpoint("bind", EndpointSettings(), answering, failed, recorder=self._recent)
+        endpoint.handle(http_event(body_of(binding(pod, uid=f"uid-{pod}", node="a")), "POST /scheduler/bind"))
+
+    def asked(self, **query: str) -> Any:
+        answer = DecisionDocuments(self.decisions).decisions(query)
+        assert isinstance(answer, bytes)
+        return orjson.loads(answer)
+
+    @property
+    def numbers(self) -> list[tuple[int, object]]:
+        """With the pods."""
+        return [(each.number, each.record["name"]) for each in self.decisions.all()]
+
+    @property
+    def summary(self) -> Mapping[str, Any]:
+        [found] = self.decisions.all()
+        return found.record
+
+    def details(self, number: int) -> Mapping[str, Any]:
+        return next(each.details() for each in self.decisions.all() if each.number == number)
+
+
+def test_decisions_of_a_pod_are_all_its_calls_the_oldest_first() -> None:
+    deciding = Deciding()
+    deciding.decide("p", "q")
+    deciding.decide("p", namespace="web")
+    deciding.bind("p", refused(403, "binds are forbidden"))
+    found = deciding.decisions.of_pod("ml", "p")
+    assert [(each["verb"], each["uid"]) for each in found] == [("filter", "uid-p"), ("bind", "uid-p")]
+    assert deciding.decisions.of_pod("ml", "r") == []
+
+
+def test_each_decision_has_its_number() -> None:
+    deciding = Deciding()
+    assert deciding.numbers == []
+    deciding.decide("p", "q")
+    assert deciding.numbers == [(1, "p"), (2, "q")]
+    deciding.decide("r")
+    assert deciding.numbers == [(1, "p"), (2, "q"), (3, "r")]
+
+
+def test_numbers_stay_when_old_decisions_are_dropped() -> None:
+    deciding = Deciding(most=2)
+    deciding.decide("p", "q")
+    assert deciding.numbers == [(1, "p"), (2, "q")]
+    deciding.decide("r")
+    assert deciding.numbers == [(2, "q"), (3, "r")]
+
+
+def test_newest_decisions_are_shown_first_and_all_are_counted() -> None:
+    deciding = Deciding()
+    deciding.decide(*(f"p{number}" for number in range(MAX_SHOWN + 5)))
+    found = deciding.asked()
+    assert (found["count"], found["matching"], len(found["decisions"])) == (MAX_SHOWN + 5, MAX_SHOWN + 5, MAX_SHOWN)
+    assert found["decisions"][0]["name"] == f"p{MAX_SHOWN + 4}"
+
+
+def test_details_have_every_node() -> None:
+    deciding = Deciding()
+    deciding.decide("p")
+    deciding.decide("p", verb="prioritize")
+    filtered, scored = deciding.details(1), deciding.details(2)
+    assert [(each["plugin"], each["count"], each["nodes"]) for each in filtered["rejected"]] == [
+        ("NodePriorityLabel", 1, ["c"])
+    ]
+    assert filtered["passed"] == ["a", "b"]
+    assert {each["node"]: each["score"] for each in scored["scores"]}["b"] > 0
+
+
+def test_all_nodes_pass_where_no_rule_is_applied() -> None:
+    deciding = Deciding()
+    deciding.decide("p", namespace="kube-system")
+    assert (deciding.details(1)["feasible"], deciding.details(1)["passed"]) == (None, ["a", "b", "c"])
+
+
+def test_summary_has_what_a_page_filters_by() -> None:
+    """Pod, verb, reason, plugin, and nodes: of one that many nodes share the first ones."""
+    many = [node(f"n{number:02}") for number in range(SUMMARY_NODES + 5)]
+    deciding = Deciding(nodes=[labelled("a", "10"), *many])
+    deciding.decide("p")
+    found = deciding.summary
+    [reason] = found["reasons"]
+    assert (found["verb"], found["namespace"], found["name"], found["outcome"]) == ("filter", "ml", "p", "feasible")
+    assert (reason["plugin"], reason["count"]) == ("NodePriorityLabel", len(many))
+    assert reason["nodes"] == [each.name for each in many[:SUMMARY_NODES]]
+
+
+def test_summary_computes_no_scores_by_plugin() -> None:
+    """All kept decisions go to each page that opens; only the opened one needs them."""
+    deciding = Deciding()
+    deciding.decide("p", verb="prioritize")
+    assert [each["byPlugin"] for each in deciding.summary["best"]] == [None] * 3
+    assert deciding.details(1)["best"][0]["byPlugin"] == {"NodePriorityLabel": 20}
+
+
+def test_binds_and_failed_calls_have_numbers_among_the_others() -> None:
+    deciding = Deciding()
+    deciding.decide("p")
+    deciding.bind("p", created())
+    deciding.decide("q")
+    deciding.bind("q", refused(403, "binds are forbidden"))
+    assert deciding.numbers == [(1, "p"), (2, "p"), (3, "q"), (4, "q")]
+    placed, refusal = deciding.details(2), deciding.details(4)
+    assert (placed["verb"], placed["chosen"], placed["rejected"], placed["scores"]) == ("bind", "a", [], [])
+    assert (placed["passed"], refusal["passed"]) == (["a"], [])
+    assert "binds are forbidden" in refusal["error"]
+
+
+def documents(deciding: Deciding, key: str) -> bytes | Refusal:
+    return DecisionDocuments(deciding.decisions).decision({"key": key})
+
+
+def test_decision_is_found_by_its_number_and_its_time() -> None:
+    deciding = Deciding()
+    deciding.decide("p", "q")
+    [newest, _] = deciding.asked()["decisions"]
+    found = documents(deciding, newest["key"])
+    assert isinstance(found, bytes)
+    assert (orjson.loads(found)["name"], newest["key"]) == ("q", "2@2.0")
+
+
+@pytest.mark.parametrize("key", ["", "2", "2@1.0", "99@2.0", "<script>"])
+def test_decision_that_is_not_kept_is_refused(key: str) -> None:
+    """The number alone is that of another decision after a restart."""
+    deciding = Deciding()
+    deciding.decide("p", "q")
+    found = documents(deciding, key)
+    assert isinstance(found, Refusal)
+    assert (found.status, found.reason) == (404, "this decision is not kept any more")
+
+
+MANY = [node(f"n{number:02}") for number in range(SUMMARY_NODES + 5)]
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        pytest.param({}, ["web", "p", "p", "p"], id="all, the newest first"),
+        pytest.param({"verb": "bind"}, ["p"], id="a verb"),
+        pytest.param({"filter": " ML/P "}, ["p", "p", "p"], id="a pod, in any case"),
+        pytest.param({"filter": "nodeprioritylabel"}, ["web", "p"], id="a plugin"),
+        pytest.param({"filter": "didn't have the priority"}, ["web", "p"], id="a part of a reason"),
+        pytest.param({"filter": "n01"}, ["web", "p", "p"], id="a node that the summary names"),
+        pytest.param(
+            {"filter": MANY[-1].name}, ["web", "p", "p"], id="a node that was judged and that it does not name"
+        ),
+        pytest.param({"filter": MANY[-1].name[:-1] + "x"}, [], id="no node"),
+        pytest.param({"filter": "<script>\x00"}, [], id="any text"),
+        pytest.param({"reason": "node(s) didn't have the priority label x"}, [], id="a reason that there is not"),
+        pytest.param({"verb": "filter", "filter": "web"}, ["web"], id="both"),
+    ],
+)
+def test_filter_finds(query: Mapping[str, str], found: list[str]) -> None:
+    deciding = Deciding(nodes=[labelled("a", "10"), *MANY])
+    deciding.decide("p")
+    deciding.bind("p", created())
+    deciding.decide("p", verb="prioritize")
+    deciding.decide("web")
+    answer = deciding.asked(**query)
+    assert ([each["name"] for each in answer["decisions"]], answer["count"]) == (found, 4)
+    assert answer["matching"] == len(found)
+
+
+def test_verbs_and_reasons_are_counted_whatever_is_chosen() -> None:
+    deciding = Deciding()
+    deciding.decide("p", "q")
+    deciding.bind("p", created())
+    found = deciding.asked(verb="bind")
+    [[reason, count]] = found["reasons"]
+    assert (found["verbs"], count) == ([["filter", 2], ["bind", 1]], 2)
+    assert [each["name"] for each in deciding.asked(reason=reason)["decisions"]] == ["q", "p"]
+
+
+class Away(DecisionSource):
+    def all(self) -> NotRead:
+        return NotRead("the table is throttled")
+
+    def of_pod(self, namespace: str, name: str) -> Sequence[Mapping[str, Any]]:
+        return []
+
+
+@pytest.mark.parametrize(
+    ("source", "status", "reason"),
+    [(None, 404, "start berth serve with --console"), (Away(), 503, "the table is throttled")],
+)
+def test_says_why_there_are_no_decisions(source: DecisionSource | None, status: int, reason: str) -> None:
+    documents = DecisionDocuments(source)
+    for found in (documents.decisions({}), documents.decision({"key": "1@1.0"})):
+        assert isinstance(found, Refusal)
+        assert (found.status, reason in found.reason) == (status, True)

@@ -1,0 +1,178 @@
+"""Gangs of what the console has read, and one of them explained."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import count
+from typing import Any
+
+import orjson
+import pytest
+
+from berth.configuration.store import ActiveConfiguration
+from berth.dynamodb_errors import TableUnavailable
+from berth.gangs.item import Domain, GangItem
+from berth.gangs.table import GangTable
+from berth.scheduling.exemption import SYSTEM_CRITICAL_PRIORITY
+from berth.scheduling.gangs.gang import OpenGang
+from berth.scheduling.gangs.overview import GangStatus
+from berth.scheduling.objects import Pod
+from berth.scheduling.policy import Policy
+from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.console.access import Refusal
+from berth_cli.console.cluster import NotRead, ObservedCluster
+from berth_cli.console.feed import Feed
+from berth_cli.console.gangs import GangDocuments
+from berth_cli.embedded_store.gang_table import InMemoryGangTable
+from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
+from tests.builders.gang_items import claim, gang, intent
+from tests.builders.gangs import member as gang_member
+from tests.builders.planned import gang_configuration
+from tests.unit.cli.console.cases import DEFAULT, NOW, HandDrivenSource, node, snapshot
+
+GANGS = ActiveConfiguration.of(gang_configuration())
+NODES = [node("n1", allocatable={"cpu": "4", "pods": "110"})]
+
+
+def member(name: str, of: str = "train", cpu: str = "2", **fields: Any) -> Pod:
+    return gang_member(name, of, 2, requests={"cpu": cpu}, **fields)
+
+
+def observed(*pods: Pod, configured: ActiveConfiguration = GANGS) -> ObservedCluster:
+    return ObservedCluster(snapshot(NODES, pods), NOW, configured)
+
+
+def documents(
+    found: ObservedCluster | NotRead, monotonic: Callable[[], float] = lambda: 0.0, table: GangTable | None = None
+) -> GangDocuments:
+    feed = Feed(HandDrivenSource(found), lambda: NOW)
+    feed.observe(0)
+    return GangDocuments(feed, None if table is None else lambda: table, monotonic, lambda: NOW)
+
+
+def listed(found: ObservedCluster, table: GangTable | None = None) -> Any:
+    answer = documents(found, table=table).gangs({})
+    assert isinstance(answer, bytes)
+    return orjson.loads(answer)
+
+
+def explained(found: ObservedCluster, name: str, monotonic: Callable[[], float] = lambda: 0.0) -> dict[str, Any]:
+    answer = documents(found, monotonic).gang({"gang": name})
+    assert isinstance(answer, bytes)
+    content: dict[str, Any] = orjson.loads(answer)
+    return content
+
+
+def test_gangs_say_what_they_wait_for() -> None:
+    pods = [member("a-0", "a"), member("b-0", "b"), member("b-1", "b"), member("c-0", "c", cpu="3")]
+    found = listed(observed(*pods, member("c-1", "c", cpu="3")))
+    assert [(each["gang"], each["state"]) for each in found["gangs"]] == [
+        ("ml/a", "waits-for-members"),
+        ("ml/b", "has-places"),
+        ("ml/c", "does-not-fit"),
+    ]
+    assert found["gangs"][0]["waitsFor"] == "1 of 2 members exist"
+    assert found["compared"] is True
+
+
+def test_gang_that_is_being_bound_is_the_one_of_the_table() -> None:
+    table = InMemoryGangTable(InMemoryLedgerTable())
+    table.put_domain(Domain(claim(until=NOW + 9), 1), Domain())
+    table.put(gang([intent(until=NOW + 9)], at=NOW - 2), None)
+    found = listed(observed(), table)
+    assert (found["open"], [each["state"] for each in found["gangs"]]) == ("ml/train", ["open"])
+
+
+def test_without_gangs_in_the_configuration_there_are_none() -> None:
+    found = listed(observed(member("a-0"), configured=DEFAULT))
+    assert (found["gangs"], found["compared"]) == ([], False)
+
+
+def test_table_that_cannot_be_read_is_a_reason() -> None:
+    class Away(InMemoryGangTable):
+        def gangs(self) -> Sequence[GangItem]:
+            raise TableUnavailable("the table is throttled")
+
+    refused = documents(observed(), table=Away(InMemoryLedgerTable())).gangs({})
+    assert isinstance(refused, Refusal)
+    assert refused.reason == "the table is throttled"
+    assert isinstance(documents(NotRead("not yet")).gangs({}), Refusal)
+
+
+def test_gangs_are_planned_once_for_each_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    planned: list[Snapshot] = []
+    plan = Policy.gangs_in
+
+    def counted(policy: Policy, seen: Snapshot, open_gangs: Sequence[OpenGang]) -> list[GangStatus]:
+        planned.append(seen)
+        return plan(policy, seen, open_gangs)
+
+    monkeypatch.setattr(Policy, "gangs_in", counted)
+    source = HandDrivenSource(observed(member("a-0")))
+    feed = Feed(source, lambda: NOW)
+    gangs = GangDocuments(feed, None, lambda: 0.0, lambda: NOW)
+    for found in [source.found] * 2 + [observed(member("a-0"), member("a-1"))]:
+        source.found = found
+        feed.observe(0)
+        gangs.gangs({})
+    assert len(planned) == 2
+
+
+def test_explanation_has_members_and_what_keeps_the_next_one_out() -> None:
+    found = explained(observed(member("a-0", cpu="3"), member("a-1", cpu="3")), "ml/train")
+    assert found["headline"].startswith("gang ml/train: pending: 2 members wait for a node, 2 are needed")
+    assert [(each["pod"], each["state"]) for each in found["members"]] == [
+        ("ml/a-0", "planned"),
+        ("ml/a-1", "waiting"),
+    ]
+    assert [(each["reason"], each["nodes"]) for each in found["reasons"]] == [("Insufficient cpu", ["n1"])]
+
+
+def test_explanation_is_of_the_members_and_not_of_an_exempt_pod() -> None:
+    exempt = member("a", priority=SYSTEM_CRITICAL_PRIORITY)
+    found = explained(observed(exempt, member("b-0")), "ml/train")
+    assert [each["pod"] for each in found["members"]] == ["ml/b-0"]
+
+
+@pytest.mark.parametrize(
+    ("pods", "change"),
+    [
+        pytest.param([member("a-0", cpu="3"), member("a-1", cpu="3")], "LowerRequest", id="a gang that does not fit"),
+        pytest.param([member("a-0")], "CreateMembers", id="a gang without enough members"),
+    ],
+)
+def test_explanation_has_changes_that_place_the_gang(pods: Sequence[Pod], change: str) -> None:
+    found = explained(observed(*pods), "ml/train")
+    assert change in [each["kind"] for option in found["counterfactuals"] for each in option["changes"]]
+    assert found["searchEnd"] == "complete"
+
+
+def test_gang_that_has_places_needs_no_change() -> None:
+    found = explained(observed(member("a-0"), member("a-1")), "ml/train")
+    assert (found["counterfactuals"], found["searchEnd"], found["searchNote"]) == ([], None, "")
+
+
+def test_search_for_a_gang_that_is_cut_says_so() -> None:
+    seconds = count(0.0, 5.0)
+    found = explained(observed(member("a-0")), "ml/train", lambda: next(seconds))
+    assert (found["counterfactuals"], found["searchEnd"]) == ([], "time")
+    assert found["searchNote"] == "The search for changes ended after 4 s, and had found none by then."
+
+
+@pytest.mark.parametrize(
+    ("found", "name", "status"),
+    [
+        pytest.param(NotRead("not yet"), "ml/train", 503, id="nothing was read"),
+        pytest.param(observed(), "train", 400, id="no namespace"),
+        pytest.param(observed(), "ml/train", 404, id="no such gang"),
+        pytest.param(observed(member("a-0", spec={"nodeName": "n1"})), "ml/train", 404, id="all members have nodes"),
+        pytest.param(observed(member("a-0"), configured=DEFAULT), "ml/train", 503, id="gangs are off"),
+        pytest.param(
+            observed(member("a-0", priority=SYSTEM_CRITICAL_PRIORITY)), "ml/train", 404, id="the pod is exempt"
+        ),
+    ],
+)
+def test_gang_that_cannot_be_explained_is_refused(found: ObservedCluster | NotRead, name: str, status: int) -> None:
+    answer = documents(found).gang({"gang": name})
+    assert isinstance(answer, Refusal)
+    assert answer.status == status

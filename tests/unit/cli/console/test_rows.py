@@ -1,0 +1,62 @@
+"""What the page shows of a node and of a pod."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from berth_cli.console.rows import node_row, pod_row
+from tests.builders.counted import LICENCE, LICENCES, counted_node, counting
+from tests.unit.cli.console.cases import NO_COUNTING, node, pod, snapshot
+
+NOT_READY = {"conditions": [{"type": "Ready", "status": "Unknown"}]}
+
+
+@pytest.mark.parametrize(
+    ("fields", "states"),
+    [
+        pytest.param({}, [], id="a ready node has no state"),
+        pytest.param({"status": NOT_READY}, ["not ready"], id="a node whose readiness is unknown is not ready"),
+        pytest.param({"status": {"conditions": []}}, [], id="a node that says nothing is not called not ready"),
+        pytest.param({"unschedulable": True}, ["unschedulable"], id="a cordoned node is unschedulable"),
+        pytest.param({"allocatable": {"cpu": "many"}}, ["unreadable"], id="an unreadable node has a defect"),
+    ],
+)
+def test_node_states(fields: Any, states: list[str]) -> None:
+    assert node_row(node("n", **fields), NO_COUNTING)["states"] == states
+
+
+def test_node_has_what_its_pods_request_and_their_number() -> None:
+    info = snapshot([node("n")], [pod("a", "n", requests={"cpu": "500m"}), pod("b", "n")]).nodes["n"]
+    assert node_row(info, NO_COUNTING)["amounts"] == {"cpu": (4000, 500), "memory": (8 << 30, 0), "pods": (10, 2)}
+
+
+def test_node_has_what_is_counted_of_it() -> None:
+    info = snapshot([counted_node("n", licences="5")], [pod("a", "n", requests={LICENCE: "2"})]).nodes["n"]
+    amounts: Any = node_row(info, counting(LICENCES))["amounts"]
+    assert amounts[LICENCE] == (5, 2)
+
+
+def test_taints_are_written_as_kubectl_writes_them() -> None:
+    taints = [{"key": "dedicated", "value": "ml", "effect": "NoSchedule"}, {"key": "spot", "effect": "NoExecute"}]
+    row = node_row(node("n", taints=taints), NO_COUNTING)
+    assert row["taints"] == ["dedicated=ml:NoSchedule", "spot:NoExecute"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "state"),
+    [
+        pytest.param({}, "on its node", id="on its node"),
+        pytest.param({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}}, "terminating", id="deleted"),
+    ],
+)
+def test_pod_state(fields: Any, state: str) -> None:
+    assert pod_row(pod("p", "n", **fields))["state"] == state
+
+
+def test_pod_names_its_controller_and_its_gang() -> None:
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "train", "uid": "u", "controller": True}
+    labels = {"pod-group.scheduling.sigs.k8s.io": "train"}
+    row = pod_row(pod("p", labels=labels, metadata={"ownerReferences": [owner]}))
+    assert (row["controller"], row["gang"]) == ("Job/train", "train")
