@@ -14,7 +14,7 @@ from berth_cli.policy.cases import Case, PodExpectation
 from berth_cli.simulate.changed_objects import PodName
 from berth_cli.simulate.queue import read_queue
 from berth_cli.simulate.report import left_out
-from berth_cli.simulate.run import Place, PlaceKind, Run, RunRecorder
+from berth_cli.simulate.run import Place, PlaceKind, RunRecorder
 from berth_cli.simulate.scheduler.control_loop import Outcome, control_loop_of
 
 NODES_SHOWN = 5
@@ -62,21 +62,17 @@ def run_case(case: Case, schedulers: Collection[str] = ()) -> CaseResult:
     cluster, queue = read_queue(case.objects, case.place, case.configuration, schedulers, case.manifests)
     loop = control_loop_of(case.configuration, cluster.snapshot, weight=case.weight, explain_placed=True)
     recorder, outcomes = RunRecorder(), dict[PodName, Outcome]()
-    for outcome in loop.run(queue.pods):
-        recorder.add(outcome)
-        outcomes[outcome.pod.namespace, outcome.pod.name] = outcome
+    for each in loop.run(queue.pods):
+        recorder.add(each)
+        outcomes[each.pod.namespace, each.pod.name] = each
     run = recorder.finish(loop.snapshot)
-    placed = [_placed_pod(name, run, outcomes.get(name)) for name in run.places]
+    placed = []
+    for name, place in run.places.items():
+        outcome = outcomes.get(name)  # none of a pod that was on its node and was evicted
+        rejected = outcome.rejected if outcome else {}
+        totals = dict(zip(outcome.candidates, outcome.totals, strict=False)) if outcome else {}
+        placed.append(_PlacedPod("/".join(name), place, rejected, totals, run.nodes.keys()))
     return CaseResult(case, tuple(_failures(case.expect, placed, tuple(left_out(queue, {})))))
-
-
-def _placed_pod(name: PodName, run: Run, outcome: Outcome | None) -> _PlacedPod:
-    """`outcome`: None for a pod that was on its node and was evicted."""
-    place, text = run.place_of(name), "/".join(name)
-    if outcome is None:
-        return _PlacedPod(text, place, {}, {}, run.nodes.keys())
-    totals = dict(zip(outcome.candidates, outcome.totals, strict=False))
-    return _PlacedPod(text, place, outcome.rejected, totals, run.nodes.keys())
 
 
 def _failures(

@@ -57,27 +57,28 @@ class PodExpectation(_Model):
         return self
 
 
-class CaseDocument(_Model):
-    """One case. What it does not give comes from the document. pods: without any, the pending pods of the cluster."""
+class _Given(_Model):
+    """What a case or the document gives. pods: without any, the pending pods of the cluster."""
 
-    name: str = Field(min_length=1)
     config: str | None = None
     profile: str | None = None
     cluster: str | list[dict[str, object]] | None = None
     pods: str | list[dict[str, object]] | None = None
+
+
+class CaseDocument(_Given):
+    """One case. What it does not give comes from the document."""
+
+    name: str = Field(min_length=1)
     weight: int | None = Field(default=None, ge=1)
     expect: Mapping[str, PodExpectation] = Field(min_length=1)
 
 
-class PolicyTestDocument(_Model):
+class PolicyTestDocument(_Given):
     """A file of cases. Paths are relative to the file."""
 
     api_version: Literal["berth.dev/v1alpha1"] = Field(alias="apiVersion")
     kind: Literal["PolicyTest"]
-    config: str | None = None
-    profile: str | None = None
-    cluster: str | list[dict[str, object]] | None = None
-    pods: str | list[dict[str, object]] | None = None
     weight: int = Field(default=1, ge=1)
     cases: tuple[CaseDocument, ...] = Field(min_length=1, strict=False)
 
@@ -164,26 +165,19 @@ def read_cases(path: Path) -> Iterator[Case]:
         found = read_test_file(file)
         folder, document = file.parent, found.document
         for case, line in zip(document.cases, found.lines, strict=True):
-            config, profile = _policy(case, found)
+            policy = document if case.config is None and case.profile is None else case
             cluster = case.cluster if case.cluster is not None else document.cluster
             pods = case.pods if case.pods is not None else document.pods
             yield Case(
                 case.name,
                 file,
                 line,
-                configuration_in(None if config is None else folder / config, profile),
+                configuration_in(None if policy.config is None else folder / policy.config, policy.profile),
                 case.weight or document.weight,
                 objects_in(folder / cluster) if isinstance(cluster, str) else tuple(cluster or ()),
                 _manifests(pods, folder, f"{file}:{line}: pods"),
                 case.expect,
             )
-
-
-def _policy(case: CaseDocument, file: PolicyTestFile) -> tuple[str | None, str | None]:
-    """The file of the configuration, and the profile. A case's own come first."""
-    if case.config is not None or case.profile is not None:
-        return case.config, case.profile
-    return file.document.config, file.document.profile
 
 
 def _objects(path: Path) -> Sequence[Object]:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from berth.scheduling.fields.reading import Object
 from berth.scheduling.gangs.gang import GangsConfiguration
 from berth.scheduling.objects.pod_group import POD_GROUP_LABELS
+from berth.scheduling.objects.projection import part
 from berth.scheduling.objects.workloads import KINDS, SERVICE
 from berth_cli.cluster_files.manifests import Manifests
 from berth_cli.simulate.changed_objects import PodName, node_of, pod_name
@@ -50,7 +51,7 @@ def eviction_warnings(evicted: int, budgets: Collection[object]) -> Iterator[str
 
 
 def _of_pod(pod: Object, kinds: Counter[str], gangs: GangsConfiguration) -> Iterator[str]:
-    spec = _mapping(pod.get("spec"))
+    spec = part(pod, "spec")
     yield from unchecked_claims(pod)
     yield from _lacking(pod, spec, kinds)
     if gangs.enabled and not kinds["PodGroup"] and _names_pod_group(pod, spec):
@@ -59,13 +60,13 @@ def _of_pod(pod: Object, kinds: Counter[str], gangs: GangsConfiguration) -> Iter
 
 def unchecked_claims(pod: Object) -> tuple[str, ...]:
     """What the pod asks for of volumes and devices, which no rule here looks at."""
-    spec = _mapping(pod.get("spec"))
+    spec = part(pod, "spec")
     volumes = spec.get("volumes")
     found = [
         f"spec.volumes[].{source}: volumes are not checked; the scheduler may reject more nodes"
         for volume in (volumes if isinstance(volumes, list) else ())
         for source in ("persistentVolumeClaim", "ephemeral")
-        if source in _mapping(volume)
+        if isinstance(volume, dict) and source in volume
     ]
     if spec.get("resourceClaims"):
         found.append("spec.resourceClaims: claims are not checked; the scheduler may reject more nodes")
@@ -77,7 +78,7 @@ def _lacking(pod: Object, spec: Object, kinds: Counter[str]) -> Iterator[str]:
     class_name = spec.get("priorityClassName")
     if class_name and class_name not in _SYSTEM_CLASSES and spec.get("priority") is None and not kinds["PriorityClass"]:
         yield f"spec.priorityClassName: the dump has no PriorityClasses, so the priority is 0; dump with: {_DUMP}"
-    affinity = _mapping(spec.get("affinity"))
+    affinity = part(spec, "affinity")
     terms = str([affinity.get("podAffinity"), affinity.get("podAntiAffinity")])
     if "namespaceSelector" in terms and not kinds["Namespace"]:
         yield f"namespaceSelector: the dump has no Namespaces, so it matches none by label; dump with: {_DUMP}"
@@ -91,16 +92,12 @@ def _lacking(pod: Object, spec: Object, kinds: Counter[str]) -> Iterator[str]:
 
 def _workloads_of(pod: Object) -> tuple[str, ...]:
     """The kinds by which the default spread knows the pods that belong together."""
-    metadata = _mapping(pod.get("metadata"))
+    metadata = part(pod, "metadata")
     if metadata.get("ownerReferences"):
         return KINDS
     return (SERVICE,) if metadata.get("labels") else ()
 
 
 def _names_pod_group(pod: Object, spec: Object) -> bool:
-    labels = _mapping(_mapping(pod.get("metadata")).get("labels"))
+    labels = part(part(pod, "metadata"), "labels")
     return bool(spec.get("schedulingGroup")) or not POD_GROUP_LABELS.keys().isdisjoint(labels)
-
-
-def _mapping(value: object) -> Object:
-    return value if isinstance(value, dict) else {}

@@ -86,22 +86,12 @@ def _counted(rules: Iterable[tuple[str, str, ReasonCode | None]]) -> list[RuleCo
     return [RuleCount(plugin, reason, count, code) for (plugin, reason, code), count in counted]
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """How many pods may lose their node, and how many may go elsewhere. None: any number."""
-
-    pending: Limit | None
-    moved: Limit | None
-
-    def exceeded(self, diff: PolicyDiff) -> Iterator[str]:
-        """One line for each limit that the new policy does not keep."""
-        for text, limit, effects in (
-            ("newly pending", self.pending, NEWLY_PENDING),
-            ("moved", self.moved, MOVED),
-        ):
-            count = len(diff.pods(effects))
-            if limit is not None and not limit.allows(count, diff.judged):
-                yield f"{count} of {pods_text(diff.judged)} {text}, at most {limit} allowed"
+def exceeded(diff: PolicyDiff, pending: Limit | None, moved: Limit | None) -> Iterator[str]:
+    """One line for each limit that the new policy does not keep. None: any number."""
+    for text, limit, effects in (("newly pending", pending, NEWLY_PENDING), ("moved", moved, MOVED)):
+        count = len(diff.pods(effects))
+        if limit is not None and not limit.allows(count, diff.judged):
+            yield f"{count} of {pods_text(diff.judged)} {text}, at most {limit} allowed"
 
 
 def read_limit(text: str) -> Limit:

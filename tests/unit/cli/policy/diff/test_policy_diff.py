@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from berth.scheduling.reason_code import ReasonCode
-from berth_cli.policy.diff.policy_diff import Limit, Limits, PolicyDiff, RuleCount, headline, read_limit
+from berth_cli.policy.diff.policy_diff import Limit, PolicyDiff, RuleCount, exceeded, headline, read_limit
 from berth_cli.simulate.comparison import Cause, Comparison, PodComparison
 from berth_cli.simulate.run import Place, PlaceKind, Rule, Run
 
@@ -63,20 +63,20 @@ def test_counts_why_pods_move() -> None:
 
 
 @pytest.mark.parametrize(
-    ("limits", "exceeded"),
+    ("limits", "lines"),
     [
-        pytest.param(Limits(None, None), [], id="no limits"),
-        pytest.param(Limits(Limit(1), Limit(2)), [], id="within both"),
-        pytest.param(Limits(Limit(0), None), ["1 of 10 pods newly pending, at most 0 allowed"], id="pending"),
-        pytest.param(Limits(None, Limit(1)), ["2 of 10 pods moved, at most 1 allowed"], id="moved"),
-        pytest.param(Limits(None, Limit(20, per_cent=True)), [], id="exactly the per cent"),
+        pytest.param((None, None), [], id="no limits"),
+        pytest.param((Limit(1), Limit(2)), [], id="within both"),
+        pytest.param((Limit(0), None), ["1 of 10 pods newly pending, at most 0 allowed"], id="pending"),
+        pytest.param((None, Limit(1)), ["2 of 10 pods moved, at most 1 allowed"], id="moved"),
+        pytest.param((None, Limit(20, per_cent=True)), [], id="exactly the per cent"),
         pytest.param(
-            Limits(None, Limit(19, per_cent=True)), ["2 of 10 pods moved, at most 19% allowed"], id="above the per cent"
+            (None, Limit(19, per_cent=True)), ["2 of 10 pods moved, at most 19% allowed"], id="above the per cent"
         ),
     ],
 )
-def test_names_each_limit_that_is_exceeded(limits: Limits, exceeded: list[str]) -> None:
-    assert list(limits.exceeded(diff(LOST, MOVED, MOVED, SAME))) == exceeded
+def test_names_each_limit_that_is_exceeded(limits: tuple[Limit | None, Limit | None], lines: list[str]) -> None:
+    assert list(exceeded(diff(LOST, MOVED, MOVED, SAME), *limits)) == lines
 
 
 @pytest.mark.parametrize(("text", "limit"), [("0", Limit(0)), ("5", Limit(5)), ("5%", Limit(5, per_cent=True))])
