@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from importlib import invalidate_caches
@@ -25,39 +24,6 @@ NAME_PARENT = "name the directory that the package is in: docs/how-to/custom-plu
 """What to do where there is no package."""
 
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
-
-
-def table_options(output: str, table: str) -> Callable[[F], F]:
-    """Add the options to a command. `output`: the stack output that names the table; `table`: its name in help."""
-
-    def decorate(command: F) -> F:
-        command = click.option("--region", help=REGION_HELP)(command)
-        command = click.option("--table", help=f"Name of the {table} table, instead of --stack.")(command)
-        return click.option("--stack", help=f"Name of the stack; its output {output} names the table.")(command)
-
-    return decorate
-
-
-def require_stack_or_table(stack: str | None, table: str | None) -> None:
-    """Raises UsageError."""
-    if (stack is None) == (table is None):
-        raise click.UsageError("give either --stack NAME or --table NAME")
-
-
-@contextmanager
-def aws_errors() -> Iterator[None]:
-    """Errors of AWS within the block, as click.ClickException."""
-    from botocore.exceptions import BotoCoreError
-
-    from berth.dynamodb_errors import TableUnavailable
-    from berth_cli.sources.stack import StackUnavailable
-
-    try:
-        yield
-    except (TableUnavailable, StackUnavailable) as error:
-        raise click.ClickException(str(error)) from error
-    except BotoCoreError as error:
-        raise click.ClickException(f"{error}; are AWS credentials and region set?") from error
 
 
 def collected(name: str, kind: Callable[..., object], fields: Sequence[str]) -> Callable[[F], F]:

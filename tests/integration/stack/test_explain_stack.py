@@ -10,10 +10,9 @@ from click.testing import CliRunner, Result
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
 from berth.decisions.dynamodb_table import PARTITION_PREFIX, DynamoDBDecisionTable
-from berth_cli.config.stack import TABLE_OUTPUT
-from berth_cli.deployed_stack import DeployedStack
 from berth_cli.main import main
 from berth_cli.serve.stores import CACHE_TABLE
+from berth_cli.sources.stack import CACHE_TABLE_NAME, DeployedStack
 
 NOW = 1_800_000_000.0
 RECORD: dict[str, object] = {
@@ -43,7 +42,7 @@ OPTIONS = ("--stack", "s", "-o", "json")
 @pytest.fixture(autouse=True)
 def described(monkeypatch: pytest.MonkeyPatch) -> None:
     """CloudFormation is not asked: the stack has these parameters and outputs."""
-    found = DeployedStack("s", None, {"Profile": "label-priority"}, {TABLE_OUTPUT: CACHE_TABLE})
+    found = DeployedStack("s", None, {"Profile": "label-priority"}, {CACHE_TABLE_NAME: CACHE_TABLE})
     monkeypatch.setattr("berth_cli.explain.sources.stack.describe", lambda *_: found)
 
 

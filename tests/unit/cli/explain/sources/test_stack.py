@@ -23,7 +23,6 @@ from berth_cli.explain.rules import Rules
 from berth_cli.explain.sources.stack import StackState, read_tables
 from berth_cli.explain.target import read_target
 from berth_cli.input_files import InvalidInput
-from berth_cli.sources.stack import DeployedStack
 from tests.builders.nodes import PRIORITY, labelled, node, node_with
 from tests.builders.pods import pod_with
 from tests.builders.requests import cache_mode
