@@ -135,5 +135,5 @@ def go(*arguments: str, directory: Path) -> str:
         check=False,
     )
     if done.returncode:
-        raise StagingError(f"go {' '.join(arguments)} in {directory}:\n{done.stderr}")
+        raise StagingError(f"go {' '.join(arguments)} in {directory}:\n{done.stdout}{done.stderr}")
     return done.stdout

@@ -35,6 +35,8 @@ from berth.scheduling.preemption.priority import by_importance
 from berth.scheduling.preemption.victims import Victims, best_candidates, select_victims
 from berth.scheduling.snapshot.node_positions import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
+from berth.scheduling_queue.cluster_events import object_event, pod_events
+from tests.upstream.tables.tables import NODE
 
 Object = dict[str, Any]
 
@@ -162,6 +164,13 @@ def _some(scores: list[int]) -> Object:
 
 def _score(given: Object) -> Object:
     return _scores(given, Scale.AS_IS)
+
+
+def _wakes(given: Object) -> bool:
+    """Whether the change wakes a pod that the plugin rejected."""
+    old, new = given["old"], given["new"]
+    events = {object_event("nodes", new)} if given["kind"] == NODE else set(pod_events(old, new))
+    return not events.isdisjoint(_plugin(given["plugin"], None).events_to_register)
 
 
 # --- preemption
@@ -295,6 +304,7 @@ JUDGES: Mapping[str, Callable[[Object], Any]] = {
     "PreScore": _scores,
     "Score": _score,
     "Fits": _fits,
+    "QueueingHint": _wakes,
     "SelectVictimsOnNode": _select_victims,
     "PodEligibleToPreemptOthers": _eligible,
     "FilterPodsWithPDBViolation": _violating,
@@ -350,3 +360,9 @@ WANTED: Mapping[str, Callable[[Any], Any]] = {
     "CalculateResource": _wanted_resource,
 }
 """By function, what is compared of the output; of the others all."""
+
+ACCEPTED: Mapping[str, Callable[[Any, Any], bool]] = {
+    "PickOneNodeForPreemption": lambda wanted, got: wanted in got,
+    "QueueingHint": lambda wanted, got: got or not wanted,
+}
+"""By function, whether Berth's answer will do: of equal nodes any one, and a pod may be woken once too often."""

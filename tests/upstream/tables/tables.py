@@ -13,6 +13,7 @@ from tests.upstream.staging import Edit
 
 KUBERNETES, API, MACHINERY = "k8s.io/kubernetes", "k8s.io/api", "k8s.io/apimachinery"
 HELPERS = "k8s.io/component-helpers"
+NODE, POD = "Node", "Pod"
 _FRAMEWORK = "pkg/scheduler/framework"
 
 
@@ -72,15 +73,47 @@ def _methods(receiver: str, functions: str, **names: str) -> Hook:
     return Hook("plugin", receiver, tuple(functions.split()), names)
 
 
+def _hint(file: str, call: str, plugin: str, kind: str, case: str = "tc", changed: str = "Obj") -> Row:
+    """What a change of a node or of another pod means for a rejected pod."""
+    objects = f'"old": {case}.old{changed}, "new": {case}.new{changed}'
+    return Row(
+        file,
+        rf"\w+, err := {call}\(logger,",
+        "QueueingHint",
+        f'"plugin": "{plugin}", "kind": "{kind}", {objects}',
+        f"{case}.expectedHint == fwk.Queue",
+    )
+
+
 def _requests(before: str, pod: str, times: int = 1) -> Row:
     return Row("helpers_test.go", before, "PodRequests", f'"pod": {pod}', f"requestsOf({pod})", times)
 
 
 TABLES = (
-    _plugin("nodeunschedulable", _methods("NodeUnschedulable", "New Filter")),
+    _plugin(
+        "nodeunschedulable",
+        _methods("NodeUnschedulable", "New Filter"),
+        rows=(
+            _hint(
+                "node_unschedulable_test.go",
+                r"pl\.isSchedulableAfterNodeChange",
+                "NodeUnschedulable",
+                NODE,
+                "testCase",
+            ),
+        ),
+    ),
     _plugin("nodename", _methods("NodeName", "New Filter")),
-    _plugin("tainttoleration", _methods("TaintToleration", "New Filter PreScore Score")),
-    _plugin("nodeaffinity", _methods("NodeAffinity", "New PreFilter Filter PreScore Score")),
+    _plugin(
+        "tainttoleration",
+        _methods("TaintToleration", "New Filter PreScore Score"),
+        rows=(_hint("taint_toleration_test.go", r"pl\.isSchedulableAfterNodeChange", "TaintToleration", NODE, "test"),),
+    ),
+    _plugin(
+        "nodeaffinity",
+        _methods("NodeAffinity", "New PreFilter Filter PreScore Score"),
+        rows=(_hint("node_affinity_test.go", r"p.*\.isSchedulableAfterNodeChange", "NodeAffinity", NODE),),
+    ),
     _plugin(
         "nodeports",
         _methods("NodePorts", "New PreFilter Filter"),
@@ -91,6 +124,13 @@ TABLES = (
                 "Fits",
                 '"plugin": "NodePorts", "pod": test.pod, "nodes": scheduling.NodesOf([]fwk.NodeInfo{test.existing})',
                 "test.expect",
+            ),
+            Row(
+                "node_ports_test.go",
+                r"\w+, err := p.*\.isSchedulableAfterPodDeleted",
+                "QueueingHint",
+                '"plugin": "NodePorts", "kind": "Pod", "old": tc.oldObj, "new": nil',
+                "tc.expectedHint == fwk.Queue",
             ),
         ),
     ),
@@ -113,11 +153,27 @@ TABLES = (
                 '"pod": tc.pod',
                 "tc.expected",
             ),
+            _hint("fit_test.go", r"p.*\.isSchedulableAfterPodEvent", "NodeResourcesFit", POD),
+            _hint("fit_test.go", r"p.*\.isSchedulableAfterNodeChange", "NodeResourcesFit", NODE),
         ),
     ),
     _plugin("imagelocality", _methods("ImageLocality", "NewWithoutFeatures Score", NewWithoutFeatures="New")),
-    _plugin("podtopologyspread", _methods("PodTopologySpread", "New PreFilter Filter AddPod RemovePod PreScore")),
-    _plugin("interpodaffinity", _methods("InterPodAffinity", "New PreFilter Filter AddPod RemovePod PreScore")),
+    _plugin(
+        "podtopologyspread",
+        _methods("PodTopologySpread", "New PreFilter Filter AddPod RemovePod PreScore"),
+        rows=(
+            _hint("plugin_test.go", r"p\.isSchedulableAfterPodChange", "PodTopologySpread", POD, changed=POD),
+            _hint("plugin_test.go", r"p\.isSchedulableAfterNodeChange", "PodTopologySpread", NODE, changed=NODE),
+        ),
+    ),
+    _plugin(
+        "interpodaffinity",
+        _methods("InterPodAffinity", "New PreFilter Filter AddPod RemovePod PreScore"),
+        rows=(
+            _hint("plugin_test.go", r"p\.isSchedulableAfterPodChange", "InterPodAffinity", POD, changed=POD),
+            _hint("plugin_test.go", r"p\.isSchedulableAfterNodeChange", "InterPodAffinity", NODE, changed=NODE),
+        ),
+    ),
     _plugin("defaultpreemption", Hook("defaultpreemption", "DefaultPreemption")),
     Table(f"{_FRAMEWORK}/preemption", (Hook("preemption"),)),
     _plugin(
@@ -277,7 +333,9 @@ TABLES = (
                 "unitsOf(item.input)",
                 2,
             ),
-            Row("quantity_test.go", r"_, err := ParseQuantity\(item\)", "ParseQuantity", '"text": item', "unitsOf(item)"),
+            Row(
+                "quantity_test.go", r"_, err := ParseQuantity\(item\)", "ParseQuantity", '"text": item', "unitsOf(item)"
+            ),
         ),
         MACHINERY,
     ),
