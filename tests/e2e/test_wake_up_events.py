@@ -69,10 +69,8 @@ class Scene:
         name = f"{name}-{self.node}"
         metadata = {key: parts.pop(key) for key in ("labels", "annotations") if key in parts}
         containers = [{"name": "app", "image": "app", "resources": {"requests": {"cpu": parts.pop("cpu", "10m")}}}]
-        body = {
-            "metadata": {"name": name, **metadata},
-            "spec": {"containers": containers, "nodeName": node, **parts},
-        }
+        spec = {"containers": containers, "nodeName": node, **parts}
+        body = {"metadata": {"name": name, **metadata}, "spec": spec}
         created = self.api.create(f"/api/v1/namespaces/{namespace}/pods", body)
         return Pod(namespace, name, created["metadata"]["uid"])
 

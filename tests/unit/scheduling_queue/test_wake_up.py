@@ -66,8 +66,16 @@ class Scene:
         self.queue.woken.clear()
         self.clock.advance(10.0)
 
-    def publish(self, *changes: Change, after: float = 0.0, pods_until: float = 0.0, complete: bool = True) -> None:
-        """After so many seconds. pods_until: the published pods are those of so many seconds ago."""
+    def publish(
+        self,
+        *changes: Change,
+        after: float = 0.0,
+        pods_until: float = 0.0,
+        complete: bool = True,
+        listed_at: float = 0.0,
+    ) -> None:
+        """After so many seconds. pods_until: the published pods are those of so many seconds ago. listed_at: when they
+        were listed, and not watched."""
         self.clock.advance(after)
         for resource, key, obj in changes:
             if obj is None:
@@ -75,7 +83,7 @@ class Scene:
             else:
                 self.objects[resource, key] = obj
         at = self.clock.wall() - pods_until
-        observation = Observation("cluster", {"pods": Position("1", at, at)})
+        observation = Observation("cluster", {"pods": Position("1", at, listed_at)})
         self.wake_up.published(Publication(1, changes, dict(self.objects), complete, observation, {}))
         self.wake_up.step()
 
@@ -275,6 +283,13 @@ def test_new_leader_wakes_for_changes_that_it_knows_and_publishes_later() -> Non
     scene.publish(after=2.0)
     scene.publish(after=2.0)
     assert scene.queue.woken == [("default/waiting",)] * 2
+
+
+def test_wakes_after_a_list_of_pods_because_it_shows_no_pod_that_came_and_went() -> None:
+    scene = Scene(WAITING)
+    scene.publish(listed_at=1.0)
+    scene.publish(after=2.0, listed_at=1.0)
+    assert scene.queue.woken == [("default/waiting",)]
 
 
 def test_released_reservation_wakes_every_waiting_pod_without_a_publication() -> None:

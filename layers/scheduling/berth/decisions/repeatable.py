@@ -12,7 +12,7 @@ from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod_group import names_gang
 from berth.scheduling.snapshot.snapshot import Snapshot
 
-AssumedRow = tuple[str, str, str, str, Mapping[str, int], Mapping[str, object] | None]
+AssumedRow = tuple[str, str, str, str, Mapping[str, int] | None, Mapping[str, object] | None]
 
 
 def pod_document(pod: Pod) -> Mapping[str, object]:

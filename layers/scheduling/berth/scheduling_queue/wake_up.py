@@ -98,7 +98,7 @@ class WakeUp:
         self._is_initialized = False
         self._pods: dict[str, Object] = {}
         self._waiting: dict[str, WaitingPod] = {}
-        self._covered_until = -math.inf
+        self._covered_until = self._listed_at = -math.inf
         self._unseen_until: dict[str, float] = {}
         """Of each unscheduled pod: a time before it was created, or was last rejected by others than Berth."""
         self._published_at: dict[ClusterEvent, float] = {}
@@ -114,19 +114,22 @@ class WakeUp:
 
     def published(self, publication: Publication) -> None:
         """Call it after every publication, heartbeats included."""
+        pods = publication.observation.positions.get(_PODS)
+        changes: Iterable[Change] = publication.changes
+        events = set[ClusterEvent]()
         with self._lock:
-            if self._is_initialized:
-                self._learn(publication.changes, set())
-            else:
+            if not self._is_initialized:
                 # Until everything is published, `objects` has changes that are still to come.
                 self._is_initialized = publication.is_complete
-                self._pods.clear()
-                self._waiting.clear()
-                self._unseen_until.clear()
-                self._learn((Change(*key, obj) for key, obj in publication.objects.items()), set(ClusterEvent))
-            pods = publication.observation.positions.get(_PODS)
+                for known in (self._pods, self._waiting, self._unseen_until):
+                    known.clear()
+                changes, events = (Change(*key, obj) for key, obj in publication.objects.items()), set(ClusterEvent)
+            elif pods is not None and pods.listed_at != self._listed_at:
+                # No watch has shown what came and went before the list.
+                events = set(ClusterEvent)
+            self._learn(changes, events)
             if pods is not None:
-                self._covered_until = pods.observed_at
+                self._covered_until, self._listed_at = pods.observed_at, pods.listed_at
 
     def step(self) -> float:
         """Wake the queue if a pod is due. Returns the seconds until it is to be called again."""
