@@ -67,9 +67,10 @@ class Scene:
     def create(self, name: str, node: str = "", namespace: str = "default", **parts: Any) -> Pod:
         """parts: of metadata and spec. No pod of another test has its name: wake-ups are limited by name."""
         name = f"{name}-{self.node}"
-        metadata = {key: parts.pop(key) for key in ("labels", "annotations") if key in parts}
-        containers = [{"name": "app", "image": "app", "resources": {"requests": {"cpu": parts.pop("cpu", "10m")}}}]
-        spec = {"containers": containers, "nodeName": node, **parts}
+        metadata: dict[str, Any] = {key: parts.pop(key) for key in ("labels", "annotations") if key in parts}
+        requests = {"cpu": parts.pop("cpu", "10m")}
+        containers = [{"name": "app", "image": "app", "resources": {"requests": requests}}]
+        spec: dict[str, Any] = {"containers": containers, "nodeName": node, **parts}
         body = {"metadata": {"name": name, **metadata}, "spec": spec}
         created = self.api.create(f"/api/v1/namespaces/{namespace}/pods", body)
         return Pod(namespace, name, created["metadata"]["uid"])
