@@ -78,7 +78,7 @@ sam-local: tools ## Run the fixtures through sam local invoke, in Docker (FIXTUR
 	@$(BIN)/python -m tests.sam_local $(FIXTURES) $(if $(ONE_EACH),--one-each)
 
 e2e: tools .tools/kubectl/kubectl $(CONTROLPLANE) $(ORACLE) ## Run Berth with a real API server and scheduler (CORE=1 TESTS=files REPEAT=20 TARGETS=1 KUBERNETES=1.37)
-	GANG_REPETITIONS=$(or $(REPEAT),1) GANG_TARGETS=$(TARGETS) $(BIN)/pytest $(or $(TESTS),tests/e2e) $(if $(CORE),-m "core and (not stack or core_on_stack)")
+	GANG_REPETITIONS=$(or $(REPEAT),1) LATE_VIEW_ROUNDS=$(or $(REPEAT),3) GANG_TARGETS=$(TARGETS) $(BIN)/pytest $(or $(TESTS),tests/e2e) $(if $(CORE),-m "core and (not stack or core_on_stack)")
 parity: setup $(ORACLE) ## Compare with kube-scheduler's own plugins (N=20000 cases a family, LEAST=5000 for each plugin)
 	$(BIN)/python -m tests.parity.compare --kubernetes $(KUBERNETES) --cases $(or $(N),20000) --least $(or $(LEAST),5000)
 upstream-tables: setup ## Judge Kubernetes' own tables of plugins, preemption and helpers by Berth (Go 1.26)

@@ -28,9 +28,9 @@ def complete(words: str) -> set[str]:
     [
         pytest.param("berth ", set(COMMANDS), id="commands"),
         pytest.param("berth re", {"reservations"}, id="a part of a command"),
-        pytest.param("berth reservations ", {"list", "rebuild", "release"}, id="commands of a group"),
+        pytest.param("berth reservations ", {"list", "rebuild"}, id="commands of a group"),
         pytest.param("berth doctor -o ", {"table", "json", "yaml"}, id="values of an option"),
-        pytest.param("berth doctor --watcher-", {"--watcher-kubeconfig", "--watcher-user"}, id="options"),
+        pytest.param("berth doctor --watcher-", {"--watcher-user"}, id="options"),
     ],
 )
 def test_completes(words: str, expected: set[str]) -> None:

@@ -16,12 +16,17 @@ from tests.conftest import CLUSTER
 
 VOCABULARY = {"table", "json", "yaml"}
 DIFFERENT = {
-    "bench": VOCABULARY | {"markdown"},
     "policy diff": VOCABULARY | {"markdown"},  # for a pull request
     "config show": {"yaml", "json"},  # a document has no table
-    "scheduler-config": {"yaml", "json"},  # nor have manifests
+    "scheduler-config": {"yaml", "chart"},  # nor have manifests; values for the chart
 }
 WITHOUT_RESULT = {
+    "certificates allow",
+    "certificates init",
+    "certificates issue",
+    "certificates revoke",
+    "certificates rotate",
+    "certificates upload",
     "config schema",  # it is JSON
     "console",
     "demo",

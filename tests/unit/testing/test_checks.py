@@ -96,7 +96,7 @@ class RejectsWithWords(Filters):
 
 class PutsReasonTogether(Filters):
     def filter(self, state: Pod, node: NodeInfo) -> Status:
-        return unschedulable("Mine", " ".join(("node(s)", "were", "full")))
+        return unschedulable("Mine", " ".join(("node(s)", "were", "closed")))
 
 
 class GivesNoReason(Filters):
