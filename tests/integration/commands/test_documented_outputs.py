@@ -15,7 +15,6 @@ PAGES = (
     "docs/how-to/explain.md",
     "docs/how-to/policy-diff.md",
     "docs/how-to/policy-test.md",
-    "docs/how-to/replay.md",
     "docs/how-to/simulate.md",
 )
 _BLOCK = re.compile(r"^```console\n\$ (berth [^\n]* examples/[^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
