@@ -15,7 +15,7 @@ from tests.console.served import Served, served_as
 from tests.console.test_overview import IS_CURRENT
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "images"
-WIDTHS = {"wide": (1280, 900), "narrow": (390, 844)}
+SIZE = (1280, 900)
 SCHEMES = ("light", "dark")
 # Two frames: one draws, and the next one is after it.
 DRAWN = "new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve(true))))"
@@ -23,44 +23,31 @@ DRAWN = "new Promise((resolve) => requestAnimationFrame(() => requestAnimationFr
 
 @dataclass(frozen=True)
 class Picture:
-    """until: what is shown. act: what somebody does before. narrow: what stands at the upper edge of a narrow picture;
-    empty: there is none. A wide one begins at the top of the page."""
+    """until: what is shown. act: what somebody does before."""
 
     until: str
     act: str = "0"
-    narrow: str = ""
 
 
 PICTURES = {
-    "overview": Picture("document.getElementById('summary').innerText.includes('pods; cpu')", narrow="body"),
+    "overview": Picture("document.getElementById('summary').innerText.includes('pods; cpu')"),
     "pending": Picture(
         "document.querySelectorAll('#reasons button').length > 2"
         " && document.getElementById('gangs-list').innerText.includes('render')",
-        narrow="#pending",
     ),
     "decisions": Picture(
         "document.querySelectorAll('#decision table tr').length > 5",
-        act="document.querySelectorAll('#decisions-grid .grid-body [role=row]')[0].children[0].click()",
-    ),
-    "health": Picture(
-        "document.querySelectorAll('#health-charts figure').length > 3 && performance.now() > window.opened + 12000",
-    ),
-    "policy": Picture(
-        "document.getElementById('compare-summary').innerText.includes('placed by both')",
-        act="document.getElementById('compare-run').click()",
+        act="document.querySelector('#decisions-grid [role=gridcell]').click()",
     ),
 }
 
 
-def take(tab: Tab, console: Served, name: str, width: str, path: Path) -> None:
+def take(tab: Tab, console: Served, name: str, path: Path) -> None:
     """One picture of what fits on the screen."""
     picture = PICTURES[name]
     tab.open(f"{console.origin}/#/{name}")
-    tab.evaluate("window.opened = performance.now()")
     tab.wait_for(f"({picture.act}, true)")
     tab.wait_for(picture.until, seconds=60)
-    if width == "narrow":
-        tab.evaluate(f"document.querySelector('{picture.narrow}').scrollIntoView()")
     tab.evaluate("document.activeElement.blur()")
     tab.evaluate(DRAWN)
     path.write_bytes(base64.b64decode(tab.call("Page.captureScreenshot", format="png")["data"]))
@@ -72,21 +59,18 @@ def take(tab: Tab, console: Served, name: str, width: str, path: Path) -> None:
 @click.option("--folder", type=click.Path(path_type=Path, file_okay=False), default=FOLDER, show_default=True)
 @click.option("--only", type=click.Choice(list(PICTURES)), multiple=True, help="These views; default: all.")
 def main(browser: str, folder: Path, only: tuple[str, ...]) -> None:
-    """Write each view in two widths, light and dark."""
+    """Write each view, light and dark."""
     with (
         tempfile.TemporaryDirectory() as directory,
         Browser(find_browser(browser), Path(directory)) as chromium,
         served_as(shown()) as console,
     ):
         for scheme in SCHEMES:
-            for width, size in WIDTHS.items():
-                with chromium.tab(*size, scheme) as tab:
-                    tab.open(console.addresses[-1])
-                    tab.wait_for(IS_CURRENT, seconds=60)
-                    for name in only or PICTURES:
-                        if width == "narrow" and not PICTURES[name].narrow:
-                            continue
-                        take(tab, console, name, width, folder / f"console-{name}-{width}-{scheme}.png")
+            with chromium.tab(*SIZE, scheme) as tab:
+                tab.open(console.addresses[-1])
+                tab.wait_for(IS_CURRENT, seconds=60)
+                for name in only or PICTURES:
+                    take(tab, console, name, folder / f"console-{name}-{scheme}.png")
 
 
 if __name__ == "__main__":

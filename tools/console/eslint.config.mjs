@@ -1,7 +1,7 @@
 // Lint of the console's page and of the tests of its modules. Types and unknown names are TypeScript's part (tsc), form
 // is Prettier's. The rules stand here one by one, so that nothing has to be resolved from the folder of this file.
 
-const NO_MARKUP = 'Texts stay texts: make elements with element() of views/elements/dom.js.';
+const NO_MARKUP = 'Texts stay texts: make elements with element() of views/dom.js.';
 
 export default [
   {
@@ -55,7 +55,7 @@ export default [
       'object-shorthand': 'error',
       'prefer-const': 'error',
       'prefer-template': 'error',
-      // Code and markup out of texts: the browser refuses it, too (see http/assets.py).
+      // Code and markup out of texts: the browser refuses it, too (see application.py).
       'no-eval': 'error',
       'no-implied-eval': 'error',
       'no-new-func': 'error',
