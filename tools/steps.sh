@@ -49,9 +49,8 @@ track() { # NAME: makes its steps; in `change` until one fails
 
 # Ends the tracks that run, and waits for what they clean up.
 end() {
-  local groups
   touch "$logs/ending"
-  groups=$(jobs -p | sed 's/^/-/')
+  local groups=$(jobs -p | sed 's/^/-/')
   [ -z "$groups" ] || kill -INT -- $groups 2>/dev/null
   for _ in {1..60}; do
     [ "$(jobs -pr)" ] || return 0
