@@ -99,7 +99,7 @@ def test_publishes_all_objects_when_every_resource_is_listed() -> None:
 
 def test_publishes_first_change_after_a_pause_at_once() -> None:
     leading = Leading().listed("n1")
-    leading.work(0.5)
+    leading.work(1.0)
     leading.cluster.add_node("n2")
     leading.leader.work(STEP)
     assert leading.nodes() == [["n2"]]
@@ -124,12 +124,14 @@ def test_publishes_a_further_change_after_the_flush_interval() -> None:
     assert leading.nodes() == [["n2"]]
 
 
-def test_steady_changes_cost_one_publication_for_each_flush_interval() -> None:
+def test_changes_without_a_pause_wait_for_the_flush_interval_each_time() -> None:
+    """The first one comes 0.8 s after the last publication of changes, and is published 0.5 s later."""
     leading = Leading().listed("n1")
-    for number in range(100):
+    leading.work(0.8)
+    for number in range(12):
         leading.cluster.add_node(f"more-{number}")
-        leading.work(0.05)
-    assert len(leading.publications) == 10
+        leading.work(0.2)
+    assert [len(each) for each in leading.nodes()] == [3, 3, 3, 3]
 
 
 def test_publishes_changes_of_one_flush_interval_together() -> None:

@@ -1,5 +1,4 @@
-"""The leader: turns watch events into changes and publishes them. The first one after a pause is published at once,
-further ones together after an interval.
+"""The leader: turns watch events into changes and publishes them, the first one after a pause at once, others together.
 
 Guarantees:
 - What is published is the state of the API server, per resource, up to the positions published with it. A successor
@@ -60,13 +59,14 @@ class Publication:
 
 @dataclass(frozen=True, slots=True)
 class PublishIntervals:
-    """Seconds. `flush`: the least time between publications of changes. `heartbeat`: between publications while nothing
-    changes.
+    """Seconds. `flush`: how long a change may wait for others. `pause`: a change that comes so long after the last
+    published one does not wait. `heartbeat`: between publications while nothing changes.
 
     The heartbeat is shorter than the lease's retryPeriod, so that publications alone renew the lease.
     """
 
     flush: float = 0.5
+    pause: float = 1.0
     heartbeat: float = 1.5
 
 
@@ -110,6 +110,7 @@ class Leader:
         self._intervals = intervals
         self._epoch = epoch
         self._on_published = on_published
+        self._changed_at: float | None = None
         self._published_at = self._flushed_at = clock.monotonic() - intervals.heartbeat
         self.interrupted = ""
         self.publications = 0
@@ -136,32 +137,30 @@ class Leader:
         """
         for received in self._watch.take(min(seconds, self._until_publication())):
             self._apply(received)
+        if self._state.has_changes and self._changed_at is None:
+            self._changed_at = self._clock.monotonic()
         if self._until_publication() <= 0:
             self._publish()
 
     def finish(self) -> None:
         """Publish pending changes and confirm the last publication. Call it before the release."""
-        if self._watch.observed_at is not None and self._has_changes:
+        if self._watch.observed_at is not None and (self._state.has_changes or not self._writer.is_fully_published):
             self._publish()
 
     def stop(self) -> None:
         """End the watches."""
         self._watch.stop()
 
-    @property
-    def _has_changes(self) -> bool:
-        """Whether changes wait for a publication, or for its answer."""
-        return self._state.has_changes or not self._writer.is_fully_published
-
     def _until_publication(self) -> float:
         """Seconds until the next publication is due; infinite before every resource was listed."""
         if self._watch.observed_at is None:
             return math.inf
+        now = self._clock.monotonic()
         due = self._published_at + self._intervals.heartbeat
-        if self._has_changes:
-            due = self._flushed_at + self._intervals.flush
-        left = due - self._clock.monotonic()
-        return left if left > _TOLERANCE_SECONDS else 0.0
+        if self._changed_at is not None:
+            is_first = self._changed_at >= self._flushed_at + self._intervals.pause
+            due = min(due, self._changed_at + (0.0 if is_first else self._intervals.flush))
+        return due - now if due - now > _TOLERANCE_SECONDS else 0.0
 
     def _publish(self) -> None:
         observation = Observation(self._cluster_uid, self._watch.positions)
@@ -173,6 +172,7 @@ class Leader:
             self._writer.flush(changes, observation)
         else:
             self._writer.replace(changes, self._state.objects, observation)
+        self._changed_at = None
         self._writer.compact_if_due(self._state.objects, observation)
 
     def _announce(self, changes: Sequence[Change], pointer: Pointer) -> None:

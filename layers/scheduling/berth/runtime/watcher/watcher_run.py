@@ -56,7 +56,7 @@ one is dropped, and a cold one comes some seconds late."""
 LONGEST_SLEEP_SECONDS = 0.5
 """So a run ends soon after its time is over."""
 
-IN_PROCESS = PublishIntervals(flush=LOOK_SECONDS)
+IN_PROCESS = PublishIntervals(flush=LOOK_SECONDS, pause=0.0)
 """Where a publication costs no request: with each look at the watches."""
 
 
