@@ -24,7 +24,7 @@ type verdict struct {
 
 type verdicts struct {
 	Nodes map[string]verdict `json:"nodes"`
-	Fails []string           `json:"fails"`
+	Fails []string           `json:"fails,omitempty"`
 }
 
 // berthExtender asks Berth what a fake extender would say: the fake's verdicts go with the pod, to a plugin that gives
