@@ -7,6 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
+from berth.extender.outcomes import WAITING
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.nodes import PRIORITY, labelled_object, node_object
@@ -44,7 +45,9 @@ def test_passed_and_failed_names_are_names_of_request(
 ) -> None:
     answer = Verbs(nodes_of(cluster)).ask("filter", cache_mode(names, requesting)).json
     passed, failed = answer["NodeNames"], answer["FailedAndUnresolvableNodes"]
-    assert set(passed) | set(failed) == set(names)
+    # A pod that may evict others gets no verdict yet if the cache may be behind.
+    assert answer["Error"] in ("", WAITING)
+    assert set(passed) | set(failed) == (set() if answer["Error"] else set(names))
     assert not set(passed) & set(failed)
     assert len(passed) == len(set(passed))
     assert all(failed.values())
