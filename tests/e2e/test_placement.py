@@ -34,7 +34,9 @@ def test_places_pod_on_highest_label(
     pod = cluster.create_pod("web")
 
     assert cluster.wait_until_assigned(pod) == best
-    filtered, prioritized, bound = proxy.calls(pod)
+    calls = proxy.calls(pod)
+    assert [each.verb for each in calls] == ["filter", "prioritize", "bind"], [each.answer for each in calls]
+    filtered, prioritized, bound = calls
     assert (filtered.verb, prioritized.verb, bound.verb) == ("filter", "prioritize", "bind")
     assert filtered.offered == {best, good, unlabelled}
     assert filtered.passed == {best, good}
