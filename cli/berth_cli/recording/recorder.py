@@ -132,7 +132,7 @@ class DecisionRecording(DecisionRecorder):
         self._writer, self._states, self._document_of = writer, StateLog(table, writer.write), document_of
         self._wall, self._warn = wall, warn
         self._waiting: Queue[tuple[float, str, Outcome, Decision]] = Queue(MAX_WAITING)
-        self._lock, self._wake, self._closing = Lock(), Event(), Event()
+        self._lock, self._wake, self._looked, self._closing = Lock(), Event(), Event(), Event()
         self._policies: set[str] = set()
         self._written = self._dropped = self._noted = 0
         self._has_failed = False
@@ -159,6 +159,12 @@ class DecisionRecording(DecisionRecorder):
         if self._has_failed:
             self._warn(f"the recording lacks its end: {self._dropped} decisions are not in it")
 
+    def read_state(self) -> None:
+        """Read the state that is published now: the first decisions on it may come before the next look."""
+        self._looked.clear()
+        self._wake.set()
+        self._looked.wait(SECONDS)
+
     def wait_until_written(self) -> None:
         """Wait until every decision so far is in the file, or dropped."""
         self._wake.set()
@@ -175,6 +181,7 @@ class DecisionRecording(DecisionRecorder):
             self._wake.wait(SECONDS)
             self._wake.clear()
             self._write_all()
+            self._looked.set()
         self._write_all()
         self._try(self._writer.close)
 

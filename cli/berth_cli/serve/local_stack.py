@@ -81,6 +81,8 @@ class LocalStack:
     def run_watcher_once(self) -> dict[str, str | int]:
         """Run the watcher once: list the cluster, publish a snapshot, end. Returns its run result."""
         result: dict[str, str | int] = self.watcher(PERIODIC_EVENT, LocalLambdaContext(PERIODIC_RUN_SECONDS))
+        if self.recording is not None:
+            self.recording.read_state()
         return result
 
     def run_watcher(self, context: LocalLambdaContext) -> dict[str, str | int]:
