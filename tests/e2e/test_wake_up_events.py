@@ -17,6 +17,7 @@ import pytest
 
 from .berth.berth_serve import BerthServe
 from .berth.identities import EXAMPLES, serve
+from .berth.recording_proxy import RecordingProxy
 from .gangs.members import wait_until
 from .gangs.scheduler import GangScheduler
 from .gangs.targets import Figures
@@ -24,6 +25,7 @@ from .kubernetes.cluster import Cluster, Pod, Taint
 from .kubernetes.control_plane import ControlPlane
 from .kubernetes.kubernetes_api import JsonObject, KubernetesApi
 from .kubernetes.scheduler_configuration import filter_prioritize_bind, scheduler_configuration
+from .kubernetes.wake_object import PATH as WAKE_OBJECT
 
 PLACED_SECONDS, GANG_SECONDS = 2.0, 5.0
 LOST_SECONDS = 20.0
@@ -333,3 +335,30 @@ def test_gang_is_placed_after_change(
         scene.prepare()
         seconds = scene.seconds_until_placed(change)
     figures.at_most(f"gang, {kind}", seconds, GANG_SECONDS)
+
+
+def test_no_event_of_the_watcher_wakes_pod_whose_preemption_was_refused(
+    scene: Scene, berth: BerthServe, control_plane: ControlPlane
+) -> None:
+    """In its last attempt no extender refused it, only NodeResourcesFit: that waits for the end of a pod. The last step
+    shows what would wake it: the end of a nomination, which is `patch` on pods/status."""
+    high, higher = (scene.cluster.create_priority_class(name, value) for name, value in (("high", 10), ("higher", 20)))
+    scene.create("victim", scene.node, cpu="3500m")
+    neighbour = scene.create("neighbour", scene.node, labels={"team": "blue"}, priorityClassName=higher)
+    pod = scene.wait(cpu="3500m", labels={"team": "blue"}, priorityClassName=high)
+    with (
+        RecordingProxy(berth.url_prefix) as proxy,
+        control_plane.scheduler(scheduler_configuration([filter_prioritize_bind(proxy.url_prefix)])),
+    ):
+        message = scene.cluster.wait_until_unschedulable(pod, "0/1 nodes are available: 1 Insufficient cpu.")
+        assert message.endswith("preemption: no candidate node for preemption")
+        before = proxy.count("preempt")
+        scene.patch(neighbour, labels={"team": "green"})
+        time.sleep(QUIET_SECONDS)
+        scene.api.patch(WAKE_OBJECT, {"metadata": {"annotations": {"berth.dev/woken-at": "1"}}})
+        scene.patch(pod, annotations={"a": "b"}, labels={"a": "b"})
+        time.sleep(QUIET_SECONDS)
+        assert proxy.count("preempt") == before
+        for nominated in (scene.node, None):
+            scene.api.patch(f"{pod.path}/status", {"status": {"nominatedNodeName": nominated}})
+        scene.cluster.wait_until_nominated(pod)

@@ -40,7 +40,7 @@ def check(plugin: str, cluster: Path | None, config: Path | None, output: str) -
     It judges and scores the pods of the cluster, and pods and clusters with small changes. The rules: no exception;
     results of the right type; integer scores of 0 to 100; pods of one `shape` are judged alike; what `reads` leaves out
     makes no difference; the same answer each time; no I/O, clock or random number; a state that is updated judges like
-    a new one; at most 200 microseconds of processor time for a node.
+    a new one; a pod fits only after changes that are registered; at most 200 microseconds of processor time for a node.
 
     Exit status: 0 every rule holds; 1 a rule is broken, or there is no such plugin; 2 usage error.
     """

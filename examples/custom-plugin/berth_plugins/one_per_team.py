@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from berth.scheduling.framework import NODES_AND_PODS, SUCCESS, FilterPlugin, Status, unschedulable
+from berth.scheduling.framework import NODES_AND_PODS, SUCCESS, ClusterEvent, FilterPlugin, Status, unschedulable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.arguments import Args as PluginArgs
 
@@ -18,6 +18,10 @@ class OnePerTeam(FilterPlugin):
 
     name = NAME
     reads = NODES_AND_PODS
+    # A pod that comes onto a node makes no room for another one.
+    events_to_register = frozenset(
+        {ClusterEvent.NODE_UPDATE, ClusterEvent.ASSIGNED_POD_UPDATE, ClusterEvent.ASSIGNED_POD_DELETE}
+    )
 
     class Args(PluginArgs):
         """`label`: the key of the label that names the team of a pod."""

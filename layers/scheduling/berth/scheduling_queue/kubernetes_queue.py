@@ -12,8 +12,6 @@ NAMESPACE = "kube-system"
 NAME = "berth-wake"
 CONDITION = "berth.dev/CacheCurrent"
 TIMEOUT_SECONDS = 5.0
-MAX_PODS = 50
-"""Pods patched at once. Each of them makes the scheduler retry the others too: it empties its backoff queue."""
 
 _OBJECT = f"/apis/storage.k8s.io/v1/namespaces/{NAMESPACE}/csistoragecapacities/{NAME}"
 
@@ -52,7 +50,7 @@ class KubernetesPodQueue(SchedulingQueue):
 
     def wake(self, waiting: Sequence[str]) -> None:
         condition = {"type": CONDITION, "status": "True", "message": f"{self._clock():.3f}"}
-        for key in waiting[:MAX_PODS]:
+        for key in waiting:
             namespace, _, name = key.rpartition("/")
             path = f"/api/v1/namespaces/{namespace}/pods/{name}/status"
             answer = _patch(self._api, path, {"status": {"conditions": [condition]}}, STRATEGIC_MERGE, {})

@@ -1,0 +1,37 @@
+"""A waiting pod that fits is tried again, however changes, publications, binds, deletions and hand-overs interleave."""
+
+from __future__ import annotations
+
+import pytest
+
+from .wake_ups.broken import BROKEN, Break
+from .wake_ups.history import Plan, WakeUpHistory
+
+pytestmark = pytest.mark.long
+
+HISTORIES = 60
+PER_TEST = 20
+UNTIL_CAUGHT = 200
+CAUGHT_LATE: dict[str, int] = {}
+"""Seeds that are tried first, where a search from seed 0 takes long."""
+
+
+@pytest.mark.parametrize("first", range(0, HISTORIES, PER_TEST))
+def test_no_waiting_pod_is_forgotten(first: int) -> None:
+    for seed in range(first, first + PER_TEST):
+        WakeUpHistory(Plan.drawn(seed)).run()
+
+
+@pytest.mark.parametrize(("name", "broken"), BROKEN.items(), ids=BROKEN)
+def test_catches_wake_up_without_one_of_its_rules(name: str, broken: Break, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken(monkeypatch)
+    seeds = [*([CAUGHT_LATE[name]] if name in CAUGHT_LATE else []), *range(UNTIL_CAUGHT)]
+    assert any(_is_caught(seed) for seed in seeds)
+
+
+def _is_caught(seed: int) -> bool:
+    try:
+        WakeUpHistory(Plan.drawn(seed)).run()
+    except AssertionError:
+        return True
+    return False

@@ -1,0 +1,165 @@
+"""The wake-up with one rule left out. Each forgets a pod, or is late."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from berth.nodecache.feed.cluster import ClusterUnavailable
+from berth.scheduling.framework.cluster_event import NODE_EVENTS, ClusterEvent
+from berth.scheduling_queue import wake_up
+from berth.scheduling_queue.cluster_events import pod_events
+from berth.scheduling_queue.wake_up import WakeUp, WakeUpBudget
+
+from . import history
+
+Break = Callable[[pytest.MonkeyPatch], None]
+
+# What is patched in are methods; their types are those of what they replace.
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+
+
+def nodes_and_ended_pods_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the rule reads of other pods is not registered."""
+    monkeypatch.setattr(history, "REGISTERED", NODE_EVENTS | {ClusterEvent.ASSIGNED_POD_DELETE})
+
+
+def removal_of_pods_seen_on_nodes_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pod that was bound and removed between two publications is nothing."""
+
+    def seen(before, now):
+        for event in pod_events(before, now):
+            if event is not ClusterEvent.ASSIGNED_POD_DELETE or (before is not None and before["spec"]):
+                yield event
+
+    monkeypatch.setattr(wake_up, "pod_events", seen)
+
+
+def pod_of_the_same_name_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pod that was bound, removed and created anew between two publications is nothing."""
+
+    def same(before, now):
+        if before is not None and now is not None:
+            before = {**before, "metadata": {**before["metadata"], "uid": now["metadata"]["uid"]}}
+        return pod_events(before, now)
+
+    monkeypatch.setattr(wake_up, "pod_events", same)
+
+
+def late_rejection_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rejection that appears after the publication was decided on what was before it."""
+    monkeypatch.setattr(WakeUp, "_may_be_late", lambda self, key: False)
+
+
+def late_rejection_within_two_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fixed time: a watch or a write may be later."""
+
+    def within(self, key):
+        events = self._waiting[key].events
+        return any(self._published_at.get(event, 0.0) > self._clock.wall() - 2.0 for event in events)
+
+    monkeypatch.setattr(WakeUp, "_may_be_late", within)
+
+
+def late_rejection_since_it_was_published(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pod was there before its watch brought it."""
+    learn = WakeUp.published
+
+    def published(self, publication):
+        self._covered_until = self._clock.wall()
+        learn(self, publication)
+
+    monkeypatch.setattr(WakeUp, "published", published)
+
+
+def failed_wake_up_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A warning, and no more."""
+    wake = history.Queue.wake
+
+    def once(self, waiting):
+        try:
+            wake(self, waiting)
+        except ClusterUnavailable:
+            return
+
+    monkeypatch.setattr(history.Queue, "wake", once)
+
+
+def new_leader_does_not_wake(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its predecessor may have published without a wake-up."""
+    learn = WakeUp._learn
+
+    def learned(self, changes, events):
+        learn(self, changes, events)
+        if len(events) == len(ClusterEvent):
+            self._due.clear()
+
+    monkeypatch.setattr(WakeUp, "_learn", learned)
+
+
+def new_leader_knows_what_it_has_not_published(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its first publication has a part of what it knows."""
+    learn = WakeUp.published
+
+    def published(self, publication):
+        learn(self, publication)
+        self._is_initialized = True
+
+    monkeypatch.setattr(WakeUp, "published", published)
+
+
+def list_shows_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What came and went before a list was never seen."""
+    learn = WakeUp.published
+
+    def published(self, publication):
+        pods = publication.observation.positions["pods"]
+        self._listed_at = pods.listed_at
+        learn(self, publication)
+
+    monkeypatch.setattr(WakeUp, "published", published)
+
+
+def verbs_have_read_what_is_published(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some remember an earlier state for a while."""
+    create = WakeUp.__init__
+    monkeypatch.setattr(WakeUp, "__init__", lambda self, *args: create(self, *args[:4]))
+
+
+def limited_wake_up_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pod whose budget is spent is due no more."""
+    step = WakeUp.step
+
+    def stepped(self):
+        try:
+            return step(self)
+        finally:
+            self._due.clear()
+
+    monkeypatch.setattr(WakeUp, "step", stepped)
+
+
+def nothing_is_left_of_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No pod is woken a second time."""
+    monkeypatch.setattr(WakeUpBudget, "allows", lambda self, due, now: any(key not in self._buckets for key in due))
+
+
+BROKEN: dict[str, Break] = {
+    each.__name__: each
+    for each in (
+        nodes_and_ended_pods_alone,
+        removal_of_pods_seen_on_nodes_alone,
+        pod_of_the_same_name_is_the_same,
+        late_rejection_is_forgotten,
+        late_rejection_within_two_seconds,
+        late_rejection_since_it_was_published,
+        failed_wake_up_is_not_repeated,
+        new_leader_does_not_wake,
+        new_leader_knows_what_it_has_not_published,
+        list_shows_everything,
+        verbs_have_read_what_is_published,
+        limited_wake_up_is_lost,
+        nothing_is_left_of_a_budget,
+    )
+}
