@@ -167,8 +167,10 @@ def _score(given: Object) -> Object:
 
 
 def _wakes(given: Object) -> bool:
-    """Whether the change wakes a pod that the plugin rejected."""
+    """Whether the change wakes a pod that the plugin rejected. Upstream queues it if the object is of a wrong type."""
     old, new = given["old"], given["new"]
+    if isinstance(old, str) or isinstance(new, str):
+        return True
     events = {object_event("nodes", new)} if given["kind"] == NODE else set(pod_events(old, new))
     return not events.isdisjoint(_plugin(given["plugin"], None).events_to_register)
 
