@@ -11,8 +11,8 @@ CONTROLPLANE := .build/controlplane-$(KUBERNETES)
 ORACLE := .build/parity-oracle-$(KUBERNETES)
 # Values are given to make, as in `make chaos SEED=7`. An exported PORT or KUBECONFIG of the shell is meant for others.
 $(foreach name,ARGUMENTS AUDIT BASE BROWSER CASES CLUSTER CONTINUE CORE EACH FIX FIXTURES GANG_COMMIT GANGS KEEP \
-  KUBECONFIG KUBECONFIG_FILE LEAST MEMBERS N NODES ONLY ONE_EACH PARAMETERS PLUGINS PORT REPEAT REPLACE ROUNDS RULES \
-  RUNS SCHEDULER SEED SIZE STACK TAG TARGETS TESTS WITHIN,$(if $(filter environment,$(origin $(name))),$(eval undefine $(name))))
+  KUBECONFIG KUBECONFIG_FILE LEAST MEMBERS MODES N NODES ONLY ONE_EACH PARAMETERS PLUGINS PORT REPEAT REPLACE ROUNDS RULES \
+  RUNS SCHEDULER SEED SIZE STACK SUITES TAG TARGETS TESTS WITHIN,$(if $(filter environment,$(origin $(name))),$(eval undefine $(name))))
 # Without byte-code every process compiles each module again: a third of the tests' time.
 export PYTHONDONTWRITEBYTECODE :=
 PYTEST := $(BIN)/pytest -n 2 --dist worksteal
@@ -81,6 +81,8 @@ e2e: tools .tools/kubectl/kubectl $(CONTROLPLANE) $(ORACLE) ## Run Berth with a 
 	GANG_REPETITIONS=$(or $(REPEAT),1) LATE_VIEW_ROUNDS=$(or $(REPEAT),3) GANG_TARGETS=$(TARGETS) $(BIN)/pytest $(or $(TESTS),tests/e2e) $(if $(CORE),-m "core and (not stack or core_on_stack)")
 parity: setup $(ORACLE) ## Compare with kube-scheduler's own plugins (N=20000 cases a family, LEAST=5000 for each plugin)
 	$(BIN)/python -m tests.parity.compare --kubernetes $(KUBERNETES) --cases $(or $(N),20000) --least $(or $(LEAST),5000)
+upstream: setup $(CONTROLPLANE) ## Run Kubernetes' own integration tests of the scheduler with Berth as extender (SUITES=filters,… MODES=without,beside,alone ONLY=test)
+	@$(BIN)/python -m tests.upstream $(if $(SUITES),--suites $(SUITES)) $(if $(MODES),--modes $(MODES)) $(if $(ONLY),--only '$(ONLY)')
 upstream-tables: setup ## Judge Kubernetes' own tables of plugins, preemption and helpers by Berth (Go 1.26)
 	$(BIN)/python -m tests.upstream.tables
 chaos: tools $(CONTROLPLANE) ## Play faults, and check what holds after each (SEED=0|today ROUNDS=… ONLY=fault,… WITHIN=seconds)

@@ -19,7 +19,7 @@ from tests.upstream.servers import etcd, launcher
 from tests.upstream.staging import PROJECT, StagingError, UpstreamTree, stage
 from tests.upstream.suites import SUITES, Mode, suites
 
-TABLES = "tables"
+TABLES = "extender-tables"
 
 
 def main() -> int:

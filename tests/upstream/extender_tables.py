@@ -65,4 +65,4 @@ def run(tree: UpstreamTree, berth: Path, directory: Path) -> Iterator[Execution]
                     stderr=subprocess.STDOUT,
                     check=False,
                 )
-            yield Execution(f"tables/{mode}", log, read_results(log.read_text()))
+            yield Execution(f"extender-tables/{mode}", log, read_results(log.read_text()))
