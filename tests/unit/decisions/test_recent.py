@@ -51,22 +51,6 @@ def test_drops_the_oldest(most_records: int, most_nodes: int) -> None:
     assert [each.pod.name for each in recent.all()] == ["p2", "p3", "p4"]
 
 
-@pytest.mark.parametrize(
-    ("verbs_called", "dropped_until"),
-    [
-        pytest.param("filter " * 3, None, id="nothing"),
-        pytest.param("filter " * 5, 1.0, id="decisions about nodes"),
-        pytest.param("filter " + "preempt " * 5, 2.0, id="other calls"),
-        pytest.param("preempt " + "filter " * 4 + "preempt " * 3, 1.0, id="the later of both"),
-    ],
-)
-def test_says_until_when_records_are_gone(verbs_called: str, dropped_until: float | None) -> None:
-    recent, verbs = recording(most_records=3)
-    for verb in verbs_called.split():
-        verbs.ask(verb, cache_mode(NAMES) if verb == "filter" else victims_by_uid({"n1": ["v"]}))
-    assert recent.dropped_until == dropped_until
-
-
 def test_calls_for_the_same_nodes_share_their_positions() -> None:
     recent, verbs = recording()
     ask(verbs, "a")

@@ -6,8 +6,7 @@ DaemonSets and static pods. Both policies so decide on the same pods in the same
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from itertools import takewhile
+from collections.abc import Collection, Iterable, Sequence
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.fields.reading import Object
@@ -51,28 +50,19 @@ def diff_policies(
         control_loop_of(policy, cluster.snapshot, weight=weight)
         for policy, (cluster, _) in zip(policies, read, strict=True)
     )
-    comparison, judged = place_by_both(before, after, zip(*(queue.pods for _, queue in read), strict=True))
-    if not judged:
+    pods = list(zip(*(queue.pods for _, queue in read), strict=True))
+    if not pods:
         raise InvalidInput(f"{where}: no pods to compare: {_why_none(objects, schedulers)}")
-    return PolicyDiff(comparison, judged, f"{where}: {pods_text(judged)} placed again, from empty nodes")
+    source = f"{where}: {pods_text(len(pods))} placed again, from empty nodes"
+    return PolicyDiff(_placed_by_both(before, after, pods), len(pods), source)
 
 
-def place_by_both(
-    before: ControlLoop,
-    after: ControlLoop,
-    pods: Iterable[tuple[Pod, Pod]],
-    has_time: Callable[[], bool] = lambda: True,
-) -> tuple[Comparison, int]:
-    """Place each pod by both control loops, and count the pods. pods: each as the two policies read it. has_time: asked
-    before each pod; the first no ends it."""
-    queue = list(pods)
-    outcomes = before.run(pod for pod, _ in queue)
-    outcomes_after = after.run(same_pod for _, same_pod in queue)
+def _placed_by_both(before: ControlLoop, after: ControlLoop, pods: Sequence[tuple[Pod, Pod]]) -> Comparison:
+    """Place each pod by both control loops. pods: each as the two policies read it."""
+    outcomes, outcomes_after = before.run(pod for pod, _ in pods), after.run(same_pod for _, same_pod in pods)
     recorded, recorded_after = RunRecorder(), RunRecorder()
     reasons: dict[PodName, Cause] = {}
-    judged = 0
-    for pod, same_pod in takewhile(lambda _: has_time(), queue):
-        judged += 1
+    for pod, same_pod in pods:
         outcome = next(outcomes)
         rejection = after.rejection(same_pod, outcome.node) if outcome.node else None
         outcome_after = next(outcomes_after)
@@ -80,7 +70,7 @@ def place_by_both(
         recorded_after.add(outcome_after)
         if outcome.node and outcome_after.node != outcome.node:
             reasons[pod.namespace, pod.name] = Cause.of(outcome.node, rejection)
-    return compare(recorded.finish(before.snapshot), recorded_after.finish(after.snapshot), reasons=reasons), judged
+    return compare(recorded.finish(before.snapshot), recorded_after.finish(after.snapshot), reasons=reasons)
 
 
 def _why_none(objects: Iterable[Object], schedulers: Collection[str]) -> str:

@@ -98,7 +98,6 @@ class DecisionsEndpoint(Endpoint):
         content = {
             "kept": len(kept),
             "since": round(kept[0].at, 3) if kept else None,
-            "droppedUntil": self._recent.dropped_until,
             **({"node": wanted.node} if wanted.node else {}),
             "decisions": [wanted.document(each) for each in answered],
         }

@@ -39,15 +39,12 @@ class RecentDecisions(DecisionRecorder):
         self._calls: deque[CallRecord] = deque(maxlen=most_records)
         self._nodes = 0
         self._node_lists = 0
-        self._dropped_until: float | None = None
         self._snapshots: deque[Snapshot] = deque(maxlen=MOST_SNAPSHOTS)
         self._lock = Lock()
 
     def record(self, verb: str, outcome: Outcome, decision: AnyDecision, milliseconds: float) -> None:
         if not isinstance(decision, Decision):
             with self._lock:
-                if len(self._calls) == self._most_records:
-                    self._note_drop(self._calls[0].at)
                 self._calls.append(CallRecord.of(verb, outcome, decision, self._wall(), milliseconds))
             return
         with self._lock:
@@ -75,17 +72,8 @@ class RecentDecisions(DecisionRecorder):
         with self._lock:
             return list(self._calls)
 
-    @property
-    def dropped_until(self) -> float | None:
-        """The time of the newest record that is gone, in seconds since the epoch; None while all are there."""
-        return self._dropped_until
-
-    def _note_drop(self, at: float) -> None:
-        self._dropped_until = at if self._dropped_until is None else max(at, self._dropped_until)
-
     def _drop(self) -> None:
         oldest = self._records.popleft()
-        self._note_drop(oldest.at)
         self._nodes -= oldest.nodes
         if not self._records or self._records[0].source is not oldest.source:
             self._node_lists -= 1

@@ -79,7 +79,7 @@ def test_computes_scores_by_plugin_for_few_decisions_only(query: str, by_plugin:
 
 
 def test_without_decisions_says_so() -> None:
-    assert answer(recorded()) == (200, {"kept": 0, "since": None, "droppedUntil": None, "decisions": []})
+    assert answer(recorded()) == (200, {"kept": 0, "since": None, "decisions": []})
 
 
 @pytest.mark.parametrize("query", ["pod=p", "pod=/p", "pod=ml/"])
