@@ -55,7 +55,7 @@ def echo_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
             table.add_row(*map(Text, row))
         Console().print(table)
         return
-    click.echo("\n".join(aligned(cells)))
+    click.echo("\n".join(table_lines(cells)))
 
 
 def to_yaml(json_text: str | bytes) -> str:
@@ -64,7 +64,7 @@ def to_yaml(json_text: str | bytes) -> str:
     return text.removesuffix("\n")
 
 
-def aligned(rows: Sequence[Sequence[str]], indent: str = "") -> Iterator[str]:
+def table_lines(rows: Sequence[Sequence[str]], indent: str = "") -> Iterator[str]:
     """The rows of a table as lines with aligned columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:

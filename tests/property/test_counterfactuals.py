@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.reason_code import ReasonCode
 from berth_cli.explain.case import Case
-from berth_cli.explain.counterfactuals.change import Change, ChangeKind, applied
+from berth_cli.explain.counterfactuals.change import Change, ChangeKind, apply_all
 from berth_cli.explain.counterfactuals.proposals import ANSWERS
 from berth_cli.explain.counterfactuals.search import Counterfactual, SearchEnd, search
 from berth_cli.explain.rules import Rules
@@ -326,14 +326,14 @@ def test_no_single_change_that_places_the_pod_is_missed(
     assume(not fits(case, configuration))
     result = search(case, Rules(configuration), lambda: False)
     for each in result.found:
-        after = applied(each.changes, case)
+        after = apply_all(each.changes, case)
         assert after is not None
         assert set(each.fits) <= set(
             Rules(configuration).fitting(after.pod, list(after.snapshot.nodes), after.snapshot)
         )
         for count in range(1, len(each.changes)):
             for fewer in combinations(each.changes, count):
-                less = applied(fewer, case)
+                less = apply_all(fewer, case)
                 assert less is None or not fits(less, configuration), [change.text for change in each.changes]
     if result.end is SearchEnd.RESULTS:
         return

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from berth_cli.demo.extender import Placement
-from berth_cli.output import aligned
+from berth_cli.output import table_lines
 
 Occupants = Mapping[str, Sequence[str]]
 """By node or device: the applications or amounts on it."""
@@ -87,7 +87,7 @@ class View:
         self._console.print(line, highlight=False)
 
     def _lines(self, rows: Sequence[Sequence[str]]) -> None:
-        for line in aligned(rows):
+        for line in table_lines(rows):
             print(f"  {line}".rstrip())
 
     def _outcome(self, line: str, style: str) -> None:

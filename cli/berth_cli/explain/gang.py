@@ -32,7 +32,7 @@ from berth_cli.explain.report import (
 from berth_cli.explain.rules import Rules
 from berth_cli.explain.target import Target
 from berth_cli.input_files import InvalidInput
-from berth_cli.output import aligned
+from berth_cli.output import table_lines
 
 NOT_ENABLED = "the configuration does not enable gangs, so each pod is placed alone; give --config with gangs.enabled"
 
@@ -155,7 +155,7 @@ def gang_text(found: GangExplanation) -> Iterator[str]:
     if found.members:
         yield ""
         rows = ((each.name, str(each.state), each.node) for each in found.members)
-        yield from aligned([("MEMBER", "STATE", "NODE"), *rows], "  ")
+        yield from table_lines([("MEMBER", "STATE", "NODE"), *rows], "  ")
     if found.groups:
         yield ""
         yield "With these on their nodes, the next member fits on no node:"

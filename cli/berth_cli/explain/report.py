@@ -13,7 +13,7 @@ from berth_cli.explain.counterfactuals.proposals import NO_CHANGE
 from berth_cli.explain.counterfactuals.search import SEARCH_SECONDS, Search, SearchEnd
 from berth_cli.explain.explanation import Cause, Explanation, ReasonGroup, Verdict
 from berth_cli.explain.rules import PluginVerdict, Rejection
-from berth_cli.output import aligned, duration, examples
+from berth_cli.output import duration, examples, table_lines
 from berth_cli.simulate.report import eviction_document, eviction_text
 from berth_cli.simulate.scheduler.control_loop import RankedNode
 
@@ -37,7 +37,7 @@ def text(found: Explanation, schedulers: Sequence[str], now: float, history: Ite
         yield from reasons_text(found.groups)
     if found.ranking:
         yield ""
-        yield from aligned([("NODE", "TOTAL", "SCORES"), *map(_ranked, found.ranking)], "  ")
+        yield from table_lines([("NODE", "TOTAL", "SCORES"), *map(_ranked, found.ranking)], "  ")
     lines = list(history)
     if lines:
         yield ""
@@ -65,7 +65,7 @@ def reasons_text(groups: Iterable[ReasonGroup]) -> Iterator[str]:
     rows += [
         (str(len(each.nodes)), f"{each.by} {each.plugin}".strip(), each.reason, examples(each.nodes)) for each in groups
     ]
-    yield from aligned(rows, "  ")
+    yield from table_lines(rows, "  ")
 
 
 def reason_document(group: ReasonGroup) -> dict[str, object]:
@@ -142,7 +142,7 @@ def history_text(found: Attempts | NoRecord | None, now: float) -> Iterator[str]
         fitting, nodes = ("-", "-") if each.error else ("all", str(each.nodes))
         fitting = fitting if each.feasible is None else str(each.feasible)
         rows.append((duration(now - each.time), fitting, nodes, each.outcome, each.profile))
-    yield from aligned(rows, "  ")
+    yield from table_lines(rows, "  ")
     if found.last.error:
         yield f"The last attempt failed: {found.last.error}"
     if found.bind is not None:
@@ -171,7 +171,7 @@ def node_text(pod: Pod, node: str, rejection: Rejection | None, verdicts: Sequen
     rows = [("RULE", "VERDICT", "REASON")]
     for by, plugin, status in verdicts:
         rows.append((f"{by} {plugin}", "passes" if status is SUCCESS else "rejects", status.message))
-    yield from aligned(rows, "  ")
+    yield from table_lines(rows, "  ")
 
 
 def node_document(

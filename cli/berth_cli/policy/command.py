@@ -16,7 +16,7 @@ from berth_cli.output import Format, output_option, render
 from berth_cli.policy.case_run import document, lines, run_case
 from berth_cli.policy.cases import read_cases
 from berth_cli.policy.diff.from_dump import diff_policies, objects_to_place, schedulers_of
-from berth_cli.policy.diff.policy_diff import Limit, PolicyDiff, exceeded, read_limit
+from berth_cli.policy.diff.policy_diff import Limit, PolicyDiff, limit_violations, read_limit
 from berth_cli.policy.diff.report import MARKDOWN, rendered
 from berth_cli.simulate.policy_options import read_policy, weight_option
 from berth_cli.simulate.warnings import dump_warnings
@@ -152,7 +152,7 @@ def diff(
         for warning in dump_warnings(objects, after.gangs):
             click.echo(f"warning: {warning}", err=True)
         found = diff_policies(objects, display_name(dump), (before, after), names, weight)
-    not_kept = list(exceeded(found, max_pending, max_moved))
+    not_kept = list(limit_violations(found, max_pending, max_moved))
     click.echo(rendered(found, not_kept, output))
     if found.missing:
         raise InvalidInput(

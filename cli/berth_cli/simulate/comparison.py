@@ -11,7 +11,7 @@ from berth.scheduling.fields.resources import CPU, EPHEMERAL_STORAGE, MEMORY
 from berth.scheduling.framework.status import Status
 from berth.scheduling.objects import NodeInfo
 from berth.scheduling.reason_code import REASON_CODES_VERSION, ReasonCode
-from berth_cli.output import aligned
+from berth_cli.output import table_lines
 from berth_cli.simulate.changed_objects import EVERY_NODE, PodName
 from berth_cli.simulate.run import Place, PlaceKind, Rule, Run
 
@@ -156,12 +156,12 @@ def pod_rows(pods: Iterable[PodComparison]) -> Iterator[str]:
     """One line for each pod, under a header; nothing without pods."""
     rows = [(*each.pod, str(each.priority), str(each.before), str(each.after), each.message) for each in pods]
     if rows:
-        yield from aligned([POD_HEADER, *rows])
+        yield from table_lines([POD_HEADER, *rows])
 
 
 def figure_rows(comparison: Comparison) -> Iterator[str]:
     """The cluster's figures before and after."""
-    yield from aligned([("", "BEFORE", "AFTER"), *figures(comparison)])
+    yield from table_lines([("", "BEFORE", "AFTER"), *figures(comparison)])
 
 
 def figures(comparison: Comparison) -> list[tuple[str, ...]]:

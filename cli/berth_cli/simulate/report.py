@@ -11,7 +11,7 @@ import orjson
 from berth.scheduling.framework.status import Code
 from berth.scheduling.objects import Pod
 from berth.scheduling.preemption.priority import priority_of
-from berth_cli.output import aligned
+from berth_cli.output import table_lines
 from berth_cli.simulate.queue import Queue
 from berth_cli.simulate.scheduler.control_loop import EXTENDER, Outcome
 from berth_cli.simulate.scheduler.preemption import Preemption
@@ -85,7 +85,7 @@ def table(outcomes: Iterable[Outcome], summary: Summary) -> Iterator[str]:
         for each in outcomes
     ]
     if rows:
-        yield from aligned([_HEADER, *rows])
+        yield from table_lines([_HEADER, *rows])
         yield ""
     yield from summary.lines()
 
@@ -103,7 +103,7 @@ def explained(outcomes: Iterable[Outcome], summary: Summary) -> Iterator[str]:
             for node, total, scores in outcome.ranking
         ]
         rows += [(node, status.plugin, status.message) for node, status in outcome.rejected.items()]
-        yield from aligned(rows, "  ")
+        yield from table_lines(rows, "  ")
         if evictions := eviction_text(outcome.preemption):
             yield f"  {evictions}"
         yield ""

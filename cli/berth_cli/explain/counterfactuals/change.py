@@ -66,7 +66,7 @@ def size_of(changes: Option) -> tuple[int, int, float]:
     return len(changes), sum(RANK[each.kind] for each in changes), sum(each.size for each in changes)
 
 
-def applied(changes: Iterable[Change], case: Case) -> Case | None:
+def apply_all(changes: Iterable[Change], case: Case) -> Case | None:
     """The case after all of them; None where one cannot be made."""
     for each in changes:
         changed = each.apply(case)

@@ -17,7 +17,7 @@ from berth.scheduling.gangs.planner import GangPlacement
 from berth.scheduling.gangs.planning import GangPlan
 from berth.scheduling.snapshot.changes import Changes
 from berth_cli.explain.case import Case
-from berth_cli.explain.counterfactuals.change import Change, Option, applied, size_of
+from berth_cli.explain.counterfactuals.change import Change, Option, apply_all, size_of
 from berth_cli.explain.counterfactuals.node_changes import add_nodes
 from berth_cli.explain.counterfactuals.pod_changes import create_members, lower_size
 from berth_cli.explain.counterfactuals.proposals import Rejected, proposals, shortage
@@ -89,7 +89,7 @@ def search(case: Case, rules: Rules, is_over: IsOver) -> Search:
     for changes in sorted(candidates.options, key=size_of):
         if len(findings) == MAX_RESULTS or is_over():
             break
-        changed = None if findings.has_smaller(changes) else applied(changes, case)
+        changed = None if findings.has_smaller(changes) else apply_all(changes, case)
         if changed is not None:
             # One node's case is changed for this node; in a gang it may be another one.
             names = () if is_member else {each.node for each in changes if each.node}
@@ -142,7 +142,7 @@ def _without_needless(case: Case, changes: Option, fits: Sequence[str], rules: R
     answer, and fewer changes may make another node fit."""
     for index in range(len(changes)) if len(changes) > 1 else ():
         fewer = (*changes[:index], *changes[index + 1 :])
-        changed = applied(fewer, case)
+        changed = apply_all(fewer, case)
         if changed is not None and (still := _fitting(changed, rules)):
             return _without_needless(case, fewer, still, rules)
     return changes, fits
@@ -161,7 +161,7 @@ def _for_nodes(case: Case, rules: Rules, is_over: IsOver) -> _Candidates:
         if is_over():
             break
         rejected = Rejected(case, case.snapshot.nodes[name], rules)
-        every = map(_merged, product(*(list(proposals(rejected, status)) for status in failing[name])))
+        every = map(_merge, product(*(list(proposals(rejected, status)) for status in failing[name])))
         found.options += [each for each in islice(every, MAX_COMBINATIONS) if len(each) <= MAX_CHANGES]
     return found
 
@@ -229,7 +229,7 @@ def _made_to(uid: str, change: Change) -> Change:
     return replace(change, apply=apply)
 
 
-def _merged(options: Iterable[Option]) -> Option:
+def _merge(options: Iterable[Option]) -> Option:
     """Changes that answer several reasons, each once: a cordoned node has a taint, too, and a pod ends only once."""
     found = {(each.kind, each.subject, each.node, each.ended): each for option in options for each in option}
     ended = [each.ended for each in found.values() if each.ended]

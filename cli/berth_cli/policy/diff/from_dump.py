@@ -54,10 +54,10 @@ def diff_policies(
     if not pods:
         raise InvalidInput(f"{where}: no pods to compare: {_why_none(objects, schedulers)}")
     source = f"{where}: {pods_text(len(pods))} placed again, from empty nodes"
-    return PolicyDiff(_placed_by_both(before, after, pods), len(pods), source)
+    return PolicyDiff(_compare_placements(before, after, pods), len(pods), source)
 
 
-def _placed_by_both(before: ControlLoop, after: ControlLoop, pods: Sequence[tuple[Pod, Pod]]) -> Comparison:
+def _compare_placements(before: ControlLoop, after: ControlLoop, pods: Sequence[tuple[Pod, Pod]]) -> Comparison:
     """Place each pod by both control loops. pods: each as the two policies read it."""
     outcomes, outcomes_after = before.run(pod for pod, _ in pods), after.run(same_pod for _, same_pod in pods)
     recorded, recorded_after = RunRecorder(), RunRecorder()

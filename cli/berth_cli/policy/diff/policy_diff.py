@@ -86,7 +86,7 @@ def _counted(rules: Iterable[tuple[str, str, ReasonCode | None]]) -> list[RuleCo
     return [RuleCount(plugin, reason, count, code) for (plugin, reason, code), count in counted]
 
 
-def exceeded(diff: PolicyDiff, pending: Limit | None, moved: Limit | None) -> Iterator[str]:
+def limit_violations(diff: PolicyDiff, pending: Limit | None, moved: Limit | None) -> Iterator[str]:
     """One line for each limit that the new policy does not keep. None: any number."""
     for text, limit, effects in (("newly pending", pending, NEWLY_PENDING), ("moved", moved, MOVED)):
         count = len(diff.pods(effects))

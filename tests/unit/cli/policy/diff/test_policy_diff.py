@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from berth.scheduling.reason_code import ReasonCode
-from berth_cli.policy.diff.policy_diff import Limit, PolicyDiff, RuleCount, exceeded, headline, read_limit
+from berth_cli.policy.diff.policy_diff import Limit, PolicyDiff, RuleCount, headline, limit_violations, read_limit
 from berth_cli.simulate.comparison import Cause, Comparison, PodComparison
 from berth_cli.simulate.run import Place, PlaceKind, Rule, Run
 
@@ -76,7 +76,7 @@ def test_counts_why_pods_move() -> None:
     ],
 )
 def test_names_each_limit_that_is_exceeded(limits: tuple[Limit | None, Limit | None], lines: list[str]) -> None:
-    assert list(exceeded(diff(LOST, MOVED, MOVED, SAME), *limits)) == lines
+    assert list(limit_violations(diff(LOST, MOVED, MOVED, SAME), *limits)) == lines
 
 
 @pytest.mark.parametrize(("text", "limit"), [("0", Limit(0)), ("5", Limit(5)), ("5%", Limit(5, per_cent=True))])
