@@ -234,11 +234,17 @@ class Leader:
         self._pods = published.pods if published is not None else Position("0", 0.0, 0.0)
         self._sent: dict[Key, Object | None] = {}
         self._published = published
-        self.has_begun = self.is_over = False
+        self.has_begun = self._is_over = False
+
+    def end(self) -> None:
+        self._is_over = True
+
+    def is_over(self) -> bool:
+        return self._is_over
 
     def run(self) -> None:
         """Until it is over; it may end between a publication and its wake-up."""
-        if self.is_over:
+        if self.is_over():
             return
         self.has_begun = True
         history, world = self._history, self._world
@@ -247,13 +253,13 @@ class Leader:
         self._list()
         self._api.watches = self._watches
         steps = history.start("wake-up", lambda: self._wake(wake_up))
-        while not self.is_over:
+        while not self.is_over():
             world.pause(self._plan.flush)
             self._take()
             changes = [self._backlog.popleft() for _ in range(min(self._plan.batch, len(self._backlog)))]
             position = self._pods
             world.pause(history.write_latency())
-            if self.is_over:
+            if self.is_over():
                 break  # deposed: it publishes nothing more
             self._publish(changes, position)
             world.pause(history.latency())
@@ -263,7 +269,7 @@ class Leader:
             world.wake(steps)
 
     def _wake(self, wake_up: WakeUp) -> None:
-        while not self.is_over:
+        while not self.is_over():
             self._world.wait(wake_up.step())
 
     def _list(self) -> None:
@@ -501,7 +507,7 @@ class WakeUpHistory:
 
     def _fail(self) -> None:
         if self.random.random() < self.plan.handovers:
-            self._leader.is_over = True
+            self._leader.end()
             self._leader = Leader(self, self.published)
             leader = self._leader
             self.world.after(self.random.random() * 3.0, lambda: self.start("leader", leader.run))
