@@ -22,6 +22,7 @@ from berth.nodecache.feed.changes import Change, Key, Object
 from berth.nodecache.feed.cluster import ClusterUnavailable, Position
 from berth.nodecache.feed.head import Observation
 from berth.nodecache.feed.leader import Publication
+from berth.nodecache.feed.observed_state import ObservedState
 from berth.scheduling.framework.cluster_event import EVENTS_ON_ONE_NODE
 from berth.scheduling_queue.queue import SchedulingQueue
 from berth.scheduling_queue.wake_up import WaitingPod, WakeUp
@@ -37,6 +38,7 @@ BURST_SECONDS, QUIET_SECONDS = 3.0, 60.0
 PLACED_SECONDS = 2.0
 MONITOR_SECONDS = 0.1
 REGISTERED = EVENTS_ON_ONE_NODE
+DISTURBANCES = ("open", "room", "pod", "pod", "team", "team", "fault")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,7 @@ class Plan:
     relists: float = 0.0
     readable_after: float = 0.0
     batch: int = 100
+    disturbances: tuple[str, ...] = DISTURBANCES
 
     @property
     def is_faultless(self) -> bool:
@@ -67,6 +70,10 @@ class Plan:
         flush = random.choice((0.05, 0.5))
         if random.random() < 0.25:
             return cls(seed, flush)
+        if random.random() < 0.2:
+            return cls(seed, flush, lag=6.0, relists=1.0, disturbances=("pod", "pod", "pod", "fault"))
+        if random.random() < 0.1:
+            return cls(seed, flush, handovers=1.0, batch=1, disturbances=("team", "team", "pod", "fault"))
 
         def sometimes(most: float) -> float:
             return random.choice((0.0, 0.0, most))
@@ -92,7 +99,7 @@ class Node:
     has_room: bool = True
 
     def projected(self) -> Object:
-        """As the watcher keeps it."""
+        """As the watcher keeps it, without its name."""
         return {"metadata": {"labels": {"open": self.is_open, "room": self.has_room}}}
 
 
@@ -194,6 +201,12 @@ class Announced:
         return not placed.get(self.uid) and (self.uid in placed or self.version > int(covered.resource_version))
 
 
+def _named(name: str, obj: Object) -> Object:
+    metadata = obj.get("metadata", {})
+    assert isinstance(metadata, Mapping)
+    return {**obj, "metadata": {**metadata, "name": name}}
+
+
 def _field(obj: Object, part: str, name: str) -> Any:
     found: Any = obj[part]
     return found.get(name, "")
@@ -228,11 +241,10 @@ class Leader:
     def __init__(self, history: WakeUpHistory, published: Published | None) -> None:
         self._history = history
         self._world, self._api, self._plan = history.world, history.api, history.plan
-        self._objects: dict[Key, Object] = dict(published.objects) if published is not None else {}
+        self._state = ObservedState(published.objects if published is not None else {})
         self._backlog: deque[Change] = deque()
         self._watches = {resource: Watch(self._world, history.latency) for resource in (NODES, PODS)}
         self._pods = published.pods if published is not None else Position("0", 0.0, 0.0)
-        self._sent: dict[Key, Object | None] = {}
         self._published = published
         self.has_begun = self._is_over = False
 
@@ -265,7 +277,7 @@ class Leader:
             world.pause(history.latency())
             is_complete = not self._backlog
             observation = Observation("cluster", {PODS: self._history.published.pods})
-            wake_up.published(Publication(1, changes, dict(self._objects), is_complete, observation, {}))
+            wake_up.published(Publication(1, changes, dict(self._state.objects), is_complete, observation, {}))
             world.wake(steps)
 
     def _wake(self, wake_up: WakeUp) -> None:
@@ -275,33 +287,25 @@ class Leader:
     def _list(self) -> None:
         """All objects as they are now: what came and went since the last publication is never seen."""
         now = self._world.now + EPOCH
-        listed: dict[Key, Object] = {(NODES, name): each.projected() for name, each in self._api.nodes.items()}
-        listed |= {(PODS, name): each.projected() for name, each in self._api.pods.items()}
-        for key in self._objects.keys() | listed.keys():
-            if self._objects.get(key) != listed.get(key):
-                self._change(key, listed.get(key))
+        self._state.relist(NODES, [_named(name, each.projected()) for name, each in self._api.nodes.items()])
+        self._state.relist(PODS, [_named(name, each.projected()) for name, each in self._api.pods.items()])
         self._pods = Position(str(self._api.version), now, now)
-
-    def _change(self, key: Key, obj: Object | None) -> None:
-        if obj is None:
-            self._objects.pop(key, None)
-        else:
-            self._objects[key] = obj
-        self._sent[key] = obj
 
     def _take(self) -> None:
         for resource, watch in self._watches.items():
             while watch.arrived:
                 name, obj, version, at = watch.arrived.popleft()
-                self._change((resource, name), obj)
+                if obj is None:
+                    self._state.remove(resource, _named(name, {}))
+                else:
+                    self._state.put(resource, _named(name, obj))
                 if resource == PODS:
                     self._pods = replace(self._pods, resource_version=str(version), observed_at=at + EPOCH)
-        self._backlog.extend(Change(*key, obj) for key, obj in self._sent.items())
-        self._sent = {}
+        self._backlog.extend(self._state.take_changes())
 
     def relist(self) -> None:
-        """The watch of pods has expired."""
-        self._watches[PODS].arrived.clear()
+        """The watch of pods has expired: another one begins at the list."""
+        self._watches[PODS] = Watch(self._world, self._history.latency)
         self._list()
 
     def _publish(self, changes: Sequence[Change], position: Position) -> None:
@@ -312,7 +316,9 @@ class Leader:
             if obj is not None:
                 objects[resource, name] = obj
         # What is published follows the pods only so far as all of it is.
-        self._history.published = Published(objects, before.pods if self._backlog else position)
+        if self._backlog:
+            position = replace(before.pods, listed_at=position.listed_at)
+        self._history.published = Published(objects, position)
 
     def lag(self, seconds: float) -> None:
         """Nothing more comes of one watch for so long."""
@@ -490,7 +496,7 @@ class WakeUpHistory:
         random, api = self.random, self.api
         name, pod_name = random.choice(NAMES), random.choice(POD_NAMES)
         node, pod = api.nodes[name], api.pods.get(pod_name)
-        match random.choice(("open", "room", "pod", "pod", "team", "team", "fault")):
+        match random.choice(self.plan.disturbances):
             case "open":
                 api.put(name, replace(node, is_open=not node.is_open))
             case "room":
@@ -514,7 +520,7 @@ class WakeUpHistory:
         elif self.plan.lag and self._leader.has_begun:
             self._leader.lag(self.random.random() * self.plan.lag)
             if self.random.random() < self.plan.relists:
-                self.world.after(self.random.random() * self.plan.lag, self._leader.relist)
+                self.world.after((0.3 + 0.7 * self.random.random()) * self.plan.lag, self._leader.relist)
 
     def _monitor(self) -> None:
         """How long pods have fitted."""

@@ -23,11 +23,10 @@ def object_event(resource: str, now: Object | None) -> ClusterEvent:
 def pod_events(before: Object | None, now: Object | None) -> Iterator[ClusterEvent]:
     """Of a projected pod. before: as published before; None: it was not.
 
-    Between two publications a pod may be bound and removed, and created anew under its name. So every pod that was
-    removed may have been on a node.
+    Between two publications a pod may be bound and removed. So every pod that was removed may have been on a node.
     """
     old, new = (None if pod is None or _has_ended(pod) else pod for pod in (before, now))
-    stays = old is not None and new is not None and _uid(old) == _uid(new) and _place(old) in ("", _place(new))
+    stays = old is not None and new is not None and _place(old) in ("", _place(new))
     if not stays and (old is not None or (before is None and new is None)):
         yield ClusterEvent.ASSIGNED_POD_DELETE
     if stays and _content(old) == _content(new):
@@ -47,10 +46,6 @@ def is_unscheduled(pod: Object) -> bool:
 
 def _has_ended(pod: Object) -> bool:
     return _field(pod, "status", "phase") in (SUCCEEDED, FAILED)
-
-
-def _uid(pod: Object) -> object:
-    return _field(pod, "metadata", "uid")
 
 
 def _place(pod: Object) -> object:

@@ -23,7 +23,11 @@ class ObjectsView:
 
 
 class ObservedState:
-    """Objects by resource and key, and the pending changes, each object once. For one thread."""
+    """Objects by resource and key, and the pending changes. For one thread.
+
+    Of an object that changed more than once, the last state is pending. A removal before it stays: who learns from the
+    changes must know that a pod is gone, even if another one has its name by then.
+    """
 
     def __init__(self, objects: Mapping[Key, Object]) -> None:
         """`objects`: the published ones."""
@@ -31,6 +35,7 @@ class ObservedState:
         self.events_without_name = 0
         """How many events had an object without a name; such an object cannot be stored."""
         self._changed: dict[Key, Object | None] = {}
+        self._removed = set[Key]()
 
     def put(self, resource: str, obj: Object) -> None:
         """Add or replace an object. It is a change only if a field differs: a kubelet's heartbeat costs nothing."""
@@ -60,8 +65,12 @@ class ObservedState:
 
     def take_changes(self) -> list[Change]:
         """The changes since the last call."""
-        changes = [Change(resource, key, obj) for (resource, key), obj in self._changed.items()]
-        self._changed = {}
+        changes = list[Change]()
+        for key, obj in self._changed.items():
+            if obj is not None and key in self._removed:
+                changes.append(Change(*key, None))
+            changes.append(Change(*key, obj))
+        self._changed, self._removed = {}, set()
         return changes
 
     @property
@@ -72,6 +81,7 @@ class ObservedState:
     def _drop(self, key: Key) -> None:
         if self.objects.pop(key, None) is not None:
             self._changed[key] = None
+            self._removed.add(key)
 
 
 def key_of(obj: Object) -> str | None:
