@@ -8,7 +8,8 @@ are switched off, nothing wakes it but Berth.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,9 @@ from typing import Any
 import pytest
 
 from .berth.berth_serve import BerthServe
-from .berth.identities import EXAMPLES, serve
+from .berth.identities import EXAMPLES, identities, serve
 from .berth.recording_proxy import RecordingProxy
+from .berth.stack import DeployedStack
 from .gangs.members import wait_until
 from .gangs.scheduler import GangScheduler
 from .gangs.targets import Figures
@@ -27,7 +29,6 @@ from .kubernetes.kubernetes_api import JsonObject, KubernetesApi
 from .kubernetes.scheduler_configuration import filter_prioritize_bind, scheduler_configuration
 from .kubernetes.wake_object import PATH as WAKE_OBJECT
 
-PLACED_SECONDS, GANG_SECONDS = 2.0, 5.0
 LOST_SECONDS = 20.0
 """A pod that is still pending then was forgotten. The targets are held by TARGETS=1."""
 QUIET_SECONDS = 4.0
@@ -35,10 +36,12 @@ QUIET_SECONDS = 4.0
 ROUNDS = 20
 
 HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
-RULES = """\
+FULL, RULES = "full", "rules"
+DOCUMENT = """\
 apiVersion: berth.dev/v1alpha1
 kind: BerthConfiguration
-profile: rules
+profile: ready
+profiles: {rules: rules, full: full}
 definitions:
   rules:
     plugins:
@@ -46,22 +49,20 @@ definitions:
         - name: InterPodAffinity
         - name: PodTopologySpread
         - name: berth_plugins.one_per_team:OnePerTeam
-"""
-GANGS = """\
-apiVersion: berth.dev/v1alpha1
-kind: BerthConfiguration
-profile: ready
-definitions: {ready: {plugins: {enabled: [{name: NodeReady}]}}}
+  ready: {plugins: {enabled: [{name: NodeReady}]}}
 gangs: {enabled: true, timeout: 30}
 """
+# Of a deployed stack: each member in bind is a function that starts on this machine.
+STACK_TIMEOUT_SECONDS = 25
 GANG, SIZE, TOPOLOGY_KEY = "berth.dev/gang", "berth.dev/gang-size", "berth.dev/gang-topology-key"
 
 
 class Scene:
-    """One node, and pods on it or waiting."""
+    """One node, and pods on it or waiting. scheduler: the schedulerName of the pods."""
 
     def __init__(self, cluster: Cluster, api: KubernetesApi) -> None:
         self.cluster, self.api = cluster, api
+        self.scheduler = RULES
         self.node = cluster.create_node("node", {ZONE: "a"})
         self.waiting: list[Pod] = []
         self.prepare: Callable[[], object] = lambda: None
@@ -72,7 +73,7 @@ class Scene:
         metadata: dict[str, Any] = {key: parts.pop(key) for key in ("labels", "annotations") if key in parts}
         requests = {"cpu": parts.pop("cpu", "10m")}
         containers = [{"name": "app", "image": "app", "resources": {"requests": requests}}]
-        spec: dict[str, Any] = {"containers": containers, "nodeName": node, **parts}
+        spec = {"containers": containers, "nodeName": node, "schedulerName": self.scheduler, **parts}
         body = {"metadata": {"name": name, **metadata}, "spec": spec}
         created = self.api.create(f"/api/v1/namespaces/{namespace}/pods", body)
         return Pod(namespace, name, created["metadata"]["uid"])
@@ -199,50 +200,79 @@ def scene(cluster: Cluster, control_plane: ControlPlane) -> Scene:
     return Scene(cluster, KubernetesApi(control_plane.credentials()))
 
 
-@pytest.fixture(scope="module")
-def berth(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BerthServe]:
+class Target:
+    """Where Berth runs, and how soon after a change a pod and a gang have their nodes there.
+
+    The stack publishes every half second, from an emulator whose functions take longer.
+    """
+
+    def __init__(self, berth: BerthServe | DeployedStack, control_plane: ControlPlane) -> None:
+        self._berth, self._control_plane = berth, control_plane
+        self.url_prefix = berth.url_prefix
+        is_stack = isinstance(berth, DeployedStack)
+        self.where = "stack" if is_stack else "serve"
+        self.pod_seconds, self.gang_seconds = (5.0, 8.0) if is_stack else (2.0, 5.0)
+
+    def scheduler(
+        self, url_prefix: str = "", *, name: str = RULES, disabled: Sequence[str] = ()
+    ) -> AbstractContextManager[object]:
+        """It places pods with this schedulerName. disabled: of its own plugins."""
+        configuration = scheduler_configuration([filter_prioritize_bind(url_prefix or self.url_prefix)])
+        profile = {
+            "schedulerName": name,
+            "plugins": {"multiPoint": {"disabled": [{"name": each} for each in disabled]}},
+        }
+        return self._control_plane.scheduler({**configuration, "profiles": [profile]})
+
+    def gang_scheduler(self, directory: Path) -> AbstractContextManager[object]:
+        found = GangScheduler(self._control_plane, directory)
+        return (
+            found.run_for(self._berth)
+            if isinstance(self._berth, DeployedStack)
+            else found.run(self.url_prefix, DOCUMENT)
+        )
+
+
+@pytest.fixture(scope="module", params=["serve", pytest.param("stack", marks=pytest.mark.stack)])
+def target(
+    request: pytest.FixtureRequest, control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Target]:
+    directory, plugins = tmp_path_factory.mktemp(f"events-{request.param}"), EXAMPLES / "custom-plugin"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(EXAMPLES / "custom-plugin"))
-        with serve(control_plane, tmp_path_factory.mktemp("rules"), document=RULES) as berth:
-            yield berth
+        patch.setenv("PYTHONPATH", str(plugins))
+        if request.param == "serve":
+            with serve(control_plane, directory, document=DOCUMENT) as server:
+                yield Target(server, control_plane)
+        else:
+            parameters = {"HttpTimeoutSeconds": str(STACK_TIMEOUT_SECONDS)}
+            with DeployedStack(identities(control_plane), directory, parameters, plugins=plugins) as stack:
+                stack.apply(DOCUMENT)
+                yield Target(stack, control_plane)
 
 
 @pytest.mark.parametrize("has_own_plugins", [True, False], ids=["with own plugins", "Berth alone"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_pod_is_placed_after_change(
-    kind: str, has_own_plugins: bool, scene: Scene, berth: BerthServe, control_plane: ControlPlane, figures: Figures
+    kind: str, has_own_plugins: bool, scene: Scene, target: Target, figures: Figures
 ) -> None:
     if has_own_plugins and kind in BERTHS_ALONE:
         pytest.skip("kube-scheduler does not retry either")
     change = KINDS[kind](scene)
-    with control_plane.scheduler(_scheduler(berth.url_prefix, has_own_plugins=has_own_plugins)):
+    with target.scheduler(disabled=() if has_own_plugins else ("InterPodAffinity", "PodTopologySpread")):
         scene.cluster.wait_until_unschedulable(scene.waiting[0], "0/")
         time.sleep(QUIET_SECONDS)
         seconds = scene.seconds_until_placed(change)
-    figures.at_most(f"{kind}, {'own plugins too' if has_own_plugins else 'Berth alone'}", seconds, PLACED_SECONDS)
-
-
-def _scheduler(url_prefix: str, *, has_own_plugins: bool) -> dict[str, Any]:
-    configuration = scheduler_configuration([filter_prioritize_bind(url_prefix)])
-    if has_own_plugins:
-        return configuration
-    judged_by_berth = {"disabled": [{"name": "InterPodAffinity"}, {"name": "PodTopologySpread"}]}
-    return {
-        **configuration,
-        "profiles": [{"schedulerName": "default-scheduler", "plugins": {"multiPoint": judged_by_berth}}],
-    }
+    own = "own plugins too" if has_own_plugins else "Berth alone"
+    figures.at_most(f"{target.where}: {kind}, {own}", seconds, target.pod_seconds)
 
 
 @pytest.mark.core
 def test_pod_is_placed_after_one_that_was_bound_and_deleted_at_once(
-    scene: Scene, control_plane: ControlPlane, tmp_path: Path, figures: Figures
+    scene: Scene, target: Target, figures: Figures
 ) -> None:
     """Between two publications: the cache has never shown the other pod on the node."""
-    slowest = 0.0
-    with (
-        serve(control_plane, tmp_path, document="profile: full\n") as berth,
-        control_plane.scheduler(scheduler_configuration([filter_prioritize_bind(berth.url_prefix)])),
-    ):
+    slowest, scene.scheduler = 0.0, FULL
+    with target.scheduler(name=FULL):
         for number in range(ROUNDS):
             first = scene.create(f"first-{number}", cpu="3")
             scene.cluster.wait_until_assigned(first)
@@ -250,7 +280,8 @@ def test_pod_is_placed_after_one_that_was_bound_and_deleted_at_once(
             scene.waiting = []
             slowest = max(slowest, scene.seconds_until_placed(partial(scene.wait, f"next-{number}", cpu="3")))
             scene.cluster.end_containers(scene.waiting[0])
-    figures.at_most(f"after a pod that was bound and deleted at once, slowest of {ROUNDS}", slowest, PLACED_SECONDS)
+    what = f"{target.where}: after a pod that was bound and deleted at once, slowest of {ROUNDS}"
+    figures.at_most(what, slowest, target.pod_seconds)
 
 
 def _gates_are_removed(scene: Scene) -> Callable[[], object]:
@@ -319,27 +350,18 @@ GANG_KINDS: dict[str, Setup] = {
 }
 
 
-@pytest.fixture(scope="module")
-def berth_with_gangs(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BerthServe]:
-    with serve(control_plane, tmp_path_factory.mktemp("gangs"), document=GANGS) as berth:
-        yield berth
-
-
 @pytest.mark.parametrize("kind", GANG_KINDS)
-def test_gang_is_placed_after_change(
-    kind: str, scene: Scene, berth_with_gangs: BerthServe, control_plane: ControlPlane, tmp_path: Path, figures: Figures
-) -> None:
+def test_gang_is_placed_after_change(kind: str, scene: Scene, target: Target, tmp_path: Path, figures: Figures) -> None:
+    scene.scheduler = "default-scheduler"
     change = GANG_KINDS[kind](scene)
-    with GangScheduler(control_plane, tmp_path).run(berth_with_gangs.url_prefix, GANGS):
+    with target.gang_scheduler(tmp_path):
         time.sleep(QUIET_SECONDS)
         scene.prepare()
         seconds = scene.seconds_until_placed(change)
-    figures.at_most(f"gang, {kind}", seconds, GANG_SECONDS)
+    figures.at_most(f"{target.where}: gang, {kind}", seconds, target.gang_seconds)
 
 
-def test_no_event_of_the_watcher_wakes_pod_whose_preemption_was_refused(
-    scene: Scene, berth: BerthServe, control_plane: ControlPlane
-) -> None:
+def test_no_event_of_the_watcher_wakes_pod_whose_preemption_was_refused(scene: Scene, target: Target) -> None:
     """In its last attempt no extender refused it, only NodeResourcesFit: that waits for the end of a pod. The last step
     shows what would wake it: the end of a nomination, which is `patch` on pods/status."""
     high, higher = (scene.cluster.create_priority_class(name, value) for name, value in (("high", 10), ("higher", 20)))
@@ -347,8 +369,8 @@ def test_no_event_of_the_watcher_wakes_pod_whose_preemption_was_refused(
     neighbour = scene.create("neighbour", scene.node, labels={"team": "blue"}, priorityClassName=higher)
     pod = scene.wait(cpu="3500m", labels={"team": "blue"}, priorityClassName=high)
     with (
-        RecordingProxy(berth.url_prefix) as proxy,
-        control_plane.scheduler(scheduler_configuration([filter_prioritize_bind(proxy.url_prefix)])),
+        RecordingProxy(target.url_prefix) as proxy,
+        target.scheduler(proxy.url_prefix),
     ):
         message = scene.cluster.wait_until_unschedulable(pod, "0/1 nodes are available: 1 Insufficient cpu.")
         assert message.endswith("preemption: no candidate node for preemption")
