@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from berth.announcements.announcement import Announcement, pod_on_node
+from berth.ledger.announcements import Announcement, pod_on_node
 from tests.builders.pods import pod_object
 
 

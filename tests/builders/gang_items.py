@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from berth.gangs.item import Claim, GangItem, GangState, Intent
-from berth.reservations.ledger.entry import PodKey, Shares
+from berth.ledger.gangs.item import Claim, GangItem, GangState, Intent
+from berth.ledger.nodes.entry import Shares
+from berth.pods import PodKey
 from berth.scheduling.gangs.gang import GangKey
 from berth.scheduling.managed_resources.demand import Demand
 

@@ -13,14 +13,14 @@ from berth.cluster.field_projection import RequiredFields, projections, resource
 from berth.cluster.watch.decoding import without_managed_fields
 from berth.cluster.watch.resources import PODS
 from berth.dynamodb_errors import TableUnavailable
+from berth.ledger.nodes.entry import EntryState, NodeLedger
+from berth.ledger.nodes.table import MarkerState
 from berth.nodecache.feed.changes import Change, Key, Object, pack
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished, View
 from berth.nodecache.feed.reduced_pod import LABELS, LEFT_OUT
-from berth.pod_events.pod_event import PodEventReason
-from berth.reservations.ledger.entry import EntryState, NodeLedger
-from berth.reservations.ledger.table import MarkerState
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth.upkeep.pod_events import PodEventReason
 from berth_cli.config.document import load_configuration
 from berth_cli.doctor.findings import CheckName
 from berth_cli.serve.stores import CACHE_TABLE

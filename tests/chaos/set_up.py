@@ -17,8 +17,8 @@ from typing import Any, Self
 import urllib3
 
 from berth.lease.dynamodb_item import HEAD_KEY
-from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
-from berth.reservations.ledger.table import Marker, MarkerState
+from berth.ledger.nodes.dynamodb_table import DynamoDBLedgerTable
+from berth.ledger.nodes.table import Marker, MarkerState
 from berth_cli.serve.stores import CACHE_TABLE, LEDGER_TABLE
 from tests.builders.tables import create_cache_table, create_ledger_table
 from tests.chaos.berth_on_tables import CLOCK

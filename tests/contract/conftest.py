@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
-from tests.unit.reservations.ledger.ledger_tables import MOTO, ON_DYNAMODB_LOCAL, dynamodb_client
+from tests.unit.ledger.nodes.ledger_tables import MOTO, ON_DYNAMODB_LOCAL, dynamodb_client
 
 
 @pytest.fixture(params=[MOTO, ON_DYNAMODB_LOCAL])

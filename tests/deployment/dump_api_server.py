@@ -25,8 +25,8 @@ from berth.cluster.dump.dump_cluster import DumpCluster
 from berth.cluster.dump.dump_watch import on_its_node
 from berth.cluster.kubernetes_ledger_lease import COLLECTION as LEASES
 from berth.cluster.watch import resources
-from berth.extender.ports import Binding, Created, FoundPod, Refused, Unanswered
 from berth.nodecache.feed.cluster import ClusterUnavailable, KubernetesObject
+from berth.pods import Binding, Created, FoundPod, Refused, Unanswered
 from tests.builders.certificates import self_signed
 
 KINDS = {resource.path: kind for resource, kind in resources.KINDS.items()}

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from berth.announcements.dynamodb_log import PARTITION as ANNOUNCED
 from berth.configuration.dynamodb_store import KEY as CONFIGURATION_KEY
 from berth.decisions.dynamodb_table import PARTITION_PREFIX as DECISION_PREFIX
-from berth.gangs.dynamodb_item import PARTITION as GANG
 from berth.lease.dynamodb_item import HEAD_KEY, STANDBY_KEY
-from berth.reservations.ledger.dynamodb_item import MARKER_KEY, NODE_PREFIX, OPEN
+from berth.ledger.dynamodb_announcements import PARTITION as ANNOUNCED
+from berth.ledger.gangs.dynamodb_item import PARTITION as GANG
+from berth.ledger.nodes.dynamodb_item import MARKER_KEY, NODE_PREFIX, OPEN
 
 from .template import KUBECONFIGS
 

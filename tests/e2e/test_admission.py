@@ -15,13 +15,12 @@ from typing import Any
 import pytest
 import yaml
 
+from berth.bind.answer import REASON_NAMESPACE
+from berth.bind.protocol import REASON_SCHEDULER
 from berth.cluster.api_server import kubeconfig
 from berth.cluster.api_server.client import ApiServer
-from berth.cluster.kubernetes_reserved_pods import KubernetesReservedPods
-from berth.extender.bind import REASON_NAMESPACE
-from berth.extender.prepared_bind import REASON_SCHEDULER
-from berth.reservations.ledger.entry import PodKey
-from berth.reservations.reconciler.reserved_pods import PodFound, PodTouched
+from berth.cluster.kubernetes_pods import KubernetesReservedPods
+from berth.pods import PodFound, PodKey, PodTouched
 from berth.scheduling.managed_resources.configuration import ManagedResource
 from berth.scheduling.managed_resources.device_annotation import annotation_of
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from berth.ledger_holder.lease import counted_elsewhere
+from berth.ledger.lease import counted_elsewhere
 
 from .berth.berth_serve import BerthServe
 from .berth.endpoint import Endpoint

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import urllib3
 
-from berth.ledger_holder.lease import ELECTION
+from berth.ledger.lease import ELECTION
 
 from .berth.berth_serve import BerthServe
 from .berth.endpoint import Endpoint

@@ -12,10 +12,9 @@ import pytest
 from berth.cluster.api_server import kubeconfig
 from berth.cluster.api_server.client import ApiServer
 from berth.cluster.kubernetes_pod_events import KubernetesPodEvents
-from berth.cluster.kubernetes_reserved_pods import KubernetesReservedPods
-from berth.pod_events.pod_event import PodEvent, PodEventReason, Series, WriteOutcome, WriteResult
-from berth.reservations.ledger.entry import PodKey
-from berth.reservations.reconciler.reserved_pods import PodFound, PodTouched
+from berth.cluster.kubernetes_pods import KubernetesReservedPods
+from berth.pods import PodFound, PodKey, PodTouched
+from berth.upkeep.pod_events import PodEvent, PodEventReason, Series, WriteOutcome, WriteResult
 
 from .berth.identities import (
     BINDER,

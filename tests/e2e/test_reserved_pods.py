@@ -9,11 +9,8 @@ import pytest
 from kubernetes.client import Configuration
 
 from berth.cluster.api_server.client import ApiServer
-from berth.cluster.kubernetes_binder import KubernetesBinder
-from berth.cluster.kubernetes_reserved_pods import KubernetesReservedPods
-from berth.extender.ports import Binding, Created, Refused
-from berth.reservations.ledger.entry import PodKey
-from berth.reservations.reconciler.reserved_pods import PodChanged, PodFound, PodNotFound, PodTouched
+from berth.cluster.kubernetes_pods import KubernetesBinder, KubernetesReservedPods
+from berth.pods import Binding, Created, PodChanged, PodFound, PodKey, PodNotFound, PodTouched, Refused
 
 from .kubernetes.cluster import Cluster
 from .kubernetes.control_plane import ControlPlane

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from berth.announcements.dynamodb_log import PARTITION as ANNOUNCED
-from berth.gangs.dynamodb_item import PARTITION as GANG
-from berth.reservations.ledger.dynamodb_item import OPEN
+from berth.ledger.dynamodb_announcements import PARTITION as ANNOUNCED
+from berth.ledger.gangs.dynamodb_item import PARTITION as GANG
+from berth.ledger.nodes.dynamodb_item import OPEN
 from tests.deployment.permissions import (
     BINDER_SECRET,
     CACHE,

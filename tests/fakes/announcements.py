@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from berth.bind.announcing import Announcements, LoggedAnnouncement
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindResult
-from berth.extender.ports import Announcements, Binding, FoundPod, LoggedAnnouncement
+from berth.pods import Binding, FoundPod
 
 
 class NoAnnouncements(Announcements):

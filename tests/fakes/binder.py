@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from berth.extender.ports import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
+from berth.pods import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
 from tests.fakes.clock import HandDrivenClock
 
 Step = tuple[str, Created | Assignment | Refused | Unanswered, float]

@@ -8,29 +8,20 @@ from typing import Any
 
 import pytest
 
-from berth.announcements.bind import LogAnnouncements
-from berth.announcements.log import AnnouncementLog
-from berth.announcements.reader import AnnouncementReader
+from berth.bind.announcing import LogAnnouncements
+from berth.bind.answer import bind
+from berth.bind.gang.barrier import GangBarrier
+from berth.bind.rules import BindRules
 from berth.configuration.store import Configurations
 from berth.extender.begun_binds import BegunBinds
-from berth.extender.bind import bind
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindResult
-from berth.extender.ports import (
-    Assignment,
-    Binding,
-    Created,
-    FoundPod,
-    GangBarrier,
-    PodBinder,
-    Refused,
-    Unanswered,
-)
-from berth.extender.prepared_bind import BindRules
+from berth.ledger.announcements import AnnouncementLog, AnnouncementReader
 from berth.nodecache.binds_under_way import BindsUnderWay
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import SnapshotView
 from berth.nodecache.warm_node_cache import WarmNodeCache
+from berth.pods import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.time_limit import NO_TIME_LIMIT, TimeLimit
 from berth_cli.embedded_store.announcement_log import InMemoryAnnouncementLog

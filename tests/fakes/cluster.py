@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from berth.nodecache.feed.cluster import ClusterUnavailable
-from berth.scheduling_queue.queue import SchedulingQueue
+from berth.upkeep.wake_up import SchedulingQueue
 
 
 class RecordingQueue(SchedulingQueue):

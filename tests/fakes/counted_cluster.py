@@ -7,16 +7,22 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import TypeVar
 
-from berth.extender.ports import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
 from berth.nodecache.feed.reduced_pod import reduced_pods
-from berth.reservations.ledger.entry import PodKey
-from berth.reservations.reconciler.reserved_pods import (
+from berth.pods import (
+    Assignment,
+    Binding,
+    Created,
+    FoundPod,
+    PodBinder,
     PodChanged,
     PodFound,
+    PodKey,
     PodNotFound,
     PodTouched,
     PodUnknown,
+    Refused,
     ReservedPods,
+    Unanswered,
 )
 from berth.scheduling.managed_resources.configuration import ManagedResource
 from berth.scheduling.managed_resources.counting import Counting

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from berth.lease.lock import Conflict, Unavailable, Written
 from berth.lease.record import NO_RECORD, Lease, LeaseSpec
-from berth.ledger_holder.lease import Holding, LedgerLease
-from berth.ledger_holder.store_identity import StoreIdentity
+from berth.ledger.lease import Holding, LedgerLease
+from berth.ledger.store_identity import StoreIdentity
 
 
 class LeaseInMemory(LedgerLease):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from berth.pod_events.pod_event import PodEvent, PodEventWriter, Series, WriteOutcome, WriteResult
+from berth.upkeep.pod_events import PodEvent, PodEventWriter, Series, WriteOutcome, WriteResult
 
 
 class RecordingPodEvents(PodEventWriter):

@@ -6,15 +6,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from threading import Lock
 
-from berth.extender.ports import NO_ANNOTATIONS, Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
-from berth.reservations.ledger.entry import PodKey
-from berth.reservations.reconciler.reserved_pods import (
+from berth.pods import (
+    NO_ANNOTATIONS,
+    Assignment,
+    Binding,
+    Created,
+    FoundPod,
+    PodBinder,
     PodChanged,
     PodFound,
+    PodKey,
     PodNotFound,
     PodTouched,
     PodUnknown,
+    Refused,
     ReservedPods,
+    Unanswered,
 )
 from berth.scheduling.objects import Pod, read_pod
 from berth.scheduling.objects.pod import FAILED, SUCCEEDED

@@ -9,19 +9,18 @@ from typing import Any
 
 import orjson
 
-from berth.announcements.log import AnnouncementLog
-from berth.announcements.reader import AnnouncementReader
 from berth.configuration.store import Configurations
 from berth.extender import filter as filtering
 from berth.extender import preempt, prioritize
 from berth.extender.decision import DecisionRecorder
 from berth.extender.filter import NO_GANG_IS_OPEN
 from berth.extender.ports import OpenGangs
+from berth.ledger.announcements import AnnouncementLog, AnnouncementReader
+from berth.ledger.nodes.table import LedgerTable
 from berth.nodecache.binds_under_way import BindsUnderWay
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import SnapshotView
 from berth.nodecache.warm_node_cache import Freshness, WarmNodeCache
-from berth.reservations.ledger.table import LedgerTable
 from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.time_limit import NO_TIME_LIMIT, TimeLimit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.reservations.ledger.ledger_tables import CONCURRENT, emulator_url
+from tests.unit.ledger.nodes.ledger_tables import CONCURRENT, emulator_url
 
 
 @pytest.fixture(params=CONCURRENT)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from berth.reservations.reconciler.node_reconciliation import NodeReconciliation
-from berth.reservations.reconciler.published_pods import PublishedPods
+from berth.upkeep.reconciler.node_reconciliation import NodeReconciliation
+from berth.upkeep.reconciler.published_pods import PublishedPods
 from tests.soak.binds import LEADERS, Soak
 from tests.soak.checked import CheckedLedgerTable
-from tests.unit.reservations.ledger.ledger_tables import ON_DYNAMODB_LOCAL, emulator_client, emulator_url, new_table
+from tests.unit.ledger.nodes.ledger_tables import ON_DYNAMODB_LOCAL, emulator_client, emulator_url, new_table
 
 BINDS, WORKERS = 200, 16
 

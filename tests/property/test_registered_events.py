@@ -14,7 +14,7 @@ from berth.scheduling.framework.cluster_event import ClusterEvent, ClusterEvents
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.projection import compact_pod
 from berth.scheduling.policy import Policy
-from berth.scheduling_queue.cluster_events import object_event, pod_events
+from berth.upkeep.wake_up import object_event, pod_events
 from tests.property.changing_clusters import Cluster, Event, Manifest, as_pod, clusters, events, incoming
 
 pytestmark = pytest.mark.long

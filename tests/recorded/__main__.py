@@ -11,8 +11,8 @@ if __name__ == "__main__":
     import boto3
 
     from tests.builders.recordings import items_of, record, table_of
+    from tests.contract.ledger import test_ledger_schema as ledger
     from tests.contract.nodecache import test_schema_of_the_cache as cache
-    from tests.contract.reservations import test_ledger_schema as ledger
 
     [release] = sys.argv[1:]
     client = boto3.client("dynamodb")

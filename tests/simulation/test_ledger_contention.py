@@ -9,12 +9,12 @@ from uuid import UUID
 
 import pytest
 
+from berth.bind.share import LedgerReservations, Reservation
 from berth.extender.outcomes import BindResult
-from berth.extender.ports import Binding, Reservation
-from berth.reservations.bind.reservations import LedgerReservations
-from berth.reservations.ledger.ledger import new_ledger
-from berth.reservations.ledger.node_write import NodeWrite
-from berth.reservations.ledger.table import NotWritten, Written
+from berth.ledger.nodes.ledger import new_ledger
+from berth.ledger.nodes.node_write import NodeWrite
+from berth.ledger.nodes.table import NotWritten, Written
+from berth.pods import Binding
 from berth.scheduling.managed_resources.demand import Demand
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 from tests.simulation.world import EPOCH, World

@@ -11,13 +11,13 @@ from contextlib import suppress
 
 import pytest
 
-from berth.reservations.ledger.entry import Entry, EntryState, OpenReservation
-from berth.reservations.ledger.ledger import Ledger
-from berth.reservations.ledger.table import Marker, MarkerState
-from berth.reservations.reconciler.reconciler import Reconciler
+from berth.ledger.nodes.entry import Entry, EntryState, OpenReservation
+from berth.ledger.nodes.ledger import Ledger
+from berth.ledger.nodes.table import Marker, MarkerState
 from berth.scheduling.managed_resources.counting import Counting
+from berth.upkeep.reconciler.reconciler import Reconciler
 from tests.fakes.counted_cluster import BY_ANNOTATION, BY_DEVICE, COUNTING, DEVICE, REQUEST, SLOT
-from tests.unit.reservations.reconciler.reconciler_harness import HTTP_TIMEOUT, NODE, ReconcilerHarness, check
+from tests.unit.upkeep.reconciler.reconciler_harness import HTTP_TIMEOUT, NODE, ReconcilerHarness, check
 
 from .reservations.interrupted import InterruptedPods, InterruptedTable
 

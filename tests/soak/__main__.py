@@ -13,7 +13,7 @@ from tests.deployment.dynamodb_local import DynamoDBLocal, missing
 from tests.deployment.emulator import COMMAND, Emulator
 from tests.soak.binds import MOST_UNSEEN, Soak
 from tests.soak.checked import CheckedLedgerTable
-from tests.unit.reservations.ledger.ledger_tables import emulator_client, new_table
+from tests.unit.ledger.nodes.ledger_tables import emulator_client, new_table
 
 
 def main() -> int:

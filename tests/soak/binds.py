@@ -16,19 +16,19 @@ from random import Random
 from threading import Condition, Event, Lock
 from uuid import uuid4
 
-from berth.extender.bind import bind
+from berth.bind.answer import bind
+from berth.bind.rules import BindRules, CountedResources
+from berth.bind.share import LedgerReservations
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome
-from berth.extender.ports import Binding, PodBinder
-from berth.extender.prepared_bind import BindRules, CountedResources
-from berth.reservations.bind.reservations import LedgerReservations
-from berth.reservations.ledger.entry import EntryState, OpenReservation
-from berth.reservations.ledger.ledger import new_ledger
-from berth.reservations.reconciler.expiry import Expiry, ExpiryOutcome
-from berth.reservations.reconciler.node_reconciliation import NodeReconciliation
-from berth.reservations.reconciler.published_pods import PublishedPods
+from berth.ledger.nodes.entry import EntryState, OpenReservation
+from berth.ledger.nodes.ledger import new_ledger
+from berth.pods import Binding, PodBinder
 from berth.scheduling.managed_resources.counting import left
 from berth.scheduling.objects import NodeInfo, Pod, read_pod
+from berth.upkeep.reconciler.expiry import Expiry, ExpiryOutcome
+from berth.upkeep.reconciler.node_reconciliation import NodeReconciliation
+from berth.upkeep.reconciler.published_pods import PublishedPods
 from tests.fakes.clock import HandDrivenClock
 from tests.fakes.pods import StoredPod
 from tests.simulation.reservations.binds import LICENCE, Died, Wire, WiredBinder

@@ -10,11 +10,11 @@ from typing import TypeVar
 
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
-from berth.extender.ports import Binding, Created, Refused, Unanswered
-from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
-from berth.reservations.ledger.entry import NodeLedger, OpenReservation
-from berth.reservations.ledger.node_write import NodeWrite
-from berth.reservations.ledger.table import NotWritten, TableUnavailable, Written
+from berth.ledger.nodes.dynamodb_table import DynamoDBLedgerTable
+from berth.ledger.nodes.entry import NodeLedger, OpenReservation
+from berth.ledger.nodes.node_write import NodeWrite
+from berth.ledger.nodes.table import NotWritten, TableUnavailable, Written
+from berth.pods import Binding, Created, Refused, Unanswered
 from tests.fakes.pods import PodsInMemory
 from tests.simulation.reservations.binds import Died
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from berth.extender.ports import Binding
+from berth.pods import Binding
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.managed_resources.device_annotation import annotation_of, pool_of
 from tests.simulation.reservations.binds import GPU_MEMORY, LICENCE

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import yaml
 
-from berth.ledger_holder.lease import NAME as LEASE
+from berth.ledger.lease import NAME as LEASE
 from tests.builders.certificates import self_signed
 from tests.builders.http_calls import Caller
 from tests.builders.kubeconfigs import kubeconfig_for

@@ -10,16 +10,16 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
+from berth.bind.share import LedgerReservations, Reservation
 from berth.dynamodb_errors import ItemHeld
-from berth.extender.ports import Binding, Reservation
-from berth.gangs.dynamodb_table import DynamoDBGangTable
-from berth.gangs.item import Domain
-from berth.reservations.bind.reservations import LedgerReservations
-from berth.reservations.ledger.dynamodb_item import node_item
-from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
-from berth.reservations.ledger.entry import Entry, EntryState, NodeLedger, PodKey
-from berth.reservations.ledger.ledger import TRIES, Ledger, LedgerOutcome, new_ledger
-from berth.reservations.ledger.node_write import EntryChange, NodeWrite
+from berth.ledger.gangs.dynamodb_table import DynamoDBGangTable
+from berth.ledger.gangs.item import Domain
+from berth.ledger.nodes.dynamodb_item import node_item
+from berth.ledger.nodes.dynamodb_table import DynamoDBLedgerTable
+from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger
+from berth.ledger.nodes.ledger import TRIES, Ledger, LedgerOutcome, new_ledger
+from berth.ledger.nodes.node_write import EntryChange, NodeWrite
+from berth.pods import Binding, PodKey
 from berth.scheduling.managed_resources.demand import Demand
 from tests.builders.gang_items import TRAIN, claim, gang, intent
 from tests.simulation.reservations.binds import COUNTING, LICENCE

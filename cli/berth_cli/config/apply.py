@@ -12,7 +12,7 @@ from uuid import uuid4
 import click
 import orjson
 
-from berth.configuration.counting import REFRESH_SECONDS
+from berth.bind.rules import REFRESH_SECONDS
 from berth.runtime.http.deadline import LONGEST_WAIT_SECONDS
 from berth.scheduling.configuration.decisions import Decisions
 from berth_cli.config.document import error_line, load_document
@@ -23,7 +23,7 @@ from berth_cli.output import Format, output_option, render
 from berth_cli.sources.where import TableNames, tables_options
 
 if TYPE_CHECKING:
-    from berth.reservations.ledger.table import Marker
+    from berth.ledger.nodes.table import Marker
     from berth.scheduling.configuration.document import BerthConfiguration
     from berth_cli.config.trial import TrialResult
     from berth_cli.sources.stack import OpenTables
@@ -207,7 +207,7 @@ def _stops_counting(opened: OpenTables, configuration: BerthConfiguration, optio
 
 
 def _rebuild_request(seen: Marker) -> Marker:
-    from berth.reservations.ledger.table import Marker, MarkerState
+    from berth.ledger.nodes.table import Marker, MarkerState
 
     return Marker(MarkerState.REBUILDING, seen.epoch, time.time(), uuid4().hex)
 

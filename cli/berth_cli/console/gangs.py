@@ -8,9 +8,9 @@ from threading import Lock
 import orjson
 
 from berth.dynamodb_errors import TableUnavailable
-from berth.gangs.item import Domain, GangItem
-from berth.gangs.open_gangs import shown
-from berth.gangs.table import GangTable
+from berth.ledger.gangs.item import Domain, GangItem
+from berth.ledger.gangs.open_gangs import shown
+from berth.ledger.gangs.table import GangTable
 from berth.scheduling.framework.plugin import PluginFailed
 from berth.scheduling.gangs.gang import GangKey, OpenGang
 from berth.scheduling.gangs.members import lives

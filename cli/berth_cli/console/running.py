@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import click
 import uvicorn
 
-from berth.gangs.table import GangTable
+from berth.ledger.gangs.table import GangTable
 from berth_cli.console.access import Access
 from berth_cli.console.application import ConsoleApplication
 from berth_cli.console.cluster import ClusterSource

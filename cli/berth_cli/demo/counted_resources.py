@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from berth.reservations.ledger.entry import EntryState, NodeLedger
-from berth.reservations.ledger.table import LedgerTable
+from berth.ledger.nodes.entry import EntryState, NodeLedger
+from berth.ledger.nodes.table import LedgerTable
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.fields.reading import Object, read_object
 from berth.scheduling.framework.shipped_profiles import LABEL_PRIORITY

@@ -12,10 +12,10 @@ from botocore.exceptions import BotoCoreError, ClientError
 from berth.dynamodb_errors import cache_table_errors
 from berth.lease.dynamodb_item import HEAD_KEY, read_item
 from berth.lease.record import Lease, MalformedLease
+from berth.ledger.nodes.dynamodb_table import DynamoDBLedgerTable
 from berth.nodecache.feed.dynamodb_head import MalformedHead, read_head
 from berth.nodecache.feed.head import Head
 from berth.nodecache.feed.table import TableUnavailable
-from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
 from berth_cli.sources.stack import CACHE_TABLE_NAME, CLIENT_CONFIG, LEDGER_TABLE_NAME, DeployedStack, StackUnavailable
 
 FUNCTION, SCHEDULE = "AWS::Lambda::Function", "AWS::Scheduler::Schedule"

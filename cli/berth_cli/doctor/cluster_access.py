@@ -12,8 +12,8 @@ from typing import Any
 from berth.cluster.api_server.access import Server
 from berth.cluster.api_server.client import APPLY, Answer, ApiServer, ApiServerUnreachable
 from berth.cluster.kubernetes_cluster import cluster_uid, user_info
+from berth.cluster.kubernetes_queue import NAME, NAMESPACE
 from berth.nodecache.feed.cluster import ClusterUnavailable
-from berth.scheduling_queue.kubernetes_queue import NAME, NAMESPACE
 from berth_cli.sources.server import Subject
 
 WAKE_UP_PATH = f"/apis/storage.k8s.io/v1/namespaces/{NAMESPACE}/csistoragecapacities/{NAME}"

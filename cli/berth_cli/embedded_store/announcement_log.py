@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from threading import Lock
 
-from berth.announcements.announcement import Announcement
-from berth.announcements.log import AnnouncementLog
+from berth.ledger.announcements import Announcement, AnnouncementLog
 
 
 class InMemoryAnnouncementLog(AnnouncementLog):

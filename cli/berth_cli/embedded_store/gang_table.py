@@ -6,8 +6,8 @@ import sys
 from collections.abc import Sequence
 from threading import Lock
 
-from berth.gangs.item import Domain, GangItem, Intent
-from berth.gangs.table import GangTable, LedgersRead, NotTransacted, Transaction
+from berth.ledger.gangs.item import Domain, GangItem, Intent
+from berth.ledger.gangs.table import GangTable, LedgersRead, NotTransacted, Transaction
 from berth.scheduling.gangs.gang import GangKey
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 

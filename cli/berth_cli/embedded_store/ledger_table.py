@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from threading import Lock
 
-from berth.reservations.ledger.entry import NodeLedger, OpenReservation
-from berth.reservations.ledger.node_write import NodeWrite
-from berth.reservations.ledger.table import LedgerTable, Marker, NotWritten, Written
+from berth.ledger.nodes.entry import NodeLedger, OpenReservation
+from berth.ledger.nodes.node_write import NodeWrite
+from berth.ledger.nodes.table import LedgerTable, Marker, NotWritten, Written
 
 
 class InMemoryLedgerTable(LedgerTable):

@@ -9,14 +9,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 from berth.configuration.store import ConfigurationInvalid
-from berth.gangs.item import Domain, GangItem, GangState
-from berth.gangs.open_gangs import shown
-from berth.gangs.watch import EXPIRY_SECONDS
+from berth.ledger.gangs.item import Domain, GangItem, GangState
+from berth.ledger.gangs.open_gangs import shown
 from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished
 from berth.nodecache.feed.table import TableUnavailable
 from berth.nodecache.snapshot_view import SnapshotView
 from berth.scheduling.gangs.gang import GangKey
 from berth.scheduling.gangs.overview import GangStage, GangStatus
+from berth.upkeep.gangs import EXPIRY_SECONDS
 from berth_cli.output import shown_age
 from berth_cli.reservations.claims import ClaimSources
 

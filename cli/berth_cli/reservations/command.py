@@ -14,7 +14,7 @@ from berth_cli.output import Format, echo_table, output_option, render
 from berth_cli.sources.where import StateSource, TableNames, state_options, tables_options
 
 if TYPE_CHECKING:
-    from berth.reservations.ledger.table import LedgerTable
+    from berth.ledger.nodes.table import LedgerTable
     from berth_cli.sources.stack import OpenTables
 
 POLL_SECONDS = 1.0
@@ -87,7 +87,7 @@ def rebuild(tables: TableNames, yes: bool, wait: float, output: str) -> None:
     Until the end, which takes about a minute, no pod that requests counted resources is bound. Running pods stay. Exit
     status: 0 rebuilt, 1 failed or not finished in time, 2 usage error.
     """
-    from berth.reservations.ledger.table import Marker, MarkerState
+    from berth.ledger.nodes.table import Marker, MarkerState
     from berth_cli.sources.stack import open_tables
 
     # What happens meanwhile is no part of the result.
@@ -123,7 +123,7 @@ def rebuild(tables: TableNames, yes: bool, wait: float, output: str) -> None:
 
 
 def _wait_until_ready(ledger: LedgerTable, wait: float, progress: Callable[[str], None]) -> None:
-    from berth.reservations.ledger.table import MarkerState
+    from berth.ledger.nodes.table import MarkerState
 
     deadline, printed = time.monotonic() + wait, ""
     while (marker := ledger.marker()) is None or marker.state is not MarkerState.READY:
@@ -139,7 +139,7 @@ def _wait_until_ready(ledger: LedgerTable, wait: float, progress: Callable[[str]
 
 
 def _progress(ledger: LedgerTable) -> str:
-    from berth.reservations.ledger.table import TableUnavailable
+    from berth.ledger.nodes.table import TableUnavailable
 
     try:
         ledgers = ledger.nodes()

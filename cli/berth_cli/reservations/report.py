@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from berth.reservations.ledger.entry import Entry, EntryState, NodeLedger, OpenReservation, PodKey, Shares
-from berth.reservations.reconciler.reconciler import Intervals
+from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger, OpenReservation, Shares
+from berth.pods import PodKey
+from berth.upkeep.reconciler.reconciler import Intervals
 from berth_cli.output import shown_age
 from berth_cli.reservations.claims import Claims, NotCompared
 

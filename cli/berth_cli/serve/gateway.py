@@ -15,10 +15,10 @@ from enum import Enum, auto
 
 import orjson
 
+from berth.bind.answer import read_binding
 from berth.extender.begun_binds import BegunBinds
-from berth.extender.bind import read_binding
-from berth.extender.ports import Binding
-from berth.gangs.item import MOST_QUEUED_MEMBERS
+from berth.ledger.gangs.item import MOST_QUEUED_MEMBERS
+from berth.pods import Binding
 from berth.scheduling.gangs.gang import GangsConfiguration
 from berth_cli.http_server.asgi import Receive, Scope, Send
 from berth_cli.http_server.connection import abort_of

@@ -16,7 +16,6 @@ from berth.configuration.store import Configurations
 from berth.decisions.recent import RecentDecisions
 from berth.extender.decision import DecisionRecorder
 from berth.lease.clock import SystemClock
-from berth.ledger_holder.holder import release_ledger
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.runtime.adapters import CacheAdapters, cache_adapters
 from berth.runtime.cluster import connect
@@ -29,6 +28,7 @@ from berth.runtime.telemetry.telemetry import calls_observed_by
 from berth.runtime.telemetry.watcher_metrics import gangs_observed_by
 from berth.scheduling.configuration.decisions import Decisions
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth.upkeep.ledger_holder import release_ledger
 from berth_cli.embedded_store.store import EmbeddedStore
 from berth_cli.reservations.claims import ClaimSources
 from berth_cli.serve.endpoints.decisions import ROUTE as DECISIONS_ROUTE

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
 
     from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
-    from berth.gangs.dynamodb_table import DynamoDBGangTable
-    from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
+    from berth.ledger.gangs.dynamodb_table import DynamoDBGangTable
+    from berth.ledger.nodes.dynamodb_table import DynamoDBLedgerTable
     from berth.scheduling.configuration.document import BerthConfiguration
 
 URL_PREFIX = "UrlPrefix"
@@ -184,14 +184,14 @@ class OpenTables:
     @property
     def ledger(self) -> DynamoDBLedgerTable:
         """The reservations of counted resources."""
-        from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
+        from berth.ledger.nodes.dynamodb_table import DynamoDBLedgerTable
 
         return DynamoDBLedgerTable(self.client, self.ledger_table)
 
     @property
     def gangs(self) -> DynamoDBGangTable:
         """The gangs that are or were in bind."""
-        from berth.gangs.dynamodb_table import DynamoDBGangTable
+        from berth.ledger.gangs.dynamodb_table import DynamoDBGangTable
 
         return DynamoDBGangTable(self.client, self.ledger_table)
 

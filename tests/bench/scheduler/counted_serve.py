@@ -13,9 +13,9 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from berth.announcements.announcement import Announcement
-from berth.reservations.ledger.node_write import NodeWrite
-from berth.reservations.ledger.table import NotWritten, Written
+from berth.ledger.announcements import Announcement
+from berth.ledger.nodes.node_write import NodeWrite
+from berth.ledger.nodes.table import NotWritten, Written
 from berth_cli.embedded_store.store import EmbeddedStore
 from berth_cli.main import main
 from berth_cli.serve import local_stack

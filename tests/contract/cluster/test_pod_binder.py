@@ -12,8 +12,8 @@ from kubernetes.client import Configuration
 
 from berth.cluster.api_server.client import ApiServer
 from berth.cluster.dump.dump_cluster import DumpCluster
-from berth.cluster.kubernetes_binder import KubernetesBinder
-from berth.extender.ports import Assignment, Binding, Created, PodBinder, Refused, Unanswered
+from berth.cluster.kubernetes_pods import KubernetesBinder
+from berth.pods import Assignment, Binding, Created, PodBinder, Refused, Unanswered
 from tests.fakes.api_server import Fault, kubernetes_on_loopback
 from tests.fakes.clock import HandDrivenClock
 

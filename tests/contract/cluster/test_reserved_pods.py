@@ -10,12 +10,11 @@ import orjson
 import pytest
 from kubernetes.client import Configuration
 
-from berth.cluster import kubernetes_reserved_pods
+from berth.cluster import kubernetes_pods as kubernetes_reserved_pods
 from berth.cluster.api_server.client import ApiServer
 from berth.cluster.dump.dump_cluster import DumpCluster, DumpReservedPods
-from berth.cluster.kubernetes_reserved_pods import KubernetesReservedPods
-from berth.reservations.ledger.entry import PodKey
-from berth.reservations.reconciler.reserved_pods import PodFound, PodUnknown, ReservedPods
+from berth.cluster.kubernetes_pods import KubernetesReservedPods
+from berth.pods import PodFound, PodKey, PodUnknown, ReservedPods
 from berth.scheduling.objects import Pod
 from tests.fakes.api_server import Fault, KubernetesOnLoopback, kubernetes_on_loopback
 from tests.fakes.counted_cluster import CountedCluster

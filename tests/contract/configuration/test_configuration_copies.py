@@ -14,9 +14,9 @@ from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth.configuration.store import hash_of
 from berth.dynamodb_errors import TableUnavailable
 from berth.lease.dynamodb_item import HEAD_KEY
+from berth.ledger.nodes.dynamodb_table import DynamoDBLedgerTable
+from berth.ledger.nodes.ledger import new_ledger
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
-from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
-from berth.reservations.ledger.ledger import new_ledger
 from tests.builders.tables import create_cache_table, create_ledger_table
 
 CACHE, LEDGER = "copies-cache", "copies-ledger"

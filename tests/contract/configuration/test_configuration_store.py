@@ -26,7 +26,7 @@ from berth_cli.embedded_store.configuration_store import InMemoryConfigurationSt
 from berth_cli.embedded_store.lease_lock import InMemoryItem, InMemoryLeaseLock
 from tests.builders.tables import create_cache_table
 from tests.unit.lease.clocks import EnvironmentClock
-from tests.unit.reservations.ledger.ledger_tables import IN_MEMORY, MOTO, ON_DYNAMODB_LOCAL, dynamodb_client
+from tests.unit.ledger.nodes.ledger_tables import IN_MEMORY, MOTO, ON_DYNAMODB_LOCAL, dynamodb_client
 
 TABLE = "configuration-store"
 FIRST, SECOND = '{"profile": "full"}', '{"profile": "label-priority"}'

@@ -9,7 +9,7 @@ import pytest
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
 from tests.builders.tables import create_cache_table
-from tests.unit.reservations.ledger.ledger_tables import CONCURRENT, MOTO, dynamodb_client
+from tests.unit.ledger.nodes.ledger_tables import CONCURRENT, MOTO, dynamodb_client
 
 
 @pytest.fixture(params=[MOTO, *CONCURRENT])

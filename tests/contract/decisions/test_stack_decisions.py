@@ -12,7 +12,8 @@ from berth.decisions.background import BackgroundRecorder
 from berth.decisions.dynamodb_table import DynamoDBDecisionTable
 from berth.extender.decision import BindDecision
 from berth.extender.outcomes import BindOutcome
-from berth.extender.ports import UNREAD_CACHE, Binding
+from berth.extender.ports import UNREAD_CACHE
+from berth.pods import Binding
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import NodeInfo, Pod
 from berth_cli.console.cluster import NotRead, ObservedCluster

@@ -11,10 +11,11 @@ from typing import Any
 import orjson
 import pytest
 
-from berth.extender.bind import REASON_NAMESPACE, answer_bind
+from berth.bind.answer import REASON_NAMESPACE, answer_bind
+from berth.bind.protocol import REASON_SCHEDULER
+from berth.bind.rules import BindRules
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome
-from berth.extender.prepared_bind import REASON_SCHEDULER, BindRules
 from berth.extender.reply import Reply
 from berth.scheduling.configuration.bind import BindConfiguration
 from tests.builders.events import http_event

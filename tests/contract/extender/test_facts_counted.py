@@ -8,7 +8,8 @@ import pytest
 
 from berth.cluster.field_projection import RequiredFields, projections
 from berth.cluster.watch.resources import NODES, PODS
-from berth.reservations.ledger.entry import OpenReservation, PodKey
+from berth.ledger.nodes.entry import OpenReservation
+from berth.pods import PodKey
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 from tests.builders.counted import (
     LICENCE,

@@ -8,12 +8,12 @@ import pytest
 from kubernetes.client import Configuration
 
 from berth.cluster.api_server.client import ApiServer
+from berth.cluster.kubernetes_queue import KubernetesObjectQueue, KubernetesPodQueue
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.nodecache.feed.head import Observation
 from berth.nodecache.feed.leader import Publication
 from berth.scheduling.framework.cluster_event import ALL_EVENTS
-from berth.scheduling_queue.kubernetes_queue import KubernetesObjectQueue, KubernetesPodQueue
-from berth.scheduling_queue.wake_up import WaitingPod, WakeUp
+from berth.upkeep.wake_up import WaitingPod, WakeUp
 from tests.builders.nodes import labelled, node
 from tests.builders.requests import cache_mode
 from tests.fakes.api_server import Fault, KubernetesOnLoopback, kubernetes_on_loopback

@@ -20,7 +20,7 @@ from berth.scheduling.snapshot.parts import NODES_ONLY, SnapshotPart
 from berth_cli.embedded_store.cache_table import InMemoryCacheTable, TrimmedCacheTable
 from berth_cli.embedded_store.lease_lock import InMemoryItem, InMemoryLeaseLock
 from tests.builders.tables import create_cache_table
-from tests.unit.reservations.ledger.ledger_tables import CONCURRENT, IN_MEMORY, MOTO, dynamodb_client
+from tests.unit.ledger.nodes.ledger_tables import CONCURRENT, IN_MEMORY, MOTO, dynamodb_client
 
 IN_MEMORY_TRIMMED = "in memory, trimmed"
 _NUMBERS = count(1)

@@ -13,8 +13,8 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from berth.reservations.ledger.entry import NodeLedger
-from berth.reservations.ledger.table import LedgerTable
+from berth.ledger.nodes.entry import NodeLedger
+from berth.ledger.nodes.table import LedgerTable
 from berth_cli.embedded_store.store import EmbeddedStore
 from berth_cli.main import main
 from berth_cli.serve import local_stack

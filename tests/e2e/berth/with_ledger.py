@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol, Self
 
-from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
+from berth.ledger.nodes.dynamodb_table import DynamoDBLedgerTable
 from tests.e2e.kubernetes.control_plane import ControlPlane
 
 from .identities import identities, serve

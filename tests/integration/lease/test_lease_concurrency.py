@@ -14,7 +14,7 @@ from berth.lease.outcomes import ElectionOutcome
 from tests.unit.lease.contenders import Contender, holder, pass_time
 from tests.unit.lease.dynamodb_stores import EmulatorStore
 from tests.unit.lease.stores import InMemoryStore, LeaseStore, stored_lease
-from tests.unit.reservations.ledger.ledger_tables import CONCURRENT, IN_MEMORY, emulator_url
+from tests.unit.ledger.nodes.ledger_tables import CONCURRENT, IN_MEMORY, emulator_url
 
 CANDIDATES = 8
 ROUNDS = 6

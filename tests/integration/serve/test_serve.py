@@ -18,7 +18,7 @@ from tests.builders.pods import pod_with
 from tests.builders.requests import binding, body_of, cache_mode, victims_by_uid
 from tests.builders.tables import create_cache_table, create_ledger_table
 from tests.fakes.api_server import KubernetesOnLoopback, verified_kubernetes
-from tests.unit.reservations.ledger.ledger_tables import emulator_client
+from tests.unit.ledger.nodes.ledger_tables import emulator_client
 
 from .serving import Served, calling, eventually, serving, start
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from berth.ledger_holder.lease import NAME
-from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
-from berth.reservations.ledger.table import Marker, MarkerState
+from berth.ledger.lease import NAME
+from berth.ledger.nodes.dynamodb_table import DynamoDBLedgerTable
+from berth.ledger.nodes.table import Marker, MarkerState
 from tests.builders.http_calls import Caller
 from tests.builders.kubeconfigs import kubeconfig_for
 from tests.builders.nodes import node_with
@@ -18,7 +18,7 @@ from tests.builders.pods import pod_object
 from tests.builders.requests import binding, body_of
 from tests.builders.tables import create_cache_table, create_ledger_table
 from tests.fakes.api_server import KubernetesOnLoopback, verified_kubernetes
-from tests.unit.reservations.ledger.ledger_tables import emulator_client
+from tests.unit.ledger.nodes.ledger_tables import emulator_client
 
 from .serving import eventually, start
 

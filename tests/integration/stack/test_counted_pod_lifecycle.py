@@ -14,8 +14,8 @@ import orjson
 import pytest
 import yaml
 
-from berth.reservations.ledger.entry import EntryState
-from berth.reservations.ledger.table import LedgerTable
+from berth.ledger.nodes.entry import EntryState
+from berth.ledger.nodes.table import LedgerTable
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.serve import local_stack
 from berth_cli.serve.stores import Store

@@ -12,12 +12,14 @@ from typing import Any
 import pytest
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
+from berth.bind.share import LedgerReservations, Reservation
 from berth.cluster.field_projection import RequiredFields, projections
 from berth.cluster.watch.resources import NODES, PODS
-from berth.extender.ports import Binding, Reservation
 from berth.lease.config import Handover, LeaderElectionConfig
 from berth.lease.dynamodb_lock import DynamoDBLeaseLock
 from berth.lease.elector import LeaderElector
+from berth.ledger.nodes.dynamodb_table import DynamoDBLedgerTable
+from berth.ledger.nodes.ledger import new_ledger
 from berth.nodecache.feed.changes import Change
 from berth.nodecache.feed.cluster import Position
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
@@ -25,9 +27,7 @@ from berth.nodecache.feed.head import Observation
 from berth.nodecache.feed.observed_state import ObjectsView
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.feed.writer import Writer
-from berth.reservations.bind.reservations import LedgerReservations
-from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
-from berth.reservations.ledger.ledger import new_ledger
+from berth.pods import Binding
 from berth.scheduling.managed_resources.demand import Demand
 from berth.scheduling.snapshot.parts import ALL_PARTS, NODES_ONLY, Parts
 from tests.bench import cluster
@@ -35,8 +35,8 @@ from tests.builders.tables import create_cache_table
 from tests.fakes.dynamodb_units import read_units, write_units
 from tests.simulation.reservations.binds import CAPACITY, COUNTING, GPU_MEMORY, LICENCE
 from tests.unit.lease.clocks import AT, EnvironmentClock
+from tests.unit.ledger.nodes.ledger_tables import emulator_client, new_table
 from tests.unit.nodecache.feed.feeds import new_id
-from tests.unit.reservations.ledger.ledger_tables import emulator_client, new_table
 
 pytestmark = pytest.mark.external
 

@@ -15,14 +15,14 @@ from uuid import uuid4
 
 import pytest
 
+from berth.bind.share import LedgerReservations, Reservation
 from berth.extender.outcomes import BindOutcome, BindResult
-from berth.extender.ports import Binding, Reservation
-from berth.reservations.bind.reservations import LedgerReservations
-from berth.reservations.ledger.ledger import new_ledger
+from berth.ledger.nodes.ledger import new_ledger
+from berth.pods import Binding
 from berth.scheduling.managed_resources.demand import Demand
 from tests.simulation.reservations.binds import COUNTING, GPU_MEMORY, LICENCE, assert_adds_up
 from tests.soak.checked import CheckedLedgerTable, FaultyTable
-from tests.unit.reservations.ledger.ledger_tables import emulator_client, new_table
+from tests.unit.ledger.nodes.ledger_tables import emulator_client, new_table
 
 WORKERS = 16
 ROUNDS = 8

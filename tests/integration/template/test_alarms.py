@@ -11,8 +11,8 @@ import pytest
 
 from berth.authentication.outcomes import AuthorizerOutcome
 from berth.extender.outcomes import BindOutcome
-from berth.reservations.reconciler.events import ReservationEventType
 from berth.runtime.telemetry import metrics, telemetry, watcher_metrics
+from berth.upkeep.reconciler.events import ReservationEventType
 from tests.conftest import PROJECT
 from tests.deployment.template import Deployment, of_type, read_template
 

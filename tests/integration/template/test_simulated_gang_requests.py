@@ -13,16 +13,15 @@ from typing import Any
 
 import pytest
 
-from berth.announcements.dynamodb_log import PARTITION as ANNOUNCED
-from berth.gangs.commit import CommitOutcome, GangCommit
-from berth.gangs.dynamodb_item import PARTITION as GANG
-from berth.gangs.item import GangItem, GangState
-from berth.gangs.table import GangTable, Transaction
-from berth.gangs.watch import KEPT_SECONDS, GangWatch
-from berth.reservations.ledger.entry import Entry, EntryState
-from berth.reservations.ledger.ledger import new_ledger
-from berth.reservations.ledger.node_write import EntryChange, NodeWrite, PoolChange
-from berth.reservations.ledger.table import LedgerTable
+from berth.ledger.dynamodb_announcements import PARTITION as ANNOUNCED
+from berth.ledger.gangs.commit import CommitOutcome, GangCommit
+from berth.ledger.gangs.dynamodb_item import PARTITION as GANG
+from berth.ledger.gangs.item import GangItem, GangState
+from berth.ledger.gangs.table import GangTable, Transaction
+from berth.ledger.nodes.entry import Entry, EntryState
+from berth.ledger.nodes.ledger import new_ledger
+from berth.ledger.nodes.node_write import EntryChange, NodeWrite, PoolChange
+from berth.ledger.nodes.table import LedgerTable
 from berth.runtime import aws_clients
 from berth.runtime.adapters import CALLS
 from berth.runtime.settings import PolicySettings
@@ -31,6 +30,7 @@ from berth.scheduling.gangs.gang import GangKey
 from berth.scheduling.managed_resources.configuration import ManagedResource
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.managed_resources.demand import Demand
+from berth.upkeep.gangs import KEPT_SECONDS, GangWatch
 from berth_cli.serve.stores import DynamoDBStore
 from tests.builders.announcements import announcement
 from tests.builders.gang_items import claim, gang, intent
@@ -115,7 +115,7 @@ def bind(gangs: Gangs, tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
     assert joined is not None
     assert gangs.commit(joined) is CommitOutcome.COMMITTED
     with monkeypatch.context() as small:
-        small.setattr("berth.gangs.commit.MAX_NODES", 1)
+        small.setattr("berth.ledger.gangs.commit.MAX_NODES", 1)
         assert gangs.commit(gangs.open("two-phases")) is CommitOutcome.COMMITTED
         assert gangs.commit(gangs.open("too-large", amount=5)) is CommitOutcome.ENDED
     log = tables.announcements

@@ -15,8 +15,8 @@ import boto3
 import orjson
 import pytest
 
-from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
-from berth.reservations.ledger.table import Marker, MarkerState
+from berth.ledger.nodes.dynamodb_table import DynamoDBLedgerTable
+from berth.ledger.nodes.table import Marker, MarkerState
 from berth.runtime import aws_clients
 from berth_cli.serve.stores import DynamoDBStore
 from tests.builders.event_fixtures import EVENTS

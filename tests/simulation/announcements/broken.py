@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from berth.announcements import bind as protocol
-from berth.announcements import reader
-from berth.announcements.announcement import has_ended
-from berth.extender import prepared_bind as binding
-from berth.extender.prepared_bind import PreparedBind
+from berth.bind import announcing as protocol
+from berth.bind import protocol as binding
+from berth.bind.protocol import PreparedBind
+from berth.ledger import announcements as reader
+from berth.ledger.announcements import has_ended
 from berth.scheduling.policy import Policy
 from berth_cli.embedded_store.announcement_log import InMemoryAnnouncementLog
 

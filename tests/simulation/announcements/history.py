@@ -13,27 +13,15 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from berth.announcements.announcement import Announcement
-from berth.announcements.bind import GRACE_SECONDS, LogAnnouncements
-from berth.announcements.log import AnnouncementLog
-from berth.announcements.reader import AnnouncementReader
-from berth.extender.bind import bind
+from berth.bind.announcing import GRACE_SECONDS, LogAnnouncements
+from berth.bind.answer import bind
+from berth.bind.rules import BindRules
 from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.outcomes import BindOutcome
-from berth.extender.ports import (
-    Assignment,
-    Binding,
-    Created,
-    DecisionContext,
-    FoundPod,
-    NodeCache,
-    PodBinder,
-    PodCoverage,
-    Refused,
-    Unanswered,
-)
-from berth.extender.prepared_bind import BindRules
+from berth.extender.ports import DecisionContext, NodeCache, PodCoverage
+from berth.ledger.announcements import Announcement, AnnouncementLog, AnnouncementReader
 from berth.nodecache.binds_under_way import NOTHING_READ, BindsUnderWay
+from berth.pods import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
 from berth.scheduling.exemption import Exemption
 from berth.scheduling.framework import SUCCESS, FilterPlugin, Status, unschedulable
 from berth.scheduling.framework.profile import AnyFilter, Profile

@@ -12,16 +12,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 
-from berth.extender.bind import bind
+from berth.bind.announcing import Announcements
+from berth.bind.answer import bind
+from berth.bind.gang.barrier import GangTableBarrier
+from berth.bind.rules import BindRules, CountedResources
+from berth.bind.share import LedgerReservations
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome
-from berth.extender.ports import Announcements, Binding, Created, NodeCache, Refused, Unanswered
-from berth.extender.prepared_bind import BindRules, CountedResources
-from berth.gangs.bind.barrier import GangTableBarrier
-from berth.gangs.item import GangState
-from berth.reservations.bind.reservations import LedgerReservations
-from berth.reservations.ledger.entry import Entry, EntryState, PodKey
-from berth.reservations.ledger.ledger import Ledger, new_ledger
+from berth.extender.ports import NodeCache
+from berth.ledger.gangs.item import GangState
+from berth.ledger.nodes.entry import Entry, EntryState
+from berth.ledger.nodes.ledger import Ledger, new_ledger
+from berth.pods import Binding, Created, PodKey, Refused, Unanswered
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.exemption import SYSTEM_CRITICAL_PRIORITY
 from berth.scheduling.gangs.gang import GangKey

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import cycle, product
 
-from berth.gangs.watch import POLL_SECONDS
+from berth.upkeep.gangs import POLL_SECONDS
 from tests.simulation.reservations.binds import GPU_MEMORY, HTTP_TIMEOUT, LICENCE, Fault
 
 from .binds import GangWorld, Member, gang_of

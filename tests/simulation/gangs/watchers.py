@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from berth.gangs.item import Domain, GangItem, GangState, Intent
-from berth.gangs.table import GangTable, LedgersRead, NotTransacted, Transaction
-from berth.gangs.watch import POLL_SECONDS, GangWatch
-from berth.reservations.ledger.entry import EntryState
-from berth.reservations.ledger.table import Marker, MarkerState
-from berth.reservations.reconciler.reconciler import Reconciler
+from berth.ledger.gangs.item import Domain, GangItem, GangState, Intent
+from berth.ledger.gangs.table import GangTable, LedgersRead, NotTransacted, Transaction
+from berth.ledger.nodes.entry import EntryState
+from berth.ledger.nodes.table import Marker, MarkerState
 from berth.scheduling.gangs.gang import GangKey
 from berth.scheduling.gangs.members import lives
 from berth.scheduling.objects import Pod
 from berth.scheduling.snapshot.snapshot import Snapshot
+from berth.upkeep.gangs import POLL_SECONDS, GangWatch
+from berth.upkeep.reconciler.reconciler import Reconciler
 from tests.simulation.reservations.interrupted import Interrupted, InterruptedPods, InterruptedTable
 from tests.simulation.world import EPOCH
 

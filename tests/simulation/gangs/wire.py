@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NoReturn, TypeVar
 
 from berth.dynamodb_errors import TableUnavailable
-from berth.gangs.item import Domain, GangItem, Intent
-from berth.gangs.table import GangTable, LedgersRead, NotTransacted, Transaction
+from berth.ledger.gangs.item import Domain, GangItem, Intent
+from berth.ledger.gangs.table import GangTable, LedgersRead, NotTransacted, Transaction
 from berth.scheduling.gangs.gang import GangKey
 from tests.simulation.reservations.binds import Fault, Wire
 from tests.simulation.world import World

@@ -11,22 +11,22 @@ from enum import StrEnum
 from itertools import count
 from typing import TypeVar
 
-from berth.extender.bind import bind
+from berth.bind.answer import bind
+from berth.bind.rules import EVERY_POD, BindRules, CountedResources
+from berth.bind.share import LedgerReservations
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome
-from berth.extender.ports import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
-from berth.extender.prepared_bind import EVERY_POD, BindRules, CountedResources
-from berth.reservations.bind.reservations import LedgerReservations
-from berth.reservations.ledger.entry import EntryState, NodeLedger, OpenReservation, PodKey
-from berth.reservations.ledger.ledger import new_ledger
-from berth.reservations.ledger.node_write import NodeWrite
-from berth.reservations.ledger.table import NotWritten, TableUnavailable, Written
-from berth.reservations.reconciler.expiry import Expiry, ExpiryOutcome
-from berth.reservations.reconciler.node_reconciliation import NodeReconciliation
-from berth.reservations.reconciler.published_pods import PublishedPods
+from berth.ledger.nodes.entry import EntryState, NodeLedger, OpenReservation
+from berth.ledger.nodes.ledger import new_ledger
+from berth.ledger.nodes.node_write import NodeWrite
+from berth.ledger.nodes.table import NotWritten, TableUnavailable, Written
+from berth.pods import Assignment, Binding, Created, FoundPod, PodBinder, PodKey, Refused, Unanswered
 from berth.scheduling.configuration.bind import BindConfiguration
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import NodeInfo, Pod, read_pod
+from berth.upkeep.reconciler.expiry import Expiry, ExpiryOutcome
+from berth.upkeep.reconciler.node_reconciliation import NodeReconciliation
+from berth.upkeep.reconciler.published_pods import PublishedPods
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 from tests.fakes.clock import HandDrivenClock
 from tests.fakes.pods import PodsInMemory, StoredPod

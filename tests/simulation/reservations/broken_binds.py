@@ -7,15 +7,15 @@ from dataclasses import replace
 
 import pytest
 
+from berth.bind.protocol import PreparedBind
+from berth.bind.share import LedgerReservations, Reservation
 from berth.extender.outcomes import BindOutcome, BindResult
-from berth.extender.ports import Binding, Created, FoundPod, Refused, Reservation, Unanswered
-from berth.extender.prepared_bind import PreparedBind
-from berth.reservations.bind.reservations import LedgerReservations
-from berth.reservations.ledger import ledger as ledgers
-from berth.reservations.ledger.entry import Entry, EntryState, OpenReservation, Shares
-from berth.reservations.ledger.ledger import Ledger, LedgerResult
-from berth.reservations.ledger.node_write import PoolChange
-from berth.reservations.reconciler.expiry import BindingsInvalidated, Expiry
+from berth.ledger.nodes import ledger as ledgers
+from berth.ledger.nodes.entry import Entry, EntryState, OpenReservation, Shares
+from berth.ledger.nodes.ledger import Ledger, LedgerResult
+from berth.ledger.nodes.node_write import PoolChange
+from berth.pods import Binding, Created, FoundPod, Refused, Unanswered
+from berth.upkeep.reconciler.expiry import BindingsInvalidated, Expiry
 from tests.fakes.pods import PodsInMemory
 
 from .binds import EPOCH, BindWorld

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from berth.bind.protocol import PreparedBind
+from berth.bind.share import LedgerReservations
 from berth.extender.outcomes import BindOutcome
-from berth.extender.prepared_bind import PreparedBind
-from berth.reservations.bind.reservations import LedgerReservations
-from berth.reservations.ledger.entry import EntryState
-from berth.reservations.reconciler.published_pods import PublishedPods
+from berth.ledger.nodes.entry import EntryState
 from berth.scheduling.managed_resources.demand import DemandReader
 from berth.scheduling.managed_resources.device_annotation import index_in, pool_of
+from berth.upkeep.reconciler.published_pods import PublishedPods
 from tests.fakes.counted_cluster import DEVICE, SLOT
 
 from .broken_reservations import Break, absence_releases

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from berth.reservations.ledger.entry import EntryState
-from berth.reservations.reconciler.expiry import BindingsInvalidated, Expiry, OnNode
-from berth.reservations.reconciler.node_reconciliation import NodeReconciliation
-from berth.reservations.reconciler.published_pods import PublishedPods
-from berth.reservations.reconciler.rebuild import Rebuild
-from berth.reservations.reconciler.reconciler import Reconciler
-from berth.reservations.reconciler.reserved_pods import PodFound
+from berth.ledger.nodes.entry import EntryState
+from berth.pods import PodFound
+from berth.upkeep.reconciler.expiry import BindingsInvalidated, Expiry, OnNode
+from berth.upkeep.reconciler.node_reconciliation import NodeReconciliation
+from berth.upkeep.reconciler.published_pods import PublishedPods
+from berth.upkeep.reconciler.rebuild import Rebuild
+from berth.upkeep.reconciler.reconciler import Reconciler
 
 Break = Callable[[pytest.MonkeyPatch], None]
 

@@ -13,8 +13,7 @@ from collections.abc import Mapping
 from random import Random
 from zlib import crc32
 
-from berth.extender.ports import Binding, Created, Refused, Unanswered
-from berth.reservations.ledger.entry import PodKey
+from berth.pods import Binding, Created, PodKey, Refused, Unanswered
 from berth.scheduling.managed_resources.device_annotation import resource_of
 from tests.fakes.counted_cluster import (
     BY_ANNOTATION,

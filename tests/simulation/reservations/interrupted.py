@@ -5,17 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from berth.reservations.ledger.entry import NodeLedger, OpenReservation, PodKey
-from berth.reservations.ledger.node_write import NodeWrite
-from berth.reservations.ledger.table import LedgerTable, Marker, NotWritten, Written
-from berth.reservations.reconciler.reserved_pods import (
-    PodChanged,
-    PodFound,
-    PodNotFound,
-    PodTouched,
-    PodUnknown,
-    ReservedPods,
-)
+from berth.ledger.nodes.entry import NodeLedger, OpenReservation
+from berth.ledger.nodes.node_write import NodeWrite
+from berth.ledger.nodes.table import LedgerTable, Marker, NotWritten, Written
+from berth.pods import PodChanged, PodFound, PodKey, PodNotFound, PodTouched, PodUnknown, ReservedPods
 from berth.scheduling.objects import Pod
 
 T = TypeVar("T")

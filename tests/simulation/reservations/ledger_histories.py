@@ -13,19 +13,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import count
 
-from berth.extender.bind import bind
+from berth.bind.answer import bind
+from berth.bind.rules import BindRules, CountedResources
+from berth.bind.share import LedgerReservations
 from berth.extender.deadline import Deadline
-from berth.extender.ports import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
-from berth.extender.prepared_bind import BindRules, CountedResources
-from berth.reservations.bind.reservations import LedgerReservations
-from berth.reservations.ledger.entry import EntryState, PodKey
-from berth.reservations.ledger.table import Marker, MarkerState
-from berth.reservations.reconciler.reconciler import Reconciler
+from berth.ledger.nodes.entry import EntryState
+from berth.ledger.nodes.table import Marker, MarkerState
+from berth.pods import Assignment, Binding, Created, FoundPod, PodBinder, PodKey, Refused, Unanswered
 from berth.scheduling.objects import NodeInfo, Pod
+from berth.upkeep.reconciler.reconciler import Reconciler
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 from tests.fakes.counted_cluster import BY_ANNOTATION, COUNTING, NAMESPACE, REQUEST, SLOT, CountedCluster
 from tests.simulation.world import EPOCH, Actor, World
-from tests.unit.reservations.reconciler.reconciler_harness import check
+from tests.unit.upkeep.reconciler.reconciler_harness import check
 
 from .interrupted import Interrupted, InterruptedPods, InterruptedTable
 

@@ -5,23 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from berth.extender.ports import Binding, Created
-from berth.reservations.ledger.entry import EntryState, OpenReservation, PodKey
-from berth.reservations.ledger.ledger import Ledger
-from berth.reservations.ledger.table import Marker, MarkerState
-from berth.reservations.reconciler.reconciler import Reconciler
-from berth.reservations.reconciler.reserved_pods import (
-    PodChanged,
-    PodFound,
-    PodNotFound,
-    PodTouched,
-    PodUnknown,
-    ReservedPods,
-)
+from berth.ledger.nodes.entry import EntryState, OpenReservation
+from berth.ledger.nodes.ledger import Ledger
+from berth.ledger.nodes.table import Marker, MarkerState
+from berth.pods import Binding, Created, PodChanged, PodFound, PodKey, PodNotFound, PodTouched, PodUnknown, ReservedPods
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import Pod
+from berth.upkeep.reconciler.reconciler import Reconciler
 from tests.fakes.counted_cluster import BY_ANNOTATION, COUNTING, NAMESPACE, REQUEST, SLOT
-from tests.unit.reservations.reconciler.reconciler_harness import HTTP_TIMEOUT, NODE, ReconcilerHarness
+from tests.unit.upkeep.reconciler.reconciler_harness import HTTP_TIMEOUT, NODE, ReconcilerHarness
 
 EXPIRY = 30.0
 

@@ -11,27 +11,15 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import count
 
-from berth.extender.bind import bind
+from berth.bind.answer import bind
+from berth.bind.rules import BindRules, CountedResources, CountingRight, LedgerHolderCheck
+from berth.bind.share import LedgerReservations
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome, BindResult
-from berth.extender.ports import (
-    Assignment,
-    Binding,
-    CountingRight,
-    Created,
-    FoundPod,
-    PodBinder,
-    Refused,
-    Unanswered,
-)
-from berth.extender.prepared_bind import BindRules, CountedResources
-from berth.ledger_holder.bind_check import LedgerHolderCheck
-from berth.ledger_holder.holder import LedgerHolder
-from berth.reservations.bind.reservations import LedgerReservations
-from berth.reservations.ledger.entry import PodKey
-from berth.reservations.ledger.table import Marker, MarkerState
-from berth.reservations.reconciler.reconciler import Reconciler
-from berth.reservations.reconciler.reserved_pods import PodTouched
+from berth.ledger.nodes.table import Marker, MarkerState
+from berth.pods import Assignment, Binding, Created, FoundPod, PodBinder, PodKey, PodTouched, Refused, Unanswered
+from berth.upkeep.ledger_holder import LedgerHolder
+from berth.upkeep.reconciler.reconciler import Reconciler
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 from tests.fakes.counted_cluster import COUNTING, NAMESPACE, CountedCluster
 from tests.fakes.ledger_lease import IdentityInMemory, LeaseInMemory

@@ -9,9 +9,8 @@ import pytest
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.nodecache.feed.observed_state import ObservedState
 from berth.scheduling.framework.cluster_event import NODE_EVENTS, ClusterEvent
-from berth.scheduling_queue import wake_up
-from berth.scheduling_queue.cluster_events import pod_events
-from berth.scheduling_queue.wake_up import WakeUp, WakeUpBudget
+from berth.upkeep import wake_up
+from berth.upkeep.wake_up import WakeUp, WakeUpBudget, pod_events
 
 from . import history
 

@@ -17,15 +17,14 @@ from itertools import count
 from random import Random
 from typing import Any
 
-from berth.cluster.field_projection import rejected_by_berth
 from berth.nodecache.feed.changes import Change, Key, Object
 from berth.nodecache.feed.cluster import ClusterUnavailable, Position
 from berth.nodecache.feed.head import Observation
 from berth.nodecache.feed.leader import Publication
 from berth.nodecache.feed.observed_state import ObservedState
 from berth.scheduling.framework.cluster_event import EVENTS_ON_ONE_NODE
-from berth.scheduling_queue.queue import SchedulingQueue
-from berth.scheduling_queue.wake_up import WaitingPod, WakeUp
+from berth.scheduling.objects.projection import rejected_by_berth
+from berth.upkeep.wake_up import SchedulingQueue, WaitingPod, WakeUp
 from tests.simulation.world import EPOCH, Actor, World
 
 NODES, PODS = "nodes", "pods"

@@ -10,10 +10,7 @@ from typing import Any
 import pytest
 
 from berth.cluster.berth_reasons import BERTH_REASONS, IN_TREE, has_any_reason, reasons_of
-from berth.cluster.field_projection import (
-    RequiredFields,
-    rejected_by_berth,
-)
+from berth.cluster.field_projection import RequiredFields
 from berth.cluster.watch.resources import (
     PODS,
 )
@@ -22,6 +19,7 @@ from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.framework.plugin import FilterPlugin, Plugin
 from berth.scheduling.framework.status import SUCCESS, Status
 from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.objects.projection import rejected_by_berth
 from berth.scheduling.plugins.custom_plugins.loading import custom_plugin
 from berth.scheduling.plugins.registry import REGISTRY
 from tests.builders.counted import (

@@ -7,19 +7,13 @@ from typing import Any
 
 import pytest
 
-from berth.cluster.field_projection import (
-    RequiredFields,
-    is_member,
-    projection_id,
-    projections,
-    rejected_by_berth,
-    resources,
-)
+from berth.cluster.field_projection import RequiredFields, projection_id, projections, resources
 from berth.cluster.watch.resources import GANG_RESOURCES, PODS
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod_group import PodGroupApi, gang_names, read_pod_group
 from berth.scheduling.objects.pod_reading import PodReader
+from berth.scheduling.objects.projection import is_member, rejected_by_berth
 from tests.builders.gangs import custom_group_object, member_object, native_group_object
 from tests.unit.cluster.projected import LITTLE, WHOLE_POD, kept
 

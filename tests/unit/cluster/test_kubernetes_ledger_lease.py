@@ -12,7 +12,7 @@ from berth.cluster.api_server.client import ApiServer
 from berth.cluster.kubernetes_ledger_lease import REMEDY, KubernetesLedgerLease
 from berth.lease.lock import Unavailable
 from berth.lease.record import LeaseSpec
-from berth.ledger_holder.lease import NAME
+from berth.ledger.lease import NAME
 from tests.fakes.api_server import Fault, KubernetesOnLoopback, kubernetes_on_loopback
 
 

@@ -10,7 +10,7 @@ from kubernetes.client import Configuration
 
 from berth.cluster.api_server.client import ApiServer
 from berth.cluster.kubernetes_pod_events import KubernetesPodEvents
-from berth.pod_events.pod_event import PodEvent, PodEventReason, Series, WriteOutcome
+from berth.upkeep.pod_events import PodEvent, PodEventReason, Series, WriteOutcome
 from tests.fakes.api_server import Fault, KubernetesOnLoopback, kubernetes_on_loopback
 from tests.fakes.clock import HandDrivenClock
 

@@ -7,7 +7,7 @@ from botocore.exceptions import ClientError
 
 from berth.configuration.counting_loss import REFRESH_SECONDS, CountingLossCheck, CountingLost
 from berth.dynamodb_errors import TableErrors, TableMissing, TableUnavailable
-from berth.reservations.ledger.table import Marker, MarkerState
+from berth.ledger.nodes.table import Marker, MarkerState
 from tests.unit.lease.clocks import EnvironmentClock
 
 MARKER = Marker(MarkerState.READY, 1, 0.0, "nonce")

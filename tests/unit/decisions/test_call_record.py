@@ -8,10 +8,10 @@ from itertools import count
 
 import pytest
 
+from berth.bind.answer import answer_bind, failed
 from berth.decisions.call_record import CallRecord
 from berth.decisions.document import call_document, document
 from berth.decisions.recent import RecentDecisions
-from berth.extender.bind import answer_bind, failed
 from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.time_limit import NO_TIME_LIMIT, TimeLimit

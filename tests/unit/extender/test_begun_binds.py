@@ -7,7 +7,7 @@ from contextlib import suppress
 import pytest
 
 from berth.extender.begun_binds import MOST_PODS, BegunBinds
-from berth.extender.ports import Binding
+from berth.pods import Binding
 from berth.scheduling.objects import Pod, read_pod
 from berth.scheduling.objects.pod_group import GANG_ANNOTATION
 from tests.builders.pods import pod, pod_with

@@ -9,7 +9,8 @@ from typing import NoReturn
 import orjson
 import pytest
 
-from berth.extender import bind, filter, preempt, prioritize  # noqa: A004  a verb's name
+from berth.bind import answer as bind
+from berth.extender import filter, preempt, prioritize  # noqa: A004  a verb's name
 from berth.extender.deadline import ANSWER_SECONDS, NO_DEADLINE, Deadline
 from berth.extender.outcomes import Failure, FailureOutcome, FilterOutcome, PreemptOutcome, PrioritizeOutcome
 from berth.extender.ports import DecisionContext, NodeCache

@@ -11,19 +11,19 @@ import boto3
 import pytest
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
+from berth.bind.protocol import REASON_SCHEDULER
 from berth.cluster.kubernetes_ledger_lease import COUNTING
 from berth.configuration.counting_loss import COUNTING_LOST
-from berth.extender.prepared_bind import REASON_SCHEDULER
-from berth.ledger_holder.lease import NAME, counted_elsewhere
-from berth.ledger_holder.store_identity import DynamoDBStoreIdentity
-from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
-from berth.reservations.ledger.ledger import new_ledger
-from berth.reservations.ledger.table import Marker, MarkerState
+from berth.ledger.lease import NAME, counted_elsewhere
+from berth.ledger.nodes.dynamodb_table import DynamoDBLedgerTable
+from berth.ledger.nodes.ledger import new_ledger
+from berth.ledger.nodes.table import Marker, MarkerState
+from berth.ledger.store_identity import DynamoDBStoreIdentity
 from tests.builders.kubeconfigs import kubeconfig_for
 from tests.builders.requests import binding, body_of
 from tests.fakes.api_server import KubernetesOnLoopback, verified_kubernetes
 from tests.fakes.verbs import call
-from tests.unit.reservations.ledger.ledger_tables import new_table
+from tests.unit.ledger.nodes.ledger_tables import new_table
 
 LICENCE = "example.com/licence"
 COUNTS = json.dumps({"managedResources": [{"name": LICENCE}], "nodeCache": {"maxStaleness": 86400}})

@@ -27,17 +27,17 @@ SMALL_FUNCTION = {"berth", "aws_lambda_powertools", "orjson", "typing_extensions
 EVERY_FUNCTION = {*SMALL_FUNCTION, *PYDANTIC}
 
 NOT_OF_A_VERB = (
-    "berth.announcements.bind",
+    "berth.bind.announcing",
     "berth.authentication.allow_list",
     "berth.authentication.authorizer",
     "berth.authentication.client_certificate",
     "berth.cluster",
-    "berth.configuration.counting.",
-    "berth.extender.bind",
-    "berth.ledger_holder.lease",
-    "berth.reservations.bind",
-    "berth.reservations.reconciler",
-    "berth.runtime.bind_adapters",
+    "berth.bind.rules.",
+    "berth.bind.answer",
+    "berth.ledger.lease",
+    "berth.bind",
+    "berth.upkeep.reconciler",
+    "berth.runtime.http.bind_endpoint",
     "berth.runtime.watcher",
 )
 
@@ -63,7 +63,7 @@ NOT_OF_BIND = (
     "berth.cluster.field_projection",
     "berth.cluster.watch",
     "berth.pod_events",
-    "berth.reservations.reconciler",
+    "berth.upkeep.reconciler",
     "berth.runtime.watcher",
     "berth.scheduling_queue",
 )

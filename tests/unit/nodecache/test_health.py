@@ -9,9 +9,9 @@ import pytest
 from berth import __version__
 from berth.configuration.counting_loss import COUNTING_LOST, CountingLossCheck
 from berth.configuration.store import Configurations
+from berth.ledger.nodes.table import Marker, MarkerState
 from berth.nodecache.health import HealthOutcome, health
 from berth.nodecache.staleness import StalenessReason
-from berth.reservations.ledger.table import Marker, MarkerState
 from berth.scheduling.configuration.document import BerthConfiguration
 from tests.builders.custom_plugins import NAMED, installed_plugins
 from tests.builders.nodes import labelled

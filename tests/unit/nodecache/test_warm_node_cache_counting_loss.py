@@ -10,11 +10,11 @@ from berth.dynamodb_errors import TableUnavailable
 from berth.extender.deadline import PASSED
 from berth.extender.outcomes import FailureOutcome
 from berth.extender.ports import CacheUnavailable
+from berth.ledger.nodes.table import Marker, MarkerState
 from berth.nodecache.binds_under_way import BindsUnderWay
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import SnapshotView
 from berth.nodecache.warm_node_cache import WarmNodeCache
-from berth.reservations.ledger.table import Marker, MarkerState
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.configuration.node_cache import WhenStale
 from berth.scheduling.snapshot.snapshot import Snapshot

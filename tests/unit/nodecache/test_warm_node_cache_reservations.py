@@ -8,13 +8,14 @@ import pytest
 
 from berth.configuration.store import Configurations
 from berth.extender.begun_binds import BegunBinds
-from berth.extender.ports import Binding, CacheUnavailable
+from berth.extender.ports import CacheUnavailable
+from berth.ledger.nodes.entry import OpenReservation
+from berth.ledger.nodes.table import TableUnavailable
 from berth.nodecache.binds_under_way import BindsUnderWay
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import SnapshotView
 from berth.nodecache.warm_node_cache import WarmNodeCache
-from berth.reservations.ledger.entry import OpenReservation, PodKey
-from berth.reservations.ledger.table import TableUnavailable
+from berth.pods import Binding, PodKey
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import Pod
 from berth.scheduling.snapshot.snapshot import Snapshot

@@ -9,13 +9,13 @@ import time
 
 import pytest
 
-from berth.configuration.counting import CountingConfiguration
+from berth.bind.rules import CountingConfiguration
+from berth.bind.share import LedgerReservations
 from berth.configuration.counting_loss import CountingLossCheck
 from berth.configuration.store import Configurations
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import SnapshotView
 from berth.nodecache.warm_node_cache import WarmNodeCache
-from berth.reservations.bind.reservations import LedgerReservations
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore

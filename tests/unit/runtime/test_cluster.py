@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from berth.cluster.kubernetes_binder import KubernetesBinder
 from berth.cluster.kubernetes_cluster import KubernetesCluster, ListedCluster
+from berth.cluster.kubernetes_pods import KubernetesBinder
+from berth.cluster.kubernetes_queue import KubernetesObjectQueue, KubernetesPodQueue
 from berth.nodecache.feed.cluster import Cluster, ClusterUnavailable
 from berth.runtime.cluster import connect
 from berth.runtime.settings import BindSettings, ClusterSettings, WatcherMode, WatcherSettings
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.configuration.node_cache import WakeUp
-from berth.scheduling_queue.kubernetes_queue import KubernetesObjectQueue, KubernetesPodQueue
-from berth.scheduling_queue.queue import NoSchedulingQueue, SchedulingQueue
+from berth.upkeep.wake_up import NoSchedulingQueue, SchedulingQueue
 from tests.builders.certificates import self_signed
 from tests.builders.kubeconfigs import kubeconfig_for
 

@@ -35,7 +35,7 @@ from berth.scheduling.preemption.priority import by_importance
 from berth.scheduling.preemption.victims import Victims, best_candidates, select_victims
 from berth.scheduling.snapshot.node_positions import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth.scheduling_queue.cluster_events import object_event, pod_events
+from berth.upkeep.wake_up import object_event, pod_events
 from tests.upstream.tables.tables import NODE
 
 Object = dict[str, Any]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from enum import StrEnum
 
 from berth.dynamodb_errors import TableUnavailable
-from berth.gangs.table import GangTable
+from berth.ledger.gangs.table import GangTable
 from berth.runtime.http.endpoint import EndpointSettings
 from berth_cli.gangs.report import Gangs, document, statuses_in
 from berth_cli.reservations.claims import ClaimSources

@@ -9,10 +9,10 @@ from enum import StrEnum
 
 from berth import __version__
 from berth.extender.deadline import Deadline
-from berth.gangs.item import GangState
-from berth.gangs.table import GangTable
+from berth.ledger.gangs.item import GangState
+from berth.ledger.gangs.table import GangTable
+from berth.ledger.nodes.table import LedgerTable
 from berth.nodecache.feed.table import CacheTable, TableUnavailable
-from berth.reservations.ledger.table import LedgerTable
 from berth.runtime.http.answers import HTTPAnswer
 from berth.runtime.http.endpoint import Endpoint, EndpointSettings
 from berth.runtime.http.events import HTTPEvent

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from threading import Lock
 
-from berth.gangs.watch import GangEvent, GangEventType
+from berth.upkeep.gangs import GangEvent, GangEventType
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 

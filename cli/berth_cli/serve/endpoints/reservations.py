@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from enum import StrEnum
 
-from berth.reservations.ledger.table import LedgerTable, TableUnavailable
+from berth.ledger.nodes.table import LedgerTable, TableUnavailable
 from berth.runtime.http.endpoint import EndpointSettings
 from berth_cli.reservations.claims import ClaimSources, diverging_claims
 from berth_cli.reservations.report import document

@@ -43,15 +43,20 @@ from berth.nodecache.feed.cluster import KubernetesObject
 from berth.scheduling.gangs.gang import ANNOTATIONS as GANG_ANNOTATIONS
 from berth.scheduling.gangs.gang import REASONS as GANG_REASONS
 from berth.scheduling.objects import trimmed_node
-from berth.scheduling.objects.pod_group import GANG_ANNOTATION, POD_GROUP_LABELS
 from berth.scheduling.objects.pod_group import SPEC_FIELDS as POD_GROUP_SPEC
-from berth.scheduling.objects.projection import SHARED, compact_pod, is_placed, part, select_fields, without_images
+from berth.scheduling.objects.projection import (
+    REJECTED,
+    compact_pod,
+    is_placed,
+    part,
+    select_fields,
+    without_images,
+)
 from berth.scheduling.policy import Policy
 
 PROJECTION_VERSION = 1
 """Raised when more fields are kept, or in another form. The watcher then lists everything again."""
 
-REJECTED = "rejectedByBerth"
 _FINISHED = ("Succeeded", "Failed")
 
 
@@ -135,24 +140,6 @@ def projections(required: RequiredFields) -> Mapping[Resource, Projection]:
         **(dict.fromkeys(SPREAD_RESOURCES, partial(_only, spec=("selector",))) if required.spreading else {}),
         **(dict.fromkeys(GANG_RESOURCES, _pod_group) if required.gangs else {}),
     }
-
-
-def rejected_by_berth(pod: Mapping[str, object]) -> bool:
-    """Whether Berth rejected this projected, pending pod."""
-    return pod.get(REJECTED) is True
-
-
-def is_member(pod: Mapping[str, object]) -> bool:
-    """Whether this projected pod names a gang."""
-    metadata, shared = pod.get("metadata"), pod.get(SHARED)
-    if isinstance(shared, str) and "'schedulingGroup':" in shared:
-        return True
-    labels, annotations = (
-        (metadata.get("labels"), metadata.get("annotations")) if isinstance(metadata, dict) else (None, None)
-    )
-    if isinstance(annotations, dict) and GANG_ANNOTATION in annotations:
-        return True
-    return isinstance(labels, dict) and not labels.keys().isdisjoint(POD_GROUP_LABELS)
 
 
 def _only(

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from berth.cluster.api_server.client import JSON, JSON_MERGE, Answer, ApiServer, ApiServerUnreachable
 from berth.lease.lock import Conflict, Unavailable, Written
 from berth.lease.record import RELEASED_DURATION_SECONDS, Lease, LeaseSpec
-from berth.ledger_holder.lease import CALL_SECONDS, NAME, NAMESPACE, Holding, LedgerLease
+from berth.ledger.lease import CALL_SECONDS, NAME, NAMESPACE, Holding, LedgerLease
 
 COUNTING = "berth.dev/counting-transition"
 """The number of transitions in which the holder has finished its takeover. A takeover makes it out of date."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from berth.cluster.api_server.client import JSON, JSON_MERGE, Answer, ApiServer, ApiServerUnreachable
-from berth.pod_events.pod_event import PodEvent, PodEventWriter, Series, WriteOutcome, WriteResult
+from berth.upkeep.pod_events import PodEvent, PodEventWriter, Series, WriteOutcome, WriteResult
 
 CONTROLLER = "berth.dev/watcher"
 ACTION = "Reconciling"

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from berth.dynamodb_errors import TableMissing, TableUnavailable
 from berth.lease.clock import Clock, Instant
-from berth.reservations.ledger.table import Marker
+from berth.ledger.nodes.table import Marker
 
 COUNTING_LOST = (
     "the ledger counts resources, but the configuration in force counts none: it was lost or replaced; apply it again "

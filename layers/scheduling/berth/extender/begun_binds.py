@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from threading import Lock
 
-from berth.extender.ports import Binding
+from berth.pods import Binding
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod_group import gang_names
 

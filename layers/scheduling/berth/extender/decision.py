@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from berth.extender.outcomes import Outcome
-from berth.extender.ports import UNREAD_CACHE, Binding, CacheState
+from berth.extender.ports import UNREAD_CACHE, CacheState
+from berth.pods import Binding
 from berth.scheduling.evaluation.verdicts import FilterResult
 from berth.scheduling.gangs.gang import NO_OPEN_GANGS, OpenGang
 from berth.scheduling.objects import Pod

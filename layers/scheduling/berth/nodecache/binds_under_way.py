@@ -10,13 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from berth.announcements.announcement import Announcement
-from berth.announcements.reader import AnnouncementReader
 from berth.dynamodb_errors import TableUnavailable
 from berth.extender.begun_binds import BegunBinds
 from berth.extender.ports import EMPTY_LOG, LogRange, PodCoverage
-from berth.reservations.ledger.entry import OpenReservation
-from berth.reservations.ledger.table import LedgerTable
+from berth.ledger.announcements import Announcement, AnnouncementReader
+from berth.ledger.nodes.entry import OpenReservation
+from berth.ledger.nodes.table import LedgerTable
 from berth.scheduling.objects import Pod
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.assumed_pods import AssumedPod

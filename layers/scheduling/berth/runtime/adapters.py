@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from botocore.config import Config
 
-from berth.announcements.reader import AnnouncementReader
 from berth.configuration.counting_loss import CountingLossCheck
 from berth.configuration.store import Configurations, ConfigurationStore
 from berth.dynamodb_errors import TableUnavailable
@@ -19,12 +18,13 @@ from berth.extender.begun_binds import BegunBinds
 from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.ports import NoOpenGangs, OpenGangs
 from berth.lease.clock import SystemClock
+from berth.ledger.announcements import AnnouncementReader
+from berth.ledger.nodes.table import LedgerTable
 from berth.nodecache.binds_under_way import BindsUnderWay
 from berth.nodecache.bounded_reads import BoundedReads, DeadlinePassed, ImmediateReads, Reads
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import CachedCluster, SnapshotView
 from berth.nodecache.warm_node_cache import WarmNodeCache
-from berth.reservations.ledger.table import LedgerTable
 from berth.runtime.settings import PolicySettings, deployed
 from berth.runtime.tables import Tables, tables
 from berth.runtime.telemetry.metrics import CacheMetrics
@@ -37,8 +37,8 @@ from berth.scheduling.snapshot.placed_pods import PlacedPods
 CALLS = Config(connect_timeout=1, read_timeout=1, retries={"total_max_attempts": 2, "mode": "standard"})
 
 if TYPE_CHECKING:
-    from berth.gangs.item import GangItem
-    from berth.gangs.table import GangTable
+    from berth.ledger.gangs.item import GangItem
+    from berth.ledger.gangs.table import GangTable
 
 log = logging.getLogger("berth")
 
@@ -167,7 +167,7 @@ class _OpenGangs(OpenGangs):
 
 
 def _table_open_gangs(open_table: Callable[[], GangTable], reads: Reads) -> OpenGangs:
-    from berth.gangs.open_gangs import TableOpenGangs
+    from berth.ledger.gangs.open_gangs import TableOpenGangs
 
     def read(deadline: Deadline, query: Callable[[], Sequence[GangItem]]) -> Sequence[GangItem]:
         try:

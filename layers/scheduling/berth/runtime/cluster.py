@@ -18,8 +18,8 @@ from berth.cluster.api_server.access import Access, Server
 from berth.cluster.api_server.client import ApiServer
 from berth.cluster.api_server.eks import EksSettings, from_eks
 from berth.cluster.api_server.service_account import from_service_account
-from berth.cluster.kubernetes_binder import KubernetesBinder
 from berth.cluster.kubernetes_ledger_lease import KubernetesLedgerLease
+from berth.cluster.kubernetes_pods import KubernetesBinder
 from berth.nodecache.feed.cluster import Cluster, ClusterUnavailable
 from berth.runtime.adapters import CALLS
 from berth.runtime.aws_clients import aws_client, aws_credentials
@@ -28,12 +28,11 @@ from berth.scheduling.configuration.node_cache import WakeUp
 
 if TYPE_CHECKING:
     from berth.cluster.dump.dump_cluster import DumpCluster
-    from berth.extender.ports import PodBinder
-    from berth.ledger_holder.lease import LedgerLease
-    from berth.pod_events.pod_event import PodEventWriter
-    from berth.reservations.reconciler.reserved_pods import ReservedPods
+    from berth.ledger.lease import LedgerLease
+    from berth.pods import PodBinder, ReservedPods
     from berth.scheduling.policy import Policy
-    from berth.scheduling_queue.queue import SchedulingQueue
+    from berth.upkeep.pod_events import PodEventWriter
+    from berth.upkeep.wake_up import SchedulingQueue
 
 USER_SECONDS = 5.0
 """For the request that asks for the user."""
@@ -86,8 +85,8 @@ class KubernetesConnection(Connection):
         return ListedCluster(cluster) if mode is WatcherMode.PERIODIC else cluster
 
     def queue(self, wake_up: WakeUp) -> SchedulingQueue:
-        from berth.scheduling_queue.kubernetes_queue import KubernetesObjectQueue, KubernetesPodQueue
-        from berth.scheduling_queue.queue import NoSchedulingQueue
+        from berth.cluster.kubernetes_queue import KubernetesObjectQueue, KubernetesPodQueue
+        from berth.upkeep.wake_up import NoSchedulingQueue
 
         match wake_up:
             case WakeUp.OBJECT:
@@ -99,7 +98,7 @@ class KubernetesConnection(Connection):
 
     @property
     def reserved_pods(self) -> ReservedPods:
-        from berth.cluster.kubernetes_reserved_pods import KubernetesReservedPods
+        from berth.cluster.kubernetes_pods import KubernetesReservedPods
 
         # Connections of its own: what hangs there must not hold up a publication.
         return KubernetesReservedPods(self._api.separate(), time.time)
@@ -134,7 +133,7 @@ class DumpConnection(Connection):
         return self._dump
 
     def queue(self, wake_up: WakeUp) -> SchedulingQueue:
-        from berth.scheduling_queue.queue import NoSchedulingQueue
+        from berth.upkeep.wake_up import NoSchedulingQueue
 
         return NoSchedulingQueue()
 
@@ -145,7 +144,7 @@ class DumpConnection(Connection):
         return DumpReservedPods(self._dump)
 
     def pod_events(self, instance: str) -> PodEventWriter:
-        from berth.pod_events.pod_event import NoPodEvents
+        from berth.upkeep.pod_events import NoPodEvents
 
         return NoPodEvents()
 

@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING
 
 from botocore.config import Config
 
-from berth.announcements.dynamodb_log import DynamoDBAnnouncementLog
-from berth.announcements.log import AnnouncementLog
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth.configuration.store import ConfigurationStore
 from berth.lease.dynamodb_item import STANDBY_KEY
 from berth.lease.dynamodb_lock import DynamoDBLeaseLock
 from berth.lease.lock import LeaseLock
-from berth.ledger_holder.store_identity import DynamoDBStoreIdentity, StoreIdentity
+from berth.ledger.announcements import AnnouncementLog
+from berth.ledger.dynamodb_announcements import DynamoDBAnnouncementLog
+from berth.ledger.nodes.dynamodb_table import DynamoDBLedgerTable
+from berth.ledger.nodes.table import LedgerTable
+from berth.ledger.store_identity import DynamoDBStoreIdentity, StoreIdentity
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.table import CacheTable
-from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
-from berth.reservations.ledger.table import LedgerTable
 from berth.runtime.aws_clients import aws_client
 from berth.runtime.settings import PolicySettings
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
 
     from berth.decisions.dynamodb_table import DynamoDBDecisionTable
-    from berth.gangs.table import GangTable
+    from berth.ledger.gangs.table import GangTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def dynamodb_tables(
 
 
 def _gang_table(client: DynamoDBClient, ledger: str) -> GangTable:
-    from berth.gangs.dynamodb_table import DynamoDBGangTable
+    from berth.ledger.gangs.dynamodb_table import DynamoDBGangTable
 
     return DynamoDBGangTable(client, ledger)
 

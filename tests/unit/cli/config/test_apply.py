@@ -12,8 +12,8 @@ from click.testing import CliRunner, Result
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
-from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
-from berth.reservations.ledger.table import Marker, MarkerState
+from berth.ledger.nodes.dynamodb_table import DynamoDBLedgerTable
+from berth.ledger.nodes.table import Marker, MarkerState
 from berth_cli.main import main
 from berth_cli.serve.stores import CACHE_TABLE
 from tests.builders.events import http_event

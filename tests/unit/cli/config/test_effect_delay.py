@@ -10,12 +10,12 @@ import pytest
 from click.testing import CliRunner, Result
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
-from berth.configuration.counting import CountingConfiguration
+from berth.bind.rules import CountingConfiguration
+from berth.bind.share import LedgerReservations
 from berth.configuration.counting_loss import CountingLossCheck
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth.configuration.store import Configurations
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
-from berth.reservations.bind.reservations import LedgerReservations
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.config.apply import effect_delay
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable

@@ -10,8 +10,8 @@ from typing import Any
 import orjson
 import pytest
 
+from berth.bind.answer import answer_bind, failed
 from berth.decisions.recent import RecentDecisions
-from berth.extender.bind import answer_bind, failed
 from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
 from berth.scheduling.objects import NodeInfo
 from berth_cli.console.access import Refusal

@@ -11,8 +11,8 @@ import pytest
 
 from berth.configuration.store import ActiveConfiguration
 from berth.dynamodb_errors import TableUnavailable
-from berth.gangs.item import Domain, GangItem
-from berth.gangs.table import GangTable
+from berth.ledger.gangs.item import Domain, GangItem
+from berth.ledger.gangs.table import GangTable
 from berth.scheduling.exemption import SYSTEM_CRITICAL_PRIORITY
 from berth.scheduling.gangs.gang import OpenGang
 from berth.scheduling.gangs.overview import GangStatus

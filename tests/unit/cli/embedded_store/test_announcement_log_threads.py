@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
-from berth.announcements.announcement import Announcement
+from berth.ledger.announcements import Announcement
 from berth_cli.embedded_store import announcement_log
 from berth_cli.embedded_store.announcement_log import InMemoryAnnouncementLog
 from tests.builders.announcements import announcement

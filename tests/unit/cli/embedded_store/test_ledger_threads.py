@@ -14,13 +14,13 @@ from uuid import uuid4
 
 import pytest
 
+from berth.bind.share import LedgerReservations, Reservation
 from berth.extender.outcomes import BindOutcome, BindResult
-from berth.extender.ports import Binding, Reservation
-from berth.gangs.table import Transaction
-from berth.reservations.bind.reservations import LedgerReservations
-from berth.reservations.ledger.entry import Entry, EntryState, PodKey
-from berth.reservations.ledger.ledger import new_ledger
-from berth.reservations.ledger.node_write import EntryChange, NodeWrite, reserve_changes
+from berth.ledger.gangs.table import Transaction
+from berth.ledger.nodes.entry import Entry, EntryState
+from berth.ledger.nodes.ledger import new_ledger
+from berth.ledger.nodes.node_write import EntryChange, NodeWrite, reserve_changes
+from berth.pods import Binding, PodKey
 from berth.scheduling.gangs.gang import GangKey
 from berth.scheduling.managed_resources.demand import Demand
 from berth_cli.embedded_store.gang_table import InMemoryGangTable

@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
-from berth.gangs.dynamodb_table import DynamoDBGangTable
-from berth.gangs.item import Domain, GangState
+from berth.ledger.gangs.dynamodb_table import DynamoDBGangTable
+from berth.ledger.gangs.item import Domain, GangState
 from berth_cli.main import main
 from berth_cli.serve.stores import LEDGER_TABLE
 from tests.builders.gang_items import TRAIN, claim, gang, intent

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from berth.gangs.item import Domain, GangItem, GangState
-from berth.gangs.watch import EXPIRY_SECONDS
+from berth.ledger.gangs.item import Domain, GangItem, GangState
 from berth.scheduling.gangs.overview import GangStage, GangStatus, MemberStatus
+from berth.upkeep.gangs import EXPIRY_SECONDS
 from berth_cli.gangs.report import Gangs, NotRead, cells, described, document, member_cells
 from tests.builders.gang_items import TRAIN, claim, gang, intent
 

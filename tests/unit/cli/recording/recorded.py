@@ -12,7 +12,7 @@ from berth.extender.decision import AnyDecision, DecisionRecorder
 from berth.extender.filter import NO_GANG_IS_OPEN
 from berth.extender.outcomes import Outcome
 from berth.extender.ports import OpenGangs
-from berth.reservations.ledger.table import LedgerTable
+from berth.ledger.nodes.table import LedgerTable
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.time_limit import NO_TIME_LIMIT, TimeLimit
 from berth.scheduling.policy import Policy

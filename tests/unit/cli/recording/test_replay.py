@@ -15,7 +15,8 @@ from click.testing import CliRunner
 
 from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.ports import OpenGangs
-from berth.reservations.ledger.entry import OpenReservation, PodKey
+from berth.ledger.nodes.entry import OpenReservation
+from berth.pods import PodKey
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.time_limit import TimeLimit
 from berth.scheduling.gangs.gang import ANNOTATIONS, GangKey, OpenGang

@@ -9,9 +9,10 @@ import pytest
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
+from berth.ledger.nodes.entry import Entry, EntryState
+from berth.ledger.nodes.ledger import new_ledger
 from berth.nodecache.feed.cluster import Added
-from berth.reservations.ledger.entry import Entry, EntryState, PodKey
-from berth.reservations.ledger.ledger import new_ledger
+from berth.pods import PodKey
 from berth.runtime.adapters import cache_adapters
 from berth.runtime.settings import PolicySettings, WatcherMode, WatcherSettings
 from berth.runtime.watcher.watcher_run import Invocation, TimeLimit, WatcherRun

@@ -11,10 +11,11 @@ import pytest
 from click.testing import CliRunner, Result
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
-from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
-from berth.reservations.ledger.entry import Entry, EntryState, OpenReservation, PodKey
-from berth.reservations.ledger.ledger import Ledger, new_ledger
-from berth.reservations.ledger.table import Marker, MarkerState
+from berth.ledger.nodes.dynamodb_table import DynamoDBLedgerTable
+from berth.ledger.nodes.entry import Entry, EntryState, OpenReservation
+from berth.ledger.nodes.ledger import Ledger, new_ledger
+from berth.ledger.nodes.table import Marker, MarkerState
+from berth.pods import PodKey
 from berth_cli.main import main
 from berth_cli.reservations.report import EXPIRY_SECONDS
 from berth_cli.serve.stores import LEDGER_TABLE

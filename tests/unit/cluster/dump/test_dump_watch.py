@@ -12,8 +12,8 @@ import pytest
 
 from berth.cluster.dump import dump_watch
 from berth.cluster.dump.dump_cluster import DumpCluster
-from berth.extender.ports import Binding, Created
 from berth.nodecache.feed.cluster import ClusterWatch, Event, Interrupted, Listed, Modified, Position, ResourceEvent
+from berth.pods import Binding, Created
 from tests.fakes.clock import HandDrivenClock
 
 NODES = "- {kind: Node, metadata: {name: n1}}\n- {kind: Node, metadata: {name: n2}}\n"

@@ -11,7 +11,7 @@ from berth.cluster.watch.resources import BASE_RESOURCES, GANG_RESOURCES, SPREAD
 from berth.configuration.store import hash_of
 from berth.lease.dynamodb_item import lease_update
 from berth.lease.record import Lease, LeaseSpec
-from berth.ledger_holder.lease import counted_elsewhere
+from berth.ledger.lease import counted_elsewhere
 from berth.nodecache.feed.cluster import Position
 from berth.nodecache.feed.dynamodb_head import MOST_CHUNKS, MalformedHead, pointer_update, read_head
 from berth.nodecache.feed.head import (

@@ -10,14 +10,13 @@ from threading import Event
 import orjson
 import pytest
 
-from berth.configuration.counting import CountingConfiguration
+from berth.bind.rules import CountingConfiguration
+from berth.bind.share import LedgerReservations
 from berth.configuration.counting_loss import CountingLossCheck
 from berth.configuration.store import Configurations
 from berth.extender.deadline import PASSED, Deadline
 from berth.lease.clock import SystemClock
-from berth.reservations.bind.reservations import LedgerReservations
-from berth.runtime.bind_adapters import BindAdapters
-from berth.runtime.http.bind_endpoint import DEADLINE_PASSED, BindHandler
+from berth.runtime.http.bind_endpoint import DEADLINE_PASSED, BindAdapters, BindHandler
 from berth.runtime.settings import BindSettings
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore

@@ -17,11 +17,11 @@ from berth.extender.outcomes import (
     PrioritizeOutcome,
 )
 from berth.nodecache.warm_node_cache import Freshness
-from berth.reservations.reconciler.events import ReservationEvent, ReservationEventType
 from berth.runtime.telemetry.metrics import OLD_SECONDS, CacheMetrics
 from berth.runtime.telemetry.telemetry import Sizes, Telemetry
 from berth.runtime.telemetry.watcher_metrics import WatcherMetrics
 from berth.runtime.watcher.warm_up import INTERVAL_SECONDS as WARM_UP_SECONDS
+from berth.upkeep.reconciler.events import ReservationEvent, ReservationEventType
 from tests.fakes.log_lines import LogLines
 from tests.unit.lease.clocks import EnvironmentClock
 from tests.unit.runtime.telemetry.metric_lines import printed, series

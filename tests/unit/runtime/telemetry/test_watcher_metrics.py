@@ -6,8 +6,6 @@ from collections import Counter
 
 import pytest
 
-from berth.gangs.watch import GangEvent, GangEventType
-from berth.reservations.reconciler.events import ReservationEvent, ReservationEventType
 from berth.runtime.telemetry.watcher_metrics import (
     INTERVAL_SECONDS,
     WatcherMetrics,
@@ -15,6 +13,8 @@ from berth.runtime.telemetry.watcher_metrics import (
     gangs_observed_by,
 )
 from berth.scheduling.gangs.gang import GangKey
+from berth.upkeep.gangs import GangEvent, GangEventType
+from berth.upkeep.reconciler.events import ReservationEvent, ReservationEventType
 from tests.unit.lease.clocks import EnvironmentClock
 from tests.unit.runtime.telemetry.metric_lines import described, printed
 

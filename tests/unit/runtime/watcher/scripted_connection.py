@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from berth.extender.ports import PodBinder
 from berth.nodecache.feed.cluster import Cluster
-from berth.pod_events.pod_event import PodEventWriter
-from berth.reservations.reconciler.reserved_pods import ReservedPods
+from berth.pods import PodBinder, ReservedPods
 from berth.runtime.cluster import Connection
 from berth.runtime.settings import WatcherMode
 from berth.scheduling.configuration.node_cache import WakeUp
 from berth.scheduling.policy import Policy
-from berth.scheduling_queue.queue import SchedulingQueue
+from berth.upkeep.pod_events import PodEventWriter
+from berth.upkeep.wake_up import SchedulingQueue
 from tests.fakes.cluster import RecordingQueue
 from tests.fakes.pod_events import RecordingPodEvents
 from tests.unit.lease.clocks import EnvironmentClock

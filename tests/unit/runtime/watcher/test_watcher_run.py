@@ -13,16 +13,14 @@ from mypy_boto3_dynamodb.client import DynamoDBClient
 from berth.configuration.counting_loss import COUNTING_LOST, CountingLossCheck
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth.configuration.store import Configurations, hash_of
-from berth.gangs.dynamodb_table import DynamoDBGangTable
-from berth.gangs.item import Claim, Domain
-from berth.gangs.watch import GangEvent, GangEventType
 from berth.lease.clock import SystemClock
 from berth.lease.dynamodb_item import HEAD_KEY, STANDBY_KEY
+from berth.ledger.gangs.dynamodb_table import DynamoDBGangTable
+from berth.ledger.gangs.item import Claim, Domain
+from berth.ledger.nodes.table import Marker, MarkerState
 from berth.nodecache.feed.cluster import Added
 from berth.nodecache.feed.table import TableUnavailable
 from berth.nodecache.feed.watcher import WatcherOutcome
-from berth.pod_events.pod_event import PodEventReason
-from berth.reservations.ledger.table import Marker, MarkerState
 from berth.runtime.adapters import CacheAdapters, cache_adapters
 from berth.runtime.settings import PolicySettings, WatcherMode, WatcherSettings
 from berth.runtime.watcher import watcher_run
@@ -39,11 +37,13 @@ from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.configuration.node_cache import WakeUp
 from berth.scheduling.gangs.gang import GangKey
 from berth.scheduling.objects.projection import compact_pod
+from berth.upkeep.gangs import GangEvent, GangEventType
+from berth.upkeep.pod_events import PodEventReason
 from tests.builders.counted import configuration
 from tests.builders.tables import create_cache_table
 from tests.fakes.clock import HandDrivenClock
 from tests.fakes.pods import PodsInMemory
-from tests.unit.reservations.ledger.ledger_tables import new_table
+from tests.unit.ledger.nodes.ledger_tables import new_table
 from tests.unit.runtime.watcher.scripted_connection import ScriptedConnection
 
 TABLE = "watcher-run"

@@ -10,16 +10,22 @@ from threading import Condition
 
 from berth.cluster.dump.dump_file import Contents, DumpFile, assignment_of
 from berth.cluster.dump.dump_watch import DumpBinding, DumpWatch
-from berth.extender.ports import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
 from berth.nodecache.feed.cluster import Cluster, ClusterUnavailable, ClusterWatch, Position
-from berth.reservations.ledger.entry import PodKey
-from berth.reservations.reconciler.reserved_pods import (
+from berth.pods import (
+    Assignment,
+    Binding,
+    Created,
+    FoundPod,
+    PodBinder,
     PodChanged,
     PodFound,
+    PodKey,
     PodNotFound,
     PodTouched,
     PodUnknown,
+    Refused,
     ReservedPods,
+    Unanswered,
 )
 from berth.scheduling.objects.pod import FAILED, SUCCEEDED, Pod
 from berth.scheduling.objects.pod_reading import read_pods

@@ -9,8 +9,8 @@ from pathlib import Path
 import orjson
 import yaml
 
-from berth.extender.ports import Assignment
 from berth.nodecache.feed.cluster import ClusterUnavailable, KubernetesObject
+from berth.pods import Assignment
 
 NAMESPACED = (
     "Pod",

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import Lock
 
-from berth.gangs.watch import GangEvent, GangEventType
-from berth.reservations.reconciler.events import ReservationEvent, ReservationEventType
 from berth.runtime.telemetry.metrics import COUNT, FAILURES, HAPPENING, SECONDS, Metrics, group
+from berth.upkeep.gangs import GangEvent, GangEventType
+from berth.upkeep.reconciler.events import ReservationEvent, ReservationEventType
 
 INTERVAL_SECONDS = 15.0
 """Several times a minute, so that no minute in which it publishes is without one."""

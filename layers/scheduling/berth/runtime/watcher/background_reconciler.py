@@ -13,8 +13,8 @@ from typing import TypeVar
 from berth.nodecache.decoded import DecodedObjects, DecodedResource
 from berth.nodecache.feed.changes import Change
 from berth.nodecache.feed.leader import Publication
-from berth.reservations.reconciler.reconciler import Reconciler
 from berth.runtime.adapters import log
+from berth.upkeep.reconciler.reconciler import Reconciler
 
 STOP_SECONDS = 4.0
 """Part of the run's margin. After that only a hanging call is left, whose answer has no effect."""

@@ -5,23 +5,22 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 
-from berth.cluster.field_projection import is_member
 from berth.dynamodb_errors import TableUnavailable
-from berth.gangs.open_gangs import shown
-from berth.gangs.table import GangTable
-from berth.gangs.watch import GangEvent, GangEventType, GangWatch
 from berth.lease.clock import SystemClock
+from berth.ledger.gangs.open_gangs import shown
+from berth.ledger.gangs.table import GangTable
 from berth.nodecache.feed.leader import Publication
-from berth.pod_events.pod_event import PodEvent, gang_events
-from berth.pod_events.waiting_gangs import LOOK_SECONDS, WaitingGangs
-from berth.reservations.reconciler.reserved_pods import ReservedPods
+from berth.pods import ReservedPods
 from berth.runtime.adapters import log
 from berth.runtime.telemetry.watcher_metrics import WatcherMetrics
 from berth.runtime.watcher.background_reconciler import PAUSE_SECONDS
 from berth.runtime.watcher.background_steps import BackgroundSteps
-from berth.runtime.watcher.published_members import PublishedMembers
 from berth.scheduling.gangs.gang import OpenGang
+from berth.scheduling.objects.projection import is_member
 from berth.scheduling.policy import Policy
+from berth.upkeep.gangs import GangEvent, GangEventType, GangWatch, PublishedMembers
+from berth.upkeep.pod_events import PodEvent, gang_events
+from berth.upkeep.waiting_gangs import LOOK_SECONDS, WaitingGangs
 
 _WARNINGS = frozenset({GangEventType.DEGRADED, GangEventType.TIMED_OUT})
 

@@ -25,15 +25,9 @@ from berth.lease.elector import LeaderElector, new_identity
 from berth.lease.lock import LeaseLock
 from berth.lease.outcomes import BecameLeader, LeaderCallbacks
 from berth.lease.standby import Standby
-from berth.ledger_holder.holder import LedgerHolder
 from berth.nodecache.feed.leader import Publication, PublishIntervals
 from berth.nodecache.feed.table import TableUnavailable
 from berth.nodecache.feed.watcher import RunResult, Watcher
-from berth.pod_events.omitted_pods import OmittedPods
-from berth.pod_events.pod_event import reservation_event
-from berth.pod_events.recorder import Recorder
-from berth.reservations.reconciler.events import WARNING_EVENTS, ReservationEvent, ReservationEventType
-from berth.reservations.reconciler.reconciler import Reconciler
 from berth.runtime.adapters import CALLS, CacheAdapters, log
 from berth.runtime.aws_clients import aws_client
 from berth.runtime.cluster import Connection
@@ -44,7 +38,12 @@ from berth.runtime.watcher.background_reconciler import BackgroundReconciler
 from berth.runtime.watcher.background_steps import BackgroundSteps
 from berth.runtime.watcher.gang_work import GangWork
 from berth.runtime.watcher.warm_up import LambdaClient, WarmUp
-from berth.scheduling_queue.wake_up import WakeUp, waiting_pod
+from berth.upkeep.ledger_holder import LedgerHolder
+from berth.upkeep.pod_event_recorder import Recorder
+from berth.upkeep.pod_events import OmittedPods, reservation_event
+from berth.upkeep.reconciler.events import WARNING_EVENTS, ReservationEvent, ReservationEventType
+from berth.upkeep.reconciler.reconciler import Reconciler
+from berth.upkeep.wake_up import WakeUp, waiting_pod
 
 MARGIN_SECONDS = 8.0
 """The watcher stops so many seconds before Lambda does: to release the lease, end the watches and answer."""

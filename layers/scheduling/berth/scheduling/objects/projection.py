@@ -9,6 +9,7 @@ import orjson
 
 from berth.scheduling.fields.reading import Object
 from berth.scheduling.fields.resources import is_extended
+from berth.scheduling.objects.pod_group import GANG_ANNOTATION, POD_GROUP_LABELS
 
 
 def part(obj: Object, name: str) -> Object:
@@ -282,3 +283,24 @@ def encode_shared_fields(shared: Object) -> str:
 def decode_shared_fields(source: str) -> object:
     """What stands under SHARED, which may be anything. Raises JSONDecodeError."""
     return orjson.loads(source.encode(errors="replace").translate(_EXCHANGED))
+
+
+REJECTED = "rejectedByBerth"
+
+
+def rejected_by_berth(pod: Mapping[str, object]) -> bool:
+    """Whether Berth rejected this projected, pending pod."""
+    return pod.get(REJECTED) is True
+
+
+def is_member(pod: Mapping[str, object]) -> bool:
+    """Whether this projected pod names a gang."""
+    metadata, shared = pod.get("metadata"), pod.get(SHARED)
+    if isinstance(shared, str) and "'schedulingGroup':" in shared:
+        return True
+    labels, annotations = (
+        (metadata.get("labels"), metadata.get("annotations")) if isinstance(metadata, dict) else (None, None)
+    )
+    if isinstance(annotations, dict) and GANG_ANNOTATION in annotations:
+        return True
+    return isinstance(labels, dict) and not labels.keys().isdisjoint(POD_GROUP_LABELS)

@@ -10,8 +10,8 @@ from typing import Any
 import orjson
 import pytest
 
+from berth.bind.answer import answer_bind, failed
 from berth.decisions.recent import RecentDecisions
-from berth.extender.bind import answer_bind, failed
 from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
 from berth_cli.explain.attempts import Attempts, NoRecord
 from berth_cli.explain.sources.server import read_attempts, running_configuration

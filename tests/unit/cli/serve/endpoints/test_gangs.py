@@ -8,8 +8,8 @@ import orjson
 
 from berth.configuration.store import Configurations
 from berth.dynamodb_errors import TableUnavailable
-from berth.gangs.item import Domain, GangItem
-from berth.gangs.table import GangTable
+from berth.ledger.gangs.item import Domain, GangItem
+from berth.ledger.gangs.table import GangTable
 from berth.runtime.http.answers import HTTPAnswer
 from berth.runtime.http.endpoint import EndpointSettings
 from berth.scheduling.configuration.document import BerthConfiguration

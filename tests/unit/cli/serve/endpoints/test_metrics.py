@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from berth.gangs.item import GangState
+from berth.ledger.gangs.item import GangState
+from berth.ledger.nodes.entry import OpenReservation
 from berth.nodecache.feed.table import CacheTable
-from berth.reservations.ledger.entry import OpenReservation, PodKey
+from berth.pods import PodKey
 from berth.runtime.http.answers import HTTPAnswer
 from berth.runtime.http.endpoint import EndpointSettings
 from berth_cli.embedded_store.gang_table import InMemoryGangTable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from berth.gangs.watch import GangEvent, GangEventType
+from berth.upkeep.gangs import GangEvent, GangEventType
 from berth_cli.serve.endpoints.prometheus import (
     BUCKETS,
     CALLS,

@@ -5,9 +5,10 @@ from __future__ import annotations
 import orjson
 
 from berth.configuration.store import Configurations
-from berth.reservations.ledger.entry import Entry, EntryState, OpenReservation, PodKey
-from berth.reservations.ledger.ledger import new_ledger
-from berth.reservations.ledger.table import LedgerTable, TableUnavailable
+from berth.ledger.nodes.entry import Entry, EntryState, OpenReservation
+from berth.ledger.nodes.ledger import new_ledger
+from berth.ledger.nodes.table import LedgerTable, TableUnavailable
+from berth.pods import PodKey
 from berth.runtime.http.answers import HTTPAnswer
 from berth.runtime.http.endpoint import EndpointSettings
 from berth.scheduling.configuration.document import BerthConfiguration

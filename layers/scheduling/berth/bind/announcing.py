@@ -1,0 +1,213 @@
+"""How concurrent binds keep the rules about other pods.
+
+For each bind of a configuration with such rules:
+
+1. Read the log of announcements to its end at position n, then the node cache.
+2. Judge the pod on its node, with the pods of the cache and those of the announcements that have not ended.
+3. Put the pod's announcement at position n + 1, on the condition that this position is free. If it is taken, wait for
+   a moment and begin again: the judgement does not know the pod that came first.
+4. Create the Binding.
+
+Where only scores look at other pods, there is nothing to judge: a pod that cannot be announced is bound without it.
+
+Guarantee: the announcements are one sequence, and each pod in it was judged with all the pods before it. So concurrent
+binds break no rule that they would keep one after another. Of two pods that exclude each other the later one is
+rejected.
+
+It needs that
+- every Binding goes through bind, for pods of every profile;
+- a Binding takes effect before its announcement's `until`, or never: it is valid for one version of the pod only, and
+  its sender gives up GRACE_SECONDS earlier;
+- `observed_at` of the cache and `until` are by clocks that differ by less than GRACE_SECONDS.
+
+Not guaranteed: what a pod was judged with stays. A pod that ends, an announced pod that the API server refuses, or a
+changed label can make a rule false for pods that are there already, as with kube-scheduler.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Container, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+
+from berth.dynamodb_errors import TableUnavailable
+from berth.extender.deadline import Deadline
+from berth.extender.outcomes import BindOutcome, BindResult
+from berth.extender.ports import CacheUnavailable, DecisionContext, NodeCache
+from berth.ledger.announcements import Announcement, AnnouncementLog, pod_on_node
+from berth.pods import Binding, FoundPod
+from berth.scheduling.configuration.node_cache import WhenStale
+from berth.scheduling.evaluation.time_limit import DeadlineExceeded
+from berth.scheduling.feasibility import TOO_COSTLY
+from berth.scheduling.framework.plugin import PluginFailed
+from berth.scheduling.objects import Pod, UnreadableObject, read_pod
+from berth.scheduling.policy import Policy
+from berth.scheduling.snapshot.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedAnnouncement:
+    """A call's announcement in the log. resource_version: of the pod that was judged."""
+
+    position: int
+    attempt: str
+    resource_version: str
+
+
+class Announcements(ABC):
+    """The log of the pods that bind lets onto nodes. No method raises when the table cannot be reached."""
+
+    @abstractmethod
+    def announce(self, binding: Binding, found: FoundPod, deadline: Deadline) -> LoggedAnnouncement | BindResult | None:
+        """Judge the pod once more, with all pods that were announced before it, and announce it.
+
+        BindResult: a rule rejects it, or it could not be judged. None: the pod needs no announcement, because
+        the configuration lets pods pass that cannot be judged, or only scores look at pods.
+        """
+
+    @abstractmethod
+    def withdraw(self, announced: LoggedAnnouncement) -> None:
+        """Only where no Binding of the call has taken effect or will. If the table does not answer, it expires."""
+
+
+GRACE_SECONDS = 15.0
+"""After the deadline of a bind: for a Binding that is on its way, and between clocks."""
+
+TRIM_EVERY = 8
+"""One bind in so many deletes old announcements."""
+
+RETENTION_SECONDS = 60.0
+"""Longer than any bind takes. A bind that has read the log before an announcement finds its position taken."""
+
+MAX_CONTENT_BYTES = 64_000
+"""Of the pod in an announcement: 16 read units for each call while it counts. A pod of a workload has half a KB to some
+KB; DynamoDB takes items of 400 KB."""
+
+FIRST_WAIT = 0.02
+"""After the first position that was taken, at most. One try of a warm bind takes about as long."""
+LONGEST_WAIT = 0.5
+
+TOO_LARGE = BindResult(
+    BindOutcome.TOO_LARGE, "the pod's labels, requests and affinity are too large for rules that depend on other pods"
+)
+CONTENDED = BindResult(BindOutcome.NOT_JUDGED, "too many pods are being bound at once; Berth could not judge this one")
+DEADLINE_PASSED = BindResult(BindOutcome.NOT_JUDGED, "the deadline was over before the pod was announced")
+
+
+class LogAnnouncements(Announcements):
+    """Safe to share between threads."""
+
+    def __init__(
+        self,
+        log: AnnouncementLog,
+        cache: NodeCache,
+        new_id: Callable[[], str],
+        wall: Callable[[], float],
+        sleep: Callable[[float], None],
+        random: Callable[[], float],
+    ) -> None:
+        """cache: of which each read is consistent, and reads the log before the head. wall: seconds since the epoch.
+        random: a number in [0, 1)."""
+        self._log = log
+        self._cache = cache
+        self._new_id = new_id
+        self._wall = wall
+        self._sleep = sleep
+        self._random = random
+
+    def announce(self, binding: Binding, found: FoundPod, deadline: Deadline) -> LoggedAnnouncement | BindResult | None:
+        pod, attempt = read_pod(found.content), self._new_id()
+        result: LoggedAnnouncement | BindResult | None = DEADLINE_PASSED
+        is_required, half = True, deadline.remaining() / 2
+        for wait in _waits():
+            if not deadline.remaining():
+                break
+            context = self._cache.current(deadline)
+            if not context.policy.reads_other_pods:
+                # Another configuration is in force by now. The log was not read for it, so its end is not known.
+                return None
+            is_required = context.policy.judges_binds
+            result = self._tried(binding, found, pod, attempt, context, deadline)
+            if result is not CONTENDED or (not is_required and deadline.remaining() <= half):
+                break
+            self._sleep(min(wait * self._random(), deadline.remaining()))
+        # A score is a preference: it stops no pod, and leaves the Binding its time.
+        return result if is_required or isinstance(result, LoggedAnnouncement) else None
+
+    def _tried(
+        self,
+        binding: Binding,
+        found: FoundPod,
+        pod: Pod | UnreadableObject,
+        attempt: str,
+        context: DecisionContext,
+        deadline: Deadline,
+    ) -> LoggedAnnouncement | BindResult | None:
+        """CONTENDED: the position is taken. None: the pod is bound without an announcement."""
+        if isinstance(pod, UnreadableObject):
+            return BindResult(BindOutcome.UNREADABLE, pod.cause)
+        if isinstance(context.cluster, CacheUnavailable):
+            is_passed = context.cluster.when_stale is WhenStale.PASS
+            return None if is_passed else BindResult(BindOutcome.NOT_JUDGED, context.cluster.reason)
+        refusal = _refusal(pod, binding, context.policy, context.cluster, deadline)
+        if refusal is not None:
+            return refusal
+        placed = _placed(found, binding.node, context.policy.counting.pod_annotations)
+        if isinstance(placed, BindResult):
+            return placed
+        until = self._wall() + deadline.remaining() + GRACE_SECONDS
+        return self._append(
+            Announcement(context.log.end + 1, attempt, *placed, found.resource_version, until), context.log.first
+        )
+
+    def _append(self, announcement: Announcement, first: int) -> LoggedAnnouncement | BindResult:
+        """CONTENDED: its position is taken. first: where the log begins."""
+        announced = LoggedAnnouncement(announcement.position, announcement.attempt, announcement.resource_version)
+        try:
+            if not self._log.append(announcement):
+                return CONTENDED
+        except TableUnavailable as error:
+            # It may be in the log all the same.
+            self.withdraw(announced)
+            return BindResult(BindOutcome.NOT_JUDGED, str(error))
+        self._trim(announced.position, first)
+        return announced
+
+    def withdraw(self, announced: LoggedAnnouncement) -> None:
+        with suppress(TableUnavailable):
+            self._log.withdraw(announced.position, announced.attempt)
+
+    def _trim(self, position: int, first: int) -> None:
+        if position % TRIM_EVERY == 0:
+            with suppress(TableUnavailable):
+                self._log.trim(first, self._wall() - RETENTION_SECONDS)
+
+
+def _waits() -> Iterator[float]:
+    """The longest wait before the next try, in seconds: without one, n concurrent binds make n² tries."""
+    wait = FIRST_WAIT
+    while True:
+        yield wait
+        wait = min(2 * wait, LONGEST_WAIT)
+
+
+def _refusal(pod: Pod, binding: Binding, policy: Policy, snapshot: Snapshot, deadline: Deadline) -> BindResult | None:
+    """None: the filters that look at pods pass the node."""
+    try:
+        rejected = policy.rejects_bind(pod, binding.node, snapshot, deadline.decision_seconds())
+    except PluginFailed as error:
+        return BindResult(BindOutcome.NOT_JUDGED, f"pod {binding.namespace}/{binding.pod_name}: {error}")
+    except DeadlineExceeded:
+        return DEADLINE_PASSED
+    if rejected is None:
+        return None
+    return BindResult(BindOutcome.NOT_JUDGED if rejected is TOO_COSTLY else BindOutcome.REJECTED, rejected.message)
+
+
+def _placed(found: FoundPod, node: str, annotations: Container[str]) -> tuple[Pod, bytes] | BindResult:
+    """The pod on its node, and what is announced of it."""
+    placed = pod_on_node(found.content, node, annotations)
+    if isinstance(placed, UnreadableObject):
+        return BindResult(BindOutcome.UNREADABLE, placed.cause)
+    return placed if len(placed[1]) <= MAX_CONTENT_BYTES else TOO_LARGE

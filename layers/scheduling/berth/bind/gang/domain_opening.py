@@ -1,0 +1,105 @@
+"""How one call of bind opens the contention domain for its gang, and waits while another gang is open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from berth.ledger.gangs.item import Claim, Domain, GangState
+from berth.ledger.gangs.table import GangTable
+from berth.scheduling.gangs.gang import Gang
+from berth.scheduling.gangs.members import order_of_members, waits
+from berth.scheduling.objects import Pod
+
+PLACING_SECONDS = 5.0
+"""A gang that is open for longer misses members. Calls of other gangs do not wait for it: its members may need the
+execution environments or threads that these occupy."""
+
+JOINING_SECONDS = 0.5
+"""What a call that waits for another gang keeps for its own: all members find the domain free within LAST_POLL_SECONDS,
+and join."""
+
+FIRST_POLL_SECONDS = 0.05
+LAST_POLL_SECONDS = 0.25
+
+READS_A_SECOND = 1500.0
+"""Of one item, by all members that wait: half of what DynamoDB gives a partition, in read units."""
+
+
+class DomainOpening:
+    """Methods may raise TableUnavailable and DeadlineExceeded."""
+
+    def __init__(
+        self,
+        table: GangTable,
+        gang: Gang,
+        may_queue: bool,
+        withdraw: Callable[[], None],
+        has_time: Callable[[float], bool],
+        wall: Callable[[], float],
+        sleep: Callable[[float], None],
+    ) -> None:
+        """may_queue: whether this call may wait for another gang's end. withdraw: the member's announcement, before it
+        waits. has_time: whether it may wait for so many seconds more. wall: seconds since the epoch."""
+        self._table, self._gang, self._may_queue, self._has_time = table, gang, may_queue, has_time
+        self._withdraw, self._wall, self._sleep = withdraw, wall, sleep
+        self._pause = FIRST_POLL_SECONDS
+        self._opened: Domain | None = None
+
+    def open(self) -> Domain | None:
+        """The domain with this gang open. None: another one is, and this call does not wait for its end any longer."""
+        while True:
+            now, seen = self._wall(), self._table.domain()
+            gang = self._gang
+            claim = Claim(gang.key, gang.priority or 0, now + gang.timeout, now, gang.minimum)
+            opened = seen.opened_by(claim, now)
+            if opened is seen:
+                return seen
+            if opened is not None and self._table.put_domain(opened, seen):
+                self._opened = opened
+                return opened
+            if opened is None and not self._waits_in_queue(seen, now):
+                return None
+            self.pause(sum(queued.members for queued in seen.queue.values()))
+
+    def keep(self) -> None:
+        """This call has a part in the round that it opened."""
+        self._opened = None
+
+    def close_unused(self) -> None:
+        """Close the domain if this call has opened it, and nobody has begun the round."""
+        opened, self._opened = self._opened, None
+        if opened is None:
+            return
+        item = self._table.gang(self._gang.key)
+        if item is not None and item.state is GangState.OPEN and item.round == opened.fence:
+            return
+        seen = self._table.domain()
+        if seen.holds(self._gang.key, opened.fence):
+            self._table.put_domain(seen.closed(), seen)
+
+    def pause(self, members: int) -> None:
+        """Between two reads of the domain's item, which so many read; each time longer."""
+        self._sleep(self._pause)
+        self._pause = min(max(LAST_POLL_SECONDS, members / READS_A_SECOND), 1.5 * self._pause)
+
+    def _waits_in_queue(self, seen: Domain, now: float) -> bool:
+        """Whether this call waits for the open gang's end: as long as that is near, the others of its own gang have
+        time to join afterwards, and not too many wait."""
+        assert seen.open is not None  # or this gang would have been opened
+        is_over = now - seen.open.opened_at >= PLACING_SECONDS
+        if is_over or not self._may_queue or not self._has_time(JOINING_SECONDS):
+            return False
+        # An earlier look may have found the gang open.
+        self._withdraw()
+        queued = seen.queued(self._gang.key, self._gang.minimum, now)
+        if queued is not None and queued is not seen:
+            # Another gang may write its place at the same time; then the next look repeats it.
+            self._table.put_domain(queued, seen)
+        return queued is not None
+
+
+def is_needed(uid: str, minimum: int, pods: Mapping[str, Pod]) -> bool:
+    """Whether this member may wait in the queue for its gang: as many do as the minimum. pods: the gang's, as the node
+    cache has them; it may not have this one yet."""
+    waiting = [each.uid for each in sorted(filter(waits, pods.values()), key=order_of_members)]
+    return uid in waiting[:minimum] or (uid not in pods and len(waiting) < minimum)

@@ -1,0 +1,353 @@
+"""One call of bind for a member of a gang: the steps of `bind/gang/barrier.py`.
+
+Two budgets of time: while the call goes on, it keeps BINDING_SECONDS for the Binding; when it gives up, a request only
+has to end before the deadline. What does not fit into it is left for the others, as after a crash.
+
+Once its intent may be written, no error of the table ends the call: the others commit with it. The call reads again,
+and gives up when its time is over: the intent does not count any more then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from berth.bind.gang.domain_opening import (
+    FIRST_POLL_SECONDS,
+    LAST_POLL_SECONDS,
+    READS_A_SECOND,
+    DomainOpening,
+    is_needed,
+)
+from berth.bind.gang.living_members import Get, MemberLiveness, get_for, is_in_domain, liveness_for
+from berth.bind.gang.member import GangMember, GangPlace, MemberShare, OpenShare
+from berth.dynamodb_errors import TableUnavailable
+from berth.extender.deadline import Deadline
+from berth.extender.outcomes import BindOutcome, BindResult
+from berth.ledger.gangs.commit import CommitOutcome, GangCommit, requests_of
+from berth.ledger.gangs.item import Domain, GangItem, GangState, Intent
+from berth.ledger.gangs.table import GangTable, TimedGangTable
+from berth.ledger.nodes.table import DeadlineExceeded, LedgerTable
+
+BINDING_SECONDS = 0.5
+"""What a call keeps for its Binding after the commit."""
+
+TAKEOVER_SECONDS = 1.0
+"""After so long without a commit, another member that waits goes on with it. For a large gang, or on a slow table, it
+takes PATIENCE times what the commit takes at the pace of its own requests: those who take over too early keep each
+other from the end."""
+
+PATIENCE = 3.0
+
+MEMBER_READ_UNITS = 0.06
+"""What a member adds to a read of the gang's item: 230 bytes, as tests/unit/ledger/gangs/test_item_size.py measures."""
+
+ANOTHER_IS_OPEN = BindResult(BindOutcome.GANG_WAITS, "gang waits: another gang is being placed")
+ROUND_ENDED = BindResult(BindOutcome.GANG_WAITS, "gang waits: its placement was ended")
+CONTENDED = BindResult(BindOutcome.GANG_WAITS, "gang waits: too many members are being bound at once")
+OTHER_DOMAIN = BindResult(BindOutcome.GANG_WAITS, "gang waits: its members are in another topology domain")
+MEMBERS_UNKNOWN = BindResult(BindOutcome.GANG_WAITS, "gang waits: it is not known whether an earlier member lives")
+TOO_LARGE = BindResult(BindOutcome.GANG_INVALID, "gang is larger than an item of the ledger table")
+FULL = BindResult(BindOutcome.GANG_WAITS, "gang waits: as many members are being bound as an item holds")
+GAVE_UP = BindResult(BindOutcome.GANG_GAVE_UP, "gang waits for members: too few were bound in time")
+
+
+@dataclass(frozen=True, slots=True)
+class MemberCallContext:
+    """What the calls of a warm environment share.
+
+    why_not: why the members that wait in an item must not be committed; empty: nothing is known against it.
+    call_seconds: the longest that one request to the table takes. wall: seconds since the epoch.
+    """
+
+    table: GangTable
+    ledger: LedgerTable
+    why_not: Callable[[GangItem, Get, Deadline], str]
+    new_id: Callable[[], str]
+    wall: Callable[[], float]
+    sleep: Callable[[float], None]
+    call_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class _WaitingCall:
+    """The call as the others see it, and what it has reserved."""
+
+    intent: Intent
+    reserved: OpenShare
+
+
+class MemberCall:
+    """For one call."""
+
+    def __init__(self, context: MemberCallContext, member: GangMember) -> None:
+        self._context = context
+        self._wall, self._sleep = context.wall, context.sleep
+        self._table = TimedGangTable(context.table, self._check_time, self._wall)
+        self._commit = GangCommit(self._table, self._wall)
+        self._kept_seconds = context.call_seconds + BINDING_SECONDS
+        self._attempt = context.new_id()
+        self._member = member
+        self._gang = member.of.gang
+        binding = member.binding
+        may_queue = is_needed(binding.pod_uid, self._gang.minimum, member.of.pods)
+        self._domain = DomainOpening(
+            self._table, self._gang, may_queue, member.withdraw, self._has_time, self._wall, self._sleep
+        )
+        self._uid = binding.pod_uid
+        self._share = MemberShare(context.ledger, member, self._attempt, self._has_time, self._wall)
+        self._mine: _WaitingCall | None = None
+        self._joined: Domain | None = None
+        """With this round open. The intent may be in the gang's item from then on."""
+        self._is_displaced = False
+        """The domain was closed, or another gang has it. The gang's item, read later, says whether by the commit."""
+
+    def run(self) -> GangPlace | BindResult | None:
+        """None: the gang was committed before, so the pod is bound like any other. Raises TableUnavailable."""
+        if self._gang.minimum > self._table.most_members(self._intent()):
+            return TOO_LARGE
+        found = self._placed_in_time()
+        # If there is no time or no answer for that, the watcher does it.
+        with suppress(DeadlineExceeded, TableUnavailable):
+            self._domain.close_unused()
+        return found
+
+    def _placed_in_time(self) -> GangPlace | BindResult | None:
+        while True:
+            try:
+                return self._placed_with_others() if self._joined is None else self._resumed(self._joined)
+            except DeadlineExceeded:
+                return self._end(CONTENDED if self._joined is None else GAVE_UP)
+            except TableUnavailable as error:
+                if self._joined is None:
+                    raise
+                if not self._has_time():
+                    return self._end(BindResult(BindOutcome.LEDGER_UNAVAILABLE, str(error)))
+            self._sleep(LAST_POLL_SECONDS)
+
+    def _placed_with_others(self) -> GangPlace | BindResult | None:
+        """Every round of the loop goes on, or pauses because others were faster."""
+        while True:
+            item = self._table.gang(self._gang.key)
+            if item is not None and item.state in (GangState.PREPARING, GangState.ROLLING_BACK):
+                self._finish(item)
+                continue
+            match liveness_for(self._member, item):
+                case MemberLiveness.LIVES:
+                    return None if is_in_domain(self._member, item) else OTHER_DOMAIN
+                case MemberLiveness.UNKNOWN:
+                    return MEMBERS_UNKNOWN
+                case MemberLiveness.NONE_LIVES:
+                    pass
+            domain = self._domain.open()
+            if domain is None:
+                return self._refused(ANOTHER_IS_OPEN)
+            refusal = self._refusal(item, domain) or self._member.announce()
+            if refusal is not None:
+                return self._refused(refusal)
+            mine = self._mine or self._prepare_intent()
+            if isinstance(mine, BindResult):
+                return mine
+            self._mine = mine
+            joined = self._join(item, domain, mine.intent)
+            if joined is not None:
+                self._domain.keep()
+                return self._until_committed(joined, domain, mine)
+            self._sleep(FIRST_POLL_SECONDS)
+
+    def _resumed(self, joined: Domain) -> GangPlace | BindResult | None:
+        """After an error. Unless the intent is in the item, or may have been there, it is written again."""
+        item, mine = self._table.gang(self._gang.key), self._mine
+        assert mine is not None  # it has joined
+        is_over = item is not None and item.round >= joined.fence and not item.is_open_in(joined.fence)
+        if is_over or (item is not None and item.intent(self._uid, self._attempt) is not None):
+            return self._until_committed(item, joined, mine)
+        return self._placed_with_others()
+
+    def _has_time(self, seconds: float = 0.0) -> bool:
+        """For one request, and for so many seconds more."""
+        return self._member.deadline.remaining() > self._kept_seconds + seconds
+
+    def _check_time(self) -> None:
+        if not self._has_time():
+            raise DeadlineExceeded
+
+    # ------------------------------------------------------------------------------------------------------- joining
+
+    def _refusal(self, item: GangItem | None, domain: Domain) -> BindResult | None:
+        """Why this call may not join the round that is open."""
+        if item is None or not item.is_open_in(domain.fence):
+            return None
+        difference = item.difference(self._gang)
+        if difference is not None:
+            return BindResult(BindOutcome.GANG_INVALID, difference)
+        others = [intent for uid, intent in item.intents.items() if uid != self._uid]
+        return FULL if len(others) >= self._table.most_of([*others, self._intent()]) else None
+
+    def _finish(self, item: GangItem) -> None:
+        """The round of an earlier call of a member: wait for its coordinator, or do its work."""
+        if item.state is GangState.ROLLING_BACK:
+            self._commit.roll_back(item)
+        elif self._takes_over(item):
+            self._commit.take_over(item, self._attempt, self._member.counting)
+        else:
+            self._sleep(LAST_POLL_SECONDS)
+
+    def _takes_over(self, item: GangItem) -> bool:
+        """Whether the coordinator has died or is slow, and there is time to go on in its place. item: PREPARING."""
+        seconds = self._commit_seconds(item)
+        is_late = self._wall() - item.changed_at >= max(TAKEOVER_SECONDS, PATIENCE * seconds)
+        return is_late and self._has_time(seconds)
+
+    def _commit_seconds(self, item: GangItem) -> float:
+        """How long a commit takes at the pace of this call's requests."""
+        return self._table.pace * requests_of(item)
+
+    def _prepare_intent(self) -> _WaitingCall | BindResult:
+        """The intent of this call, and its open reservation."""
+        reserved = self._share.reserve()
+        return reserved if isinstance(reserved, BindResult) else _WaitingCall(self._intent(), reserved)
+
+    def _intent(self) -> Intent:
+        return self._share.intent(self._wall() + self._member.deadline.remaining() - self._kept_seconds)
+
+    def _join(self, seen: GangItem | None, domain: Domain, intent: Intent) -> GangItem | None:
+        """The item with the intent; None: others were faster, or the round is over."""
+        self._is_displaced = False
+        if seen is not None and seen.is_open_in(domain.fence):
+            self._joined = domain
+            joined = self._table.join(self._gang.key, domain.fence, intent)
+        elif seen is not None and seen.round >= domain.fence:
+            return None
+        else:
+            first = GangItem.opened(self._gang, domain.fence, intent, seen, self._wall())
+            self._joined = domain
+            joined = first if self._table.put(first, seen) else None
+        if joined is None:
+            self._joined = None
+        return joined
+
+    # ------------------------------------------------------------------------------------------------------- waiting
+
+    def _until_committed(self, item: GangItem | None, domain: Domain, mine: _WaitingCall) -> GangPlace | BindResult:
+        # Who comes last commits. The others do if it has died.
+        commits_at = self._wall() if self._is_complete(item) else None
+        while True:
+            result = self._result(item, domain, mine)
+            if result is not None:
+                return result
+            self._check_time()
+            assert item is not None  # it has the intent
+            if not self._is_complete(item):
+                commits_at = None
+            elif commits_at is None:
+                commits_at = self._wall() + TAKEOVER_SECONDS
+            if commits_at is not None and commits_at <= self._wall() and self._has_time(self._commit_seconds(item)):
+                until = self._member.deadline.earlier(self._kept_seconds)
+                against = self._context.why_not(item, get_for(self._member), until)
+                if against:
+                    self._commit.abort(item, against)
+                else:
+                    outcome = self._commit.commit(item, domain, self._attempt, self._member.counting)
+                    if outcome is CommitOutcome.DISPLACED:
+                        return self._give_up(domain, ANOTHER_IS_OPEN)
+                commits_at = self._wall() + FIRST_POLL_SECONDS
+            elif item.state is GangState.PREPARING and self._takes_over(item):
+                self._commit.take_over(item, self._attempt, self._member.counting)
+            else:
+                self._pause_while_open(item, domain)
+            item = self._table.gang(self._gang.key)
+
+    def _pause_while_open(self, item: GangItem, domain: Domain) -> None:
+        """Until the round may be over, or another member may have died. Every member reads while it waits, and the
+        gang's item grows with them: so it reads the domain's, which takes one read unit."""
+        members = len(item.intents)
+        between_looks = members**2 * MEMBER_READ_UNITS / READS_A_SECOND
+        if item.state is not GangState.OPEN:
+            # The domain was closed before the shares are held one by one, so only the gang's item tells the end.
+            left = self._member.deadline.remaining() - self._kept_seconds
+            self._sleep(max(FIRST_POLL_SECONDS, min(left / 3, max(LAST_POLL_SECONDS, between_looks))))
+            return
+        look_at = self._wall() + max(TAKEOVER_SECONDS, between_looks)
+        while self._has_time() and self._wall() < look_at:
+            self._domain.pause(members)
+            if not self._table.domain().holds(self._gang.key, domain.fence):
+                self._is_displaced = True
+                return
+
+    def _is_complete(self, item: GangItem | None) -> bool:
+        return item is not None and item.state is GangState.OPEN and bool(item.complete(self._wall()))
+
+    def _result(self, item: GangItem | None, domain: Domain, mine: _WaitingCall) -> GangPlace | BindResult | None:
+        """None: it goes on waiting."""
+        if item is None or item.round != domain.fence:
+            return self._leave_another_round()
+        if item.intent(self._uid, self._attempt) is None:
+            is_fixed = item.state in (GangState.PREPARING, GangState.COMMITTED)
+            return self._leave(OTHER_DOMAIN if is_fixed and item.topology_key else ROUND_ENDED)
+        match item.state:
+            case GangState.OPEN if self._is_displaced:
+                return self._give_up(domain, ANOTHER_IS_OPEN)
+            case GangState.OPEN | GangState.PREPARING:
+                return None
+            case GangState.COMMITTED:
+                return self._share.committed(item.intents[self._uid].shares, mine.reserved)
+            case GangState.ENDED:
+                return self._leave(BindResult(BindOutcome.GANG_WAITS, item.reason))
+            case GangState.ROLLING_BACK:
+                # Its holds may still be there, so the open reservation stays.
+                return BindResult(BindOutcome.GANG_WAITS, item.reason)
+
+    # ---------------------------------------------------------------------------------------------------- giving up
+
+    def _end(self, result: BindResult) -> GangPlace | BindResult:
+        """The time is over: give up, and go on trying to while a request may still end before the deadline."""
+        self._kept_seconds = self._context.call_seconds
+        while True:
+            try:
+                return self._refused(result)
+            except DeadlineExceeded:
+                return result
+            except TableUnavailable as error:
+                result = BindResult(BindOutcome.LEDGER_UNAVAILABLE, str(error))
+            self._sleep(FIRST_POLL_SECONDS)
+
+    def _refused(self, result: BindResult) -> GangPlace | BindResult:
+        return self._leave(result) if self._joined is None else self._give_up(self._joined, result)
+
+    def _give_up(self, domain: Domain, result: BindResult) -> GangPlace | BindResult:
+        mine = self._mine
+        assert mine is not None  # it has joined
+        while (after := self._table.withdraw(self._gang.key, domain.fence, self._uid, self._attempt)) is None:
+            item = self._table.gang(self._gang.key)
+            if item is None:
+                return result
+            if not item.is_open_in(domain.fence) or item.intent(self._uid, self._attempt) is None:
+                # It is committed; or it is PREPARING, and the member's next bind finds the end of that.
+                return self._result(item, domain, mine) or result
+            # A transaction holds the item: a commit is under way.
+            self._sleep(FIRST_POLL_SECONDS)
+        self._joined = None
+        if not after.waiting(self._wall()):
+            # If the table does not answer, the watcher does it.
+            with suppress(TableUnavailable, DeadlineExceeded):
+                self._close_domain(domain)
+        return self._leave(result)
+
+    def _close_domain(self, domain: Domain) -> None:
+        """Nobody waits, so another gang may come."""
+        seen = self._table.domain()
+        if seen.holds(self._gang.key, domain.fence):
+            self._table.put_domain(seen.closed(), seen)
+
+    def _leave_another_round(self) -> BindResult:
+        """The round of this call is over, and cannot be committed any more. It may have been, with a share for this
+        call: every entry keeps its open reservation, by which the watcher finds it."""
+        return ROUND_ENDED if self._share.is_held() else self._leave(ROUND_ENDED)
+
+    def _leave(self, result: BindResult) -> BindResult:
+        """No commit can give this call a share any more. If the table does not answer, the reservation expires."""
+        if self._mine is not None:
+            self._share.give_up()
+        return result

@@ -1,0 +1,305 @@
+"""The prepared bind: announce the pod, give it its share of the ledger, and wait for its gang, as it needs. Then bind
+it by the version that was read.
+
+It makes several attempts. Each begins with a GET of the pod. A member of a gang is announced when its gang is the open
+one: while it waits for another gang, it keeps no pod of that away.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+from berth.bind.announcing import LoggedAnnouncement
+from berth.bind.gang.member import GangMember, GangOfPod, GangPlace
+from berth.bind.rules import BindRules
+from berth.bind.share import Reservation
+from berth.extender.deadline import Deadline
+from berth.extender.outcomes import BindOutcome, BindResult
+from berth.pods import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
+from berth.scheduling.configuration.bind import BindConfiguration
+from berth.scheduling.fields.reading import UnreadableObject
+from berth.scheduling.managed_resources.counting import Counting
+from berth.scheduling.managed_resources.demand import Demand
+from berth.scheduling.objects import read_pod
+
+NOT_FOUND = 404
+CONFLICT = 409
+
+DEADLINE_PASSED = "the deadline was over before the API server was asked"
+
+# After these answers to a Binding, the pod has to be read: it may be bound, or may be bound again.
+OPEN = {BindOutcome.UNANSWERED, BindOutcome.CONTENDED}
+# The pod is on its node.
+BOUND = {BindOutcome.BOUND, BindOutcome.ALREADY_BOUND}
+# After these, no Binding of the pod to this node can succeed any more.
+NEVER_BOUND = {BindOutcome.POD_GONE, BindOutcome.BOUND_ELSEWHERE}
+# A member with these leaves a gap in its committed gang.
+FAILED_FOR_GOOD = {BindOutcome.POD_GONE, BindOutcome.REFUSED}
+
+
+def result_of_binding(answer: Created | Refused | Unanswered) -> BindResult:
+    """CONTENDED and UNANSWERED are not final: the pod shows whether it is bound."""
+    match answer:
+        case Created():
+            return BindResult(BindOutcome.BOUND)
+        case Refused(status=status, message=message) if status == CONFLICT:
+            return BindResult(BindOutcome.CONTENDED, message)
+        case Refused() as refused:
+            return _refused(refused)
+        case Unanswered(cause=cause):
+            return unanswered(cause)
+
+
+def result_of_assignment(binding: Binding, found: Assignment | Refused | Unanswered) -> BindResult | None:
+    """How the bind ended by the pod that was read; None while the pod is unbound and can be bound."""
+    match found:
+        case Assignment(pod_uid=uid) if uid != binding.pod_uid:
+            reason = f'pod "{binding.pod_name}" was replaced by another of that name'
+            return BindResult(BindOutcome.POD_GONE, reason)
+        case Assignment(node=node) if node == binding.node:
+            return BindResult(BindOutcome.ALREADY_BOUND)
+        case Assignment(node=""):
+            return None
+        case Assignment(node=node):
+            reason = f'pod "{binding.pod_name}" is already assigned to node "{node}"'
+            return BindResult(BindOutcome.BOUND_ELSEWHERE, reason)
+        case Refused() as refused:
+            return _refused(refused)
+        case Unanswered(cause=cause):
+            return unanswered(cause)
+
+
+def _refused(answer: Refused) -> BindResult:
+    outcome = BindOutcome.POD_GONE if answer.status == NOT_FOUND else BindOutcome.REFUSED
+    return BindResult(outcome, answer.message)
+
+
+def unanswered(cause: str) -> BindResult:
+    return BindResult(BindOutcome.UNANSWERED, f"the API server did not confirm the binding: {cause}")
+
+
+PREPARED_ATTEMPTS = 3
+"""A prepared Binding also fails when the pod changes between GET and POST, so it has one attempt more."""
+
+REASON_SCHEDULER = "bind.schedulerNames of Berth's configuration does not list the pod's scheduler"
+
+
+NOTHING_COUNTED = Counting()
+
+
+class UnboundPods:
+    """The pod of one call at the API server."""
+
+    def __init__(self, binding: Binding, binder: PodBinder, deadline: Deadline, limits: BindConfiguration) -> None:
+        self._binding = binding
+        self._binder = binder
+        self._deadline = deadline
+        self._limits = limits
+
+    def read(self) -> FoundPod | BindResult:
+        """The pod while it can still be bound; otherwise how the bind ended."""
+        binding = self._binding
+        # Half of the time left: what follows needs the other half.
+        found = self._binder.pod(binding.namespace, binding.pod_name, self._deadline.remaining() / 2)
+        if not isinstance(found, FoundPod):
+            result = result_of_assignment(binding, found)
+            assert result is not None
+            return result
+        # Before the rest: for a pod that is not covered, a caller does not learn where it is.
+        if found.assignment.pod_uid == binding.pod_uid and not self._limits.covers_scheduler(_scheduler_of(found)):
+            return BindResult(BindOutcome.NOT_COVERED, REASON_SCHEDULER)
+        return result_of_assignment(binding, found.assignment) or found
+
+    def refusal(self) -> BindResult | None:
+        """One read. None: the pod can be bound. Its scheduler never changes, and the Binding has its UID."""
+        if not self._deadline.remaining():
+            return unanswered(DEADLINE_PASSED)
+        found = self.read()
+        return found if isinstance(found, BindResult) else None
+
+
+def _scheduler_of(found: FoundPod) -> str:
+    spec = found.content.get("spec")
+    return str(spec.get("schedulerName") or "") if isinstance(spec, dict) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Needs:
+    """What the pod asks of the ledger, and the gang that it waits for."""
+
+    demands: tuple[Demand, ...] = ()
+    gang: GangOfPod | None = None
+
+
+_NOTHING = _Needs()
+
+
+class PreparedBind:
+    """One call that announces, reserves, waits for its gang, or all of it."""
+
+    def __init__(
+        self, binding: Binding, binder: PodBinder, deadline: Deadline, rules: BindRules, pods: UnboundPods
+    ) -> None:
+        self._pods = pods
+        self._binding = binding
+        self._binder = binder
+        self._deadline = deadline
+        self._counted = rules.counted
+        self._announcements = rules.announcements
+        self._gangs = rules.gangs
+        self._is_placed = False
+        """Whether the gang is committed with this call."""
+        self._announced: LoggedAnnouncement | None = None
+        self._is_open = False
+        """Whether a Binding of this announcement may still take effect."""
+
+    def run(self) -> BindResult | None:
+        """None: there is nothing to announce, to reserve or to wait for."""
+        result = self._attempts()
+        if result is not None and self._is_placed and result.outcome in FAILED_FOR_GOOD:
+            result = BindResult(BindOutcome.GANG_DEGRADED, result.reason)
+        if result is not None and result.outcome not in BOUND and not self._is_open:
+            self._withdraw()
+        return result
+
+    def _attempts(self) -> BindResult | None:
+        result = BindResult(BindOutcome.UNANSWERED, DEADLINE_PASSED)
+        for _ in range(PREPARED_ATTEMPTS):
+            if not self._deadline.remaining():
+                return result
+            pod = self._read_unbound_pod()
+            if isinstance(pod, BindResult):
+                return pod
+            needs = self._needs(pod)
+            if not isinstance(needs, _Needs):
+                return needs
+            reservation = self._share(pod, needs)
+            if isinstance(reservation, BindResult):
+                return reservation
+            if not self._deadline.remaining():
+                return BindResult(BindOutcome.UNANSWERED, DEADLINE_PASSED)
+            result = self._create_binding(pod, reservation)
+            if result.outcome not in OPEN:
+                return result
+        # The last Binding may have been created, too.
+        last = self._read_unbound_pod() if self._deadline.remaining() else result
+        return last if isinstance(last, BindResult) else result
+
+    def _read_unbound_pod(self) -> FoundPod | BindResult:
+        """The pod while it can still be bound; otherwise how the bind ended. Releases a reservation without use."""
+        found = self._pods.read()
+        if isinstance(found, FoundPod):
+            if not found.is_deleting:
+                return found
+            self._release_pod()
+            # The API server refuses its Binding with these words.
+            reason = f"pod {self._binding.pod_name} is being deleted, cannot be assigned to a host"
+            return BindResult(BindOutcome.REFUSED, reason)
+        if found.outcome in NEVER_BOUND:
+            self._is_open = False
+            self._release_pod()
+        return found
+
+    def _announce(self, pod: FoundPod) -> BindResult | None:
+        """None: the Binding may follow. An announcement holds for one version of the pod."""
+        if self._announcements is None:
+            return None
+        announced = self._announced
+        if announced is not None and announced.resource_version == pod.resource_version:
+            return None
+        # The pod has changed, so no Binding of its earlier version can take effect.
+        self._withdraw()
+        self._is_open = False
+        found = self._announcements.announce(self._binding, pod, self._deadline)
+        if isinstance(found, BindResult):
+            return found
+        self._announced = found
+        return None
+
+    def _withdraw(self) -> None:
+        if self._announcements is not None and self._announced is not None:
+            self._announcements.withdraw(self._announced)
+            self._announced = None
+
+    def _withdraw_in_queue(self) -> None:
+        if not self._is_open:
+            self._withdraw()
+
+    def _needs(self, pod: FoundPod) -> _Needs | BindResult | None:
+        """None: there is nothing to announce, to reserve or to wait for."""
+        if self._counted is None and self._gangs is None:
+            return _NOTHING
+        read = read_pod(pod.content)
+        if isinstance(read, UnreadableObject):
+            return BindResult(BindOutcome.UNREADABLE, read.cause)
+        demands = () if self._counted is None else self._counted.counting.demands(read)
+        if isinstance(demands, UnreadableObject):
+            return BindResult(BindOutcome.UNREADABLE, demands.cause)
+        gang = None if self._gangs is None else self._gangs.gang_of(read, self._binding.node, self._deadline)
+        if isinstance(gang, BindResult):
+            return gang
+        return _Needs(demands, gang) if demands or gang is not None or self._announcements is not None else None
+
+    def _share(self, pod: FoundPod, needs: _Needs) -> Reservation | BindResult | None:
+        """What the pod gets of the ledger, when it is announced; None where it asks for nothing. Members of a gang get
+        theirs together."""
+        counted, demands = self._counted, needs.demands
+        if counted is not None and counted.right is not None and demands:
+            # After the pod was read: a store that takes over later changes the pod's resourceVersion first.
+            refusal = counted.right.refusal(self._deadline.remaining() / 2)
+            if refusal is not None:
+                return refusal
+        if needs.gang is not None:
+            place = self._wait_for_gang(pod, needs.gang, demands)
+            if isinstance(place, BindResult):
+                return place
+            if place is not None:
+                self._is_placed = True
+                return place.reservation
+        rejection = self._announce(pod)
+        if rejection is not None or counted is None or not demands:
+            return rejection
+        return counted.reservations.reserve(self._binding, demands, counted.counting, self._deadline.remaining)
+
+    def _wait_for_gang(
+        self, pod: FoundPod, gang: GangOfPod, demands: tuple[Demand, ...]
+    ) -> GangPlace | BindResult | None:
+        assert self._gangs is not None  # it knows the gang
+        counting = NOTHING_COUNTED if self._counted is None else self._counted.counting
+        member = GangMember(
+            gang,
+            self._binding,
+            demands,
+            counting,
+            self._binder,
+            self._deadline,
+            announce=partial(self._announce, pod),
+            withdraw=self._withdraw_in_queue,
+        )
+        return self._gangs.wait(member)
+
+    def _create_binding(self, pod: FoundPod, reservation: Reservation | None) -> BindResult:
+        binding = replace(self._binding, resource_version=pod.resource_version)
+        if reservation is not None:
+            binding = replace(binding, annotations=reservation.annotations)
+        result = result_of_binding(self._binder.create_binding(binding, self._deadline.remaining() / 2))
+        if result.outcome is BindOutcome.BOUND and reservation is not None and reservation.has_surplus:
+            # Now, and by bind: later nothing but the pod's annotations says which devices it has, and its owner can
+            # change them.
+            assert self._counted is not None
+            self._counted.reservations.release_surplus(reservation, self._deadline.remaining)
+        elif result.outcome is BindOutcome.UNANSWERED:
+            self._is_open = True
+        elif result.outcome is BindOutcome.POD_GONE:
+            self._is_open = False
+            self._release_pod()
+        elif result.outcome is BindOutcome.REFUSED and reservation is not None and reservation.is_first_attempt:
+            # After a takeover, the Binding of the earlier attempt may still arrive.
+            assert self._counted is not None
+            self._counted.reservations.release(reservation, self._deadline.remaining)
+        return result
+
+    def _release_pod(self) -> None:
+        if self._counted is not None:
+            self._counted.reservations.release_pod(self._binding, self._deadline.remaining)

@@ -1,0 +1,188 @@
+"""What the applied configuration says for bind: counted resources, rules about other pods, gangs, and limits.
+
+It is read at intervals only, so a bind may decide by the document before the applied one. `berth config apply` waits
+until none does (config/effect_delay.py of the command).
+
+bind asks after it has read the pod and before it reserves. A store that takes over later invalidates the Bindings of
+all pods that were read before, so nothing has to be asked again before the Binding is sent.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from berth.bind.announcing import Announcements
+from berth.bind.gang.barrier import GangBarrier
+from berth.bind.share import Reservations
+from berth.configuration.counting_loss import CountingLossCheck
+from berth.configuration.store import ConfigurationInvalid, Configurations
+from berth.dynamodb_errors import TableUnavailable
+from berth.extender.outcomes import BindOutcome, BindResult
+from berth.extender.ports import UNREAD_CACHE, CacheState
+from berth.lease.clock import Clock, Instant
+from berth.lease.lock import Unavailable
+from berth.ledger.lease import NAME, NAMESPACE, Holding, LedgerLease, counted_elsewhere
+from berth.ledger.store_identity import StoreIdentity
+from berth.scheduling.configuration.bind import BindConfiguration
+from berth.scheduling.managed_resources.counting import Counting
+
+
+class CountingRight(ABC):
+    """Whether this store counts the cluster's resources. Of several stores at most one does."""
+
+    @abstractmethod
+    def refusal(self, timeout: float) -> BindResult | None:
+        """Why bind must not reserve; None: it may, for a pod that was read before. timeout: in seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class CountedResources:
+    """Which resources are counted, the ledger that counts them, and whether it may.
+
+    right: None where no other ledger can count, as for a dump.
+    """
+
+    counting: Counting
+    reservations: Reservations
+    right: CountingRight | None = None
+
+
+EVERY_POD = BindConfiguration()
+
+
+@dataclass(frozen=True, slots=True)
+class BindRules:
+    """Of the configuration in force. counted: None counts nothing. limits: which pods may be bound. announcements: None
+    where no rule depends on other pods. gangs: None where gangs are not enabled. state: for records of decisions."""
+
+    counted: CountedResources | None = None
+    limits: BindConfiguration = EVERY_POD
+    announcements: Announcements | None = None
+    gangs: GangBarrier | None = None
+    state: CacheState = UNREAD_CACHE
+
+
+NO_RULES = BindRules()
+
+
+REFRESH_SECONDS = 10.0
+"""The age at which the configuration is read again from tables on a network; a warm bind reads none before."""
+
+RETRY_SECONDS = 1.0
+"""The same after a failed read. Shorter, because `berth config apply` waits for one interval only."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """at: when it began. seconds: for how long it is used."""
+
+    rules: BindRules
+    at: Instant
+    seconds: float
+
+
+class CountingConfiguration:
+    """For one warm environment. Safe to share between threads."""
+
+    def __init__(
+        self,
+        read_hash: Callable[[], str],
+        configurations: Configurations,
+        reservations: Reservations,
+        clock: Clock,
+        warn: Callable[[str], None],
+        loss: CountingLossCheck,
+        announcements: Announcements | None = None,
+        gangs: Callable[[], GangBarrier] | None = None,
+        refresh_seconds: float = REFRESH_SECONDS,
+    ) -> None:
+        """read_hash: of the applied configuration, from the head. warn: called with failures that the call survived.
+        announcements: for configurations with rules about other pods; None where there is no log. gangs: for
+        configurations that enable them; None where there is no table. refresh_seconds: the age at which it is read
+        again; 0 where a read waits for nothing."""
+        self._read_hash = read_hash
+        self._configurations = configurations
+        self._reservations = reservations
+        self._announcements = announcements
+        self._gangs = gangs
+        self._clock = clock
+        self._warn = warn
+        self._loss = loss
+        self._refresh_seconds = refresh_seconds
+        self._last: _Read | None = None
+
+    def current(self) -> BindRules:
+        """The rules in force. While the table is unavailable, those of the last known configuration.
+
+        Raises CountingLost where nothing is counted although the ledger counts, and TableUnavailable and
+        ConfigurationInvalid where no configuration is known yet: a bind that does not count could assign a resource
+        twice.
+        """
+        now, last = self._clock.now(), self._last
+        if last is not None and now.longest_since(last.at) < last.seconds:
+            return last.rules
+        try:
+            last = _Read(self._read(), now, self._refresh_seconds)
+        except (TableUnavailable, ConfigurationInvalid) as error:
+            if last is None:
+                raise
+            self._warn(f"{error}; what was counted before is counted")
+            last = _Read(last.rules, now, min(RETRY_SECONDS, self._refresh_seconds))
+        self._last = last
+        return last.rules
+
+    def _read(self) -> BindRules:
+        applied = self._read_hash()
+        configured = self._configurations.at(applied)
+        counting = configured.policy.counting
+        announcements = self._announcements if configured.policy.reads_other_pods else None
+        gangs = self._gangs() if self._gangs is not None and configured.policy.gangs.enabled else None
+        state = CacheState(configuration_hash=applied, decisions=configured.document.decisions)
+        if counting.counts:
+            counted = CountedResources(counting, self._reservations)
+            return BindRules(counted, configured.bind, announcements, gangs, state)
+        self._loss.raise_if_lost()
+        return BindRules(None, configured.bind, announcements, gangs, state)
+
+
+NOT_HELD = BindResult(
+    BindOutcome.NO_LEDGER, f"no watcher has acquired the Lease {NAMESPACE}/{NAME} for the ledger of counted resources"
+)
+TAKEOVER = BindResult(BindOutcome.NO_LEDGER, "the ledger of counted resources is rebuilt after another server's")
+
+
+class LedgerHolderCheck(CountingRight):
+    """For one warm environment. Safe to share between threads."""
+
+    def __init__(self, lease: LedgerLease, store: StoreIdentity) -> None:
+        self._lease = lease
+        self._store = store
+        self._identity: str | None = None
+
+    def refusal(self, timeout: float) -> BindResult | None:
+        found = self._lease.holding(timeout)
+        if isinstance(found, Unavailable):
+            return BindResult(BindOutcome.LEDGER_UNAVAILABLE, found.reason)
+        if found is None:
+            return NOT_HELD
+        try:
+            return self._refusal(found)
+        except TableUnavailable as error:
+            return BindResult(BindOutcome.LEDGER_UNAVAILABLE, str(error))
+
+    def _refusal(self, found: Holding) -> BindResult | None:
+        if not found.holder:
+            # Without an identity: the watcher is still of a release that does not know the Lease, for up to 15 minutes
+            # of an upgrade.
+            return None if self._store.get() is None else NOT_HELD
+        if not self._is_own(found.holder):
+            return BindResult(BindOutcome.COUNTED_ELSEWHERE, counted_elsewhere(found.holder))
+        return None if found.is_counting else TAKEOVER
+
+    def _is_own(self, holder: str) -> bool:
+        """The identity is read again where it differs: a lost table gets another one."""
+        if holder != self._identity:
+            self._identity = self._store.get()
+        return holder == self._identity

@@ -1,0 +1,289 @@
+"""One attempt to reserve what a pod requests on one node.
+
+The attempt first writes its open reservation, then its entry in the node's ledger. So every entry has an open
+reservation, and one query finds all of them. When another bind was faster, the attempt chooses again and retries.
+
+Cost of a reservation without contention: one PutItem for the open reservation and one conditional UpdateItem for the
+entry. A resource with devices costs one consistent GetItem more, to choose the device.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from berth.dynamodb_errors import TableUnavailable
+from berth.extender.outcomes import BindOutcome, BindResult
+from berth.ledger.nodes.device_choice import DeviceChoice
+from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger, OpenReservation, Shares
+from berth.ledger.nodes.ledger import Ledger, LedgerOutcome, LedgerResult
+from berth.ledger.nodes.table import DeadlineExceeded, LedgerTable
+from berth.pods import Binding, PodKey
+from berth.scheduling.managed_resources.counting import Counting, Insufficient
+from berth.scheduling.managed_resources.demand import Demand
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class TableCalls:
+    """seconds: the longest that one call takes; no call begins with less time left.
+
+    repeated: a call went unanswered, so the table may still carry it out.
+    """
+
+    remaining: Remaining
+    seconds: float
+    repeated: bool = False
+
+    def with_retry(self, call: Callable[[], T]) -> T:
+        """Make the call, and repeat it once if it fails: a connection may have died while the environment was frozen.
+
+        For idempotent operations. Raises DeadlineExceeded and TableUnavailable.
+        """
+        self._check()
+        try:
+            return call()
+        except TableUnavailable:
+            self.repeated = True
+            self._check()
+            return call()
+
+    def _check(self) -> None:
+        if self.remaining() < self.seconds:
+            raise DeadlineExceeded
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """The node's ledger holds what the pod requests. The entry belongs to this attempt to bind the pod.
+
+    annotations: for the Binding. is_first_attempt: no earlier attempt had the entry, so no earlier Binding can still
+    arrive. shares: what this attempt needs, by pool. has_surplus: the entry holds more than that, for a Binding of an
+    earlier attempt.
+    """
+
+    binding: Binding
+    attempt: str
+    annotations: Mapping[str, str]
+    is_first_attempt: bool
+    shares: Mapping[str, int]
+    has_surplus: bool = False
+
+
+Remaining = Callable[[], float]
+"""Seconds left until the deadline."""
+
+
+class Reservations(ABC):
+    """The ledger of counted resources, as bind uses it. No method raises when the table cannot be reached."""
+
+    @abstractmethod
+    def reserve(
+        self, binding: Binding, demands: Sequence[Demand], counting: Counting, remaining: Remaining
+    ) -> Reservation | BindResult:
+        """Reserve as a new attempt, and take over the entry of an earlier attempt.
+
+        BindResult: the pod has no reservation of this attempt, or the table did not confirm it.
+        """
+
+    @abstractmethod
+    def release(self, reservation: Reservation, remaining: Remaining) -> None:
+        """Release it if this attempt still owns the entry.
+
+        Only after its Binding was refused, and only where `is_first_attempt`.
+        """
+
+    @abstractmethod
+    def release_surplus(self, reservation: Reservation, remaining: Remaining) -> None:
+        """Leave the entry with what this attempt needs if the attempt still owns it. Where the table does not confirm
+        it, the entry keeps the surplus until the pod has ended.
+
+        Only after the API server has confirmed that the Binding of this attempt was created: the pod is on its node
+        with these shares for good.
+        """
+
+    @abstractmethod
+    def release_pod(self, binding: Binding, remaining: Remaining) -> None:
+        """Release what any attempt reserved for this pod on this node: no Binding of the pod can succeed there."""
+
+
+TRIES = 10
+"""How often an attempt may lose a race for a device, or against another bind of the same pod."""
+
+NO_LEDGER = BindResult(BindOutcome.NO_LEDGER, "the node's ledger of counted resources is not ready")
+CONTENDED = BindResult(BindOutcome.CONTENDED, "the node's ledger of counted resources is contended")
+
+
+class Attempt:
+    """For one call of `reserve`."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        calls: TableCalls,
+        binding: Binding,
+        demands: Sequence[Demand],
+        counting: Counting,
+        *,
+        attempt_id: str,
+        since: float,
+    ) -> None:
+        """attempt_id: unique among all attempts. since: now, in seconds since the epoch."""
+        self._ledger = ledger
+        self._calls = calls
+        self._binding = binding
+        self._node = binding.node
+        self._pod = PodKey(binding.namespace, binding.pod_name, binding.pod_uid)
+        self._attempt_id = attempt_id
+        self._since = since
+        self._counting = counting
+        self._choice = DeviceChoice(counting, demands, binding.pod_uid)
+
+    def reserve(self) -> Reservation | BindResult:
+        """Raises TableUnavailable and DeadlineExceeded: then the entry may or may not have been written."""
+        shares = self._choice.without_devices()
+        ledger: NodeLedger | None = None
+        if shares is None:
+            ledger = self._calls.with_retry(lambda: self._ledger.table.node(self._node))
+            if ledger is None or ledger.avail is None:
+                return NO_LEDGER
+            chosen = self._choice.on(ledger, 0)
+            if isinstance(chosen, Insufficient):
+                return _insufficient(chosen)
+            shares = chosen
+        self._put_open(shares)
+        result = self._write_entry(shares, ledger)
+        if isinstance(result, BindResult):
+            self._delete_open()
+        return result
+
+    def _write_entry(self, shares: Shares, ledger: NodeLedger | None) -> Reservation | BindResult:
+        announced = shares
+        for lost_races in range(1, TRIES + 1):
+            earlier = None if ledger is None else ledger.entries.get(self._pod.uid)
+            result = self._reserve(shares) if earlier is None else self._take_over(earlier, shares)
+            if result.done:
+                if shares != announced:
+                    self._put_open(shares)
+                written = result.entry(self._pod.uid)
+                return Reservation(
+                    self._binding,
+                    self._attempt_id,
+                    self._counting.annotations(shares),
+                    is_first_attempt=earlier is None,
+                    shares=shares,
+                    has_surplus=written is not None and dict(written.shares) != dict(shares),
+                )
+            if result.ledger is None or result.outcome is LedgerOutcome.NO_LEDGER:
+                return NO_LEDGER
+            ledger = result.ledger
+            entry = ledger.entries.get(self._pod.uid)
+            if entry is not None and entry.state is EntryState.BOUND:
+                # The watcher has confirmed the pod there, after bind read the pod.
+                break
+            chosen = self._choice.on(ledger, lost_races)
+            if isinstance(chosen, Insufficient):
+                return _insufficient(chosen)
+            shares = chosen
+        return CONTENDED
+
+    def _reserve(self, shares: Shares) -> LedgerResult:
+        return self._calls.with_retry(lambda: self._ledger.reserve(self._node, self._entry(shares)))
+
+    def _take_over(self, earlier: Entry, shares: Shares) -> LedgerResult:
+        return self._calls.with_retry(lambda: self._ledger.take_over(self._node, earlier, self._entry(shares)))
+
+    def _entry(self, shares: Shares) -> Entry:
+        return Entry(self._pod, EntryState.RESERVED, self._attempt_id, shares, self._since)
+
+    def _put_open(self, shares: Shares) -> None:
+        reservation = OpenReservation(self._pod, self._node, self._attempt_id, shares, self._since)
+        self._calls.with_retry(lambda: self._ledger.table.put_open(reservation))
+
+    def _delete_open(self) -> None:
+        """This attempt owns no entry. After a repeated call it stays: the first one may still write the entry."""
+        if not self._calls.repeated:
+            with suppress(TableUnavailable, DeadlineExceeded):
+                self._calls.with_retry(
+                    lambda: self._ledger.table.delete_open(self._pod.uid, self._node, self._attempt_id)
+                )
+
+
+def _insufficient(chosen: Insufficient) -> BindResult:
+    return BindResult(BindOutcome.INSUFFICIENT, chosen.text)
+
+
+DEADLINE_PASSED = "the deadline was over before the ledger of counted resources was written"
+
+
+class LedgerReservations(Reservations):
+    """Safe to share between threads."""
+
+    def __init__(
+        self, table: LedgerTable, new_id: Callable[[], str], wall: Callable[[], float], call_seconds: float
+    ) -> None:
+        """call_seconds: the longest that one call of the table takes; no call begins with less time left."""
+        self._table = table
+        self._ledger = Ledger(table)
+        self._new_id = new_id
+        self._wall = wall
+        self._call_seconds = call_seconds
+
+    def reserve(
+        self, binding: Binding, demands: Sequence[Demand], counting: Counting, remaining: Remaining
+    ) -> Reservation | BindResult:
+        calls = TableCalls(remaining, self._call_seconds)
+        attempt = Attempt(
+            self._ledger, calls, binding, demands, counting, attempt_id=self._new_id(), since=self._wall()
+        )
+        try:
+            return attempt.reserve()
+        except TableUnavailable as error:
+            return BindResult(BindOutcome.LEDGER_UNAVAILABLE, str(error))
+        except DeadlineExceeded:
+            return BindResult(BindOutcome.LEDGER_UNAVAILABLE, DEADLINE_PASSED)
+
+    def release(self, reservation: Reservation, remaining: Remaining) -> None:
+        self._release(reservation.binding, remaining, reservation.attempt)
+
+    def release_surplus(self, reservation: Reservation, remaining: Remaining) -> None:
+        """The open reservation of the attempt stays: the watcher deletes it when it has confirmed the pod."""
+        calls, binding = TableCalls(remaining, self._call_seconds), reservation.binding
+        try:
+            ledger = calls.with_retry(lambda: self._table.node(binding.node))
+            seen = None if ledger is None else ledger.entries.get(binding.pod_uid)
+            if ledger is None or seen is None or not _is_reserved_by(reservation.attempt, seen):
+                return
+            entry = replace(seen, attempt=self._new_id(), shares=reservation.shares, since=self._wall())
+            own = OpenReservation(entry.pod, binding.node, entry.attempt, entry.shares, entry.since)
+            # First, so that every entry has an open reservation.
+            calls.with_retry(lambda: self._table.put_open(own))
+            calls.with_retry(lambda: self._ledger.shrink(ledger, seen, entry))
+        except (TableUnavailable, DeadlineExceeded):
+            return
+
+    def release_pod(self, binding: Binding, remaining: Remaining) -> None:
+        self._release(binding, remaining)
+
+    def _release(self, binding: Binding, remaining: Remaining, attempt: str | None = None) -> None:
+        """attempt: None releases the entry of any attempt. Where the table does not answer, the entry expires."""
+        calls = TableCalls(remaining, self._call_seconds)
+        try:
+            ledger = calls.with_retry(lambda: self._table.node(binding.node))
+            entry = None if ledger is None else ledger.entries.get(binding.pod_uid)
+            if entry is None or not _is_reserved_by(attempt or entry.attempt, entry):
+                return
+            result = calls.with_retry(lambda: self._ledger.release(binding.node, entry, ledger=ledger))
+            # Last, so that every entry has an open reservation.
+            if result.done:
+                calls.with_retry(lambda: self._table.delete_open(binding.pod_uid, binding.node, entry.attempt))
+        except (TableUnavailable, DeadlineExceeded):
+            return
+
+
+def _is_reserved_by(attempt: str, entry: Entry) -> bool:
+    return entry.state is EntryState.RESERVED and entry.attempt == attempt

@@ -1,0 +1,112 @@
+"""An announcement, and when it ends. Pure.
+
+The node cache is behind: for some time after a bind it does not show the pod on its node. Until it does, the pod's
+announcement stands for the pod.
+
+Positions are 1, 2, 3 and so on without a gap: who puts an announcement at position n + 1 has read the one at n. So a
+reader that has read up to n knows everything before it. The last announcement is never deleted, for positions would
+begin anew.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import orjson
+
+from berth.extender.ports import PodCoverage
+from berth.scheduling.objects import Pod, UnreadableObject, trimmed_pod
+from berth.scheduling.objects.pod_reading import read_placed_pod
+from berth.scheduling.snapshot.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Announcement:
+    """A pod that one call of bind lets onto a node.
+
+    position: in the log. attempt: the id of the call, unique. pod: on its node, as the cache will show it. content: the
+    same as JSON. resource_version: of the pod as the call read it, unbound; a Binding is valid for this version only.
+    until: no Binding of the call takes effect later, in seconds since the epoch. withdrawn: none has taken effect, and
+    none will.
+    """
+
+    position: int
+    attempt: str
+    pod: Pod
+    content: bytes = field(repr=False)
+    resource_version: str
+    until: float
+    withdrawn: bool = False
+
+
+def pod_on_node(
+    obj: Mapping[str, object], node: str, annotations: Container[str]
+) -> tuple[Pod, bytes] | UnreadableObject:
+    """The pod as the cache will show it on this node, with these of its annotations, and the same as JSON."""
+    spec = obj.get("spec")
+    placed = trimmed_pod({**obj, "spec": {**(spec if isinstance(spec, dict) else {}), "nodeName": node}}, annotations)
+    pod = read_placed_pod(placed)
+    return pod if isinstance(pod, UnreadableObject) else (pod, orjson.dumps(placed))
+
+
+def has_ended(announcement: Announcement, snapshot: Snapshot, coverage: PodCoverage) -> bool:
+    """Whether the announcement no longer stands for a pod: in this snapshot, and so in every later one."""
+    pod = announcement.pod
+    node = snapshot.nodes.get(pod.node_name)
+    if announcement.withdrawn or (node is not None and any(each.uid == pod.uid for each in node.pods)):
+        return True
+    covered = coverage.covers(announcement.resource_version)
+    if covered and pod.uid not in snapshot.unbound:
+        # The cache had the pod, so the pod has ended or is on another node.
+        return True
+    return covered is not False and coverage.observed_at > announcement.until
+
+
+class AnnouncementLog(ABC):
+    """Every method may raise TableUnavailable."""
+
+    @abstractmethod
+    def read(self, first: int) -> Sequence[Announcement]:
+        """The announcements from this position on, by position: one consistent query with all its pages."""
+
+    @abstractmethod
+    def append(self, announcement: Announcement) -> bool:
+        """Put it at its position. False: the position is taken. Repeated with the same attempt it is True again."""
+
+    @abstractmethod
+    def withdraw(self, position: int, attempt: str) -> None:
+        """Mark the announcement as withdrawn, if it is at this position and of this attempt."""
+
+    @abstractmethod
+    def trim(self, position: int, until: float) -> None:
+        """Delete the announcements before this position whose `until` is before this time."""
+
+
+class AnnouncementReader:
+    """Safe to share between threads: `first` is a hint, and an older one only costs a longer read."""
+
+    def __init__(self, log: AnnouncementLog) -> None:
+        self._log = log
+        self.first = 1
+        """Every announcement before this position has ended."""
+
+    def read(self) -> Sequence[Announcement]:
+        """To the end of the log. To be called before the head is read: an announcement that is deleted has ended in
+        the snapshot that was published then. Raises TableUnavailable."""
+        found = self._log.read(self.first)
+        if not found and self.first > 1:
+            # The last announcement is never deleted, so the table was created anew.
+            self.first = 1
+            found = self._log.read(1)
+        return found
+
+    def pods_to_add(
+        self, announcements: Sequence[Announcement], snapshot: Snapshot, coverage: PodCoverage
+    ) -> Sequence[Pod]:
+        """The pods that the snapshot does not show and that are on their nodes, or may still come there."""
+        remaining = [each for each in announcements if not has_ended(each, snapshot, coverage)]
+        if announcements:
+            self.first = (remaining or announcements[-1:])[0].position
+        return [each.pod for each in remaining]

@@ -1,0 +1,222 @@
+"""The commit of a gang: a share of the ledger for each member and the gang's item, all or nothing.
+
+Up to MAX_NODES nodes: one transaction over the nodes' ledgers, the gang's item and the domain's.
+
+More nodes, in two phases:
+
+1. The gang's item becomes PREPARING, by a write on the condition that the domain names this round. That fixes the
+   members. The call is the coordinator from now on.
+2. One transaction after another holds the members' shares on MAX_NODES nodes. Each requires the gang's item of step 1.
+3. The gang's item becomes COMMITTED, on the condition that it is still the item of step 1.
+
+Guarantees: a share that is held counts as reserved. A hold is written only while the item is the coordinator's, so no
+hold comes after another coordinator, or after the roll-back. Members of a committed gang have all of their shares. Each
+step may be repeated. Who waits takes over from a coordinator that died: the holds are the members', not the
+coordinator's. When fewer than the minimum of calls still wait, the round is rolled back instead: its members would be
+bound one by one, later and perhaps elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from berth.ledger.gangs.commit_writes import NodeShares, NoLedger, counted_by_node, release_on, shares_on
+from berth.ledger.gangs.item import Domain, GangItem, GangState, Intent
+from berth.ledger.gangs.table import MAX_NODES, GangTable, NotTransacted, Transaction
+from berth.ledger.nodes.entry import Shares
+from berth.ledger.nodes.node_write import NodeWrite
+from berth.scheduling.managed_resources.counting import Counting, Insufficient
+
+TRIES = 10
+"""How often a transaction may lose against other writes on its nodes."""
+
+REASON_NO_LEDGER = "gang does not fit: a node's ledger of counted resources is not ready"
+REASON_NODE_GONE = "gang does not fit: a node is gone"
+REASON_MEMBER_GONE = "gang waits for members: one is gone"
+REASON_INSUFFICIENT = "gang does not fit: Insufficient {}"
+REASON_CALLS_ENDED = "gang waits for members: the commit took longer than they could wait"
+REASON_RELEASED = "gang waits: an operator ended its placement"
+
+
+class CommitOutcome(StrEnum):
+    """COMMITTED: by this call. INCOMPLETE: calls have ended, so fewer than the minimum wait. CHANGED: the gang's item
+    is another one by now; read it. DISPLACED: the domain names another gang, or another round. ENDED: a node has too
+    little, or too few calls wait for the end of two phases; the round has ended for all members. CONTENDED: other
+    writes came first at every try.
+    """
+
+    COMMITTED = "committed"
+    INCOMPLETE = "incomplete"
+    CHANGED = "changed"
+    DISPLACED = "displaced"
+    ENDED = "ended"
+    CONTENDED = "contended"
+
+
+@dataclass(frozen=True, slots=True)
+class _Writes:
+    nodes: Mapping[str, NodeWrite]
+    shares: Mapping[str, Shares]
+
+
+class GangCommit:
+    """Safe to share between threads. Methods may raise TableUnavailable, and may be repeated."""
+
+    def __init__(self, table: GangTable, wall: Callable[[], float]) -> None:
+        self._table = table
+        self._wall = wall
+
+    def commit(self, item: GangItem, domain: Domain, coordinator: str, counting: Counting) -> CommitOutcome:
+        """Commit the members that wait in one topology domain, as many as an item holds. item: OPEN. domain: names its
+        round. coordinator: the id of this call."""
+        item_now = replace(item, intents=self._fitting(item.complete(self._wall())))
+        if len(item_now.intents) < item.minimum:
+            return CommitOutcome.INCOMPLETE
+        nodes = tuple(counted_by_node(item_now.intents.values()))
+        if len(nodes) > MAX_NODES:
+            prepared = item_now.changed(GangState.PREPARING, self._wall(), coordinator=coordinator)
+            refused = self._table.transact(Transaction(item, prepared, domain, {}))
+            return self._hold_and_mark(prepared, counting) if refused is None else _outcome(refused)
+        for _ in range(TRIES):
+            writes = self._writes(item_now, nodes, counting)
+            if isinstance(writes, str):
+                return self._end(item, writes)
+            after = _with_shares(item_now, writes.shares).changed(GangState.COMMITTED, self._wall())
+            refused = self._table.transact(Transaction(item, after, domain, writes.nodes))
+            if refused is None:
+                return CommitOutcome.COMMITTED
+            if refused.gang_changed or refused.domain_changed:
+                return _outcome(refused)
+        return CommitOutcome.CONTENDED
+
+    def _fitting(self, complete: Mapping[str, Intent]) -> Mapping[str, Intent]:
+        """As many as the gang's item holds: their shares make it larger. The others join the committed gang."""
+        most = self._table.most_of(complete.values()) if complete else 0
+        return complete if len(complete) <= most else {uid: complete[uid] for uid in sorted(complete)[:most]}
+
+    def take_over(self, item: GangItem, coordinator: str, counting: Counting) -> CommitOutcome:
+        """Go on for a coordinator that has died, or is slow: it holds nothing any more. item: PREPARING."""
+        if not self._is_waited_for(item):
+            return self._abandon(item)
+        taken = item.changed(GangState.PREPARING, self._wall(), coordinator=coordinator)
+        return self._hold_and_mark(taken, counting) if self._table.put(taken, item) else CommitOutcome.CHANGED
+
+    def abort(self, item: GangItem, reason: str) -> bool:
+        """End a round that is OPEN or PREPARING. False: the item is another one by now."""
+        if item.state is GangState.OPEN:
+            return self._end(item, reason) is CommitOutcome.ENDED
+        rolling = item.changed(GangState.ROLLING_BACK, self._wall(), reason=reason)
+        return self._table.put(rolling, item) and self.roll_back(rolling)
+
+    def roll_back(self, item: GangItem) -> bool:
+        """Release the holds of a round that is ROLLING_BACK, and end it. Whoever finds it may do so. False: others
+        have, or other writes came first at every try."""
+        for nodes in _groups_of_nodes(item):
+            if not self._release(item, nodes):
+                return False
+        ended = item.changed(GangState.ENDED, self._wall())
+        return self._table.put(ended, item)
+
+    def _hold_and_mark(self, item: GangItem, counting: Counting) -> CommitOutcome:
+        shares: dict[str, Shares] = {}
+        for nodes in _groups_of_nodes(item):
+            held = self._hold(item, nodes, counting)
+            if isinstance(held, CommitOutcome):
+                return held
+            shares |= held
+        if not self._is_waited_for(item):
+            return self._abandon(item)
+        committed = _with_shares(item, shares).changed(GangState.COMMITTED, self._wall())
+        return CommitOutcome.COMMITTED if self._table.put(committed, item) else CommitOutcome.CHANGED
+
+    def _is_waited_for(self, item: GangItem) -> bool:
+        return len(item.waiting(self._wall())) >= item.minimum
+
+    def _abandon(self, item: GangItem, reason: str = REASON_CALLS_ENDED) -> CommitOutcome:
+        return CommitOutcome.ENDED if self.abort(item, reason) else CommitOutcome.CHANGED
+
+    def _hold(self, item: GangItem, nodes: Sequence[str], counting: Counting) -> Mapping[str, Shares] | CommitOutcome:
+        for _ in range(TRIES):
+            writes = self._writes(item, nodes, counting)
+            if isinstance(writes, str):
+                return self._abandon(item, writes)
+            if not writes.nodes:
+                return writes.shares
+            refused = self._table.transact(Transaction(item, None, None, writes.nodes))
+            if refused is None:
+                return writes.shares
+            if refused.gang_changed:
+                return CommitOutcome.CHANGED
+        return CommitOutcome.CONTENDED
+
+    def _release(self, item: GangItem, nodes: Sequence[str]) -> bool:
+        for _ in range(TRIES):
+            found = {node: release_on(ledger, item) for node, ledger in self._table.ledgers(nodes).items()}
+            writes = {node: write for node, write in found.items() if write is not None}
+            if not writes:
+                return True
+            refused = self._table.transact(Transaction(item, None, None, writes))
+            if refused is None:
+                return True
+            if refused.gang_changed:
+                return False
+        return False
+
+    def _writes(self, item: GangItem, nodes: Sequence[str], counting: Counting) -> _Writes | str:
+        """What these nodes need; or why the gang does not fit."""
+        ledgers = self._table.ledgers(nodes) if nodes else {}
+        members, since = counted_by_node(item.intents.values()), self._wall()
+        writes, shares = dict[str, NodeWrite](), dict[str, Shares]()
+        for node in nodes:
+            match shares_on(ledgers.get(node), node, members[node], counting, since):
+                case NoLedger():
+                    return REASON_NO_LEDGER
+                case Insufficient(resources=resources):
+                    return REASON_INSUFFICIENT.format(", ".join(resources))
+                case NodeShares(write=write, shares=found):
+                    shares |= found
+                    if write is not None:
+                        writes[node] = write
+        return _Writes(writes, shares)
+
+    def _end(self, item: GangItem, reason: str) -> CommitOutcome:
+        """In one write with the domain, which would stay closed for other gangs, and for this one, until the round's
+        time is over."""
+        ended = item.changed(GangState.ENDED, self._wall(), reason=reason)
+        for _ in range(TRIES):
+            domain = self._table.domain()
+            closes = domain if domain.holds(item.key, item.round) else None
+            refused = self._table.transact(Transaction(item, ended, closes, {}))
+            if refused is None:
+                return CommitOutcome.ENDED
+            if refused.gang_changed:
+                return CommitOutcome.CHANGED
+        return CommitOutcome.CONTENDED
+
+
+def requests_of(item: GangItem) -> int:
+    """How many requests the commit of these members makes, if no other write comes between."""
+    nodes = len(counted_by_node(item.intents.values()))
+    groups = -(-nodes // MAX_NODES)
+    return 1 if not nodes else 2 if groups == 1 else 2 + 2 * groups
+
+
+def _outcome(refused: NotTransacted) -> CommitOutcome:
+    # The item first: who committed has closed the domain, too.
+    if refused.domain_changed and not refused.gang_changed:
+        return CommitOutcome.DISPLACED
+    return CommitOutcome.CHANGED
+
+
+def _groups_of_nodes(item: GangItem) -> Iterator[tuple[str, ...]]:
+    """As many as one transaction takes. The order is the same in each call."""
+    nodes = tuple(counted_by_node(item.intents.values()))
+    for first in range(0, len(nodes), MAX_NODES):
+        yield nodes[first : first + MAX_NODES]
+
+
+def _with_shares(item: GangItem, shares: Mapping[str, Shares]) -> GangItem:
+    intents = {uid: replace(intent, shares=shares.get(uid, {})) for uid, intent in item.intents.items()}
+    return replace(item, intents=intents)

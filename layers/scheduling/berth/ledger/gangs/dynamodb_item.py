@@ -1,0 +1,202 @@
+"""The items of gangs as DynamoDB stores them, in the ledger's table.
+
+| item | pk | sk |
+|---|---|---|
+| domain | gang | domain |
+| gang | gang | gang#namespace/name |
+
+`topologyKey` of a gang and `topology` of a member are there where the gang has a topology key. `openedAt` and `queue`
+of the domain are optional: without them no gang waits, and the gang was opened long ago. `minimum` is there above 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from berth.ledger.gangs.item import Claim, Domain, GangItem, GangState, Intent, QueuedGang
+from berth.ledger.nodes.dynamodb_item import MalformedItem, amounts, number, time
+from berth.pods import PodKey
+from berth.scheduling.gangs.gang import GangKey
+from berth.scheduling.managed_resources.demand import Demand
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, UniversalAttributeValueTypeDef
+
+    Item = Mapping[str, AttributeValueTypeDef]
+    Attributes = dict[str, UniversalAttributeValueTypeDef]
+
+PARTITION = "gang"
+GANG_PREFIX = "gang#"
+DOMAIN_KEY: Attributes = {"pk": {"S": PARTITION}, "sk": {"S": "domain"}}
+SCHEMA_VERSION = 1
+
+MEMBERS_BYTES = 400_000
+"""An item has at most 409,600 bytes. The rest is for its other attributes: names, and a reason of resources' names."""
+
+
+def gang_key(key: GangKey) -> Attributes:
+    """The key of a gang's item."""
+    return {"pk": {"S": PARTITION}, "sk": {"S": f"{GANG_PREFIX}{key}"}}
+
+
+# ---------------------------------------------------------------------------------------------------------------- write
+
+
+def gang_item(item: GangItem) -> Attributes:
+    """The whole item."""
+    of_topology: Attributes = {"topologyKey": {"S": item.topology_key}} if item.topology_key else {}
+    return (
+        gang_key(item.key)
+        | of_topology
+        | {
+            "schema": number(SCHEMA_VERSION),
+            "state": {"S": item.state.value},
+            "round": number(item.round),
+            "minimum": number(item.minimum),
+            "priority": number(item.priority),
+            "version": number(item.version),
+            "openedAt": time(item.opened_at),
+            "changedAt": time(item.changed_at),
+            "intents": {"M": {uid: intent_value(intent) for uid, intent in item.intents.items()}},
+            "coordinator": {"S": item.coordinator},
+            "reason": {"S": item.reason},
+        }
+    )
+
+
+def intent_value(intent: Intent) -> UniversalAttributeValueTypeDef:
+    """The value under the pod's UID. The pod's namespace is the gang's. Short: a gang may have many members."""
+    value: Attributes = {
+        "name": {"S": intent.pod.name},
+        "node": {"S": intent.node},
+        "attempt": {"S": intent.attempt},
+        "until": time(intent.until),
+    }
+    if intent.demands:
+        value["demands"] = {
+            "M": {
+                demand.resource: {"S": f"{demand.amount}%"} if demand.percent else number(demand.amount)
+                for demand in intent.demands
+            }
+        }
+    if intent.shares:
+        value["shares"] = amounts(intent.shares)
+    if intent.topology:
+        value["topology"] = {"S": intent.topology}
+    return {"M": value}
+
+
+def member_bytes(intent: Intent) -> int:
+    """What one member takes of the gang's item, its shares included: DynamoDB's rule for the size of an item, rounded
+    up."""
+    texts = (intent.pod.uid, intent.pod.name, intent.node, intent.attempt, "name", "node", "attempt", "until")
+    found = sum(len(text.encode()) for text in texts) + _MAP_BYTES + _NUMBER_BYTES
+    if intent.topology:
+        found += len("topology") + len(intent.topology.encode()) + 1
+    if intent.demands:
+        found += len("demands") + len("shares") + 2 * _MAP_BYTES
+    for demand in intent.demands:
+        amount = _NUMBER_BYTES if demand.percent else len(str(demand.amount)) // 2 + 2
+        found += 2 * (len(demand.resource) + amount + 1) + _INDEX_BYTES
+    return found
+
+
+_NUMBER_BYTES = 12
+"""Of up to 19 digits: a time, and an amount that is known as a percentage."""
+
+_MAP_BYTES = 8
+"""A map with up to five entries, without names and values."""
+
+_INDEX_BYTES = 4
+"""Of a device, in the name of its pool."""
+
+
+def domain_item(domain: Domain) -> Attributes:
+    """The whole item."""
+    item = DOMAIN_KEY | {"schema": number(SCHEMA_VERSION), "fence": number(domain.fence)}
+    if domain.open is not None:
+        item |= {
+            "open": {"S": str(domain.open.key)},
+            "priority": number(domain.open.priority),
+            "until": time(domain.open.until),
+            "openedAt": time(domain.open.opened_at),
+        }
+        if domain.open.minimum > 1:
+            item["minimum"] = number(domain.open.minimum)
+    if domain.resting is not None:
+        item |= {"resting": {"S": str(domain.resting)}, "restUntil": time(domain.rest_until)}
+    if domain.queue:
+        item["queue"] = {
+            "M": {
+                str(key): {"M": {"members": number(queued.members), "until": time(queued.until)}}
+                for key, queued in domain.queue.items()
+            }
+        }
+    return item
+
+
+# ----------------------------------------------------------------------------------------------------------------- read
+
+
+def read_gang(item: Item) -> GangItem:
+    """Raises MalformedItem."""
+    try:
+        key = _key(item["sk"]["S"].removeprefix(GANG_PREFIX))
+        return GangItem(
+            key=key,
+            state=GangState(item["state"]["S"]),
+            round=int(item["round"]["N"]),
+            minimum=int(item["minimum"]["N"]),
+            priority=int(item["priority"]["N"]),
+            version=int(item["version"]["N"]),
+            opened_at=float(item["openedAt"]["N"]),
+            changed_at=float(item["changedAt"]["N"]),
+            intents={uid: _intent(key, uid, value["M"]) for uid, value in item["intents"]["M"].items()},
+            coordinator=item["coordinator"]["S"],
+            reason=item["reason"]["S"],
+            topology_key=item.get("topologyKey", {"S": ""})["S"],
+        )
+    except (KeyError, ValueError) as error:
+        raise MalformedItem(f"{type(error).__name__}: {error}") from error
+
+
+def read_domain(item: Item) -> Domain:
+    """Raises MalformedItem."""
+    try:
+        claim = None
+        if "open" in item:
+            opened_at = float(item.get("openedAt", {"N": "0"})["N"])
+            key, minimum = _key(item["open"]["S"]), int(item.get("minimum", {"N": "1"})["N"])
+            claim = Claim(key, int(item["priority"]["N"]), float(item["until"]["N"]), opened_at, minimum)
+        resting = _key(item["resting"]["S"]) if "resting" in item else None
+        rest_until = float(item.get("restUntil", {"N": "0"})["N"])
+        queue = {_key(key): _queued(value["M"]) for key, value in item.get("queue", {"M": {}})["M"].items()}
+        return Domain(claim, int(item["fence"]["N"]), resting, rest_until, queue)
+    except (KeyError, ValueError) as error:
+        raise MalformedItem(f"{type(error).__name__}: {error}") from error
+
+
+def _queued(value: Item) -> QueuedGang:
+    return QueuedGang(int(value["members"]["N"]), float(value["until"]["N"]))
+
+
+def _intent(key: GangKey, uid: str, value: Item) -> Intent:
+    demands = [
+        Demand(resource, int(amount["N"])) if "N" in amount else Demand(resource, int(amount["S"][:-1]), percent=True)
+        for resource, amount in value.get("demands", {"M": {}})["M"].items()
+    ]
+    return Intent(
+        PodKey(key.namespace, value["name"]["S"], uid),
+        value["node"]["S"],
+        value["attempt"]["S"],
+        float(value["until"]["N"]),
+        tuple(sorted(demands, key=lambda demand: demand.resource)),
+        {pool: int(amount["N"]) for pool, amount in value.get("shares", {"M": {}})["M"].items()},
+        value.get("topology", {"S": ""})["S"],
+    )
+
+
+def _key(text: str) -> GangKey:
+    namespace, _, name = text.partition("/")
+    return GangKey(namespace, name)

@@ -1,0 +1,254 @@
+"""The table of gangs in DynamoDB: a partition of the ledger's table. Timeouts and retries are those of the client.
+
+Cost: a member's intent is one UpdateItem on the gang's item, whose size grows by about 230 bytes a member. So all
+members together write n²/9 kB, and a table gives one item 1,000 write units a second: 140 members take 2.5 s, 450 take
+25 s. A member that waits reads the domain's item, one read unit each time. A commit writes each node's item and the two
+of the gang at double write units.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from berth.dynamodb_errors import CONDITION_FAILED, ItemHeld, TableThrottled, TableUnavailable, ledger_table_errors
+from berth.ledger.gangs.dynamodb_item import (
+    DOMAIN_KEY,
+    GANG_PREFIX,
+    MEMBERS_BYTES,
+    PARTITION,
+    domain_item,
+    gang_item,
+    gang_key,
+    intent_value,
+    member_bytes,
+    read_domain,
+    read_gang,
+)
+from berth.ledger.gangs.item import Domain, GangItem, GangState, Intent
+from berth.ledger.gangs.table import GangTable, LedgersRead, NotTransacted, Transaction
+from berth.ledger.nodes.dynamodb_item import MalformedItem, node_key, node_of, number, read_node
+from berth.ledger.nodes.dynamodb_write import expressions
+from berth.scheduling.gangs.gang import GangKey
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.client import DynamoDBClient
+    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
+
+    Item = Mapping[str, AttributeValueTypeDef]
+
+_CANCELED = "TransactionCanceledException"
+_NOT_WRITTEN = {"None", CONDITION_FAILED.removesuffix("Exception"), "TransactionConflict"}
+"""Reasons of a canceled transaction after which the caller decides again. The others are the table's."""
+_THROTTLED = {"ProvisionedThroughputExceeded", "ThrottlingError"}
+
+_NAMES = {"#state": "state", "#round": "round", "#version": "version", "#intents": "intents"}
+
+
+class DynamoDBGangTable(GangTable):
+    """Stateless; the client may be shared between threads."""
+
+    def __init__(self, client: DynamoDBClient, table_name: str) -> None:
+        self._client = client
+        self._table = table_name
+        self._errors = ledger_table_errors(table_name)
+
+    def gangs(self) -> Sequence[GangItem]:
+        with self._errors.errors():
+            pages = self._client.get_paginator("query").paginate(
+                TableName=self._table,
+                KeyConditionExpression="pk = :gang AND begins_with(sk, :prefix)",
+                ExpressionAttributeValues={":gang": {"S": PARTITION}, ":prefix": {"S": GANG_PREFIX}},
+                ConsistentRead=True,
+            )
+            items: list[Item] = [item for page in pages for item in page["Items"]]
+        with self._malformed_as_unavailable():
+            return sorted(map(read_gang, items), key=lambda item: item.key)
+
+    def gang(self, key: GangKey) -> GangItem | None:
+        item = self._get(gang_key(key))
+        with self._malformed_as_unavailable():
+            return None if item is None else read_gang(item)
+
+    def most_members(self, intent: Intent) -> int:
+        return MEMBERS_BYTES // member_bytes(intent)
+
+    def put(self, item: GangItem, seen: GangItem | None) -> bool:
+        condition: dict[str, Any] = {"ConditionExpression": "attribute_not_exists(pk)"}
+        if seen is not None:
+            condition = _version_is(seen)
+        return self._errors.is_written(
+            partial(self._client.put_item, TableName=self._table, Item=gang_item(item), **condition)
+        )
+
+    def delete(self, seen: GangItem) -> bool:
+        return self._errors.is_written(
+            partial(self._client.delete_item, TableName=self._table, Key=gang_key(seen.key), **_version_is(seen))
+        )
+
+    def join(self, key: GangKey, round_: int, intent: Intent) -> GangItem | None:
+        return self._update_open(
+            key,
+            round_,
+            "SET #intents.#uid = :intent ADD #version :one",
+            names={"#uid": intent.pod.uid},
+            values={":intent": intent_value(intent), ":most": number(self.most_members(intent))},
+            condition=" AND (attribute_exists(#intents.#uid) OR size(#intents) < :most)",
+        )
+
+    def withdraw(self, key: GangKey, round_: int, uid: str, attempt: str) -> GangItem | None:
+        return self._update_open(
+            key,
+            round_,
+            "REMOVE #intents.#uid ADD #version :one",
+            names={"#uid": uid, "#attempt": "attempt"},
+            values={":attempt": {"S": attempt}},
+            condition=" AND #intents.#uid.#attempt = :attempt",
+        )
+
+    def domain(self) -> Domain:
+        item = self._get(DOMAIN_KEY)
+        with self._malformed_as_unavailable():
+            return Domain() if item is None else read_domain(item)
+
+    def put_domain(self, domain: Domain, seen: Domain) -> bool:
+        return self._errors.is_written(
+            partial(self._client.put_item, TableName=self._table, Item=domain_item(domain), **_domain_is(seen))
+        )
+
+    def read_ledgers(self, nodes: Sequence[str]) -> LedgersRead:
+        request: Any = {self._table: {"Keys": [node_key(node) for node in nodes], "ConsistentRead": True}}
+        with self._errors.errors():
+            answer: Any = self._client.batch_get_item(RequestItems=request)
+        left = answer.get("UnprocessedKeys", {}).get(self._table, {}).get("Keys", [])
+        if len(left) == len(nodes):
+            # To ask again at once would not help.
+            raise TableThrottled(f"ledger table {self._table}: throttled")
+        with self._malformed_as_unavailable():
+            found = map(read_node, answer["Responses"].get(self._table, []))
+            return LedgersRead({ledger.node: ledger for ledger in found}, [node_of(key) for key in left])
+
+    def transact(self, transaction: Transaction) -> NotTransacted | None:
+        seen, after, closes = transaction.seen, transaction.after, transaction.closes
+        actions: list[Any] = [self._gang_action(seen, after)]
+        if closes is not None:
+            condition = _domain_is(closes)
+            close = {"TableName": self._table, "Key": DOMAIN_KEY, "UpdateExpression": "REMOVE #open", **condition}
+            actions.append({"Update": close})
+        nodes = tuple(transaction.nodes)
+        for node in nodes:
+            built = expressions(transaction.nodes[node])
+            action = {
+                "TableName": self._table,
+                "Key": node_key(node),
+                "UpdateExpression": built.update,
+                "ConditionExpression": built.condition,
+                "ExpressionAttributeNames": built.names,
+                "ExpressionAttributeValues": built.values,
+            }
+            actions.append({"Update": action})
+        try:
+            self._client.transact_write_items(TransactItems=actions)
+        except ClientError as error:
+            return self._canceled(error, has_domain=closes is not None, nodes=nodes)
+        except BotoCoreError as error:
+            raise self._errors.unavailable(error) from error
+        return None
+
+    def _gang_action(self, seen: GangItem, after: GangItem | None) -> dict[str, Any]:
+        if after is None:
+            return {"ConditionCheck": {"TableName": self._table, "Key": gang_key(seen.key), **_version_is(seen)}}
+        # An update as those of the nodes: a role that may update these items needs no more for the transaction.
+        attributes = {name: value for name, value in gang_item(after).items() if name not in ("pk", "sk")}
+        condition = _version_is(seen)
+        return {
+            "Update": {
+                "TableName": self._table,
+                "Key": gang_key(seen.key),
+                "UpdateExpression": f"SET {', '.join(f'#{name} = :{name}' for name in attributes)}",
+                "ConditionExpression": condition["ConditionExpression"],
+                "ExpressionAttributeNames": {f"#{name}": name for name in attributes},
+                "ExpressionAttributeValues": condition["ExpressionAttributeValues"]
+                | {f":{name}": value for name, value in attributes.items()},
+            }
+        }
+
+    def _canceled(self, error: ClientError, *, has_domain: bool, nodes: tuple[str, ...]) -> NotTransacted:
+        """Raises TableUnavailable if the table refused for another reason than the items."""
+        reasons: Any = error.response.get("CancellationReasons", [])
+        codes = [reason.get("Code") or "None" for reason in reasons]
+        throttled = _THROTTLED.intersection(codes)
+        if throttled:
+            cause = f"the table is throttled ({_CANCELED}: {', '.join(sorted(throttled))})"
+            raise TableThrottled(f"ledger table {self._table}: {cause}") from error
+        if error.response["Error"]["Code"] != _CANCELED or not _NOT_WRITTEN.issuperset(codes):
+            raise self._errors.unavailable(error) from error
+        failed = [code == "ConditionalCheckFailed" for code in codes]
+        return NotTransacted(
+            gang_changed=failed[0],
+            domain_changed=has_domain and failed[1],
+            nodes=tuple(node for node, fails in zip(nodes, failed[2 if has_domain else 1 :], strict=True) if fails),
+        )
+
+    def _get(self, key: Any) -> Item | None:
+        with self._errors.errors():
+            return self._client.get_item(TableName=self._table, Key=key, ConsistentRead=True).get("Item")
+
+    def _update_open(
+        self, key: GangKey, round_: int, update: str, *, names: dict[str, str], values: Any, condition: str = ""
+    ) -> GangItem | None:
+        try:
+            answer = self._client.update_item(
+                TableName=self._table,
+                Key=gang_key(key),
+                UpdateExpression=update,
+                ConditionExpression=f"#state = :open AND #round = :round{condition}",
+                ExpressionAttributeNames={**_NAMES, **names},
+                ExpressionAttributeValues={
+                    **values,
+                    ":open": {"S": GangState.OPEN.value},
+                    ":round": number(round_),
+                    ":one": number(1),
+                },
+                ReturnValues="ALL_NEW",
+            )
+        except ClientError as error:
+            with suppress(ItemHeld):
+                self._errors.refused(error)
+            return None
+        except BotoCoreError as error:
+            raise self._errors.unavailable(error) from error
+        with self._malformed_as_unavailable():
+            return read_gang(answer["Attributes"])
+
+    @contextmanager
+    def _malformed_as_unavailable(self) -> Iterator[None]:
+        try:
+            yield
+        except MalformedItem as error:
+            raise TableUnavailable(f"ledger table {self._table}: an item of a gang is malformed ({error})") from error
+
+
+def _version_is(seen: GangItem) -> dict[str, Any]:
+    return {
+        "ConditionExpression": "#version = :seen",
+        "ExpressionAttributeNames": {"#version": "version"},
+        "ExpressionAttributeValues": {":seen": number(seen.version)},
+    }
+
+
+def _domain_is(seen: Domain) -> dict[str, Any]:
+    if seen == Domain():
+        return {"ConditionExpression": "attribute_not_exists(pk)"}
+    condition, values = "#fence = :fence AND attribute_not_exists(#open)", {":fence": number(seen.fence)}
+    if seen.open is not None:
+        condition, values = "#fence = :fence AND #open = :open", {**values, ":open": {"S": str(seen.open.key)}}
+    return {
+        "ConditionExpression": condition,
+        "ExpressionAttributeNames": {"#fence": "fence", "#open": "open"},
+        "ExpressionAttributeValues": values,
+    }

@@ -1,0 +1,195 @@
+"""The port of the table of gangs: what bind, filter and the watcher need of the store.
+
+Guarantees: every read is consistent. Every write is conditional, so a caller may repeat it after a lost answer; it then
+finds what it has written. `transact` writes all of its items or none. Another write that is refused while a transaction
+holds its item counts as one whose condition was not met: the caller reads the item, and decides again.
+
+Every method may raise TableUnavailable.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
+
+from berth.dynamodb_errors import TableThrottled
+from berth.ledger.gangs.item import Domain, GangItem, Intent
+from berth.ledger.nodes.entry import NodeLedger
+from berth.ledger.nodes.node_write import NodeWrite
+from berth.scheduling.gangs.gang import GangKey
+
+T = TypeVar("T")
+
+MAX_NODES = 98
+"""Nodes in one transaction, beside the items of gang and domain: DynamoDB takes 100 actions."""
+
+
+MOST_READS = 4
+"""Of the ledgers of MAX_NODES nodes. Those of the largest size have 39 MB, and DynamoDB answers 16 MB at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class LedgersRead:
+    """One answer. ledgers: by node, without those that do not exist. left: nodes to ask for again."""
+
+    ledgers: Mapping[str, NodeLedger]
+    left: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NotTransacted:
+    """Why nothing was written. nodes: those whose ledgers do not meet the conditions. None of the three: other writes
+    on these items were under way."""
+
+    gang_changed: bool = False
+    domain_changed: bool = False
+    nodes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """One write on several items.
+
+    seen: the gang's item as it must be, by its version. after: the item afterwards; None leaves it. closes: the domain
+    as it must be, by its fence; the open gang is closed. None: the domain does not matter. nodes: the writes by node.
+    """
+
+    seen: GangItem
+    after: GangItem | None
+    closes: Domain | None
+    nodes: Mapping[str, NodeWrite]
+
+
+class GangTable(ABC):
+    """The store of gangs, beside the ledgers of the nodes."""
+
+    @abstractmethod
+    def gangs(self) -> Sequence[GangItem]:
+        """All gangs, by key: one consistent query with all its pages."""
+
+    @abstractmethod
+    def gang(self, key: GangKey) -> GangItem | None:
+        """One gang."""
+
+    @abstractmethod
+    def most_members(self, intent: Intent) -> int:
+        """How many members like this one an item holds, with their shares. Reads nothing."""
+
+    def most_of(self, intents: Iterable[Intent]) -> int:
+        """How many of these members an item holds, with their shares: as if all were as large as the largest."""
+        return min(map(self.most_members, intents))
+
+    @abstractmethod
+    def put(self, item: GangItem, seen: GangItem | None) -> bool:
+        """Replace the item that was seen, compared by its version. False: the table has another one by now."""
+
+    @abstractmethod
+    def delete(self, seen: GangItem) -> bool:
+        """Delete the item that was seen, compared by its version."""
+
+    @abstractmethod
+    def join(self, key: GangKey, round_: int, intent: Intent) -> GangItem | None:
+        """Add the intent, or replace the member's, if the gang is open in this round. Concurrent members do not
+        conflict. The item afterwards; None: it is not open in this round, is being committed, or has `most_members`.
+        """
+
+    @abstractmethod
+    def withdraw(self, key: GangKey, round_: int, uid: str, attempt: str) -> GangItem | None:
+        """Remove the intent of this attempt if the gang is open in this round. The item afterwards; None: it is not
+        open in this round, has no such intent, or is being committed."""
+
+    @abstractmethod
+    def domain(self) -> Domain:
+        """Which gang is open."""
+
+    @abstractmethod
+    def put_domain(self, domain: Domain, seen: Domain) -> bool:
+        """Replace the domain that was seen, compared by its fence and its open gang."""
+
+    @abstractmethod
+    def read_ledgers(self, nodes: Sequence[str]) -> LedgersRead:
+        """One request for the ledgers of at most MAX_NODES nodes. Each is read consistently, not all at once."""
+
+    def ledgers(self, nodes: Collection[str]) -> Mapping[str, NodeLedger]:
+        """The ledgers of these nodes, without those that do not exist."""
+        found, names = dict[str, NodeLedger](), sorted(nodes)
+        for first in range(0, len(names), MAX_NODES):
+            found |= self._ledgers(names[first : first + MAX_NODES])
+        return found
+
+    def _ledgers(self, nodes: Sequence[str]) -> Mapping[str, NodeLedger]:
+        found = dict[str, NodeLedger]()
+        for _ in range(MOST_READS):
+            read = self.read_ledgers(nodes)
+            found |= read.ledgers
+            if not read.left:
+                return found
+            nodes = read.left
+        raise TableThrottled(f"ledger table: throttled, {len(nodes)} ledgers are left after {MOST_READS} reads")
+
+    @abstractmethod
+    def transact(self, transaction: Transaction) -> NotTransacted | None:
+        """All of it or nothing; None: it is written. At most MAX_NODES nodes."""
+
+
+class TimedGangTable(GangTable):
+    """The table for one call of bind: no request begins that may not end before the deadline. Every request may raise
+    DeadlineExceeded.
+
+    To run out of time is like a crash between two requests: what others may find then, they find after a crash, too.
+    """
+
+    def __init__(self, table: GangTable, check_time: Callable[[], None], wall: Callable[[], float]) -> None:
+        """check_time: raises DeadlineExceeded. wall: seconds since the epoch."""
+        self._table, self._check_time, self._wall = table, check_time, wall
+        self._requests, self._seconds = 0, 0.0
+
+    @property
+    def pace(self) -> float:
+        """Seconds that a request took until now, on average."""
+        return self._seconds / max(1, self._requests)
+
+    def gangs(self) -> Sequence[GangItem]:
+        return self._made(self._table.gangs)
+
+    def gang(self, key: GangKey) -> GangItem | None:
+        return self._made(partial(self._table.gang, key))
+
+    def most_members(self, intent: Intent) -> int:
+        return self._table.most_members(intent)
+
+    def put(self, item: GangItem, seen: GangItem | None) -> bool:
+        return self._made(partial(self._table.put, item, seen))
+
+    def delete(self, seen: GangItem) -> bool:
+        return self._made(partial(self._table.delete, seen))
+
+    def join(self, key: GangKey, round_: int, intent: Intent) -> GangItem | None:
+        return self._made(partial(self._table.join, key, round_, intent))
+
+    def withdraw(self, key: GangKey, round_: int, uid: str, attempt: str) -> GangItem | None:
+        return self._made(partial(self._table.withdraw, key, round_, uid, attempt))
+
+    def domain(self) -> Domain:
+        return self._made(self._table.domain)
+
+    def put_domain(self, domain: Domain, seen: Domain) -> bool:
+        return self._made(partial(self._table.put_domain, domain, seen))
+
+    def read_ledgers(self, nodes: Sequence[str]) -> LedgersRead:
+        return self._made(partial(self._table.read_ledgers, nodes))
+
+    def transact(self, transaction: Transaction) -> NotTransacted | None:
+        return self._made(partial(self._table.transact, transaction))
+
+    def _made(self, request: Callable[[], T]) -> T:
+        self._check_time()
+        began_at = self._wall()
+        try:
+            return request()
+        finally:
+            self._requests += 1
+            self._seconds += self._wall() - began_at

@@ -1,0 +1,67 @@
+"""The port to the Lease of the ledger: one object in the cluster, which names the store that counts its resources.
+
+It is an object of its own, because each change of the object `berth-wake` wakes the scheduler's queue (fact 43).
+
+A store is a ledger's table. All watchers and binds of one store share its identity, so they are one holder.
+
+Takeover, in this order:
+
+1. A watcher of another store sees the Lease unchanged for its whole duration, or released, and acquires it by one
+   conditional write. The Lease's number of transitions grows by one.
+2. It requests a rebuild of its own ledger. The rebuild ends every Binding that was sent before (see
+   upkeep/reconciler/rebuild).
+3. It marks the Lease as counting in this transition. Only now its binds reserve.
+
+Guarantee: a bind reads the Lease after it has read its pod (see bind_check). So either the rebuild of the next holder
+counts the pod, or the pod's resourceVersion has changed and the Binding fails. This needs no clock: a holder that was
+paused at any point does no harm.
+
+Not guaranteed: that the Lease stays. A person who deletes or edits it can let two stores count.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+from berth.lease.config import LeaderElectionConfig
+from berth.lease.lock import Conflict, LeaseLock, Unavailable, Written
+from berth.lease.record import Lease
+
+NAMESPACE = "kube-system"
+NAME = "berth-ledger"
+
+CALL_SECONDS = 2.0
+"""The timeout of each of a watcher's calls."""
+
+ELECTION = LeaderElectionConfig(lease_duration=30, renew_deadline=20, retry_period=5)
+"""In seconds. A second store waits 30 s by its own clock. The holder renews every 5 s, so four renewals in a row may
+fail. It then has 10 s left, in which two calls end, before another store can acquire the Lease."""
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """holder: the identity of a store; empty: no store counts. is_counting: the holder has finished its takeover."""
+
+    holder: str
+    is_counting: bool
+
+
+class LedgerLease(LeaseLock):
+    """The Lease. Every read is consistent; every write has the resourceVersion and the UID as preconditions."""
+
+    @abstractmethod
+    def holding(self, timeout: float) -> Holding | Unavailable | None:
+        """One read, for a bind. timeout: in seconds. None: there is no Lease."""
+
+    @abstractmethod
+    def mark_counting(self, seen: Lease) -> Written | Conflict | Unavailable:
+        """The holder has finished its takeover in the transition of `seen`."""
+
+
+def counted_elsewhere(holder: str) -> str:
+    """The Error of the verbs of another store: the same text while the holder is the same (fact 17)."""
+    return (
+        f"the resources of this cluster are counted by {holder}: one cluster has one ledger; stop that server, or let "
+        f"both use the same tables (see the Lease {NAMESPACE}/{NAME})"
+    )

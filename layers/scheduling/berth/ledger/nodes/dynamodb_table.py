@@ -1,0 +1,232 @@
+"""The ledger's table in DynamoDB: partition key `pk` (S), sort key `sk` (S), no TTL.
+
+Timeouts and retries are those of the client. Every write is safe to retry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from berth.dynamodb_errors import ItemHeld, TableUnavailable, ledger_table_errors
+from berth.ledger.nodes.dynamodb_item import (
+    MARKER_KEY,
+    NODE_PREFIX,
+    OPEN,
+    MalformedItem,
+    marker_item,
+    node_item,
+    node_key,
+    number,
+    open_attributes,
+    open_key,
+    read_marker,
+    read_node,
+    read_open,
+)
+from berth.ledger.nodes.dynamodb_write import expressions
+from berth.ledger.nodes.entry import NodeLedger, OpenReservation
+from berth.ledger.nodes.node_write import NodeWrite
+from berth.ledger.nodes.table import LedgerTable, Marker, NotWritten, Written
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.client import DynamoDBClient
+    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
+
+    Item = Mapping[str, AttributeValueTypeDef]
+
+_EPOCH_NOT_LATER = "#epoch <= :mine"
+_EPOCH = {"#epoch": "epoch"}
+
+
+@dataclass(slots=True)
+class _ConditionCheck:
+    """Whether the condition of a write failed, and on which ledger."""
+
+    failure: NotWritten | None = None
+
+
+class DynamoDBLedgerTable(LedgerTable):
+    """Stateless; the client may be shared between threads."""
+
+    def __init__(self, client: DynamoDBClient, table_name: str) -> None:
+        self._client = client
+        self._table = table_name
+        self._table_errors = ledger_table_errors(table_name)
+
+    def node(self, name: str) -> NodeLedger | None:
+        with self._table_errors.errors():
+            answer = self._client.get_item(TableName=self._table, Key=node_key(name), ConsistentRead=True)
+        item = answer.get("Item")
+        return None if item is None else self._read(item)
+
+    def nodes(self) -> Sequence[NodeLedger]:
+        with self._table_errors.errors():
+            pages = self._client.get_paginator("scan").paginate(
+                TableName=self._table,
+                ConsistentRead=True,
+                FilterExpression="begins_with(pk, :node)",
+                ExpressionAttributeValues={":node": {"S": NODE_PREFIX}},
+            )
+            items: list[Item] = [item for page in pages for item in page["Items"]]
+        return sorted(map(self._read, items), key=lambda ledger: ledger.node)
+
+    def write(self, node: str, change: NodeWrite) -> Written | NotWritten:
+        built = expressions(change)
+        try:
+            return self._update(
+                Key=node_key(node),
+                UpdateExpression=built.update,
+                ConditionExpression=built.condition,
+                ExpressionAttributeNames=built.names,
+                # DynamoDB refuses an empty map.
+                **({"ExpressionAttributeValues": built.values} if built.values else {}),
+            )
+        except ItemHeld:
+            # By the commit of a gang, which changes the ledger, or does not. The read gives it the time to end.
+            return NotWritten(self.node(node))
+
+    def create(self, ledger: NodeLedger) -> Written | NotWritten:
+        return self._put(ledger, ConditionExpression="attribute_not_exists(pk)")
+
+    def begin_rebuild(self, node: str, epoch: int) -> Written | NotWritten:
+        return self._update(
+            Key=node_key(node),
+            UpdateExpression="SET #epoch = :mine REMOVE #a",
+            ConditionExpression=_EPOCH_NOT_LATER,
+            ExpressionAttributeNames={"#a": "avail", **_EPOCH},
+            ExpressionAttributeValues={":mine": number(epoch)},
+        )
+
+    def finish_rebuild(self, ledger: NodeLedger) -> Written | NotWritten:
+        return self._put(
+            ledger,
+            ConditionExpression=f"attribute_not_exists(pk) OR (attribute_not_exists(#a) AND {_EPOCH_NOT_LATER})",
+            ExpressionAttributeNames={"#a": "avail", **_EPOCH},
+            ExpressionAttributeValues={":mine": number(ledger.epoch)},
+        )
+
+    def delete_if_empty(self, node: str, epoch: int) -> Written | NotWritten:
+        with self._conditional() as check:
+            answer = self._client.delete_item(
+                TableName=self._table,
+                Key=node_key(node),
+                ConditionExpression=f"{_EPOCH_NOT_LATER} AND size(#e) = :none",
+                ExpressionAttributeNames={"#e": "entries", **_EPOCH},
+                ExpressionAttributeValues={":none": number(0), ":mine": number(epoch)},
+                ReturnValues="ALL_OLD",
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
+            )
+        return check.failure or Written(self._read(answer["Attributes"]))
+
+    def put_open(self, reservation: OpenReservation) -> None:
+        mark: dict[str, Any] = {"releaseRequested": {"BOOL": True}} if reservation.release_requested else {}
+        key = open_key(reservation.pod.uid, reservation.node, reservation.attempt)
+        with self._table_errors.errors():
+            self._client.put_item(TableName=self._table, Item=key | open_attributes(reservation) | mark)
+
+    def delete_open(self, uid: str, node: str, attempt: str) -> None:
+        with self._table_errors.errors():
+            self._client.delete_item(TableName=self._table, Key=open_key(uid, node, attempt))
+
+    def open_reservations(self) -> Sequence[OpenReservation]:
+        with self._table_errors.errors():
+            pages = self._client.get_paginator("query").paginate(
+                TableName=self._table,
+                KeyConditionExpression="pk = :open",
+                ExpressionAttributeValues={":open": {"S": OPEN}},
+                ConsistentRead=True,
+            )
+            items: list[Item] = [item for page in pages for item in page["Items"]]
+        with self._malformed_as_unavailable():
+            return [read_open(item) for item in items]
+
+    def request_release(self, reservation: OpenReservation) -> None:
+        attributes = open_attributes(reservation)
+        unless_there = [f"#{name} = if_not_exists(#{name}, :{name})" for name in attributes]
+        with self._table_errors.errors():
+            self._client.update_item(
+                TableName=self._table,
+                Key=open_key(reservation.pod.uid, reservation.node, reservation.attempt),
+                UpdateExpression=f"SET releaseRequested = :yes, {', '.join(unless_there)}",
+                ExpressionAttributeNames={f"#{name}": name for name in attributes},
+                ExpressionAttributeValues={":yes": {"BOOL": True}}
+                | {f":{name}": value for name, value in attributes.items()},
+            )
+
+    def marker(self) -> Marker | None:
+        return self._marker(ConsistentRead=True)
+
+    def marker_eventually(self) -> Marker | None:
+        return self._marker(ConsistentRead=False)
+
+    def _marker(self, *, ConsistentRead: bool) -> Marker | None:  # noqa: N803  boto3's name
+        with self._table_errors.errors():
+            answer = self._client.get_item(TableName=self._table, Key=MARKER_KEY, ConsistentRead=ConsistentRead)
+        with self._malformed_as_unavailable():
+            return read_marker(answer["Item"]) if "Item" in answer else None
+
+    def put_marker(self, marker: Marker, seen: Marker | None) -> bool:
+        before = "attribute_not_exists(pk)" if seen is None else "#n = :seen"
+        values: dict[str, Any] = {":mine": {"S": marker.nonce}}
+        if seen is not None:
+            values[":seen"] = {"S": seen.nonce}
+        with self._conditional(returns_ledger=False) as check:
+            self._client.put_item(
+                TableName=self._table,
+                Item=marker_item(marker),
+                ConditionExpression=f"{before} OR #n = :mine",
+                ExpressionAttributeNames={"#n": "nonce"},
+                ExpressionAttributeValues=values,
+            )
+        return check.failure is None
+
+    def _put(self, ledger: NodeLedger, **condition: Any) -> Written | NotWritten:
+        with self._conditional() as check:
+            self._client.put_item(
+                TableName=self._table,
+                Item=node_item(ledger),
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
+                **condition,
+            )
+        return check.failure or Written(ledger)
+
+    def _update(self, **request: Any) -> Written | NotWritten:
+        with self._conditional() as check:
+            answer = self._client.update_item(
+                TableName=self._table,
+                ReturnValues="ALL_NEW",
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
+                **request,
+            )
+        return check.failure or Written(self._read(answer["Attributes"]))
+
+    @contextmanager
+    def _conditional(self, *, returns_ledger: bool = True) -> Iterator[_ConditionCheck]:
+        """A conditional write. returns_ledger: a failed condition returns a node's ledger (ALL_OLD)."""
+        check = _ConditionCheck()
+        try:
+            yield check
+        except ClientError as error:
+            found = self._table_errors.refused(error)
+            check.failure = NotWritten(self._read(found) if found is not None and returns_ledger else None)
+        except BotoCoreError as error:
+            raise self._table_errors.unavailable(error) from error
+
+    def _read(self, item: Item) -> NodeLedger:
+        with self._malformed_as_unavailable():
+            return read_node(item)
+
+    @contextmanager
+    def _malformed_as_unavailable(self) -> Iterator[None]:
+        try:
+            yield
+        except MalformedItem as error:
+            raise TableUnavailable(
+                f"ledger table {self._table}: an item is malformed ({error}); rebuild the ledger with "
+                "berth reservations rebuild"
+            ) from error

@@ -1,0 +1,80 @@
+"""What the ledger stores: entries, open reservations, and the ledger of one node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+
+from berth.pods import PodKey
+
+Shares = Mapping[str, int]
+"""Amounts above 0, by pool. A pool is a resource, or one device of a resource (`nvidia.com/gpumem#0`)."""
+
+
+class EntryState(StrEnum):
+    """RESERVED: a bind is under way, or its process died. BOUND: the watcher saw the pod on the node.
+
+    A released entry is deleted.
+    """
+
+    RESERVED = "reserved"
+    BOUND = "bound"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What one pod holds of a node.
+
+    attempt: the id of the bind that owns the entry, unique. since: when the entry was made, seconds since the epoch.
+    """
+
+    pod: PodKey
+    state: EntryState
+    attempt: str
+    shares: Shares
+    since: float
+
+
+@dataclass(frozen=True, slots=True)
+class OpenReservation:
+    """A bind that the watcher has not confirmed yet.
+
+    It is written before the entry and deleted after it, so every reserved entry has one.
+    """
+
+    pod: PodKey
+    node: str
+    attempt: str
+    shares: Shares
+    since: float
+    release_requested: bool = False
+    """An operator asks the watcher to check the reservation now, and not only when it is old enough."""
+
+
+_NO_AMOUNTS: Mapping[str, int] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class NodeLedger:
+    """The ledger of one node. For every pool: avail - owed + allocated = capacity.
+
+    avail: what can still be reserved. owed: the over-commitment, by pool. The entries hold that much more than the
+    capacity, because the capacity shrank or because another scheduler bound pods there. What is released later reduces
+    `owed` first. Neither is below 0, and at least one of them is 0.
+
+    avail is None while the ledger is being rebuilt: then nothing can be reserved. epoch: the fencing epoch of the
+    watcher that wrote the item last.
+    """
+
+    node: str
+    capacity: Mapping[str, int] = field(default_factory=lambda: _NO_AMOUNTS)
+    avail: Mapping[str, int] | None = field(default_factory=lambda: _NO_AMOUNTS)
+    owed: Mapping[str, int] = field(default_factory=lambda: _NO_AMOUNTS)
+    entries: Mapping[str, Entry] = field(default_factory=dict)
+    epoch: int = 0
+
+    def allocated(self, pool: str) -> int:
+        """What all entries together hold of a pool."""
+        return sum(entry.shares.get(pool, 0) for entry in self.entries.values())

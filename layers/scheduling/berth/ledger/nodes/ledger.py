@@ -1,0 +1,230 @@
+"""The operations on a node's ledger. Each is one conditional write, repeated against the item that it conflicts with.
+
+An operation begins with the ledger that its caller has read, or with a guess. So a reservation without devices needs
+no read before its first write. If the condition is not met, DynamoDB returns the item, and the operation decides again:
+it is done already, it is impossible, or it needs another write.
+
+Guarantees: the entries of a node that bind added never exceed the node's capacity. Each operation is idempotent: after
+a lost answer the caller may repeat it. A watcher of an earlier epoch changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger
+from berth.ledger.nodes.node_write import (
+    EntryChange,
+    EntryCondition,
+    NodeWrite,
+    capacity_changes,
+    replace_changes,
+    reserve_changes,
+)
+from berth.ledger.nodes.table import LedgerTable, Written
+
+TRIES = 20
+"""More than any race lasts: only few writers change one node, and most conditions are inequalities."""
+
+
+class LedgerOutcome(StrEnum):
+    """How one operation on a node's ledger ended. Where bind has the same outcome, the name is BindOutcome's.
+
+    DONE: the ledger is as intended, by this write or by an earlier one. ENTRY_DIFFERS: the pod's entry is not the
+    expected one, or there is an entry where none was expected. INSUFFICIENT: a pool has too little left. NO_LEDGER: the
+    node has no item, or the item is being rebuilt. STALE_EPOCH: a watcher of a later epoch has written. CONTENDED:
+    other writes came first at every try.
+    """
+
+    DONE = "done"
+    ENTRY_DIFFERS = "entry-differs"
+    INSUFFICIENT = "insufficient"
+    NO_LEDGER = "no-ledger"
+    STALE_EPOCH = "stale-epoch"
+    CONTENDED = "contended"
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerResult:
+    """The outcome, and the ledger as the write left it, or as it was when the condition was not met.
+
+    ledger: None if the node has no item.
+    """
+
+    outcome: LedgerOutcome
+    ledger: NodeLedger | None
+
+    @property
+    def done(self) -> bool:
+        """Whether the ledger is as intended."""
+        return self.outcome is LedgerOutcome.DONE
+
+    def entry(self, uid: str) -> Entry | None:
+        """The pod's entry in that ledger."""
+        return None if self.ledger is None else self.ledger.entries.get(uid)
+
+
+Plan = Callable[[NodeLedger], NodeWrite | LedgerOutcome]
+"""What to write to this state of the ledger, or why there is nothing to write."""
+
+
+class Ledger:
+    """Stateless. Every method may raise TableUnavailable, and may then be repeated with the same arguments."""
+
+    def __init__(self, table: LedgerTable) -> None:
+        self.table = table
+
+    # --------------------------------------------------------------------------------------------------------- for bind
+
+    def reserve(self, node: str, entry: Entry) -> LedgerResult:
+        """Add the RESERVED entry of a new attempt if the pod has no entry and every pool has enough.
+
+        Otherwise ENTRY_DIFFERS, INSUFFICIENT or NO_LEDGER. At most one write is carried out.
+        """
+        change = NodeWrite(_only(None, entry), reserve_changes({}, entry.shares))
+
+        def plan(ledger: NodeLedger) -> NodeWrite | LedgerOutcome:
+            found = ledger.entries.get(entry.pod.uid)
+            if found is not None:
+                return LedgerOutcome.DONE if found.attempt == entry.attempt else LedgerOutcome.ENTRY_DIFFERS
+            return change if change.is_met_by(ledger) else LedgerOutcome.INSUFFICIENT
+
+        return self._write(plan, NodeLedger(node, avail=entry.shares))
+
+    def take_over(self, node: str, seen: Entry, entry: Entry) -> LedgerResult:
+        """Give the reserved entry that was seen to the attempt of `entry`: the earlier attempt cannot release it then.
+
+        The entry keeps its amounts and gets what `entry` needs in addition: a Binding of the earlier attempt may still
+        arrive. ENTRY_DIFFERS: the entry is bound, gone, or of another attempt. INSUFFICIENT, NO_LEDGER: no change.
+        """
+        pools = {**seen.shares, **entry.shares}
+        both = {pool: max(seen.shares.get(pool, 0), entry.shares.get(pool, 0)) for pool in pools}
+        change = NodeWrite(_only(seen, replace(entry, shares=both)), reserve_changes(seen.shares, entry.shares))
+
+        def plan(ledger: NodeLedger) -> NodeWrite | LedgerOutcome:
+            found = ledger.entries.get(entry.pod.uid)
+            if found is not None and found.attempt == entry.attempt:
+                return LedgerOutcome.DONE
+            if found is None or condition_on(found) != condition_on(seen) or found.state is not EntryState.RESERVED:
+                return LedgerOutcome.ENTRY_DIFFERS
+            return change if change.is_met_by(ledger) else LedgerOutcome.INSUFFICIENT
+
+        return self._write(plan, NodeLedger(node, avail=both, entries={entry.pod.uid: seen}))
+
+    def shrink(self, ledger: NodeLedger, seen: Entry, entry: Entry) -> LedgerResult:
+        """Give the reserved entry that was seen to the attempt of `entry`, with its shares, which are not larger.
+
+        Only where no Binding can follow that needs more. The attempt is a new one: a write of another bind that has
+        seen the larger entry then fails. What is released reduces `owed` first. ENTRY_DIFFERS: the entry is bound,
+        gone, or of another attempt. ledger: as last read.
+        """
+
+        def plan(ledger: NodeLedger) -> NodeWrite | LedgerOutcome:
+            found = ledger.entries.get(entry.pod.uid)
+            if found is not None and found.attempt == entry.attempt:
+                return LedgerOutcome.DONE
+            if found is None or condition_on(found) != condition_on(seen):
+                return LedgerOutcome.ENTRY_DIFFERS
+            return NodeWrite(_only(seen, entry), replace_changes(ledger, found.shares, entry.shares))
+
+        return self._write(plan, ledger)
+
+    # ----------------------------------------------------------------------------------- for bind, and for the watcher
+
+    def release(
+        self, node: str, seen: Entry, *, epoch: int | None = None, ledger: NodeLedger | None = None
+    ) -> LedgerResult:
+        """Remove the entry that was seen: same attempt, same state. Its amounts reduce `owed` first.
+
+        Also DONE if the pod has no entry. ENTRY_DIFFERS: it is not the one that was seen. ledger: as last seen; it
+        saves a write if something is owed. epoch: the watcher's; bind has none.
+        """
+
+        def plan(ledger: NodeLedger) -> NodeWrite | LedgerOutcome:
+            found = ledger.entries.get(seen.pod.uid)
+            if found is None:
+                return LedgerOutcome.DONE
+            if condition_on(found) != condition_on(seen):
+                return LedgerOutcome.ENTRY_DIFFERS
+            gone = EntryChange(seen.pod.uid, condition_on(seen), None)
+            return NodeWrite((gone,), replace_changes(ledger, found.shares, {}), epoch)
+
+        guess = NodeLedger(node, entries={seen.pod.uid: seen}) if ledger is None else ledger
+        return self._write(plan, guess, epoch)
+
+    # --------------------------------------------------------------------------------- for the watcher: fenced by epoch
+
+    def put_bound(self, seen: NodeLedger, entry: Entry, *, epoch: int) -> LedgerResult:
+        """The pod is on this node with these shares: make its entry BOUND, correct its shares, or add the entry.
+
+        seen: the ledger as last read. entry: its attempt and since are used only if the pod has no entry yet. It does
+        not matter whether enough is available: the rest becomes owed.
+        """
+
+        def plan(ledger: NodeLedger) -> NodeWrite | LedgerOutcome:
+            found = ledger.entries.get(entry.pod.uid)
+            if found is None:
+                return NodeWrite(_only(None, entry), replace_changes(ledger, {}, entry.shares), epoch)
+            if found.state is EntryState.BOUND and dict(found.shares) == dict(entry.shares):
+                return LedgerOutcome.DONE
+            bound = replace(found, state=EntryState.BOUND, shares=entry.shares)
+            return NodeWrite(_only(found, bound), replace_changes(ledger, found.shares, entry.shares), epoch)
+
+        return self._write(plan, seen, epoch)
+
+    def resize(self, seen: NodeLedger, capacity: Mapping[str, int], *, epoch: int) -> LedgerResult:
+        """Set the node's capacity. seen: the ledger as last read.
+
+        Growth reduces `owed` first. What the entries hold beyond a smaller capacity becomes owed.
+        """
+
+        def plan(ledger: NodeLedger) -> NodeWrite | LedgerOutcome:
+            pools = capacity_changes(ledger, capacity)
+            return NodeWrite(pools=pools, epoch=epoch) if pools else LedgerOutcome.DONE
+
+        return self._write(plan, seen, epoch)
+
+    def _write(self, plan: Plan, ledger: NodeLedger, epoch: int | None = None) -> LedgerResult:
+        for _ in range(TRIES):
+            planned = _not_writable(ledger, epoch) or plan(ledger)
+            if isinstance(planned, LedgerOutcome):
+                return LedgerResult(planned, ledger)
+            result = self.table.write(ledger.node, planned)
+            if isinstance(result, Written):
+                return LedgerResult(LedgerOutcome.DONE, result.ledger)
+            if result.ledger is None:
+                return LedgerResult(LedgerOutcome.NO_LEDGER, None)
+            ledger = result.ledger
+        return LedgerResult(LedgerOutcome.CONTENDED, ledger)
+
+
+def new_ledger(node: str, capacity: Mapping[str, int], entries: Mapping[str, Entry], epoch: int) -> NodeLedger:
+    """The ledger of a node with this capacity and these entries."""
+    ledger = NodeLedger(node, entries=entries)
+    pools = {**capacity, **{pool: 0 for entry in entries.values() for pool in entry.shares}}
+    left = {pool: capacity.get(pool, 0) - ledger.allocated(pool) for pool in pools}
+    return NodeLedger(
+        node,
+        capacity={pool: amount for pool, amount in capacity.items() if amount},
+        avail={pool: amount for pool, amount in left.items() if amount > 0},
+        owed={pool: -amount for pool, amount in left.items() if amount < 0},
+        entries=entries,
+        epoch=epoch,
+    )
+
+
+def _not_writable(ledger: NodeLedger, epoch: int | None) -> LedgerOutcome | None:
+    if ledger.avail is None:
+        return LedgerOutcome.NO_LEDGER
+    return LedgerOutcome.STALE_EPOCH if epoch is not None and ledger.epoch > epoch else None
+
+
+def condition_on(entry: Entry) -> EntryCondition:
+    """That the pod still has this entry."""
+    return EntryCondition(entry.attempt, entry.state)
+
+
+def _only(seen: Entry | None, after: Entry) -> tuple[EntryChange, ...]:
+    return (EntryChange(after.pod.uid, None if seen is None else condition_on(seen), after),)

@@ -1,1 +1,0 @@
-"""Events on pods, for their owners and for administrators: what the watcher found wrong with a pod."""

@@ -1,0 +1,320 @@
+"""The watcher's part in gangs: it ends rounds that nobody finishes, and deletes what is not needed any more.
+
+Members that come again finish most rounds themselves. The watch is for those that never come again.
+
+A commit is needed for EXPIRY_SECONDS. By then a member is on a node, and that is the proof for filter and for bind; or
+none is, the shares expire, and the gang has to be placed as a whole again. So the item is deleted either way, and
+filter does not read the items of gangs that run.
+
+Guarantees: a round is ended, an item deleted and a domain closed only as they were read: each write requires that
+version of the item. So several watchers, a late one among them, do no harm. A hold is not released before its round has
+ended. The item of a gang with a member on a node is deleted only when the node cache shows one there. EXPIRY_SECONDS
+after the last call has died, and a few looks, a gang has no holds unless it is committed, and keeps no other gang from
+being placed.
+
+Not guaranteed: an exact time. Age decides when the watch acts, never what is true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from threading import Lock
+
+from berth.ledger.gangs.commit import GangCommit
+from berth.ledger.gangs.item import GangItem, GangState
+from berth.ledger.gangs.table import GangTable
+from berth.ledger.nodes.entry import OpenReservation
+from berth.nodecache.feed.changes import Change, Object
+from berth.nodecache.feed.leader import Publication
+from berth.pods import PodFound, PodKey, PodNotFound, PodUnknown, ReservedPods
+from berth.scheduling.gangs.gang import GangKey
+from berth.scheduling.gangs.members import WasExempt, lives
+from berth.scheduling.objects import UnreadableObject
+from berth.scheduling.objects.pod_group import gang_names
+from berth.scheduling.objects.pod_reading import PodReader
+
+POLL_SECONDS = 2.0
+
+EXPIRY_SECONDS = 30.0
+"""No bind takes so long, as for reservations."""
+
+KEPT_SECONDS = 600.0
+"""An ended round is shown for so long."""
+
+LIVENESS_SECONDS = 60.0
+"""Between two questions to the API server about the members of one commit."""
+
+TIMED_OUT = "gang waits for members: its placement took too long"
+
+MAX_PODS = 50
+"""Of one gang that an event is about."""
+
+
+class GangEventType(StrEnum):
+    """The values are stored as a metric dimension.
+
+    OPENED: a round began. COMMITTED: seconds after its round began. TIMED_OUT: the round ended without a commit, or
+    never began. DEGRADED: EXPIRY_SECONDS after the commit fewer members than the minimum are on nodes. FORGOTTEN: by
+    then no member lived.
+    """
+
+    OPENED = "opened"
+    COMMITTED = "committed"
+    TIMED_OUT = "timed-out"
+    DEGRADED = "degraded"
+    FORGOTTEN = "forgotten"
+
+
+@dataclass(frozen=True, slots=True)
+class GangEvent:
+    """members: those that are on nodes, of DEGRADED, with the minimum. seconds: of COMMITTED. pods: members that it
+    concerns, of TIMED_OUT and DEGRADED; at most MAX_PODS."""
+
+    type: GangEventType
+    key: GangKey
+    members: int = 0
+    seconds: float = 0.0
+    minimum: int = 0
+    pods: tuple[PodKey, ...] = ()
+
+    def __str__(self) -> str:
+        match self.type:
+            case GangEventType.COMMITTED:
+                return f"{self.key}: {self.type} with {self.members} members after {self.seconds:.1f} s"
+            case GangEventType.DEGRADED:
+                return f"{self.key}: {self.type}, {self.members} members are on nodes"
+            case _:
+                return f"{self.key}: {self.type}"
+
+
+Report = Callable[[GangEvent], None]
+
+OnNodes = Callable[[GangKey], Collection[str]]
+"""The UIDs of the gang's members that are on nodes, as published in the node cache; whoever they are."""
+
+
+class GangWatch:
+    """For one thread and one leadership. Methods may raise TableUnavailable, and may be repeated."""
+
+    def __init__(
+        self,
+        table: GangTable,
+        pods: ReservedPods,
+        on_nodes: OnNodes,
+        wall: Callable[[], float],
+        report: Report,
+        on_closed: Callable[[], None],
+    ) -> None:
+        """wall: seconds since the epoch. on_closed: called when a round has ended or is committed, so that another gang
+        may be placed."""
+        self._table = table
+        self._pods = pods
+        self._on_nodes = on_nodes
+        self._wall = wall
+        self._report = report
+        self._on_closed = on_closed
+        self._commit = GangCommit(table, wall)
+        self._seen: dict[GangKey, tuple[int, GangState]] = {}
+        self._has_looked = False
+        self._checked: dict[GangKey, tuple[int, float]] = {}
+
+    def work(self) -> float:
+        """Look at all gangs once. Returns the seconds until the next look."""
+        found = self._table.gangs()
+        for item in found:
+            self._report_change(item)
+            self._act(item, self._wall() - item.changed_at)
+        self._close_domain()
+        keys = {item.key for item in found}
+        self._seen = {key: state for key, state in self._seen.items() if key in keys}
+        self._checked = {key: checked for key, checked in self._checked.items() if key in keys}
+        self._has_looked = True
+        return POLL_SECONDS
+
+    def expiry_check(self) -> Callable[[OpenReservation], bool]:
+        """Whether an old reservation may be released: it is no hold of a round that may still be committed. A round
+        that has become so old is ended first.
+
+        For one look at reservations, with one read of all gangs. An intent is written before its reservation is old.
+        """
+        unfinished = {
+            (uid, intent.attempt): item
+            for item in self._table.gangs()
+            if item.state in (GangState.PREPARING, GangState.ROLLING_BACK)
+            for uid, intent in item.intents.items()
+        }
+        ended: dict[GangKey, bool] = {}
+
+        def may_expire(reservation: OpenReservation) -> bool:
+            item = unfinished.get((reservation.pod.uid, reservation.attempt))
+            if item is None:
+                return True
+            if item.key not in ended:
+                ended[item.key] = self._end_holds(item)
+            return ended[item.key]
+
+        return may_expire
+
+    def _end_holds(self, item: GangItem) -> bool:
+        if item.state is GangState.PREPARING:
+            return self._commit.abort(item, TIMED_OUT)
+        return self._commit.roll_back(item)
+
+    def _report_change(self, item: GangItem) -> None:
+        before, now = self._seen.get(item.key), (item.round, item.state)
+        self._seen[item.key] = now
+        if before == now:
+            return
+        # A leadership before this one has reported what was there at the first look. A round may be over before it is
+        # seen for the first time.
+        if self._has_looked and (before is None or before[0] != item.round):
+            self._report(GangEvent(GangEventType.OPENED, item.key))
+        if item.state not in (GangState.COMMITTED, GangState.ENDED):
+            return
+        if item.state is GangState.COMMITTED and self._has_looked:
+            seconds = item.changed_at - item.opened_at
+            self._report(GangEvent(GangEventType.COMMITTED, item.key, len(item.intents), seconds))
+        self._on_closed()
+
+    def _act(self, item: GangItem, age: float) -> None:
+        match item.state:
+            case GangState.OPEN if not item.waiting(self._wall()) and age >= EXPIRY_SECONDS:
+                self._end(item)
+            case GangState.PREPARING if age >= EXPIRY_SECONDS:
+                self._end(item)
+            case GangState.ROLLING_BACK if age >= POLL_SECONDS:
+                if self._commit.roll_back(item):
+                    self._on_closed()
+            case GangState.ENDED if age >= KEPT_SECONDS:
+                self._table.delete(item)
+            case GangState.ENDED if age >= EXPIRY_SECONDS and item.intents:
+                # What is left is shown to people, and filter reads it.
+                self._table.put(replace(item, intents={}, version=item.version + 1), item)
+            case GangState.COMMITTED if age >= EXPIRY_SECONDS:
+                self._follow(item)
+            case _:
+                pass
+
+    def _end(self, item: GangItem) -> None:
+        if self._commit.abort(item, TIMED_OUT):
+            pods = tuple(intent.pod for intent in item.intents.values())[:MAX_PODS]
+            self._report(GangEvent(GangEventType.TIMED_OUT, item.key, pods=pods))
+            self._on_closed()
+
+    def _close_domain(self) -> None:
+        """A call may have died between its write to the domain and the one to the gang's item, or before the last."""
+        domain = self._table.domain()
+        claim = domain.open
+        if claim is None or self._wall() - claim.opened_at < EXPIRY_SECONDS:
+            return
+        item = self._table.gang(claim.key)
+        has_round = item is not None and item.is_open_in(domain.fence)
+        if not has_round and self._table.put_domain(domain.closed(), domain):
+            self._report(GangEvent(GangEventType.TIMED_OUT, claim.key))
+            self._on_closed()
+
+    def _follow(self, item: GangItem) -> None:
+        """When the time of a commit is over: whether enough members are on nodes."""
+        published = set(self._on_nodes(item.key))
+        if len(published) >= item.minimum:
+            self._table.delete(item)
+            return
+        round_, at = self._checked.get(item.key, (0, 0.0))
+        if round_ == item.round and self._wall() - at < LIVENESS_SECONDS:
+            return
+        found = self._members(item)
+        if found is None:
+            return
+        self._checked[item.key] = item.round, self._wall()
+        on_nodes = published | {pod.uid for pod in found.on_nodes}
+        if not found.living and not published:
+            if self._table.delete(item):
+                self._report(GangEvent(GangEventType.FORGOTTEN, item.key))
+            return
+        if len(on_nodes) < item.minimum and round_ != item.round:
+            pods = tuple(found.living[:MAX_PODS])
+            self._report(GangEvent(GangEventType.DEGRADED, item.key, len(on_nodes), minimum=item.minimum, pods=pods))
+        if published or not found.on_nodes:
+            self._table.delete(item)
+
+    def _members(self, item: GangItem) -> _Members | None:
+        """Those of the commit, as the API server has them; None: it did not say it of all."""
+        living, on_nodes = list[PodKey](), list[PodKey]()
+        for intent in item.intents.values():
+            match self._pods.find(intent.pod):
+                case PodUnknown():
+                    return None
+                case PodFound(uid=uid, deleting=False) as found if uid == intent.pod.uid:
+                    if not found.finished:
+                        living.append(intent.pod)
+                    if found.node or found.finished:
+                        on_nodes.append(intent.pod)
+                case PodFound() | PodNotFound():
+                    pass
+        return _Members(living, on_nodes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Members:
+    """on_nodes: with those that have ended there."""
+
+    living: Sequence[PodKey]
+    on_nodes: Sequence[PodKey]
+
+
+NOBODY: frozenset[str] = frozenset()
+
+
+class PublishedMembers:
+    """For one leadership. `published` is called by the thread that publishes, `on_nodes` by any."""
+
+    def __init__(self, is_member: Callable[[Object], bool], was_exempt: WasExempt) -> None:
+        """is_member: whether a projected pod names a gang. Of other pods nothing is read or kept. was_exempt: of one
+        that is on a node: it was bound without its gang."""
+        self._is_member, self._was_exempt = is_member, was_exempt
+        self._lock = Lock()
+        self._is_complete = False
+        self._by_pod: dict[str, tuple[GangKey, str]] = {}
+        self._by_gang: dict[GangKey, frozenset[str]] = {}
+
+    def published(self, publication: Publication) -> None:
+        """Learn what has become visible; nothing before all that the leader knows is published."""
+        if self._is_complete:
+            self._learn(publication.changes)
+        elif publication.is_complete:
+            self._is_complete = True
+            self._learn(Change(*key, obj) for key, obj in publication.objects.items())
+
+    def on_nodes(self, key: GangKey) -> frozenset[str]:
+        """The UIDs of the gang's members that are on nodes, without those that are being deleted or have ended."""
+        with self._lock:
+            return self._by_gang.get(key, NOBODY)
+
+    def _learn(self, changes: Iterable[Change]) -> None:
+        for resource, key, obj in changes:
+            if resource == "pods":
+                placed = None if obj is None or not self._is_member(obj) else self._placed(obj)
+                with self._lock:
+                    self._replace(key, placed)
+
+    def _replace(self, pod: str, placed: tuple[GangKey, str] | None) -> None:
+        before = self._by_pod.pop(pod, None)
+        if before is not None:
+            gang, uid = before
+            left = self._by_gang[gang] - {uid}
+            if left:
+                self._by_gang[gang] = left
+            else:
+                del self._by_gang[gang]
+        if placed is not None:
+            gang, uid = self._by_pod[pod] = placed
+            self._by_gang[gang] = self._by_gang.get(gang, NOBODY) | {uid}
+
+    def _placed(self, obj: Object) -> tuple[GangKey, str] | None:
+        """The gang and the UID of a member on a node; None for one that is on none, or is leaving it."""
+        pod = PodReader().read(obj)
+        if isinstance(pod, UnreadableObject) or not pod.node_name or not lives(pod):
+            return None
+        return None if self._was_exempt(pod) else (GangKey(pod.namespace, gang_names(pod)[0]), pod.uid)

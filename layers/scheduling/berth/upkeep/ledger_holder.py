@@ -1,0 +1,163 @@
+"""The watcher's part: it acquires the Lease of the ledger for its store, takes over, renews, and reports who counts.
+
+Guarantees: the Lease is marked as counting only after a rebuild of this store's ledger that began after the Lease was
+acquired. The exception is a Lease that never had a holder: no other store has counted, and a new ledger becomes ready
+node by node.
+
+Not guaranteed: that a store counts. After a crash of the holder the next one waits until the Lease has expired.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from berth.dynamodb_errors import TableUnavailable
+from berth.lease.candidate import Candidate, ObservedRecord
+from berth.lease.clock import Clock
+from berth.lease.config import Handover
+from berth.lease.elector import LeaderElector, release
+from berth.lease.lock import Unavailable, Written
+from berth.lease.outcomes import BecameLeader, ElectionOutcome, LeaderCallbacks, ReleaseOutcome, Step
+from berth.ledger.lease import CALL_SECONDS, ELECTION, LedgerLease, counted_elsewhere
+from berth.ledger.nodes.table import LedgerTable, Marker, MarkerState
+from berth.ledger.store_identity import StoreIdentity
+
+TAKEOVER_POLL_SECONDS = 1.0
+"""Between two looks at the rebuild of a takeover, and before the next attempt after the table has refused."""
+
+PUBLISH_SECONDS = 30.0
+"""A refusal is published again after so long: a head that was lost and made anew does not have it."""
+
+_FIRST_TRANSITION = 1
+"""Of a Lease that never had a holder. One that a store creates begins at 0, because another may have been deleted."""
+
+
+class LedgerHolder:
+    """For one thread and one leadership of the watcher."""
+
+    def __init__(
+        self,
+        lease: LedgerLease,
+        table: LedgerTable,
+        store: StoreIdentity,
+        publish: Callable[[str], None],
+        clock: Clock,
+        random: Callable[[], float],
+        new_id: Callable[[], str],
+        *,
+        name: str,
+    ) -> None:
+        """publish: called with why this store does not count, empty where it does; it may raise TableUnavailable.
+
+        name: for people, in the identity of a store that has none yet. new_id: never the same twice.
+        """
+        self._lease = lease
+        self._table = table
+        self._store = store
+        self._publish = publish
+        self._clock = clock
+        self._random = random
+        self._new_id = new_id
+        self._name = name
+        self._elector: LeaderElector | None = None
+        self._identity = ""
+        self._became: BecameLeader | None = None
+        self._is_counting = False
+        self._rebuild: Marker | None = None
+        self._refusal: str | None = None
+        self._published: str | None = None
+        self._published_at = -math.inf
+
+    def step(self) -> float:
+        """Do what is due. Returns the seconds until the next step; an earlier one does no harm."""
+        try:
+            step = self._elect()
+            self._report(step)
+        except TableUnavailable:
+            # What the Lease says still holds: binds read it themselves.
+            return TAKEOVER_POLL_SECONDS
+        takes_over = self._became is not None and not self._is_counting
+        return TAKEOVER_POLL_SECONDS if takes_over else step.again_in
+
+    def _elect(self) -> Step:
+        identity = self._current_identity()
+        if self._elector is None or self._elector.identity != identity:
+            self._lost()
+            callbacks = LeaderCallbacks(self._acquired, lambda _: self._lost())
+            self._elector = LeaderElector(self._lease, ELECTION, identity, self._clock, self._random, callbacks)
+        step = self._elector.step()
+        if step.ended:
+            self._elector = None
+        if self._became is not None and not self._is_counting:
+            self._is_counting = self._take_over(self._became)
+        return step
+
+    def _current_identity(self) -> str:
+        """The store's; a table that has lost it gets it back."""
+        found = self._store.get()
+        if found is None:
+            mine = self._identity or f"{self._name}/{self._new_id()}"
+            found = mine if self._store.put_if_absent(mine) else self._store.get() or mine
+        self._identity = found
+        return found
+
+    def _acquired(self, became: BecameLeader) -> None:
+        self._became, self._is_counting, self._rebuild = became, False, None
+
+    def _lost(self) -> None:
+        self._became, self._is_counting = None, False
+
+    def _take_over(self, became: BecameLeader) -> bool:
+        """Whether the Lease is marked as counting."""
+        if self._rebuild is None:
+            found = self._lease.holding(CALL_SECONDS)
+            if found is None or isinstance(found, Unavailable) or found.holder != self._identity:
+                return False
+            if found.is_counting:
+                return True
+            is_first = not became.previous and became.lease_transitions == _FIRST_TRANSITION
+            if not is_first or self._table.marker() is None:
+                requested = self._request_rebuild()
+                if not is_first:
+                    self._rebuild = requested
+                    return False
+        elif not self._is_rebuilt(self._rebuild):
+            return False
+        lease = self._lease.get()
+        if lease is None or isinstance(lease, Unavailable) or lease.spec.holder_identity != self._identity:
+            return False
+        return isinstance(self._lease.mark_counting(lease), Written)
+
+    def _request_rebuild(self) -> Marker | None:
+        """None: another program wrote the marker meanwhile; the next step tries again."""
+        seen = self._table.marker()
+        requested = Marker(
+            MarkerState.REBUILDING, 0 if seen is None else seen.epoch, self._clock.wall(), self._new_id()
+        )
+        return requested if self._table.put_marker(requested, seen) else None
+
+    def _is_rebuilt(self, requested: Marker) -> bool:
+        found = self._table.marker()
+        return found is not None and found.state is MarkerState.READY and found.nonce != requested.nonce
+
+    def _report(self, step: Step) -> None:
+        if self._became is not None:
+            self._refusal = ""
+        elif step.outcome is ElectionOutcome.HELD and self._elector is not None:
+            self._refusal = counted_elsewhere(self._elector.leader)
+        elif step.outcome is ElectionOutcome.UNAVAILABLE and not self._refusal:
+            self._refusal = step.detail
+        now = self._clock.monotonic()
+        is_due = bool(self._refusal) and now - self._published_at >= PUBLISH_SECONDS
+        if self._refusal is not None and (self._refusal != self._published or is_due):
+            self._publish(self._refusal)
+            self._published, self._published_at = self._refusal, now
+
+
+def release_ledger(lease: LedgerLease, identity: str, clock: Clock) -> ReleaseOutcome:
+    """Give the Lease up, for a store that ends with its process: the next store need not wait until it has expired.
+
+    That one rebuilds its ledger in any case, so binds may still run.
+    """
+    return release(lease, Candidate(identity, ELECTION, Handover()), ObservedRecord(clock, lambda _: None), clock)

@@ -1,0 +1,142 @@
+"""Expiry: releases a reservation whose bind never completed.
+
+Guarantees: what is released can be reserved for another pod, because no Binding of the first pod can succeed any more.
+Either the pod is gone, has ended, or is on another node for good. Or it was found unbound and then touched: every
+Binding that was sent before now fails by its resourceVersion precondition. The entry is released only if it still
+belongs to the attempt that was read before the touch. A later attempt reads the touched pod and writes itself into the
+entry before it sends its Binding. So either the release fails, or the later attempt finds no entry and reserves again.
+
+Not guaranteed: that a reservation expires at a certain age. Age only decides when expiry begins; it proves nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from berth.ledger.nodes.entry import Entry, EntryState, OpenReservation
+from berth.ledger.nodes.ledger import Ledger, LedgerOutcome
+from berth.ledger.nodes.table import LedgerTable
+from berth.pods import PodChanged, PodFound, PodKey, PodNotFound, PodTouched, PodUnknown, ReservedPods
+from berth.upkeep.reconciler.node_reconciliation import StaleEpoch, stale_epoch
+
+MAX_TOUCHES = 3
+
+
+class ExpiryOutcome(StrEnum):
+    """RELEASED: the reserved amounts are available again. NO_ENTRY: this attempt owns no entry; its open reservation is
+    deleted. ON_NODE: the pod is on the node, and its publication will confirm it. CONFIRMED: that has happened already.
+    CLUSTER_UNAVAILABLE: the API server gave no answer. CONTENDED: the pod or the entry changed at every try.
+    """
+
+    RELEASED = "released"
+    NO_ENTRY = "no-entry"
+    ON_NODE = "on-node"
+    CONFIRMED = "confirmed"
+    CLUSTER_UNAVAILABLE = "cluster-unavailable"
+    CONTENDED = "contended"
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the open reservation is deleted."""
+        return self in (ExpiryOutcome.RELEASED, ExpiryOutcome.NO_ENTRY, ExpiryOutcome.CONFIRMED)
+
+
+@dataclass(frozen=True, slots=True)
+class ExpiryResult:
+    """detail: the API server's words, if it gave no answer."""
+
+    outcome: ExpiryOutcome
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BindingsInvalidated:
+    """No Binding of the pod that was sent before now can succeed any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class OnNode:
+    """The pod is on this node for good."""
+
+    node: str
+
+
+class Expiry:
+    """For one thread and one leadership. Methods may raise TableUnavailable and StaleEpoch, and may be repeated."""
+
+    def __init__(self, table: LedgerTable, pods: ReservedPods, epoch: int) -> None:
+        self._table = table
+        self._ledger = Ledger(table)
+        self._pods = pods
+        self._epoch = epoch
+
+    def expire(self, reservation: OpenReservation) -> ExpiryResult:
+        """Release a reservation that is older than any bind, unless the pod is on the node."""
+        # Before the pod is read: only the entry that existed before the touch may be released.
+        entry = self._entry(reservation)
+        if entry is None or entry.attempt != reservation.attempt:
+            # The entry of another attempt has an open reservation of its own.
+            return self._delete_open(reservation, ExpiryOutcome.NO_ENTRY)
+        if entry.state is EntryState.BOUND:
+            return self._delete_open(reservation, ExpiryOutcome.CONFIRMED)
+        match self.invalidate_bindings(reservation.pod):
+            case ExpiryResult() as result:
+                return result
+            case OnNode(node=node) if node == reservation.node:
+                return ExpiryResult(ExpiryOutcome.ON_NODE)
+            case _:
+                return self._release(reservation, entry)
+
+    def close(self, reservation: OpenReservation) -> None:
+        """Delete the open reservation, unless its entry is still RESERVED.
+
+        The pod may have ended after it was published on the node. Then only the open reservation leads to the entry.
+        """
+        entry = self._entry(reservation)
+        if entry is None or entry.attempt != reservation.attempt or entry.state is EntryState.BOUND:
+            self.delete_open(reservation)
+
+    def delete_open(self, reservation: OpenReservation) -> None:
+        """Delete the open reservation of an attempt that owns no entry, or whose entry is confirmed."""
+        self._table.delete_open(reservation.pod.uid, reservation.node, reservation.attempt)
+
+    def invalidate_bindings(self, pod: PodKey) -> BindingsInvalidated | OnNode | ExpiryResult:
+        """Make every Binding fail that was sent before now; or say on which node the pod is, or why it is unknown."""
+        for _ in range(MAX_TOUCHES):
+            answer: PodFound | PodNotFound | PodUnknown | PodTouched | PodChanged = self._pods.find(pod)
+            if isinstance(answer, PodFound) and answer.uid == pod.uid and not answer.finished:
+                if answer.node:
+                    return OnNode(answer.node)
+                answer = self._pods.touch(pod, answer.resource_version)
+            match answer:
+                case PodUnknown(cause=cause):
+                    return ExpiryResult(ExpiryOutcome.CLUSTER_UNAVAILABLE, cause)
+                case PodChanged():
+                    pass
+                case PodFound() | PodNotFound() | PodTouched():  # PodFound: it has ended, or is another pod
+                    return BindingsInvalidated()
+        return ExpiryResult(ExpiryOutcome.CONTENDED)
+
+    def _entry(self, reservation: OpenReservation) -> Entry | None:
+        ledger = self._table.node(reservation.node)
+        if ledger is None:
+            return None
+        if ledger.epoch > self._epoch:
+            raise StaleEpoch(reservation.node, ledger.epoch)
+        return ledger.entries.get(reservation.pod.uid)
+
+    def _release(self, reservation: OpenReservation, entry: Entry) -> ExpiryResult:
+        result = self._ledger.release(reservation.node, entry, epoch=self._epoch)
+        if result.outcome is LedgerOutcome.STALE_EPOCH:
+            raise stale_epoch(result)
+        if result.outcome is LedgerOutcome.CONTENDED:
+            return ExpiryResult(ExpiryOutcome.CONTENDED)
+        # Last, so that every entry has an open reservation: the next watcher finds it by that. ENTRY_DIFFERS: the entry
+        # belongs to another attempt, which has an open reservation of its own.
+        released = result.outcome is not LedgerOutcome.ENTRY_DIFFERS
+        return self._delete_open(reservation, ExpiryOutcome.RELEASED if released else ExpiryOutcome.NO_ENTRY)
+
+    def _delete_open(self, reservation: OpenReservation, outcome: ExpiryOutcome) -> ExpiryResult:
+        self.delete_open(reservation)
+        return ExpiryResult(outcome)

@@ -1,0 +1,287 @@
+"""Brings the ledger of one node to what is published of that node.
+
+Guarantees: every write changes one entry or the capacity, and is fenced: it fails if a watcher of a later epoch has
+written the item. A late write of a slow watcher does no harm where the published fact stays true (a pod never changes
+its node, an ended pod never returns). The capacity, and that a pod is on the node, do not stay true. So each watcher
+claims the item first, by writing its epoch, and then reads it: no earlier watcher can change it any more.
+
+A bound entry is released only on proof that its pod has ended. What is published may lack a running pod. So without a
+published end the pod is read from the API server, once in a leadership.
+
+Not guaranteed: that one call completes. After NodeResult.must_retry, call `reconcile` again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger, Shares
+from berth.ledger.nodes.ledger import Ledger, LedgerOutcome, LedgerResult, new_ledger
+from berth.ledger.nodes.node_write import NodeWrite
+from berth.ledger.nodes.table import LedgerTable, NotWritten, Written
+from berth.pods import PodFound, PodUnknown, ReservedPods
+from berth.upkeep.reconciler.events import Report, ReservationEvent, ReservationEventType
+from berth.upkeep.reconciler.published_pods import Presence, PublishedPods
+
+PodAmounts = Mapping[str, Shares]
+"""By UID."""
+
+
+class StaleEpoch(Exception):
+    """A watcher of a later epoch has written: this watcher must not write any more, and resigns.
+
+    later: that epoch. It is a successor's, or was left behind by a leadership of a head item that is lost.
+    """
+
+    def __init__(self, item: str, later: int) -> None:
+        super().__init__(item)
+        self.later = later
+
+
+@dataclass(frozen=True, slots=True)
+class NodeResult:
+    """reserved: entries whose pod is not published on a node yet. needs_rebuild: the ledger has no `avail`.
+
+    must_retry: other writes came first at every try, or something changed meanwhile. unanswered: why the API server
+    could not say whether a pod has ended; its entry stays, and the node has to be reconciled again.
+    """
+
+    reserved: tuple[Entry, ...] = ()
+    needs_rebuild: bool = False
+    must_retry: bool = False
+    unanswered: str = ""
+
+
+class NodeReconciliation:
+    """For one thread and one leadership. Methods may raise TableUnavailable and StaleEpoch, and may be repeated."""
+
+    def __init__(
+        self,
+        table: LedgerTable,
+        pods: ReservedPods,
+        published: PublishedPods,
+        epoch: int,
+        wall: Callable[[], float],
+        report: Report,
+        is_table_ready: Callable[[], bool],
+    ) -> None:
+        """is_table_ready: whether the marker is READY, asked before an item is created for a node without one.
+
+        If the table's content was lost, creating the item would forget the reservations.
+        """
+        self._table = table
+        self._ledger = Ledger(table)
+        self._pods = pods
+        self._published = published
+        self._epoch = epoch
+        self._wall = wall
+        self._report = report
+        self._is_table_ready = is_table_ready
+        self._claimed: set[str] = set()
+        self._unanswered = ""
+        self._reported: dict[tuple[ReservationEventType, str], Mapping[str, Shares]] = {}
+        """By type, node and UID, what was reported of pods."""
+
+    def reconcile(self, node: str) -> NodeResult:
+        """Read the node's ledger and write the differences."""
+        self._unanswered = ""
+        found = self._table.node(node) if node in self._claimed else self._claim(node)
+        if found is None:
+            self._claimed.discard(node)
+            return self._create(node)
+        if found.epoch > self._epoch:
+            raise StaleEpoch(node, found.epoch)
+        if found.avail is None:
+            return NodeResult(needs_rebuild=True)
+        return self._update(found)
+
+    def rebuild(self, node: str) -> bool:
+        """Make the ledger from the published pods, in place of one that is being rebuilt, or of none.
+
+        Entries that are not lost, of pods that are on the node, are kept. False: the API server could not say whether a
+        pod is; nothing was written.
+        """
+        self._unanswered = ""
+        found = self._table.node(node)
+        for uid, entry in (found.entries if found is not None else {}).items():
+            if self._published.presence(uid, node) is Presence.UNKNOWN:
+                # A reserved pod, too: no Binding can follow any more, but one may have succeeded.
+                self._has_ended_at_api_server(node, entry)
+        if self._unanswered:
+            return False
+        ledger = self._published_ledger(node, found)
+        written = self._table.finish_rebuild(ledger)
+        if isinstance(written, NotWritten):
+            if written.ledger is not None and written.ledger.epoch > self._epoch:
+                raise StaleEpoch(node, written.ledger.epoch)
+            return True
+        self._report_node(ReservationEventType.REBUILT, node, ledger.capacity)
+        self._settle(None, ledger)
+        return True
+
+    def _claim(self, node: str) -> NodeLedger | None:
+        written = self._table.write(node, NodeWrite(epoch=self._epoch))
+        if isinstance(written, Written):
+            self._claimed.add(node)
+        return written.ledger
+
+    def _create(self, node: str) -> NodeResult:
+        if not self._published.capacity(node):
+            return NodeResult()
+        if not self._is_table_ready():
+            return NodeResult(must_retry=True)
+        ledger = self._published_ledger(node, None)
+        if isinstance(self._table.create(ledger), NotWritten):
+            return NodeResult(must_retry=True)
+        self._report_node(ReservationEventType.CREATED, node, ledger.capacity)
+        self._settle(None, ledger)
+        return NodeResult()
+
+    def _published_ledger(self, node: str, known: NodeLedger | None) -> NodeLedger:
+        entries = self._published.entries(node, known, self._wall())
+        return new_ledger(node, self._published.capacity(node), entries, self._epoch)
+
+    def _update(self, before: NodeLedger) -> NodeResult:
+        """Entries first, then the capacity: a pool grows only after it counts what the pods hold."""
+        wanted = self._published.entries(before.node, before, self._wall())
+        ledger: NodeLedger | None = before
+        for uid, entry in before.entries.items():
+            if ledger is not None and uid not in wanted and self._is_over(before.node, entry):
+                ledger = self._release(ledger, entry)
+        for entry in wanted.values():
+            if ledger is not None and not _is_bound_with(ledger.entries.get(entry.pod.uid), entry):
+                ledger = self._put_bound(ledger, entry)
+        if ledger is not None:
+            ledger = self._resize(ledger)
+        if ledger is None:
+            return NodeResult(must_retry=True)
+        self._settle(before, ledger)
+        if not ledger.capacity and not ledger.entries:
+            return self._delete(ledger.node)
+        reserved = tuple(each for each in ledger.entries.values() if each.state is EntryState.RESERVED)
+        return NodeResult(reserved, unanswered=self._unanswered)
+
+    def _settle(self, before: NodeLedger | None, ledger: NodeLedger) -> None:
+        """The ledger is as it must be: report what is wrong with it, and forget the pods that have ended."""
+        self._report_overcommitment(before, ledger)
+        self._report_pods(ReservationEventType.DIVERGED, "the pod now claims {}", ledger, self._published.divergences)
+        self._report_pods(
+            ReservationEventType.BEYOND_LIMIT,
+            "the pod requests more than a pod is charged: {}",
+            ledger,
+            self._published.beyond_limits,
+        )
+        self._published.forget_ended(ledger.node, ledger.entries.keys())
+
+    def _is_over(self, node: str, entry: Entry) -> bool:
+        """Whether the entry's pod has ended or is on another node; only on proof.
+
+        A reserved pod may not be published yet, or not be bound; Expiry decides then.
+        """
+        presence = self._published.presence(entry.pod.uid, node)
+        if presence is Presence.UNKNOWN and entry.state is EntryState.BOUND:
+            return self._has_ended_at_api_server(node, entry)
+        return presence is Presence.GONE
+
+    def _has_ended_at_api_server(self, node: str, entry: Entry) -> bool:
+        if self._unanswered:
+            # One timeout is enough: the node is reconciled again.
+            return False
+        match self._pods.find(entry.pod):
+            case PodUnknown(cause=cause):
+                self._unanswered = cause
+                return False
+            case PodFound() as found if found.uid == entry.pod.uid and not found.finished:
+                if found.node == node:
+                    self._published.keep(entry.pod, node)
+                return found.node not in ("", node)
+            case _:
+                return True
+
+    def _release(self, ledger: NodeLedger, entry: Entry) -> NodeLedger | None:
+        result = self._ledger.release(ledger.node, entry, epoch=self._epoch, ledger=ledger)
+        now = self._ledger_after(result)
+        if now is not None:
+            if entry.state is EntryState.RESERVED:
+                self._table.delete_open(entry.pod.uid, ledger.node, entry.attempt)
+            self._report_entry(ReservationEventType.RELEASED, ledger.node, entry)
+        return now
+
+    def _put_bound(self, ledger: NodeLedger, entry: Entry) -> NodeLedger | None:
+        known = ledger.entries.get(entry.pod.uid)
+        now = self._ledger_after(self._ledger.put_bound(ledger, entry, epoch=self._epoch))
+        if now is None:
+            return None
+        if known is None:
+            self._report_entry(ReservationEventType.ADOPTED, ledger.node, entry)
+        elif known.state is EntryState.BOUND:
+            self._report_entry(ReservationEventType.CORRECTED, ledger.node, entry)
+        else:
+            # Only now: filter counts the pod by its open reservation until the cache has the pod.
+            self._table.delete_open(entry.pod.uid, ledger.node, known.attempt)
+            self._report_entry(ReservationEventType.CONFIRMED, ledger.node, entry)
+        return now
+
+    def _resize(self, ledger: NodeLedger) -> NodeLedger | None:
+        capacity = self._published.capacity(ledger.node)
+        if ledger.capacity == capacity:
+            return ledger
+        now = self._ledger_after(self._ledger.resize(ledger, capacity, epoch=self._epoch))
+        if now is not None:
+            self._report_node(ReservationEventType.RESIZED, ledger.node, capacity)
+        return now
+
+    def _delete(self, node: str) -> NodeResult:
+        if isinstance(self._table.delete_if_empty(node, self._epoch), NotWritten):
+            return NodeResult(must_retry=True)
+        self._report_node(ReservationEventType.DELETED, node, {})
+        return NodeResult()
+
+    def _ledger_after(self, result: LedgerResult) -> NodeLedger | None:
+        """The ledger after the operation; None if the node has to be reconciled again."""
+        if result.outcome is LedgerOutcome.STALE_EPOCH:
+            raise stale_epoch(result)
+        return result.ledger if result.done else None
+
+    def _report_pods(
+        self, event: ReservationEventType, text: str, ledger: NodeLedger, find: Callable[[NodeLedger], PodAmounts]
+    ) -> None:
+        """Once for each pod and amounts."""
+        found = find(ledger)
+        reported = self._reported.pop((event, ledger.node), {})
+        if found:
+            self._reported[event, ledger.node] = found
+        for uid, amounts in found.items():
+            if reported.get(uid) != amounts:
+                entry = ledger.entries.get(uid)
+                held = {} if entry is None else entry.shares
+                listed = ", ".join(f"{pool} {amount}" for pool, amount in sorted(amounts.items())) or "nothing"
+                key = self._published.key(uid)
+                pod = f"{key.namespace}/{key.name}"
+                self._report(ReservationEvent(event, ledger.node, pod, held, text.format(listed), uid))
+
+    def _report_node(self, event: ReservationEventType, node: str, amounts: Mapping[str, int]) -> None:
+        self._report(ReservationEvent(event, node, amounts=amounts))
+
+    def _report_entry(self, event: ReservationEventType, node: str, entry: Entry) -> None:
+        self._report(ReservationEvent(event, node, f"{entry.pod.namespace}/{entry.pod.name}", entry.shares))
+
+    def _report_overcommitment(self, before: NodeLedger | None, now: NodeLedger) -> None:
+        known = {} if before is None else before.owed
+        grown = {pool: amount for pool, amount in now.owed.items() if amount > known.get(pool, 0)}
+        if grown:
+            self._report(
+                ReservationEvent(
+                    ReservationEventType.OWED, now.node, amounts=grown, detail="more is held than the node has"
+                )
+            )
+
+
+def _is_bound_with(found: Entry | None, wanted: Entry) -> bool:
+    return found is not None and found.state is EntryState.BOUND and dict(found.shares) == dict(wanted.shares)
+
+
+def stale_epoch(result: LedgerResult) -> StaleEpoch:
+    """The exception for an operation with the outcome STALE_EPOCH."""
+    return StaleEpoch("", 0) if result.ledger is None else StaleEpoch(result.ledger.node, result.ledger.epoch)

@@ -1,0 +1,260 @@
+"""Which pods are on which node, as published in the node cache, and what their entries in the ledger must be.
+
+A pod's annotations can be changed by its owner at any time. So they count once, when a pod without an entry is seen.
+From then on the ledger's entry decides, until the pod has ended.
+
+A pod that is not published may still run: its object may be too large for the cache. So absence proves nothing; see
+`Presence`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from enum import Enum
+from types import MappingProxyType
+
+from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger, Shares
+from berth.pods import PodKey
+from berth.scheduling.managed_resources.counting import Counting, left
+from berth.scheduling.objects import NodeInfo, Pod
+from berth.upkeep.reconciler.divergence import beyond_limit, diverging_claim, uncounted
+
+NO_CAPACITY: Mapping[str, int] = MappingProxyType({})
+_NO_PODS: Mapping[str, Pod] = MappingProxyType({})
+
+
+class Presence(Enum):
+    """What the published state proves of a pod and a node.
+
+    HERE: the pod is on the node. GONE: it was deleted, has finished, or is on another node. UNKNOWN: it is not
+    published as bound or as ended; it may run there nevertheless.
+    """
+
+    HERE = "here"
+    GONE = "gone"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class _TrackedPod:
+    """node: empty for a pod that is not bound, and for one that has finished."""
+
+    key: PodKey
+    node: str
+    finished: bool
+
+    @property
+    def is_unbound(self) -> bool:
+        return not self.node and not self.finished
+
+
+class PublishedPods:
+    """For one thread. It keeps the nodes with counted resources, finished pods, and the pods that request such
+    resources, did so before, or were found with an entry (`keep`).
+
+    It keeps nothing of other pods.
+    """
+
+    def __init__(self, counting: Counting) -> None:
+        self._counting = counting
+        self._capacity: dict[str, Mapping[str, int]] = {}
+        self._pods_by_node: dict[str, dict[str, Pod]] = {}
+        """By node, then by UID. Without the pods that only the API server showed."""
+        self._by_key: dict[str, _TrackedPod] = {}
+        self._by_uid: dict[str, _TrackedPod] = {}
+        self._ended: dict[str, set[str]] = {}
+        """By node, the UIDs of pods that were there and have ended, until the ledger says so too."""
+
+    @property
+    def nodes(self) -> Set[str]:
+        """The nodes that have a counted resource, or pods that request one."""
+        return self._capacity.keys() | self._pods_by_node.keys()
+
+    def capacity(self, node: str) -> Mapping[str, int]:
+        """The node's capacity by pool; empty if there is no such node."""
+        return self._capacity.get(node, NO_CAPACITY)
+
+    @property
+    def unbound_pods(self) -> Sequence[PodKey]:
+        """The pods that request a counted resource and are on no node."""
+        return [pod.key for pod in self._by_key.values() if pod.is_unbound]
+
+    def has(self, uid: str) -> bool:
+        """Whether the pod is published, bound or not."""
+        return uid in self._by_uid
+
+    def is_bound_or_finished(self, uid: str) -> bool:
+        """Whether the pod is on a node or has ended: then no Binding of it can succeed any more."""
+        pod = self._by_uid.get(uid)
+        return pod is not None and not pod.is_unbound
+
+    def presence(self, uid: str, node: str) -> Presence:
+        """Whether the pod is on the node."""
+        pod = self._by_uid.get(uid)
+        if pod is not None and not pod.is_unbound:
+            return Presence.HERE if pod.node == node else Presence.GONE
+        return Presence.GONE if uid in self._ended.get(node, ()) else Presence.UNKNOWN
+
+    def entries(self, node: str, ledger: NodeLedger | None, now: float) -> Mapping[str, Entry]:
+        """What the pods on the node hold, by UID. now: `since` of new entries, seconds since the epoch.
+
+        A pod with an entry in `ledger` keeps its amounts and devices. The others are charged by their annotations, as
+        `Counting.charged` says: first the pods whose devices have room, so that no other pod is charged for these.
+        """
+        pods, capacity = self._pods_by_node.get(node, _NO_PODS), self.capacity(node)
+        before = NO_CAPACITY if ledger is None else ledger.capacity
+        found = {
+            uid: replace(entry, state=EntryState.BOUND, shares=self._held(pods.get(uid), entry, before, capacity))
+            for uid, entry in (ledger.entries if ledger is not None else {}).items()
+            if self.presence(uid, node) is Presence.HERE
+        }
+        used = _total(entry.shares for entry in found.values())
+        for uid, shares in self._first_seen([pod for uid, pod in pods.items() if uid not in found], capacity, used):
+            found[uid] = Entry(PodKey(pods[uid].namespace, pods[uid].name, uid), EntryState.BOUND, "", shares, now)
+        return {uid: entry for uid, entry in found.items() if entry.shares}
+
+    def divergences(self, ledger: NodeLedger) -> Mapping[str, Shares]:
+        """The bound pods of the node whose annotations or requests claim other amounts or devices than their entries.
+
+        By UID, what they claim; empty where they claim nothing, or no device.
+        """
+        pods, capacity = self._pods_by_node.get(ledger.node, _NO_PODS), self.capacity(ledger.node)
+        found = {
+            uid: diverging_claim(self._counting, pods[uid], entry, capacity)
+            for uid, entry in ledger.entries.items()
+            if uid in pods
+        }
+        return {uid: claim for uid, claim in found.items() if claim is not None}
+
+    def beyond_limits(self, ledger: NodeLedger) -> Mapping[str, Shares]:
+        """The pods that others bound to the node, and that request more than one pod is charged there at most.
+
+        By UID, that amount by resource: 0 where the request cannot be read. A pod that is charged nothing at all has no
+        entry.
+        """
+        pods, capacity = self._pods_by_node.get(ledger.node, _NO_PODS), self.capacity(ledger.node)
+        found: dict[str, Shares] = {}
+        for uid, pod in pods.items():
+            entry = ledger.entries.get(uid)
+            beyond = {} if entry is None else beyond_limit(self._counting, pod, entry, capacity)
+            if resources := {**beyond, **uncounted(self._counting, pod, entry)}:
+                found[uid] = resources
+        return found
+
+    def key(self, uid: str) -> PodKey:
+        """Of a pod that is published."""
+        return self._by_uid[uid].key
+
+    def keep(self, pod: PodKey, node: str) -> None:
+        """The API server shows the pod on this node: follow it until it ends.
+
+        It is not published there: its object is too large, or it requests nothing counted any more.
+        """
+        key = f"{pod.namespace}/{pod.name}"
+        known = self._by_key.get(key)
+        if known is None or (known.key.uid == pod.uid and known.is_unbound):
+            self._by_key[key] = self._by_uid[pod.uid] = _TrackedPod(pod, node, finished=False)
+
+    def forget_ended(self, node: str, uids: Set[str]) -> None:
+        """The ledger of the node has entries of these pods only: that others have ended is not needed any more."""
+        ended = self._ended.get(node, set()) & uids
+        if ended:
+            self._ended[node] = ended
+        else:
+            self._ended.pop(node, None)
+
+    def _held(self, pod: Pod | None, entry: Entry, before: Mapping[str, int], capacity: Mapping[str, int]) -> Shares:
+        """before: the capacity that the ledger has; capacity: the published one."""
+        if pod is None:
+            return entry.shares
+        shares = entry.shares
+        if not entry.attempt:
+            shares = self._counting.charged_after_growth(pod, shares, before, capacity)
+        return self._counting.resized(pod, shares, capacity)
+
+    def _first_seen(
+        self, pods: Sequence[Pod], capacity: Mapping[str, int], used: dict[str, int]
+    ) -> Iterator[tuple[str, Shares]]:
+        """What pods without an entry are charged, by UID. used: what is charged already; it grows."""
+        later: list[Pod] = []
+        for pod in sorted(pods, key=lambda each: (each.start_time or 0, each.uid)):
+            if self._counting.has_room_as_annotated(pod, capacity, left(capacity, used)):
+                yield pod.uid, self._charge(pod, capacity, used)
+            else:
+                later.append(pod)
+        # Those that name a device in vain come last: they are charged to the device that is fullest then.
+        for pod in sorted(later, key=self._counting.names_devices):
+            yield pod.uid, self._charge(pod, capacity, used)
+
+    def _charge(self, pod: Pod, capacity: Mapping[str, int], used: dict[str, int]) -> Shares:
+        shares = self._counting.charged(pod, capacity, left(capacity, used))
+        for pool, amount in shares.items():
+            used[pool] = used.get(pool, 0) + amount
+        return shares
+
+    def update(self, nodes: Mapping[str, NodeInfo | None], pods: Mapping[str, Pod | None]) -> Set[str]:
+        """Apply a publication, by key; None for a deleted object. Returns the nodes whose ledger may have to change."""
+        changed = {name for name, node in nodes.items() if self._put_node(name, node)}
+        for key, pod in pods.items():
+            changed |= self._put_pod(key, pod)
+        return changed
+
+    def _put_node(self, name: str, node: NodeInfo | None) -> bool:
+        capacity = NO_CAPACITY if node is None else self._counting.capacity(node)
+        if self.capacity(name) == capacity:
+            return False
+        if capacity:
+            self._capacity[name] = capacity
+        else:
+            del self._capacity[name]
+        return True
+
+    def _put_pod(self, key: str, pod: Pod | None) -> set[str]:
+        now = None if pod is None else self._tracked(key, pod)
+        before = self._by_key.get(key)
+        changed = set()
+        if before is not None and before != now:
+            changed |= self._remove(key, before)
+        if pod is not None and now is not None:
+            uid = now.key.uid
+            self._by_key[key] = self._by_uid[uid] = now
+            if now.node:
+                on_node = self._pods_by_node.setdefault(now.node, {})
+                if on_node.get(uid) != pod:
+                    on_node[uid] = pod if pod.uid else replace(pod, uid=uid)
+                    changed.add(now.node)
+        return changed
+
+    def _tracked(self, key: str, pod: Pod) -> _TrackedPod | None:
+        # Only in a hand-written dump a pod has no UID.
+        pod_key = PodKey(pod.namespace, pod.name, pod.uid or key)
+        if pod.finished:
+            return _TrackedPod(pod_key, "", finished=True)
+        before = self._by_key.get(key)
+        if before is not None and before.key == pod_key and not before.finished:
+            # It has an entry, perhaps: what its annotations request now does not matter. A pod never leaves its node.
+            return _TrackedPod(pod_key, before.node or pod.node_name, finished=False)
+        if not self._counting.demands(pod):
+            return None
+        return _TrackedPod(pod_key, pod.node_name, finished=False)
+
+    def _remove(self, key: str, pod: _TrackedPod) -> set[str]:
+        uid = pod.key.uid
+        del self._by_key[key], self._by_uid[uid]
+        if not pod.node:
+            return set()
+        self._ended.setdefault(pod.node, set()).add(uid)
+        on_node = self._pods_by_node.get(pod.node, {})
+        on_node.pop(uid, None)
+        if not on_node:
+            self._pods_by_node.pop(pod.node, None)
+        return {pod.node}
+
+
+def _total(held: Iterable[Shares]) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for shares in held:
+        for pool, amount in shares.items():
+            total[pool] = total.get(pool, 0) + amount
+    return total

@@ -1,0 +1,269 @@
+"""Rebuilds ledgers from the pods on the nodes. Nothing can be reserved on a node while its ledger is rebuilt.
+
+A lost table has forgotten the binds that were under way. So the order of the steps matters, for each node:
+
+1. Remove `avail` from the item: from now on no bind can reserve on the node.
+2. Read the open reservations of the node: a bind that reserved before step 1 has written one.
+3. Wait until no bind that began before step 1 can still run, and until a later state of the cluster is published.
+4. Invalidate the Bindings of every pod that may have been reserved for (see expiry): the pods of the open reservations
+   and of the old reserved entries. If all ledgers are rebuilt, also every unbound pod that requests a counted resource:
+   a lost table has no trace of its binds. A pod that turns out to be on a node has to be published there first.
+5. Write the entries of the pods that are published on the node, with `avail`: now binds can reserve again. Bound
+   entries that the item still has are kept. Only where they are lost, the pods' annotations decide.
+
+A table that ends with its process (`is_lost_with_process`) forgets nothing while the process lives. Without an item no
+bind reserves, so a node without one needs no step 3: what is forgotten was reserved by the binds of another store.
+Each of these read its pod before this store acquired the Lease of the ledger, or it has ended (see ledger_holder). So
+such a table is rebuilt only when the holder of the Lease requests it, and step 4 lists the pods at the API server: also
+those that no publication shows yet.
+
+Guarantees: no Binding that was sent before the rebuild succeeds after it without an entry in the new ledger. A rebuild
+that is interrupted begins again with the next watcher; the table's marker says `rebuilding` until the end.
+
+Not guaranteed: how long it takes. While the table or the API server does not answer, it waits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+
+from berth.ledger.nodes.entry import EntryState, OpenReservation
+from berth.ledger.nodes.table import LedgerTable, Marker, MarkerState, NotWritten
+from berth.pods import PodKey
+from berth.upkeep.reconciler.events import Report, ReservationEvent, ReservationEventType
+from berth.upkeep.reconciler.expiry import Expiry, ExpiryResult, OnNode
+from berth.upkeep.reconciler.node_reconciliation import NodeReconciliation, StaleEpoch
+
+LATE_SECONDS = 5.0
+"""How long after the scheduler's httpTimeout a Binding may still arrive."""
+
+
+@dataclass(slots=True)
+class _NodeRebuild:
+    """A node between step 2 and step 5. unconfirmed: the reservations whose Binding may still arrive.
+
+    binds_end_at: when no bind that began before step 1 can run any more, in monotonic seconds. observed_after: the
+    published state must be later than this, in seconds since the epoch. bound: by UID, pods that are on the node by the
+    API server's word, and when it said so. Each has to be published there, or is too large for that: then the published
+    state must be later.
+    """
+
+    unconfirmed: list[OpenReservation]
+    binds_end_at: float
+    observed_after: float
+    bound: dict[str, float] = field(default_factory=dict)
+
+
+class Rebuild:
+    """The nodes whose ledger has to be rebuilt; for one thread and one leadership.
+
+    Methods may raise TableUnavailable and StaleEpoch, and may be repeated.
+    """
+
+    def __init__(
+        self,
+        table: LedgerTable,
+        reconciliation: NodeReconciliation,
+        expiry: Expiry,
+        epoch: int,
+        bind_seconds: float,
+        *,
+        wall: Callable[[], float],
+        monotonic: Callable[[], float],
+        new_id: Callable[[], str],
+        report: Report,
+        unpublished_pods: Callable[[], Iterable[PodKey] | None],
+        is_published: Callable[[str], bool],
+        is_lost_with_process: bool = False,
+    ) -> None:
+        """bind_seconds: the longest time from the begin of a bind to the arrival of its Binding.
+
+        unpublished_pods: the pods that request a counted resource and are published on no node; None: the API server
+        gave no answer. is_published: whether the pod with this UID is published on a node or has ended.
+        is_lost_with_process: whether the table loses items only with its process.
+        """
+        self._table = table
+        self._reconciliation = reconciliation
+        self._expiry = expiry
+        self._epoch = epoch
+        self._bind_seconds = bind_seconds
+        self._wall = wall
+        self._monotonic = monotonic
+        self._new_id = new_id
+        self._report = report
+        self._unpublished_pods = unpublished_pods
+        self._is_published = is_published
+        self._is_lost_with_process = is_lost_with_process
+        self._queue: dict[str, None] = {}
+        """Nodes before step 1, in order."""
+        self._without_avail: dict[str, list[OpenReservation]] = {}
+        """Nodes between steps 1 and 2, with the reserved entries of the old ledger."""
+        self._never_reserved: set[str] = set()
+        """Of them, those on which no bind of this store can have reserved."""
+        self._waiting: dict[str, _NodeRebuild] = {}
+        """Nodes between steps 2 and 5."""
+        self._rebuilt: set[str] = set()
+        self._marker: Marker | None = None
+        """The marker that this watcher wrote, while it rebuilds all ledgers."""
+        self._pods_to_invalidate: list[PodKey] | None = None
+        self._observed_at = 0.0
+        self.is_registered = False
+        """The marker has this leadership's epoch. Nothing is written before: two leaderships never share an epoch."""
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether a ledger has to be rebuilt."""
+        return bool(self._queue or self._without_avail or self._waiting or self._marker)
+
+    def includes(self, node: str) -> bool:
+        """Whether this node's ledger has to be rebuilt."""
+        return self._is_known(node) or (self._marker is not None and node not in self._rebuilt)
+
+    def follow_marker(self, marker: Marker | None, nodes: Iterable[str]) -> None:
+        """Register the epoch in the marker; rebuild these nodes, all there are, if it is absent or requests that.
+
+        A table that ends with its process has no marker before the holder of the Lease requests its rebuild.
+        """
+        if marker is None and self._is_lost_with_process:
+            return
+        if marker is not None and marker.epoch >= self._epoch + self.is_registered:
+            raise StaleEpoch("marker", marker.epoch)
+        if marker is not None and self._marker is not None and marker.nonce == self._marker.nonce:
+            return
+        if marker is not None and marker.state is MarkerState.READY:
+            self._marker = None
+            self.is_registered = self.is_registered or self._register(marker)
+            return
+        rebuilding = Marker(MarkerState.REBUILDING, self._epoch, self._wall(), self._new_id())
+        if not self._table.put_marker(rebuilding, marker):
+            return  # the table has another marker by now; the next call reads it
+        self._marker, self.is_registered = rebuilding, True
+        self._waiting, self._without_avail, self._rebuilt = {}, {}, set()
+        self._never_reserved = set()
+        self._pods_to_invalidate = None
+        self._queue = dict.fromkeys(nodes)
+        detail = f"all {len(self._queue)} nodes"
+        self._report(ReservationEvent(ReservationEventType.REBUILDING, detail=detail))
+
+    def record_epoch(self, later: int) -> None:
+        """Leave a later epoch in the marker: the next leadership then takes one above it (see LeaderElector)."""
+        marker = self._table.marker()
+        if marker is None:
+            self._table.put_marker(Marker(MarkerState.REBUILDING, later, self._wall(), self._new_id()), None)
+        elif marker.epoch < later:
+            self._table.put_marker(replace(marker, epoch=later, nonce=self._new_id()), marker)
+
+    def _register(self, marker: Marker) -> bool:
+        """False: the table has another marker by now; the next call reads it."""
+        return self._table.put_marker(replace(marker, epoch=self._epoch, nonce=self._new_id()), marker)
+
+    def add(self, node: str) -> None:
+        """Rebuild this node's ledger."""
+        if not self._is_known(node):
+            self._queue[node] = None
+
+    def step(self, observed_at: float) -> bool:
+        """Do one step for one node, or end the rebuild. False: there is nothing to do yet.
+
+        observed_at: when the published pods were observed, in seconds since the epoch.
+        """
+        if self._queue:
+            self._remove_avail()
+            return True
+        if self._without_avail:
+            self._read_open_reservations()
+            return True
+        self._observed_at = observed_at
+        for node, rebuild in self._waiting.items():
+            have_ended = self._monotonic() >= rebuild.binds_end_at
+            if have_ended and observed_at > rebuild.observed_after and self._are_published(rebuild):
+                return self._invalidate_unbound_pods() and self._finish_node(node, rebuild)
+        return self._finish()
+
+    def _are_published(self, rebuild: _NodeRebuild) -> bool:
+        return all(self._is_published(uid) or self._observed_at > at for uid, at in rebuild.bound.items())
+
+    def _is_known(self, node: str) -> bool:
+        return node in self._queue or node in self._waiting or node in self._without_avail
+
+    def _remove_avail(self) -> None:
+        """Step 1, for the next node."""
+        node = next(iter(self._queue))
+        written = self._table.begin_rebuild(node, self._epoch)
+        if isinstance(written, NotWritten) and written.ledger is not None:
+            raise StaleEpoch(node, written.ledger.epoch)
+        entries = {} if written.ledger is None else written.ledger.entries
+        if written.ledger is None and self._is_lost_with_process:
+            self._never_reserved.add(node)
+        del self._queue[node]
+        self._without_avail[node] = [
+            OpenReservation(entry.pod, node, entry.attempt, entry.shares, entry.since)
+            for entry in entries.values()
+            if entry.state is EntryState.RESERVED
+        ]
+
+    def _read_open_reservations(self) -> None:
+        """Step 2, for all nodes after step 1."""
+        found = self._table.open_reservations()
+        now = self._monotonic()
+        for node, reserved in self._without_avail.items():
+            unconfirmed = reserved + [each for each in found if each.node == node]
+            if node in self._never_reserved:
+                self._waiting[node] = _NodeRebuild(unconfirmed, now, -math.inf)
+            else:
+                ends = now + self._bind_seconds, self._wall() + self._bind_seconds
+                self._waiting[node] = _NodeRebuild(unconfirmed, *ends)
+        self._without_avail, self._never_reserved = {}, set()
+
+    def _invalidate_unbound_pods(self) -> bool:
+        """Step 4 if all ledgers are rebuilt. False: the API server gave no answer, or a pod keeps changing."""
+        if self._marker is None:
+            return True
+        if self._pods_to_invalidate is None:
+            # Those of a table that may be lost at any time are published by now, on a node or unbound.
+            found = self._unpublished_pods()
+            if found is None:
+                return False
+            self._pods_to_invalidate = list(found)
+        while self._pods_to_invalidate:
+            if not self._invalidate_bindings(self._pods_to_invalidate[-1]):
+                return False
+            self._pods_to_invalidate.pop()
+        return True
+
+    def _finish_node(self, node: str, rebuild: _NodeRebuild) -> bool:
+        """Steps 4 and 5 for one node."""
+        while rebuild.unconfirmed:
+            reservation = rebuild.unconfirmed[-1]
+            if not self._invalidate_bindings(reservation.pod):
+                return False
+            self._expiry.delete_open(reservation)
+            rebuild.unconfirmed.pop()
+        if not self._are_published(rebuild):
+            return True  # a pod was bound here meanwhile
+        if not self._reconciliation.rebuild(node):
+            return False
+        self._rebuilt.add(node)
+        del self._waiting[node]
+        return True
+
+    def _invalidate_bindings(self, pod: PodKey) -> bool:
+        """Whether every earlier bind of the pod has failed or will be published."""
+        match self._expiry.invalidate_bindings(pod):
+            case ExpiryResult():
+                return False
+            case OnNode(node=node) if node in self._waiting:
+                self._waiting[node].bound[pod.uid] = self._wall()
+        return True
+
+    def _finish(self) -> bool:
+        if self._marker is None or self._waiting:
+            return False
+        ready = Marker(MarkerState.READY, self._epoch, self._wall(), self._new_id())
+        if self._table.put_marker(ready, self._marker):
+            self._report(ReservationEvent(ReservationEventType.READY))
+        # Otherwise another rebuild was requested meanwhile; the next follow_marker begins it.
+        self._marker = None
+        return True

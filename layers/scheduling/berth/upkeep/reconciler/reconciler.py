@@ -1,0 +1,290 @@
+"""The watcher's part of the ledger: it follows publications, checks old reservations, and reconciles every node.
+
+Guarantees. Every write follows from what has been published, and is fenced by the watcher's epoch: a deposed watcher
+can do no harm. After a crash between any two calls, the next watcher finds the rest of the work: by the published pods,
+by the open reservations, or by reconciling every node once. While the table or the API server refuses, the ledger stays
+as it is, and the work is repeated.
+
+Not guaranteed: that the ledger is up to date with what is published. Until it is, amounts stay reserved too long, never
+too short.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from berth.ledger.nodes.entry import OpenReservation
+from berth.ledger.nodes.table import LedgerTable, MarkerState, TableUnavailable
+from berth.pods import PodKey, PodUnknown, ReservedPods
+from berth.scheduling.managed_resources.counting import Counting
+from berth.scheduling.objects import NodeInfo, Pod
+from berth.upkeep.reconciler.events import Report, ReservationEvent, ReservationEventType
+from berth.upkeep.reconciler.expiry import Expiry, ExpiryOutcome, ExpiryResult
+from berth.upkeep.reconciler.node_reconciliation import NodeReconciliation, StaleEpoch
+from berth.upkeep.reconciler.open_reservations import OpenReservations, key_of
+from berth.upkeep.reconciler.published_pods import PublishedPods
+from berth.upkeep.reconciler.rebuild import LATE_SECONDS, Rebuild
+
+_CAPACITY_EVENTS = frozenset(
+    {
+        ReservationEventType.RELEASED,
+        ReservationEventType.RESIZED,
+        ReservationEventType.CREATED,
+        ReservationEventType.REBUILT,
+    }
+)
+"""After these, more can be reserved than before."""
+
+
+MayExpire = Callable[[OpenReservation], bool]
+"""Whether an old reservation may be released, as far as its gang is concerned. Raises TableUnavailable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Intervals:
+    """In seconds. poll: between reads of the open reservations and the marker. expiry: the age at which a reservation
+    is checked; no bind takes so long. sweep: between nodes without changes. retry: after the table has refused.
+    """
+
+    poll: float = 2.0
+    expiry: float = 30.0
+    sweep: float = 0.05
+    retry: float = 1.0
+
+
+class Reconciler:
+    """For one thread and one leadership. `update` and `work` raise nothing but programming errors."""
+
+    def __init__(
+        self,
+        table: LedgerTable,
+        pods: ReservedPods,
+        counting: Counting,
+        epoch: int,
+        http_timeout: float,
+        *,
+        wall: Callable[[], float],
+        monotonic: Callable[[], float],
+        new_id: Callable[[], str],
+        report: Report,
+        on_capacity_released: Callable[[], None],
+        intervals: Intervals | None = None,
+        is_lost_with_process: bool = False,
+        expiry_check: Callable[[], MayExpire] | None = None,
+    ) -> None:
+        """epoch: of this leadership. http_timeout: the scheduler's for the extender, in seconds. is_lost_with_process:
+        see Rebuild.
+
+        on_capacity_released: called when pods may fit that did not fit before, and no publication says so.
+        expiry_check: called once for the reservations of each poll, after they are read; None: pods are in no gangs.
+        """
+        self._table = table
+        self._published = PublishedPods(counting)
+        self._pods, self._counting = pods, counting
+        self._epoch = epoch
+        self._monotonic = monotonic
+        self._report = report
+        self._on_capacity_released = on_capacity_released
+        self._expiry_check = expiry_check
+        self._may_expire: MayExpire | None = None
+        self._intervals = intervals or Intervals()
+        self._nodes = NodeReconciliation(
+            table, pods, self._published, epoch, wall, self._report_change, self._is_table_ready
+        )
+        self._expiry = Expiry(table, pods, epoch)
+        self._rebuild = Rebuild(
+            table,
+            self._nodes,
+            self._expiry,
+            epoch,
+            http_timeout + LATE_SECONDS,
+            wall=wall,
+            monotonic=monotonic,
+            new_id=new_id,
+            report=self._report_change,
+            unpublished_pods=self._listed_pods if is_lost_with_process else lambda: self._published.unbound_pods,
+            is_published=self._published.is_bound_or_finished,
+            is_lost_with_process=is_lost_with_process,
+        )
+        self._open = OpenReservations(wall, monotonic)
+        self._changed_nodes: dict[str, None] = {}
+        self._to_sweep: deque[str] = deque()
+        self._to_expire: deque[OpenReservation] = deque()
+        self._to_close: deque[OpenReservation] = deque()
+        self._observed_at = 0.0
+        self._has_state = False
+        self._poll_at = self._sweep_at = self._resume_at = self._rebuild_at = monotonic()
+        self.is_deposed = False
+        """The ledger has a later epoch; this reconciler does nothing any more, and its watcher resigns."""
+
+    def update(self, nodes: Mapping[str, NodeInfo | None], pods: Mapping[str, Pod | None], observed_at: float) -> None:
+        """Apply a publication, by key, None for a deleted object. The first one has all objects.
+
+        observed_at: when the pods were observed, in seconds since the epoch.
+        """
+        changed = self._published.update(nodes, pods)
+        self._observed_at = observed_at
+        if self._has_state:
+            self._changed_nodes |= dict.fromkeys(sorted(changed))
+        else:
+            # One by one: nodes that change meanwhile go first.
+            self._to_sweep.extend(sorted(self._published.nodes))
+            self._has_state = True
+
+    def work(self) -> float:
+        """Do one piece of work. Returns the seconds until the next one may be due."""
+        now = self._monotonic()
+        if self.is_deposed or not self._has_state:
+            return self._intervals.poll
+        if now < self._resume_at:
+            return self._resume_at - now
+        try:
+            self._work_once(now)
+        except StaleEpoch as error:
+            self._resign(error)
+        except TableUnavailable as error:
+            self._resume_at = now + self._intervals.retry
+            self._report(ReservationEvent(ReservationEventType.TABLE_UNAVAILABLE, detail=str(error)))
+        return self._seconds_until_due()
+
+    def _resign(self, error: StaleEpoch) -> None:
+        self.is_deposed = True
+        detail = f"epoch {self._epoch}, and the ledger has {error.later}"
+        self._report(ReservationEvent(ReservationEventType.OUTRANKED, str(error), detail=detail))
+        try:
+            self._rebuild.record_epoch(error.later)
+        except TableUnavailable as unavailable:
+            self._report(ReservationEvent(ReservationEventType.TABLE_UNAVAILABLE, detail=str(unavailable)))
+
+    def _seconds_until_due(self) -> float:
+        now = self._monotonic()
+        if self.is_deposed:
+            return self._intervals.poll
+        due = self._poll_at
+        if self._rebuild.is_registered:
+            if self._to_sweep:
+                due = min(due, self._sweep_at)
+            if self._rebuild.is_under_way:
+                due = min(due, self._rebuild_at)
+            if self._changed_nodes or self._to_close or self._to_expire:
+                due = now
+        return max(0.0, due - now, self._resume_at - now)
+
+    def _work_once(self, now: float) -> None:
+        """The most urgent work. It leaves its queue only after success."""
+        if now >= self._poll_at or not self._rebuild.is_registered:
+            self._poll()
+            self._poll_at = now + self._intervals.poll
+        elif self._changed_nodes:
+            self._reconcile(next(iter(self._changed_nodes)))
+        elif self._to_close:
+            self._close(self._to_close[0])
+            self._to_close.popleft()
+        elif self._rebuild.is_under_way and now >= self._rebuild_at:
+            if not self._rebuild.step(self._observed_at):
+                self._rebuild_at = now + self._intervals.retry
+        elif self._to_expire:
+            self._expire(self._to_expire[0])
+            self._to_expire.popleft()
+        elif self._to_sweep and now >= self._sweep_at:
+            self._sweep_at = now + self._intervals.sweep
+            self._reconcile(self._to_sweep[0])
+            self._to_sweep.popleft()
+
+    def _listed_pods(self) -> list[PodKey] | None:
+        """The pods at the API server that request a counted resource and are published on no node; None: no answer."""
+        found = self._pods.list_pods(lambda pod: bool(self._counting.demands(pod)))
+        if isinstance(found, PodUnknown):
+            self._report(ReservationEvent(ReservationEventType.CLUSTER_UNAVAILABLE, detail=found.cause))
+            return None
+        return [pod for pod in found if not self._published.is_bound_or_finished(pod.uid)]
+
+    def _is_table_ready(self) -> bool:
+        found = self._table.marker()
+        return found is not None and found.state is MarkerState.READY
+
+    def _reconcile(self, node: str) -> None:
+        if self._rebuild.includes(node):
+            self._rebuild.add(node)
+        else:
+            result = self._nodes.reconcile(node)
+            for entry in result.reserved:
+                self._open.add_entry(node, entry)
+            if result.needs_rebuild:
+                self._rebuild.add(node)
+            if result.must_retry or result.unanswered:
+                # Behind the others, so that one node does not delay them.
+                self._to_sweep.append(node)
+            if result.unanswered:
+                self._sweep_at = self._monotonic() + self._intervals.retry
+                self._report(ReservationEvent(ReservationEventType.CLUSTER_UNAVAILABLE, node, detail=result.unanswered))
+        self._changed_nodes.pop(node, None)
+
+    def _poll(self) -> None:
+        """Read the marker and all open reservations."""
+        self._may_expire = None
+        self._rebuild.follow_marker(self._table.marker(), sorted(self._published.nodes))
+        now = self._monotonic()
+        known = self._open.refresh(self._table.open_reservations(), now)
+        queued = {key_of(each) for each in (*self._to_expire, *self._to_close)}
+        for key, reservation in known.items():
+            if key in queued or self._rebuild.includes(reservation.node):
+                continue
+            if self._published.is_bound_or_finished(reservation.pod.uid):
+                # Reconcile the node first; then the open reservation can be deleted.
+                self._changed_nodes[reservation.node] = None
+                self._to_close.append(reservation)
+            elif reservation.release_requested or self._is_old(reservation):
+                self._to_expire.append(reservation)
+
+    def _is_old(self, reservation: OpenReservation) -> bool:
+        """Whether to ask the API server. A pod that a later state lacks was bound and deleted between two publications,
+        or is about to be published: it need not keep its amounts for as long as a bind may take."""
+        is_missing = self._observed_at > reservation.since and not self._published.has(reservation.pod.uid)
+        return is_missing or self._open.age(reservation) >= self._intervals.expiry
+
+    def _expire(self, reservation: OpenReservation) -> None:
+        if self._rebuild.includes(reservation.node):
+            return
+        if self._expiry_check is not None:
+            self._may_expire = self._may_expire or self._expiry_check()
+            if not self._may_expire(reservation):
+                # The next poll finds it again.
+                return
+        result = self._expiry.expire(reservation)
+        if result.outcome is ExpiryOutcome.ON_NODE:
+            if self._open.was_on_node_before(reservation, self._observed_at):
+                # The pod is published by now, but PublishedPods does not have it: it requests nothing counted any more.
+                # The next poll finds it, and the reservation is confirmed.
+                self._published.keep(reservation.pod, reservation.node)
+                return
+            self._open.mark_on_node(reservation)
+        if result.outcome.is_final:
+            self._open.remove(reservation)
+        self._report_expiry(reservation, result)
+
+    def _report_expiry(self, reservation: OpenReservation, result: ExpiryResult) -> None:
+        node, pod = reservation.node, f"{reservation.pod.namespace}/{reservation.pod.name}"
+        match result.outcome:
+            case ExpiryOutcome.RELEASED:
+                self._report(ReservationEvent(ReservationEventType.EXPIRED, node, pod, reservation.shares))
+                self._on_capacity_released()
+            case ExpiryOutcome.NO_ENTRY | ExpiryOutcome.CONFIRMED:
+                pass
+            case ExpiryOutcome.CLUSTER_UNAVAILABLE:
+                event = ReservationEventType.CLUSTER_UNAVAILABLE
+                self._report(ReservationEvent(event, node, pod, detail=result.detail))
+            case _:
+                self._report(ReservationEvent(ReservationEventType.POSTPONED, node, pod, detail=result.outcome))
+
+    def _close(self, reservation: OpenReservation) -> None:
+        self._expiry.close(reservation)
+        self._open.remove(reservation)
+
+    def _report_change(self, event: ReservationEvent) -> None:
+        """A publication wakes the scheduler's queue when pods end. But only now can bind reserve what they held."""
+        self._report(event)
+        if event.type in _CAPACITY_EVENTS:
+            self._on_capacity_released()

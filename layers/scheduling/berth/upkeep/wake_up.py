@@ -1,0 +1,299 @@
+"""Wakes the scheduling queue after a publication, because the scheduler's own wake-up comes too early (facts 41 to 43).
+
+A pod that an extender rejected waits until an event of the cluster wakes it. The event that made it schedulable wakes
+it at once, before the cache has that event. The pod is rejected again, and then waits for minutes. So the watcher wakes
+the queue after it has published.
+
+Guarantee: after a change that can make a waiting pod fit is published, the pod is tried again, unless it is bound or
+deleted first: within a second if the pod's budget is not spent, and with its next wake-up otherwise.
+
+Rules:
+- A pod is due after a change that a plugin of its profile registered (`events_to_register`), a gang's member also after
+  what can make its gang complete, and every waiting pod after a reservation was released.
+- A pod that is newly rejected is due if such a change was published after a time until which the cache had all pods and
+  not this one: it may have been judged on the state before the change. The same for a pod that was rejected by others.
+- A new leader wakes all waiting pods: its predecessor may have published without a wake-up.
+- It wakes at most once a second. A pod that is rejected again and again causes a wake-up every 10 seconds at most, a
+  member of a gang every 3 seconds (see WakeUpBudget).
+- A wake-up that fails is repeated. So is one that comes before every verb has read the last publication.
+- The wake-up changes no field that Berth keeps, so it causes no further change.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from threading import Lock
+from typing import NamedTuple
+
+from berth.lease.clock import Clock
+from berth.nodecache.feed.changes import Change, Object
+from berth.nodecache.feed.cluster import ClusterUnavailable
+from berth.nodecache.feed.leader import Publication
+from berth.scheduling.framework.cluster_event import ALL_EVENTS, ClusterEvent, ClusterEvents
+from berth.scheduling.objects import UnreadableObject
+from berth.scheduling.objects.pod import FAILED, SUCCEEDED
+from berth.scheduling.objects.pod_reading import PodReader
+from berth.scheduling.objects.projection import SHARED, is_member, rejected_by_berth
+from berth.scheduling.policy import Policy
+
+
+class SchedulingQueue(ABC):
+    """The scheduler's queue, where rejected pods wait for an event (fact 41)."""
+
+    @abstractmethod
+    def wake(self, waiting: Sequence[str]) -> None:
+        """Make the scheduler retry the pods that an extender rejected (fact 43). `waiting`: `namespace/name`.
+
+        Raises ClusterUnavailable.
+        """
+
+
+class NoSchedulingQueue(SchedulingQueue):
+    """No queue: for a dump, or a configuration with `wakeUp: none`."""
+
+    def wake(self, waiting: Sequence[str]) -> None:
+        return None
+
+
+LEAST_INTERVAL_SECONDS = 1.0
+
+WATCH_SECONDS = 1.0
+"""How much later than the others an event of a watch may arrive."""
+
+BURST = 10
+"""Wake-ups for a pod that was not woken for long."""
+
+REFILL_SECONDS = 10.0
+"""Between two wake-ups for a pod whose burst is spent: kube-scheduler's own podMaxBackoffSeconds by default."""
+
+MEMBER_REFILL_SECONDS = 3.0
+"""The same for a member of a gang: podMaxBackoffSeconds as gangs need it. So a gang that fits again is tried within
+5 s, also where other pods come and go all the time: publication 0.5 s, this, and the second until the scheduler looks
+for pods whose back-off is over."""
+
+_PODS = "pods"
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingPod:
+    """A pod that Berth rejected. events: those that can make it fit. is_member: of a gang."""
+
+    events: ClusterEvents
+    is_member: bool = False
+
+
+def waiting_pod(policy: Policy, obj: Object) -> WaitingPod | None:
+    """Of a projected pod. None: Berth did not reject it."""
+    if not rejected_by_berth(obj):
+        return None
+    pod = PodReader().read(obj)
+    if isinstance(pod, UnreadableObject):
+        return WaitingPod(ALL_EVENTS)
+    return WaitingPod(policy.events_to_register(pod), policy.plans(pod))
+
+
+class WakeUp:
+    """For one leadership. `published` is called by the thread that publishes, `step` by another one."""
+
+    def __init__(
+        self,
+        queue: SchedulingQueue,
+        waiting_pod: Callable[[Object], WaitingPod | None],
+        clock: Clock,
+        warn: Callable[[str], None],
+        readable_after: float = 0.0,
+    ) -> None:
+        """waiting_pod: of a projected pod without a node. warn: called with the cause of a failed wake-up.
+        readable_after: seconds after a publication in which a verb may still decide on the state before it."""
+        self._queue = queue
+        self._waiting_pod = waiting_pod
+        self._clock = clock
+        self._warn = warn
+        self._readable_after = readable_after
+        self._lock = Lock()
+        self._is_initialized = False
+        self._pods: dict[str, Object] = {}
+        self._waiting: dict[str, WaitingPod] = {}
+        self._covered_until = self._listed_at = -math.inf
+        self._unseen_until: dict[str, float] = {}
+        """Of each unscheduled pod: a time before it was created, or was last rejected by others than Berth."""
+        self._published_at: dict[ClusterEvent, float] = {}
+        self._due: set[str] = set()
+        self._is_readable_at = -math.inf
+        self._woken_at = -math.inf
+        self._is_capacity_freed = False
+        self._budget = WakeUpBudget()
+
+    def capacity_freed(self) -> None:
+        """A reservation was released, so a rejected pod may fit. Any thread may call it."""
+        self._is_capacity_freed = True
+
+    def published(self, publication: Publication) -> None:
+        """Call it after every publication, heartbeats included."""
+        pods = publication.observation.positions.get(_PODS)
+        changes: Iterable[Change] = publication.changes
+        events = set[ClusterEvent]()
+        with self._lock:
+            if not self._is_initialized:
+                # Until everything is published, `objects` has changes that are still to come.
+                self._is_initialized = publication.is_complete
+                for known in (self._pods, self._waiting, self._unseen_until):
+                    known.clear()
+                changes, events = (Change(*key, obj) for key, obj in publication.objects.items()), set(ClusterEvent)
+            elif pods is not None and pods.listed_at != self._listed_at:
+                # No watch has shown what came and went before the list.
+                events = set(ClusterEvent)
+            self._learn(changes, events)
+            if pods is not None:
+                self._covered_until, self._listed_at = pods.observed_at, pods.listed_at
+
+    def step(self) -> float:
+        """Wake the queue if a pod is due. Returns the seconds until it is to be called again."""
+        with self._lock:
+            now = self._clock.monotonic()
+            if self._is_capacity_freed:
+                self._is_capacity_freed = False
+                self._due |= self._waiting.keys()
+            due = {key: self._waiting[key] for key in sorted(self._due & self._waiting.keys())}
+            left = self._woken_at + max(LEAST_INTERVAL_SECONDS, self._readable_after) - now
+            if left > 0 or not self._budget.allows(due, now):
+                return left if 0 < left < LEAST_INTERVAL_SECONDS else LEAST_INTERVAL_SECONDS
+            self._woken_at = now
+            self._budget.spend(due, now)
+            if now >= self._is_readable_at:
+                self._due.clear()
+        try:
+            self._queue.wake(list(due))
+        except ClusterUnavailable as error:
+            self._warn(f"waiting pods were not woken: {error}")
+            with self._lock:
+                self._due |= due.keys()
+        return LEAST_INTERVAL_SECONDS
+
+    def _learn(self, changes: Iterable[Change], events: set[ClusterEvent]) -> None:
+        """events: those that happened besides."""
+        rejected = list[str]()
+        for resource, key, obj in changes:
+            if resource != _PODS:
+                events.add(object_event(resource, obj))
+                continue
+            events.update(pod_events(self._pods.pop(key, None), obj))
+            if obj is not None:
+                self._pods[key] = obj
+            if self._is_newly_rejected(key, None if obj is None or not is_unscheduled(obj) else obj):
+                rejected.append(key)
+        self._published_at |= dict.fromkeys(events, self._clock.wall())
+        due = {key for key, pod in self._waiting.items() if not events.isdisjoint(pod.events)}
+        due.update(key for key in rejected if self._may_be_late(key))
+        if due:
+            self._due |= due
+            self._is_readable_at = self._clock.monotonic() + self._readable_after
+
+    def _is_newly_rejected(self, key: str, obj: Object | None) -> bool:
+        """obj: None where the pod waits for no node any more."""
+        pod = None if obj is None else self._waiting_pod(obj)
+        before = self._waiting.pop(key, None)
+        if pod is not None:
+            self._waiting[key] = pod
+        if obj is None:
+            self._unseen_until.pop(key, None)
+        elif pod is None and before is not None:
+            self._unseen_until[key] = self._covered_until
+        else:
+            self._unseen_until.setdefault(key, self._covered_until)
+        return pod is not None and before is None
+
+    def _may_be_late(self, key: str) -> bool:
+        """Whether the pod may have been judged on the state before a change that can make it fit."""
+        since = self._unseen_until[key] - WATCH_SECONDS - self._readable_after
+        return any(self._published_at.get(event, -math.inf) > since for event in self._waiting[key].events)
+
+
+class WakeUpBudget:
+    """Limits the wake-ups for one pod, because a wake-up makes the scheduler retry all rejected pods.
+
+    Without it, a pod that never fits wakes all others with every change of the cluster, for as long as it exists. It is
+    a token bucket for each waiting pod. A pod that leaves keeps its bucket until it is full again.
+    """
+
+    def __init__(self) -> None:
+        self._buckets: dict[str, _Bucket] = {}
+
+    def allows(self, due: Mapping[str, WaitingPod], now: float) -> bool:
+        """Whether one of these pods has a wake-up left. `now`: seconds on a monotonic clock."""
+        return any(self._tokens(key, now) >= 1 for key in due)
+
+    def spend(self, due: Mapping[str, WaitingPod], now: float) -> None:
+        """All of these pods were woken."""
+        self._buckets = {key: each for key, each in self._buckets.items() if each.tokens_at(now) < BURST}
+        for key, pod in due.items():
+            refill = MEMBER_REFILL_SECONDS if pod.is_member else REFILL_SECONDS
+            self._buckets[key] = _Bucket(max(0.0, self._tokens(key, now) - 1), now, refill)
+
+    def _tokens(self, key: str, now: float) -> float:
+        bucket = self._buckets.get(key)
+        return BURST if bucket is None else bucket.tokens_at(now)
+
+
+class _Bucket(NamedTuple):
+    tokens: float
+    at: float
+    refill: float
+
+    def tokens_at(self, now: float) -> float:
+        return min(BURST, self.tokens + (now - self.at) / self.refill)
+
+
+def object_event(resource: str, now: Object | None) -> ClusterEvent:
+    """Of an object other than a pod; None: it was removed."""
+    if resource == "nodes":
+        return ClusterEvent.NODE_DELETE if now is None else ClusterEvent.NODE_UPDATE
+    if resource.startswith("podgroups."):
+        return ClusterEvent.POD_GROUP
+    return ClusterEvent.NAMESPACE if resource == "namespaces" else ClusterEvent.OTHERS
+
+
+def pod_events(before: Object | None, now: Object | None) -> Iterator[ClusterEvent]:
+    """Of a projected pod. before: as published before; None: it was not.
+
+    Between two publications a pod may be bound and removed. So every pod that was removed may have been on a node.
+    """
+    old, new = (None if pod is None or _has_ended(pod) else pod for pod in (before, now))
+    stays = old is not None and new is not None and _place(old) in ("", _place(new))
+    if not stays and (old is not None or (before is None and new is None)):
+        yield ClusterEvent.ASSIGNED_POD_DELETE
+    if stays and _content(old) == _content(new):
+        return
+    if new is not None and not is_unscheduled(new):
+        is_update = stays and old is not None and not is_unscheduled(old)
+        yield ClusterEvent.ASSIGNED_POD_UPDATE if is_update else ClusterEvent.ASSIGNED_POD_ADD
+    unscheduled = [pod for pod in (old, new) if pod is not None and is_unscheduled(pod)]
+    if unscheduled:
+        yield ClusterEvent.GANG_MEMBER if any(map(is_member, unscheduled)) else ClusterEvent.UNSCHEDULED_POD
+
+
+def is_unscheduled(pod: Object) -> bool:
+    """Whether the pod is on no node, and may come onto one."""
+    return not _field(pod, "spec", "nodeName") and not _has_ended(pod)
+
+
+def _has_ended(pod: Object) -> bool:
+    return _field(pod, "status", "phase") in (SUCCEEDED, FAILED)
+
+
+def _place(pod: Object) -> object:
+    """Where it takes room: its node, or the one that it is nominated to."""
+    return _field(pod, "spec", "nodeName") or _field(pod, "status", "nominatedNodeName") or ""
+
+
+def _content(pod: Object | None) -> list[object]:
+    """All else that decisions about other pods read."""
+    return [] if pod is None else [pod.get(name) for name in ("metadata", "spec", SHARED)]
+
+
+def _field(pod: Object, part: str, name: str) -> object:
+    found = pod.get(part)
+    return found.get(name) if isinstance(found, Mapping) else None

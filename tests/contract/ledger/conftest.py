@@ -1,0 +1,25 @@
+"""Every implementation of the port LedgerTable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from berth.ledger.nodes.ledger import Ledger
+from berth.ledger.nodes.table import LedgerTable, Written
+from tests.contract.ledger.ledgers import EMPTY
+from tests.unit.ledger.nodes.ledger_tables import ALL, ledger_table
+
+
+@pytest.fixture(params=ALL)
+def table(request: pytest.FixtureRequest) -> Iterator[LedgerTable]:
+    with ledger_table(request.param, request) as table:
+        yield table
+
+
+@pytest.fixture
+def ledger(table: LedgerTable) -> Ledger:
+    """On a table that has one node: 8,000 of one pool and 3 of the other."""
+    assert table.create(EMPTY) == Written(EMPTY)
+    return Ledger(table)

@@ -1,0 +1,97 @@
+"""The port AnnouncementLog, held by every implementation of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from berth.bind.announcing import MAX_CONTENT_BYTES
+from berth.dynamodb_errors import TableUnavailable
+from berth.ledger.announcements import AnnouncementLog
+from berth.ledger.dynamodb_announcements import DynamoDBAnnouncementLog
+from berth_cli.embedded_store.announcement_log import InMemoryAnnouncementLog
+from tests.builders.announcements import announcement
+from tests.unit.ledger.nodes.ledger_tables import ALL, IN_MEMORY, dynamodb_client, new_table
+
+
+@pytest.fixture(params=ALL)
+def log(request: pytest.FixtureRequest) -> Iterator[AnnouncementLog]:
+    if request.param == IN_MEMORY:
+        yield InMemoryAnnouncementLog()
+        return
+    client = dynamodb_client(request.param, request)
+    name = new_table(client)
+    yield DynamoDBAnnouncementLog(client, name)
+    client.delete_table(TableName=name)
+
+
+def test_reads_what_was_appended_by_position(log: AnnouncementLog) -> None:
+    written = [announcement(position, f"p{position}", until=100.125) for position in (1, 2, 10)]
+    assert [log.append(each) for each in written] == [True, True, True]
+    assert list(log.read(1)) == written
+    assert list(log.read(2)) == written[1:]
+    assert list(log.read(11)) == []
+
+
+def test_takes_the_largest_announcement(log: AnnouncementLog) -> None:
+    small = announcement(1, "p" * 253)
+    largest = replace(
+        small, content=small.content.ljust(MAX_CONTENT_BYTES), attempt="a" * 64, resource_version="9" * 20
+    )
+    assert log.append(largest)
+    assert list(log.read(1)) == [largest]
+
+
+def test_refuses_taken_position(log: AnnouncementLog) -> None:
+    first = announcement(1, "p1")
+    assert log.append(first)
+    assert not log.append(announcement(1, "p2", attempt="other"))
+    assert list(log.read(1)) == [first]
+
+
+def test_appends_again_after_lost_answer(log: AnnouncementLog) -> None:
+    assert [log.append(announcement(1)), log.append(announcement(1))] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("attempt", "withdrawn"),
+    [pytest.param("attempt-1", True, id="its own"), pytest.param("other", False, id="not that of another attempt")],
+)
+def test_withdraws(log: AnnouncementLog, attempt: str, withdrawn: bool) -> None:
+    log.append(announcement(1))
+    log.withdraw(1, attempt)
+    assert list(log.read(1)) == [replace(announcement(1), withdrawn=withdrawn)]
+
+
+def test_withdraws_nothing_where_there_is_nothing(log: AnnouncementLog) -> None:
+    log.withdraw(1, "attempt-1")
+    assert list(log.read(1)) == []
+
+
+def test_trims_old_announcements_before_position(log: AnnouncementLog) -> None:
+    written = [announcement(position, until=float(position)) for position in range(1, 61)]
+    for each in written:
+        log.append(each)
+    log.trim(50, until=40.0)
+    assert [each.position for each in log.read(1)] == [*range(40, 61)]
+
+
+def test_reads_every_page(log: AnnouncementLog) -> None:
+    large = replace(announcement(1), content=announcement(1).content + b" " * 300_000)
+    for position in range(1, 6):
+        log.append(replace(large, position=position))
+    assert [each.position for each in log.read(1)] == [1, 2, 3, 4, 5]
+
+
+def test_raises_where_table_is_missing(request: pytest.FixtureRequest) -> None:
+    log = DynamoDBAnnouncementLog(dynamodb_client("moto", request), "no-such-table")
+    for call in (
+        lambda: log.read(1),
+        lambda: log.append(announcement()),
+        lambda: log.withdraw(1, "attempt-1"),
+        lambda: log.trim(1, 0.0),
+    ):
+        with pytest.raises(TableUnavailable, match="no-such-table"):
+            call()

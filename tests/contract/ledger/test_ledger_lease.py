@@ -1,0 +1,109 @@
+"""Every case runs on every implementation of the Lease of the ledger."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+from kubernetes.client import Configuration
+
+from berth.cluster.api_server.client import ApiServer
+from berth.cluster.kubernetes_ledger_lease import KubernetesLedgerLease
+from berth.lease.lock import Conflict, Written
+from berth.lease.record import Lease, LeaseSpec
+from berth.ledger.lease import NAME, Holding, LedgerLease
+from tests.fakes.api_server import kubernetes_on_loopback
+from tests.fakes.ledger_lease import LeaseInMemory
+
+SPEC = LeaseSpec("store-1", 30, 1_700_000_000.25, 1_700_000_005.5, 1)
+
+
+def _without_object() -> Iterator[LedgerLease]:
+    with kubernetes_on_loopback() as kubernetes:
+        configuration = Configuration()
+        configuration.host = kubernetes.host
+        yield KubernetesLedgerLease(ApiServer(configuration, time.time))
+
+
+def _from_manifest() -> Iterator[LedgerLease]:
+    with kubernetes_on_loopback() as kubernetes:
+        kubernetes.leases[NAME] = {"metadata": {"name": NAME, "uid": "lease-1", "resourceVersion": "7"}}
+        configuration = Configuration()
+        configuration.host = kubernetes.host
+        yield KubernetesLedgerLease(ApiServer(configuration, time.time))
+
+
+def _in_memory() -> Iterator[LedgerLease]:
+    yield LeaseInMemory()
+
+
+def _in_memory_without_object() -> Iterator[LedgerLease]:
+    yield LeaseInMemory(exists=False)
+
+
+@pytest.fixture(params=[_from_manifest, _in_memory], ids=["kubernetes", "in memory"])
+def lease(request: pytest.FixtureRequest) -> Iterator[LedgerLease]:
+    """One that never had a holder."""
+    yield from request.param()
+
+
+@pytest.fixture(params=[_without_object, _in_memory_without_object], ids=["kubernetes", "in memory"])
+def missing(request: pytest.FixtureRequest) -> Iterator[LedgerLease]:
+    yield from request.param()
+
+
+def found_in(lease: LedgerLease) -> Lease:
+    found = lease.get()
+    assert isinstance(found, Lease)
+    return found
+
+
+def test_lease_of_the_manifest_has_no_holder_and_no_transition(lease: LedgerLease) -> None:
+    found = found_in(lease)
+    assert (found.spec.holder_identity, found.spec.lease_transitions) == ("", 0)
+    assert lease.holding(1) == Holding("", is_counting=False)
+
+
+def test_update_stores_spec_and_changes_resource_version(lease: LedgerLease) -> None:
+    before = found_in(lease)
+    written = lease.update(before, SPEC)
+    assert isinstance(written, Written)
+    assert written.lease == found_in(lease)
+    assert (written.lease.spec, written.lease.uid) == (SPEC, before.uid)
+    assert written.lease.resource_version > before.resource_version
+
+
+def test_of_two_updates_of_one_version_one_is_written(lease: LedgerLease) -> None:
+    before = found_in(lease)
+    assert isinstance(lease.update(before, SPEC), Written)
+    assert lease.update(before, SPEC) == Conflict(None)
+
+
+def test_holder_counts_from_the_mark_until_the_next_transition(lease: LedgerLease) -> None:
+    lease.update(found_in(lease), SPEC)
+    assert lease.holding(1) == Holding("store-1", is_counting=False)
+    assert isinstance(lease.mark_counting(found_in(lease)), Written)
+    assert lease.holding(1) == Holding("store-1", is_counting=True)
+    lease.update(found_in(lease), LeaseSpec("store-2", 30, 0, 0, 2))
+    assert lease.holding(1) == Holding("store-2", is_counting=False)
+
+
+def test_mark_is_refused_for_a_lease_that_has_changed(lease: LedgerLease) -> None:
+    before = found_in(lease)
+    lease.update(before, SPEC)
+    assert lease.mark_counting(before) == Conflict(None)
+
+
+def test_released_lease_has_no_holder_and_keeps_its_transitions(lease: LedgerLease) -> None:
+    lease.update(found_in(lease), SPEC)
+    lease.update(found_in(lease), LeaseSpec("", 1, 0, 0, 1))
+    assert (found_in(lease).spec.holder_identity, found_in(lease).spec.lease_transitions) == ("", 1)
+
+
+def test_missing_lease_is_created_once(missing: LedgerLease) -> None:
+    assert missing.get() is None
+    assert missing.holding(1) is None
+    assert isinstance(missing.create(SPEC), Written)
+    assert found_in(missing).spec == SPEC
+    assert missing.create(SPEC) == Conflict(None)

@@ -1,0 +1,114 @@
+"""The watcher's operations on a node's ledger, on every implementation of the port LedgerTable."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from berth.ledger.nodes.entry import EntryState
+from berth.ledger.nodes.ledger import Ledger, LedgerOutcome
+from berth.ledger.nodes.table import NotWritten
+from tests.contract.ledger.ledgers import EMPTY, GPU, LICENCE, NODE, entry, now
+
+DONE = LedgerOutcome.DONE
+STALE_EPOCH = LedgerOutcome.STALE_EPOCH
+BOUND = EntryState.BOUND
+
+
+class TestPutBound:
+    """The watcher: a pod was seen on the node."""
+
+    def test_confirms_reservation(self, ledger: Ledger) -> None:
+        ledger.reserve(NODE, entry(attempt="a1"))
+        result = ledger.put_bound(now(ledger), entry(attempt="w1", state=BOUND), epoch=5)
+        assert result.outcome is DONE
+        assert now(ledger).entries == {"uid-train-0": entry(attempt="a1", state=BOUND)}
+        assert now(ledger).epoch == 5
+
+    def test_confirms_when_ledger_changed_since_read(self, ledger: Ledger) -> None:
+        looked = now(ledger)
+        ledger.reserve(NODE, entry(attempt="a1"))
+        ledger.take_over(NODE, entry(attempt="a1"), entry(attempt="a2"))
+        assert ledger.put_bound(looked, entry(attempt="w1", state=BOUND), epoch=5).outcome is DONE
+        assert now(ledger).entries == {"uid-train-0": entry(attempt="a2", state=BOUND)}
+
+    def test_corrects_amounts_that_differ(self, ledger: Ledger) -> None:
+        ledger.reserve(NODE, entry(shares={GPU: 3000, LICENCE: 1}))
+        ledger.put_bound(now(ledger), entry(shares={GPU: 2000, LICENCE: 2}, state=BOUND), epoch=4)
+        assert now(ledger).avail == {GPU: 6000, LICENCE: 1}
+
+    def test_adopts_pod_of_other_scheduler_and_owes_what_exceeds_capacity(self, ledger: Ledger) -> None:
+        ledger.reserve(NODE, entry("a", shares={LICENCE: 2}))
+        adopted = entry("b", attempt="w1", shares={LICENCE: 4}, state=BOUND)
+        assert ledger.put_bound(now(ledger), adopted, epoch=4).outcome is DONE
+        assert now(ledger).entries["uid-b"] == adopted
+        assert (now(ledger).avail, now(ledger).owed) == ({GPU: 8000}, {LICENCE: 3})
+
+    def test_changes_nothing_when_repeated(self, ledger: Ledger) -> None:
+        bound = entry(state=BOUND)
+        ledger.put_bound(now(ledger), bound, epoch=4)
+        before = now(ledger)
+        assert ledger.put_bound(EMPTY, bound, epoch=4).outcome is DONE
+        assert now(ledger) == before
+
+
+class TestResize:
+    """The watcher: the node's capacity is another."""
+
+    @pytest.mark.parametrize(
+        ("capacity", "avail", "owed"),
+        [
+            pytest.param({GPU: 8000, LICENCE: 5}, {GPU: 8000, LICENCE: 3}, {}, id="grown"),
+            pytest.param({GPU: 8000, LICENCE: 2}, {GPU: 8000}, {}, id="shrunk to what is held"),
+            pytest.param({GPU: 8000, LICENCE: 1}, {GPU: 8000}, {LICENCE: 1}, id="shrunk below what is held"),
+            pytest.param({GPU: 8000}, {GPU: 8000}, {LICENCE: 2}, id="a pool has gone that is in use"),
+            pytest.param({LICENCE: 3}, {LICENCE: 1}, {}, id="a pool has gone that is not"),
+            pytest.param(
+                {GPU: 8000, LICENCE: 3, "x.example/y": 7},
+                {GPU: 8000, LICENCE: 1, "x.example/y": 7},
+                {},
+                id="a new pool",
+            ),
+        ],
+    )
+    def test_changes_capacity_by_delta(
+        self, ledger: Ledger, capacity: Mapping[str, int], avail: Mapping[str, int], owed: Mapping[str, int]
+    ) -> None:
+        looked = now(ledger)
+        ledger.reserve(NODE, entry(shares={LICENCE: 2}))
+        for _ in range(2):
+            assert ledger.resize(looked, capacity, epoch=4).outcome is DONE
+        assert (now(ledger).capacity, now(ledger).avail, now(ledger).owed) == (capacity, avail, owed)
+
+    def test_reduces_owed_first_when_capacity_grows(self, ledger: Ledger) -> None:
+        ledger.reserve(NODE, entry(shares={LICENCE: 3}))
+        ledger.resize(now(ledger), {GPU: 8000, LICENCE: 1}, epoch=4)
+        ledger.resize(now(ledger), {GPU: 8000, LICENCE: 4}, epoch=4)
+        assert (now(ledger).avail, now(ledger).owed) == ({GPU: 8000, LICENCE: 1}, {})
+
+
+class TestFencing:
+    """A deposed watcher changes nothing that its successor has written."""
+
+    def test_rejects_updates_when_epoch_is_stale(self, ledger: Ledger) -> None:
+        mine = entry()
+        ledger.reserve(NODE, mine)
+        looked = now(ledger)
+        ledger.put_bound(looked, entry("other", state=BOUND), epoch=9)
+        before = now(ledger)
+        assert ledger.put_bound(looked, replace(mine, state=BOUND), epoch=8).outcome is STALE_EPOCH
+        assert ledger.resize(looked, {LICENCE: 9}, epoch=8).outcome is STALE_EPOCH
+        assert ledger.release(NODE, mine, epoch=8).outcome is STALE_EPOCH
+        assert now(ledger) == before
+
+    def test_rejects_rebuild_and_delete_when_epoch_is_stale(self, ledger: Ledger) -> None:
+        assert ledger.table.begin_rebuild(NODE, 3) == NotWritten(EMPTY)
+        assert ledger.table.delete_if_empty(NODE, 3) == NotWritten(EMPTY)
+        assert now(ledger) == EMPTY
+
+    def test_lets_bind_write_at_any_epoch(self, ledger: Ledger) -> None:
+        ledger.reserve(NODE, entry())
+        ledger.release(NODE, entry())
+        assert now(ledger).epoch == 4

@@ -1,0 +1,368 @@
+"""bind as the barrier of a gang: when members are bound, and what a member leaves that is not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from berth.extender.outcomes import BindOutcome
+from berth.extender.ports import CacheUnavailable
+from berth.ledger.gangs.item import GangState
+from berth.scheduling.configuration.node_cache import WhenStale
+from berth.scheduling.exemption import SYSTEM_CRITICAL_PRIORITY
+from tests.builders.gang_items import TRAIN
+from tests.fakes.node_cache import FixedNodeCache
+from tests.simulation.gangs.binds import (
+    CONFIGURATION,
+    ZONE,
+    GangWorld,
+    cluster_of,
+    gang_of,
+)
+from tests.simulation.reservations.binds import GPU_MEMORY, LICENCE
+
+
+@pytest.mark.parametrize(
+    "requests",
+    [
+        pytest.param({LICENCE: "1"}, id="without devices"),
+        pytest.param({GPU_MEMORY: "8000"}, id="with devices, a different one for each member of a node"),
+        pytest.param({"cpu": "1"}, id="nothing that is counted"),
+    ],
+)
+def test_binds_all_members_at_once(requests: dict[str, str]) -> None:
+    world = GangWorld(gang_of(4, per_node=2, requests=requests))
+    world.run()
+    assert world.bound() == set(world.members)
+    assert world.outcomes == {BindOutcome.BOUND: 4}
+    assert world.gangs.domain().open is None
+
+
+def test_binds_none_while_a_member_is_missing() -> None:
+    members = gang_of(4)
+    world = GangWorld(members)
+    for member in members[:3]:
+        world.schedule(member, tries=1)
+    world.world.run(10.0)
+    assert world.outcomes == {BindOutcome.GANG_GAVE_UP: 3}
+    assert world.held() == {}
+    assert world.ledger.open_reservations() == []
+    assert world.gangs.domain().open is None
+
+
+def test_binds_all_when_the_last_member_comes_later() -> None:
+    *first, last = gang_of(4)
+    world = GangWorld([*first, last])
+    for member in first:
+        world.schedule(member)
+    world.schedule(last, after=20.0)
+    world.world.run(19.9)
+    assert world.bound() == set()
+    world.world.run(30.0)
+    assert world.bound() == set(world.members)
+
+
+def test_binds_none_where_one_node_has_too_little() -> None:
+    # Three members on one node that has two licences.
+    world = GangWorld(gang_of(4, per_node=3))
+    world.run(20.0)
+    assert world.bound() == set()
+    assert world.held() == {}
+    item = world.gangs.gang(TRAIN)
+    assert item is not None
+    assert (item.state, item.reason) == (GangState.ENDED, "gang does not fit: Insufficient example.com/licence")
+
+
+def test_lets_another_gang_come_when_the_round_ends_for_lack_of_room() -> None:
+    first, second = gang_of(4, per_node=3), gang_of(2, name="other")
+    world = GangWorld([*first, *second])
+    for member in first:
+        world.schedule(member, tries=1)
+    world.world.run(3.0)
+    assert world.gangs.domain().open is None
+    for member in second:
+        world.schedule(member, tries=1)
+    world.world.run(6.0)
+    assert world.bound("other") == {member.name for member in second}
+
+
+def test_binds_none_where_a_node_was_removed_before_the_commit() -> None:
+    *first, last = gang_of(4, requests={"cpu": "1"})
+    world = GangWorld([*first, last])
+    for member in first:
+        world.schedule(member, tries=1)
+    world.schedule(last, after=1.0, tries=1)
+    world.world.run(0.9)
+    world.cache = cluster_of(world.pods, {member.node for member in first})
+    world.world.run(9.0)
+    assert world.bound() == set()
+    item = world.gangs.gang(TRAIN)
+    assert item is not None
+    assert (item.state, item.reason) == (GangState.ENDED, "gang does not fit: a node is gone")
+
+
+def test_binds_each_further_member_alone() -> None:
+    *first, last = gang_of(5, minimum=4)
+    world = GangWorld([*first, last])
+    for member in first:
+        world.schedule(member)
+    world.schedule(last, after=5.0)
+    world.world.run(30.0)
+    assert world.bound() == set(world.members)
+    assert world.outcomes == {BindOutcome.BOUND: 5}
+
+
+def test_binds_replacement_of_a_member_that_ended() -> None:
+    members = gang_of(4)
+    world = GangWorld(members)
+    world.run(10.0)
+    world.replace(members[0])
+    world.schedule(world.members["train-0"])
+    world.world.run(30.0)
+    assert world.bound() == set(world.members)
+
+
+def test_waits_for_all_members_when_the_gang_was_created_again() -> None:
+    members = gang_of(4)
+    world = GangWorld(members)
+    world.run(10.0)
+    for member in members:
+        world.replace(member)
+    again = [*world.members.values()]
+    for member in again[:3]:
+        world.schedule(member, tries=2)
+    world.world.run(30.0)
+    assert world.bound() == set()
+    world.schedule(again[0])
+    world.schedule(again[1])
+    world.schedule(again[2])
+    world.schedule(again[3])
+    world.world.run(60.0)
+    assert world.bound() == set(world.members)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param({"deleting": True}, id="the earlier members are being deleted"),
+        pytest.param({"phase": "Succeeded"}, id="the earlier members have ended"),
+    ],
+)
+def test_places_a_gang_of_the_same_name_as_a_whole_while_earlier_members_are_still_there(
+    change: dict[str, Any],
+) -> None:
+    world = GangWorld(gang_of(4))
+    world.run(10.0)
+    for member in gang_of(4):
+        world.pods.change(member.name, **change)
+    again = gang_of(4, prefix="again")
+    world.come(again)
+    for member in again[:3]:
+        world.schedule(member, tries=1)
+    world.world.run(20.0)
+    assert world.bound() == {member.name for member in gang_of(4)}
+    assert world.outcomes[BindOutcome.GANG_GAVE_UP] == 3
+
+
+def test_binds_the_others_alone_when_the_item_of_a_committed_gang_is_lost() -> None:
+    *first, last = gang_of(4)
+    world = GangWorld([*first, last])
+    world.pods.refuse_bindings = 1
+    world.run(5.0, tries=1)
+    [missing] = set(world.members) - world.bound()
+    world.lose_table()
+    world.cache = cluster_of(world.pods, {member.node for member in gang_of(4)})
+    world.schedule(world.members[missing], tries=1)
+    world.world.run(20.0)
+    assert world.bound() == set(world.members)
+
+
+def test_waits_for_all_members_when_the_cache_only_remembers_that_others_were_on_nodes() -> None:
+    world = GangWorld(gang_of(4))
+    world.run(5.0)
+    world.cache = cluster_of(world.pods, {member.node for member in gang_of(4)})
+    for member in gang_of(4):
+        world.replace(member)
+    world.lose_table()
+    again = [*world.members.values()][:3]
+    for member in again:
+        world.schedule(member, tries=1)
+    world.world.run(20.0)
+    assert world.bound() == set()
+
+
+@pytest.mark.parametrize(
+    ("annotated", "outcome"),
+    [
+        pytest.param(True, BindOutcome.GANG_GAVE_UP, id="its annotations say all"),
+        pytest.param(False, BindOutcome.GANG_WAITS, id="its PodGroup is not known"),
+    ],
+)
+@pytest.mark.parametrize("when_stale", [*WhenStale])
+def test_keeps_members_together_without_the_cache(annotated: bool, outcome: BindOutcome, when_stale: WhenStale) -> None:
+    world = GangWorld(gang_of(4))
+    world.cache = FixedNodeCache(CONFIGURATION, CacheUnavailable("the data is 300 s old", when_stale))
+    if not annotated:
+        world.pods.change("train-0", labels={"scheduling.x-k8s.io/pod-group": "train"}, annotations={})
+    world.schedule(world.members["train-0"], tries=1)
+    world.world.run(10.0)
+    assert world.outcomes == {outcome: 1}
+
+
+def test_says_that_the_gang_is_degraded_when_a_member_is_gone_after_the_commit() -> None:
+    world = GangWorld(gang_of(4))
+    world.pods.refuse_bindings = 1
+    for member in world.members.values():
+        world.schedule(member, tries=1)
+    world.world.run(10.0)
+    assert world.outcomes == {BindOutcome.BOUND: 3, BindOutcome.GANG_DEGRADED: 1}
+    assert sum(world.held().values()) == 3
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param({}, id="of which no other member comes"),
+        pytest.param({"labels": {"scheduling.x-k8s.io/pod-group": "train"}, "annotations": {}}, id="without PodGroup"),
+    ],
+)
+def test_binds_an_exempt_pod_that_names_a_gang_alone(names: dict[str, Any]) -> None:
+    """filter passes it: a policy must not bar the cluster's own agents."""
+    world = GangWorld(gang_of(4, priority=SYSTEM_CRITICAL_PRIORITY))
+    world.pods.change("train-0", **names)
+    world.schedule(world.members["train-0"], tries=1)
+    world.world.run(10.0)
+    assert world.outcomes == {BindOutcome.BOUND: 1}
+
+
+def test_names_the_cause_where_the_gang_cannot_be_read() -> None:
+    world = GangWorld([*gang_of(1, minimum=0)])
+    world.run(1.0, tries=1)
+    assert world.outcomes == {BindOutcome.GANG_INVALID: 1}
+
+
+def test_members_that_wait_read_the_small_item() -> None:
+    members = gang_of(4)
+    world = GangWorld(members)
+    for member in members[:3]:
+        world.schedule(member, tries=1)
+    world.world.run(10.0)
+    calls = Counter(world.wire.calls)
+    # Each waits for 2.5 s: it looks at the gang's item once a second, and at the domain several times.
+    assert calls["GetItem gang"] <= 3 * 5
+    assert calls["GetItem domain"] >= 3 * 8
+
+
+class TestOneTopologyDomain:
+    """Members of gangs with a topology key, on nodes of the zones a and b."""
+
+    OTHER = "gang waits: its members are in another topology domain"
+
+    @staticmethod
+    def world(*zones: str, minimum: int, per_node: int = 1) -> GangWorld:
+        """A member for each zone, on a node of its own unless several share one."""
+        members = gang_of(len(zones), minimum=minimum, topology_key=ZONE, per_node=per_node)
+        return GangWorld(members, zones=dict(zip([member.node for member in members], zones, strict=True)))
+
+    def test_binds_none_where_no_domain_has_the_minimum(self) -> None:
+        world = self.world("a", "a", "b", "b", minimum=4)
+        world.run(10.0, tries=1)
+        assert world.bound() == set()
+        assert world.outcomes == {BindOutcome.GANG_GAVE_UP: 4}
+        assert world.ledger.open_reservations() == []
+
+    def test_binds_the_members_of_one_domain_and_sends_the_others_away(self) -> None:
+        world = self.world("b", "a", "b", "a", "b", minimum=3)
+        world.run(10.0, tries=1)
+        assert world.bound() == {"train-0", "train-2", "train-4"}
+        assert world.reasons[self.OTHER] == 2
+        assert sum(world.held().values()) == 3
+        assert {each.pod.name for each in world.ledger.open_reservations()} == world.bound()
+
+    @pytest.mark.parametrize(
+        ("zone", "outcome", "reason"),
+        [
+            pytest.param("a", BindOutcome.BOUND, "", id="in the gang's zone"),
+            pytest.param("b", BindOutcome.GANG_WAITS, OTHER, id="in another zone"),
+            pytest.param(
+                "",
+                BindOutcome.GANG_WAITS,
+                "gang waits: the topology domain of the node is not known",
+                id="on a node without the label",
+            ),
+        ],
+    )
+    @pytest.mark.parametrize("is_lost", [False, True], ids=["by the gang's item", "where that is gone"])
+    def test_replacement_is_bound_only_in_the_domain_of_the_others(
+        self, zone: str, outcome: BindOutcome, reason: str, is_lost: bool
+    ) -> None:
+        members = gang_of(4, topology_key=ZONE)
+        zones = {member.node: "a" for member in members}
+        world = GangWorld(members, zones=zones)
+        world.run(5.0)
+        world.replace(members[0])
+        world.zones = {**zones, members[0].node: zone}
+        world.cache = cluster_of(world.pods, zones, world.zones)
+        if is_lost:
+            world.lose_table()
+        world.outcomes.clear()
+        world.reasons.clear()
+        world.schedule(world.members["train-0"], tries=1)
+        world.world.run(20.0)
+        assert world.outcomes == {outcome: 1}
+        assert world.reasons == {reason: 1}
+
+    @pytest.mark.parametrize(
+        "cache",
+        [
+            pytest.param(FixedNodeCache(CONFIGURATION, CacheUnavailable("the data is 300 s old")), id="no cache"),
+            pytest.param(FixedNodeCache.of(CONFIGURATION), id="a node that the cache does not have"),
+        ],
+    )
+    def test_waits_while_the_domain_of_the_node_is_not_known(self, cache: FixedNodeCache) -> None:
+        world = self.world("a", minimum=1)
+        world.cache = cache
+        world.run(5.0, tries=1)
+        assert world.outcomes == {BindOutcome.GANG_WAITS: 1}
+
+    def test_rejects_member_of_another_topology_key(self) -> None:
+        """filter may have passed it on data that were too old."""
+        *first, last = gang_of(3)
+        world = GangWorld(
+            [*(replace(each, topology_key=ZONE) for each in first), last], zones={each.node: "a" for each in first}
+        )
+        world.run(5.0, tries=1)
+        assert world.bound() == set()
+        assert world.reasons["gang topology key differs between members"] == 1
+
+    def test_holds_nothing_of_members_elsewhere_in_two_phases(self) -> None:
+        members = gang_of(130, minimum=120, topology_key=ZONE)
+        world = GangWorld(
+            members, zones={each.node: "b" if number % 13 == 0 else "a" for number, each in enumerate(members)}
+        )
+        world.run(10.0, tries=1)
+        assert len(world.bound()) == 120
+        assert "PutItem committed" in world.wire.calls
+        assert sum(world.held().values()) == 120
+
+
+@pytest.mark.parametrize("topology_key", ["", ZONE], ids=["any nodes", "one domain"])
+def test_exempt_pod_on_a_node_is_no_proof_of_a_commit(topology_key: str) -> None:
+    """It was bound without the others."""
+    members = gang_of(4, minimum=3, topology_key=topology_key)
+    leader, *workers = [replace(members[0], priority=SYSTEM_CRITICAL_PRIORITY), *members[1:]]
+    zones = {leader.node: "a"} | {worker.node: "b" for worker in workers}
+    world = GangWorld([leader, *workers], zones=zones)
+    world.schedule(leader, tries=1)
+    world.world.run(1.0)
+    world.publish()
+    world.schedule(workers[0], tries=1)
+    world.world.run(10.0)
+    assert world.bound() == {leader.name}
+    for worker in workers:
+        world.schedule(worker, tries=1)
+    world.world.run(20.0)
+    assert world.bound() == {leader.name, *(worker.name for worker in workers)}

@@ -1,0 +1,372 @@
+"""Judging and announcing a pod that is being bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from berth.bind.announcing import (
+    CONTENDED,
+    DEADLINE_PASSED,
+    FIRST_WAIT,
+    LONGEST_WAIT,
+    RETENTION_SECONDS,
+    TOO_LARGE,
+    TRIM_EVERY,
+)
+from berth.dynamodb_errors import TableUnavailable
+from berth.extender.outcomes import BindOutcome, BindResult
+from berth.ledger.announcements import Announcement
+from berth.pods import Binding, Created, Refused, Unanswered
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.evaluation.time_limit import TimeLimit
+from berth.scheduling.feasibility import TOO_COSTLY
+from berth.scheduling.framework.plugin import PluginFailed
+from berth.scheduling.policy import Policy
+from berth_cli.embedded_store.announcement_log import InMemoryAnnouncementLog
+from tests.builders.announcements import announcement
+from tests.fakes.binding_world import ANTI_AFFINITY, FULL, World
+
+
+def test_announces_pod_before_its_binding() -> None:
+    world = World()
+    seen: list[list[tuple[int, str, bool]]] = []
+
+    def created(binding: Binding) -> Created:
+        seen.append(world.announced())
+        return Created()
+
+    world.answer = created
+    assert world.bind("p").outcome is BindOutcome.BOUND
+    assert seen == [[(1, "p", False)]]
+
+
+def test_rejects_pod_that_an_announced_pod_excludes() -> None:
+    world = World()
+    world.bind("p")
+    assert world.bind("q") == BindResult(BindOutcome.REJECTED, ANTI_AFFINITY)
+    assert world.bind("q", on="node-b").outcome is BindOutcome.BOUND
+    assert world.announced() == [(1, "p", False), (2, "q", False)]
+
+
+def test_binds_unjudged_when_the_configuration_in_force_has_no_rule_about_pods() -> None:
+    """Its log is not read then. bind looks at the configuration every 10 s, and at the node cache in each call."""
+    world = World(BerthConfiguration.model_validate({"profile": "label-priority"}))
+    assert world.bind("p").outcome is BindOutcome.BOUND
+    assert world.announced() == []
+
+
+@pytest.mark.parametrize(
+    ("labels", "result"),
+    [
+        pytest.param(500, BindResult(BindOutcome.BOUND), id="more labels than any pod needs"),
+        pytest.param(5_000, TOO_LARGE, id="more than one announcement may have"),
+        pytest.param(20_000, TOO_LARGE, id="more than an item of DynamoDB may have"),
+    ],
+)
+def test_refuses_only_the_pod_that_is_too_large_to_be_announced(labels: int, result: BindResult) -> None:
+    world = World()
+    world.labels = {f"label-{number}": "v" * 10 for number in range(labels)}
+    assert world.bind("large") == result
+    world.labels = {}
+    assert world.bind("small", on="node-b").outcome is BindOutcome.BOUND
+    announced = [name for _, name, _ in world.announced()]
+    assert announced == (["small"] if result is TOO_LARGE else ["large", "small"])
+
+
+def test_ignores_own_announcement() -> None:
+    world = World()
+    world.bind("p")
+    assert world.bind("p").outcome is BindOutcome.BOUND
+
+
+def test_judges_again_when_position_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    earlier, world, append = World(), World(), InMemoryAnnouncementLog.append
+    earlier.bind("other")
+    excluding = replace(earlier.log.read(1)[0], attempt="another's")
+
+    def first_comes_another(self, mine):  # type: ignore[no-untyped-def]
+        append(self, excluding)
+        return append(self, mine)
+
+    monkeypatch.setattr(InMemoryAnnouncementLog, "append", first_comes_another)
+    assert world.bind("p").outcome is BindOutcome.REJECTED
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome", "withdrawn"),
+    [
+        pytest.param(Created(), BindOutcome.BOUND, False, id="the cache has to show it first"),
+        pytest.param(Refused(403, "no"), BindOutcome.REFUSED, True, id="no Binding takes effect"),
+        pytest.param(Refused(404, "gone"), BindOutcome.POD_GONE, True, id="nor of a pod that is gone"),
+        pytest.param(Unanswered("lost"), BindOutcome.ALREADY_BOUND, False, id="the Binding may be on its way"),
+    ],
+)
+def test_withdraws_only_what_cannot_take_effect(
+    answer: Created | Refused | Unanswered, outcome: BindOutcome, withdrawn: bool
+) -> None:
+    world = World()
+    world.answer = lambda binding: answer
+    found = world.bind("p").outcome
+    assert found is outcome or isinstance(answer, Unanswered)
+    assert [each[2] for each in world.announced()] == [withdrawn]
+
+
+def test_announces_again_when_pod_has_changed() -> None:
+    world = World()
+
+    def changes(binding: Binding) -> Refused | Created:
+        if world.version == binding.resource_version == "7":
+            world.version = "8"
+            return Refused(409, "the pod has changed")
+        return Created()
+
+    world.answer = changes
+    assert world.bind("p").outcome is BindOutcome.BOUND
+    assert world.announced() == [(1, "p", True), (2, "p", False)]
+
+
+def test_refuses_bind_without_cache() -> None:
+    world = World()
+    world.published.clock.advance(1_000)
+    result = world.bind("p")
+    assert result.outcome is BindOutcome.NOT_JUDGED
+    assert "node cache" in result.reason
+    assert world.announced() == []
+
+
+def test_binds_unjudged_where_stale_cache_passes() -> None:
+    world = World(BerthConfiguration.model_validate({"profile": "full", "nodeCache": {"whenStale": "pass"}}))
+    world.published.clock.advance(1_000)
+    assert world.bind("p").outcome is BindOutcome.BOUND
+
+
+def test_deletes_old_announcements_now_and_then() -> None:
+    world = World()
+    now = world.published.clock.wall()
+    old = [
+        announcement(position, resource_version="1", until=now - RETENTION_SECONDS - 1)
+        for position in range(1, TRIM_EVERY)
+    ]
+    for each in old:
+        world.log.append(each)
+    world.publish_nodes({"node-a": "1", "node-b": "2"})
+    world.cache.current()
+    assert world.bind("p").outcome is BindOutcome.BOUND
+    assert [position for position, _, _ in world.announced()] == [TRIM_EVERY - 1, TRIM_EVERY]
+
+
+def count_calls(owner: object, name: str, calls: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    method = getattr(owner, name)
+
+    def counted(*args: object) -> object:
+        calls.append(name)
+        return method(*args)
+
+    monkeypatch.setattr(owner, name, counted)
+
+
+def test_makes_two_reads_and_one_write_when_uncontended(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
+    world.cache.current()
+    calls: list[str] = []
+    for name in ("read", "append", "withdraw", "trim"):
+        count_calls(world.log, name, calls, monkeypatch)
+    count_calls(world.published.table, "head", calls, monkeypatch)
+    world.bind("p")
+    assert calls == ["read", "head", "append"]
+
+
+@pytest.mark.parametrize(
+    ("profile", "reads"),
+    [
+        pytest.param("label-priority", [], id="its plugins look at nodes alone"),
+        pytest.param("resource-segregation", [], id="so do these"),
+        pytest.param("managed-resources", [], id="the ledger counts what these look at"),
+        pytest.param("full", ["read"], id="some look at pods"),
+    ],
+)
+def test_verbs_read_announcements_only_for_profiles_that_look_at_pods(
+    profile: str, reads: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(BerthConfiguration.model_validate({"profile": profile}))
+    world.cache.current()
+    calls: list[str] = []
+    count_calls(world.log, "read", calls, monkeypatch)
+    world.cache.current()
+    assert calls == reads
+
+
+def test_refuses_bind_when_plugin_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise PluginFailed("berth_plugins.mine:Mine", "filter", "KeyError: 'team'", "node-a")
+
+    monkeypatch.setattr(Policy, "rejects_bind", fails)
+    world = World()
+    assert world.bind("db-0") == BindResult(
+        BindOutcome.NOT_JUDGED,
+        "pod default/db-0: plugin berth_plugins.mine:Mine failed in filter on node node-a: KeyError: 'team'",
+    )
+    assert world.announced() == []
+
+
+SCORES_ALONE = BerthConfiguration.model_validate(
+    {
+        "profile": "one",
+        "definitions": {"one": {"plugins": {"enabled": [{"name": "NodeResourcesBalancedAllocation"}]}}},
+    }
+)
+
+
+def test_announces_without_judging_where_only_scores_look_at_pods(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(SCORES_ALONE)
+    assert [world.bind(name).outcome for name in ("p", "q")] == [BindOutcome.BOUND, BindOutcome.BOUND]
+    assert world.announced() == [(1, "p", False), (2, "q", False)]
+
+
+def test_binds_without_announcement_where_only_scores_look_at_pods_and_the_cache_is_stale() -> None:
+    """A preference stops no pod."""
+    world = World(SCORES_ALONE)
+    world.published.clock.advance(1_000)
+    assert world.bind("p").outcome is BindOutcome.BOUND
+    assert world.announced() == []
+
+
+class TakenLog(InMemoryAnnouncementLog):
+    """Another bind takes each position first, of so many."""
+
+    def __init__(self, times: int) -> None:
+        super().__init__()
+        self._times = times
+
+    def append(self, mine: Announcement) -> bool:
+        if self._times:
+            self._times -= 1
+            super().append(announcement(mine.position, f"other-{mine.position}", "node-c", attempt="another"))
+        return super().append(mine)
+
+
+def test_waits_longer_after_each_position_that_was_taken() -> None:
+    world = World(log=TakenLog(8))
+    assert world.bind("p", seconds=30.0).outcome is BindOutcome.BOUND
+    # The random number is 0.5.
+    assert world.waits == [min(LONGEST_WAIT, FIRST_WAIT * 2**tries) / 2 for tries in range(8)]
+
+
+def test_gives_up_when_every_position_is_taken_until_the_deadline() -> None:
+    world = World(log=TakenLog(1_000))
+    assert world.bind("p", seconds=1.0) == CONTENDED
+    assert sum(world.waits) == pytest.approx(1.0)
+    assert "p" not in [name for _, name, _ in world.announced()]
+
+
+def test_refuses_when_the_deadline_is_over_before_the_pod_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
+    find = world.pod
+
+    def slowly(namespace: str, pod_name: str, timeout: float) -> object:
+        world.now += 4.0
+        return find(namespace, pod_name, timeout)
+
+    monkeypatch.setattr(world, "pod", slowly)
+    assert world.bind("p") == DEADLINE_PASSED
+    assert world.announced() == []
+
+
+def test_refuses_when_too_little_time_is_left_to_judge() -> None:
+    """The answer needs the rest."""
+    world = World(time_limit=TimeLimit(2.0, lambda: 0.0, lambda: 0.0))
+    assert world.bind("p", seconds=0.05) == DEADLINE_PASSED
+
+
+def test_refuses_pod_that_is_too_costly_to_judge() -> None:
+    """It is not judged again for a while: bind has the time limit of filter."""
+    looks: list[float] = []
+
+    def clock() -> float:
+        looks.append(1.0)
+        return sum(looks)
+
+    world = World(time_limit=TimeLimit(0.5, clock, lambda: 0.0))
+    for _ in range(2):
+        assert world.bind("p") == BindResult(BindOutcome.NOT_JUDGED, TOO_COSTLY.message)
+        first, looks[:] = [*looks], []
+    assert first == []
+    assert world.announced() == []
+
+
+class UnavailableLog(InMemoryAnnouncementLog):
+    """One call fails; a write that fails may have been written."""
+
+    def __init__(self, call: str, *, is_written: bool = False) -> None:
+        super().__init__()
+        self._call, self._is_written = call, is_written
+
+    def read(self, first: int) -> list[Announcement]:
+        if self._call == "read":
+            raise TableUnavailable("ledger table: throttled")
+        return [*super().read(first)]
+
+    def append(self, mine: Announcement) -> bool:
+        if self._is_written or self._call != "append":
+            super().append(mine)
+        if self._call == "append":
+            raise TableUnavailable("ledger table: throttled")
+        return True
+
+
+@pytest.mark.parametrize(
+    ("log", "announced"),
+    [
+        pytest.param(UnavailableLog("read"), None, id="the log cannot be read"),
+        pytest.param(UnavailableLog("append"), [], id="the announcement cannot be written"),
+        pytest.param(
+            UnavailableLog("append", is_written=True), [(1, "p", True)], id="it was written all the same: withdrawn"
+        ),
+    ],
+)
+def test_refuses_bind_while_the_log_is_unavailable(
+    log: InMemoryAnnouncementLog, announced: list[tuple[int, str, bool]] | None
+) -> None:
+    world = World(log=log)
+    assert world.bind("p") == BindResult(BindOutcome.NOT_JUDGED, "ledger table: throttled")
+    if announced is not None:
+        assert world.announced() == announced
+
+
+@pytest.mark.parametrize(
+    ("log", "pod", "announced"),
+    [
+        pytest.param(InMemoryAnnouncementLog, {"labels": {"large": "v" * 64_000}}, [], id="a pod too large"),
+        pytest.param(InMemoryAnnouncementLog, {"specs": {"p": {"affinity": []}}}, [], id="a pod that is unreadable"),
+        pytest.param(partial(UnavailableLog, "read"), {}, None, id="the log cannot be read"),
+        pytest.param(partial(UnavailableLog, "append"), {}, [], id="the announcement cannot be written"),
+        pytest.param(
+            partial(UnavailableLog, "append", is_written=True), {}, [(1, "p", True)], id="it was written all the same"
+        ),
+        pytest.param(partial(TakenLog, 1_000), {}, None, id="every position is taken"),
+    ],
+)
+@pytest.mark.parametrize("refuses", [False, True])
+def test_refuses_pod_that_cannot_be_announced_only_where_a_filter_looks_at_pods(
+    log: Callable[[], InMemoryAnnouncementLog],
+    pod: dict[str, object],
+    announced: list[tuple[int, str, bool]] | None,
+    refuses: bool,
+) -> None:
+    """A score is a preference, which stops no pod."""
+    world = World(FULL if refuses else SCORES_ALONE, log=log())
+    for attribute, value in pod.items():
+        setattr(world, attribute, value)
+    assert (world.bind("p").outcome is BindOutcome.BOUND) is not refuses
+    if announced is not None:
+        assert world.announced() == announced
+
+
+def test_leaves_half_of_the_time_to_the_binding_where_only_scores_look_at_pods() -> None:
+    world = World(SCORES_ALONE, log=TakenLog(1_000))
+    assert world.bind("p", seconds=4.0).outcome is BindOutcome.BOUND
+    assert 2.0 <= sum(world.waits) < 2.0 + LONGEST_WAIT

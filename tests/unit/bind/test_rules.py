@@ -1,0 +1,177 @@
+"""What bind counts, and when it refuses to bind without counting."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+import orjson
+import pytest
+
+from berth.bind.rules import REFRESH_SECONDS, RETRY_SECONDS, CountingConfiguration
+from berth.bind.share import LedgerReservations
+from berth.configuration.counting_loss import CountingLossCheck, CountingLost
+from berth.configuration.store import Configurations
+from berth.dynamodb_errors import TableUnavailable
+from berth.ledger.nodes.table import Marker, MarkerState
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
+from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
+from tests.fakes.announcements import NoAnnouncements
+from tests.fakes.published import PublishedCluster
+from tests.unit.lease.clocks import EnvironmentClock
+
+SLOT = "example.com/slot"
+COUNTS: Mapping[str, object] = {"managedResources": [{"name": SLOT}]}
+COUNTS_NOTHING: Mapping[str, object] = {"profile": "full"}
+
+
+class Bind:
+    """A warm bind environment whose deployed configuration counts nothing, and a ledger that counts."""
+
+    def __init__(self, refresh_seconds: float = REFRESH_SECONDS) -> None:
+        self.clock = EnvironmentClock()
+        self.cluster = PublishedCluster()
+        self.store = InMemoryConfigurationStore(self.cluster.item)
+        self.ledger = InMemoryLedgerTable()
+        self.ledger.put_marker(Marker(MarkerState.READY, 1, 0.0, "nonce"), None)
+        self.outage = False
+        self.reads = 0
+        self.warnings: list[str] = []
+        self.counting = CountingConfiguration(
+            self._hash,
+            Configurations(self.store, BerthConfiguration),
+            LedgerReservations(self.ledger, lambda: "id", time.time, call_seconds=1),
+            self.clock,
+            self.warnings.append,
+            CountingLossCheck(self.ledger.marker, self.store.counting_is_stopped, self.clock),
+            NoAnnouncements(),
+            refresh_seconds=refresh_seconds,
+        )
+
+    def _hash(self) -> str:
+        self.reads += 1
+        if self.outage:
+            raise TableUnavailable("the table is throttled")
+        return self.cluster.table.configuration_hash()
+
+    def apply(self, document: Mapping[str, object], *, stops_counting: bool = False) -> None:
+        self.store.apply(orjson.dumps(document).decode(), stops_counting=stops_counting)
+        self.clock.advance(REFRESH_SECONDS)
+
+    def lose_configuration(self) -> None:
+        self.cluster.item.delete()
+        self.clock.advance(REFRESH_SECONDS)
+
+
+def test_counts_by_the_applied_configuration() -> None:
+    bind = Bind()
+    bind.apply(COUNTS)
+    assert bind.counting.current().counted is not None
+
+
+@pytest.mark.parametrize(
+    ("document", "announces"),
+    [
+        pytest.param({"profile": "label-priority"}, False, id="nodes alone"),
+        pytest.param({"profile": "resource-segregation"}, False, id="nodes and their labels"),
+        pytest.param({"profile": "managed-resources"}, False, id="what the ledger counts"),
+        pytest.param({"profile": "full"}, True, id="other pods"),
+        pytest.param({"profiles": {"batch": "full"}}, True, id="other pods, for one scheduler"),
+    ],
+)
+def test_announces_only_where_a_rule_depends_on_other_pods(document: Mapping[str, object], announces: bool) -> None:
+    bind = Bind()
+    bind.apply({**COUNTS, **document})
+    assert (bind.counting.current().announcements is not None) is announces
+
+
+@pytest.mark.parametrize(
+    ("refresh_seconds", "age", "announces"),
+    [
+        pytest.param(REFRESH_SECONDS, REFRESH_SECONDS - 0.1, False, id="the one before, until it is 10 s old"),
+        pytest.param(REFRESH_SECONDS, REFRESH_SECONDS, True, id="the applied one then"),
+        pytest.param(0.0, 0.0, True, id="the applied one at once, in the process of its store"),
+    ],
+)
+def test_warm_environment_decides_by(refresh_seconds: float, age: float, announces: bool) -> None:
+    bind = Bind(refresh_seconds)
+    bind.apply(COUNTS)
+    assert bind.counting.current().announcements is None
+    bind.store.apply(orjson.dumps({**COUNTS, "profile": "full"}).decode())
+    bind.clock.advance(age)
+    assert (bind.counting.current().announcements is not None) is announces
+
+
+def test_refuses_in_a_cold_environment_while_the_configuration_is_lost() -> None:
+    with pytest.raises(CountingLost):
+        Bind().counting.current()
+
+
+def test_refuses_in_a_warm_environment_once_the_configuration_is_lost() -> None:
+    bind = Bind()
+    bind.apply(COUNTS)
+    bind.counting.current()
+    bind.lose_configuration()
+    for _ in range(2):
+        with pytest.raises(CountingLost):
+            bind.counting.current()
+
+
+def test_refuses_a_document_that_counts_nothing_unless_it_stops_counting() -> None:
+    bind = Bind()
+    bind.apply(COUNTS_NOTHING)
+    with pytest.raises(CountingLost):
+        bind.counting.current()
+    bind.apply(COUNTS_NOTHING, stops_counting=True)
+    assert bind.counting.current().counted is None
+
+
+def test_counts_again_after_the_configuration_is_back() -> None:
+    bind = Bind()
+    with pytest.raises(CountingLost):
+        bind.counting.current()
+    bind.apply(COUNTS)
+    assert bind.counting.current().counted is not None
+
+
+def warm_with_other_document_applied() -> Bind:
+    """It has read a document that announces nothing, and will look for another one."""
+    bind = Bind()
+    bind.apply(COUNTS)
+    bind.counting.current()
+    bind.store.apply(orjson.dumps({**COUNTS, "profile": "full"}).decode())
+    bind.clock.advance(REFRESH_SECONDS)
+    return bind
+
+
+def test_decides_by_the_document_that_it_knows_while_the_table_is_unavailable() -> None:
+    bind = warm_with_other_document_applied()
+    bind.outage = True
+    assert bind.counting.current().announcements is None
+    assert bind.warnings == ["the table is throttled; what was counted before is counted"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "announces", "reads"),
+    [
+        pytest.param(RETRY_SECONDS - 0.1, False, 2, id="no read for each call of an outage"),
+        pytest.param(RETRY_SECONDS, True, 3, id="the applied document, soon after the outage"),
+    ],
+)
+def test_looks_again_soon_after_a_failure(seconds: float, announces: bool, reads: int) -> None:
+    """config apply waits for one interval only: a failure must not add another."""
+    bind = warm_with_other_document_applied()
+    bind.outage = True
+    bind.counting.current()
+    bind.outage = False
+    bind.clock.advance(seconds)
+    assert (bind.counting.current().announcements is not None) is announces
+    assert bind.reads == reads
+
+
+def test_cold_environment_refuses_while_the_table_is_unavailable() -> None:
+    bind = Bind()
+    bind.outage = True
+    with pytest.raises(TableUnavailable):
+        bind.counting.current()

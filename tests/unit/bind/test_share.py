@@ -1,0 +1,252 @@
+"""What bind leaves in the ledger after its Binding was created: what the pod has got, whoever edits the pod then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from berth.bind.answer import bind
+from berth.bind.rules import BindRules, CountedResources
+from berth.bind.share import LedgerReservations, Reservation
+from berth.extender.deadline import Deadline
+from berth.extender.outcomes import BindOutcome
+from berth.ledger.nodes.entry import Entry, EntryState
+from berth.ledger.nodes.ledger import Ledger
+from berth.pods import Assignment, Binding, Created, FoundPod, PodBinder, PodKey, Refused, Unanswered
+from berth.scheduling.managed_resources.demand import Demand
+from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
+from tests.fakes.counted_cluster import (
+    DEVICE,
+    DEVICES_BY_ANNOTATION,
+    FIRST,
+    NAMESPACE,
+    REQUEST,
+    SECOND,
+    SLOT,
+    CountedCluster,
+)
+from tests.unit.upkeep.reconciler.reconciler_harness import HTTP_TIMEOUT, NODE, ReconcilerHarness
+
+BOTH = {FIRST: 3, SECOND: 6}
+
+
+class CountingTable(InMemoryLedgerTable):
+    """Counts the calls that bind makes."""
+
+    calls = 0
+
+    def node(self, name):  # type: ignore[no-untyped-def]
+        self.calls += 1
+        return super().node(name)
+
+    def write(self, node, change):  # type: ignore[no-untyped-def]
+        self.calls += 1
+        return super().write(node, change)
+
+    def put_open(self, reservation):  # type: ignore[no-untyped-def]
+        self.calls += 1
+        super().put_open(reservation)
+
+
+class Answering(PodBinder):
+    """The API server, with another answer to the Binding. meanwhile: what happens just after the Binding."""
+
+    def __init__(
+        self,
+        cluster: CountedCluster,
+        answer: Callable[[Binding], Created | Refused | Unanswered],
+        meanwhile: Callable[[], object] = lambda: None,
+    ) -> None:
+        self._cluster = cluster
+        self._answer = answer
+        self._meanwhile = meanwhile
+
+    def create_binding(self, binding: Binding, timeout: float) -> Created | Refused | Unanswered:
+        answer = self._answer(binding)
+        self._meanwhile()
+        return answer
+
+    def assignment(self, namespace: str, pod_name: str, timeout: float) -> Assignment | Refused | Unanswered:
+        return self._cluster.assignment(namespace, pod_name, timeout)
+
+    def pod(self, namespace: str, pod_name: str, timeout: float) -> FoundPod | Refused | Unanswered:
+        return self._cluster.pod(namespace, pod_name, timeout)
+
+
+class TwoAttempts:
+    """A pod whose first attempt to bind reserved 3 slots of the first device, and died before its Binding. Then its
+    owner raised the request to 6, for which only the second device has room.
+    """
+
+    def __init__(self) -> None:
+        self.table = CountingTable()
+        self.harness = ReconcilerHarness(counting=DEVICES_BY_ANNOTATION, table=self.table)
+        self.harness.node(8)
+        self.harness.publish()
+        self.leader = self.harness.lead()
+        self.harness.run(self.leader, 1)
+        cluster = self.harness.cluster
+        cluster.create_pod("other", 4)
+        cluster.annotate("other", DEVICE, "0")
+        cluster.place("other", NODE)
+        self.harness.publish(self.leader)
+        self.harness.run(self.leader, 1)
+        self.pod = cluster.create_pod("a", 3)
+        self.first = self.reserve(3)
+        cluster.annotate("a", REQUEST, "6")
+
+    @property
+    def reservations(self) -> LedgerReservations:
+        return LedgerReservations(
+            self.table, lambda: f"attempt-{next(self.harness.attempts)}", self.harness.clock, call_seconds=0.1
+        )
+
+    def reserve(self, units: int) -> Reservation:
+        """What a bind does before its Binding."""
+        found = self.reservations.reserve(
+            self.binding(), (Demand(SLOT, units),), DEVICES_BY_ANNOTATION, lambda: HTTP_TIMEOUT
+        )
+        assert isinstance(found, Reservation)
+        return found
+
+    def binding(self) -> Binding:
+        return Binding(NAMESPACE, "a", self.pod.uid, NODE)
+
+    def bind(self, binder: PodBinder | None = None) -> BindOutcome:
+        rules = BindRules(CountedResources(DEVICES_BY_ANNOTATION, self.reservations))
+        deadline = Deadline(HTTP_TIMEOUT - 1, self.harness.clock)
+        return bind(self.binding(), binder or self.harness.cluster, deadline, rules).outcome
+
+    def carried_out(self, binding: Binding) -> Created | Refused | Unanswered:
+        return self.harness.cluster.create_binding(binding, 1.0)
+
+    def entry(self) -> Entry:
+        return self.harness.ledger().entries[self.pod.uid]
+
+    def confirm(self) -> None:
+        """The watcher sees the pod on its node."""
+        self.harness.publish(self.leader)
+        self.harness.run(self.leader, 5)
+        assert self.entry().state is EntryState.BOUND
+
+
+@pytest.fixture
+def attempts() -> TwoAttempts:
+    return TwoAttempts()
+
+
+@pytest.mark.parametrize("device", ["0", "1", "200", "none", None])
+def test_keeps_device_of_binding_when_owner_edits_before_confirmation(
+    attempts: TwoAttempts, device: str | None
+) -> None:
+    assert attempts.bind() is BindOutcome.BOUND
+    attempts.harness.cluster.annotate("a", DEVICE, device)
+
+    attempts.confirm()
+
+    assert attempts.entry().shares == {SECOND: 6}
+    assert attempts.harness.ledger().avail == {FIRST: 4, SECOND: 2}
+    assert attempts.table.open_reservations() == []
+
+
+def test_owns_entry_by_new_attempt_when_surplus_is_released(attempts: TwoAttempts) -> None:
+    attempts.bind()
+
+    now = attempts.entry()
+    assert now.state is EntryState.RESERVED
+    assert now.shares == {SECOND: 6}
+    opened = {each.attempt: dict(each.shares) for each in attempts.table.open_reservations()}
+    assert opened[now.attempt] == {SECOND: 6}
+    assert len(opened) == 3, "those of both attempts, and the new one"
+
+
+@pytest.mark.parametrize("device", ["0", "1", None])
+def test_keeps_both_devices_when_answer_to_binding_is_lost(attempts: TwoAttempts, device: str | None) -> None:
+    def lost(binding: Binding) -> Unanswered:
+        attempts.carried_out(binding)
+        return Unanswered("timed out")
+
+    assert attempts.bind(Answering(attempts.harness.cluster, lost)) is BindOutcome.ALREADY_BOUND
+    attempts.harness.cluster.annotate("a", DEVICE, device)
+    attempts.confirm()
+
+    assert attempts.entry().shares == BOTH
+
+
+def test_releases_both_devices_when_pod_with_surplus_ends(attempts: TwoAttempts) -> None:
+    attempts.reserve(6)
+    attempts.harness.cluster.place("a", NODE)
+    attempts.confirm()
+    assert attempts.entry().shares == BOTH
+
+    attempts.harness.cluster.delete("a")
+    attempts.harness.publish(attempts.leader)
+    attempts.harness.run(attempts.leader, 1)
+
+    assert attempts.harness.ledger().avail == {FIRST: 4, SECOND: 8}
+
+
+def test_releases_nothing_when_another_attempt_owns_entry(attempts: TwoAttempts) -> None:
+    """It read the pod before it was bound, and its Binding will be refused."""
+    binder = Answering(attempts.harness.cluster, attempts.carried_out, lambda: attempts.reserve(3))
+
+    assert attempts.bind(binder) is BindOutcome.BOUND
+
+    assert attempts.entry().shares == BOTH
+
+
+def test_releases_nothing_when_watcher_was_first(attempts: TwoAttempts) -> None:
+    assert attempts.bind(Answering(attempts.harness.cluster, attempts.carried_out, attempts.confirm))
+
+    assert attempts.entry().shares == BOTH
+    assert attempts.entry().state is EntryState.BOUND
+
+
+def test_refuses_take_over_that_has_seen_surplus(attempts: TwoAttempts) -> None:
+    """Its amounts would be counted from shares that the entry has no more."""
+    attempts.reserve(6)
+    seen = attempts.entry()
+    reservation = Reservation(attempts.binding(), seen.attempt, {}, False, {SECOND: 6}, has_surplus=True)
+    attempts.reservations.release_surplus(reservation, lambda: HTTP_TIMEOUT)
+
+    late = Entry(PodKey(NAMESPACE, "a", attempts.pod.uid), EntryState.RESERVED, "late", {SECOND: 7}, 0.0)
+    Ledger(attempts.table).take_over(NODE, seen, late)
+
+    assert attempts.entry().shares == {SECOND: 6}
+    assert attempts.harness.ledger().avail == {FIRST: 4, SECOND: 2}
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.05])
+def test_leaves_surplus_when_deadline_has_passed(attempts: TwoAttempts, seconds: float) -> None:
+    reservation = attempts.reserve(6)
+    assert reservation.has_surplus
+
+    attempts.reservations.release_surplus(reservation, lambda: seconds)
+
+    assert attempts.entry().shares == BOTH
+
+
+def test_makes_no_call_more_when_there_is_no_surplus() -> None:
+    """A second attempt that keeps the device of the first one included."""
+    attempts = TwoAttempts()
+    attempts.harness.cluster.annotate("a", REQUEST, "3")
+    attempts.table.calls = 0
+
+    assert attempts.bind() is BindOutcome.BOUND
+
+    assert attempts.entry().shares == {FIRST: 3}
+    assert attempts.table.calls == 4, "a read, an open reservation, the entry that exists, and the take-over"
+
+
+def test_pays_what_is_owed_first_when_surplus_is_released(attempts: TwoAttempts) -> None:
+    reservation = attempts.reserve(6)
+    attempts.harness.node(6)
+    attempts.harness.publish(attempts.leader)
+    attempts.harness.run(attempts.leader, 1)
+    assert attempts.harness.ledger().owed == {FIRST: 1}
+
+    attempts.reservations.release_surplus(reservation, lambda: HTTP_TIMEOUT)
+
+    assert attempts.harness.ledger().owed == {}
+    assert attempts.harness.ledger().avail == {FIRST: 2}

@@ -1,0 +1,57 @@
+"""What the adapters of the Kubernetes API make of its answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from kubernetes.client import Configuration
+
+from berth.cluster.api_server.client import ApiServer
+from berth.cluster.kubernetes_pods import KubernetesBinder
+from berth.pods import Binding, Refused, Unanswered
+from tests.fakes.api_server import Fault, KubernetesOnLoopback, kubernetes_on_loopback
+from tests.fakes.clock import HandDrivenClock
+
+BINDING = Binding("ml", "train-0", "uid-train-0", "n10")
+
+
+@pytest.fixture
+def kubernetes() -> Iterator[KubernetesOnLoopback]:
+    with kubernetes_on_loopback() as kubernetes:
+        kubernetes.add_pod("train-0", "uid-train-0")
+        yield kubernetes
+
+
+@pytest.fixture
+def api(kubernetes: KubernetesOnLoopback) -> ApiServer:
+    configuration = Configuration()
+    configuration.host = kubernetes.host
+    return ApiServer(configuration, HandDrivenClock())
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 422, 429])
+def test_reports_client_error_as_refusal_with_servers_message(
+    kubernetes: KubernetesOnLoopback, api: ApiServer, status: int
+) -> None:
+    kubernetes.faults += [Fault("POST", status, "no"), Fault("GET", status, "no")]
+    binder = KubernetesBinder(api)
+    assert binder.create_binding(BINDING, 5) == Refused(status, "no")
+    assert binder.assignment("ml", "train-0", 5) == Refused(status, "no")
+
+
+@pytest.mark.parametrize("status", [500, 502, 503, 504])
+def test_reports_server_error_as_unanswered(kubernetes: KubernetesOnLoopback, api: ApiServer, status: int) -> None:
+    kubernetes.faults += [Fault("POST", status, "perhaps"), Fault("GET", status, "perhaps")]
+    binder = KubernetesBinder(api)
+    assert binder.create_binding(BINDING, 5) == Unanswered("perhaps")
+    assert binder.assignment("ml", "train-0", 5) == Unanswered("perhaps")
+
+
+@pytest.mark.parametrize("content", [b"<html>log in</html>", b"", b"[]", b"{}", b'{"metadata": 7, "spec": 7}'])
+def test_reports_answer_without_pod_as_unanswered(
+    kubernetes: KubernetesOnLoopback, api: ApiServer, content: bytes
+) -> None:
+    """Not even that it was replaced by another."""
+    kubernetes.faults.append(Fault("GET", 200, raw=content))
+    assert isinstance(KubernetesBinder(api).assignment("ml", "train-0", 5), Unanswered)

@@ -1,0 +1,88 @@
+"""The commit of a gang on the tables: all of the minimum, of one topology domain, or nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from berth.ledger.gangs.commit import CommitOutcome, GangCommit
+from berth.ledger.gangs.item import Domain, GangItem, GangState
+from berth.ledger.nodes.ledger import new_ledger
+from berth.scheduling.managed_resources.configuration import ManagedResource
+from berth.scheduling.managed_resources.counting import Counting
+from berth.scheduling.managed_resources.demand import Demand
+from berth_cli.embedded_store.gang_table import InMemoryGangTable
+from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
+from tests.builders.gang_items import TRAIN, claim, gang, intent
+
+GPU = "example.com/gpu"
+COUNTING = Counting([ManagedResource.model_validate({"name": GPU})])
+NOW = 100.0
+DOMAIN = Domain(claim(until=NOW + 60), 1)
+
+
+def tables(item: GangItem) -> tuple[InMemoryGangTable, InMemoryLedgerTable]:
+    """With a ledger for each node, and the gang open."""
+    ledger = InMemoryLedgerTable()
+    found = InMemoryGangTable(ledger)
+    for each in item.intents.values():
+        ledger.create(new_ledger(each.node, {GPU: 1}, {}, epoch=1))
+    found.put_domain(DOMAIN, Domain())
+    found.put(item, None)
+    return found, ledger
+
+
+def entries(ledger: InMemoryLedgerTable) -> set[str]:
+    return {uid for node in ledger.nodes() for uid in node.entries}
+
+
+@pytest.mark.parametrize("members", [2, 120], ids=["one transaction", "two phases"])
+def test_commits_nobody_when_calls_have_ended_and_fewer_than_the_minimum_wait(members: int) -> None:
+    """Between the look at the item and the commit."""
+    waiting = [
+        intent(f"train-{number}", f"n{number}", until=NOW + bool(number), demands=(Demand(GPU, 1),))
+        for number in range(members)
+    ]
+    item = gang(waiting, minimum=members)
+    found, ledger = tables(item)
+    outcome = GangCommit(found, lambda: NOW).commit(item, DOMAIN, "attempt-train-1", COUNTING)
+    assert outcome is CommitOutcome.INCOMPLETE
+    assert found.gang(TRAIN) == item
+    assert entries(ledger) == set()
+
+
+def test_commits_only_the_members_of_one_topology_domain() -> None:
+    waiting = [
+        intent(f"train-{number}", f"n{number}", until=NOW + 1, demands=(Demand(GPU, 1),), topology=zone)
+        for number, zone in enumerate("abab")
+    ]
+    item = gang(waiting, minimum=2, topology_key="zone")
+    found, ledger = tables(item)
+    outcome = GangCommit(found, lambda: NOW).commit(item, DOMAIN, "attempt-train-1", COUNTING)
+    committed = found.gang(TRAIN)
+    assert committed is not None
+    assert (outcome, committed.state) == (CommitOutcome.COMMITTED, GangState.COMMITTED)
+    assert entries(ledger) == set(committed.intents) == {"uid-train-0", "uid-train-2"}
+
+
+@pytest.mark.parametrize(
+    ("most", "outcome", "count"),
+    [
+        pytest.param(4, CommitOutcome.COMMITTED, 4, id="all that wait"),
+        pytest.param(3, CommitOutcome.COMMITTED, 3, id="some beyond the minimum"),
+        pytest.param(1, CommitOutcome.INCOMPLETE, 0, id="never fewer than the minimum"),
+    ],
+)
+def test_commits_as_many_members_as_an_item_holds(
+    monkeypatch: pytest.MonkeyPatch, most: int, outcome: CommitOutcome, count: int
+) -> None:
+    waiting = [intent(f"train-{number}", f"n{number}", until=NOW + 1, demands=(Demand(GPU, 1),)) for number in range(4)]
+    item = gang(waiting, minimum=2)
+    found, ledger = tables(item)
+    # The first one is the largest.
+    monkeypatch.setattr(found, "most_members", lambda each: most if each.pod.name == "train-0" else 9)
+    assert GangCommit(found, lambda: NOW).commit(item, DOMAIN, "attempt-train-1", COUNTING) is outcome
+    assert len(entries(ledger)) == count
+    after = found.gang(TRAIN)
+    assert after is not None
+    assert after.state is (GangState.COMMITTED if count else GangState.OPEN)
+    assert len(after.intents) == (count or 4)

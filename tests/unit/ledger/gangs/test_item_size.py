@@ -1,0 +1,128 @@
+"""How large the item of a gang is, by DynamoDB's own rules, and what happens to a gang that one item cannot hold."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from berth.dynamodb_errors import TableUnavailable
+from berth.extender.outcomes import BindOutcome
+from berth.ledger.gangs.dynamodb_item import MEMBERS_BYTES, gang_item, member_bytes
+from berth.ledger.gangs.item import GangItem, GangState, Intent
+from berth.ledger.gangs.table import NotTransacted, Transaction
+from berth.pods import PodKey
+from berth.scheduling.gangs.gang import GangKey
+from berth.scheduling.managed_resources.demand import Demand
+from berth_cli.embedded_store.gang_table import InMemoryGangTable
+from tests.builders.gang_items import gang
+from tests.fakes.dynamodb_units import item_size
+from tests.simulation.gangs.binds import ZONE, GangWorld, gang_of
+
+MAX_ITEM = 400 * 1024
+MEMORY, LICENCE = "nvidia.com/gpumem", "example.com/licence"
+AT = 1_800_000_000.125
+
+
+def member(number: int, *, pod: int, node: int, demands: tuple[Demand, ...], topology: int = 0) -> Intent:
+    """pod, node, topology: how long the names are."""
+    uid = str(UUID(int=number))
+    key = PodKey("ml", f"{number:05}".rjust(pod, "p"), uid)
+    shares = {f"{demand.resource}#12": demand.amount for demand in demands}
+    return Intent(key, f"{number:05}".rjust(node, "n"), UUID(int=number).hex, AT, demands, shares, "z" * topology)
+
+
+def committed(count: int, *, pod: int, node: int, demands: tuple[Demand, ...], topology: int) -> GangItem:
+    members = [member(number, pod=pod, node=node, demands=demands, topology=topology) for number in range(count)]
+    return gang(members, state=GangState.COMMITTED, minimum=count, at=AT, reason="r" * 500, topology_key="k" * 317)
+
+
+class SmallItems(InMemoryGangTable):
+    """Its items hold a twentieth of DynamoDB's."""
+
+    def most_members(self, intent: Intent) -> int:
+        return MEMBERS_BYTES // 20 // member_bytes(intent)
+
+    def put(self, item: GangItem, seen: GangItem | None) -> bool:
+        return super().put(_in_size(item), seen)
+
+    def join(self, key: GangKey, round_: int, intent: Intent) -> GangItem | None:
+        found = super().join(key, round_, intent)
+        return None if found is None else _in_size(found)
+
+    def transact(self, transaction: Transaction) -> NotTransacted | None:
+        if transaction.after is not None:
+            _in_size(transaction.after)
+        return super().transact(transaction)
+
+
+def _in_size(item: GangItem) -> GangItem:
+    if size_of(item) > MAX_ITEM // 20:
+        raise TableUnavailable("ledger table: Item size to update has exceeded the maximum allowed size")
+    return item
+
+
+def size_of(item: GangItem) -> int:
+    """Bytes."""
+    found: Any = gang_item(item)
+    return item_size(found)
+
+
+SHAPES = [
+    pytest.param(16, 44, (), id="nothing counted"),
+    pytest.param(16, 44, (Demand(MEMORY, 8_000),), id="a device"),
+    pytest.param(63, 63, (Demand(MEMORY, 8_000), Demand(LICENCE, 1)), id="long names and two resources"),
+]
+LONGEST = pytest.param(253, 253, (Demand(MEMORY, 10**15), Demand(LICENCE, 10**15)), id="the longest names")
+
+
+@pytest.mark.parametrize("topology", [0, 12])
+@pytest.mark.parametrize(("pod", "node", "demands"), SHAPES)
+def test_item_holds_1000_members(pod: int, node: int, demands: tuple[Demand, ...], topology: int) -> None:
+    one = member(0, pod=pod, node=node, demands=demands, topology=topology)
+    assert MEMBERS_BYTES // member_bytes(one) >= 1_000
+    assert size_of(committed(1_000, pod=pod, node=node, demands=demands, topology=topology)) <= MAX_ITEM
+
+
+@pytest.mark.parametrize("topology", [0, 12, 63])
+@pytest.mark.parametrize(("pod", "node", "demands"), [*SHAPES, LONGEST])
+def test_as_many_members_as_are_let_in_fit_into_an_item(
+    pod: int, node: int, demands: tuple[Demand, ...], topology: int
+) -> None:
+    most = MEMBERS_BYTES // member_bytes(member(0, pod=pod, node=node, demands=demands, topology=topology))
+    size = size_of(committed(most, pod=pod, node=node, demands=demands, topology=topology))
+    assert 0.75 * MAX_ITEM <= size <= MAX_ITEM
+
+
+def test_rejects_a_gang_that_one_item_cannot_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    members = [replace(each, minimum=4) for each in gang_of(4)]
+    world = GangWorld(members)
+    monkeypatch.setattr(world.gangs, "most_members", lambda intent: 3)
+    world.run(5.0, tries=1)
+    assert world.outcomes == {BindOutcome.GANG_INVALID: 4}
+    assert world.gangs.gangs() == []
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_members_beyond_the_minimum_do_not_keep_a_gang_from_its_commit(seed: int) -> None:
+    """More of them wait at once than an item holds. Those that are left join the committed gang."""
+    world = GangWorld(gang_of(160, minimum=60), http_timeout=29.0, seed=seed)
+    world.gangs = SmallItems(world.ledger)
+    for member in world.members.values():
+        world.schedule(member)
+    world.world.run(20.0)
+    assert world.bound() == set(world.members)
+    assert BindOutcome.LEDGER_UNAVAILABLE not in world.outcomes
+
+
+def test_refuses_members_for_which_the_item_has_no_room() -> None:
+    """No zone has the minimum, so those that wait are not committed."""
+    members = gang_of(200, minimum=110, topology_key=ZONE)
+    zones = {member.node: "ab"[number % 2] for number, member in enumerate(members)}
+    world = GangWorld(members, http_timeout=29.0, zones=zones)
+    world.gangs = SmallItems(world.ledger)
+    world.publish()
+    world.run(20.0, tries=1)
+    assert world.reasons.keys() == {"gang waits: as many members are being bound as an item holds"}

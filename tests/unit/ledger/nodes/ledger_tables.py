@@ -1,0 +1,73 @@
+"""The implementations of the ledger's table, each empty."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from itertools import count
+from uuid import uuid4
+
+import boto3
+import pytest
+from botocore.config import Config
+from mypy_boto3_dynamodb.client import DynamoDBClient
+
+from berth.ledger.nodes.dynamodb_table import DynamoDBLedgerTable
+from berth.ledger.nodes.table import LedgerTable
+from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
+from tests.builders.tables import create_ledger_table
+
+IN_MEMORY, MOTO, MINISTACK, DYNAMODB_LOCAL = "in memory", "moto", "ministack", "DynamoDB Local"
+ON_DYNAMODB_LOCAL = pytest.param(DYNAMODB_LOCAL, marks=pytest.mark.external)
+CONCURRENT = (pytest.param(MINISTACK, marks=pytest.mark.external), ON_DYNAMODB_LOCAL)
+ALL = (IN_MEMORY, MOTO, *CONCURRENT)
+
+_NUMBERS = count(1)
+
+
+@contextmanager
+def ledger_table(kind: str, request: pytest.FixtureRequest) -> Iterator[LedgerTable]:
+    """A table of its own; skips where its emulator is not installed."""
+    if kind == IN_MEMORY:
+        yield InMemoryLedgerTable()
+        return
+    client = dynamodb_client(kind, request)
+    name = new_table(client)
+    yield DynamoDBLedgerTable(client, name)
+    client.delete_table(TableName=name)
+
+
+def dynamodb_client(kind: str, request: pytest.FixtureRequest) -> DynamoDBClient:
+    """A client of one of the emulators; skips where that is not installed."""
+    if kind == MOTO:
+        client: DynamoDBClient = request.getfixturevalue("dynamodb")
+        return client
+    return emulator_client(emulator_url(kind, request))
+
+
+def emulator_url(kind: str, request: pytest.FixtureRequest) -> str:
+    """Where one of those answers that serve several clients at once; skips where it is not installed."""
+    url: str = request.getfixturevalue("endpoint_url" if kind == MINISTACK else "dynamodb_local_url")
+    return url
+
+
+@cache
+def emulator_client(endpoint_url: str, *, connections: int = 10) -> DynamoDBClient:
+    """Of a session of its own: the default one may belong to an embedded DynamoDB by now."""
+    session = boto3.session.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name="eu-central-1")
+    client: DynamoDBClient = session.client(
+        "dynamodb",
+        endpoint_url=endpoint_url,
+        config=Config(
+            connect_timeout=5, read_timeout=30, retries={"total_max_attempts": 1}, max_pool_connections=connections
+        ),
+    )
+    return client
+
+
+def new_table(client: DynamoDBClient) -> str:
+    """A ledger table as template.yaml has it; its name."""
+    name = f"ledger-{next(_NUMBERS)}-{uuid4().hex[:8]}"
+    create_ledger_table(client, name)
+    return name

@@ -1,0 +1,52 @@
+"""When an announcement ends."""
+
+from __future__ import annotations
+
+import pytest
+
+from berth.extender.ports import PodCoverage
+from berth.ledger.announcements import has_ended, pod_on_node
+from berth.scheduling.objects import Pod, read_pod, read_pods
+from berth.scheduling.snapshot.snapshot import Snapshot
+from tests.builders.announcements import announcement
+from tests.builders.nodes import node
+from tests.builders.pods import pod_object, pod_with
+
+NODES = (node("node-a"), node("node-b"))
+
+
+def on(name: str) -> list[Pod]:
+    """The cache's pod p on this node; empty: unbound."""
+    return read_pods([pod_object("p", node_name=name)])[0]
+
+
+@pytest.mark.parametrize(
+    ("pods", "seen", "withdrawn", "ends"),
+    [
+        pytest.param([], PodCoverage("9", 50), False, False, id="the cache has not seen the pod"),
+        pytest.param([], PodCoverage("9", 500), False, False, id="nor has it later, for it is that far behind"),
+        pytest.param([], PodCoverage("10", 50), False, True, id="the cache has seen the pod, and it is gone"),
+        pytest.param(on(""), PodCoverage("10", 50), False, False, id="the pod is unbound, and its Binding may come"),
+        pytest.param(on(""), PodCoverage("10", 100), False, False, id="until the very end"),
+        pytest.param(on(""), PodCoverage("10", 101), False, True, id="no Binding can come any more"),
+        pytest.param(on("node-a"), PodCoverage("12", 50), False, True, id="the cache shows the pod on its node"),
+        pytest.param(on("node-b"), PodCoverage("12", 50), False, True, id="the pod is on another node"),
+        pytest.param([], PodCoverage(), False, False, id="nothing is known of the versions"),
+        pytest.param([], PodCoverage("", 101), False, True, id="nothing is known of the versions, and time is over"),
+        pytest.param([], PodCoverage("9", 50), True, True, id="it is withdrawn"),
+    ],
+)
+def test_ends(pods: list[Pod], seen: PodCoverage, withdrawn: bool, ends: bool) -> None:
+    snapshot = Snapshot.of(NODES, pods)
+    announced = announcement(resource_version="10", until=100, withdrawn=withdrawn)
+    assert has_ended(announced, snapshot, seen) is ends
+
+
+def test_announces_pod_as_cache_will_show_it() -> None:
+    wanted = pod_with("p", {"app": "db"}, affinity={"podAntiAffinity": {}}, tolerations=[{"operator": "Exists"}])
+    placed = pod_on_node(wanted, "node-a", ())
+    assert isinstance(placed, tuple)
+    shown = read_pods([{**wanted, "spec": {**wanted["spec"], "nodeName": "node-a"}}])[0][0]
+    assert placed[0] == shown
+    assert placed[0].spec is shown.spec
+    assert read_pod(wanted) != shown

@@ -1,0 +1,235 @@
+"""Verbs see announced pods that the cache does not show: every filter and every score that looks at pods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from berth.extender.outcomes import BindOutcome, BindResult
+from berth.pods import Binding
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.objects import Pod, read_pod
+from berth.scheduling.policy import Policy
+from berth.scheduling.snapshot.snapshot import Snapshot
+from tests.builders.custom_plugins import installed_plugins
+from tests.builders.pods import container
+from tests.fakes.binding_world import ANTI_AFFINITY, APART, ZONE, World
+
+NODES = ["node-a", "node-b"]
+DATABASES = {"matchLabels": {"app": "db"}}
+OVER_ZONES = {"maxSkew": 1, "topologyKey": ZONE, "labelSelector": DATABASES}
+PORT = {"containers": [{**container(), "ports": [{"containerPort": 80, "hostPort": 80}]}]}
+PREFERS_APART = {
+    "podAntiAffinity": {
+        "preferredDuringSchedulingIgnoredDuringExecution": [
+            {"weight": 10, "podAffinityTerm": {"labelSelector": DATABASES, "topologyKey": ZONE}}
+        ]
+    }
+}
+
+
+def requesting(**requests: str) -> Mapping[str, Any]:
+    return {"containers": [container(**requests)]}
+
+
+def only(plugin: str, **fields: Any) -> BerthConfiguration:
+    """A profile with this plugin alone."""
+    definition = {"plugins": {"enabled": [{"name": plugin}]}, "scores": "totals", **fields}
+    return BerthConfiguration.model_validate({"profile": "one", "definitions": {"one": definition}})
+
+
+def decided(world: World, name: str) -> tuple[Policy, Pod, Snapshot]:
+    context, pod = world.verbs_cache.current(), read_pod(world.content(name))
+    assert isinstance(context.cluster, Snapshot)
+    assert isinstance(pod, Pod)
+    return context.policy, pod, context.cluster
+
+
+def reasons(world: World, name: str) -> Mapping[str, str]:
+    policy, pod, snapshot = decided(world, name)
+    found = policy.feasibility(pod, NODES, snapshot)
+    return {name: status.message for name, status in found.rejected.items()}
+
+
+def scores(world: World, name: str) -> list[int]:
+    policy, pod, snapshot = decided(world, name)
+    return policy.scores(pod, NODES, snapshot)
+
+
+@pytest.mark.parametrize(
+    ("plugin", "announced", "asks", "reason"),
+    [
+        pytest.param(
+            "NodePorts", PORT, PORT, "node(s) didn't have free ports for the requested pod ports", id="NodePorts"
+        ),
+        pytest.param(
+            "NodeResourcesFit", requesting(cpu="3"), requesting(cpu="2"), "Insufficient cpu", id="NodeResourcesFit"
+        ),
+        pytest.param(
+            "PodTopologySpread",
+            {},
+            {"topologySpreadConstraints": [{**OVER_ZONES, "whenUnsatisfiable": "DoNotSchedule"}]},
+            "node(s) didn't match pod topology spread constraints",
+            id="PodTopologySpread",
+        ),
+        pytest.param("InterPodAffinity", {}, {"affinity": APART}, ANTI_AFFINITY, id="InterPodAffinity"),
+        pytest.param(
+            "InterPodAffinity",
+            {"affinity": APART},
+            {},
+            "node(s) didn't satisfy existing pods anti-affinity rules",
+            id="InterPodAffinity of the announced pod",
+        ),
+    ],
+)
+def test_filter_of_each_plugin_sees_announced_pod(
+    plugin: str, announced: Mapping[str, Any], asks: Mapping[str, Any], reason: str
+) -> None:
+    world = World(only(plugin))
+    world.specs = {"p": announced, "q": asks}
+    assert reasons(world, "q") == {}
+    world.bind("p")
+    assert reasons(world, "q") == {"node-a": reason}
+    assert world.bind("q") == BindResult(BindOutcome.REJECTED, reason)
+    assert world.bind("q", on="node-b").outcome is BindOutcome.BOUND
+
+
+@pytest.mark.parametrize(
+    ("plugin", "announced", "asks", "best"),
+    [
+        pytest.param(
+            "NodeResourcesFit",
+            requesting(cpu="2"),
+            requesting(cpu="1", memory="1Gi"),
+            "node-b",
+            id="NodeResourcesFit: away from it",
+        ),
+        pytest.param(
+            "NodeResourcesBalancedAllocation",
+            requesting(cpu="2"),
+            requesting(memory="4Gi"),
+            "node-a",
+            id="NodeResourcesBalancedAllocation: memory beside its cpu",
+        ),
+        pytest.param(
+            "PodTopologySpread",
+            {},
+            {"topologySpreadConstraints": [{**OVER_ZONES, "whenUnsatisfiable": "ScheduleAnyway"}]},
+            "node-b",
+            id="PodTopologySpread: another zone",
+        ),
+        pytest.param(
+            "InterPodAffinity", {}, {"affinity": PREFERS_APART}, "node-b", id="InterPodAffinity: away from it"
+        ),
+        pytest.param(
+            "InterPodAffinity",
+            {"affinity": PREFERS_APART},
+            {},
+            "node-b",
+            id="InterPodAffinity: away from it, as the announced pod prefers",
+        ),
+    ],
+)
+def test_score_of_each_plugin_sees_announced_pod(
+    plugin: str, announced: Mapping[str, Any], asks: Mapping[str, Any], best: str
+) -> None:
+    world = World(only(plugin))
+    world.specs = {"p": announced, "q": asks}
+    before = scores(world, "q")
+    assert before[0] == before[1]
+    world.bind("p")
+    after = dict(zip(NODES, scores(world, "q"), strict=True))
+    assert after.pop(best) > max(after.values())
+    assert world.bind("q").outcome is BindOutcome.BOUND  # no filter rejects the node
+
+
+SOFT_RULE = """
+from berth.scheduling.framework import ScorePlugin
+
+class PrefersToBeAlone(ScorePlugin):
+    def score(self, pod, node):
+        return 0 if any(other.labels.get("app") == pod.labels.get("app") for other in node.pods) else 100
+"""
+
+
+def test_soft_rule_of_ones_own_sees_announced_pod(tmp_path: Path) -> None:
+    """Its profile has no filter, and no plugin that looks at all nodes."""
+    (tmp_path / "berth_plugins").mkdir()
+    (tmp_path / "berth_plugins" / "soft.py").write_text(SOFT_RULE)
+    with installed_plugins(tmp_path):
+        world = World(only("berth_plugins.soft:PrefersToBeAlone"))
+        assert scores(world, "q") == [100, 100]
+        world.bind("p")
+        assert scores(world, "q") == [0, 100]
+        policy, pod, snapshot = decided(world, "q")
+        assert policy.best(pod, NODES, snapshot).feasible == ["node-b"]
+        by_plugin = policy.scores_by_plugin(pod, NODES, snapshot)
+        assert {node: sum(found.values()) for node, found in by_plugin.items()} == {"node-a": 0, "node-b": 100}
+
+
+def test_verbs_of_binds_process_see_pod_before_it_is_announced() -> None:
+    world = World(only("InterPodAffinity"))
+    p, q = read_pod(world.content("p")), read_pod(world.content("q"))
+    assert isinstance(p, Pod)
+    assert isinstance(q, Pod)
+    world.verbs_cache.asked_about(p)
+    world.verbs_cache.asked_about(q)
+    with world.begun.begun(Binding("default", "p", p.uid, "node-a")):
+        assert reasons(world, "q") == {"node-a": ANTI_AFFINITY}
+        # Bind judges by what is announced: otherwise two binds at once would reject each other.
+        with world.begun.begun(Binding("default", "q", q.uid, "node-a")):
+            assert world.bind("q").outcome is BindOutcome.BOUND
+    assert reasons(world, "p") == {"node-a": ANTI_AFFINITY}
+
+
+def test_pod_that_is_bound_and_deleted_between_two_publications_leaves_its_node_free() -> None:
+    world = World()
+    assert world.bind("p").outcome is BindOutcome.BOUND
+    assert reasons(world, "q") == {"node-a": ANTI_AFFINITY}
+    world.published.pods_version = "9"  # the Binding made version 8, the deletion 9
+    world.published.publish("pods", [])
+    assert reasons(world, "q") == {}
+    assert world.bind("q").outcome is BindOutcome.BOUND
+
+
+def test_pod_does_not_see_its_own_announcement() -> None:
+    world = World(only("NodeResourcesFit"))
+    world.specs = {"p": requesting(cpu="3")}
+    before = scores(world, "p")
+    world.bind("p")
+    assert (scores(world, "p"), reasons(world, "p")) == (before, {})
+
+
+@pytest.mark.parametrize(
+    ("namespace", "spec"),
+    [
+        pytest.param("default", {"schedulerName": "batch"}, id="a scheduler whose profile has no rule about pods"),
+        pytest.param("kube-system", {}, id="an exempt pod"),
+    ],
+)
+def test_pod_without_a_rule_of_its_own_is_announced(namespace: str, spec: Mapping[str, Any]) -> None:
+    """Rules of other profiles may depend on it."""
+    configuration = {"profile": "full", "profiles": {"batch": "label-priority"}}
+    world = World(BerthConfiguration.model_validate(configuration))
+    terms = {"labelSelector": DATABASES, "topologyKey": ZONE, "namespaceSelector": {}}
+    required = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [terms]}}
+    world.specs = {"p": spec, "q": {"affinity": required}}
+    assert world.bind("p", namespace=namespace).outcome is BindOutcome.BOUND
+    assert world.announced() == [(1, "p", False)]
+    assert reasons(world, "q") == {"node-a": ANTI_AFFINITY}
+    assert world.bind("q") == BindResult(BindOutcome.REJECTED, ANTI_AFFINITY)
+
+
+def test_rule_over_a_zone_is_kept_on_another_node_of_the_zone() -> None:
+    world = World()
+    world.publish_nodes({"node-a": "1", "node-b": "2", "node-c": "1"})
+    spread = [{**OVER_ZONES, "whenUnsatisfiable": "DoNotSchedule"}]
+    world.specs = {name: {"topologySpreadConstraints": spread} for name in "pqr"}
+    assert world.bind("p", on="node-a").outcome is BindOutcome.BOUND
+    refused = BindResult(BindOutcome.REJECTED, "node(s) didn't match pod topology spread constraints")
+    assert world.bind("q", on="node-c") == refused
+    assert world.bind("q", on="node-b").outcome is BindOutcome.BOUND
+    assert world.bind("r", on="node-c").outcome is BindOutcome.BOUND

@@ -1,0 +1,22 @@
+"""The adapters of bind: how soon a warm environment decides by another document."""
+
+from __future__ import annotations
+
+from berth.runtime.http.bind_endpoint import bind_adapters
+from berth.runtime.settings import BindSettings
+from berth.runtime.tables import tables_opened_by
+from berth_cli.embedded_store.store import EmbeddedStore
+
+SETTINGS = BindSettings(
+    cache_table="memory", ledger_table="memory", in_cluster=True, configuration='{"profile": "label-priority"}'
+)
+
+
+def test_decides_by_an_applied_document_at_once_in_the_process_of_its_store() -> None:
+    store = EmbeddedStore()
+    with tables_opened_by(store.open):
+        configuration = bind_adapters(SETTINGS).configuration
+    assert configuration is not None
+    assert configuration.current().announcements is None
+    store.configuration.apply('{"profile": "full"}')
+    assert configuration.current().announcements is not None

@@ -1,0 +1,18 @@
+"""A node whose ledger exists."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.upkeep.reconciler.reconciler_harness import ReconcilerHarness
+
+
+@pytest.fixture
+def harness() -> ReconcilerHarness:
+    """A node with 8 slots and its ledger."""
+    harness = ReconcilerHarness()
+    harness.node(8)
+    harness.publish()
+    harness.run(harness.lead(), 1)
+    harness.happened()
+    return harness

@@ -1,0 +1,56 @@
+"""Nodes with a ledger, and pods that Berth or others bound there."""
+
+from __future__ import annotations
+
+from berth.ledger.nodes.entry import Entry, EntryState, OpenReservation
+from berth.ledger.nodes.ledger import Ledger
+from berth.pods import PodKey
+from berth.upkeep.reconciler.reconciler import Reconciler
+from tests.fakes.counted_cluster import BY_ANNOTATION, BY_DEVICE, DEVICE, SLOT
+from tests.unit.upkeep.reconciler.reconciler_harness import NODE, ReconcilerHarness
+
+EXPIRY = 30.0
+
+
+def by_device(units: int = 8) -> ReconcilerHarness:
+    """A node with two devices of so many slots each, and its ledger."""
+    return with_ledger(ReconcilerHarness(counting=BY_DEVICE), units)
+
+
+def by_annotation(units: int = 8) -> ReconcilerHarness:
+    """A node with so many slots, which pods request by an annotation."""
+    return with_ledger(ReconcilerHarness(counting=BY_ANNOTATION), units)
+
+
+def with_ledger(harness: ReconcilerHarness, units: int) -> ReconcilerHarness:
+    harness.node(units)
+    harness.publish()
+    harness.run(harness.lead(), 1)
+    harness.happened()
+    return harness
+
+
+def bound(harness: ReconcilerHarness, leader: Reconciler, name: str, units: int, pool: str = SLOT) -> PodKey:
+    """A pod that Berth reserved for and bound."""
+    key = reserved(harness, name, units, {pool: units})
+    harness.cluster.place(name, NODE)
+    if pool != SLOT:
+        harness.cluster.annotate(name, DEVICE, pool.partition("#")[2])
+    harness.publish(leader)
+    harness.run(leader, 1)
+    assert harness.states()[name] is EntryState.BOUND
+    harness.happened()
+    return key
+
+
+def reserved(harness: ReconcilerHarness, name: str, units: int, shares: dict[str, int]) -> PodKey:
+    """A pod that Berth reserved for."""
+    key, attempt = harness.cluster.create_pod(name, units), f"attempt-{next(harness.attempts)}"
+    harness.table.put_open(OpenReservation(key, NODE, attempt, shares, harness.clock.now))
+    assert Ledger(harness.table).reserve(NODE, Entry(key, EntryState.RESERVED, attempt, shares, harness.clock.now)).done
+    return key
+
+
+def shares_of(harness: ReconcilerHarness, pod: PodKey) -> dict[str, int] | None:
+    entry = harness.ledger().entries.get(pod.uid)
+    return None if entry is None else dict(entry.shares)

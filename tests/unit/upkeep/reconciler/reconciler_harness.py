@@ -1,0 +1,127 @@
+"""A watcher's reconciler over a table in memory, with a clock that a test drives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+
+from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger, OpenReservation
+from berth.ledger.nodes.ledger import Ledger
+from berth.ledger.nodes.table import LedgerTable, Marker, MarkerState
+from berth.pods import PodKey, ReservedPods
+from berth.scheduling.managed_resources.counting import Counting
+from berth.upkeep.reconciler.events import ReservationEvent, ReservationEventType
+from berth.upkeep.reconciler.reconciler import Reconciler
+from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
+from tests.fakes.clock import HandDrivenClock
+from tests.fakes.counted_cluster import COUNTING, SLOT, CountedCluster
+
+HTTP_TIMEOUT = 5.0
+NODE = "node-a"
+
+
+class ReconcilerHarness:
+    """Steps in the watcher's words. One after the other may lead; each begins with what is published."""
+
+    def __init__(self, *, ready: bool = True, table: LedgerTable | None = None, counting: Counting = COUNTING) -> None:
+        self.clock = HandDrivenClock()
+        self.cluster = CountedCluster()
+        self.table = table or InMemoryLedgerTable()
+        self.events: list[ReservationEvent] = []
+        self.capacity_releases = 0
+        self.attempts = count(1)
+        self._ids = count(1)
+        self._epoch = 0
+        self._counting = counting
+        if ready:
+            self.table.put_marker(Marker(MarkerState.READY, 0, 0, "ready"), None)
+
+    def lead(
+        self,
+        pods: ReservedPods | None = None,
+        table: LedgerTable | None = None,
+        epoch: int | None = None,
+        is_lost_with_process: bool = False,
+        expiry_check: Callable[[], Callable[[OpenReservation], bool]] | None = None,
+    ) -> Reconciler:
+        """A new leader, of the next epoch or of this one, that knows what is published by now."""
+        self._epoch = self._epoch + 1 if epoch is None else epoch
+        reconciler = Reconciler(
+            table or self.table,
+            pods or self.cluster,
+            self._counting,
+            self._epoch,
+            HTTP_TIMEOUT,
+            wall=self.clock,
+            monotonic=self.clock,
+            new_id=lambda: f"id-{next(self._ids)}",
+            report=self._record,
+            on_capacity_released=self._count_release,
+            is_lost_with_process=is_lost_with_process,
+            expiry_check=expiry_check,
+        )
+        reconciler.update(*self.cluster.published(), self.clock.now)
+        return reconciler
+
+    def publish(self, *reconcilers: Reconciler) -> None:
+        """What has happened becomes visible, and the leader hears of it."""
+        changes = self.cluster.publish()
+        for reconciler in reconcilers:
+            reconciler.update(*changes, self.clock.now)
+
+    def run(self, reconciler: Reconciler, seconds: float = 0.0) -> None:
+        """Let it work for so long, and until there is nothing to do at once."""
+        until = self.clock.now + seconds
+        while (wait := reconciler.work()) <= 0 or self.clock.now < until:
+            self.clock.advance(min(wait, max(0.0, until - self.clock.now)))
+
+    def node(self, units: int = 8, name: str = NODE) -> None:
+        """A node with so many slots, and its ledger."""
+        self.cluster.nodes[name] = units
+
+    def reserve(self, pod: PodKey, units: int = 1, node: str = NODE) -> Entry:
+        """What a bind does before its Binding; it goes no further."""
+        attempt = f"attempt-{next(self.attempts)}"
+        entry = Entry(pod, EntryState.RESERVED, attempt, {SLOT: units}, self.clock.now)
+        self.table.put_open(OpenReservation(pod, node, attempt, {SLOT: units}, self.clock.now))
+        assert Ledger(self.table).reserve(node, entry).done
+        return entry
+
+    def ledger(self, node: str = NODE) -> NodeLedger:
+        """As it is now; and it adds up."""
+        found = self.table.node(node)
+        assert found is not None
+        check(found)
+        return found
+
+    def states(self, node: str = NODE) -> dict[str, EntryState]:
+        """By the pod's name."""
+        return {entry.pod.name: entry.state for entry in self.ledger(node).entries.values()}
+
+    def happened(self) -> list[ReservationEventType]:
+        """What was reported since the last call."""
+        found, self.events = [event.type for event in self.events], []
+        return found
+
+    def _record(self, event: ReservationEvent) -> None:
+        self.events.append(event)
+
+    def _count_release(self) -> None:
+        self.capacity_releases += 1
+
+
+def check(ledger: NodeLedger) -> None:
+    """The invariant of a ledger."""
+    if ledger.avail is None:
+        return
+    for pool in {
+        *ledger.capacity,
+        *ledger.avail,
+        *ledger.owed,
+        *(p for e in ledger.entries.values() for p in e.shares),
+    }:
+        avail, owed, capacity = (each.get(pool, 0) for each in (ledger.avail, ledger.owed, ledger.capacity))
+        assert avail - owed + ledger.allocated(pool) == capacity, ledger
+        assert avail >= 0, ledger
+        assert owed >= 0, ledger
+        assert avail * owed == 0, ledger

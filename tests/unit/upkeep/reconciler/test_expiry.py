@@ -1,0 +1,166 @@
+"""Expiry: which reservations are released, and what happens to the pod first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from berth.ledger.nodes.entry import EntryState, OpenReservation
+from berth.ledger.nodes.ledger import Ledger
+from berth.pods import PodChanged, PodFound, PodKey, PodNotFound, PodTouched, PodUnknown, ReservedPods
+from berth.scheduling.objects import Pod
+from berth.upkeep.reconciler.events import ReservationEventType
+from berth.upkeep.reconciler.expiry import Expiry, ExpiryOutcome, ExpiryResult
+from tests.fakes.counted_cluster import SLOT
+from tests.unit.upkeep.reconciler.reconciler_harness import NODE, ReconcilerHarness
+
+EXPIRY = 30.0
+
+
+def test_expires_old_reservation_touches_pod_and_wakes_queue(
+    harness: ReconcilerHarness,
+) -> None:
+    leader = harness.lead()
+    harness.run(leader, 1)
+    key = harness.cluster.create_pod("a", 3)
+    harness.reserve(key, 3)
+    version = harness.cluster.pods["a"].version
+    releases = harness.capacity_releases
+
+    harness.run(leader, EXPIRY - 3)
+    assert harness.states() == {"a": EntryState.RESERVED}
+    harness.run(leader, 6)
+
+    assert not harness.states()
+    assert harness.ledger().avail == {SLOT: 8}
+    assert harness.table.open_reservations() == []
+    assert harness.cluster.pods["a"].version > version, "a late Binding would succeed"
+    assert harness.capacity_releases == releases + 1
+    assert ReservationEventType.EXPIRED in harness.happened()
+
+
+@pytest.mark.parametrize("end", ["finish", "delete"])
+def test_expires_reservation_when_pod_ended_before_publication(harness: ReconcilerHarness, end: str) -> None:
+    leader = harness.lead()
+    harness.reserve(harness.cluster.create_pod("a"))
+    getattr(harness.cluster, end)("a")
+    harness.run(leader, EXPIRY + 5)
+    assert not harness.states()
+
+
+def test_expires_without_touch_when_uid_differs(harness: ReconcilerHarness) -> None:
+    leader = harness.lead()
+    harness.reserve(harness.cluster.create_pod("a"))
+    harness.cluster.delete("a")
+    harness.cluster.create_pod("a")
+    version = harness.cluster.pods["a"].version
+
+    harness.run(leader, EXPIRY + 5)
+
+    assert not harness.states()
+    assert harness.cluster.pods["a"].version == version
+
+
+def test_keeps_reservation_while_api_server_does_not_answer(harness: ReconcilerHarness) -> None:
+    leader = harness.lead(pods=_Silent())
+    harness.reserve(harness.cluster.create_pod("a"))
+
+    harness.run(leader, 2 * EXPIRY)
+
+    assert harness.states() == {"a": EntryState.RESERVED}
+    assert ReservationEventType.CLUSTER_UNAVAILABLE in harness.happened()
+
+
+def test_reads_pod_again_when_it_changes_before_touch(harness: ReconcilerHarness) -> None:
+    class BoundMeanwhile(_Forwarding):
+        def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | PodUnknown:
+            if not harness.cluster.pods["a"].node:
+                harness.cluster.place("a", NODE)
+            return super().touch(pod, resource_version)
+
+    leader = harness.lead(pods=BoundMeanwhile(harness.cluster))
+    harness.reserve(harness.cluster.create_pod("a"))
+
+    harness.run(leader, EXPIRY + 5)
+
+    assert harness.states() == {"a": EntryState.RESERVED}
+
+
+def test_keeps_entry_that_later_attempt_took_over(harness: ReconcilerHarness) -> None:
+    later: list[str] = []
+
+    class TakenOver(_Forwarding):
+        def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | PodUnknown:
+            touched = super().touch(pod, resource_version)
+            if not later:
+                later.append("attempt-later")
+                found = harness.ledger().entries[pod.uid]
+                taken = replace(found, attempt="attempt-later", since=harness.clock.now)
+                harness.table.put_open(OpenReservation(pod, NODE, "attempt-later", found.shares, harness.clock.now))
+                assert Ledger(harness.table).take_over(NODE, found, taken).done
+            return touched
+
+    leader = harness.lead(pods=TakenOver(harness.cluster))
+    key = harness.cluster.create_pod("a")
+    harness.reserve(key)
+
+    harness.run(leader, EXPIRY + 5)
+
+    assert harness.ledger().entries[key.uid].attempt == "attempt-later"
+    assert [each.attempt for each in harness.table.open_reservations()] == ["attempt-later"]
+
+
+def test_deletes_open_reservation_without_entry_and_touches_no_pod(harness: ReconcilerHarness) -> None:
+    leader = harness.lead()
+    key = harness.cluster.create_pod("a")
+    harness.table.put_open(OpenReservation(key, NODE, "attempt", {SLOT: 1}, harness.clock.now))
+    version = harness.cluster.pods["a"].version
+
+    harness.run(leader, EXPIRY + 5)
+
+    assert harness.table.open_reservations() == []
+    assert harness.cluster.pods["a"].version == version
+
+
+@pytest.mark.parametrize("owner", ["no attempt", "another attempt"])
+def test_releases_no_entry_when_another_attempt_owns_it(harness: ReconcilerHarness, owner: str) -> None:
+    key = harness.cluster.create_pod("a")
+    if owner == "another attempt":
+        harness.reserve(key)
+    kept = list(harness.table.open_reservations())
+    earlier = OpenReservation(key, NODE, "earlier", {SLOT: 1}, harness.clock.now)
+    harness.table.put_open(earlier)
+    before = harness.ledger()
+
+    result = Expiry(harness.table, harness.cluster, before.epoch).expire(earlier)
+
+    assert result == ExpiryResult(ExpiryOutcome.NO_ENTRY)
+    assert harness.ledger() == before
+    assert harness.table.open_reservations() == kept
+
+
+class _Forwarding(ReservedPods):
+    def __init__(self, pods: ReservedPods) -> None:
+        self._pods = pods
+
+    def find(self, pod: PodKey) -> PodFound | PodNotFound | PodUnknown:
+        return self._pods.find(pod)
+
+    def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | PodUnknown:
+        return self._pods.list_pods(is_wanted)
+
+    def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | PodUnknown:
+        return self._pods.touch(pod, resource_version)
+
+
+class _Silent(ReservedPods):
+    def find(self, pod: PodKey) -> PodFound | PodNotFound | PodUnknown:
+        return PodUnknown("no route to host")
+
+    def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | PodUnknown:
+        return PodUnknown("no route to host")
+
+    def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | PodUnknown:
+        raise AssertionError("a pod that was not found unbound was touched")

@@ -1,0 +1,200 @@
+"""What is bound stays counted: the owners of pods release and move nothing by annotations."""
+
+from __future__ import annotations
+
+import pytest
+
+from berth.ledger.nodes.entry import EntryState
+from berth.upkeep.reconciler.events import ReservationEventType
+from tests.fakes.counted_cluster import BY_DEVICE, DEVICE, FIRST, REQUEST, SECOND, SLOT
+from tests.unit.upkeep.reconciler.counted_pods import (
+    EXPIRY,
+    bound,
+    by_annotation,
+    by_device,
+    reserved,
+    shares_of,
+    with_ledger,
+)
+from tests.unit.upkeep.reconciler.reconciler_harness import NODE, ReconcilerHarness
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param("200", id="a device that the node does not have"),
+        pytest.param("1", id="the device of another pod"),
+        pytest.param(None, id="removed"),
+        pytest.param("none", id="no number"),
+    ],
+)
+def test_keeps_device_of_bound_pod_when_its_annotation_changes(value: str | None) -> None:
+    harness = by_device()
+    leader = harness.lead()
+    key = bound(harness, leader, "a", 6, FIRST)
+    bound(harness, leader, "b", 6, SECOND)
+
+    harness.cluster.annotate("a", DEVICE, value)
+    harness.publish(leader)
+    harness.run(leader, 1)
+    harness.run(harness.lead(), EXPIRY)
+
+    assert shares_of(harness, key) == {FIRST: 6}
+    assert harness.ledger().avail == {FIRST: 2, SECOND: 2}
+
+
+@pytest.mark.parametrize("value", [None, "1", "100", "-"])
+def test_keeps_amount_of_bound_pod_when_its_annotation_changes(value: str | None) -> None:
+    harness = by_annotation()
+    leader = harness.lead()
+    key = bound(harness, leader, "a", 6)
+
+    harness.cluster.annotate("a", REQUEST, value)
+    harness.publish(leader)
+    harness.run(leader, 1)
+    assert shares_of(harness, key) == {SLOT: 6}
+    harness.run(harness.lead(), EXPIRY)
+
+    assert shares_of(harness, key) == {SLOT: 6}
+    assert harness.ledger().owed == {}
+
+
+def test_keeps_what_was_first_counted_of_pod_that_others_bound() -> None:
+    harness = by_annotation()
+    leader = harness.lead()
+    key = harness.cluster.create_pod("a", 6)
+    harness.cluster.place("a", NODE)
+    harness.publish(leader)
+    harness.run(leader, 1)
+
+    harness.cluster.annotate("a", REQUEST, "1")
+    harness.publish(leader)
+    harness.run(leader, 1)
+
+    assert shares_of(harness, key) == {SLOT: 6}
+
+
+@pytest.mark.parametrize("value", [None, "1"])
+def test_confirms_what_was_reserved_when_annotation_changes_before_publication(value: str | None) -> None:
+    harness = by_annotation()
+    leader = harness.lead()
+    harness.run(leader, 1)
+    key = reserved(harness, "a", 6, {SLOT: 6})
+    harness.cluster.place("a", NODE)
+    harness.cluster.annotate("a", REQUEST, value)
+
+    harness.publish(leader)
+    harness.run(leader, EXPIRY + 5)
+    harness.publish(leader)
+    harness.run(leader, 2 * EXPIRY)
+
+    assert shares_of(harness, key) == {SLOT: 6}
+    assert harness.states() == {"a": EntryState.BOUND}
+    assert harness.table.open_reservations() == []
+
+
+@pytest.mark.parametrize("end", ["finish", "delete"])
+@pytest.mark.parametrize("new_leader", [False, True])
+def test_releases_pod_without_request_when_it_ends(end: str, new_leader: bool) -> None:
+    harness = by_annotation()
+    leader = harness.lead()
+    bound(harness, leader, "a", 6)
+    harness.cluster.annotate("a", REQUEST, None)
+    harness.publish(leader)
+    harness.run(leader, 1)
+    if new_leader:
+        leader = harness.lead()
+        harness.run(leader, 1)
+
+    getattr(harness.cluster, end)("a")
+    harness.publish(leader)
+    harness.run(leader)
+
+    assert not harness.states()
+    assert harness.ledger().avail == {SLOT: 8}
+
+
+def test_reports_divergence_once_for_each_change() -> None:
+    harness = by_device()
+    leader = harness.lead()
+    key = bound(harness, leader, "a", 6, FIRST)
+
+    for value in ("200", "200", "1", None, "0"):
+        harness.cluster.annotate("a", DEVICE, value)
+        harness.publish(leader)
+        harness.run(leader, 1)
+        harness.node(9)
+        harness.publish(leader)
+        harness.run(leader, 1)
+
+    found = [str(event) for event in harness.events if event.type is ReservationEventType.DIVERGED]
+    assert found == [
+        f"diverged on node-a: ml/a: {FIRST} 6: the pod now claims {SLOT}#200 6",
+        f"diverged on node-a: ml/a: {FIRST} 6: the pod now claims {SECOND} 6",
+        f"diverged on node-a: ml/a: {FIRST} 6: the pod now claims nothing",
+    ]
+    assert {event.uid for event in harness.events if event.type is ReservationEventType.DIVERGED} == {key.uid}
+
+
+@pytest.mark.parametrize("index", ["200", "1"])
+def test_charges_fullest_device_when_first_seen_pod_names_one_without_room(index: str) -> None:
+    harness = by_device()
+    leader = harness.lead()
+    bound(harness, leader, "a", 3, FIRST)
+    bound(harness, leader, "b", 6, SECOND)
+    key = harness.cluster.create_pod("forged", 4)
+    harness.cluster.annotate("forged", DEVICE, index)
+    harness.cluster.place("forged", NODE)
+
+    harness.publish(leader)
+    harness.run(leader, 1)
+
+    assert shares_of(harness, key) == {SECOND: 4}
+    assert harness.ledger().avail == {FIRST: 5}
+    assert (ReservationEventType.DIVERGED in harness.happened()) is (index == "200")
+
+
+@pytest.mark.parametrize("device", ["0", "1", "200", None])
+def test_confirms_both_devices_whatever_annotation_says_when_two_attempts_reserved_two(device: str | None) -> None:
+    """Only bind knows which Binding was created (see `Reservations.release_surplus`)."""
+    harness = by_device()
+    leader = harness.lead()
+    harness.run(leader, 1)
+    key = reserved(harness, "a", 6, {FIRST: 6, SECOND: 6})
+    harness.cluster.place("a", NODE)
+    harness.cluster.annotate("a", DEVICE, device)
+
+    harness.publish(leader)
+    harness.run(leader, 1)
+
+    assert shares_of(harness, key) == {FIRST: 6, SECOND: 6}
+    assert harness.states() == {"a": EntryState.BOUND}
+    assert ReservationEventType.DIVERGED in harness.happened()
+
+
+@pytest.mark.parametrize(
+    ("size", "held"),
+    [
+        pytest.param(16, 8, id="a larger device"),
+        pytest.param(4, 2, id="a smaller device"),
+        pytest.param(0, 4, id="no device"),
+    ],
+)
+def test_percentage_follows_size_of_its_own_device_only(size: int, held: int) -> None:
+    harness = with_ledger(ReconcilerHarness(counting=BY_DEVICE), 8)
+    harness.cluster.by_percent = True
+    leader = harness.lead()
+    harness.run(leader, 1)
+    key = reserved(harness, "a", 50, {SECOND: 4})
+    harness.cluster.place("a", NODE)
+    harness.cluster.annotate("a", DEVICE, "0")
+    harness.publish(leader)
+    harness.run(leader, 1)
+    assert shares_of(harness, key) == {SECOND: 4}
+
+    harness.node(size)
+    harness.publish(leader)
+    harness.run(leader, 1)
+
+    assert shares_of(harness, key) == {SECOND: held}
+    assert ReservationEventType.DIVERGED in harness.happened()

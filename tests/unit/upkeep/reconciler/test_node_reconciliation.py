@@ -1,0 +1,152 @@
+"""Reconciling one node: its ledger follows what is published of the node."""
+
+from __future__ import annotations
+
+import pytest
+
+from berth.ledger.nodes.entry import EntryState
+from berth.upkeep.reconciler.events import ReservationEventType
+from tests.fakes.counted_cluster import SLOT
+from tests.unit.upkeep.reconciler.reconciler_harness import NODE, ReconcilerHarness
+
+EXPIRY = 30.0
+
+
+def test_creates_ledger_with_published_pods_when_node_has_capacity() -> None:
+    harness = ReconcilerHarness()
+    harness.node(8)
+    harness.cluster.create_pod("a", 3)
+    harness.cluster.place("a", NODE)
+    harness.publish()
+
+    harness.run(harness.lead(), 1)
+
+    assert harness.ledger().avail == {SLOT: 5}
+    assert harness.states() == {"a": EntryState.BOUND}
+    assert harness.happened() == [ReservationEventType.CREATED]
+
+
+def test_creates_no_ledger_when_node_has_nothing_counted() -> None:
+    harness = ReconcilerHarness()
+    harness.node(0)
+    harness.publish()
+    harness.run(harness.lead(), 1)
+    assert harness.table.nodes() == []
+
+
+def test_confirms_reservation_when_pod_is_published_on_node(
+    harness: ReconcilerHarness,
+) -> None:
+    leader = harness.lead()
+    harness.run(leader, 1)
+    harness.reserve(harness.cluster.create_pod("a", 3), 3)
+    harness.cluster.place("a", NODE)
+
+    harness.publish(leader)
+    harness.run(leader)
+
+    assert harness.states() == {"a": EntryState.BOUND}
+    assert harness.ledger().avail == {SLOT: 5}
+    assert harness.table.open_reservations() == []
+    assert harness.happened() == [ReservationEventType.CONFIRMED]
+
+
+def test_adopts_pod_of_other_scheduler_and_owes_what_exceeds_capacity(harness: ReconcilerHarness) -> None:
+    leader = harness.lead()
+    for name, units in (("a", 6), ("b", 5)):
+        harness.cluster.create_pod(name, units)
+        harness.cluster.place(name, NODE)
+
+    harness.publish(leader)
+    harness.run(leader, 1)
+
+    assert harness.ledger().owed == {SLOT: 3}
+    assert not harness.ledger().avail
+    assert harness.happened() == [ReservationEventType.ADOPTED, ReservationEventType.ADOPTED, ReservationEventType.OWED]
+
+
+@pytest.mark.parametrize("end", ["finish", "delete"])
+def test_releases_bound_entry_when_end_of_pod_is_published(harness: ReconcilerHarness, end: str) -> None:
+    leader = harness.lead()
+    harness.cluster.create_pod("a", 3)
+    harness.cluster.place("a", NODE)
+    harness.publish(leader)
+    harness.run(leader, 1)
+    getattr(harness.cluster, end)("a")
+
+    harness.run(leader, EXPIRY)
+    assert harness.states() == {"a": EntryState.BOUND}
+    harness.publish(leader)
+    harness.run(leader)
+
+    assert harness.ledger().avail == {SLOT: 8}
+    assert not harness.states()
+    assert harness.capacity_releases
+
+
+@pytest.mark.parametrize(
+    ("units", "avail", "owed"),
+    [
+        pytest.param(10, {SLOT: 5}, {}, id="what grows is free"),
+        pytest.param(6, {SLOT: 1}, {}, id="what shrinks is taken from what is free"),
+        pytest.param(3, {}, {SLOT: 2}, id="below what is held it is owed"),
+        pytest.param(0, {}, {SLOT: 5}, id="a pool that is gone is owed"),
+    ],
+)
+def test_follows_capacity_of_node(
+    harness: ReconcilerHarness, units: int, avail: dict[str, int], owed: dict[str, int]
+) -> None:
+    leader = harness.lead()
+    harness.cluster.create_pod("a", 5)
+    harness.cluster.place("a", NODE)
+    harness.publish(leader)
+    harness.run(leader, 1)
+    harness.events.clear()
+    harness.node(units)
+
+    harness.publish(leader)
+    harness.run(leader)
+
+    assert (harness.ledger().avail, harness.ledger().owed) == (avail, owed)
+    assert (ReservationEventType.OWED in harness.happened()) is bool(owed)
+
+
+def test_reduces_owed_first_when_capacity_grows_or_pods_end(harness: ReconcilerHarness) -> None:
+    leader = harness.lead()
+    for name in ("a", "b"):
+        harness.cluster.create_pod(name, 4)
+        harness.cluster.place(name, NODE)
+    harness.publish(leader)
+    harness.run(leader, 1)
+    harness.node(2)
+    harness.publish(leader)
+    harness.run(leader)
+    assert harness.ledger().owed == {SLOT: 6}
+
+    harness.cluster.delete("a")
+    harness.publish(leader)
+    harness.run(leader)
+    assert harness.ledger().owed == {SLOT: 2}
+
+    harness.node(5)
+    harness.publish(leader)
+    harness.run(leader)
+    assert (harness.ledger().avail, harness.ledger().owed) == ({SLOT: 1}, {})
+
+
+def test_deletes_ledger_of_deleted_node_with_its_last_entry(harness: ReconcilerHarness) -> None:
+    leader = harness.lead()
+    harness.cluster.create_pod("a")
+    harness.cluster.place("a", NODE)
+    harness.publish(leader)
+    harness.run(leader, 1)
+    del harness.cluster.nodes[NODE]
+
+    harness.publish(leader)
+    harness.run(leader)
+    assert harness.ledger().owed == {SLOT: 1}
+
+    harness.cluster.delete("a")
+    harness.publish(leader)
+    harness.run(leader)
+    assert harness.table.node(NODE) is None

@@ -1,0 +1,262 @@
+"""Rebuilding ledgers: the order of the steps, and what is entered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from berth.ledger.nodes.entry import EntryState, OpenReservation
+from berth.ledger.nodes.table import Marker, MarkerState
+from berth.pods import PodChanged, PodFound, PodKey, PodNotFound, PodTouched, PodUnknown, ReservedPods
+from berth.scheduling.objects import Pod
+from berth.upkeep.reconciler.events import ReservationEventType
+from berth.upkeep.reconciler.rebuild import LATE_SECONDS
+from tests.fakes.counted_cluster import SLOT, CountedCluster
+from tests.unit.upkeep.reconciler.reconciler_harness import HTTP_TIMEOUT, NODE, ReconcilerHarness
+
+BIND_SECONDS = HTTP_TIMEOUT + LATE_SECONDS
+
+
+def test_rebuilds_new_table_from_pods_after_binds_under_way_have_ended() -> None:
+    harness = ReconcilerHarness(ready=False)
+    harness.node(8)
+    harness.cluster.create_pod("a", 3)
+    harness.cluster.place("a", NODE)
+    harness.cluster.create_pod("waiting")
+    version = harness.cluster.pods["waiting"].version
+    harness.publish()
+    leader = harness.lead()
+
+    harness.run(leader, HTTP_TIMEOUT + 4)
+    harness.publish(leader)
+    harness.run(leader, 0.5)
+    assert harness.table.node(NODE) is None
+    harness.run(leader, 3)
+    assert harness.table.node(NODE) is None, "what is published was observed too early"
+    harness.publish(leader)
+    harness.run(leader, 3)
+
+    assert harness.ledger().avail == {SLOT: 5}
+    assert harness.states() == {"a": EntryState.BOUND}
+    assert harness.cluster.pods["waiting"].version > version, "a Binding of before would succeed"
+    marker = harness.table.marker()
+    assert marker is not None
+    assert marker.state is MarkerState.READY
+
+
+@pytest.fixture
+def memory() -> ReconcilerHarness:
+    """A ledger that ends with its process, and has just begun."""
+    harness = ReconcilerHarness(ready=False)
+    harness.node(8)
+    harness.publish()
+    return harness
+
+
+def _request(harness: ReconcilerHarness) -> None:
+    """The holder of the Lease requests a rebuild."""
+    asked = Marker(MarkerState.REBUILDING, 0, 0, "asked")
+    assert harness.table.put_marker(asked, harness.table.marker())
+
+
+def test_ledger_in_memory_is_not_rebuilt_before_holder_of_lease_requests_it(memory: ReconcilerHarness) -> None:
+    version = memory.cluster.create_pod("waiting") and memory.cluster.pods["waiting"].version
+    memory.publish()
+    leader = memory.lead(is_lost_with_process=True)
+
+    memory.run(leader, 10 * BIND_SECONDS)
+
+    assert memory.table.marker() is None
+    assert memory.table.node(NODE) is None
+    assert memory.cluster.pods["waiting"].version == version
+
+
+def test_node_of_new_ledger_in_memory_waits_for_no_bind_and_no_publication(memory: ReconcilerHarness) -> None:
+    leader = memory.lead(is_lost_with_process=True)
+    memory.run(leader, 1)
+    memory.cluster.create_pod("unpublished")
+    version = memory.cluster.pods["unpublished"].version
+    _request(memory)
+
+    memory.run(leader, 3)
+
+    assert memory.ledger().avail == {SLOT: 8}
+    assert memory.cluster.pods["unpublished"].version > version, "a Binding of another store would succeed"
+
+
+def test_pod_that_only_the_api_server_shows_on_a_node_is_published_there_first(memory: ReconcilerHarness) -> None:
+    leader = memory.lead(is_lost_with_process=True)
+    memory.run(leader, 1)
+    memory.cluster.create_pod("a", 3)
+    memory.cluster.place("a", NODE)
+    _request(memory)
+    memory.run(leader, BIND_SECONDS)
+    assert memory.table.node(NODE) is None
+
+    memory.publish(leader)
+    memory.run(leader, 3)
+
+    assert memory.ledger().avail == {SLOT: 5}
+
+
+def test_node_of_ledger_in_memory_waits_while_pods_cannot_be_listed(memory: ReconcilerHarness) -> None:
+    class NoAnswer(CountedCluster):
+        def list_pods(self, is_wanted: Callable[[Pod], bool]) -> PodUnknown:
+            return PodUnknown("no route to host")
+
+    leader = memory.lead(pods=NoAnswer(), is_lost_with_process=True)
+    _request(memory)
+
+    memory.run(leader, 3)
+
+    assert memory.table.node(NODE) is None
+    assert ReservationEventType.CLUSTER_UNAVAILABLE in memory.happened()
+
+
+def test_node_with_entries_of_this_process_waits_for_its_binds(memory: ReconcilerHarness) -> None:
+    leader = memory.lead(is_lost_with_process=True)
+    _request(memory)
+    memory.run(leader, 3)
+    _request(memory)
+
+    memory.run(leader, BIND_SECONDS - 1)
+    assert memory.ledger().avail is None, "a bind that reserved before may still run"
+    memory.run(leader, 3)
+    memory.publish(leader)
+    memory.run(leader, 3)
+    assert memory.ledger().avail == {SLOT: 8}
+
+
+def test_removes_avail_while_rebuilding(harness: ReconcilerHarness) -> None:
+    leader = harness.lead()
+    harness.run(leader, 1)
+    seen = harness.table.marker()
+    harness.table.put_marker(Marker(MarkerState.REBUILDING, 0, 0, "asked"), seen)
+
+    harness.run(leader, 3)
+
+    found = harness.table.node(NODE)
+    assert found is not None
+    assert found.avail is None
+
+
+def test_enters_pod_that_is_bound_during_rebuild(harness: ReconcilerHarness) -> None:
+    leader = harness.lead()
+    harness.run(leader, 1)
+    harness.reserve(harness.cluster.create_pod("a", 3), 3)
+    harness.table.put_marker(Marker(MarkerState.REBUILDING, 0, 0, "asked"), harness.table.marker())
+    harness.run(leader, HTTP_TIMEOUT + 4)
+    harness.cluster.place("a", NODE)
+
+    harness.run(leader, 3)
+    harness.publish(leader)
+    harness.run(leader, 3)
+    harness.publish(leader)
+    harness.run(leader, 3)
+
+    assert harness.states() == {"a": EntryState.BOUND}
+    assert harness.table.open_reservations() == []
+
+
+def test_begins_again_when_previous_leader_did_not_finish(harness: ReconcilerHarness) -> None:
+    first = harness.lead()
+    harness.run(first, 1)
+    harness.table.put_marker(Marker(MarkerState.REBUILDING, 0, 0, "asked"), harness.table.marker())
+    harness.run(first, HTTP_TIMEOUT)
+    successor = harness.lead()
+
+    for _ in range(4):
+        harness.run(successor, HTTP_TIMEOUT)
+        harness.publish(successor)
+    harness.run(successor, 3)
+
+    assert harness.ledger().avail == {SLOT: 8}
+    marker = harness.table.marker()
+    assert marker is not None
+    assert (marker.state, marker.epoch) == (MarkerState.READY, harness.ledger().epoch)
+
+
+def test_creates_no_ledger_for_new_node_when_marker_is_lost(harness: ReconcilerHarness) -> None:
+    leader = harness.lead()
+    harness.run(leader, 1)
+    harness.table._nodes.clear()  # type: ignore[attr-defined]
+    harness.table._marker = None  # type: ignore[attr-defined]
+    harness.node(9)
+
+    harness.publish(leader)
+    harness.run(leader)
+
+    assert harness.table.node(NODE) is None
+
+
+@pytest.mark.parametrize("all_nodes", [True, False])
+def test_leaves_reservations_alone_while_their_node_is_rebuilt(harness: ReconcilerHarness, all_nodes: bool) -> None:
+    """The release of an operator's request waits: the rebuild invalidates the pod's Bindings itself."""
+    leader = harness.lead()
+    if all_nodes:
+        harness.run(leader, 1)
+        harness.table.put_marker(Marker(MarkerState.REBUILDING, 0, 0, "asked"), harness.table.marker())
+    entry = harness.reserve(harness.cluster.create_pod("a"))
+    version = harness.cluster.pods["a"].version
+    if not all_nodes:
+        harness.table.begin_rebuild(NODE, harness.ledger().epoch)
+    harness.run(leader, 3)
+    harness.table.request_release(OpenReservation(entry.pod, NODE, entry.attempt, entry.shares, entry.since))
+
+    harness.run(leader, 4)
+
+    assert harness.cluster.pods["a"].version == version
+    assert len(harness.table.open_reservations()) == 1
+    assert harness.happened() == ([ReservationEventType.REBUILDING] if all_nodes else [])
+
+
+def test_rebuilds_ledger_of_node_that_appears_during_rebuild(harness: ReconcilerHarness) -> None:
+    """While the table is not ready, no ledger is created: a new node's name may be an old node's."""
+    leader = harness.lead()
+    harness.run(leader, 1)
+    harness.table.put_marker(Marker(MarkerState.REBUILDING, 0, 0, "asked"), harness.table.marker())
+    harness.run(leader, 3)
+    harness.node(4, "node-b")
+
+    for _ in range(5):
+        harness.publish(leader)
+        harness.run(leader, HTTP_TIMEOUT)
+
+    assert [(event.type, event.node) for event in harness.events if event.node == "node-b"] == [
+        (ReservationEventType.REBUILT, "node-b")
+    ]
+    assert harness.ledger("node-b").avail == {SLOT: 4}
+
+
+def test_reconciles_rebuilt_node_while_another_is_not_rebuilt_yet(harness: ReconcilerHarness) -> None:
+    class NotAnswering(ReservedPods):
+        """About one pod."""
+
+        def find(self, pod: PodKey) -> PodFound | PodNotFound | PodUnknown:
+            return PodUnknown("no answer") if pod.name == "late" else harness.cluster.find(pod)
+
+        def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | PodUnknown:
+            return harness.cluster.list_pods(is_wanted)
+
+        def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | PodUnknown:
+            return harness.cluster.touch(pod, resource_version)
+
+    harness.node(8, "node-b")
+    harness.publish()
+    leader = harness.lead(pods=NotAnswering())
+    harness.run(leader, 1)
+    harness.reserve(harness.cluster.create_pod("late"), node="node-b")
+    harness.table.put_marker(Marker(MarkerState.REBUILDING, 0, 0, "asked"), harness.table.marker())
+    for _ in range(5):
+        harness.run(leader, HTTP_TIMEOUT)
+        leader.update({}, {}, harness.clock.now)
+    assert harness.ledger("node-b").avail is None
+    harness.cluster.create_pod("a", 3)
+    harness.cluster.place("a", NODE)
+
+    harness.publish(leader)
+    harness.run(leader, 1)
+
+    assert harness.ledger().avail == {SLOT: 5}
+    assert harness.states() == {"a": EntryState.BOUND}

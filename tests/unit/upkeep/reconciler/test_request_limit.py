@@ -1,0 +1,130 @@
+"""What a pod is charged that its creator bound with `spec.nodeName`: at most what one pod can have."""
+
+from __future__ import annotations
+
+import pytest
+
+from berth.pods import PodKey
+from berth.scheduling.managed_resources.configuration import ManagedResource
+from berth.scheduling.managed_resources.counting import Counting
+from berth.upkeep.reconciler.events import ReservationEventType
+from berth.upkeep.reconciler.reconciler import Reconciler
+from tests.fakes.counted_cluster import FIRST, SECOND, SLOT
+from tests.unit.upkeep.reconciler.counted_pods import bound, by_annotation, by_device, shares_of, with_ledger
+from tests.unit.upkeep.reconciler.reconciler_harness import NODE, ReconcilerHarness
+
+LIMITED = Counting((ManagedResource(name=SLOT, podLimit=4),))
+
+
+def test_charges_pod_that_others_bound_at_most_what_the_node_has() -> None:
+    harness = by_annotation()
+    leader = harness.lead()
+    berths = bound(harness, leader, "a", 6)
+    key = forged(harness, leader, 10**15)
+
+    assert shares_of(harness, key) == {SLOT: 8}
+    assert harness.ledger().owed == {SLOT: 6}
+
+    harness.cluster.delete("a")
+    harness.cluster.delete("forged")
+    harness.publish(leader)
+    harness.run(leader, 1)
+    assert shares_of(harness, berths) is None
+    assert harness.ledger().avail == {SLOT: 8}
+
+
+def test_charges_oversized_pod_one_device_only() -> None:
+    harness = by_device()
+    leader = harness.lead()
+    bound(harness, leader, "a", 3, FIRST)
+    key = forged(harness, leader, 10**15)
+
+    assert shares_of(harness, key) == {SECOND: 8}
+    assert harness.ledger().avail == {FIRST: 5}
+    assert harness.ledger().owed == {}
+
+
+def test_charges_pod_that_others_bound_at_most_the_pod_limit() -> None:
+    harness = with_ledger(ReconcilerHarness(counting=LIMITED), 8)
+    leader = harness.lead()
+    key = forged(harness, leader, 7)
+
+    assert shares_of(harness, key) == {SLOT: 4}
+    assert harness.ledger().avail == {SLOT: 4}
+
+
+@pytest.mark.parametrize("new_leader", [False, True])
+def test_charges_more_of_oversized_pod_when_node_grows(new_leader: bool) -> None:
+    harness = by_annotation(2)
+    leader = harness.lead()
+    bound(harness, leader, "a", 1)
+    key = forged(harness, leader, 6)
+    assert shares_of(harness, key) == {SLOT: 2}
+
+    harness.node(4)
+    harness.publish(leader)
+    if new_leader:
+        leader = harness.lead()
+    harness.run(leader, 1)
+    assert shares_of(harness, key) == {SLOT: 4}
+    harness.node(9)
+    harness.publish(leader)
+    harness.run(leader, 1)
+    assert shares_of(harness, key) == {SLOT: 6}
+    assert harness.ledger().avail == {SLOT: 2}
+
+
+def test_charges_oversized_pod_when_node_has_the_resource_again() -> None:
+    harness = by_annotation()
+    leader = harness.lead()
+    harness.node(0)
+    harness.publish(leader)
+    harness.run(leader, 1)
+    key = forged(harness, leader, 6)
+
+    harness.node(8)
+    harness.publish(leader)
+    harness.run(leader, 1)
+
+    assert shares_of(harness, key) == {SLOT: 6}
+
+
+def test_keeps_whole_amount_of_reserved_pod_when_node_shrinks() -> None:
+    harness = by_annotation()
+    leader = harness.lead()
+    key = bound(harness, leader, "a", 6)
+
+    harness.node(2)
+    harness.publish(leader)
+    harness.run(leader, 1)
+    harness.run(harness.lead(), 1)
+
+    assert shares_of(harness, key) == {SLOT: 6}
+    assert harness.ledger().owed == {SLOT: 4}
+    assert ReservationEventType.BEYOND_LIMIT not in harness.happened()
+
+
+def test_reports_oversized_pod_once_in_each_leadership() -> None:
+    harness = by_annotation()
+    leader = harness.lead()
+    key = forged(harness, leader, 10**15)
+    for units in (8, 8, 9):
+        harness.node(units)
+        harness.publish(leader)
+        harness.run(leader, 1)
+    harness.run(harness.lead(), 1)
+
+    found = [event for event in harness.events if event.type is ReservationEventType.BEYOND_LIMIT]
+    text = "beyond-limit on node-a: ml/forged: {0} {1}: the pod requests more than a pod is charged: {0} {1}"
+    assert [str(event) for event in found] == [text.format(SLOT, units) for units in (8, 9, 9)]
+    assert {event.uid for event in found} == {key.uid}
+    assert ReservationEventType.DIVERGED not in harness.happened()
+
+
+def forged(harness: ReconcilerHarness, leader: Reconciler, units: int) -> PodKey:
+    """A pod whose creator set spec.nodeName."""
+    key = harness.cluster.create_pod("forged", units)
+    harness.cluster.place("forged", NODE)
+    harness.publish(leader)
+    harness.run(leader, 1)
+    return key

@@ -1,0 +1,126 @@
+"""Absence from the cache is no end: only a proof releases what a bound pod holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from berth.ledger.nodes.table import Marker, MarkerState
+from berth.pods import PodChanged, PodFound, PodKey, PodNotFound, PodTouched, PodUnknown, ReservedPods
+from berth.scheduling.objects import Pod
+from berth.upkeep.reconciler.events import ReservationEventType
+from tests.fakes.counted_cluster import REQUEST, SLOT
+from tests.unit.upkeep.reconciler.counted_pods import EXPIRY, bound, by_annotation, shares_of
+from tests.unit.upkeep.reconciler.reconciler_harness import HTTP_TIMEOUT, ReconcilerHarness
+
+
+def test_keeps_bound_entry_of_running_pod_that_new_leader_does_not_find(harness: ReconcilerHarness) -> None:
+    leader = harness.lead()
+    key = bound(harness, leader, "a", 6)
+    harness.cluster.hide("a")
+
+    harness.run(harness.lead(), EXPIRY)
+
+    assert shares_of(harness, key) == {SLOT: 6}
+
+
+def test_reads_pod_without_publication_once_in_each_leadership(harness: ReconcilerHarness) -> None:
+    pods = _Counted(harness.cluster)
+    bound(harness, harness.lead(), "a", 3)
+    bound(harness, harness.lead(), "b", 3)
+    harness.cluster.hide("a")
+    leader = harness.lead(pods)
+
+    for units in (8, 9, 10):
+        harness.node(units)
+        harness.publish(leader)
+        harness.run(leader, EXPIRY)
+
+    assert pods.found == ["a"]
+
+
+@pytest.mark.parametrize("end", ["finish", "delete", "again"])
+@pytest.mark.parametrize("before_sweep", [True, False])
+def test_releases_entry_without_publication_when_api_server_shows_end(
+    harness: ReconcilerHarness, end: str, before_sweep: bool
+) -> None:
+    leader = harness.lead()
+    bound(harness, leader, "a", 6)
+    harness.cluster.hide("a")
+    leader = harness.lead()
+    if not before_sweep:
+        harness.run(leader, 1)
+
+    if end == "finish":
+        harness.cluster.finish("a")
+    else:
+        harness.cluster.delete("a")
+    if end == "again":
+        harness.cluster.create_pod("a", 1)
+    harness.publish(*() if before_sweep else (leader,))
+    harness.run(leader, EXPIRY)
+
+    assert not harness.states()
+
+
+def test_keeps_entry_and_asks_again_while_api_server_does_not_answer(harness: ReconcilerHarness) -> None:
+    leader = harness.lead()
+    bound(harness, leader, "a", 3)
+    bound(harness, leader, "b", 3)
+    harness.cluster.delete("a")
+    harness.cluster.delete("b")
+    harness.publish()
+    pods = _Counted(harness.cluster)
+    pods.answers = False
+    leader = harness.lead(pods)
+
+    harness.run(leader, 10)
+    assert set(harness.states()) == {"a", "b"}
+    assert 5 <= len(pods.found) <= 15, "one read in each second"
+    assert ReservationEventType.CLUSTER_UNAVAILABLE in harness.happened()
+    pods.answers = True
+    harness.run(leader, 5)
+
+    assert not harness.states()
+
+
+def test_rebuild_keeps_bound_entries_that_are_not_lost() -> None:
+    harness = by_annotation()
+    leader = harness.lead()
+    forged = bound(harness, leader, "a", 3)
+    hidden = bound(harness, leader, "b", 3)
+    bound(harness, leader, "c", 2)
+    harness.cluster.annotate("a", REQUEST, None)
+    harness.cluster.hide("b")
+    harness.publish()
+    harness.cluster.delete("c")
+    leader = harness.lead()
+    harness.table.put_marker(Marker(MarkerState.REBUILDING, 0, 0, "asked"), harness.table.marker())
+
+    for _ in range(5):
+        harness.run(leader, HTTP_TIMEOUT)
+        harness.publish(leader)
+    harness.run(leader, 3)
+
+    assert harness.ledger().avail == {SLOT: 2}
+    assert set(harness.ledger().entries) == {forged.uid, hidden.uid}
+
+
+class _Counted(ReservedPods):
+    """found: the pods that were read."""
+
+    def __init__(self, pods: ReservedPods) -> None:
+        self._pods = pods
+        self.found: list[str] = []
+        self.answers = True
+
+    def find(self, pod: PodKey) -> PodFound | PodNotFound | PodUnknown:
+        self.found.append(pod.name)
+        return self._pods.find(pod) if self.answers else PodUnknown("no route to host")
+
+    def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | PodUnknown:
+        return self._pods.list_pods(is_wanted)
+
+    def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | PodUnknown:
+        return self._pods.touch(pod, resource_version)

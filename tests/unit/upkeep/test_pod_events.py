@@ -1,0 +1,72 @@
+"""The events on pods: their reasons and notes, and that nothing in them is a text of the pod's owner."""
+
+from __future__ import annotations
+
+import pytest
+
+from berth.nodecache.feed.changes import OmissionReason
+from berth.upkeep.pod_events import MAX_NOTE, PodEvent, PodEventReason, bounded, omission_event, reservation_event
+from berth.upkeep.reconciler.events import ReservationEvent, ReservationEventType
+
+SLOT = "example.com/slot"
+
+
+def test_names_claim_and_reservation_of_diverged_pod() -> None:
+    claim = f"the pod now claims {SLOT}#200 6"
+    event = ReservationEvent(ReservationEventType.DIVERGED, "node-a", "ml/a", {f"{SLOT}#0": 6}, claim, "uid-a")
+    note = f"{claim}. Berth counts what it reserved on node-a: 6 {SLOT}#0"
+    assert reservation_event(event) == PodEvent("ml", "a", "uid-a", PodEventReason.RESERVATION_DIVERGED, note)
+
+
+def test_names_charge_of_oversized_pod() -> None:
+    detail = f"the pod requests more than a pod is charged: {SLOT} 8"
+    event = ReservationEvent(ReservationEventType.BEYOND_LIMIT, "node-a", "ml/a", {SLOT: 8}, detail, "uid-a")
+    note = f"{detail}. Berth charges on node-a: 8 {SLOT}"
+    assert reservation_event(event) == PodEvent("ml", "a", "uid-a", PodEventReason.REQUEST_BEYOND_LIMIT, note)
+
+
+@pytest.mark.parametrize(
+    "event_type",
+    sorted(set(ReservationEventType) - {ReservationEventType.DIVERGED, ReservationEventType.BEYOND_LIMIT}),
+)
+def test_writes_no_event_for_other_changes_of_the_ledger(event_type: ReservationEventType) -> None:
+    assert reservation_event(ReservationEvent(event_type, "node-a", "ml/a", {SLOT: 8})) is None
+
+
+@pytest.mark.parametrize(
+    ("cause", "reason"),
+    [
+        (OmissionReason.REDUCED, PodEventReason.POD_REDUCED),
+        (OmissionReason.TOO_LARGE, PodEventReason.POD_OMITTED),
+        (OmissionReason.NOT_JSON, PodEventReason.POD_OMITTED),
+    ],
+)
+def test_says_that_the_cache_lacks_a_pod(cause: OmissionReason, reason: PodEventReason) -> None:
+    event = omission_event(("pods", "ml/a"), {"metadata": {"uid": "uid-a"}}, cause)
+    assert event is not None
+    assert (event.namespace, event.name, event.uid, event.reason) == ("ml", "a", "uid-a", reason)
+
+
+@pytest.mark.parametrize(
+    ("key", "pod"),
+    [
+        pytest.param(("nodes", "ml/a"), {"metadata": {"uid": "uid-a"}}, id="no pod"),
+        pytest.param(("pods", "a"), {"metadata": {"uid": "uid-a"}}, id="no namespace"),
+        pytest.param(("pods", "ml/a"), {"metadata": {"uid": 7}}, id="no UID"),
+        pytest.param(("pods", "ml/a"), {}, id="no metadata"),
+    ],
+)
+def test_writes_no_event_on_what_is_no_pod_of_the_api(key: tuple[str, str], pod: dict[str, object]) -> None:
+    assert omission_event(key, pod, OmissionReason.REDUCED) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        pytest.param("a" * MAX_NOTE, "a" * MAX_NOTE, id="as long as the API server takes it"),
+        pytest.param("a" * 10**6, "a" * (MAX_NOTE - 3) + "...", id="longer"),
+        pytest.param("a\nb\x1b[31m\u202ec", "a?b?[31m?c", id="characters that change what a terminal shows"),
+    ],
+)
+def test_bounds_and_escapes_note(text: str, note: str) -> None:
+    assert bounded(text) == note

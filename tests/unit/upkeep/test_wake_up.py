@@ -1,0 +1,395 @@
+"""When the scheduler's queue is woken after a publication, and when it is let alone (facts 41 to 43)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from berth.nodecache.feed.changes import Change, Key, Object
+from berth.nodecache.feed.cluster import Position
+from berth.nodecache.feed.head import Observation
+from berth.nodecache.feed.leader import Publication
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.framework.cluster_event import (
+    ALL_EVENTS,
+    EVENTS_ON_ONE_NODE,
+    GANG_EVENTS,
+    NODE_EVENTS,
+    ClusterEvent,
+)
+from berth.scheduling.objects.projection import compact_pod, rejected_by_berth
+from berth.upkeep.wake_up import (
+    BURST,
+    LEAST_INTERVAL_SECONDS,
+    MEMBER_REFILL_SECONDS,
+    REFILL_SECONDS,
+    WATCH_SECONDS,
+    WaitingPod,
+    WakeUp,
+    waiting_pod,
+)
+from tests.fakes.cluster import RecordingQueue
+from tests.unit.lease.clocks import EnvironmentClock
+from tests.unit.upkeep.published_pods import GANG, pod, pod_change
+
+REGISTERED = NODE_EVENTS | {ClusterEvent.ASSIGNED_POD_DELETE}
+"""By the plugins of the waiting pods of these tests."""
+
+
+def node_change(name: str = "n1") -> Change:
+    return Change("nodes", name, {"metadata": {"name": name}})
+
+
+def waiting(obj: Object) -> WaitingPod | None:
+    """Members of a gang also wait for other members."""
+    if not rejected_by_berth(obj):
+        return None
+    metadata = obj["metadata"]
+    is_member = isinstance(metadata, Mapping) and bool(metadata["annotations"])
+    return WaitingPod(GANG_EVENTS if is_member else REGISTERED, is_member)
+
+
+class Scene:
+    """A leader that published these objects when it began, and woke whoever waited; ten seconds ago."""
+
+    def __init__(self, *there_is: Change, readable_after: float = 0.0) -> None:
+        self.clock = EnvironmentClock()
+        self.queue = RecordingQueue()
+        self.warnings: list[str] = []
+        self.objects: dict[Key, Object] = {}
+        self.wake_up = WakeUp(self.queue, waiting, self.clock, self.warnings.append, readable_after)
+        self.publish(*there_is)
+        self.clock.advance(10.0)
+        self.publish()
+        self.queue.woken.clear()
+        self.clock.advance(10.0)
+
+    def publish(
+        self,
+        *changes: Change,
+        after: float = 0.0,
+        pods_until: float = 0.0,
+        complete: bool = True,
+        listed_at: float = 0.0,
+    ) -> None:
+        """After so many seconds. pods_until: the published pods are those of so many seconds ago. listed_at: when they
+        were listed, and not watched."""
+        self.clock.advance(after)
+        for resource, key, obj in changes:
+            if obj is None:
+                self.objects.pop((resource, key), None)
+            else:
+                self.objects[resource, key] = obj
+        at = self.clock.wall() - pods_until
+        observation = Observation("cluster", {"pods": Position("1", at, listed_at)})
+        self.wake_up.published(Publication(1, changes, dict(self.objects), complete, observation, {}))
+        self.wake_up.step()
+
+
+WAITING = pod_change("waiting", pod(rejected=True))
+MEMBER = pod_change("train-0", pod(gang=True, rejected=True))
+RUNNING = pod_change("running", pod(node="n1"))
+
+
+@pytest.mark.parametrize(
+    ("change", "are_woken"),
+    [
+        pytest.param([node_change("n2")], True, id="a node was added"),
+        pytest.param([pod_change("running", None)], True, id="a pod on a node was removed"),
+        pytest.param([pod_change("running", pod(phase="Failed"))], True, id="a pod on a node has failed"),
+        pytest.param([pod_change("unseen", None)], True, id="a pod that was never published was removed"),
+        pytest.param([], False, id="a heartbeat"),
+        pytest.param([Change("nodes", "n1", None)], False, id="a node is gone"),
+        pytest.param([pod_change("new", pod())], False, id="a pod was created"),
+        pytest.param([pod_change("other", pod(node="n1"))], False, id="a pod was bound"),
+        pytest.param([pod_change("running", pod(node="n1", labels={"a": "b"}))], False, id="other labels"),
+        pytest.param([pod_change("train-0", pod(gang=True))], False, id="a member of a gang was created"),
+        pytest.param([Change("namespaces", "default", {})], False, id="a namespace changed"),
+    ],
+)
+def test_wakes_pod_after_events_that_its_plugins_registered(change: list[Change], are_woken: bool) -> None:
+    scene = Scene(node_change(), WAITING, RUNNING)
+    scene.publish(*change)
+    assert scene.queue.woken == ([("default/waiting",)] if are_woken else [])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(pod_change("train-1", pod(gang=True)), id="a member is created"),
+        pytest.param(pod_change("web", pod(gang=True)), id="a pod becomes a member"),
+        pytest.param(pod_change("train-2", pod(gang=True, shared="{'spec':{}}")), id="a member loses its gates"),
+        pytest.param(pod_change("train-2", None), id="a member is removed"),
+        pytest.param(pod_change("train-3", pod(node="n1", labels={"a": "b"}, gang=True)), id="a bound one changes"),
+        pytest.param(Change("podgroups.scheduling.k8s.io", "ml/train", {}), id="a PodGroup is created or changed"),
+        pytest.param(Change("podgroups.scheduling.k8s.io", "ml/train", None), id="a PodGroup is removed"),
+    ],
+)
+def test_wakes_member_after_what_may_make_its_gang_complete(change: Change) -> None:
+    there = [pod_change("web", pod()), pod_change("train-2", pod(gang=True)), pod_change("train-3", pod(node="n1"))]
+    scene = Scene(node_change(), WAITING, MEMBER, *there)
+    scene.publish(change)
+    assert ("default/train-0",) in scene.queue.woken or ("default/train-0", "default/waiting") in scene.queue.woken
+
+
+def test_does_not_wake_queue_without_rejected_pods() -> None:
+    scene = Scene(node_change(), pod_change("pending", pod()), RUNNING)
+    scene.publish(node_change(), pod_change("running", None))
+    assert scene.queue.woken == []
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        pytest.param(None, id="deleted"),
+        pytest.param(pod(node="n1"), id="bound"),
+        pytest.param(pod(), id="no longer rejected by Berth"),
+    ],
+)
+def test_does_not_wake_pod_that_is_no_longer_pending(ending: dict[str, object] | None) -> None:
+    scene = Scene(node_change(), WAITING)
+    scene.publish(pod_change("waiting", ending))
+    scene.publish(node_change(), after=1.0)
+    assert scene.queue.woken == []
+
+
+def test_wakes_pods_in_order_of_names() -> None:
+    names = [f"waiting-{number}" for number in (7, 3, 9, 1, 5, 8, 2, 6, 4)]
+    scene = Scene(node_change(), *(pod_change(name, pod(rejected=True)) for name in names))
+    scene.publish(node_change())
+    assert scene.queue.woken == [tuple(f"default/{name}" for name in sorted(names))]
+
+
+def test_wakes_once_a_second_and_keeps_later_changes() -> None:
+    scene = Scene(node_change(), WAITING)
+    scene.publish(node_change())
+    scene.publish(node_change(), after=0.3)
+    assert len(scene.queue.woken) == 1
+    assert scene.wake_up.step() == pytest.approx(0.7)
+    scene.clock.advance(0.7)
+    scene.wake_up.step()
+    assert len(scene.queue.woken) == 2
+    scene.publish(after=1.0)
+    assert len(scene.queue.woken) == 2
+
+
+def test_looks_again_after_a_second_where_nothing_is_due() -> None:
+    assert Scene(node_change(), WAITING).wake_up.step() == LEAST_INTERVAL_SECONDS
+
+
+class TestLateRejection:
+    """The pod may have been judged on the state before the change: the watcher learns of its rejection later."""
+
+    @pytest.mark.parametrize("seconds", [0.5, 5.0, 60.0])
+    def test_pod_that_was_there_before_the_change_is_woken_once(self, seconds: float) -> None:
+        scene = Scene(node_change(), pod_change("waiting", pod()))
+        scene.publish(node_change())
+        scene.publish(WAITING, after=seconds)
+        scene.publish(after=1.0)
+        assert scene.queue.woken == [("default/waiting",)]
+
+    def test_pod_that_changes_in_the_meantime_is_woken(self) -> None:
+        scene = Scene(node_change(), pod_change("waiting", pod()))
+        scene.publish(node_change())
+        scene.publish(pod_change("waiting", pod(labels={"a": "b"})), after=20.0)
+        scene.publish(pod_change("waiting", pod(labels={"a": "b"}, rejected=True)), after=20.0)
+        assert scene.queue.woken == [("default/waiting",)]
+
+    def test_pod_that_comes_with_its_rejection_is_woken_after_a_change_published_just_before(self) -> None:
+        scene = Scene(node_change())
+        scene.publish(node_change())
+        scene.publish(WAITING, after=0.5)
+        assert scene.queue.woken == [("default/waiting",)]
+
+    def test_pod_whose_watch_is_behind_is_woken(self) -> None:
+        """The change of the node came before the pod, which existed."""
+        scene = Scene(node_change())
+        scene.publish(pods_until=0.0)
+        scene.publish(node_change(), after=30.0, pods_until=30.0)
+        scene.publish(WAITING, after=30.0)
+        assert scene.queue.woken == [("default/waiting",)]
+
+    def test_pod_that_was_rejected_by_others_before_is_woken(self) -> None:
+        scene = Scene(node_change(), WAITING)
+        scene.publish(pod_change("waiting", pod()))
+        scene.publish(node_change(), after=60.0)
+        scene.publish(WAITING, after=60.0)
+        assert scene.queue.woken == [("default/waiting",)]
+
+    @pytest.mark.parametrize(
+        ("change", "seconds"),
+        [
+            pytest.param(node_change(), WATCH_SECONDS + 1.0, id="the change was published before the pod was created"),
+            pytest.param(Change("namespaces", "default", {}), 0.5, id="the change is nothing to the pod"),
+        ],
+    )
+    def test_pod_that_was_judged_on_what_is_published_is_not_woken(self, change: Change, seconds: float) -> None:
+        scene = Scene(node_change())
+        scene.publish(change)
+        scene.publish(after=seconds)
+        scene.publish(WAITING, after=0.5)
+        assert scene.queue.woken == []
+
+
+@pytest.mark.parametrize(
+    ("seconds", "woken"),
+    [
+        pytest.param(1.9, 1, id="every verb reads it within this time"),
+        pytest.param(2.0, 2, id="now every verb has read it"),
+        pytest.param(9.0, 2, id="later"),
+    ],
+)
+def test_wakes_again_when_every_verb_has_read_the_change(seconds: float, woken: int) -> None:
+    scene = Scene(node_change(), WAITING, readable_after=2.0)
+    scene.publish(node_change())
+    scene.publish(after=seconds)
+    scene.publish(after=9.0 - seconds)
+    assert len(scene.queue.woken) == 2
+    del scene.queue.woken[:]
+    scene.publish(node_change(), after=9.0)
+    scene.publish(after=seconds)
+    assert len(scene.queue.woken) == woken
+
+
+def test_wake_up_that_fails_is_repeated() -> None:
+    scene = Scene(node_change(), WAITING)
+    scene.queue.outage = "connection refused"
+    scene.publish(node_change())
+    scene.queue.outage = ""
+    scene.publish(after=1.0)
+    assert scene.warnings == ["waiting pods were not woken: connection refused"]
+    assert scene.queue.woken == [("default/waiting",)]
+    scene.publish(after=1.0)
+    assert len(scene.queue.woken) == 1
+
+
+def test_new_leader_wakes_once_for_last_publication_of_predecessor() -> None:
+    scene = Scene()
+    scene.wake_up = WakeUp(scene.queue, waiting, scene.clock, scene.warnings.append)
+    scene.objects["pods", "default/waiting"] = pod(rejected=True)
+    for _ in range(3):
+        scene.publish(after=2.0)
+    assert scene.queue.woken == [("default/waiting",)]
+
+
+def test_new_leader_wakes_for_changes_that_it_knows_and_publishes_later() -> None:
+    """`objects` has them in the first publication already."""
+    scene = Scene()
+    scene.wake_up = WakeUp(scene.queue, waiting, scene.clock, scene.warnings.append)
+    scene.objects["pods", "default/waiting"] = pod(rejected=True)
+    scene.publish(complete=False)
+    scene.publish(after=2.0)
+    scene.publish(after=2.0)
+    assert scene.queue.woken == [("default/waiting",)] * 2
+
+
+def test_wakes_after_a_list_of_pods_because_it_shows_no_pod_that_came_and_went() -> None:
+    scene = Scene(WAITING)
+    scene.publish(listed_at=1.0)
+    scene.publish(after=2.0, listed_at=1.0)
+    assert scene.queue.woken == [("default/waiting",)]
+
+
+def test_released_reservation_wakes_every_waiting_pod_without_a_publication() -> None:
+    scene = Scene(WAITING)
+    scene.wake_up.capacity_freed()
+    scene.wake_up.step()
+    assert scene.queue.woken == [("default/waiting",)]
+    scene.publish(after=2.0)
+    assert len(scene.queue.woken) == 1
+
+
+def busy_minutes(scene: Scene, minutes: int, *changes: Change) -> int:
+    """Change the cluster once a second. Returns the number of wake-ups."""
+    before = len(scene.queue.woken)
+    for _ in range(minutes * 60):
+        scene.publish(node_change(), *changes, after=1.0)
+    return len(scene.queue.woken) - before
+
+
+def test_pod_that_never_fits_wakes_all_others_every_10_seconds_at_most() -> None:
+    scene = Scene(node_change(), WAITING)
+    assert busy_minutes(scene, 10) <= BURST + 10 * 60 / REFILL_SECONDS
+
+
+def test_gang_that_does_not_fit_wakes_all_others_every_3_seconds_at_most() -> None:
+    scene = Scene(node_change(), WAITING, MEMBER)
+    assert busy_minutes(scene, 10) <= BURST + 10 * 60 / MEMBER_REFILL_SECONDS
+
+
+def test_gang_is_woken_within_3_seconds_where_other_pods_come_and_go() -> None:
+    """With the back-off of 3 s that is 5 s at most."""
+    scene = Scene(node_change(), MEMBER)
+    busy_minutes(scene, 5)
+    for _ in range(20):
+        before = len(scene.queue.woken)
+        for _ in range(int(MEMBER_REFILL_SECONDS)):
+            scene.publish(node_change(), after=1.0)
+        assert len(scene.queue.woken) == before + 1
+
+
+def test_pod_that_is_replaced_under_its_name_keeps_its_limit() -> None:
+    scene = Scene(node_change(), WAITING)
+    wake_ups = 0
+    for _ in range(5):
+        wake_ups += busy_minutes(scene, 1)
+        scene.publish(pod_change("waiting", None))
+        scene.publish(WAITING)
+    assert wake_ups <= BURST + 5 * 60 / REFILL_SECONDS
+
+
+def test_new_pod_is_woken_at_once_beside_one_that_never_fits() -> None:
+    scene = Scene(node_change(), WAITING)
+    busy_minutes(scene, 5)
+    scene.publish(pod_change("new", pod(rejected=True)), after=1.0)
+    before = len(scene.queue.woken)
+    scene.publish(node_change(), after=1.0)
+    assert scene.queue.woken[before:] == [("default/new", "default/waiting")]
+
+
+def test_pod_is_not_charged_for_wake_ups_of_others() -> None:
+    scene = Scene(node_change(), WAITING, MEMBER)
+    for number in range(2 * BURST):
+        scene.publish(pod_change(f"train-{number + 1}", pod(gang=True)), after=MEMBER_REFILL_SECONDS)
+    before = len(scene.queue.woken)
+    for _ in range(BURST):
+        scene.publish(pod_change("unseen", None), after=1.0)
+    assert len(scene.queue.woken) == before + BURST
+
+
+def test_limited_wake_up_comes_later_and_is_not_lost() -> None:
+    scene = Scene(node_change(), WAITING)
+    busy_minutes(scene, 5)
+    before = len(scene.queue.woken)
+    scene.publish(node_change())
+    for _ in range(int(REFILL_SECONDS) + 1):
+        scene.publish(after=1.0)
+    assert len(scene.queue.woken) == before + 1
+
+
+FULL = EVENTS_ON_ONE_NODE | {ClusterEvent.NODE_DELETE, ClusterEvent.NAMESPACE, ClusterEvent.OTHERS}
+
+
+@pytest.mark.parametrize(
+    ("document", "scheduler", "expected"),
+    [
+        pytest.param({"profile": "label-priority"}, "", WaitingPod(NODE_EVENTS), id="of its profile"),
+        pytest.param({"profiles": {"other": "full"}}, "other", WaitingPod(FULL), id="of its scheduler's profile"),
+        pytest.param({"profiles": {"other": "full"}}, "", WaitingPod(NODE_EVENTS), id="not of another scheduler's"),
+        pytest.param({"gangs": {"enabled": True}}, "", WaitingPod(GANG_EVENTS, is_member=True), id="of its gang"),
+    ],
+)
+def test_events_of_a_pod_are_those_of_what_decides(
+    document: Mapping[str, object], scheduler: str, expected: WaitingPod
+) -> None:
+    policy = BerthConfiguration.model_validate(document).policy()
+    metadata = {"name": "waiting", "namespace": "ml", "uid": "1", "annotations": GANG}
+    obj = compact_pod({"metadata": metadata, "spec": {"schedulerName": scheduler}}, GANG.keys())
+    assert waiting_pod(policy, obj) is None
+    assert waiting_pod(policy, {**obj, "rejectedByBerth": True}) == expected
+
+
+def test_pod_that_cannot_be_read_waits_for_everything() -> None:
+    policy = BerthConfiguration().policy()
+    assert waiting_pod(policy, {"metadata": 7, "rejectedByBerth": True}) == WaitingPod(ALL_EVENTS)

@@ -1,0 +1,73 @@
+"""What a published change is for waiting pods."""
+
+from __future__ import annotations
+
+import pytest
+
+from berth.nodecache.feed.changes import Object
+from berth.scheduling.framework.cluster_event import ClusterEvent
+from berth.upkeep.wake_up import object_event, pod_events
+from tests.unit.upkeep.published_pods import pod
+
+ADD, UPDATE, DELETE = (
+    ClusterEvent.ASSIGNED_POD_ADD,
+    ClusterEvent.ASSIGNED_POD_UPDATE,
+    ClusterEvent.ASSIGNED_POD_DELETE,
+)
+UNSCHEDULED, MEMBER = ClusterEvent.UNSCHEDULED_POD, ClusterEvent.GANG_MEMBER
+
+WAITING, PLACED, ENDED = pod(), pod(node="n1"), pod(phase="Succeeded")
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "events"),
+    [
+        pytest.param(None, WAITING, {UNSCHEDULED}, id="created"),
+        pytest.param(None, PLACED, {ADD}, id="created and bound"),
+        pytest.param(None, None, {DELETE}, id="created, perhaps bound, and removed"),
+        pytest.param(None, ENDED, {DELETE}, id="created, bound and ended"),
+        pytest.param(WAITING, PLACED, {ADD, UNSCHEDULED}, id="bound"),
+        pytest.param(WAITING, None, {DELETE, UNSCHEDULED}, id="perhaps bound, and removed"),
+        pytest.param(WAITING, ENDED, {DELETE, UNSCHEDULED}, id="bound and ended"),
+        pytest.param(WAITING, pod(rejected=True), set(), id="rejected"),
+        pytest.param(WAITING, pod(labels={"a": "b"}), {UNSCHEDULED}, id="waiting with other labels"),
+        pytest.param(WAITING, pod(shared="{'spec':{}}"), {UNSCHEDULED}, id="waiting without its gates"),
+        pytest.param(pod(nominated="n1"), WAITING, {DELETE, UNSCHEDULED}, id="nominated no more"),
+        pytest.param(pod(nominated="n1"), pod(nominated="n2"), {DELETE, UNSCHEDULED}, id="nominated to another node"),
+        pytest.param(WAITING, pod(nominated="n1"), set(), id="nominated"),
+        pytest.param(pod(nominated="n1"), PLACED, {ADD, UNSCHEDULED}, id="bound where it was nominated to"),
+        pytest.param(pod(nominated="n1"), pod(node="n2"), {DELETE, ADD, UNSCHEDULED}, id="bound elsewhere"),
+        pytest.param(PLACED, pod(node="n2"), {DELETE, ADD}, id="on another node, after a restore of etcd"),
+        pytest.param(PLACED, pod(node="n1", phase="Running"), set(), id="started"),
+        pytest.param(PLACED, pod(node="n1", labels={"a": "b"}), {UPDATE}, id="other labels on its node"),
+        pytest.param(PLACED, pod(node="n1", shared="{'status':{}}"), {UPDATE}, id="resized on its node"),
+        pytest.param(PLACED, ENDED, {DELETE}, id="ended on its node"),
+        pytest.param(PLACED, None, {DELETE}, id="removed from its node"),
+        pytest.param(ENDED, None, set(), id="removed after its end"),
+        pytest.param(ENDED, pod(uid="2"), {UNSCHEDULED}, id="created anew after its end"),
+        pytest.param(None, pod(gang=True), {MEMBER}, id="a member is created"),
+        pytest.param(WAITING, pod(gang=True), {MEMBER}, id="a pod becomes a member"),
+        pytest.param(pod(gang=True), WAITING, {MEMBER}, id="a member leaves its gang"),
+        pytest.param(pod(gang=True), None, {DELETE, MEMBER}, id="a member is removed"),
+        pytest.param(pod(gang=True), pod(gang=True, shared="{'spec':{}}"), {MEMBER}, id="a member loses its gates"),
+        pytest.param(pod(gang=True), pod(gang=True, rejected=True), set(), id="a member is rejected"),
+    ],
+)
+def test_events_of_pod(before: Object | None, now: Object | None, events: set[ClusterEvent]) -> None:
+    assert set(pod_events(before, now)) == events
+
+
+@pytest.mark.parametrize(
+    ("resource", "now", "event"),
+    [
+        ("nodes", {}, ClusterEvent.NODE_UPDATE),
+        ("nodes", None, ClusterEvent.NODE_DELETE),
+        ("namespaces", {}, ClusterEvent.NAMESPACE),
+        ("podgroups.scheduling.k8s.io", {}, ClusterEvent.POD_GROUP),
+        ("podgroups.scheduling.x-k8s.io", None, ClusterEvent.POD_GROUP),
+        ("services", {}, ClusterEvent.OTHERS),
+        ("poddisruptionbudgets", {}, ClusterEvent.OTHERS),
+    ],
+)
+def test_event_of_other_object(resource: str, now: Object | None, event: ClusterEvent) -> None:
+    assert object_event(resource, now) is event
