@@ -13,7 +13,7 @@ from typing import Protocol
 
 import orjson
 
-from berth.runtime.telemetry.call_log import SERVICE
+from berth.runtime.telemetry.telemetry import SERVICE
 
 
 class Stream(Protocol):

@@ -44,7 +44,7 @@ def use_plugins(_context: click.Context | None, _option: click.Parameter | None,
     if directory is None:
         return None
     # Imported here: a command without plugins must not wait for it.
-    from berth.scheduling.plugins.custom_plugins.loading import PACKAGE
+    from berth.scheduling.plugins.custom_plugins import PACKAGE
 
     if not (directory / PACKAGE).is_dir():
         raise click.BadParameter(f"{directory} has no folder {PACKAGE}; {NAME_PARENT}")

@@ -11,10 +11,10 @@ from berth.scheduling.configuration.plugin_config import PluginConfig, build_plu
 from berth.scheduling.fields.reading import Object
 from berth.scheduling.framework.plugin import Plugin
 from berth.scheduling.objects import Pod, read_pod
-from berth.scheduling.plugins.custom_plugins.loading import PATTERN
+from berth.scheduling.plugins.custom_plugins import PATTERN
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth.testing.checks import CheckResult, check_plugin
-from berth.testing.sample import sample_cluster, sample_pods
+from berth.testing.variants import sample_cluster, sample_pods
 from berth_cli.cluster_files.cluster import read_cluster, trim
 from berth_cli.cluster_files.documents import parse_objects
 from berth_cli.input_files import display_name, read_input

@@ -8,9 +8,8 @@ from berth.garbage_collection import start_without_collection
 with start_without_collection():
     from berth.extender.filter import answer_filter_onlyone, failed
     from berth.runtime.adapters import node_cache, open_gangs, trial_cache
-    from berth.runtime.http.answers import HTTPAnswer
     from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
-    from berth.runtime.http.events import HTTPEvent
+    from berth.runtime.http.events import HTTPAnswer, HTTPEvent
     from berth.runtime.settings import PolicySettings
 
     settings = PolicySettings.from_environ(os.environ)

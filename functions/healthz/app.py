@@ -6,9 +6,8 @@ from berth.garbage_collection import start_without_collection
 
 with start_without_collection():
     from berth.runtime.adapters import cache_adapters
-    from berth.runtime.http.answers import HTTPAnswer
     from berth.runtime.http.endpoint import EndpointSettings
-    from berth.runtime.http.events import HTTPEvent
+    from berth.runtime.http.events import HTTPAnswer, HTTPEvent
     from berth.runtime.http.health_endpoint import HealthEndpoint
     from berth.runtime.settings import PolicySettings
 

@@ -15,9 +15,8 @@ from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.outcomes import Failure
 from berth.extender.ports import DecisionContext, NodeCache
 from berth.extender.reply import Reply
-from berth.runtime.http.answers import HTTPAnswer
 from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
-from berth.runtime.http.events import HTTPEvent
+from berth.runtime.http.events import HTTPAnswer, HTTPEvent
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.parts import NO_PARTS, Parts

@@ -262,8 +262,14 @@ def put(table: CacheTable, contents: Contents, uid: str, now: float) -> None:
 
 def pointer_to(contents: Contents, now: float) -> Pointer:
     """What the head says of them: a snapshot `SNAPSHOT_ID` that was published now, and the log."""
-    from berth.nodecache.feed.cluster import Position
-    from berth.nodecache.feed.head import Observation, Pointer, PublishedVersion, SnapshotPointer, in_every_part
+    from berth.nodecache.feed.head import (
+        Observation,
+        Pointer,
+        Position,
+        PublishedVersion,
+        SnapshotPointer,
+        in_every_part,
+    )
     from berth.scheduling.snapshot.parts import SnapshotPart
 
     counts = {SnapshotPart(part): len(items) for part, items in contents.chunks.items()}

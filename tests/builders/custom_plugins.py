@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from importlib import invalidate_caches
 from pathlib import Path
 
-from berth.configuration.plugin_version import installed_version, version_of
+from berth.configuration.store import installed_version, version_of
 from berth.scheduling.exemption import Exemption
 from berth.scheduling.framework import SUCCESS, FilterPlugin, Status
 from berth.scheduling.framework.profile import Scale
 from berth.scheduling.framework.shipped_profiles import build
 from berth.scheduling.objects import NodeInfo, Pod
-from berth.scheduling.plugins.custom_plugins.checked_plugin import checked_plugin
+from berth.scheduling.plugins.custom_plugins import checked_plugin
 from berth.scheduling.policy import Policy
 
 PATH = "berth_plugins.mine:FailsForOne"

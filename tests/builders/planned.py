@@ -10,7 +10,7 @@ from berth.scheduling.feasibility import Feasibility
 from berth.scheduling.gangs.gang import NO_OPEN_GANGS, OpenGang
 from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
 from berth.scheduling.policy import Policy
-from berth.scheduling.snapshot.assumed_pods import AssumedPod
+from berth.scheduling.snapshot.changes import AssumedPod
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.nodes import node_with
 from tests.builders.pods import pod_object

@@ -10,8 +10,7 @@ from enum import StrEnum
 from time import sleep
 
 from berth.cluster.field_projection import RequiredFields, projections, resources
-from berth.cluster.watch.decoding import without_managed_fields
-from berth.cluster.watch.resources import PODS
+from berth.cluster.watch.resources import PODS, without_managed_fields
 from berth.dynamodb_errors import TableUnavailable
 from berth.ledger.nodes.entry import EntryState, NodeLedger
 from berth.ledger.nodes.table import MarkerState

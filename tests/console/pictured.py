@@ -8,7 +8,7 @@ from random import Random
 from time import time
 
 from berth.configuration.store import ActiveConfiguration
-from berth.decisions.recent import RecentDecisions
+from berth.decisions.recorders import RecentDecisions
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import NodeInfo, Pod
 from berth_cli.console.cluster import ObservedCluster

@@ -9,7 +9,7 @@ from threading import Condition
 from time import time
 
 from berth.configuration.store import ActiveConfiguration
-from berth.decisions.recent import RecentDecisions
+from berth.decisions.recorders import RecentDecisions
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.snapshot import Snapshot

@@ -8,7 +8,7 @@ from time import time
 import pytest
 
 from berth.configuration.store import ActiveConfiguration
-from berth.decisions.recent import RecentDecisions
+from berth.decisions.recorders import RecentDecisions
 from berth_cli.console.cluster import NotRead
 from berth_cli.console.decisions import DecisionsHere
 from berth_cli.console.running import ConsoleContents

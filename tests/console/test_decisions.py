@@ -5,7 +5,7 @@ from __future__ import annotations
 from json import dumps
 from time import time
 
-from berth.decisions.recent import RecentDecisions
+from berth.decisions.recorders import RecentDecisions
 from berth_cli.console.decisions import SUMMARY_NODES
 from tests.builders.nodes import labelled, node
 from tests.builders.pods import pod_object

@@ -7,7 +7,7 @@ from time import time
 import pytest
 
 from berth.configuration.store import ActiveConfiguration
-from berth.decisions.recent import RecentDecisions
+from berth.decisions.recorders import RecentDecisions
 from tests.builders.planned import gang_configuration
 from tests.builders.requests import cache_mode
 from tests.console.chromium import Tab

@@ -21,8 +21,7 @@ from berth.cluster.api_server import kubeconfig
 from berth.cluster.api_server.client import ApiServer
 from berth.cluster.kubernetes_pods import KubernetesReservedPods
 from berth.pods import PodFound, PodKey, PodTouched
-from berth.scheduling.managed_resources.configuration import ManagedResource
-from berth.scheduling.managed_resources.device_annotation import annotation_of
+from berth.scheduling.managed_resources.configuration import ManagedResource, annotation_of
 
 from .berth.endpoint import Endpoint
 from .berth.identities import counted_resources, identities, serve

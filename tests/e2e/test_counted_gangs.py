@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from berth.scheduling.managed_resources.device_annotation import annotation_of
+from berth.scheduling.managed_resources.configuration import annotation_of
 from tests.deployment import sam
 
 from .berth.extender import SERVE_AND_STACK, ExtenderCache

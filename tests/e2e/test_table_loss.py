@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from berth.configuration.counting_loss import COUNTING_LOST
-from berth.lease.dynamodb_item import HEAD_KEY
+from berth.configuration.store import COUNTING_LOST
+from berth.lease.dynamodb_lock import HEAD_KEY
 
 from .berth.berth_serve import COMMAND
 from .berth.endpoint import Endpoint

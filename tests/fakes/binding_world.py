@@ -13,11 +13,10 @@ from berth.bind.answer import bind
 from berth.bind.gang.barrier import GangBarrier
 from berth.bind.rules import BindRules
 from berth.configuration.store import Configurations
-from berth.extender.begun_binds import BegunBinds
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindResult
 from berth.ledger.announcements import AnnouncementLog, AnnouncementReader
-from berth.nodecache.binds_under_way import BindsUnderWay
+from berth.nodecache.binds_under_way import BegunBinds, BindsUnderWay
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import SnapshotView
 from berth.nodecache.warm_node_cache import WarmNodeCache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from berth.lease.record import Fence
+from berth.lease.lock import Fence
 from berth.nodecache.feed.head import Head, Pointer, SnapshotPointer
 from berth.nodecache.feed.table import CacheTable, LogItem, LogWrite, TableUnavailable
 from berth.scheduling.snapshot.parts import ALL_PARTS, Parts, SnapshotPart

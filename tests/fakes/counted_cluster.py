@@ -24,9 +24,8 @@ from berth.pods import (
     ReservedPods,
     Unanswered,
 )
-from berth.scheduling.managed_resources.configuration import ManagedResource
+from berth.scheduling.managed_resources.configuration import ManagedResource, annotation_of, pool_of
 from berth.scheduling.managed_resources.counting import Counting
-from berth.scheduling.managed_resources.device_annotation import annotation_of, pool_of
 from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
 from berth.scheduling.objects.projection import compact_pod
 from tests.builders.nodes import node_with

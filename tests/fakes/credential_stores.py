@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from berth.authentication.allow_list import AllowList, parse
 from berth.authentication.basic import Passwords, credentials_digest
-from berth.authentication.ports import AllowListStore, CredentialStoreUnavailable, PasswordStore
+from berth.authentication.stores import AllowListStore, CredentialStoreUnavailable, PasswordStore
 
 
 class InMemoryPasswords(PasswordStore):

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from berth.lease.lock import Conflict, Unavailable, Written
-from berth.lease.record import NO_RECORD, Lease, LeaseSpec
-from berth.ledger.lease import Holding, LedgerLease
-from berth.ledger.store_identity import StoreIdentity
+from berth.lease.lock import NO_RECORD, Conflict, Lease, LeaseSpec, Unavailable, Written
+from berth.ledger.lease import Holding, LedgerLease, StoreIdentity
 
 
 class LeaseInMemory(LedgerLease):

@@ -8,9 +8,8 @@ from itertools import count
 from berth.lease.config import LeaderElectionConfig
 from berth.lease.elector import LeaderElector
 from berth.nodecache.feed.changes import Change, Key, Object
-from berth.nodecache.feed.cluster import Position
-from berth.nodecache.feed.head import Observation
-from berth.nodecache.feed.observed_state import ObservedState
+from berth.nodecache.feed.head import Observation, Position
+from berth.nodecache.feed.leader import ObservedState
 from berth.nodecache.feed.writer import Writer
 from berth.scheduling.objects import NodeInfo
 from berth_cli.embedded_store.cache_table import InMemoryCacheTable

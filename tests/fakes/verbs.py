@@ -12,9 +12,9 @@ import orjson
 from berth.configuration.store import Configurations
 from berth.extender import filter as filtering
 from berth.extender import preempt, prioritize
-from berth.extender.decision import DecisionRecorder
 from berth.extender.filter import NO_GANG_IS_OPEN
 from berth.extender.ports import OpenGangs
+from berth.extender.reply import DecisionRecorder
 from berth.ledger.announcements import AnnouncementLog, AnnouncementReader
 from berth.ledger.nodes.table import LedgerTable
 from berth.nodecache.binds_under_way import BindsUnderWay

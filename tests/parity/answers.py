@@ -14,9 +14,9 @@ import orjson
 from pydantic import ValidationError
 
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.framework.plugin import Status
 from berth.scheduling.framework.profile import Profile
 from berth.scheduling.framework.shipped_profiles import FULL
-from berth.scheduling.framework.status import Status
 from berth.scheduling.objects import Pod, UnreadableObject, read_pod
 from berth.scheduling.objects.cluster import read_objects
 from berth.scheduling.objects.workloads import Workloads

@@ -9,13 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation
+from berth.scheduling.evaluation.local_scores import plugin_scores
 from berth.scheduling.evaluation.nominated_pods import nominated_verdicts
-from berth.scheduling.evaluation.plugin_scores import plugin_scores
-from berth.scheduling.framework.plugin import MAX_NODE_SCORE
+from berth.scheduling.framework.plugin import MAX_NODE_SCORE, SUCCESS, Code, Status
 from berth.scheduling.framework.profile import Profile
-from berth.scheduling.framework.status import SUCCESS, Code, Status
 from berth.scheduling.objects import Pod
-from berth.scheduling.snapshot.node_positions import NodeRefs
+from berth.scheduling.snapshot.node_list import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.simulate.scheduler.preemption import Preemption, evaluate
 

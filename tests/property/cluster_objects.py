@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from berth.cluster.field_projection import RequiredFields, projections
 from berth.cluster.watch.resources import BASE_RESOURCES, SPREAD_RESOURCES
 from berth.nodecache.feed.changes import Change
-from berth.nodecache.feed.observed_state import key_of
+from berth.nodecache.feed.leader import key_of
 
 NODES = ["n0", "n1", "n2"]
 TRIMS = {resource.name: trim for resource, trim in projections(RequiredFields(spreading=True, images=True)).items()}

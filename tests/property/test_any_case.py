@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.framework.status import Code
+from berth.scheduling.framework.plugin import Code
 from berth.scheduling.objects.cluster import read_objects
 from tests.builders.requests import cache_mode, full_mode, victims_in_full
 from tests.fakes.verbs import Verbs

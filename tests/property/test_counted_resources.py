@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from berth.scheduling.managed_resources.amounts import MAX_AMOUNT
+from berth.scheduling.managed_resources.configuration import MAX_AMOUNT
 from berth.scheduling.managed_resources.counting import Counting, Insufficient, left
 from berth.scheduling.managed_resources.demand import Demand
 from berth.scheduling.objects import NodeInfo, Pod, UnreadableObject, read_node

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation
 from berth.scheduling.evaluation.evaluation_cache import EvaluationCache
+from berth.scheduling.framework.plugin import SUCCESS, Status
 from berth.scheduling.framework.profile import Profile
-from berth.scheduling.framework.status import SUCCESS, Status
 from berth.scheduling.objects import Pod
-from berth.scheduling.snapshot.node_positions import NodeRefs
+from berth.scheduling.snapshot.node_list import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.property.changing_clusters import Cluster, Event, as_pod, clusters, events, incoming
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation
+from berth.scheduling.framework.plugin import SUCCESS
 from berth.scheduling.framework.profile import Profile
-from berth.scheduling.framework.status import SUCCESS
 from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.snapshot import Snapshot

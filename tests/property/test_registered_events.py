@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from berth.nodecache.feed.changes import Object
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.framework.cluster_event import ClusterEvent, ClusterEvents
+from berth.scheduling.framework.plugin import ClusterEvent, ClusterEvents
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.projection import compact_pod
 from berth.scheduling.policy import Policy

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from berth.cluster.dump.dump_cluster import DumpCluster
+from berth.cluster.dump_cluster import DumpCluster
 from berth.lease.clock import SystemClock
 from berth.lease.config import LeaderElectionConfig
 from berth.lease.dynamodb_lock import DynamoDBLeaseLock

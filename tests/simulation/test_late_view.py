@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from berth.extender import filter as filter_verb
-from berth.extender.request.scheduling_request import LastAttempt, read_pod_version
+from berth.extender.arguments import LastAttempt, read_pod_version
 from berth.scheduling.policy import Policy
 
 from .late_view import ForgetfulVictims, History

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from berth.pods import Binding
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.managed_resources.device_annotation import annotation_of, pool_of
+from berth.scheduling.managed_resources.configuration import annotation_of, pool_of
 from tests.simulation.reservations.binds import GPU_MEMORY, LICENCE
 
 SEAT, SEATS = "example.com/seat", "example.com/seats"

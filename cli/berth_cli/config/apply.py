@@ -13,8 +13,8 @@ import click
 import orjson
 
 from berth.bind.rules import REFRESH_SECONDS
-from berth.runtime.http.deadline import LONGEST_WAIT_SECONDS
-from berth.scheduling.configuration.decisions import Decisions
+from berth.runtime.http.endpoint import LONGEST_WAIT_SECONDS
+from berth.scheduling.configuration.document import Decisions
 from berth_cli.config.document import error_line, load_document
 from berth_cli.config.warnings import KEPT_ON_STACK, configuration_warnings, records_warnings
 from berth_cli.input_files import display_name
@@ -162,7 +162,7 @@ def apply_configuration(
 def _warn_of_other_plugins(deployed: str) -> None:
     """The document was validated with the plugins of this machine; the stack decides with its own."""
     # Imported here: only a trial needs it.
-    from berth.configuration.plugin_version import installed_version
+    from berth.configuration.store import installed_version
 
     own = installed_version()
     if own and deployed and own != deployed:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from berth.runtime.http.events import configuration_trial
-from berth.scheduling.plugins.custom_plugins.loading import MISSING_REMEDY
+from berth.scheduling.plugins.custom_plugins import MISSING_REMEDY
 
 if TYPE_CHECKING:
     from berth_cli.sources.stack import DeployedStack

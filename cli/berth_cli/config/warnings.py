@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from berth.scheduling.configuration.bind import BindConfiguration
-from berth.scheduling.configuration.decisions import Decisions
-from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.configuration.node_cache import WhenStale
+from berth.scheduling.configuration.document import BerthConfiguration, BindConfiguration, Decisions, WhenStale
 from berth.scheduling.configuration.plugin_config import ALL_PLUGINS, plugin_factory
 from berth.scheduling.framework.plugin import ClusterScorePlugin, ScorePlugin
 from berth.scheduling.framework.shipped_profiles import FULL, SHIPPED
-from berth.scheduling.managed_resources.amounts import NoAmount
 from berth.scheduling.managed_resources.capacity import capacity_of
+from berth.scheduling.managed_resources.configuration import NoAmount
 from berth.scheduling.objects import NodeInfo
 from berth_cli.config.field_errors import field_path
 

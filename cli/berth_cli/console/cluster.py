@@ -14,7 +14,7 @@ from threading import Event
 from berth.cluster.api_server.access import Access
 from berth.cluster.api_server.client import ApiServer
 from berth.cluster.api_server.kubeconfig import from_file
-from berth.cluster.dump.dump_cluster import DumpCluster
+from berth.cluster.dump_cluster import DumpCluster
 from berth.cluster.field_projection import RequiredFields
 from berth.cluster.kubernetes_cluster import KubernetesCluster
 from berth.configuration.store import ActiveConfiguration, ConfigurationInvalid, Configurations
@@ -29,7 +29,7 @@ from berth.nodecache.feed.cluster import (
     Modified,
     ResourceEvent,
 )
-from berth.nodecache.feed.observed_state import ObservedState
+from berth.nodecache.feed.leader import ObservedState
 from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished
 from berth.nodecache.feed.table import CacheTable, TableUnavailable
 from berth.nodecache.snapshot_view import CachedCluster, SnapshotView

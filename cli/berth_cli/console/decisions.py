@@ -13,10 +13,9 @@ from typing import Any
 
 import orjson
 
-from berth.decisions.call_record import CallRecord
 from berth.decisions.document import call_document, document, nodes_of
-from berth.decisions.recent import RecentDecisions
-from berth.decisions.record import Record
+from berth.decisions.record import CallRecord, Record
+from berth.decisions.recorders import RecentDecisions
 from berth_cli.console.access import Outcome, Refusal
 from berth_cli.console.application import Document, Query
 from berth_cli.console.cluster import NotRead

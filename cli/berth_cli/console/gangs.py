@@ -9,8 +9,7 @@ import orjson
 
 from berth.dynamodb_errors import TableUnavailable
 from berth.ledger.gangs.item import Domain, GangItem
-from berth.ledger.gangs.open_gangs import shown
-from berth.ledger.gangs.table import GangTable
+from berth.ledger.gangs.table import GangTable, shown
 from berth.scheduling.framework.plugin import PluginFailed
 from berth.scheduling.gangs.gang import GangKey, OpenGang
 from berth.scheduling.gangs.members import lives

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from berth.decisions.repeatable import pod_document
+from berth.decisions.document import pod_document
 from berth.scheduling.fields.reading import Object
 from berth.scheduling.fields.resources import CPU, PODS
 from berth.scheduling.objects import NodeInfo, Pod

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from berth.scheduling.fields.resources import PODS
+from berth.scheduling.managed_resources.configuration import resource_of
 from berth.scheduling.managed_resources.counting import Counting
-from berth.scheduling.managed_resources.device_annotation import resource_of
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.objects.pod_group import gang_names
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.exemption import TOLERATED
 from berth.scheduling.fields.reading import Object
+from berth.scheduling.framework.plugin import Status, unresolvable
 from berth.scheduling.framework.shipped_profiles import FULL
-from berth.scheduling.framework.status import Status, unresolvable
 from berth.scheduling.objects import Pod
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.cluster_files.admission import DEFAULT_SCHEDULER

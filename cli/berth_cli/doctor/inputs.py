@@ -17,7 +17,7 @@ from berth.cluster.api_server import kubeconfig
 from berth.configuration.store import ConfigurationInvalid
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.plugins.custom_plugins.loading import MISSING_REMEDY
+from berth.scheduling.plugins.custom_plugins import MISSING_REMEDY
 from berth_cli.config.document import load_configuration
 from berth_cli.doctor.aws_account import AWSAccount, is_inspection_denied
 from berth_cli.doctor.checks.verbs import DEFAULT_VERBS

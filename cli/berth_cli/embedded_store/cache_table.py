@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from threading import Lock
 
-from berth.lease.record import Fence
+from berth.lease.lock import Fence
 from berth.nodecache.feed.head import Head, Pointer, SnapshotPointer
 from berth.nodecache.feed.table import CacheTable, LogItem, LogWrite, StaleFence, TableUnavailable
 from berth.scheduling.snapshot.parts import ALL_PARTS, Parts, SnapshotPart

@@ -6,12 +6,15 @@ from collections.abc import Callable, Collection, Mapping
 from decimal import Decimal
 from threading import Lock
 
-from berth.lease.lock import Conflict, LeaseLock, Unavailable, Written
-from berth.lease.record import (
+from berth.lease.lock import (
+    Conflict,
     Fence,
     Lease,
+    LeaseLock,
     LeaseSpec,
     MalformedLease,
+    Unavailable,
+    Written,
     as_stored,
     lease_attributes,
     micro_time,

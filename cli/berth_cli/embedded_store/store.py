@@ -10,8 +10,8 @@ from uuid import uuid4
 from botocore.config import Config
 
 from berth.configuration.store import ConfigurationStore
+from berth.ledger.lease import StoreIdentity
 from berth.ledger.nodes.table import Marker, MarkerState
-from berth.ledger.store_identity import StoreIdentity
 from berth.runtime.settings import PolicySettings
 from berth.runtime.tables import Tables
 from berth_cli.embedded_store.announcement_log import InMemoryAnnouncementLog

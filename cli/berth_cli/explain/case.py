@@ -14,7 +14,7 @@ from typing import cast
 
 import orjson
 
-from berth.decisions.repeatable import pod_document
+from berth.decisions.document import pod_document
 from berth.scheduling.fields.reading import Object
 from berth.scheduling.gangs.gang import SIZE
 from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from berth.scheduling.framework.status import SUCCESS
+from berth.scheduling.framework.plugin import SUCCESS
 from berth.scheduling.objects import Pod
 from berth.scheduling.reason_code import REASON_CODES_VERSION, ReasonCode
 from berth_cli.doctor.checks.pending_pods import untried_remedy

@@ -12,9 +12,9 @@ from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation
 from berth.scheduling.evaluation.evaluation_cache import EvaluationCache
 from berth.scheduling.exemption import Exemption
+from berth.scheduling.framework.plugin import SUCCESS, Status
 from berth.scheduling.framework.profile import AnyFilter, Profile
 from berth.scheduling.framework.shipped_profiles import FULL
-from berth.scheduling.framework.status import SUCCESS, Status
 from berth.scheduling.gangs.gang import NO_OPEN_GANGS, Gang, GangsConfiguration, InvalidGang, gang_of
 from berth.scheduling.gangs.planner import GangPlacement, GangPlanner
 from berth.scheduling.objects import Pod

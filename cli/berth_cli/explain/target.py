@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from difflib import get_close_matches
 
-from berth.decisions.repeatable import pod_document
+from berth.decisions.document import pod_document
 from berth.scheduling.fields.reading import MalformedField, Object
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import Pod, UnreadableObject, read_pod

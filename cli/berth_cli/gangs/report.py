@@ -10,7 +10,7 @@ from typing import Any
 
 from berth.configuration.store import ConfigurationInvalid
 from berth.ledger.gangs.item import Domain, GangItem, GangState
-from berth.ledger.gangs.open_gangs import shown
+from berth.ledger.gangs.table import shown
 from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished
 from berth.nodecache.feed.table import TableUnavailable
 from berth.nodecache.snapshot_view import SnapshotView

@@ -10,7 +10,7 @@ import click
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.configuration.plugin_config import PluginConfig, build_plugin
-from berth.scheduling.plugins.custom_plugins.loading import NotAPlugin, custom_plugin
+from berth.scheduling.plugins.custom_plugins import NotAPlugin, custom_plugin
 from berth_cli.config.document import load_configuration
 from berth_cli.options import plugins_option
 from berth_cli.output import Format, output_option, render

@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from berth.configuration.plugin_version import REQUIREMENTS, declared_version, package_files, version_of
+from berth.configuration.store import REQUIREMENTS, declared_version, package_files, version_of
 from berth_cli.project_files import PROJECT
 
 _EVERY_FUNCTIONS = PROJECT / "layers" / "scheduling" / "requirements.txt"

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from berth.scheduling.framework.status import Status
+from berth.scheduling.framework.plugin import Status
 from berth.scheduling.reason_code import REASON_CODES_VERSION, ReasonCode
 from berth_cli.cluster_files.admission import DEFAULT_NAMESPACE
 from berth_cli.input_files import names_instead

@@ -16,10 +16,10 @@ from queue import Full, Queue
 from threading import Event, Lock, Thread
 
 from berth.configuration.store import ConfigurationInvalid
-from berth.decisions.repeatable import assumed_pods, pod_document
+from berth.decisions.document import assumed_pods, pod_document
 from berth.dynamodb_errors import TableUnavailable
-from berth.extender.decision import AnyDecision, Decision, DecisionRecorder
 from berth.extender.outcomes import FilterOutcome, Outcome
+from berth.extender.reply import AnyDecision, Decision, DecisionRecorder
 from berth.nodecache.feed.changes import Change, CorruptItem, unpack
 from berth.nodecache.feed.head import Pointer
 from berth.nodecache.feed.reader import LogPosition, NodeCacheReader, NothingPublished, read_log

@@ -17,8 +17,8 @@ from berth.nodecache.snapshot_view import CachedCluster, SnapshotView
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import Pod, UnreadableObject, read_pod
 from berth.scheduling.policy import Policy
-from berth.scheduling.snapshot.assumed_pods import AssumedPod
-from berth.scheduling.snapshot.node_positions import NodeRefs
+from berth.scheduling.snapshot.changes import AssumedPod
+from berth.scheduling.snapshot.node_list import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.input_files import InvalidInput
 from berth_cli.recording.format import (

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, TypeAlias
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth.configuration.store import ConfigurationInvalid, Configurations
 from berth.ledger.nodes.entry import NodeLedger, Shares
-from berth.nodecache.decoded import DecodedObjects
 from berth.nodecache.feed.changes import Change
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
-from berth.nodecache.feed.observed_state import ObjectsView
+from berth.nodecache.feed.leader import ObjectsView
 from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished
 from berth.nodecache.feed.table import CacheTable, TableUnavailable
+from berth.nodecache.snapshot_view import DecodedObjects
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth.upkeep.reconciler.divergence import diverging_claim
+from berth.upkeep.reconciler.published_pods import diverging_claim
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient

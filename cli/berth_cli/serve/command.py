@@ -21,7 +21,7 @@ from berth_cli.options import plugins_option
 from berth_cli.serve.options import ListenOptions, StoreOptions, http_timeout_of
 
 if TYPE_CHECKING:
-    from berth.extender.decision import DecisionRecorder
+    from berth.extender.reply import DecisionRecorder
     from berth_cli.recording.format import RecordingWriter
     from berth_cli.serve.local_stack import LocalStack
     from berth_cli.serve.stores import Store

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import orjson
 
-from berth.decisions.background import BackgroundRecorder
 from berth.decisions.document import NODE_NAMES
-from berth.extender.decision import DecisionRecorder
+from berth.decisions.recorders import BackgroundRecorder
+from berth.extender.reply import DecisionRecorder
 
 MOST_BYTES = 100_000_000
 """Then the file gets the suffix .1, in place of the one that had it."""

@@ -16,8 +16,8 @@ from enum import Enum, auto
 import orjson
 
 from berth.bind.answer import read_binding
-from berth.extender.begun_binds import BegunBinds
 from berth.ledger.gangs.item import MOST_QUEUED_MEMBERS
+from berth.nodecache.binds_under_way import BegunBinds
 from berth.pods import Binding
 from berth.scheduling.gangs.gang import GangsConfiguration
 from berth_cli.http_server.asgi import Receive, Scope, Send

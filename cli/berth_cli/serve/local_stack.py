@@ -13,21 +13,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from berth.configuration.store import Configurations
-from berth.decisions.recent import RecentDecisions
-from berth.extender.decision import DecisionRecorder
+from berth.decisions.recorders import RecentDecisions
+from berth.extender.reply import DecisionRecorder
 from berth.lease.clock import SystemClock
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.runtime.adapters import CacheAdapters, cache_adapters
 from berth.runtime.cluster import connect
 from berth.runtime.decisions import decisions_also_recorded_by, decisions_recorded_by
-from berth.runtime.http.answers import HTTPAnswer
 from berth.runtime.http.endpoint import Endpoint, EndpointSettings
+from berth.runtime.http.events import HTTPAnswer
 from berth.runtime.settings import ClusterSettings, PolicySettings, deployed
 from berth.runtime.tables import tables_opened_by
 from berth.runtime.telemetry.telemetry import calls_observed_by
 from berth.runtime.telemetry.watcher_metrics import gangs_observed_by
-from berth.scheduling.configuration.decisions import Decisions
-from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.configuration.document import BerthConfiguration, Decisions
 from berth.upkeep.ledger_holder import release_ledger
 from berth_cli.embedded_store.store import EmbeddedStore
 from berth_cli.reservations.claims import ClaimSources

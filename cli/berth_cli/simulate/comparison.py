@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from berth.scheduling.fields.resources import CPU, EPHEMERAL_STORAGE, MEMORY
-from berth.scheduling.framework.status import Status
+from berth.scheduling.framework.plugin import Status
 from berth.scheduling.objects import NodeInfo
 from berth.scheduling.reason_code import REASON_CODES_VERSION, ReasonCode
 from berth_cli.output import table_lines

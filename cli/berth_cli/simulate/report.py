@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import orjson
 
-from berth.scheduling.framework.status import Code
+from berth.scheduling.framework.plugin import Code
 from berth.scheduling.objects import Pod
-from berth.scheduling.preemption.priority import priority_of
+from berth.scheduling.preemption.victims import priority_of
 from berth_cli.output import table_lines
 from berth_cli.simulate.queue import Queue
 from berth_cli.simulate.scheduler.control_loop import EXTENDER, Outcome

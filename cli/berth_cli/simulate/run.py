@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from berth.scheduling.evaluation.verdicts import Rejected
-from berth.scheduling.framework.status import Status
+from berth.scheduling.framework.plugin import Status
 from berth.scheduling.objects import NodeInfo
 from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.snapshot import Snapshot

@@ -21,7 +21,7 @@ import urllib3
 from cryptography import x509
 from pydantic import ValidationError
 
-from berth.cluster.dump.dump_cluster import UID_PREFIX as DUMP_UID_PREFIX
+from berth.cluster.dump_cluster import UID_PREFIX as DUMP_UID_PREFIX
 from berth.configuration.store import ActiveConfiguration, ConfigurationInvalid
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.options import TLSFiles

@@ -13,11 +13,17 @@ import pytest
 from botocore.exceptions import ClientError, ConnectTimeoutError
 
 from berth.authentication.allow_list import AllowList
-from berth.authentication.allow_list_stores import AllowListFile, ParameterStoreAllowList
 from berth.authentication.basic import check
 from berth.authentication.outcomes import AuthorizerOutcome
-from berth.authentication.ports import AllowListStore, CredentialStoreUnavailable, PasswordStore
-from berth.authentication.secrets_manager_passwords import OVERLAP_SECONDS, SecretsManagerPasswords
+from berth.authentication.stores import (
+    OVERLAP_SECONDS,
+    AllowListFile,
+    AllowListStore,
+    CredentialStoreUnavailable,
+    ParameterStoreAllowList,
+    PasswordStore,
+    SecretsManagerPasswords,
+)
 from tests.builders.authorizer_events import basic
 from tests.fakes.credential_stores import InMemoryAllowList, InMemoryPasswords
 from tests.fakes.moto_account import moto_client

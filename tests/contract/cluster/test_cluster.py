@@ -13,12 +13,12 @@ import orjson
 import pytest
 
 from berth.cluster.api_server.client import ApiServer
-from berth.cluster.dump.dump_cluster import DumpCluster
+from berth.cluster.dump_cluster import DumpCluster
 from berth.cluster.field_projection import RequiredFields
 from berth.cluster.kubernetes_cluster import KubernetesCluster
 from berth.cluster.watch.resources import BASE_RESOURCES, NODES, PODS
 from berth.nodecache.feed.cluster import Added, Cluster, ClusterUnavailable, ClusterWatch, Deleted, Listed, Modified
-from berth.nodecache.feed.observed_state import ObservedState
+from berth.nodecache.feed.leader import ObservedState
 from tests.builders.nodes import node_object
 from tests.builders.pods import pod_object
 from tests.fakes.clock import HandDrivenClock

@@ -11,7 +11,7 @@ import pytest
 from kubernetes.client import Configuration
 
 from berth.cluster.api_server.client import ApiServer
-from berth.cluster.dump.dump_cluster import DumpCluster
+from berth.cluster.dump_cluster import DumpCluster
 from berth.cluster.kubernetes_pods import KubernetesBinder
 from berth.pods import Assignment, Binding, Created, PodBinder, Refused, Unanswered
 from tests.fakes.api_server import Fault, kubernetes_on_loopback

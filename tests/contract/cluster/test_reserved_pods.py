@@ -12,7 +12,7 @@ from kubernetes.client import Configuration
 
 from berth.cluster import kubernetes_pods as kubernetes_reserved_pods
 from berth.cluster.api_server.client import ApiServer
-from berth.cluster.dump.dump_cluster import DumpCluster, DumpReservedPods
+from berth.cluster.dump_cluster import DumpCluster, DumpReservedPods
 from berth.cluster.kubernetes_pods import KubernetesReservedPods
 from berth.pods import PodFound, PodKey, PodUnknown, ReservedPods
 from berth.scheduling.objects import Pod

@@ -9,7 +9,7 @@ from typing import TypeVar
 import pytest
 
 from berth.cluster.api_server.client import CREDENTIALS_REFUSED
-from berth.cluster.watch.kubernetes_lister_watcher import KubernetesListerWatcher, WatchOptions
+from berth.cluster.watch.lister_watcher import KubernetesListerWatcher, WatchOptions
 from berth.cluster.watch.resources import (
     BASE_RESOURCES,
     NODES,

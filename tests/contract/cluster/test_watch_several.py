@@ -12,7 +12,8 @@ import pytest
 from berth.cluster.api_server.client import ApiServer, ApiServerUnreachable
 from berth.cluster.watch.resources import BASE_RESOURCES, NODES, PODS
 from berth.cluster.watch.watches import Watches, watch
-from berth.nodecache.feed.cluster import Added, Bookmark, Interrupted, Listed, Position
+from berth.nodecache.feed.cluster import Added, Bookmark, Interrupted, Listed
+from berth.nodecache.feed.head import Position
 from tests.builders.certificates import self_signed
 from tests.fakes.clock import HandDrivenClock
 from tests.unit.cluster.driven_api_server import PATIENCE_SECONDS, DrivenApiServer, driven_api_server

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import pytest
 
-from berth.cluster.watch.kubernetes_lister_watcher import WatchOptions
+from berth.cluster.watch.lister_watcher import WatchOptions
 from berth.cluster.watch.resources import NODES
 from berth.cluster.watch.watches import Watches, watch
 from berth.nodecache.feed.cluster import (
@@ -20,9 +20,9 @@ from berth.nodecache.feed.cluster import (
     Interrupted,
     Listed,
     Modified,
-    Position,
     ResourceEvent,
 )
+from berth.nodecache.feed.head import Position
 from tests.fakes.clock import HandDrivenClock
 from tests.unit.cluster.driven_api_server import DrivenApiServer, Exchange, driven_api_server, status_object
 from tests.unit.cluster.taking import Consumer, at_once

@@ -13,12 +13,10 @@ from berth.configuration.document_copy import CACHE_KEY, AppliedDocument, Docume
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth.configuration.store import AppliedVersion, ConfigurationStore, hash_of
 from berth.dynamodb_errors import cache_table_errors
-from berth.lease.config import LeaderElectionConfig
-from berth.lease.dynamodb_item import HEAD_KEY
-from berth.lease.dynamodb_lock import DynamoDBLeaseLock
+from berth.lease.config import ElectionOutcome, LeaderElectionConfig
+from berth.lease.dynamodb_lock import HEAD_KEY, DynamoDBLeaseLock
 from berth.lease.elector import LeaderElector
 from berth.lease.lock import LeaseLock
-from berth.lease.outcomes import ElectionOutcome
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.table import CacheTable, TableUnavailable
 from berth_cli.embedded_store.cache_table import InMemoryCacheTable

@@ -8,11 +8,11 @@ from typing import Any
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
 from berth.configuration.store import ActiveConfiguration
-from berth.decisions.background import BackgroundRecorder
 from berth.decisions.dynamodb_table import DynamoDBDecisionTable
-from berth.extender.decision import BindDecision
+from berth.decisions.recorders import BackgroundRecorder
 from berth.extender.outcomes import BindOutcome
 from berth.extender.ports import UNREAD_CACHE
+from berth.extender.reply import BindDecision
 from berth.pods import Binding
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import NodeInfo, Pod

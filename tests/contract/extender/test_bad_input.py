@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
-from berth.extender.request.arguments import MAX_NODES, TOO_MANY_NODES
+from berth.extender.arguments import MAX_NODES, TOO_MANY_NODES
 from berth.scheduling.policy import Policy
 from berth_cli.serve.stores import CACHE_TABLE
 from tests.builders.events import http_event

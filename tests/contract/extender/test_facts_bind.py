@@ -17,7 +17,7 @@ from berth.bind.rules import BindRules
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome
 from berth.extender.reply import Reply
-from berth.scheduling.configuration.bind import BindConfiguration
+from berth.scheduling.configuration.document import BindConfiguration
 from tests.builders.events import http_event
 from tests.builders.kubeconfigs import kubeconfig_for
 from tests.builders.requests import binding, body_of

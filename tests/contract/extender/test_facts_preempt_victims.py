@@ -15,8 +15,7 @@ from berth.extender.outcomes import PreemptOutcome
 from berth.extender.ports import CacheUnavailable
 from berth.extender.preempt import AnsweredVictims, answer_preempt
 from berth.extender.reply import Reply
-from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.configuration.node_cache import WhenStale
+from berth.scheduling.configuration.document import BerthConfiguration, WhenStale
 from tests.builders.nodes import node_with
 from tests.builders.pods import pod_with
 from tests.builders.requests import Request, body_of, cache_mode, victims_by_uid, victims_in_full

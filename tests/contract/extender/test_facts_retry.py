@@ -12,7 +12,7 @@ from berth.cluster.kubernetes_queue import KubernetesObjectQueue, KubernetesPodQ
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.nodecache.feed.head import Observation
 from berth.nodecache.feed.leader import Publication
-from berth.scheduling.framework.cluster_event import ALL_EVENTS
+from berth.scheduling.framework.plugin import ALL_EVENTS
 from berth.upkeep.wake_up import WaitingPod, WakeUp
 from tests.builders.nodes import labelled, node
 from tests.builders.requests import cache_mode

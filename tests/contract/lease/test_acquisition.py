@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from berth.lease.config import Handover, LeaderElectionConfig
-from berth.lease.outcomes import ElectionOutcome
+from berth.lease.config import ElectionOutcome, Handover, LeaderElectionConfig
 from tests.unit.lease.clocks import AT, EnvironmentClock
 from tests.unit.lease.contenders import Contender, holder, pass_time
 from tests.unit.lease.stores import LeaseStore, stored_lease

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from berth.lease.outcomes import ElectionOutcome
+from berth.lease.config import ElectionOutcome
 from tests.unit.lease.clocks import AT
 from tests.unit.lease.contenders import Contender, holder, pass_time
 from tests.unit.lease.faults import Fault

@@ -7,8 +7,8 @@ from decimal import Decimal
 
 import pytest
 
-from berth.lease.outcomes import ElectionOutcome
-from berth.lease.record import Fence
+from berth.lease.config import ElectionOutcome
+from berth.lease.lock import Fence
 from tests.unit.lease.clocks import AT
 from tests.unit.lease.contenders import Contender, holder
 from tests.unit.lease.stores import LeaseStore

@@ -6,8 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from berth.lease.config import LeaderElectionConfig
-from berth.lease.outcomes import ElectionOutcome, ReleaseOutcome
+from berth.lease.config import ElectionOutcome, LeaderElectionConfig, ReleaseOutcome
 from tests.unit.lease.clocks import AT
 from tests.unit.lease.contenders import Contender, holder, leading, pass_time
 from tests.unit.lease.faults import Fault

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from berth.lease.lock import Conflict, LeaseLock, Unavailable, Written
-from berth.lease.record import ATTRIBUTES, NO_RECORD, Fence, Lease, LeaseSpec
+from berth.lease.lock import ATTRIBUTES, NO_RECORD, Conflict, Fence, Lease, LeaseLock, LeaseSpec, Unavailable, Written
 from tests.unit.lease.clocks import AT
 from tests.unit.lease.faults import Fault
 from tests.unit.lease.stores import LeaseStore, stored_lease

@@ -6,9 +6,8 @@ from decimal import Decimal
 
 import pytest
 
-from berth.lease.config import Handover
+from berth.lease.config import ElectionOutcome, Handover, ReleaseOutcome
 from berth.lease.elector import run
-from berth.lease.outcomes import ElectionOutcome, ReleaseOutcome
 from tests.unit.lease.clocks import AT
 from tests.unit.lease.contenders import Contender, holder, leading, pass_time
 from tests.unit.lease.faults import Fault

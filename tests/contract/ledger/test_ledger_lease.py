@@ -10,8 +10,7 @@ from kubernetes.client import Configuration
 
 from berth.cluster.api_server.client import ApiServer
 from berth.cluster.kubernetes_ledger_lease import KubernetesLedgerLease
-from berth.lease.lock import Conflict, Written
-from berth.lease.record import Lease, LeaseSpec
+from berth.lease.lock import Conflict, Lease, LeaseSpec, Written
 from berth.ledger.lease import NAME, Holding, LedgerLease
 from tests.fakes.api_server import kubernetes_on_loopback
 from tests.fakes.ledger_lease import LeaseInMemory

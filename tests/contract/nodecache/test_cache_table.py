@@ -10,11 +10,9 @@ from itertools import count
 import pytest
 
 from berth.lease.dynamodb_lock import DynamoDBLeaseLock
-from berth.lease.lock import LeaseLock, Written
-from berth.lease.record import Fence, LeaseSpec
-from berth.nodecache.feed.cluster import Position
+from berth.lease.lock import Fence, LeaseLock, LeaseSpec, Written
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
-from berth.nodecache.feed.head import BEGINNING, Observation, Pointer, PublishedVersion, SnapshotPointer
+from berth.nodecache.feed.head import BEGINNING, Observation, Pointer, Position, PublishedVersion, SnapshotPointer
 from berth.nodecache.feed.table import CacheTable, LogItem, LogWrite, StaleFence
 from berth.scheduling.snapshot.parts import NODES_ONLY, SnapshotPart
 from berth_cli.embedded_store.cache_table import InMemoryCacheTable, TrimmedCacheTable

@@ -19,10 +19,8 @@ from berth.configuration.store import Configurations
 from berth.extender.ports import CacheUnavailable
 from berth.lease.clock import Instant
 from berth.lease.dynamodb_lock import DynamoDBLeaseLock
-from berth.lease.lock import Written
-from berth.lease.record import Fence, Lease, LeaseSpec
+from berth.lease.lock import Fence, Lease, LeaseSpec, Written
 from berth.nodecache.feed.changes import Change, Key, Object
-from berth.nodecache.feed.cluster import Position
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.head import (
     FUTURE_SCHEMA,
@@ -31,14 +29,15 @@ from berth.nodecache.feed.head import (
     SCHEMA_VERSION,
     Head,
     Observation,
+    Position,
 )
-from berth.nodecache.feed.observed_state import ObjectsView
+from berth.nodecache.feed.leader import ObjectsView
 from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished
 from berth.nodecache.feed.table import TableUnavailable
 from berth.nodecache.feed.writer import Leadership, Writer
 from berth.nodecache.health import HealthOutcome, health
 from berth.nodecache.snapshot_view import CachedCluster, SnapshotView
-from berth.nodecache.staleness import StalenessReason
+from berth.nodecache.warm_node_cache import StalenessReason
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.parts import NODES_ONLY

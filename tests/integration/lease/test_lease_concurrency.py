@@ -10,7 +10,7 @@ from threading import Barrier
 
 import pytest
 
-from berth.lease.outcomes import ElectionOutcome
+from berth.lease.config import ElectionOutcome
 from tests.unit.lease.contenders import Contender, holder, pass_time
 from tests.unit.lease.dynamodb_stores import EmulatorStore
 from tests.unit.lease.stores import InMemoryStore, LeaseStore, stored_lease

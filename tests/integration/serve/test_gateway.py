@@ -13,7 +13,7 @@ import orjson
 import pytest
 from click.testing import CliRunner
 
-from berth.extender.begun_binds import BegunBinds
+from berth.nodecache.binds_under_way import BegunBinds
 from berth_cli.http_server import server
 from berth_cli.main import main
 from berth_cli.serve.gateway import MAX_PAYLOAD_BYTES, Gateway

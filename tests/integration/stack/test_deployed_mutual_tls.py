@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from berth.authentication.allow_list import AllowList
-from berth.authentication.allow_list_stores import ParameterStoreAllowList
 from berth.authentication.authorizer import RECHECK_SECONDS
+from berth.authentication.stores import ParameterStoreAllowList
 from tests.builders.authorizer_events import certificate_event
 from tests.deployment import sam
 from tests.deployment.emulator import Emulator

@@ -21,8 +21,7 @@ from click.testing import CliRunner
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
-from berth.configuration.plugin_version import installed_version
-from berth.configuration.store import Configurations, hash_of, parsed
+from berth.configuration.store import Configurations, hash_of, installed_version, parsed
 from berth.runtime.http.configuration_trial import try_configuration
 from berth_cli.config import trial
 from berth_cli.main import main

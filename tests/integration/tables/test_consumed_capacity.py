@@ -21,10 +21,9 @@ from berth.lease.elector import LeaderElector
 from berth.ledger.nodes.dynamodb_table import DynamoDBLedgerTable
 from berth.ledger.nodes.ledger import new_ledger
 from berth.nodecache.feed.changes import Change
-from berth.nodecache.feed.cluster import Position
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
-from berth.nodecache.feed.head import Observation
-from berth.nodecache.feed.observed_state import ObjectsView
+from berth.nodecache.feed.head import Observation, Position
+from berth.nodecache.feed.leader import ObjectsView
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.feed.writer import Writer
 from berth.pods import Binding

@@ -26,8 +26,7 @@ from berth.lease.dynamodb_lock import DynamoDBLeaseLock
 from berth.lease.elector import LeaderElector
 from berth.nodecache.feed.cluster import Listed
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
-from berth.nodecache.feed.leader import Publication
-from berth.nodecache.feed.observed_state import ObjectsView
+from berth.nodecache.feed.leader import ObjectsView, Publication
 from berth.nodecache.feed.reader import ATTEMPTS, DEADLINE_PASSED, NodeCacheReader
 from berth.nodecache.feed.watcher import Watcher
 from berth.nodecache.warm_node_cache import WarmNodeCache

@@ -26,7 +26,7 @@ from berth.runtime.adapters import CALLS
 from berth.runtime.http.events import WARM_UP_EVENT
 from berth.runtime.settings import WatcherSettings
 from berth.runtime.telemetry.cloudwatch_metrics import CloudWatchMetrics
-from berth.runtime.watcher.warm_up import WarmUp
+from berth.runtime.watcher.background import WarmUp
 from berth.runtime.watcher.watcher_run import _lambda_client
 from berth_cli.serve.functions import load_handler, set_environment
 from berth_cli.serve.template_api import read_template_api

@@ -14,9 +14,8 @@ import pytest
 from berth.lease import elector
 from berth.lease.candidate import Acquisition, Candidate, ObservedRecord
 from berth.lease.clock import Clock
-from berth.lease.lock import LeaseLock, Written
-from berth.lease.outcomes import ReleaseOutcome
-from berth.lease.record import Fence, Lease, LeaseSpec, micro_time
+from berth.lease.config import ReleaseOutcome
+from berth.lease.lock import Fence, Lease, LeaseLock, LeaseSpec, Written, micro_time
 from berth.nodecache.feed.changes import Change
 from berth.nodecache.feed.head import Observation, in_every_part
 from berth.nodecache.feed.leader import Leader

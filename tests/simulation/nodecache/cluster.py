@@ -20,10 +20,10 @@ from berth.nodecache.feed.cluster import (
     Interrupted,
     Listed,
     Modified,
-    Position,
     Progress,
     ResourceEvent,
 )
+from berth.nodecache.feed.head import Position
 from tests.simulation.world import EPOCH, Actor, World
 
 RESOURCES = ("nodes", "pods")

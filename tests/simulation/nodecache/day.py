@@ -14,12 +14,9 @@ from enum import StrEnum
 from itertools import count, takewhile
 from random import Random
 
-from berth.lease.config import LeaderElectionConfig
-from berth.lease.elector import LeaderElector
-from berth.lease.lock import Conflict, Unavailable, Written
-from berth.lease.outcomes import LeaderCallbacks
-from berth.lease.record import Fence, Lease, LeaseSpec
-from berth.lease.standby import Standby
+from berth.lease.config import LeaderCallbacks, LeaderElectionConfig
+from berth.lease.elector import LeaderElector, Standby
+from berth.lease.lock import Conflict, Fence, Lease, LeaseSpec, Unavailable, Written
 from berth.nodecache.feed.head import Head, SnapshotPointer
 from berth.nodecache.feed.table import LogItem, LogWrite
 from berth.nodecache.feed.watcher import Watcher, WatcherOutcome

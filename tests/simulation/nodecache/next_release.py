@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import orjson
 
-from berth.lease.record import Fence
+from berth.lease.lock import Fence
 from berth.nodecache.feed.head import (
     OLDEST_READABLE,
     OLDEST_READER,

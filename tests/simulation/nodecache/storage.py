@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from random import Random
 
-from berth.lease.record import Fence
+from berth.lease.lock import Fence
 from berth.nodecache.feed.head import Head, Pointer
 from berth.nodecache.feed.table import LogItem, LogWrite
 from berth.scheduling.snapshot.parts import SnapshotPart

@@ -8,8 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
-from berth.lease.lock import Conflict, LeaseLock, Unavailable, Written
-from berth.lease.record import Fence, Lease, LeaseSpec
+from berth.lease.lock import Conflict, Fence, Lease, LeaseLock, LeaseSpec, Unavailable, Written
 from berth.nodecache.feed.head import Head, Pointer, SnapshotPointer
 from berth.nodecache.feed.table import CacheTable, LogItem, LogWrite, StaleFence, TableUnavailable
 from berth.scheduling.snapshot.parts import ALL_PARTS, Parts, SnapshotPart

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from berth.lease.record import Fence, Lease, read_lease
+from berth.lease.lock import Fence, Lease, read_lease
 from berth.nodecache.feed.changes import Change, Key, Object, part_of, unpack
 from berth.nodecache.feed.head import BEGINNING, Head, Pointer, in_every_part
 from berth.nodecache.feed.reader import LogPosition, read_log

@@ -21,8 +21,7 @@ from berth.ledger.nodes.ledger import new_ledger
 from berth.ledger.nodes.node_write import NodeWrite
 from berth.ledger.nodes.table import NotWritten, TableUnavailable, Written
 from berth.pods import Assignment, Binding, Created, FoundPod, PodBinder, PodKey, Refused, Unanswered
-from berth.scheduling.configuration.bind import BindConfiguration
-from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.configuration.document import BerthConfiguration, BindConfiguration
 from berth.scheduling.objects import NodeInfo, Pod, read_pod
 from berth.upkeep.reconciler.expiry import Expiry, ExpiryOutcome
 from berth.upkeep.reconciler.node_reconciliation import NodeReconciliation

@@ -10,8 +10,8 @@ from berth.bind.protocol import PreparedBind
 from berth.bind.share import LedgerReservations
 from berth.extender.outcomes import BindOutcome
 from berth.ledger.nodes.entry import EntryState
+from berth.scheduling.managed_resources.configuration import index_in, pool_of
 from berth.scheduling.managed_resources.demand import DemandReader
-from berth.scheduling.managed_resources.device_annotation import index_in, pool_of
 from berth.upkeep.reconciler.published_pods import PublishedPods
 from tests.fakes.counted_cluster import DEVICE, SLOT
 

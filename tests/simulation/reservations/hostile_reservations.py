@@ -14,7 +14,7 @@ from random import Random
 from zlib import crc32
 
 from berth.pods import Binding, Created, PodKey, Refused, Unanswered
-from berth.scheduling.managed_resources.device_annotation import resource_of
+from berth.scheduling.managed_resources.configuration import resource_of
 from tests.fakes.counted_cluster import (
     BY_ANNOTATION,
     DEVICE,

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from berth.nodecache.feed.cluster import ClusterUnavailable
-from berth.nodecache.feed.observed_state import ObservedState
-from berth.scheduling.framework.cluster_event import NODE_EVENTS, ClusterEvent
+from berth.nodecache.feed.leader import ObservedState
+from berth.scheduling.framework.plugin import NODE_EVENTS, ClusterEvent
 from berth.upkeep import wake_up
 from berth.upkeep.wake_up import WakeUp, WakeUpBudget, pod_events
 

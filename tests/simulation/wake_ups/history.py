@@ -18,11 +18,10 @@ from random import Random
 from typing import Any
 
 from berth.nodecache.feed.changes import Change, Key, Object
-from berth.nodecache.feed.cluster import ClusterUnavailable, Position
-from berth.nodecache.feed.head import Observation
-from berth.nodecache.feed.leader import Publication
-from berth.nodecache.feed.observed_state import ObservedState
-from berth.scheduling.framework.cluster_event import EVENTS_ON_ONE_NODE
+from berth.nodecache.feed.cluster import ClusterUnavailable
+from berth.nodecache.feed.head import Observation, Position
+from berth.nodecache.feed.leader import ObservedState, Publication
+from berth.scheduling.framework.plugin import EVENTS_ON_ONE_NODE
 from berth.scheduling.objects.projection import rejected_by_berth
 from berth.upkeep.wake_up import SchedulingQueue, WaitingPod, WakeUp
 from tests.simulation.world import EPOCH, Actor, World

@@ -8,7 +8,7 @@ import pytest
 
 from berth.extender.outcomes import BindOutcome
 from berth.ledger.nodes.entry import EntryState
-from berth.scheduling.configuration.bind import BindConfiguration
+from berth.scheduling.configuration.document import BindConfiguration
 from tests.simulation.reservations.binds import CAPACITY, GPU_MEMORY, LICENCE, BindWorld, Fault, Wire
 
 POD, UID = "train-0", "uid-1"

@@ -10,8 +10,7 @@ import pytest
 
 from berth.bind.rules import REFRESH_SECONDS, RETRY_SECONDS, CountingConfiguration
 from berth.bind.share import LedgerReservations
-from berth.configuration.counting_loss import CountingLossCheck, CountingLost
-from berth.configuration.store import Configurations
+from berth.configuration.store import Configurations, CountingLossCheck, CountingLost
 from berth.dynamodb_errors import TableUnavailable
 from berth.ledger.nodes.table import Marker, MarkerState
 from berth.scheduling.configuration.document import BerthConfiguration

@@ -9,7 +9,7 @@ import pytest
 from berth.bind.rules import NOT_HELD, TAKEOVER, LedgerHolderCheck
 from berth.dynamodb_errors import TableUnavailable
 from berth.extender.outcomes import BindOutcome, BindResult
-from berth.lease.record import Lease, LeaseSpec
+from berth.lease.lock import Lease, LeaseSpec
 from berth.ledger.lease import counted_elsewhere
 from tests.fakes.ledger_lease import IdentityInMemory, LeaseInMemory
 

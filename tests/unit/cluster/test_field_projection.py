@@ -10,8 +10,8 @@ from typing import Any
 import orjson
 import pytest
 
-from berth.cluster.berth_reasons import BERTH_REASONS
 from berth.cluster.field_projection import (
+    BERTH_REASONS,
     PROJECTION_VERSION,
     RequiredFields,
     projection_id,

@@ -12,7 +12,8 @@ from berth.cluster.field_projection import RequiredFields
 from berth.cluster.kubernetes_cluster import RELIST_SECONDS, KubernetesCluster
 from berth.cluster.watch.resources import BASE_RESOURCES, NODES, SPREAD_RESOURCES, Resource
 from berth.cluster.watch.watches import Watches
-from berth.nodecache.feed.cluster import Added, ClusterUnavailable, ClusterWatch, Listed, Position
+from berth.nodecache.feed.cluster import Added, ClusterUnavailable, ClusterWatch, Listed
+from berth.nodecache.feed.head import Position
 from tests.fakes.clock import HandDrivenClock
 from tests.unit.cluster.driven_api_server import DrivenApiServer, driven_api_server
 from tests.unit.cluster.taking import Consumer, at_once

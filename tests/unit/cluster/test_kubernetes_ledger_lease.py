@@ -10,8 +10,7 @@ from kubernetes.client import Configuration
 
 from berth.cluster.api_server.client import ApiServer
 from berth.cluster.kubernetes_ledger_lease import REMEDY, KubernetesLedgerLease
-from berth.lease.lock import Unavailable
-from berth.lease.record import LeaseSpec
+from berth.lease.lock import LeaseSpec, Unavailable
 from berth.ledger.lease import NAME
 from tests.fakes.api_server import Fault, KubernetesOnLoopback, kubernetes_on_loopback
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from berth.decisions.background import MOST_WAITING, BackgroundRecorder
 from berth.decisions.record import Record
+from berth.decisions.recorders import MOST_WAITING, BackgroundRecorder
 from tests.builders.nodes import labelled, node
 from tests.builders.pods import pod_object
 from tests.builders.requests import cache_mode, victims_by_uid

@@ -9,20 +9,19 @@ import orjson
 import pytest
 
 from berth.decisions.document import document, with_every_node
-from berth.decisions.recent import RecentDecisions
 from berth.decisions.record import MOST_UNKNOWN, Record
-from berth.extender.decision import Decision
+from berth.decisions.recorders import RecentDecisions
 from berth.extender.outcomes import FilterOutcome
 from berth.extender.ports import UNREAD_CACHE, CacheState
+from berth.extender.reply import Decision
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.exemption import Exemption
-from berth.scheduling.framework.plugin import FilterPlugin
+from berth.scheduling.framework.plugin import FilterPlugin, Status, unresolvable
 from berth.scheduling.framework.profile import Profile
-from berth.scheduling.framework.status import Status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.policy import Policy
 from berth.scheduling.reason_code import ReasonCode
-from berth.scheduling.snapshot.node_positions import NodeRefs
+from berth.scheduling.snapshot.node_list import NodeRefs
 from berth.scheduling.snapshot.parts import NODES_ONLY
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.nodes import PRIORITY, labelled, node

@@ -9,11 +9,10 @@ import orjson
 import pytest
 
 from berth.extender.deadline import NO_DEADLINE, Deadline
-from berth.extender.decision import Decision
 from berth.extender.filter import answer_filter, answer_filter_onlyone
 from berth.extender.outcomes import WAITING, FilterOutcome
 from berth.extender.ports import OpenGangs
-from berth.extender.reply import Reply
+from berth.extender.reply import Decision, Reply
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.gangs.gang import GangKey, OpenGang
 from berth.scheduling.objects import PriorityClass

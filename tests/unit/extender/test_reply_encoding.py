@@ -7,7 +7,7 @@ import pytest
 
 from berth.extender.reply import host_scores, reasons
 from berth.scheduling.evaluation.verdicts import NONE_REJECTED, Rejected
-from berth.scheduling.framework.status import unresolvable, unschedulable
+from berth.scheduling.framework.plugin import unresolvable, unschedulable
 
 FULL = unschedulable("Fit", "Insufficient cpu", "Insufficient memory")
 ODD = unresolvable("Odd", 'it says "no"\n', "née \\ ☃")

@@ -11,7 +11,7 @@ import pytest
 
 from berth.authentication.authorizer import Authorizer
 from berth.authentication.outcomes import Decision
-from berth.authentication.ports import Wait, wait_to_the_end
+from berth.authentication.stores import Wait, wait_to_the_end
 from berth.runtime import aws_clients
 from berth.runtime.environment import SettingsInvalid
 from berth.runtime.http.authorizer_endpoint import AuthorizerEndpoint

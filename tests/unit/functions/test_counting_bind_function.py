@@ -13,12 +13,11 @@ from mypy_boto3_dynamodb.client import DynamoDBClient
 
 from berth.bind.protocol import REASON_SCHEDULER
 from berth.cluster.kubernetes_ledger_lease import COUNTING
-from berth.configuration.counting_loss import COUNTING_LOST
-from berth.ledger.lease import NAME, counted_elsewhere
+from berth.configuration.store import COUNTING_LOST
+from berth.ledger.lease import NAME, DynamoDBStoreIdentity, counted_elsewhere
 from berth.ledger.nodes.dynamodb_table import DynamoDBLedgerTable
 from berth.ledger.nodes.ledger import new_ledger
 from berth.ledger.nodes.table import Marker, MarkerState
-from berth.ledger.store_identity import DynamoDBStoreIdentity
 from tests.builders.kubeconfigs import kubeconfig_for
 from tests.builders.requests import binding, body_of
 from tests.fakes.api_server import KubernetesOnLoopback, verified_kubernetes

@@ -30,7 +30,7 @@ NOT_OF_A_VERB = (
     "berth.bind.announcing",
     "berth.authentication.allow_list",
     "berth.authentication.authorizer",
-    "berth.authentication.client_certificate",
+    "berth.authentication.allow_list",
     "berth.cluster",
     "berth.bind.rules.",
     "berth.bind.answer",

@@ -6,10 +6,17 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from berth.lease.config import Handover, LeaderElectionConfig
+from berth.lease.config import (
+    BecameLeader,
+    ElectionOutcome,
+    Handover,
+    LeaderCallbacks,
+    LeaderElectionConfig,
+    ReleaseOutcome,
+    Step,
+)
 from berth.lease.elector import LeaderElector
-from berth.lease.outcomes import BecameLeader, ElectionOutcome, LeaderCallbacks, ReleaseOutcome, Step
-from berth.lease.record import Fence
+from berth.lease.lock import Fence
 
 from .clocks import EnvironmentClock
 from .stores import LeaseStore

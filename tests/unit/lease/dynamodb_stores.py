@@ -21,10 +21,8 @@ from botocore.httpsession import URLLib3Session
 from moto.core.botocore_stubber import BotocoreStubber
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
-from berth.lease.dynamodb_item import HEAD_KEY, fenced_update
-from berth.lease.dynamodb_lock import DynamoDBLeaseLock
-from berth.lease.lock import LeaseLock, Unavailable
-from berth.lease.record import Fence, Lease, LeaseSpec
+from berth.lease.dynamodb_lock import HEAD_KEY, DynamoDBLeaseLock, fenced_update
+from berth.lease.lock import Fence, Lease, LeaseLock, LeaseSpec, Unavailable
 from tests.builders.tables import create_cache_table
 
 from .faults import ERROR_CODES, Fault, Faults

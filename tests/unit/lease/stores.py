@@ -8,8 +8,7 @@ from decimal import Decimal
 from itertools import count
 from typing import TypeVar
 
-from berth.lease.lock import Conflict, LeaseLock, Unavailable, Written
-from berth.lease.record import Fence, Lease, LeaseSpec
+from berth.lease.lock import Conflict, Fence, Lease, LeaseLock, LeaseSpec, Unavailable, Written
 from berth_cli.embedded_store.lease_lock import ConditionFailed, InMemoryItem, InMemoryLeaseLock, publish
 
 from .clocks import AT

@@ -9,10 +9,8 @@ import pytest
 from botocore.stub import Stubber
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
-from berth.lease.dynamodb_item import fenced_update
-from berth.lease.dynamodb_lock import DynamoDBLeaseLock
-from berth.lease.lock import Conflict, LeaseLock, Unavailable, Written
-from berth.lease.record import NO_RECORD, Fence, Lease, LeaseSpec
+from berth.lease.dynamodb_lock import DynamoDBLeaseLock, fenced_update
+from berth.lease.lock import NO_RECORD, Conflict, Fence, Lease, LeaseLock, LeaseSpec, Unavailable, Written
 from tests.unit.lease.clocks import AT
 from tests.unit.lease.dynamodb_stores import MotoStore, client_of, moto_client
 from tests.unit.lease.faults import Fault

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from berth.lease.config import Handover, LeaderElectionConfig
+from berth.lease.config import BecameLeader, ElectionOutcome, Handover, LeaderCallbacks, LeaderElectionConfig
 from berth.lease.elector import LeaderElector
-from berth.lease.outcomes import BecameLeader, ElectionOutcome, LeaderCallbacks
 from tests.unit.lease.clocks import AT, EnvironmentClock
 from tests.unit.lease.contenders import Contender, holder
 from tests.unit.lease.faults import Fault

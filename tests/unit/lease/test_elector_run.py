@@ -6,9 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from berth.lease.config import Handover
+from berth.lease.config import ElectionOutcome, Handover
 from berth.lease.elector import new_identity, run
-from berth.lease.outcomes import ElectionOutcome
 from tests.unit.lease.clocks import AT
 from tests.unit.lease.contenders import Contender, holder
 from tests.unit.lease.faults import Fault

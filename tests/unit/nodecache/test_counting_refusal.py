@@ -15,10 +15,10 @@ from berth.extender.filter import answer_filter
 from berth.extender.outcomes import FailureOutcome, FilterOutcome
 from berth.extender.ports import DecisionContext
 from berth.lease.clock import SystemClock
-from berth.lease.dynamodb_item import HEAD_KEY
+from berth.lease.dynamodb_lock import HEAD_KEY
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.health import HealthOutcome, health
-from berth.nodecache.staleness import StalenessReason
+from berth.nodecache.warm_node_cache import StalenessReason
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.snapshot.parts import NO_PARTS, Parts
 from tests.builders.nodes import node_with

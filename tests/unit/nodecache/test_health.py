@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from berth import __version__
-from berth.configuration.counting_loss import COUNTING_LOST, CountingLossCheck
-from berth.configuration.store import Configurations
+from berth.configuration.store import COUNTING_LOST, Configurations, CountingLossCheck
 from berth.ledger.nodes.table import Marker, MarkerState
 from berth.nodecache.health import HealthOutcome, health
-from berth.nodecache.staleness import StalenessReason
+from berth.nodecache.warm_node_cache import StalenessReason
 from berth.scheduling.configuration.document import BerthConfiguration
 from tests.builders.custom_plugins import NAMED, installed_plugins
 from tests.builders.nodes import labelled

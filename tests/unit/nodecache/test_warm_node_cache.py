@@ -15,8 +15,7 @@ from berth.extender.ports import CacheUnavailable
 from berth.nodecache.feed.reader import DEADLINE_PASSED
 from berth.nodecache.feed.table import TableUnavailable
 from berth.nodecache.warm_node_cache import Freshness
-from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.configuration.node_cache import WhenStale
+from berth.scheduling.configuration.document import BerthConfiguration, WhenStale
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.custom_plugins import NAMED, installed_plugins
 from tests.builders.nodes import labelled

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from berth.configuration.counting_loss import COUNTING_LOST, CountingLossCheck
-from berth.configuration.store import Configurations
+from berth.configuration.store import COUNTING_LOST, Configurations, CountingLossCheck
 from berth.dynamodb_errors import TableUnavailable
 from berth.extender.deadline import PASSED
 from berth.extender.outcomes import FailureOutcome
@@ -15,8 +14,7 @@ from berth.nodecache.binds_under_way import BindsUnderWay
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import SnapshotView
 from berth.nodecache.warm_node_cache import WarmNodeCache
-from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.configuration.node_cache import WhenStale
+from berth.scheduling.configuration.document import BerthConfiguration, WhenStale
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable

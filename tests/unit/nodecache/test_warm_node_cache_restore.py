@@ -11,8 +11,7 @@ import pytest
 
 from berth.bind.rules import CountingConfiguration
 from berth.bind.share import LedgerReservations
-from berth.configuration.counting_loss import CountingLossCheck
-from berth.configuration.store import Configurations
+from berth.configuration.store import Configurations, CountingLossCheck
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import SnapshotView
 from berth.nodecache.warm_node_cache import WarmNodeCache

@@ -13,8 +13,7 @@ from berth.cluster.kubernetes_queue import KubernetesObjectQueue, KubernetesPodQ
 from berth.nodecache.feed.cluster import Cluster, ClusterUnavailable
 from berth.runtime.cluster import connect
 from berth.runtime.settings import BindSettings, ClusterSettings, WatcherMode, WatcherSettings
-from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.configuration.node_cache import WakeUp
+from berth.scheduling.configuration.document import BerthConfiguration, WakeUp
 from berth.upkeep.wake_up import NoSchedulingQueue, SchedulingQueue
 from tests.builders.certificates import self_signed
 from tests.builders.kubeconfigs import kubeconfig_for

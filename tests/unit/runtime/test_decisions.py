@@ -11,13 +11,12 @@ import pytest
 from botocore.config import Config
 
 from berth.decisions.dynamodb_table import DynamoDBDecisionTable
-from berth.decisions.recent import RecentDecisions
+from berth.decisions.recorders import RecentDecisions
 from berth.runtime.decisions import decision_recorder, decisions_recorded_by
 from berth.runtime.settings import PolicySettings
 from berth.runtime.tables import Tables, tables_opened_by
-from berth.runtime.telemetry.call_log import SERVICE
-from berth.scheduling.configuration.decisions import Decisions
-from berth.scheduling.configuration.document import BerthConfiguration
+from berth.runtime.telemetry.telemetry import SERVICE
+from berth.scheduling.configuration.document import BerthConfiguration, Decisions
 from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
 from berth_cli.embedded_store.lease_lock import InMemoryItem, InMemoryLeaseLock
 from tests.builders.nodes import labelled

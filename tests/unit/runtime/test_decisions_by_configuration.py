@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from berth.extender.decision import AnyDecision, DecisionRecorder
 from berth.extender.outcomes import Outcome
+from berth.extender.reply import AnyDecision, DecisionRecorder
 from berth.runtime.decisions import RecorderByConfiguration
-from berth.scheduling.configuration.decisions import Decisions
-from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.configuration.document import BerthConfiguration, Decisions
 from tests.builders.nodes import labelled
 from tests.builders.requests import cache_mode
 from tests.fakes.verbs import Verbs

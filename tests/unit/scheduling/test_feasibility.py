@@ -9,7 +9,7 @@ import pytest
 
 from berth.scheduling.evaluation.verdicts import NONE_REJECTED, Rejected
 from berth.scheduling.feasibility import Feasibility
-from berth.scheduling.framework.status import Status, unresolvable, unschedulable
+from berth.scheduling.framework.plugin import Status, unresolvable, unschedulable
 from berth.scheduling.reason_code import ReasonCode
 
 CORDONED = unresolvable("NodeUnschedulable", "cordoned", reason_code=ReasonCode.NODE_UNSCHEDULABLE)

@@ -9,9 +9,16 @@ import pytest
 from berth.scheduling.evaluation.evaluation import NOT_IN_CACHE
 from berth.scheduling.exemption import Exemption
 from berth.scheduling.feasibility import Unresolvable
-from berth.scheduling.framework.plugin import FilterPlugin, ScorePlugin
+from berth.scheduling.framework.plugin import (
+    SUCCESS,
+    Code,
+    FilterPlugin,
+    ScorePlugin,
+    Status,
+    unresolvable,
+    unschedulable,
+)
 from berth.scheduling.framework.profile import Profile
-from berth.scheduling.framework.status import SUCCESS, Code, Status, unresolvable, unschedulable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.snapshot import Snapshot

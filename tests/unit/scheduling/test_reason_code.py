@@ -12,8 +12,8 @@ import pytest
 from berth.scheduling import plugins
 from berth.scheduling.evaluation.verdicts import NOT_IN_CACHE
 from berth.scheduling.feasibility import TOO_COSTLY
+from berth.scheduling.framework.plugin import Status
 from berth.scheduling.framework.profile import LocalFilters
-from berth.scheduling.framework.status import Status
 from berth.scheduling.managed_resources.configuration import ManagedResource
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.plugins.managed_resources import ManagedResources, ManagedResourcesArgs

@@ -27,14 +27,14 @@ from berth.scheduling.framework import (
     Status,
     unschedulable,
 )
-from berth.scheduling.framework.cluster_event import ClusterEvent, ClusterEvents
+from berth.scheduling.framework.plugin import ClusterEvent, ClusterEvents
 from berth.scheduling.objects import Namespace, NodeInfo, Pod
 from berth.scheduling.objects.workloads import Workload, Workloads
-from berth.scheduling.plugins.custom_plugins.checked_plugin import checked_plugin
+from berth.scheduling.plugins.custom_plugins import checked_plugin
 from berth.scheduling.plugins.registry import REGISTRY
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.history import SnapshotDelta
-from berth.scheduling.snapshot.node_positions import NodeRefs
+from berth.scheduling.snapshot.node_list import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth.testing import PluginHarness, Rule, check_plugin, cluster, node, pod
 from berth.testing.checks import MOST_FINDINGS, CheckResult

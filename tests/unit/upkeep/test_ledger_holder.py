@@ -8,7 +8,7 @@ import pytest
 
 from berth.dynamodb_errors import TableUnavailable
 from berth.lease.clock import SystemClock
-from berth.lease.outcomes import ReleaseOutcome
+from berth.lease.config import ReleaseOutcome
 from berth.ledger.lease import ELECTION, counted_elsewhere
 from berth.ledger.nodes.table import Marker, MarkerState
 from berth.upkeep.ledger_holder import PUBLISH_SECONDS, LedgerHolder, release_ledger

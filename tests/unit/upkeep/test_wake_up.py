@@ -7,17 +7,10 @@ from collections.abc import Mapping
 import pytest
 
 from berth.nodecache.feed.changes import Change, Key, Object
-from berth.nodecache.feed.cluster import Position
-from berth.nodecache.feed.head import Observation
+from berth.nodecache.feed.head import Observation, Position
 from berth.nodecache.feed.leader import Publication
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.framework.cluster_event import (
-    ALL_EVENTS,
-    EVENTS_ON_ONE_NODE,
-    GANG_EVENTS,
-    NODE_EVENTS,
-    ClusterEvent,
-)
+from berth.scheduling.framework.plugin import ALL_EVENTS, EVENTS_ON_ONE_NODE, GANG_EVENTS, NODE_EVENTS, ClusterEvent
 from berth.scheduling.objects.projection import compact_pod, rejected_by_berth
 from berth.upkeep.wake_up import (
     BURST,

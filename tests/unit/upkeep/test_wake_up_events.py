@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from berth.nodecache.feed.changes import Object
-from berth.scheduling.framework.cluster_event import ClusterEvent
+from berth.scheduling.framework.plugin import ClusterEvent
 from berth.upkeep.wake_up import object_event, pod_events
 from tests.unit.upkeep.published_pods import pod
 

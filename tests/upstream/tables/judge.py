@@ -11,29 +11,26 @@ from itertools import count
 from typing import Any
 
 from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation
-from berth.scheduling.evaluation.plugin_scores import plugin_scores
+from berth.scheduling.evaluation.local_scores import plugin_scores
 from berth.scheduling.fields.node_affinity import read_node_affinity, weights_of
 from berth.scheduling.fields.quantity import Quantity, quantity
 from berth.scheduling.fields.resources import counted, read_resource_list
 from berth.scheduling.fields.selectors import InvalidRequirement, Requirement, requirement
 from berth.scheduling.fields.taints import TolerationIndex, read_taints, read_tolerations
-from berth.scheduling.framework.plugin import FilterPlugin
+from berth.scheduling.framework.plugin import SUCCESS, Code, FilterPlugin, Status
 from berth.scheduling.framework.profile import Profile, Scale
 from berth.scheduling.framework.score_scaling import default_normalize_score
 from berth.scheduling.framework.shipped_profiles import build
-from berth.scheduling.framework.status import SUCCESS, Code, Status
 from berth.scheduling.objects import NodeInfo, Pod, UnreadableObject, read_node, read_pod
-from berth.scheduling.objects.cluster import read_objects
-from berth.scheduling.objects.disruption_budget import PodDisruptionBudget
+from berth.scheduling.objects.cluster import PodDisruptionBudget, read_objects
 from berth.scheduling.objects.workloads import Workloads
 from berth.scheduling.plugins.node_affinity import required_of
 from berth.scheduling.plugins.registry import REGISTRY
 from berth.scheduling.preemption.disruption_budgets import DisruptionBudgets
 from berth.scheduling.preemption.dry_run import DryRun
-from berth.scheduling.preemption.eligibility import ineligible
-from berth.scheduling.preemption.priority import by_importance
-from berth.scheduling.preemption.victims import Victims, best_candidates, select_victims
-from berth.scheduling.snapshot.node_positions import NodeRefs
+from berth.scheduling.preemption.victim_review import ineligible
+from berth.scheduling.preemption.victims import Victims, best_candidates, by_importance, select_victims
+from berth.scheduling.snapshot.node_list import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth.upkeep.wake_up import object_event, pod_events
 from tests.upstream.tables.tables import NODE

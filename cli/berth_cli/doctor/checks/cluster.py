@@ -10,8 +10,7 @@ from berth.cluster.kubernetes_queue import NAME as WAKE_NAME
 from berth.cluster.kubernetes_queue import NAMESPACE as WAKE_NAMESPACE
 from berth.ledger.lease import NAME as LEASE_NAME
 from berth.ledger.lease import NAMESPACE as LEASE_NAMESPACE
-from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.configuration.node_cache import WakeUp
+from berth.scheduling.configuration.document import BerthConfiguration, WakeUp
 from berth_cli.doctor.cluster_access import ClusterAccess, Permission
 from berth_cli.doctor.findings import CheckName, Finding, failed, ok, skipped, warning
 from berth_cli.scheduler_config.extenders import managed_resources_of

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import islice, product
 
-from berth.scheduling.framework.status import Status
+from berth.scheduling.framework.plugin import Status
 from berth.scheduling.gangs.gang import GangError, GangWait
 from berth.scheduling.gangs.planner import GangPlacement
 from berth.scheduling.gangs.planning import GangPlan

@@ -12,8 +12,7 @@ from pathlib import Path
 
 from berth.cluster.api_server.client import ApiServer
 from berth.cluster.api_server.kubeconfig import from_file
-from berth.cluster.watch.kubernetes_lister_watcher import KubernetesListerWatcher, WatchOptions
-from berth.cluster.watch.optional_lister_watcher import OptionalListerWatcher
+from berth.cluster.watch.lister_watcher import KubernetesListerWatcher, OptionalListerWatcher, WatchOptions
 from berth.cluster.watch.resources import GANG_RESOURCES, KINDS, NODES, Resource
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.scheduling.fields.reading import Object

@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 
 from pydantic import BaseModel, ValidationError
 
-from berth.scheduling.configuration.decisions import Decisions
-from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.configuration.document import BerthConfiguration, Decisions
 from berth_cli.explain.attempts import Attempt, Attempts, NoRecord, attempts_of, cause_of
 from berth_cli.input_files import InvalidInput
 from berth_cli.options import TLSFiles

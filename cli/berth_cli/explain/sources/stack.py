@@ -22,9 +22,7 @@ from berth.dynamodb_errors import TableUnavailable
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished
 from berth.nodecache.feed.table import CacheTable
-from berth.scheduling.configuration.decisions import Decisions
-from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.configuration.node_cache import WhenStale
+from berth.scheduling.configuration.document import BerthConfiguration, Decisions, WhenStale
 from berth.scheduling.fields.reading import Object
 from berth_cli.cached_objects import ObjectsView, as_dump
 from berth_cli.explain.attempts import Attempt, Attempts, NoRecord, attempts_of, cause_of

@@ -13,7 +13,7 @@ from itertools import compress, repeat
 from operator import eq
 
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.framework.status import Status
+from berth.scheduling.framework.plugin import Status
 from berth.scheduling.objects import Pod
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.changes import Changes

@@ -8,7 +8,6 @@ from urllib.parse import parse_qs
 
 import orjson
 
-from berth.decisions.call_record import CallRecord
 from berth.decisions.document import (
     MOST_ANSWERED,
     MOST_WITH_NODES,
@@ -17,12 +16,11 @@ from berth.decisions.document import (
     header,
     with_every_node,
 )
-from berth.decisions.recent import RecentDecisions
-from berth.decisions.record import MOST_NAME_CHARACTERS, Record
+from berth.decisions.record import MOST_NAME_CHARACTERS, CallRecord, Record
+from berth.decisions.recorders import RecentDecisions
 from berth.extender.deadline import Deadline
-from berth.runtime.http.answers import HTTPAnswer, http_answer
 from berth.runtime.http.endpoint import Endpoint, EndpointSettings
-from berth.runtime.http.events import HTTPEvent
+from berth.runtime.http.events import HTTPAnswer, HTTPEvent, http_answer
 
 ROUTE = "GET /decisions"
 

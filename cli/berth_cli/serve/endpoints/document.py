@@ -9,9 +9,8 @@ from enum import StrEnum
 import orjson
 
 from berth.extender.deadline import Deadline
-from berth.runtime.http.answers import HTTPAnswer, http_answer
 from berth.runtime.http.endpoint import Endpoint, EndpointSettings
-from berth.runtime.http.events import HTTPEvent
+from berth.runtime.http.events import HTTPAnswer, HTTPEvent, http_answer
 
 
 class DocumentEndpoint(Endpoint):

@@ -13,9 +13,8 @@ from berth.ledger.gangs.item import GangState
 from berth.ledger.gangs.table import GangTable
 from berth.ledger.nodes.table import LedgerTable
 from berth.nodecache.feed.table import CacheTable, TableUnavailable
-from berth.runtime.http.answers import HTTPAnswer
 from berth.runtime.http.endpoint import Endpoint, EndpointSettings
-from berth.runtime.http.events import HTTPEvent
+from berth.runtime.http.events import HTTPAnswer, HTTPEvent
 from berth_cli.serve.endpoints.prometheus import CONTENT_TYPE, CallDurations, gauge, gauges
 
 ROUTE = "GET /metrics"

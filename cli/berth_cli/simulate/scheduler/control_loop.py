@@ -18,20 +18,19 @@ from typing import NamedTuple
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.evaluation import Evaluation
 from berth.scheduling.evaluation.evaluation_cache import EvaluationCache
+from berth.scheduling.evaluation.local_scores import weighted_scores
 from berth.scheduling.evaluation.nominated_pods import nominated_verdicts
-from berth.scheduling.evaluation.plugin_scores import weighted_scores
 from berth.scheduling.evaluation.verdicts import FilterResult
-from berth.scheduling.framework.plugin import MAX_NODE_SCORE, PluginFailed
+from berth.scheduling.framework.plugin import MAX_NODE_SCORE, Code, PluginFailed, Status
 from berth.scheduling.framework.profile import Profile
 from berth.scheduling.framework.score_scaling import MAX_EXTENDER_PRIORITY
 from berth.scheduling.framework.shipped_profiles import FULL
-from berth.scheduling.framework.status import Code, Status
 from berth.scheduling.gangs.gang import Gang, GangKey
 from berth.scheduling.managed_resources.counting import Insufficient
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod_group import gang_names
 from berth.scheduling.snapshot.changes import Changes
-from berth.scheduling.snapshot.node_positions import NodeRefs
+from berth.scheduling.snapshot.node_list import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.simulate.scheduler.extender import BindResult, Extender, PolicyExtender
 from berth_cli.simulate.scheduler.preemption import Preemption, Preemptor, apply_preemption

@@ -6,11 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from berth.scheduling.framework.plugin import Status
 from berth.scheduling.framework.shipped_profiles import FULL
-from berth.scheduling.framework.status import Status
 from berth.scheduling.gangs.gang import Gang
+from berth.scheduling.managed_resources.configuration import devices_in
 from berth.scheduling.managed_resources.counting import Insufficient
-from berth.scheduling.managed_resources.device_annotation import devices_in
 from berth.scheduling.objects import NodeInfo, Pod, UnreadableObject
 from berth.scheduling.policy import Policy
 from berth.scheduling.preemption.victim_review import PreemptResult, Proposal

@@ -7,12 +7,10 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from berth.scheduling.evaluation.evaluation import Evaluation
-from berth.scheduling.framework.status import Code, Status, unresolvable
+from berth.scheduling.framework.plugin import Code, Status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod, PodDisruptionBudget
 from berth.scheduling.preemption.disruption_budgets import DisruptionBudgets, after_evictions
-from berth.scheduling.preemption.eligibility import Ineligible, ineligible
-from berth.scheduling.preemption.priority import priority_of
-from berth.scheduling.preemption.victim_review import NodeRejection, PreemptResult
+from berth.scheduling.preemption.victim_review import Ineligible, NodeRejection, PreemptResult, ineligible
 from berth.scheduling.preemption.victims import (
     Criterion,
     Victims,
@@ -20,6 +18,7 @@ from berth.scheduling.preemption.victims import (
     deciding_criterion,
     eviction_cost,
     potential_victims,
+    priority_of,
 )
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.snapshot import Snapshot

@@ -16,8 +16,7 @@ from berth.scheduling.framework.profile import LocalFilters
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.preemption.disruption_budgets import Demand, DisruptionBudgets
 from berth.scheduling.preemption.dry_run import DryRun
-from berth.scheduling.preemption.priority import priority_of
-from berth.scheduling.preemption.victims import Victims, potential_victims, select_victims
+from berth.scheduling.preemption.victims import Victims, potential_victims, priority_of, select_victims
 
 MAX_SHAPES = 64
 

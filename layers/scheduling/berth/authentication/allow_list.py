@@ -5,15 +5,21 @@
 
 Serial numbers are hexadecimal, of 8 bytes or more, with or without colons. A malformed line allows nothing and does not
 affect other lines. Pure.
+
+The gateway has verified the chain and the key. It does not check revocation. It checks the validity when a connection
+begins, not for each request. Pure.
 """
 
 from __future__ import annotations
 
 import re
+import ssl
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
+
+from berth.authentication.outcomes import AuthorizerOutcome
 
 COMMENT = "#"
 _LINE = re.compile(r"(?P<serial>[0-9a-fA-F:]+)(?:\s+until\s+(?P<until>\S+))?")
@@ -99,3 +105,64 @@ def _read(text: str) -> AllowListEntry | None:
 def _line(entry: AllowListEntry) -> str:
     until = "" if entry.until is None else f" until {datetime.fromtimestamp(entry.until, UTC):%Y-%m-%dT%H:%M:%SZ}"
     return f"{entry.serial:x}{until}" + (f"  {COMMENT} {entry.note}" if entry.note else "")
+
+
+_HEXADECIMAL = re.compile(r"[0-9a-fA-F]{1,64}")
+_DECIMAL = re.compile(r"[0-9]{1,64}")
+_OUTCOMES = {
+    AllowListStatus.LISTED: AuthorizerOutcome.ALLOWED,
+    AllowListStatus.EXPIRED: AuthorizerOutcome.EXPIRED,
+    AllowListStatus.NOT_LISTED: AuthorizerOutcome.NOT_LISTED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ClientCertificate:
+    """serials: all numbers that the text may mean. Times are seconds since the epoch.
+
+    AWS documents hexadecimal digits with colons, but its examples have decimal digits. Serial numbers are random, so
+    the second reading of one does not equal another.
+    """
+
+    serials: frozenset[int]
+    not_before: float
+    not_after: float
+
+
+def read(event: Mapping[str, object]) -> ClientCertificate | AuthorizerOutcome:
+    """NO_CREDENTIALS: the request has no certificate. UNREADABLE_CREDENTIALS: serial or validity is malformed."""
+    found: object = event
+    for key in ("requestContext", "authentication", "clientCert"):
+        found = found.get(key) if isinstance(found, Mapping) else None
+    if not isinstance(found, Mapping) or not found:
+        return AuthorizerOutcome.NO_CREDENTIALS
+    validity = found.get("validity")
+    serials = _serials(found.get("serialNumber"))
+    if not serials or not isinstance(validity, Mapping):
+        return AuthorizerOutcome.UNREADABLE_CREDENTIALS
+    try:
+        not_before, not_after = (
+            float(ssl.cert_time_to_seconds(str(validity.get(key)))) for key in ("notBefore", "notAfter")
+        )
+    except ValueError:
+        return AuthorizerOutcome.UNREADABLE_CREDENTIALS
+    return ClientCertificate(serials, not_before, not_after)
+
+
+def check(certificate: ClientCertificate, allowed: AllowList, now: float) -> AuthorizerOutcome:
+    """Whether the certificate is valid now and on the list. now: seconds since the epoch."""
+    if not certificate.not_before <= now < certificate.not_after:
+        return AuthorizerOutcome.EXPIRED
+    return _OUTCOMES[allowed.status(certificate.serials, now)]
+
+
+def _serials(text: object) -> frozenset[int]:
+    if not isinstance(text, str):
+        return frozenset()
+    digits = text.replace(":", "")
+    if not _HEXADECIMAL.fullmatch(digits):
+        return frozenset()
+    found = {int(digits, 16)}
+    if _DECIMAL.fullmatch(text):
+        found.add(int(text))
+    return frozenset(found)

@@ -14,12 +14,12 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Generic, TypeVar
 
-from berth.authentication import basic, client_certificate
-from berth.authentication.allow_list import AllowList
+from berth.authentication import allow_list as client_certificate
+from berth.authentication import basic
+from berth.authentication.allow_list import AllowList, ClientCertificate
 from berth.authentication.basic import Passwords
-from berth.authentication.client_certificate import ClientCertificate
 from berth.authentication.outcomes import AuthorizerOutcome, Decision
-from berth.authentication.ports import AllowListStore, CredentialStoreUnavailable, PasswordStore, Wait, wait_to_the_end
+from berth.authentication.stores import AllowListStore, CredentialStoreUnavailable, PasswordStore, Wait, wait_to_the_end
 
 T = TypeVar("T")
 

@@ -37,7 +37,7 @@ from berth.extender.outcomes import BindOutcome, BindResult
 from berth.extender.ports import CacheUnavailable, DecisionContext, NodeCache
 from berth.ledger.announcements import Announcement, AnnouncementLog, pod_on_node
 from berth.pods import Binding, FoundPod
-from berth.scheduling.configuration.node_cache import WhenStale
+from berth.scheduling.configuration.document import WhenStale
 from berth.scheduling.evaluation.time_limit import DeadlineExceeded
 from berth.scheduling.feasibility import TOO_COSTLY
 from berth.scheduling.framework.plugin import PluginFailed

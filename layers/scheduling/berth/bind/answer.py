@@ -39,11 +39,10 @@ from berth.bind.protocol import (
     unanswered,
 )
 from berth.bind.rules import NO_RULES, BindRules
+from berth.extender.arguments import decode_object
 from berth.extender.deadline import Deadline
-from berth.extender.decision import BindDecision
 from berth.extender.outcomes import BindOutcome, BindResult, Failure, bad_request
-from berth.extender.reply import Reply, error_reply, reply
-from berth.extender.request.wire import decode_object
+from berth.extender.reply import BindDecision, Reply, error_reply, reply
 from berth.pods import Binding, PodBinder, Unanswered
 
 ATTEMPTS = 2

@@ -17,7 +17,7 @@ from berth.bind.share import Reservation
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome, BindResult
 from berth.pods import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
-from berth.scheduling.configuration.bind import BindConfiguration
+from berth.scheduling.configuration.document import BindConfiguration
 from berth.scheduling.fields.reading import UnreadableObject
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.managed_resources.demand import Demand

@@ -16,16 +16,14 @@ from dataclasses import dataclass
 from berth.bind.announcing import Announcements
 from berth.bind.gang.barrier import GangBarrier
 from berth.bind.share import Reservations
-from berth.configuration.counting_loss import CountingLossCheck
-from berth.configuration.store import ConfigurationInvalid, Configurations
+from berth.configuration.store import ConfigurationInvalid, Configurations, CountingLossCheck
 from berth.dynamodb_errors import TableUnavailable
 from berth.extender.outcomes import BindOutcome, BindResult
 from berth.extender.ports import UNREAD_CACHE, CacheState
 from berth.lease.clock import Clock, Instant
 from berth.lease.lock import Unavailable
-from berth.ledger.lease import NAME, NAMESPACE, Holding, LedgerLease, counted_elsewhere
-from berth.ledger.store_identity import StoreIdentity
-from berth.scheduling.configuration.bind import BindConfiguration
+from berth.ledger.lease import NAME, NAMESPACE, Holding, LedgerLease, StoreIdentity, counted_elsewhere
+from berth.scheduling.configuration.document import BindConfiguration
 from berth.scheduling.managed_resources.counting import Counting
 
 

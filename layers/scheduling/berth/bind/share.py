@@ -17,9 +17,8 @@ from typing import TypeVar
 
 from berth.dynamodb_errors import TableUnavailable
 from berth.extender.outcomes import BindOutcome, BindResult
-from berth.ledger.nodes.device_choice import DeviceChoice
 from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger, OpenReservation, Shares
-from berth.ledger.nodes.ledger import Ledger, LedgerOutcome, LedgerResult
+from berth.ledger.nodes.ledger import DeviceChoice, Ledger, LedgerOutcome, LedgerResult
 from berth.ledger.nodes.table import DeadlineExceeded, LedgerTable
 from berth.pods import Binding, PodKey
 from berth.scheduling.managed_resources.counting import Counting, Insufficient

@@ -9,9 +9,10 @@ from collections.abc import Callable, Mapping
 
 from berth.cluster.api_server.client import CREDENTIALS_REFUSED, UNAUTHORIZED, ApiServer, ApiServerUnreachable
 from berth.cluster.field_projection import RequiredFields, projection_id, projections, resources
-from berth.cluster.watch.kubernetes_lister_watcher import WATCHERS_REMEDY, WatchOptions
+from berth.cluster.watch.lister_watcher import WATCHERS_REMEDY, WatchOptions
 from berth.cluster.watch.watches import watch
-from berth.nodecache.feed.cluster import Cluster, ClusterUnavailable, ClusterWatch, Position
+from berth.nodecache.feed.cluster import Cluster, ClusterUnavailable, ClusterWatch
+from berth.nodecache.feed.head import Position
 
 NAMESPACE = "kube-system"
 TIMEOUT_SECONDS = 10.0

@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from berth.cluster.api_server.client import JSON, JSON_MERGE, Answer, ApiServer, ApiServerUnreachable
-from berth.lease.lock import Conflict, Unavailable, Written
-from berth.lease.record import RELEASED_DURATION_SECONDS, Lease, LeaseSpec
+from berth.lease.lock import RELEASED_DURATION_SECONDS, Conflict, Lease, LeaseSpec, Unavailable, Written
 from berth.ledger.lease import CALL_SECONDS, NAME, NAMESPACE, Holding, LedgerLease
 
 COUNTING = "berth.dev/counting-transition"

@@ -2,16 +2,26 @@
 
 Releases that know no ledger copy write and read only `document` of the cache's item, and they read no item of this
 kind in the ledger's table.
+
+They say which resources are counted, which pods bind binds, and whether gangs are placed as a whole. With a document
+that counts less or binds more, a resource could be assigned twice, and pods that somebody has excluded could be bound.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from pydantic import ValidationError
+from pydantic_core import from_json, to_json
+
 from berth.dynamodb_errors import TableErrors, TableUnavailable
+from berth.scheduling.configuration.document import BerthConfiguration, BindConfiguration
+from berth.scheduling.gangs.gang import GangsConfiguration
+from berth.scheduling.managed_resources.configuration import ManagedResources
+from berth.scheduling.objects import UnreadableObject
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
@@ -19,6 +29,67 @@ if TYPE_CHECKING:
 
     Item = Mapping[str, AttributeValueTypeDef]
     Attributes = dict[str, UniversalAttributeValueTypeDef]
+
+# A document has a field by its alias or by its name.
+_BINDS = ("bind", "gangs")
+_RESOURCES = ("managedResources", "managed_resources")
+
+
+@dataclass(frozen=True, slots=True)
+class KeptSections:
+    """resources: None where only their names can be read, as of those that a later release describes."""
+
+    bind: BindConfiguration
+    gangs: GangsConfiguration
+    resources: ManagedResources | None
+    names: frozenset[str] = frozenset()
+
+    def put_into(self, configuration: BerthConfiguration) -> BerthConfiguration | None:
+        """The configuration with these sections; None: it does not count all of the resources."""
+        resources = self.resources
+        if resources is None:
+            if not self.names.issubset(configuration.counting.resources):
+                return None
+            resources = configuration.managed_resources
+        return configuration.model_copy(update={"bind": self.bind, "gangs": self.gangs, "managed_resources": resources})
+
+
+def kept_sections(document: str) -> KeptSections | UnreadableObject:
+    """Of a document that cannot be loaded as a whole. UnreadableObject: its cause says what is unknown."""
+    try:
+        content = from_json(document)
+    except ValueError:
+        content = None
+    if not isinstance(content, dict):
+        return UnreadableObject("what it counts and binds")
+    try:
+        binds = _read(content, _BINDS)
+    except ValidationError:
+        return UnreadableObject("which pods it binds")
+    try:
+        return KeptSections(binds.bind, binds.gangs, _read(content, _RESOURCES).managed_resources)
+    except ValidationError:
+        names = [*_names(content[key] for key in _RESOURCES if key in content)]
+    if not all(names):
+        return UnreadableObject("what it counts")
+    return KeptSections(binds.bind, binds.gangs, None, frozenset(name for name in names if name))
+
+
+def _read(content: dict[str, object], keys: Iterable[str]) -> BerthConfiguration:
+    """Raises ValidationError. As JSON: validation of Python's types is stricter."""
+    return BerthConfiguration.model_validate_json(to_json({key: content[key] for key in keys if key in content}))
+
+
+def _names(lists: Iterable[object]) -> Iterator[str | None]:
+    """Of the resources; None for one that has none."""
+    for resources in lists:
+        if not isinstance(resources, list):
+            yield None
+            continue
+        for each in resources:
+            name = each.get("name") if isinstance(each, dict) else None
+            yield name if isinstance(name, str) else None
+
 
 SCHEMA_VERSION = 1
 """The schema of a copy with a sequence. Every change of the item raises it, but for an attribute that other releases

@@ -15,7 +15,7 @@ from berth.configuration.document_copy import CACHE_KEY, LEDGER_KEY, AppliedDocu
 from berth.configuration.document_history import CACHE_SLOTS, LEDGER_SLOTS, DocumentHistory
 from berth.configuration.store import AppliedVersion, ConfigurationStore, hash_of
 from berth.dynamodb_errors import CONDITION_FAILED, TableUnavailable, cache_table_errors, ledger_table_errors
-from berth.lease.dynamodb_item import HEAD_KEY
+from berth.lease.dynamodb_lock import HEAD_KEY
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient

@@ -1,31 +1,87 @@
 """The effective configuration: the one that was applied to the cluster, or else the deployed one.
 
 The head has the hash of the applied document. A reader reads the document itself once for each hash.
+
+It is made of the files: `1.2.0+3f9a1c2b` has the package's `__version__` and a hash of its files and of the locked
+requirements beside it. A layer has the version of the directory that it was built of, and a changed file has another.
+
+The ledger has a marker as soon as resources are counted. While it has one, a configuration that counts nothing is the
+deployed one in place of a lost one, unless somebody applied it with `berth config apply --stop-counting`.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
+from importlib.util import find_spec
+from pathlib import Path
 from threading import Lock
 
 from pydantic import ValidationError
 
-from berth.configuration.kept_sections import kept_sections
-from berth.configuration.plugin_version import installed_version
-from berth.scheduling.configuration.bind import BindConfiguration
-from berth.scheduling.configuration.document import BerthConfiguration, validation_messages
-from berth.scheduling.configuration.node_cache import NodeCacheConfiguration
+from berth.configuration.document_copy import kept_sections
+from berth.dynamodb_errors import TableMissing, TableUnavailable
+from berth.lease.clock import Clock, Instant
+from berth.ledger.nodes.table import Marker
+from berth.scheduling.configuration.document import (
+    BerthConfiguration,
+    BindConfiguration,
+    NodeCacheConfiguration,
+    validation_messages,
+)
 from berth.scheduling.evaluation.evaluation_cache import MAX_BYTES
 from berth.scheduling.evaluation.time_limit import NO_TIME_LIMIT, TimeLimit
 from berth.scheduling.framework.plugin import PluginFailed
 from berth.scheduling.objects import UnreadableObject
-from berth.scheduling.plugins.custom_plugins.checked_plugin import description
-from berth.scheduling.plugins.custom_plugins.loading import MISSING_REMEDY
+from berth.scheduling.plugins.custom_plugins import MISSING_REMEDY, PACKAGE, description
 from berth.scheduling.policy import Policy
+
+REQUIREMENTS = "requirements.txt"
+_DIGITS = 8
+_DECLARED = re.compile(r"""^__version__\s*=\s*["']([0-9A-Za-z.-]{1,20})["']""", re.MULTILINE)
+
+
+@cache
+def installed_version() -> str:
+    """Of the package that this process loads; empty if there is none. It stays, as the loaded modules do."""
+    spec = find_spec(PACKAGE)
+    locations = [] if spec is None else list(spec.submodule_search_locations or ())
+    return version_of(Path(locations[0]).parent) if locations else ""
+
+
+def version_of(directory: Path) -> str:
+    """Of the package in this directory."""
+    return f"{declared_version(directory) or '0'}+{_digest(directory)}"
+
+
+def declared_version(directory: Path) -> str:
+    """The package's `__version__`; empty without one. Nothing is imported."""
+    file = directory / PACKAGE / "__init__.py"
+    found = _DECLARED.search(file.read_text(encoding="utf-8")) if file.is_file() else None
+    return "" if found is None else found[1]
+
+
+def package_files(directory: Path) -> Iterator[Path]:
+    """The package's files in order, without byte-code and hidden files."""
+    for path in sorted((directory / PACKAGE).rglob("*")):
+        parts = path.relative_to(directory).parts
+        if path.is_file() and path.suffix != ".pyc" and not any(part.startswith(".") for part in parts):
+            yield path
+
+
+def _digest(directory: Path) -> str:
+    digest = hashlib.sha256()
+    requirements = directory / REQUIREMENTS
+    for path in [*package_files(directory), *([requirements] if requirements.is_file() else [])]:
+        content = path.read_bytes()
+        digest.update(f"{path.relative_to(directory).as_posix()}\0{len(content)}\0".encode())
+        digest.update(content)
+    return digest.hexdigest()[:_DIGITS]
+
 
 VERSIONS = 10
 """How many applied documents are kept."""
@@ -244,3 +300,57 @@ def parsed(document: str, where: str) -> BerthConfiguration:
         return BerthConfiguration.model_validate_json(document)
     except ValidationError as error:
         raise ConfigurationInvalid("; ".join(f"{where}: {line}" for line in validation_messages(error))) from error
+
+
+COUNTING_LOST = (
+    "the ledger counts resources, but the configuration in force counts none: it was lost or replaced; apply it again "
+    "with berth config apply, or with --stop-counting one that counts nothing"
+)
+REFRESH_SECONDS = 10.0
+"""How long a result is used."""
+
+
+class CountingLost(Exception):
+    """Nothing is counted, although the ledger counts and nobody stopped it. The message names cause and remedy."""
+
+    def __init__(self) -> None:
+        super().__init__(COUNTING_LOST)
+
+
+class CountingLossCheck:
+    """For one warm environment, and only for calls whose configuration counts nothing. Safe to share between threads.
+
+    It reads the ledger's marker at most every 10 s, and then the applied document's copy if there is a marker.
+    """
+
+    def __init__(
+        self, marker: Callable[[], Marker | None], counting_is_stopped: Callable[[], bool], clock: Clock
+    ) -> None:
+        self._marker = marker
+        self._counting_is_stopped = counting_is_stopped
+        self._clock = clock
+        self._last: tuple[bool, Instant] | None = None
+
+    def raise_if_lost(self) -> None:
+        """Raises CountingLost; TableUnavailable while the ledger cannot be read and no earlier result is known."""
+        now, last = self._clock.now(), self._last
+        if last is None or now.longest_since(last[1]) >= REFRESH_SECONDS:
+            last = self._last = self._is_lost(), now
+        if last[0]:
+            raise CountingLost
+
+    def raise_if_known(self) -> None:
+        """Raises CountingLost by the last result, however old. Reads nothing."""
+        if self._last is not None and self._last[0]:
+            raise CountingLost
+
+    def _is_lost(self) -> bool:
+        try:
+            return self._marker() is not None and not self._counting_is_stopped()
+        except TableMissing:
+            # No table, no marker: a stack that counts nothing works without a ledger.
+            return self._last is not None and self._last[0]
+        except TableUnavailable:
+            if self._last is None:
+                raise
+            return self._last[0]

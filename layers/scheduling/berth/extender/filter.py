@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from berth.extender.arguments import Candidates, LastAttempt, Passthrough, read_candidates, read_pod_version
 from berth.extender.deadline import NO_DEADLINE, Deadline
-from berth.extender.decision import Decision, UnjudgedCall
 from berth.extender.outcomes import WAITING, Failure, FilterOutcome, deadline_passed
 from berth.extender.ports import NodeCache, NoOpenGangs, OpenGangs
-from berth.extender.reply import Reply, error_reply, reasons, reply
-from berth.extender.request.arguments import Candidates, Passthrough, read_candidates
-from berth.extender.request.scheduling_request import LastAttempt, read_pod_version
+from berth.extender.reply import Decision, Reply, UnjudgedCall, error_reply, reasons, reply
 from berth.scheduling.evaluation.time_limit import DeadlineExceeded
 from berth.scheduling.feasibility import Feasibility
 from berth.scheduling.gangs.gang import NO_OPEN_GANGS, OpenGang
 from berth.scheduling.objects import Pod
 from berth.scheduling.policy import Policy
-from berth.scheduling.preemption.eligibility import may_preempt
+from berth.scheduling.preemption.victim_review import may_preempt
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 NO_GANG_IS_OPEN = NoOpenGangs()

@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.outcomes import FailureOutcome
-from berth.scheduling.configuration.decisions import Decisions
-from berth.scheduling.configuration.node_cache import WhenStale
+from berth.scheduling.configuration.document import Decisions, WhenStale
 from berth.scheduling.gangs.gang import OpenGang
 from berth.scheduling.objects import Pod
 from berth.scheduling.policy import Policy

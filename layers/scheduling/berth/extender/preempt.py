@@ -11,12 +11,11 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 
 from berth.extender.deadline import NO_DEADLINE, Deadline
-from berth.extender.decision import AnyDecision, PreemptDecision, UnjudgedCall
 from berth.extender.outcomes import Failure, PreemptOutcome, deadline_passed
 from berth.extender.ports import CacheUnavailable, NodeCache
-from berth.extender.reply import Reply, reply, silent_reply, status_reply
-from berth.extender.request.preemption_arguments import PreemptionArguments, read_preemption_arguments
-from berth.scheduling.configuration.node_cache import WhenStale
+from berth.extender.preemption_arguments import PreemptionArguments, read_preemption_arguments
+from berth.extender.reply import AnyDecision, PreemptDecision, Reply, UnjudgedCall, reply, silent_reply, status_reply
+from berth.scheduling.configuration.document import WhenStale
 from berth.scheduling.evaluation.time_limit import DeadlineExceeded
 from berth.scheduling.objects import Pod
 from berth.scheduling.preemption.victim_review import NodeRejection, PreemptResult, review_victims

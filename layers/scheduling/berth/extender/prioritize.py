@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from berth.extender.arguments import Passthrough, read_candidates
 from berth.extender.deadline import NO_DEADLINE, Deadline
-from berth.extender.decision import AnyDecision, Decision, UnjudgedCall
 from berth.extender.outcomes import Failure, PrioritizeOutcome, deadline_passed
 from berth.extender.ports import NodeCache
-from berth.extender.reply import Reply, host_scores, reply, silent_reply, status_reply
-from berth.extender.request.arguments import Passthrough, read_candidates
+from berth.extender.reply import (
+    AnyDecision,
+    Decision,
+    Reply,
+    UnjudgedCall,
+    host_scores,
+    reply,
+    silent_reply,
+    status_reply,
+)
 from berth.scheduling.evaluation.time_limit import DeadlineExceeded
 from berth.scheduling.feasibility import TOO_COSTLY
 

@@ -1,16 +1,87 @@
-"""The candidate: one attempt to acquire the lease."""
+"""The candidate: one attempt to acquire the lease.
+
+Times in the record are information only: another clock may be wrong by a year. They decide no more than whether a
+candidate waits, and the next change of the record corrects that decision.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from berth.lease.clock import Clock, Instant
-from berth.lease.config import JITTER_FACTOR, Handover, LeaderElectionConfig
-from berth.lease.lock import Conflict, LeaseLock, Unavailable, Written
-from berth.lease.outcomes import ElectionOutcome, Step
-from berth.lease.record import Lease, LeaseSpec
-from berth.lease.validity import Observation, Term
+from berth.lease.config import JITTER_FACTOR, ElectionOutcome, Handover, LeaderElectionConfig, Step
+from berth.lease.lock import Conflict, Fence, Lease, LeaseLock, LeaseSpec, Unavailable, Written
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """A record, and when this candidate first read it. `changed`: it has read an earlier record before."""
+
+    lease: Lease
+    since: Instant
+    changed: bool = False
+
+    def then(self, lease: Lease, now: Instant) -> Observation:
+        """The observation after another read. Any difference shows that the holder is alive, and restarts the wait."""
+        if lease != self.lease:
+            return Observation(lease, now, changed=True)
+        if now.wall < self.since.wall:
+            # The clock was set back. By the shorter of the two times the lease would not end before the wall clock has
+            # caught up, which may be a year: the wait starts anew instead.
+            return replace(self, since=now)
+        return self
+
+    def is_valid(self, now: Instant) -> bool:
+        """Whether the holder may still act on it, by the duration that the holder itself recorded."""
+        return now.shortest_since(self.since) < self.lease.spec.lease_duration_seconds
+
+    def looks_healthy(self, config: LeaderElectionConfig) -> bool:
+        """Whether the holder renews: the record changed, or its first read has a recent renewTime."""
+        return self.changed or abs(self.since.wall - self.lease.spec.renew_time) <= 2 * config.retry_period
+
+    def handover_in(self, now: Instant) -> float:
+        """Seconds until the holder means to release, by the holder's clock alone; infinite if it announced nothing.
+
+        Too large by the age that the record had when it was seen.
+        """
+        spec = self.lease.spec
+        if spec.handover_at is None:
+            return math.inf
+        return spec.handover_at - spec.renew_time - now.longest_since(self.since)
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A lease that this process holds. `renewed_at`: just before its last renewal was sent."""
+
+    lease: Lease
+    renewed_at: Instant
+
+    def is_valid(self, now: Instant) -> bool:
+        """Whether no other process can have waited until the lease expired."""
+        return now.longest_since(self.renewed_at) < self.lease.spec.lease_duration_seconds
+
+    def is_continued_by(self, lease: Lease) -> bool:
+        """Whether this record belongs to the same term: the same item, holder and epoch."""
+        mine, found = self.lease.spec, lease.spec
+        return (self.lease.uid, mine.holder_identity, mine.lease_transitions) == (
+            lease.uid,
+            found.holder_identity,
+            found.lease_transitions,
+        )
+
+    @property
+    def fence(self) -> Fence:
+        """The fence of a publication in this term."""
+        spec = self.lease.spec
+        return Fence(spec.holder_identity, spec.lease_transitions, self.lease.uid, self.lease.resource_version)
+
+    def published(self, at: Instant) -> Term:
+        """The term after a publication under its fence that was sent at `at`."""
+        spec = replace(self.lease.spec, renew_time=at.wall)
+        return Term(replace(self.lease, spec=spec, resource_version=self.fence.next_resource_version), at)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 
 JITTER_FACTOR = 1.2
 """A candidate waits between one retryPeriod and this much more, so that not all retry at the same time."""
@@ -72,3 +73,74 @@ class Handover:
 
     at: float | None = None
     horizon: float = math.inf
+
+
+class ElectionOutcome(StrEnum):
+    """How a step ended. The outcomes of the last group are final: a new candidate is a new elector."""
+
+    IDLE = "idle"  # nothing was due; no call
+
+    HELD = "held"
+    LOST_RACE = "lost-race"
+    UNAVAILABLE = "failure-lease-unavailable"
+
+    BECAME_LEADER = "became-leader"
+    RENEWED = "renewed"
+    RENEWAL_FAILED = "failure-renewal"  # leads on, until the renew deadline
+
+    NOT_NEEDED = "not-needed"  # a healthy leader that will not hand over soon
+    DEPOSED = "deposed"
+    RENEW_DEADLINE_EXCEEDED = "failure-renew-deadline-exceeded"
+    RELEASED = "released"
+
+
+class ReleaseOutcome(StrEnum):
+    """How a release ended."""
+
+    RELEASED = "released"
+    NOT_HELD = "not-held"  # the record does not name this candidate
+    UNKNOWN = "failure-release-unknown"  # may be released or not; release again, or the lease runs out by itself
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """`again_in`: seconds until the next step is due; earlier ones cost nothing. `ended`: there is none."""
+
+    outcome: ElectionOutcome
+    again_in: float = 0.0
+    detail: str = ""
+    ended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BecameLeader:
+    """For the log. `waited`: seconds since the elector was made; `previous`: whose record it was, if anybody's."""
+
+    identity: str
+    lease_transitions: int
+    previous: str
+    waited: float
+
+    def __str__(self) -> str:
+        after = f" after {self.previous}" if self.previous else ""
+        return (
+            f"{self.identity} became leader{after} in epoch {self.lease_transitions}, having waited {self.waited:.1f} s"
+        )
+
+
+def _do_nothing(_: object) -> None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderCallbacks:
+    """Called from within the step or the release that found out, when the elector's own state is already the new one.
+
+    started_leading: once. stopped_leading: once, only after started_leading; before a release is written, so that what
+    it ends has ended before the next leader can begin. new_leader: whenever the record's holder is another than before,
+    the first one and this candidate itself included; empty after a release.
+    """
+
+    started_leading: Callable[[BecameLeader], None] = _do_nothing
+    stopped_leading: Callable[[ElectionOutcome], None] = _do_nothing
+    new_leader: Callable[[str], None] = _do_nothing

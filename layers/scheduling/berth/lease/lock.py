@@ -1,11 +1,164 @@
-"""The port to the item that the lease is kept in."""
+"""The port to the item that the lease is kept in.
+
+On the item a field has its Kubernetes name. Times are seconds since the epoch, to the microsecond (MicroTime).
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 
-from berth.lease.record import Lease, LeaseSpec
+RELEASED_DURATION_SECONDS = 1
+"""What a release leaves behind: 0 is not valid."""
+
+_MICROSECOND = Decimal("0.000001")
+_REQUIRED = (
+    "holderIdentity",
+    "leaseDurationSeconds",
+    "acquireTime",
+    "renewTime",
+    "leaseTransitions",
+    "resourceVersion",
+    "uid",
+)
+ATTRIBUTES = (*_REQUIRED, "nonce", "handoverAt")
+"""The attributes that a lock writes. All others of the item belong to the node cache."""
+
+
+class MalformedLease(Exception):
+    """An attribute of the item is not what a lock writes; the message names it and the remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseSpec:
+    """What a candidate claims. An empty holder: the lease is free. `lease_transitions` is the fencing epoch.
+
+    `handover_at`: when the holder means to release; a hint for candidates, by the holder's own wall clock.
+    """
+
+    holder_identity: str
+    lease_duration_seconds: int
+    acquire_time: float
+    renew_time: float
+    lease_transitions: int
+    handover_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A spec as it was stored: `resource_version` grows by one with every write, `uid` names this very item.
+
+    `nonce` is the last writer's, one per attempt. An item that has never been a lease has version 0 and no uid.
+    """
+
+    spec: LeaseSpec
+    resource_version: int
+    uid: str
+    nonce: str
+
+
+NO_RECORD = Lease(LeaseSpec("", RELEASED_DURATION_SECONDS, 0.0, 0.0, 0), 0, "", "")
+"""An item without any of the lease's attributes: free, in epoch 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """What a publication is conditional on: this holder in this epoch, and the item as this holder saw it last.
+
+    A publication that is written sets resourceVersion to `next_resource_version`, and renewTime.
+    """
+
+    holder_identity: str
+    lease_transitions: int
+    uid: str
+    resource_version: int
+
+    @property
+    def next_resource_version(self) -> int:
+        """The version that a publication under this fence leaves behind."""
+        return self.resource_version + 1
+
+
+def lease_attributes(lease: Lease) -> dict[str, str | Decimal]:
+    """The attributes as they are stored; `handoverAt` only if there is one."""
+    spec = lease.spec
+    attributes: dict[str, str | Decimal] = {
+        "holderIdentity": spec.holder_identity,
+        "leaseDurationSeconds": Decimal(spec.lease_duration_seconds),
+        "acquireTime": micro_time(spec.acquire_time),
+        "renewTime": micro_time(spec.renew_time),
+        "leaseTransitions": Decimal(spec.lease_transitions),
+        "resourceVersion": Decimal(lease.resource_version),
+        "uid": lease.uid,
+        "nonce": lease.nonce,
+    }
+    if spec.handover_at is not None:
+        attributes["handoverAt"] = micro_time(spec.handover_at)
+    return attributes
+
+
+def read_lease(item: Mapping[str, object]) -> Lease:
+    """The lease of an item, whose strings are str and whose numbers are numbers. Raises MalformedLease."""
+    if not any(name in item for name in _REQUIRED):
+        return NO_RECORD
+    spec = LeaseSpec(
+        holder_identity=_text(item, "holderIdentity"),
+        lease_duration_seconds=_whole(item, "leaseDurationSeconds", at_least=1),
+        acquire_time=float(_number(item, "acquireTime")),
+        renew_time=float(_number(item, "renewTime")),
+        lease_transitions=_whole(item, "leaseTransitions", at_least=0),
+        handover_at=float(_number(item, "handoverAt")) if "handoverAt" in item else None,
+    )
+    uid = _text(item, "uid")
+    if not uid:
+        raise _malformed("uid", uid, "a name")
+    return Lease(
+        spec,
+        resource_version=_whole(item, "resourceVersion", at_least=1),
+        uid=uid,
+        nonce=_text(item, "nonce") if "nonce" in item else "",
+    )
+
+
+def as_stored(lease: Lease) -> Lease:
+    """The lease as the next reader sees it: times have lost what is less than a microsecond."""
+    return read_lease(lease_attributes(lease))
+
+
+def micro_time(seconds: float) -> Decimal:
+    """A time as it is stored."""
+    return Decimal(seconds).quantize(_MICROSECOND)
+
+
+def _text(item: Mapping[str, object], name: str) -> str:
+    value = item.get(name)
+    if not isinstance(value, str):
+        raise _malformed(name, value, "a string")
+    return value
+
+
+def _number(item: Mapping[str, object], name: str) -> Decimal:
+    value = item.get(name)
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal) or not Decimal(value).is_finite():
+        raise _malformed(name, value, "a number")
+    return Decimal(value)
+
+
+def _whole(item: Mapping[str, object], name: str, *, at_least: int) -> int:
+    number = _number(item, name)
+    if number != number.to_integral_value() or number < at_least:
+        raise _malformed(name, number, f"a whole number of at least {at_least}")
+    return int(number)
+
+
+def _malformed(name: str, value: object, wanted: str) -> MalformedLease:
+    found = "is missing" if value is None else f"is {value!s}"
+    return MalformedLease(
+        f"the head item's {name} {found}, not {wanted}: something other than Berth wrote it; "
+        "stop that, delete the item, and the next watcher builds the cache anew"
+    )
 
 
 @dataclass(frozen=True, slots=True)

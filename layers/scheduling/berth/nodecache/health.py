@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from berth.configuration.counting_loss import CountingLossCheck, CountingLost
-from berth.configuration.store import ConfigurationInvalid, Configurations
+from berth.configuration.store import ConfigurationInvalid, Configurations, CountingLossCheck, CountingLost
 from berth.lease.clock import Clock
 from berth.nodecache.feed.reader import NOTHING_PUBLISHED
 from berth.nodecache.feed.table import CacheTable, TableUnavailable
-from berth.nodecache.staleness import StalenessReason
+from berth.nodecache.warm_node_cache import StalenessReason
 
 
 class HealthOutcome(StrEnum):

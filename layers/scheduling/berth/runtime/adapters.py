@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING
 
 from botocore.config import Config
 
-from berth.configuration.counting_loss import CountingLossCheck
-from berth.configuration.store import Configurations, ConfigurationStore
+from berth.configuration.store import Configurations, ConfigurationStore, CountingLossCheck
 from berth.dynamodb_errors import TableUnavailable
-from berth.extender.begun_binds import BegunBinds
 from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.ports import NoOpenGangs, OpenGangs
 from berth.lease.clock import SystemClock
 from berth.ledger.announcements import AnnouncementReader
 from berth.ledger.nodes.table import LedgerTable
-from berth.nodecache.binds_under_way import BindsUnderWay
+from berth.nodecache.binds_under_way import BegunBinds, BindsUnderWay
 from berth.nodecache.bounded_reads import BoundedReads, DeadlinePassed, ImmediateReads, Reads
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import CachedCluster, SnapshotView
@@ -167,7 +165,7 @@ class _OpenGangs(OpenGangs):
 
 
 def _table_open_gangs(open_table: Callable[[], GangTable], reads: Reads) -> OpenGangs:
-    from berth.ledger.gangs.open_gangs import TableOpenGangs
+    from berth.ledger.gangs.table import TableOpenGangs
 
     def read(deadline: Deadline, query: Callable[[], Sequence[GangItem]]) -> Sequence[GangItem]:
         try:

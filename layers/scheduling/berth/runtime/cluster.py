@@ -14,20 +14,19 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from berth.cluster.api_server.access import Access, Server
+from berth.cluster.api_server.access import Access, Server, from_service_account
 from berth.cluster.api_server.client import ApiServer
 from berth.cluster.api_server.eks import EksSettings, from_eks
-from berth.cluster.api_server.service_account import from_service_account
 from berth.cluster.kubernetes_ledger_lease import KubernetesLedgerLease
 from berth.cluster.kubernetes_pods import KubernetesBinder
 from berth.nodecache.feed.cluster import Cluster, ClusterUnavailable
 from berth.runtime.adapters import CALLS
 from berth.runtime.aws_clients import aws_client, aws_credentials
 from berth.runtime.settings import ClusterSettings, WatcherMode
-from berth.scheduling.configuration.node_cache import WakeUp
+from berth.scheduling.configuration.document import WakeUp
 
 if TYPE_CHECKING:
-    from berth.cluster.dump.dump_cluster import DumpCluster
+    from berth.cluster.dump_cluster import DumpCluster
     from berth.ledger.lease import LedgerLease
     from berth.pods import PodBinder, ReservedPods
     from berth.scheduling.policy import Policy
@@ -139,7 +138,7 @@ class DumpConnection(Connection):
 
     @property
     def reserved_pods(self) -> ReservedPods:
-        from berth.cluster.dump.dump_cluster import DumpReservedPods
+        from berth.cluster.dump_cluster import DumpReservedPods
 
         return DumpReservedPods(self._dump)
 
@@ -197,6 +196,6 @@ def _of_kubeconfig(file: Path | None, secret: str) -> Callable[[], Server]:
 @cache
 def _dump(path: Path) -> DumpCluster:
     """One cluster per file and process, so that the watcher sees the cluster in which bind binds."""
-    from berth.cluster.dump.dump_cluster import DumpCluster
+    from berth.cluster.dump_cluster import DumpCluster
 
     return DumpCluster(path, time.time)

@@ -9,20 +9,53 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, partial
+from itertools import count
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import orjson
 
-from berth.decisions.sampled_log import SampledLog
-from berth.extender.decision import AnyDecision, DecisionRecorder
 from berth.extender.outcomes import Outcome
 from berth.extender.ports import UNREAD_CACHE
-from berth.runtime.telemetry.call_log import SERVICE
-from berth.scheduling.configuration.decisions import Decisions
+from berth.extender.reply import AnyDecision, Decision, DecisionRecorder
+from berth.runtime.telemetry.telemetry import SERVICE
+from berth.scheduling.configuration.document import Decisions
 
 if TYPE_CHECKING:
     from berth.runtime.tables import OpenTables
+
+ONE_OF = 100
+
+
+class SampledLog(DecisionRecorder):
+    """The second decision of an environment, and every hundredth after it. The first one is the cold start: nobody
+    waits there for imports."""
+
+    def __init__(
+        self,
+        write: Callable[[dict[str, object]], None],
+        wall: Callable[[], float],
+        one_of: int = ONE_OF,
+        is_written: Callable[[], bool] = lambda: True,
+    ) -> None:
+        """write: gets the document of a record. wall: seconds since the epoch. is_written: whether the log takes it."""
+        self._write, self._wall, self._one_of, self._is_written = write, wall, one_of, is_written
+        self._count = count(one_of - 1)
+
+    def record(self, verb: str, outcome: Outcome, decision: AnyDecision, milliseconds: float) -> None:
+        if next(self._count) % self._one_of or not self._is_written():
+            return
+        # Imported here: a cold start must not wait for it.
+        from berth.decisions.document import call_document, document
+        from berth.decisions.record import CallRecord, Record
+
+        now = self._wall()
+        if isinstance(decision, Decision):
+            record = Record.of(verb, outcome, decision, now, milliseconds)
+            self._write(document(record, decision.nodes.names))
+        else:
+            self._write(call_document(CallRecord.of(verb, outcome, decision, now, milliseconds)))
+
 
 log = logging.getLogger(SERVICE)
 
@@ -118,7 +151,7 @@ def _variables() -> Mapping[str, str]:
 def _table_recorder(open_tables: OpenTables, variables: Mapping[str, str]) -> DecisionRecorder | None:
     from botocore.config import Config
 
-    from berth.decisions.background import BackgroundRecorder
+    from berth.decisions.recorders import BackgroundRecorder
     from berth.runtime.settings import PolicySettings
 
     # A record is worth no second attempt.

@@ -17,14 +17,13 @@ from botocore.config import Config
 
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth.configuration.store import ConfigurationStore
-from berth.lease.dynamodb_item import STANDBY_KEY
-from berth.lease.dynamodb_lock import DynamoDBLeaseLock
+from berth.lease.dynamodb_lock import STANDBY_KEY, DynamoDBLeaseLock
 from berth.lease.lock import LeaseLock
 from berth.ledger.announcements import AnnouncementLog
 from berth.ledger.dynamodb_announcements import DynamoDBAnnouncementLog
+from berth.ledger.lease import DynamoDBStoreIdentity, StoreIdentity
 from berth.ledger.nodes.dynamodb_table import DynamoDBLedgerTable
 from berth.ledger.nodes.table import LedgerTable
-from berth.ledger.store_identity import DynamoDBStoreIdentity, StoreIdentity
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.table import CacheTable
 from berth.runtime.aws_clients import aws_client

@@ -9,10 +9,13 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from berth.scheduling.evaluation.verdicts import NONE_REJECTED, FilterResult, Rejected
-from berth.scheduling.framework.status import Status, unresolvable
+from berth.scheduling.exemption import Exemption
+from berth.scheduling.framework.plugin import Status, unresolvable
+from berth.scheduling.framework.profile import Profile
+from berth.scheduling.objects import Pod
 from berth.scheduling.preemption.victim_review import NodeRejection
 from berth.scheduling.reason_code import ReasonCode
-from berth.scheduling.snapshot.node_positions import NodeRefs
+from berth.scheduling.snapshot.node_list import NodeRefs
 
 TOO_COSTLY = unresolvable("", NodeRejection.TOO_COSTLY, reason_code=ReasonCode.TOO_COSTLY)
 """Every node's verdict where a decision takes too long. Unresolvable: preemption is not tried, and the scheduler comes
@@ -95,3 +98,44 @@ def _for_one_reason(names: list[str], status: Status) -> Rejected:
 def too_costly(nodes: NodeRefs) -> Feasibility:
     """No node passes: the decision took too long."""
     return none_feasible(nodes, TOO_COSTLY, too_costly=True)
+
+
+class ProfileChoice:
+    """Of one policy."""
+
+    def __init__(
+        self,
+        default: Profile,
+        by_scheduler: Mapping[str, Profile],
+        exemption: Exemption,
+        for_planning: Mapping[str, Profile],
+    ) -> None:
+        """default: for pods of schedulers that have no profile of their own. for_planning: by the name of a profile,
+        the profile with the filters of kube-scheduler that it lacks."""
+        self._default, self._by_scheduler, self._for_planning = default, by_scheduler, for_planning
+        self.is_exempt, self.was_exempt = exemption.covers, exemption.covered
+        self.all = (default, *by_scheduler.values())
+        """Every profile that decides for some pod."""
+        self._for_exempt_pods = {each.name: each.for_exempt_pods() for each in self.all}
+
+    def named_by(self, pod: Pod) -> Profile:
+        """The profile for the pod's schedulerName, exempt or not."""
+        return self._by_scheduler.get(pod.spec.scheduler_name, self._default)
+
+    def of(self, pod: Pod) -> Profile:
+        """The same; for an exempt pod with only the plugins that apply to such pods."""
+        profile = self.named_by(pod)
+        return self._for_exempt_pods[profile.name] if self.is_exempt(pod) else profile
+
+    def deciding(self, pod: Pod) -> Profile | None:
+        """The profile that filters this pod; None for a pod that passes every node."""
+        profile = self.named_by(pod)
+        if not self.is_exempt(pod):
+            return profile
+        remaining = self._for_exempt_pods[profile.name]
+        return None if remaining.skips(pod) else remaining
+
+    def for_planning(self, pod: Pod) -> Profile:
+        """The profile by which members of gangs get their places."""
+        profile = self.named_by(pod)
+        return self._for_planning.get(profile.name, profile)

@@ -7,14 +7,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from berth.scheduling.evaluation.time_limit import TimeLimited
-from berth.scheduling.feasibility import Feasibility, none_feasible, only_feasible
-from berth.scheduling.framework.status import Status
+from berth.scheduling.feasibility import Feasibility, ProfileChoice, none_feasible, only_feasible
+from berth.scheduling.framework.plugin import Status
 from berth.scheduling.gangs.gang import Gang, GangKey, GangsConfiguration, GangWait, OpenGang, gang_of
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod_group import names_gang
-from berth.scheduling.profile_choice import ProfileChoice
-from berth.scheduling.snapshot.node_positions import NodeRefs
+from berth.scheduling.snapshot.node_list import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation
 from berth.scheduling.evaluation.evaluation_cache import MAX_BYTES, EvaluationCache
+from berth.scheduling.evaluation.local_scores import weighted_scores
 from berth.scheduling.evaluation.nominated_pods import nodes_with_assumed, nominated_verdicts
-from berth.scheduling.evaluation.plugin_scores import weighted_scores
 from berth.scheduling.evaluation.time_limit import (
     NO_DECISION_DEADLINE,
     NO_TIME_LIMIT,
@@ -20,27 +20,25 @@ from berth.scheduling.evaluation.time_limit import (
 )
 from berth.scheduling.evaluation.verdicts import FilterResult, Rejected
 from berth.scheduling.exemption import Exemption
-from berth.scheduling.feasibility import TOO_COSTLY, Feasibility, Unresolvable, too_costly
-from berth.scheduling.framework.cluster_event import GANG_EVENTS, ClusterEvents
+from berth.scheduling.feasibility import TOO_COSTLY, Feasibility, ProfileChoice, Unresolvable, too_costly
+from berth.scheduling.framework.plugin import GANG_EVENTS, SUCCESS, ClusterEvents, Code, Status
 from berth.scheduling.framework.profile import Profile, Scale
 from berth.scheduling.framework.score_scaling import extender_scale
-from berth.scheduling.framework.status import SUCCESS, Code, Status
 from berth.scheduling.gang_policy import NOT_OUTSIDE, GangPolicy
 from berth.scheduling.gangs.gang import NO_OPEN_GANGS, Gang, GangKey, GangsConfiguration, OpenGang
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import Pod
-from berth.scheduling.preemption.eligibility import fits_without_lower
 from berth.scheduling.preemption.victim_review import (
     Choose,
     NodeRejection,
     PreemptionConfiguration,
     PreemptResult,
     Proposal,
+    fits_without_lower,
     review_victims,
 )
 from berth.scheduling.preemption.victims import NO_UIDS
-from berth.scheduling.profile_choice import ProfileChoice
-from berth.scheduling.snapshot.node_positions import NodeRefs
+from berth.scheduling.snapshot.node_list import NodeRefs
 from berth.scheduling.snapshot.parts import ALL_PARTS, NO_PARTS, NODES_AND_PODS, Parts
 from berth.scheduling.snapshot.snapshot import Snapshot
 

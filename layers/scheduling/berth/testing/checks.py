@@ -11,25 +11,25 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
 
-from berth.cluster.berth_reasons import has_any_reason, reasons_of
-from berth.scheduling.framework.cluster_event import NODE_EVENTS
+from berth.cluster.field_projection import has_any_reason, reasons_of
 from berth.scheduling.framework.plugin import (
     MAX_NODE_SCORE,
+    NODE_EVENTS,
+    SUCCESS,
     ClusterFilter,
     ClusterFilterPlugin,
     ClusterScorePlugin,
     Plugin,
     PluginFailed,
     ScorePlugin,
+    Status,
 )
-from berth.scheduling.framework.status import SUCCESS, Status
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.snapshot.changes import Changes
-from berth.scheduling.snapshot.node_positions import NodeRefs
+from berth.scheduling.snapshot.node_list import NodeRefs
 from berth.scheduling.snapshot.parts import SnapshotPart
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth.testing.harness import Judgement, PluginHarness
-from berth.testing.side_effects import side_effects
+from berth.testing.harness import Judgement, PluginHarness, side_effects
 from berth.testing.variants import history, placed, reduced, variants
 
 MOST_NODES = 200

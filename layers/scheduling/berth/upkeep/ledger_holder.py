@@ -15,13 +15,11 @@ from collections.abc import Callable
 from berth.dynamodb_errors import TableUnavailable
 from berth.lease.candidate import Candidate, ObservedRecord
 from berth.lease.clock import Clock
-from berth.lease.config import Handover
+from berth.lease.config import BecameLeader, ElectionOutcome, Handover, LeaderCallbacks, ReleaseOutcome, Step
 from berth.lease.elector import LeaderElector, release
 from berth.lease.lock import Unavailable, Written
-from berth.lease.outcomes import BecameLeader, ElectionOutcome, LeaderCallbacks, ReleaseOutcome, Step
-from berth.ledger.lease import CALL_SECONDS, ELECTION, LedgerLease, counted_elsewhere
+from berth.ledger.lease import CALL_SECONDS, ELECTION, LedgerLease, StoreIdentity, counted_elsewhere
 from berth.ledger.nodes.table import LedgerTable, Marker, MarkerState
-from berth.ledger.store_identity import StoreIdentity
 
 TAKEOVER_POLL_SECONDS = 1.0
 """Between two looks at the rebuild of a takeover, and before the next attempt after the table has refused."""

@@ -32,7 +32,7 @@ from berth.lease.clock import Clock
 from berth.nodecache.feed.changes import Change, Object
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.nodecache.feed.leader import Publication
-from berth.scheduling.framework.cluster_event import ALL_EVENTS, ClusterEvent, ClusterEvents
+from berth.scheduling.framework.plugin import ALL_EVENTS, ClusterEvent, ClusterEvents
 from berth.scheduling.objects import UnreadableObject
 from berth.scheduling.objects.pod import FAILED, SUCCEEDED
 from berth.scheduling.objects.pod_reading import PodReader

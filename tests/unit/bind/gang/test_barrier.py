@@ -11,7 +11,7 @@ import pytest
 from berth.extender.outcomes import BindOutcome
 from berth.extender.ports import CacheUnavailable
 from berth.ledger.gangs.item import GangState
-from berth.scheduling.configuration.node_cache import WhenStale
+from berth.scheduling.configuration.document import WhenStale
 from berth.scheduling.exemption import SYSTEM_CRITICAL_PRIORITY
 from tests.builders.gang_items import TRAIN
 from tests.fakes.node_cache import FixedNodeCache

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from berth.ledger.gangs.open_gangs import shown
+from berth.ledger.gangs.table import shown
 from berth.scheduling.exemption import SYSTEM_CRITICAL_PRIORITY
 from tests.simulation.gangs.binds import CONFIGURATION, ZONE, GangWorld, Member, gang_of
 

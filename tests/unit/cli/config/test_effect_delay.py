@@ -12,9 +12,8 @@ from mypy_boto3_dynamodb.client import DynamoDBClient
 
 from berth.bind.rules import CountingConfiguration
 from berth.bind.share import LedgerReservations
-from berth.configuration.counting_loss import CountingLossCheck
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
-from berth.configuration.store import Configurations
+from berth.configuration.store import Configurations, CountingLossCheck
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.config.apply import effect_delay

@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from berth.bind.answer import answer_bind, failed
-from berth.decisions.recent import RecentDecisions
+from berth.decisions.recorders import RecentDecisions
 from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
 from berth.scheduling.objects import NodeInfo
 from berth_cli.console.access import Refusal

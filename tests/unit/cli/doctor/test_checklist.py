@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from berth.lease.record import Lease, LeaseSpec
+from berth.lease.lock import Lease, LeaseSpec
 from berth.nodecache.feed.head import Head, Observation, Pointer, PublishedVersion, in_every_part
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.doctor.aws_account import AccountUnavailable, FunctionState, HeadItem, InspectionDenied, Schedule

@@ -11,7 +11,7 @@ from zipfile import ZipFile
 import pytest
 from click.testing import CliRunner, Result
 
-from berth.configuration.plugin_version import version_of
+from berth.configuration.store import version_of
 from berth_cli.main import main
 from berth_cli.plugin import layer
 from berth_cli.plugin.package import ARCHITECTURES, PYTHONS

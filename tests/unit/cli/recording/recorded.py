@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from berth.configuration.store import Configurations
-from berth.extender.decision import AnyDecision, DecisionRecorder
 from berth.extender.filter import NO_GANG_IS_OPEN
 from berth.extender.outcomes import Outcome
 from berth.extender.ports import OpenGangs
+from berth.extender.reply import AnyDecision, DecisionRecorder
 from berth.ledger.nodes.table import LedgerTable
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.time_limit import NO_TIME_LIMIT, TimeLimit

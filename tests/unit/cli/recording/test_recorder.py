@@ -11,8 +11,8 @@ from weakref import ref
 
 import pytest
 
-from berth.extender.decision import AnyDecision, Decision, DecisionRecorder
 from berth.extender.outcomes import Outcome
+from berth.extender.reply import AnyDecision, Decision, DecisionRecorder
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.recording import recorder as recorder_module

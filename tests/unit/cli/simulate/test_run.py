@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.framework.status import unresolvable, unschedulable
+from berth.scheduling.framework.plugin import unresolvable, unschedulable
 from berth.scheduling.reason_code import ReasonCode
 from berth_cli.simulate.queue import build_queue
 from berth_cli.simulate.run import NOWHERE, Place, PlaceKind, Rule, Run, record, rules_of

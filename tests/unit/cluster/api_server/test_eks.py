@@ -19,7 +19,7 @@ from berth.cluster.api_server.client import ApiServer, ApiServerUnreachable, Cre
 from berth.cluster.api_server.eks import EksSettings, eks_token, from_eks
 from tests.builders.certificates import self_signed
 from tests.fakes.clock import HandDrivenClock
-from tests.unit.cluster.api_server.test_sts import AT, RECORDED, SECRET_KEY, SESSION_TOKEN
+from tests.unit.cluster.api_server.test_eks_sts import AT, RECORDED, SECRET_KEY, SESSION_TOKEN
 from tests.unit.cluster.driven_api_server import PATIENCE_SECONDS, driven_api_server
 
 PEM = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"

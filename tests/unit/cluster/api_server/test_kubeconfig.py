@@ -14,10 +14,8 @@ from kubernetes.client import Configuration
 from kubernetes.config import load_kube_config_from_dict
 
 from berth.cluster.api_server import kubeconfig
-from berth.cluster.api_server.access import authorization
-from berth.cluster.api_server.bearer import BearerServer
-from berth.cluster.api_server.certificate import CertificateServer
-from berth.cluster.api_server.connections import Connections
+from berth.cluster.api_server.access import BearerServer, CertificateServer, authorization
+from berth.cluster.api_server.client import Connections
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from tests.builders.certificates import self_signed
 from tests.builders.kubeconfigs import kubeconfig as a_kubeconfig

@@ -9,10 +9,10 @@ from threading import Barrier
 
 import pytest
 
-from berth.cluster.dump.dump_cluster import DumpCluster
+from berth.cluster.dump_cluster import DumpCluster
 from berth.nodecache.feed.changes import pack, unpack
 from berth.nodecache.feed.cluster import ClusterUnavailable, Listed
-from berth.nodecache.feed.observed_state import ObservedState
+from berth.nodecache.feed.leader import ObservedState
 from berth.nodecache.snapshot_view import SnapshotView
 from berth.pods import Assignment, Binding, Created, Refused, Unanswered
 from berth.scheduling.snapshot.snapshot import Snapshot

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from berth.cluster.dump import dump_watch
-from berth.cluster.dump.dump_cluster import DumpCluster
-from berth.nodecache.feed.cluster import ClusterWatch, Event, Interrupted, Listed, Modified, Position, ResourceEvent
+from berth.cluster import dump_watch
+from berth.cluster.dump_cluster import DumpCluster
+from berth.nodecache.feed.cluster import ClusterWatch, Event, Interrupted, Listed, Modified, ResourceEvent
+from berth.nodecache.feed.head import Position
 from berth.pods import Binding, Created
 from tests.fakes.clock import HandDrivenClock
 

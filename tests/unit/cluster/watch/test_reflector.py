@@ -9,16 +9,8 @@ import pytest
 
 from berth.cluster.watch.lister_watcher import ResourceExpired, WatchRefused
 from berth.cluster.watch.reflector import Backoff, Reflector
-from berth.nodecache.feed.cluster import (
-    ClusterUnavailable,
-    Deleted,
-    Ended,
-    Event,
-    Expired,
-    Interrupted,
-    Modified,
-    Position,
-)
+from berth.nodecache.feed.cluster import ClusterUnavailable, Deleted, Ended, Event, Expired, Interrupted, Modified
+from berth.nodecache.feed.head import Position
 from tests.fakes.clock import HandDrivenClock
 from tests.unit.cluster.watch.scripted_source import (
     List,

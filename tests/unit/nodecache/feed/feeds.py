@@ -9,11 +9,9 @@ from itertools import count
 from typing import TypeVar
 
 from berth.lease.clock import Instant
-from berth.lease.lock import Written
-from berth.lease.record import Fence, Lease, LeaseSpec
+from berth.lease.lock import Fence, Lease, LeaseSpec, Written
 from berth.nodecache.feed.changes import Change, Key, Object, pack, part_of
-from berth.nodecache.feed.cluster import Position
-from berth.nodecache.feed.head import Head, Observation, Pointer, PublishedVersion
+from berth.nodecache.feed.head import Head, Observation, Pointer, Position, PublishedVersion
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.feed.table import LogItem, LogWrite, StaleFence, TableUnavailable
 from berth.nodecache.feed.writer import Leadership, Retention, Writer

@@ -11,10 +11,10 @@ from berth.nodecache.feed.cluster import (
     ClusterWatch,
     Event,
     Listed,
-    Position,
     Progress,
     ResourceEvent,
 )
+from berth.nodecache.feed.head import Position
 from tests.unit.lease.clocks import EnvironmentClock
 
 RESOURCES = ("nodes", "pods")

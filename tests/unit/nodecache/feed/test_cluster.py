@@ -15,10 +15,10 @@ from berth.nodecache.feed.cluster import (
     Interrupted,
     Listed,
     Modified,
-    Position,
     Progress,
     ResourceEvent,
 )
+from berth.nodecache.feed.head import Position
 
 BEFORE = Position("7", observed_at=100.0, listed_at=40.0)
 

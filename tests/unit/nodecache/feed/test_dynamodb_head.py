@@ -9,16 +9,16 @@ import pytest
 
 from berth.cluster.watch.resources import BASE_RESOURCES, GANG_RESOURCES, SPREAD_RESOURCES
 from berth.configuration.store import hash_of
-from berth.lease.dynamodb_item import lease_update
-from berth.lease.record import Lease, LeaseSpec
+from berth.lease.dynamodb_lock import lease_update
+from berth.lease.lock import Lease, LeaseSpec
 from berth.ledger.lease import counted_elsewhere
-from berth.nodecache.feed.cluster import Position
 from berth.nodecache.feed.dynamodb_head import MOST_CHUNKS, MalformedHead, pointer_update, read_head
 from berth.nodecache.feed.head import (
     BEGINNING,
     Head,
     Observation,
     Pointer,
+    Position,
     PublishedVersion,
     SnapshotPointer,
     in_every_part,

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from berth.nodecache.feed.cluster import Position
 from berth.nodecache.feed.head import (
     FUTURE_SCHEMA,
     OLDEST_READABLE,
@@ -15,6 +14,7 @@ from berth.nodecache.feed.head import (
     Head,
     Observation,
     Pointer,
+    Position,
     PublishedVersion,
     SnapshotPointer,
     in_every_part,

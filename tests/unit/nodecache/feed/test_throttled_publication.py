@@ -19,8 +19,7 @@ from berth.lease.dynamodb_lock import DynamoDBLeaseLock
 from berth.lease.elector import LeaderElector
 from berth.nodecache.feed.cluster import Listed
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
-from berth.nodecache.feed.leader import Publication
-from berth.nodecache.feed.observed_state import ObjectsView
+from berth.nodecache.feed.leader import ObjectsView, Publication
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.feed.watcher import RunResult, Watcher, WatcherOutcome
 from berth.scheduling.snapshot.parts import ALL_PARTS

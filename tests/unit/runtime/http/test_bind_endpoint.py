@@ -12,8 +12,7 @@ import pytest
 
 from berth.bind.rules import CountingConfiguration
 from berth.bind.share import LedgerReservations
-from berth.configuration.counting_loss import CountingLossCheck
-from berth.configuration.store import Configurations
+from berth.configuration.store import Configurations, CountingLossCheck
 from berth.extender.deadline import PASSED, Deadline
 from berth.lease.clock import SystemClock
 from berth.runtime.http.bind_endpoint import DEADLINE_PASSED, BindAdapters, BindHandler

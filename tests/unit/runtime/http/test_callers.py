@@ -12,7 +12,7 @@ from berth.authentication.allow_list import AllowList, parse
 from berth.authentication.authorizer import Authorizer, BasicAuthorizer, MutualTLSAuthorizer
 from berth.authentication.basic import Passwords, credentials_digest
 from berth.authentication.outcomes import AuthorizerOutcome, Decision
-from berth.authentication.ports import AllowListStore, PasswordStore
+from berth.authentication.stores import AllowListStore, PasswordStore
 from berth.extender.deadline import PASSED, Deadline
 from berth.runtime.http.callers import NOT_READ_IN_TIME, CallerCheck
 from berth.runtime.http.events import HTTPEvent

@@ -20,7 +20,7 @@ from berth.nodecache.warm_node_cache import Freshness
 from berth.runtime.telemetry.metrics import OLD_SECONDS, CacheMetrics
 from berth.runtime.telemetry.telemetry import Sizes, Telemetry
 from berth.runtime.telemetry.watcher_metrics import WatcherMetrics
-from berth.runtime.watcher.warm_up import INTERVAL_SECONDS as WARM_UP_SECONDS
+from berth.runtime.watcher.background import INTERVAL_SECONDS as WARM_UP_SECONDS
 from berth.upkeep.reconciler.events import ReservationEvent, ReservationEventType
 from tests.fakes.log_lines import LogLines
 from tests.unit.lease.clocks import EnvironmentClock

@@ -6,7 +6,7 @@ from berth.nodecache.feed.cluster import Cluster
 from berth.pods import PodBinder, ReservedPods
 from berth.runtime.cluster import Connection
 from berth.runtime.settings import WatcherMode
-from berth.scheduling.configuration.node_cache import WakeUp
+from berth.scheduling.configuration.document import WakeUp
 from berth.scheduling.policy import Policy
 from berth.upkeep.pod_events import PodEventWriter
 from berth.upkeep.wake_up import SchedulingQueue

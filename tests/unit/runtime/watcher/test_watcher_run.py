@@ -10,11 +10,10 @@ from random import Random
 import pytest
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
-from berth.configuration.counting_loss import COUNTING_LOST, CountingLossCheck
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
-from berth.configuration.store import Configurations, hash_of
+from berth.configuration.store import COUNTING_LOST, Configurations, CountingLossCheck, hash_of
 from berth.lease.clock import SystemClock
-from berth.lease.dynamodb_item import HEAD_KEY, STANDBY_KEY
+from berth.lease.dynamodb_lock import HEAD_KEY, STANDBY_KEY
 from berth.ledger.gangs.dynamodb_table import DynamoDBGangTable
 from berth.ledger.gangs.item import Claim, Domain
 from berth.ledger.nodes.table import Marker, MarkerState
@@ -33,8 +32,7 @@ from berth.runtime.watcher.watcher_run import (
     WatcherRun,
     restore_configuration,
 )
-from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.configuration.node_cache import WakeUp
+from berth.scheduling.configuration.document import BerthConfiguration, WakeUp
 from berth.scheduling.gangs.gang import GangKey
 from berth.scheduling.objects.projection import compact_pod
 from berth.upkeep.gangs import GangEvent, GangEventType

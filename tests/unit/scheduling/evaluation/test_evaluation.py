@@ -11,11 +11,10 @@ import pytest
 
 from berth.scheduling.evaluation.evaluation import NOT_IN_CACHE, Evaluation
 from berth.scheduling.evaluation.evaluation_cache import EvaluationCache
-from berth.scheduling.framework.plugin import FilterPlugin, ScorePlugin
+from berth.scheduling.framework.plugin import SUCCESS, FilterPlugin, ScorePlugin, Status, unresolvable
 from berth.scheduling.framework.profile import Profile
-from berth.scheduling.framework.status import SUCCESS, Status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
-from berth.scheduling.snapshot.node_positions import NodeRefs
+from berth.scheduling.snapshot.node_list import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.nodes import labelled, node
 from tests.builders.pods import pod

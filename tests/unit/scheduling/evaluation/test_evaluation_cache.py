@@ -10,9 +10,8 @@ import pytest
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.evaluation_cache import EvaluationCache
-from berth.scheduling.framework.plugin import ClusterFilter, ClusterFilterPlugin
+from berth.scheduling.framework.plugin import SUCCESS, ClusterFilter, ClusterFilterPlugin, Status
 from berth.scheduling.framework.profile import Profile
-from berth.scheduling.framework.status import SUCCESS, Status
 from berth.scheduling.objects import NodeInfo, Pod, read_pod
 from berth.scheduling.snapshot.history import SnapshotDelta
 from berth.scheduling.snapshot.snapshot import Snapshot

@@ -19,20 +19,22 @@ from berth.scheduling.evaluation.time_limit import (
 from berth.scheduling.exemption import Exemption
 from berth.scheduling.feasibility import TOO_COSTLY
 from berth.scheduling.framework.plugin import (
+    SUCCESS,
     ClusterFilter,
     ClusterFilterPlugin,
     ClusterScore,
     ClusterScorePlugin,
     FilterPlugin,
     ScorePlugin,
+    Status,
+    unschedulable,
 )
 from berth.scheduling.framework.profile import Profile
-from berth.scheduling.framework.status import SUCCESS, Status, unschedulable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.policy import Policy
 from berth.scheduling.preemption.victim_review import NodeRejection, Proposal
 from berth.scheduling.snapshot.history import SnapshotDelta
-from berth.scheduling.snapshot.node_positions import NodeRefs
+from berth.scheduling.snapshot.node_list import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.nodes import node
 from tests.builders.pods import pod

@@ -9,12 +9,11 @@ import pytest
 from berth.scheduling.evaluation.evaluation import NOT_IN_CACHE
 from berth.scheduling.evaluation.evaluation_cache import EvaluationCache
 from berth.scheduling.evaluation.verdicts import Verdicts
-from berth.scheduling.framework.plugin import FilterPlugin
+from berth.scheduling.framework.plugin import SUCCESS, FilterPlugin, Status, unresolvable
 from berth.scheduling.framework.profile import Profile
-from berth.scheduling.framework.status import SUCCESS, Status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.snapshot.changes import Changes
-from berth.scheduling.snapshot.node_positions import NodeRefs
+from berth.scheduling.snapshot.node_list import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.nodes import labelled, node
 from tests.builders.pods import pod

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from berth.scheduling.framework.status import Code
+from berth.scheduling.framework.plugin import Code
 from berth.scheduling.gangs.gang import GangKey, OpenGang
 from berth.scheduling.preemption.victim_review import NodeRejection, Proposal
 from berth.scheduling.snapshot.changes import Changes

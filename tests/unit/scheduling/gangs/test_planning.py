@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from berth.scheduling.objects import Pod, read_pod
-from berth.scheduling.snapshot.assumed_pods import AssumedPod
+from berth.scheduling.snapshot.changes import AssumedPod
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.counted import LICENCE, LICENCES, MEMORY, SLICES, counted_node
 from tests.builders.gangs import member, members

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from berth.scheduling.managed_resources.amounts import MAX_AMOUNT
-from berth.scheduling.managed_resources.device_annotation import MAX_DEVICES
+from berth.scheduling.managed_resources.configuration import MAX_AMOUNT, MAX_DEVICES
 from tests.builders.counted import (
     LICENCE,
     MEMORY,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from berth.scheduling.framework.plugin import Status
 from berth.scheduling.framework.profile import AnyFilter, AnyScore, Profile
-from berth.scheduling.framework.status import Status
 from berth.scheduling.objects import Pod, read_pod
 from berth.scheduling.objects.cluster import read_objects
 from berth.scheduling.objects.workloads import Workloads

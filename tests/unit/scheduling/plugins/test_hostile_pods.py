@@ -11,7 +11,7 @@ import pytest
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation
 from berth.scheduling.objects import Pod, read_pod
-from berth.scheduling.snapshot.node_positions import NodeRefs
+from berth.scheduling.snapshot.node_list import NodeRefs
 from tests.bench.cluster import node_name, plain_pod, snapshot
 from tests.builders.hostile_pods import SPECS, hostile_pod
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from berth.scheduling.framework.status import SUCCESS, Code, Status
+from berth.scheduling.framework.plugin import SUCCESS, Code, Status
 from berth.scheduling.plugins.inter_pod_affinity import InterPodAffinity, InterPodAffinityArgs
 from tests.builders.nodes import node_with
 from tests.builders.pods import pod_with

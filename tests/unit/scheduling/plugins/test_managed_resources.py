@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from berth.scheduling.framework.status import SUCCESS, Code
+from berth.scheduling.framework.plugin import SUCCESS, Code
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import Pod, read_pod
 from berth.scheduling.plugins.managed_resources import ManagedResources, ManagedResourcesArgs

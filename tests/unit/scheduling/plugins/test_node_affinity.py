@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from berth.scheduling.framework.plugin import SUCCESS, Code, Status
 from berth.scheduling.framework.profile import Profile
-from berth.scheduling.framework.status import SUCCESS, Code, Status
 from berth.scheduling.objects import Pod, read_node, read_pod
 from berth.scheduling.objects.node import NodeInfo
 from berth.scheduling.plugins.node_affinity import NodeAffinity, NodeAffinityArgs

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from berth.scheduling.framework.status import SUCCESS, Code, Status
+from berth.scheduling.framework.plugin import SUCCESS, Code, Status
 from berth.scheduling.objects import NodeInfo
 from berth.scheduling.plugins.node_priority_label import NodePriorityLabel, NodePriorityLabelArgs
 from tests.builders.nodes import labelled, node

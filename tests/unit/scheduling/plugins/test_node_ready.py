@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from berth.scheduling.framework.status import SUCCESS, Code, Status
+from berth.scheduling.framework.plugin import SUCCESS, Code, Status
 from berth.scheduling.plugins.arguments import NoArgs
 from berth.scheduling.plugins.node_ready import NodeReady
 from tests.builders.nodes import node_with

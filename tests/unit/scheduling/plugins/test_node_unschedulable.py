@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from berth.scheduling.framework.status import SUCCESS, Code, Status
+from berth.scheduling.framework.plugin import SUCCESS, Code, Status
 from berth.scheduling.plugins.arguments import NoArgs
 from berth.scheduling.plugins.node_unschedulable import NodeUnschedulable
 from tests.builders.nodes import node_with

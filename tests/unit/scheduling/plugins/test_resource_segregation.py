@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.framework.status import SUCCESS, Code, Status
+from berth.scheduling.framework.plugin import SUCCESS, Code, Status
 from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
 from berth.scheduling.plugins.resource_segregation import ResourceSegregation, ResourceSegregationArgs
 from berth.scheduling.policy import Policy

@@ -9,9 +9,8 @@ import pytest
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.exemption import Exemption
-from berth.scheduling.framework.plugin import FilterPlugin
+from berth.scheduling.framework.plugin import SUCCESS, FilterPlugin, Status, unresolvable
 from berth.scheduling.framework.profile import Profile
-from berth.scheduling.framework.status import SUCCESS, Status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.policy import Policy
 from berth.scheduling.preemption.victim_review import Proposal

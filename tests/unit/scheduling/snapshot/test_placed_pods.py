@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from berth.scheduling.objects import Pod, read_pods
-from berth.scheduling.snapshot.assumed_pods import AssumedPod
-from berth.scheduling.snapshot.changes import Changes
+from berth.scheduling.snapshot.changes import AssumedPod, Changes
 from berth.scheduling.snapshot.placed_pods import PlacedPods
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.nodes import node

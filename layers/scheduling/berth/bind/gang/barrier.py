@@ -48,8 +48,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from berth.bind.gang.living_members import Get, lost_of
-from berth.bind.gang.member import GangMember, GangOfPod, GangPlace
+from berth.bind.gang.member import GangMember, GangOfPod, GangPlace, Get, lost_of
 from berth.bind.gang.member_call import MemberCall, MemberCallContext
 from berth.dynamodb_errors import TableUnavailable
 from berth.extender.deadline import Deadline

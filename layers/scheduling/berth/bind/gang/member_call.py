@@ -20,8 +20,17 @@ from berth.bind.gang.domain_opening import (
     DomainOpening,
     is_needed,
 )
-from berth.bind.gang.living_members import Get, MemberLiveness, get_for, is_in_domain, liveness_for
-from berth.bind.gang.member import GangMember, GangPlace, MemberShare, OpenShare
+from berth.bind.gang.member import (
+    GangMember,
+    GangPlace,
+    Get,
+    MemberLiveness,
+    MemberShare,
+    OpenShare,
+    get_for,
+    is_in_domain,
+    liveness_for,
+)
 from berth.dynamodb_errors import TableUnavailable
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome, BindResult

@@ -3,20 +3,87 @@
 A source is asked once at the start and again after each 401: it reads the kubeconfig, the secret or the service
 account's token anew, or forgets a token it has kept. Tokens that change in between are the business of BearerServer's
 `token` or of the Configuration's own `refresh_api_key_hook`, which are asked on every request.
+
+Other kubeconfigs need the Kubernetes client. An address, an authority and a token do not, and importing the client
+takes a sixth of the time in which bind starts.
+
+As with a token, the Kubernetes client is not needed for that, and a cold start need not wait for its import.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import ssl
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, TypeAlias, Union
 
-from berth.cluster.api_server.bearer import BearerServer
-from berth.cluster.api_server.certificate import CertificateServer
+import urllib3
+
 from berth.nodecache.feed.cluster import ClusterUnavailable
 
 if TYPE_CHECKING:
     from kubernetes.client import Configuration
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CertificateServer:
+    """host: begins with https://. context: has our certificate, and the authorities of the server's."""
+
+    host: str
+    context: ssl.SSLContext
+
+    def pool(self) -> urllib3.PoolManager:
+        """A new pool of connections without a proxy."""
+        return urllib3.PoolManager(ssl_context=self.context)
+
+
+def client_context(authority: str | None, certificate: str, key: str) -> ssl.SSLContext | None:
+    """PEM texts; authority None: those of the system. None where they do not belong together, or are none."""
+    # Only here: most functions have a token.
+    from tempfile import NamedTemporaryFile
+
+    try:
+        context = ssl.create_default_context(cadata=authority)
+        # Python loads a key from a file only. It is readable by nobody else, and gone afterwards.
+        with NamedTemporaryFile("w", suffix=".pem") as file:
+            file.write(f"{certificate}\n{key}\n")
+            file.flush()
+            # Without a password OpenSSL would ask a terminal for that of an encrypted key.
+            context.load_cert_chain(file.name, password="")
+    except (OSError, ValueError):  # ssl.SSLError is an OSError
+        return None
+    return context
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BearerServer:
+    """host: begins with https://. authority: certificates as PEM, or a file of them that may change; the server's own
+    must be signed by one. None: those of the system. token: asked on every request; raises ClusterUnavailable."""
+
+    host: str
+    authority: str | Path | None
+    token: Callable[[], str]
+
+    def pool(self) -> urllib3.PoolManager:
+        """A new pool of connections without a proxy."""
+        if isinstance(self.authority, Path):
+            return urllib3.PoolManager(cert_reqs=ssl.CERT_REQUIRED, ca_certs=str(self.authority))
+        return urllib3.PoolManager(cert_reqs=ssl.CERT_REQUIRED, ca_cert_data=self.authority)
+
+    def configuration(self) -> Configuration:
+        """Address and authority, as the Kubernetes client has them."""
+        from kubernetes.client import Configuration
+
+        configuration = Configuration()
+        configuration.host = self.host
+        if isinstance(self.authority, Path):
+            configuration.ssl_ca_cert = str(self.authority)
+        elif self.authority is not None:
+            configuration.ca_cert_data = self.authority
+        return configuration
+
 
 Server: TypeAlias = Union[BearerServer, CertificateServer, "Configuration"]
 """An API server and our credentials for it. The Kubernetes client makes a Configuration of other kubeconfigs."""
@@ -68,3 +135,58 @@ def _of_client(configuration: Configuration) -> dict[str, str]:
     if configuration.username:
         return {"Authorization": configuration.get_basic_auth_token() or ""}
     return {}
+
+
+MOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+REREAD_SECONDS = 60.0
+"""As client-go does. The kubelet replaces a token when a fifth of its life is left, minutes at the least."""
+
+
+def from_service_account(environ: Mapping[str, str], clock: Callable[[], float], mount: Path = MOUNT) -> BearerServer:
+    """Raises ClusterUnavailable."""
+    host, port = environ.get("KUBERNETES_SERVICE_HOST"), environ.get("KUBERNETES_SERVICE_PORT")
+    if not host or not port:
+        raise ClusterUnavailable(
+            "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set: this is not a pod; run it "
+            "in one, or give a kubeconfig"
+        )
+    address = f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
+    authority = mount / "ca.crt"
+    if not _read(authority):
+        # Without one TLS would take the system's authorities, and trust a server that is not the cluster's.
+        raise ClusterUnavailable(
+            f"{authority} is empty: the service account has no certificate authority; it comes from "
+            "the ConfigMap kube-root-ca.crt of the pod's namespace"
+        )
+    token = _TokenFile(mount / "token", clock)
+    token.current()
+    return BearerServer(address, authority, token.current)
+
+
+class _TokenFile:
+    """Threads may refresh at the same time: they read the same file."""
+
+    def __init__(self, path: Path, clock: Callable[[], float]) -> None:
+        self._path = path
+        self._clock = clock
+        self._last: tuple[float, str] | None = None
+
+    def current(self) -> str:
+        now, last = self._clock(), self._last
+        if last is not None and 0 <= now - last[0] < REREAD_SECONDS:
+            return last[1]
+        token = _read(self._path).strip()
+        if not token:
+            raise ClusterUnavailable(
+                f"{self._path} is empty: the service account has no token; the kubelet writes it: "
+                "see the events of the pod"
+            )
+        self._last = now, token
+        return token
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError as error:
+        raise ClusterUnavailable(f"{path}: {error.strerror}; is a service account mounted?") from error

@@ -20,9 +20,7 @@ from urllib.request import getproxies
 import yaml
 from botocore.exceptions import BotoCoreError, ClientError
 
-from berth.cluster.api_server.access import Server
-from berth.cluster.api_server.bearer import BearerServer
-from berth.cluster.api_server.certificate import CertificateServer, client_context
+from berth.cluster.api_server.access import BearerServer, CertificateServer, Server, client_context
 from berth.nodecache.feed.cluster import ClusterUnavailable
 
 if TYPE_CHECKING:

@@ -1,11 +1,29 @@
-"""The port to one resource of an API server: a list, and what changes after it."""
+"""The port to one resource of an API server: a list, and what changes after it.
+
+Where it serves none, or not to this user, the resource has no objects: the watches of the other resources go on. From
+time to time the cluster is asked again.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from berth.nodecache.feed.cluster import ClusterUnavailable, Listed, WatchEvent
+from berth.cluster.api_server.client import CREDENTIALS_REFUSED, UNAUTHORIZED, Answer, ApiServer, ApiServerUnreachable
+from berth.cluster.watch.resources import (
+    GONE,
+    OVERLOADED,
+    MalformedObject,
+    Projection,
+    Resource,
+    Status,
+    decode,
+    project,
+    read_status,
+    without_managed_fields,
+)
+from berth.nodecache.feed.cluster import ClusterUnavailable, KubernetesObject, Listed, WatchEvent
 
 
 class ResourceExpired(Exception):
@@ -51,3 +69,210 @@ class ListerWatcher(ABC):
         If not, it is another server or was restored from a backup, and a watch would be silent. One small request; a
         server that lags has a few seconds to answer.
         """
+
+
+LIST_RESTARTS = 3
+BAD_REQUEST = 400
+NOT_FOUND = 404
+_FORBIDDEN = 403
+WATCHERS_REMEDY = "give the watcher's user the verbs list and watch"
+
+
+@dataclass(frozen=True, slots=True)
+class WatchOptions:
+    """Seconds, and objects a page.
+
+    `watch_seconds`: the server ends a watch after this time. Without changes only that end shows that the data is
+    current, so `observed_at` becomes that old. `grace_seconds`: a connection that is silent for so much longer counts
+    as broken.
+    """
+
+    page_size: int = 500
+    page_seconds: float = 30.0
+    watch_seconds: int = 50
+    grace_seconds: float = 5.0
+
+
+class KubernetesListerWatcher(ListerWatcher):
+    """Needs the verbs `list` and `watch` on the resource, in all namespaces. For one thread."""
+
+    def __init__(
+        self,
+        api: ApiServer,
+        resource: Resource,
+        options: WatchOptions,
+        projection: Projection = without_managed_fields,
+        remedy: str = WATCHERS_REMEDY,
+    ) -> None:
+        """remedy: what to do if the user may not; the resource follows it."""
+        self._api = api
+        self._resource = resource
+        self._options = options
+        self._projection = projection
+        self._remedy = remedy
+        self._malformed = 0
+
+    @property
+    def resource(self) -> str:
+        return self._resource.key
+
+    @property
+    def malformed(self) -> int:
+        return self._malformed
+
+    def list_all(self) -> Listed:
+        for _ in range(LIST_RESTARTS):
+            listed = self._list_once()
+            if listed is not None:
+                return listed
+        raise ClusterUnavailable(
+            f"the list of {self._resource} expired between its pages, three times over; the API server is overloaded"
+        )
+
+    def watch(self, resource_version: str) -> Iterator[WatchEvent]:
+        query = {
+            "watch": "true",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": resource_version,
+            "timeoutSeconds": str(self._options.watch_seconds),
+        }
+        silence = self._options.watch_seconds + self._options.grace_seconds
+        try:
+            answer = self._api.stream(self._resource.path, query=query, silence=silence)
+            if isinstance(answer, Answer):
+                raise self._refusal(read_status(answer.content, answer.status), "watch")
+            with answer:
+                for line in answer:
+                    yield from self._decoded(line)
+        except ApiServerUnreachable as error:
+            raise ClusterUnavailable(str(error)) from error
+
+    def has_reached(self, resource_version: str) -> bool:
+        query = {"limit": "1", "resourceVersion": resource_version, "resourceVersionMatch": "NotOlderThan"}
+        answer = self._get(query)
+        status = read_status(answer.content, answer.status)
+        if status.expired or answer.status == BAD_REQUEST:
+            return False
+        if not answer.ok:
+            raise self._refusal(status, "list")
+        return True
+
+    def _list_once(self) -> Listed | None:
+        """None when the continue token expired: the list must start again."""
+        objects: list[KubernetesObject] = []
+        query = {"limit": str(self._options.page_size)}
+        while True:
+            answer = self._get(query)
+            if answer.status == GONE:
+                return None
+            if not answer.ok:
+                raise self._refusal(read_status(answer.content, answer.status), "list")
+            items, metadata = answer.content.get("items"), answer.content.get("metadata")
+            version = metadata.get("resourceVersion") if isinstance(metadata, dict) else None
+            if not isinstance(metadata, dict) or not isinstance(version, str) or not version:
+                # As an empty list it would delete all objects of the consumer.
+                raise ClusterUnavailable(
+                    f"the answer to a list of {self._resource} is none; is the server in the kubeconfig an API server?"
+                )
+            objects += self._readable(items)
+            following = metadata.get("continue")
+            if not following:
+                return Listed(tuple(objects), version)
+            query["continue"] = str(following)
+
+    def _readable(self, items: object) -> Iterator[KubernetesObject]:
+        for item in items if isinstance(items, list) else ():
+            try:
+                yield project(item, self._projection)
+            except MalformedObject:
+                self._malformed += 1
+
+    def _decoded(self, line: bytes) -> Iterator[WatchEvent]:
+        try:
+            decoded = decode(line, self._projection)
+        except MalformedObject:
+            self._malformed += 1
+            return
+        if isinstance(decoded, Status):
+            raise self._refusal(decoded, "watch")
+        yield decoded
+
+    def _get(self, query: Mapping[str, str]) -> Answer:
+        try:
+            return self._api.request("GET", self._resource.path, query=query, timeout=self._options.page_seconds)
+        except ApiServerUnreachable as error:
+            raise ClusterUnavailable(str(error)) from error
+
+    def _refusal(self, status: Status, verb: str) -> Exception:
+        if status.expired:
+            return ResourceExpired()
+        if status.code == UNAUTHORIZED:
+            return ClusterUnavailable(f"{status.message}: {CREDENTIALS_REFUSED}")
+        if status.code == _FORBIDDEN:
+            return ResourceNotServed(f"{status.message}; {self._remedy} on {self._resource}")
+        if status.code == NOT_FOUND:
+            return ResourceNotServed(f"the cluster does not serve {self._resource} {self._resource.version}")
+        message = f"the API server refused to {verb} {self._resource}: {status.message}"
+        if verb == "list" or status.code in OVERLOADED:
+            return ClusterUnavailable(message)
+        return WatchRefused(message)
+
+
+NOT_SERVED = "not-served"
+"""In place of a resourceVersion."""
+
+RETRY_SECONDS = 30.0
+"""As long as a watch takes on a quiet cluster, so that the data counts as current."""
+
+_ANY_VERSION = "0"
+
+
+class OptionalListerWatcher(ListerWatcher):
+    """For one thread."""
+
+    def __init__(self, versions: Sequence[ListerWatcher], wait: Callable[[float], bool]) -> None:
+        """versions: of one resource, the preferred one first. wait: so many seconds; True if the watch is to end."""
+        self._versions, self._wait = versions, wait
+        self._served: ListerWatcher | None = None
+
+    @property
+    def resource(self) -> str:
+        return self._versions[0].resource
+
+    @property
+    def malformed(self) -> int:
+        return sum(each.malformed for each in self._versions)
+
+    def list_all(self) -> Listed:
+        for each in self._versions:
+            try:
+                listed = each.list_all()
+            except ResourceNotServed:
+                continue
+            self._served = each
+            return listed
+        self._served = None
+        return Listed((), NOT_SERVED)
+
+    def watch(self, resource_version: str) -> Iterator[WatchEvent]:
+        if resource_version != NOT_SERVED:
+            if self._served is None:
+                raise ResourceExpired
+            yield from self._served.watch(resource_version)
+        elif not self._wait(RETRY_SECONDS) and self._find_served(_ANY_VERSION):
+            raise ResourceExpired
+
+    def has_reached(self, resource_version: str) -> bool:
+        return resource_version == NOT_SERVED or self._find_served(resource_version)
+
+    def _find_served(self, resource_version: str) -> bool:
+        """Whether a version is served, and has reached this resourceVersion."""
+        self._served = None
+        for each in self._versions:
+            try:
+                reached = each.has_reached(resource_version)
+            except ResourceNotServed:
+                continue
+            self._served = each
+            return reached
+        return False

@@ -19,10 +19,10 @@ from berth.nodecache.feed.cluster import (
     Event,
     Expired,
     Interrupted,
-    Position,
     ResourceEvent,
     next_position,
 )
+from berth.nodecache.feed.head import Position
 
 
 class Backoff:

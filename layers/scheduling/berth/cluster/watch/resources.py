@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
+import orjson
+
+from berth.nodecache.feed.cluster import Added, Bookmark, Deleted, KubernetesObject, Modified, WatchEvent
 from berth.scheduling.objects.pod_group import PodGroupApi
 
 
@@ -69,3 +74,93 @@ KINDS = {
     STATEFUL_SETS: "StatefulSet",
 }
 """What a dump has. An item of a list has no kind of its own."""
+
+
+GONE = 410
+OVERLOADED = (429, 503, 504)
+
+Projection: TypeAlias = Callable[[KubernetesObject], KubernetesObject]
+"""Reduces an object to the needed fields. Called for each decoded object, so that a long list never is in memory."""
+
+_CHANGES: Mapping[str, type[Added | Modified | Deleted]] = {"ADDED": Added, "MODIFIED": Modified, "DELETED": Deleted}
+
+
+class MalformedObject(Exception):
+    """A line or an object that no API server sends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """Kubernetes' `Status`: why a request or a watch failed."""
+
+    code: int
+    reason: str
+    message: str
+    causes: tuple[str, ...] = ()
+
+    @property
+    def expired(self) -> bool:
+        """Whether only a new list helps.
+
+        A resourceVersion in the future counts too: after a restore of etcd a watch from it would be silent until the
+        server reaches it again.
+        """
+        return self.code == GONE or self.reason in ("Expired", "Gone") or "ResourceVersionTooLarge" in self.causes
+
+
+def read_status(content: Mapping[str, object], code: int) -> Status:
+    """A `Status` object. `code`: the HTTP status, used where the object has no code."""
+    details = content.get("details")
+    causes = details.get("causes") if isinstance(details, dict) else None
+    said = content.get("code")
+    return Status(
+        code=said if isinstance(said, int) else code,
+        reason=str(content.get("reason") or ""),
+        message=str(content.get("message") or f"the API server answered {code}"),
+        causes=tuple(
+            str(cause.get("reason"))
+            for cause in (causes if isinstance(causes, list) else ())
+            if isinstance(cause, dict)
+        ),
+    )
+
+
+def without_managed_fields(found: KubernetesObject) -> KubernetesObject:
+    """The object without its managedFields: up to half of its size, and not read by scheduling."""
+    metadata = found.get("metadata")
+    if isinstance(metadata, dict):
+        metadata.pop("managedFields", None)
+    return found
+
+
+def project(found: object, projection: Projection) -> KubernetesObject:
+    """Raises MalformedObject, also for any exception of the projection: one object must not end a watch."""
+    if not isinstance(found, dict):
+        raise MalformedObject("not an object")
+    try:
+        return projection(found)
+    except Exception as error:
+        raise MalformedObject(f"cannot be read ({error!r})") from error
+
+
+def decode(line: bytes, projection: Projection) -> WatchEvent | Status:
+    """One line of a watch. Raises MalformedObject."""
+    try:
+        event = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        raise MalformedObject("not JSON") from error
+    found = event.get("object") if isinstance(event, dict) else None
+    if not isinstance(found, dict):
+        raise MalformedObject("not a watch event")
+    if event.get("type") == "ERROR":
+        return read_status(found, 0)
+    metadata = found.get("metadata")
+    version = metadata.get("resourceVersion") if isinstance(metadata, dict) else None
+    if not isinstance(version, str) or not version:
+        raise MalformedObject("without a resourceVersion")
+    if event.get("type") == "BOOKMARK":
+        return Bookmark(version)
+    change = _CHANGES.get(str(event.get("type")))
+    if change is None:
+        raise MalformedObject("of an unknown type")
+    return change(project(found, projection), version)

@@ -12,13 +12,17 @@ from types import TracebackType
 from typing import Generic, Self, TypeVar
 
 from berth.cluster.api_server.client import ApiServer
-from berth.cluster.watch.decoding import Projection, without_managed_fields
-from berth.cluster.watch.kubernetes_lister_watcher import WATCHERS_REMEDY, KubernetesListerWatcher, WatchOptions
-from berth.cluster.watch.lister_watcher import ListerWatcher
-from berth.cluster.watch.optional_lister_watcher import OptionalListerWatcher
+from berth.cluster.watch.lister_watcher import (
+    WATCHERS_REMEDY,
+    KubernetesListerWatcher,
+    ListerWatcher,
+    OptionalListerWatcher,
+    WatchOptions,
+)
 from berth.cluster.watch.reflector import Backoff, Reflector
-from berth.cluster.watch.resources import Resource
-from berth.nodecache.feed.cluster import ClusterWatch, Failed, Position, Progress, ResourceEvent
+from berth.cluster.watch.resources import Projection, Resource, without_managed_fields
+from berth.nodecache.feed.cluster import ClusterWatch, Failed, Progress, ResourceEvent
+from berth.nodecache.feed.head import Position
 
 Item = TypeVar("Item")
 

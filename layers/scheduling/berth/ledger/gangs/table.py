@@ -15,11 +15,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from berth.dynamodb_errors import TableThrottled
-from berth.ledger.gangs.item import Domain, GangItem, Intent
+from berth.dynamodb_errors import TableThrottled, TableUnavailable
+from berth.extender.deadline import NO_DEADLINE, Deadline
+from berth.extender.ports import OpenGangs
+from berth.ledger.gangs.item import Domain, GangItem, GangState, Intent
 from berth.ledger.nodes.entry import NodeLedger
 from berth.ledger.nodes.node_write import NodeWrite
-from berth.scheduling.gangs.gang import GangKey
+from berth.scheduling.gangs.gang import GangKey, OpenGang
 
 T = TypeVar("T")
 
@@ -193,3 +195,44 @@ class TimedGangTable(GangTable):
         finally:
             self._requests += 1
             self._seconds += self._wall() - began_at
+
+
+Read = Callable[[Deadline, Callable[[], Sequence[GangItem]]], Sequence[GangItem]]
+"""A read of the table that ends at the deadline."""
+
+
+class TableOpenGangs(OpenGangs):
+    """For one warm environment. Safe to share between threads.
+
+    While the table does not answer, the gangs of the read before count. Filter only plans: what it plans by old gangs,
+    bind rejects.
+    """
+
+    def __init__(self, table: GangTable, wall: Callable[[], float], read: Read, warn: Callable[[str], None]) -> None:
+        """wall: seconds since the epoch. read: raises TableUnavailable where the deadline passed first. warn: called
+        with failures that the call survived."""
+        self._table = table
+        self._wall = wall
+        self._read = read
+        self._warn = warn
+        self._last: Sequence[GangItem] = ()
+
+    def open_gangs(self, deadline: Deadline = NO_DEADLINE) -> Sequence[OpenGang]:
+        try:
+            self._last = self._read(deadline, self._table.gangs)
+        except TableUnavailable as error:
+            self._warn(f"{error}; the gangs that were open before count")
+        now = self._wall()
+        return [each for item in self._last if (each := shown(item, now)) is not None]
+
+
+def shown(item: GangItem, now: float) -> OpenGang | None:
+    """The gang as filter sees it. None: nobody of it is being bound."""
+    match item.state:
+        case GangState.OPEN:
+            places = {uid: intent.node for uid, intent in item.waiting(now).items()}
+        case GangState.PREPARING | GangState.COMMITTED:
+            places = {uid: intent.node for uid, intent in item.intents.items()}
+        case GangState.ROLLING_BACK | GangState.ENDED:
+            places = {}
+    return OpenGang(item.key, item.priority, places, item.state is GangState.COMMITTED) if places else None

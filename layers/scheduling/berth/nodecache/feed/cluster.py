@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TypeAlias
 
+from berth.nodecache.feed.head import Position
+
 KubernetesObject: TypeAlias = dict[str, object]
 
 
@@ -88,18 +90,6 @@ class ResourceEvent:
     resource: str
     at: float
     event: Event
-
-
-@dataclass(frozen=True, slots=True)
-class Position:
-    """Where a watch can be resumed. Times are seconds since the epoch.
-
-    `observed_at`: all events until then are known. `listed_at`: when all objects were last listed.
-    """
-
-    resource_version: str
-    observed_at: float
-    listed_at: float
 
 
 def next_position(position: Position | None, received: ResourceEvent) -> Position | None:

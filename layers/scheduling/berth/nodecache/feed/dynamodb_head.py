@@ -1,4 +1,4 @@
-"""The pointer in the head item, as DynamoDB attributes. lease/dynamodb_item has those of the lease.
+"""The pointer in the head item, as DynamoDB attributes. lease/dynamodb_lock has those of the lease.
 
 Names would take the head across a kilobyte, and each publication would cost a write unit more. So there are lists.
 Those of parts are in the order of SnapshotPart. A later release may have more elements at the end of each list.
@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from berth.nodecache.feed.cluster import Position
 from berth.nodecache.feed.head import (
     Head,
     Observation,
     PartVersions,
     Pointer,
+    Position,
     PublishedVersion,
     SnapshotPointer,
     in_every_part,

@@ -21,8 +21,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from berth.dynamodb_errors import TableThrottled, TableUnavailable, cache_table_errors
 from berth.dynamodb_pace import WritePace
-from berth.lease.dynamodb_item import HEAD_KEY, fenced_update
-from berth.lease.record import Fence
+from berth.lease.dynamodb_lock import HEAD_KEY, fenced_update
+from berth.lease.lock import Fence
 from berth.nodecache.feed.dynamodb_head import MalformedHead, pointer_update, read_head
 from berth.nodecache.feed.head import Head, Pointer, PublishedVersion, SnapshotPointer
 from berth.nodecache.feed.table import CacheTable, LogItem, LogWrite, StaleFence

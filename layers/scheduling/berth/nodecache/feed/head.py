@@ -10,8 +10,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from berth.nodecache.feed.cluster import Position
 from berth.scheduling.snapshot.parts import Parts, SnapshotPart
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where a watch can be resumed. Times are seconds since the epoch.
+
+    `observed_at`: all events until then are known. `listed_at`: when all objects were last listed.
+    """
+
+    resource_version: str
+    observed_at: float
+    listed_at: float
+
 
 SCHEMA_VERSION = 3
 """The schema of head, log and snapshots that this release writes. Every change of the schema raises it, so that readers

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from berth.dynamodb_errors import TableUnavailable
-from berth.lease.record import Fence
+from berth.lease.lock import Fence
 from berth.nodecache.feed.head import Head, Pointer, PublishedVersion, SnapshotPointer
 from berth.scheduling.snapshot.parts import ALL_PARTS, Parts, SnapshotPart
 

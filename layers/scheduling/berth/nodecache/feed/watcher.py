@@ -22,13 +22,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from berth.lease.clock import Clock
+from berth.lease.config import ElectionOutcome, Step
 from berth.lease.elector import LeaderElector, run
-from berth.lease.outcomes import ElectionOutcome, Step
 from berth.nodecache.feed.changes import Key, Object, OmissionReason
 from berth.nodecache.feed.cluster import Cluster, ClusterUnavailable
 from berth.nodecache.feed.head import Pointer
-from berth.nodecache.feed.leader import Leader, Publication, PublishIntervals
-from berth.nodecache.feed.observed_state import ObjectsView
+from berth.nodecache.feed.leader import Leader, ObjectsView, Publication, PublishIntervals
 from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished
 from berth.nodecache.feed.table import CacheTable, StaleFence, TableUnavailable
 from berth.nodecache.feed.writer import NotLeading, Retention, StaleEpoch

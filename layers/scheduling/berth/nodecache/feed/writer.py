@@ -20,7 +20,7 @@ from typing import Protocol
 
 from berth import __version__
 from berth.lease.clock import Clock, Instant
-from berth.lease.record import Fence
+from berth.lease.lock import Fence
 from berth.nodecache.feed.changes import Change, Key, Object, OmissionReason, PackedChanges, pack
 from berth.nodecache.feed.head import (
     BEGINNING,

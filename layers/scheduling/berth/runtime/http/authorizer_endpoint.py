@@ -9,12 +9,12 @@ from typing import Literal, TypedDict
 
 from berth.authentication.authorizer import Authorizer, BasicAuthorizer
 from berth.authentication.outcomes import Authentication
-from berth.authentication.secrets_manager_passwords import SecretsManagerPasswords
+from berth.authentication.stores import SecretsManagerPasswords
 from berth.lease.clock import Clock, SystemClock
 from berth.runtime.aws_clients import aws_client
 from berth.runtime.environment import SchedulerSettings, one_of, variable
 from berth.runtime.http.callers import CALLS, CallerCheck
-from berth.runtime.http.deadline import call_deadline
+from berth.runtime.http.endpoint import call_deadline
 from berth.runtime.http.events import HTTPEvent, is_warm_up
 
 SYSTEM_CLOCK = SystemClock()

@@ -30,15 +30,14 @@ from berth.bind.rules import (
     LedgerHolderCheck,
 )
 from berth.bind.share import LedgerReservations
-from berth.configuration.counting_loss import CountingLost
-from berth.configuration.store import ConfigurationInvalid
+from berth.configuration.store import ConfigurationInvalid, CountingLost
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import Failure, FailureOutcome
 from berth.extender.ports import NodeCache
 from berth.extender.reply import Reply
 from berth.lease.clock import SystemClock
+from berth.ledger.lease import StoreIdentity
 from berth.ledger.nodes.table import LedgerTable
-from berth.ledger.store_identity import StoreIdentity
 from berth.nodecache.binds_under_way import BindsUnderWay
 from berth.nodecache.bounded_reads import BoundedReads, DeadlinePassed
 from berth.nodecache.feed.cluster import ClusterUnavailable

@@ -29,7 +29,7 @@ from berth.runtime.telemetry.telemetry import Telemetry
 
 if TYPE_CHECKING:
     from berth.authentication.authorizer import Authorizer
-    from berth.authentication.ports import AllowListStore
+    from berth.authentication.stores import AllowListStore
 
 # The scheduler waits for this and the verb together, 5 s by default.
 CALLS = Config(connect_timeout=1, read_timeout=1, retries={"total_max_attempts": 2, "mode": "standard"})
@@ -112,7 +112,7 @@ def caller_check(settings: CallerSettings, wall: Callable[[], float]) -> CallerC
 
 
 def _allow_list_store(settings: CallerSettings) -> AllowListStore:
-    from berth.authentication.allow_list_stores import AllowListFile, ParameterStoreAllowList
+    from berth.authentication.stores import AllowListFile, ParameterStoreAllowList
 
     if settings.allow_list is not None:
         return AllowListFile(settings.allow_list)

@@ -1,10 +1,21 @@
-"""A function behind the HTTP API: who calls, what is asked, the answer. Unexpected exceptions end here."""
+"""A function behind the HTTP API: who calls, what is asked, the answer. Unexpected exceptions end here.
+
+The scheduler's time runs before the function does: a cold authorizer and a cold start are over when the handler begins.
+So the gateway's clock says when the call began (`requestContext.timeEpoch`), and this machine's clock says how long ago
+that was. The two clocks can differ:
+
+- A request from the future has just arrived.
+- Nobody waits for a request that is older than LONGEST_WAIT_SECONDS. So the clocks differ, and it has just arrived.
+- Any other age counts. A clock that is ahead by so much shortens the call and never lengthens it.
+
+A deadline is therefore never later than one that begins with the handler.
+"""
 
 from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from time import perf_counter
@@ -12,22 +23,50 @@ from typing import Protocol
 
 import orjson
 
+from berth.extender.arguments import pod_named_in
 from berth.extender.deadline import Deadline
-from berth.extender.decision import AnyDecision, DecisionRecorder, FailedCall
 from berth.extender.outcomes import Failure, FailureOutcome, Outcome, plugin_failed
 from berth.extender.ports import NodeCache
-from berth.extender.reply import Reply
-from berth.extender.request.wire import pod_named_in
+from berth.extender.reply import AnyDecision, DecisionRecorder, FailedCall, Reply
 from berth.lease.clock import Clock, SystemClock
 from berth.runtime.decisions import decision_recorder
 from berth.runtime.environment import SchedulerSettings
-from berth.runtime.http.answers import HTTPAnswer, http_answer, lambda_answer
 from berth.runtime.http.callers import CallerSettings, caller_check
-from berth.runtime.http.deadline import call_deadline
-from berth.runtime.http.events import HTTPEvent, body_of, is_configuration_trial, is_pre_traffic, is_warm_up
+from berth.runtime.http.events import (
+    HTTPAnswer,
+    HTTPEvent,
+    body_of,
+    http_answer,
+    is_configuration_trial,
+    is_pre_traffic,
+    is_warm_up,
+    lambda_answer,
+)
 from berth.runtime.telemetry.telemetry import Sizes, Telemetry
 from berth.scheduling.framework.plugin import PluginFailed
 from berth.scheduling.snapshot.parts import Parts
+
+RESERVE_SECONDS = 1.0
+"""Of the scheduler's httpTimeout, for the network and the gateway (fact 23)."""
+
+LONGEST_WAIT_SECONDS = 30.0
+"""The longest that an HTTP API waits for a function, and the largest httpTimeout that the stack takes."""
+
+
+def call_deadline(event: Mapping[str, object], http_timeout: float, clock: Clock) -> Deadline:
+    """Call it when the handler begins. `http_timeout`: the scheduler's, in seconds."""
+    return Deadline(http_timeout - RESERVE_SECONDS - _age(event, clock.wall()), clock.monotonic)
+
+
+def _age(event: Mapping[str, object], now: float) -> float:
+    """Seconds since the gateway got the request; 0 where that is unknown or impossible."""
+    context = event.get("requestContext")
+    milliseconds = context.get("timeEpoch") if isinstance(context, Mapping) else None
+    if not isinstance(milliseconds, int | float):
+        return 0.0
+    age = now - milliseconds / 1000
+    return age if 0 <= age <= LONGEST_WAIT_SECONDS else 0.0
+
 
 INTERNAL_ERROR = "Berth failed unexpectedly; the function's log has the cause"
 TOO_LARGE = (

@@ -6,11 +6,10 @@ import orjson
 
 from berth.extender.deadline import Deadline
 from berth.nodecache.health import HealthOutcome, health, installation
-from berth.nodecache.staleness import StalenessReason
+from berth.nodecache.warm_node_cache import StalenessReason
 from berth.runtime.adapters import CacheAdapters
-from berth.runtime.http.answers import HTTPAnswer, http_answer
 from berth.runtime.http.endpoint import Endpoint, EndpointSettings
-from berth.runtime.http.events import HTTPEvent
+from berth.runtime.http.events import HTTPAnswer, HTTPEvent, http_answer
 
 VERBOSE = "verbose"
 

@@ -1,6 +1,9 @@
 """One log line a call, with its metrics in it; and, where X-Ray is on, a subsegment with the same.
 
 Nothing here is shared between calls.
+
+It has the form that Powertools gives it, and is written without its general ways, which with 100 names in a request
+took half of the whole call.
 """
 
 from __future__ import annotations
@@ -12,12 +15,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from enum import StrEnum
 
 import orjson
 from aws_lambda_powertools import Logger, Tracer
 
-from berth.runtime.telemetry.call_log import SERVICE, CallLog
 from berth.runtime.telemetry.metrics import (
     BYTES,
     COUNT,
@@ -32,6 +35,41 @@ from berth.runtime.telemetry.metrics import (
     measured_call,
     measures_of_call,
 )
+
+SERVICE = "berth"
+
+
+class CallLog:
+    """Writes to where the service's logger writes, at its level."""
+
+    def __init__(self, logger: Logger) -> None:
+        self._logger = logging.getLogger(logger.service)
+
+    def write(self, level: int, message: str, fields: Mapping[str, object], now: float) -> bool:
+        """One line, where the level is wanted; else False. now: seconds since the epoch."""
+        if not self._logger.isEnabledFor(level):
+            return False
+        line = {
+            "level": logging.getLevelName(level),
+            "message": message,
+            "timestamp": datetime.fromtimestamp(now, UTC),
+            "service": SERVICE,
+            **fields,
+        }
+        trace = os.environ.get("_X_AMZN_TRACE_ID")
+        if trace:
+            line["xray_trace_id"] = trace.partition(";")[0].removeprefix("Root=")
+        text = orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE).decode()
+        for handler in self._logger.handlers:
+            if isinstance(handler, logging.StreamHandler):
+                handler.acquire()
+                try:
+                    handler.stream.write(text)
+                    handler.stream.flush()
+                finally:
+                    handler.release()
+        return True
+
 
 DENIALS = group([[]], {"Denials": COUNT})
 ALARMED_CALLS = group([[VERB, OUTCOME]], {"Calls": COUNT})

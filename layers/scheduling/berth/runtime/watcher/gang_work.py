@@ -7,14 +7,12 @@ from collections.abc import Callable, Sequence
 
 from berth.dynamodb_errors import TableUnavailable
 from berth.lease.clock import SystemClock
-from berth.ledger.gangs.open_gangs import shown
-from berth.ledger.gangs.table import GangTable
+from berth.ledger.gangs.table import GangTable, shown
 from berth.nodecache.feed.leader import Publication
 from berth.pods import ReservedPods
 from berth.runtime.adapters import log
 from berth.runtime.telemetry.watcher_metrics import WatcherMetrics
-from berth.runtime.watcher.background_reconciler import PAUSE_SECONDS
-from berth.runtime.watcher.background_steps import BackgroundSteps
+from berth.runtime.watcher.background import PAUSE_SECONDS, BackgroundSteps
 from berth.scheduling.gangs.gang import OpenGang
 from berth.scheduling.objects.projection import is_member
 from berth.scheduling.policy import Policy

@@ -17,14 +17,11 @@ from functools import partial
 from uuid import uuid4
 
 from berth.cluster.watch.watches import LOOK_SECONDS
-from berth.configuration.counting_loss import CountingLost
-from berth.configuration.store import ActiveConfiguration
+from berth.configuration.store import ActiveConfiguration, CountingLost
 from berth.lease.clock import SystemClock
-from berth.lease.config import Handover, LeaderElectionConfig
-from berth.lease.elector import LeaderElector, new_identity
+from berth.lease.config import BecameLeader, Handover, LeaderCallbacks, LeaderElectionConfig
+from berth.lease.elector import LeaderElector, Standby, new_identity
 from berth.lease.lock import LeaseLock
-from berth.lease.outcomes import BecameLeader, LeaderCallbacks
-from berth.lease.standby import Standby
 from berth.nodecache.feed.leader import Publication, PublishIntervals
 from berth.nodecache.feed.table import TableUnavailable
 from berth.nodecache.feed.watcher import RunResult, Watcher
@@ -34,10 +31,8 @@ from berth.runtime.cluster import Connection
 from berth.runtime.settings import WatcherMode, WatcherSettings
 from berth.runtime.telemetry.metrics import Metrics
 from berth.runtime.telemetry.watcher_metrics import GangObserver, WatcherMetrics, ignore_gangs
-from berth.runtime.watcher.background_reconciler import BackgroundReconciler
-from berth.runtime.watcher.background_steps import BackgroundSteps
+from berth.runtime.watcher.background import BackgroundReconciler, BackgroundSteps, LambdaClient, WarmUp
 from berth.runtime.watcher.gang_work import GangWork
-from berth.runtime.watcher.warm_up import LambdaClient, WarmUp
 from berth.upkeep.ledger_holder import LedgerHolder
 from berth.upkeep.pod_event_recorder import Recorder
 from berth.upkeep.pod_events import OmittedPods, reservation_event

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from enum import StrEnum
 from typing import Annotated, Literal, Self
 
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     ValidationError,
@@ -18,9 +20,6 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from berth.scheduling.configuration.bind import BindConfiguration
-from berth.scheduling.configuration.decisions import DecisionsField
-from berth.scheduling.configuration.node_cache import NodeCacheConfiguration
 from berth.scheduling.configuration.plugin_config import (
     ALL_PLUGINS,
     PluginConfig,
@@ -47,9 +46,97 @@ from berth.scheduling.framework.shipped_profiles import (
 from berth.scheduling.gangs.gang import GangsConfiguration
 from berth.scheduling.managed_resources.configuration import ManagedResources
 from berth.scheduling.managed_resources.counting import Counting
-from berth.scheduling.plugins.custom_plugins.loading import PATTERN
+from berth.scheduling.plugins.custom_plugins import PATTERN
 from berth.scheduling.policy import Policy
 from berth.scheduling.preemption.victim_review import PreemptionConfiguration
+
+EVENTUAL_READ_SECONDS = 1.0
+"""What an eventually consistent read of DynamoDB may miss, usually."""
+
+
+class WhenStale(StrEnum):
+    """What a verb answers on old data. FAIL: an error with the data's age. PASS: a decision on the request alone."""
+
+    FAIL = "fail"
+    PASS = "pass"  # noqa: S105  # not a password
+
+
+class WakeUp(StrEnum):
+    """What the watcher touches so that the scheduler tries rejected pods again (fact 43).
+
+    OBJECT: one inert CSIStorageCapacity. POD: a condition in the status of each rejected pod, where the object is not
+    allowed. NONE: nothing; rejected pods wait for the scheduler's own flush.
+    """
+
+    OBJECT = "object"
+    POD = "pod"
+    NONE = "none"
+
+
+class NodeCacheConfiguration(BaseModel):
+    """The contract on freshness.
+
+    maxStaleness: seconds; how old the data may be. whenStale: `fail` or `pass`. minHeadReadInterval: seconds for which
+    a verb does without asking whether there is something newer. eventuallyConsistent: head reads at half the price,
+    which may miss what was published a moment ago. wakeUp: `object`, `pod` or `none`.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    max_staleness: float = Field(default=180, gt=0, le=86_400, alias="maxStaleness", allow_inf_nan=False, strict=True)
+    when_stale: WhenStale = Field(default=WhenStale.FAIL, alias="whenStale")
+    min_head_read_interval: float = Field(
+        default=0, ge=0, le=60, alias="minHeadReadInterval", allow_inf_nan=False, strict=True
+    )
+    eventually_consistent: bool = Field(default=False, alias="eventuallyConsistent", strict=True)
+    wake_up: WakeUp = Field(default=WakeUp.OBJECT, alias="wakeUp")
+
+    @property
+    def readable_after(self) -> float:
+        """Seconds after a publication in which a verb may still decide on the state before it."""
+        return max(self.min_head_read_interval, EVENTUAL_READ_SECONDS if self.eventually_consistent else 0.0)
+
+
+class Decisions(StrEnum):
+    """OFF: no records. MEMORY: the last ones stay in the process. LOG: a line for one decision of a hundred.
+    TABLE: an item of the cache table. FILE: a line of a file of `berth serve`."""
+
+    OFF = "off"
+    MEMORY = "memory"
+    LOG = "log"
+    TABLE = "table"
+    FILE = "file"
+
+
+def _off(value: object) -> object:
+    """Some readers of YAML take `off` for false."""
+    return Decisions.OFF if value is False else value
+
+
+DecisionsField = Annotated[Decisions, BeforeValidator(_off)]
+
+
+Names = Annotated[frozenset[str], Field(min_length=1)]
+
+
+class BindConfiguration(BaseModel):
+    """Which pods bind binds: those of these schedulers, in these namespaces. Without a list, of all of them.
+
+    schedulerNames: bind reads each pod before it binds it.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    scheduler_names: Names | None = Field(default=None, alias="schedulerNames")
+    namespaces: Names | None = None
+
+    def covers_namespace(self, namespace: str) -> bool:
+        """Whether pods of this namespace may be bound."""
+        return self.namespaces is None or namespace in self.namespaces
+
+    def covers_scheduler(self, name: str) -> bool:
+        """Whether pods that ask for this scheduler may be bound."""
+        return self.scheduler_names is None or name in self.scheduler_names
 
 
 def _unknown(known: Iterable[str]) -> PydanticCustomError:

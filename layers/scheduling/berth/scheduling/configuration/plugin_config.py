@@ -21,8 +21,15 @@ from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, to_
 
 from berth.scheduling.framework.plugin import Plugin, PluginFailed
 from berth.scheduling.plugins.arguments import Args
-from berth.scheduling.plugins.custom_plugins.checked_plugin import built_plugin, call, description
-from berth.scheduling.plugins.custom_plugins.loading import PACKAGE, PATTERN, NotAPlugin, custom_plugin
+from berth.scheduling.plugins.custom_plugins import (
+    PACKAGE,
+    PATTERN,
+    NotAPlugin,
+    built_plugin,
+    call,
+    custom_plugin,
+    description,
+)
 from berth.scheduling.plugins.registry import REGISTRY, PluginFactory
 
 

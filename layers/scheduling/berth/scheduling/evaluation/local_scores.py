@@ -10,11 +10,10 @@ from types import MappingProxyType
 from typing import Any, Self
 
 from berth.scheduling.evaluation.time_limit import NO_DECISION_DEADLINE, DecisionDeadline
-from berth.scheduling.framework.plugin import ScorePlugin
-from berth.scheduling.framework.profile import Profile, Scale
-from berth.scheduling.framework.status import Status
+from berth.scheduling.framework.plugin import ClusterScorePlugin, ScorePlugin, Status
+from berth.scheduling.framework.profile import AnyScore, Profile, Scale
 from berth.scheduling.objects import NodeInfo, Pod
-from berth.scheduling.snapshot.node_positions import NodeRefs, pick
+from berth.scheduling.snapshot.node_list import NodeRefs, pick
 from berth.scheduling.snapshot.snapshot import DerivedFromSnapshot, Snapshot
 
 Score = Callable[[Any, NodeInfo], int]
@@ -156,3 +155,31 @@ def add_weighted(totals: list[int], scores: Sequence[int], weight: int) -> None:
     elif scores and scores[0]:
         share = scores[0] * weight
         totals[:] = [total + share for total in totals]
+
+
+def weighted_scores(profile: Profile, pod: Pod, snapshot: Snapshot, nodes: NodeRefs) -> dict[str, Sequence[int]]:
+    """What each plugin adds to the totals of these feasible nodes. A plugin that fails adds nothing."""
+    found: dict[str, Sequence[int]] = {}
+    for plugin, weight in profile.scores:
+        scores = plugin_scores(plugin, pod, snapshot, nodes, profile.scale)
+        if not isinstance(scores, Status):
+            found[plugin.name] = [score * weight for score in scores]
+    return found
+
+
+def plugin_scores(
+    plugin: AnyScore, pod: Pod, snapshot: Snapshot, nodes: NodeRefs, scale: Scale = Scale.TOTALS
+) -> list[int] | Status:
+    """Scores without weights, normalized as the scale says; 0 for all nodes if the plugin skips the pod."""
+    if isinstance(plugin, ClusterScorePlugin):
+        state = plugin.pre_score(pod, snapshot)
+        if isinstance(state, Status):
+            return state
+        return [0] * len(nodes) if state is None else state.scores(nodes, snapshot)
+    prepared = plugin.pre_score(pod)
+    if isinstance(prepared, Status):
+        return prepared
+    if prepared is None:
+        return [0] * len(nodes)
+    scores = [plugin.score(prepared.state, snapshot.nodes[name]) for name in nodes]
+    return scores if scale is Scale.AS_IS else plugin.normalize(scores)

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 
 from berth.scheduling.evaluation.evaluation import Evaluation
-from berth.scheduling.framework.status import SUCCESS, Status
+from berth.scheduling.framework.plugin import SUCCESS, Status
 from berth.scheduling.objects import NodeInfo, Pod
-from berth.scheduling.snapshot.assumed_pods import node_with_assumed
-from berth.scheduling.snapshot.node_positions import NodeRefs
+from berth.scheduling.snapshot.changes import node_with_assumed
+from berth.scheduling.snapshot.node_list import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 

@@ -10,11 +10,10 @@ from threading import Lock
 from typing import Self, TypeVar
 
 from berth.scheduling.evaluation.time_limit import NO_DECISION_DEADLINE, DecisionDeadline
-from berth.scheduling.framework.plugin import ClusterFilter
+from berth.scheduling.framework.plugin import SUCCESS, ClusterFilter, Status, unresolvable
 from berth.scheduling.framework.profile import LocalFilters
-from berth.scheduling.framework.status import SUCCESS, Status, unresolvable
 from berth.scheduling.reason_code import ReasonCode
-from berth.scheduling.snapshot.node_positions import UNKNOWN, NodeRefs, pick
+from berth.scheduling.snapshot.node_list import UNKNOWN, NodeRefs, pick
 from berth.scheduling.snapshot.snapshot import DerivedFromSnapshot, Snapshot
 
 V = TypeVar("V")

@@ -3,19 +3,25 @@
 Plugin authors import from here: `from berth.scheduling.framework import FilterPlugin, Status`.
 """
 
-from berth.scheduling.framework.cluster_event import ClusterEvent, ClusterEvents
 from berth.scheduling.framework.plugin import (
     MAX_NODE_SCORE,
+    SUCCESS,
+    ClusterEvent,
+    ClusterEvents,
     ClusterFilter,
     ClusterFilterPlugin,
     ClusterScore,
     ClusterScorePlugin,
+    Code,
     FilterPlugin,
     Plugin,
     PluginState,
     ScorePlugin,
+    Status,
+    error_status,
+    unresolvable,
+    unschedulable,
 )
-from berth.scheduling.framework.status import SUCCESS, Code, Status, error_status, unresolvable, unschedulable
 from berth.scheduling.snapshot.parts import NODES_AND_PODS, NODES_ONLY
 
 __all__ = [

@@ -12,20 +12,124 @@ PreScore), and gets this state for every node. There are two kinds of plugins:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Hashable
-from dataclasses import dataclass
+from collections.abc import Collection, Hashable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum, StrEnum
 from typing import Any, ClassVar, Generic, Self, cast
 
 from typing_extensions import TypeVar
 
-from berth.scheduling.framework.cluster_event import EVENTS_ON_ONE_NODE, ClusterEvents, events_of
-from berth.scheduling.framework.status import Status
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.history import SnapshotDelta
-from berth.scheduling.snapshot.node_positions import NodeRefs
-from berth.scheduling.snapshot.parts import ALL_PARTS, Parts
+from berth.scheduling.snapshot.node_list import NodeRefs
+from berth.scheduling.snapshot.parts import ALL_PARTS, Parts, SnapshotPart
 from berth.scheduling.snapshot.snapshot import Snapshot
+
+
+class Code(Enum):
+    """Codes, by what the scheduler does next.
+
+    SUCCESS: the node stays a candidate.
+    UNSCHEDULABLE: the node is rejected; evicting pods from it might help.
+    UNSCHEDULABLE_AND_UNRESOLVABLE: the node is rejected, and preemption does not look at it.
+    ERROR: the plugin could not decide; the node is rejected like an unresolvable one.
+    """
+
+    SUCCESS = "Success"
+    UNSCHEDULABLE = "Unschedulable"
+    UNSCHEDULABLE_AND_UNRESOLVABLE = "UnschedulableAndUnresolvable"
+    ERROR = "Error"
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """One plugin's verdict on one node.
+
+    A reason is a constant: no node's or pod's name, no number in it. The scheduler counts equal reasons, and a text
+    that changes between attempts wakes the pod again at once (facts 15 and 17).
+    """
+
+    code: Code
+    reasons: tuple[str, ...] = ()
+    plugin: str = ""
+    reason_codes: tuple[ReasonCode, ...] = field(default=(), compare=False)
+    """One for each reason. They follow from plugin and reasons, so they are not compared."""
+
+    message: str = field(init=False, repr=False, compare=False)
+    """The reasons as the pod's event shows them. They are joined once: every rejected node of every call reads them."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", ", ".join(self.reasons))
+        if len(self.reason_codes) != len(self.reasons):
+            # A plugin that gives one code for several reasons means all of them.
+            one = self.reason_codes[0] if self.reason_codes else ReasonCode.PLUGIN_REASON
+            object.__setattr__(self, "reason_codes", (one,) * len(self.reasons))
+
+
+SUCCESS = Status(Code.SUCCESS)
+
+
+def unschedulable(plugin: str, *reasons: str, reason_code: ReasonCode = ReasonCode.PLUGIN_REASON) -> Status:
+    """The node does not fit now; evictions may change that."""
+    return Status(Code.UNSCHEDULABLE, reasons, plugin, (reason_code,))
+
+
+def unresolvable(plugin: str, *reasons: str, reason_code: ReasonCode = ReasonCode.PLUGIN_REASON) -> Status:
+    """The node does not fit, and no eviction will change that."""
+    return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, reasons, plugin, (reason_code,))
+
+
+def error_status(plugin: str, *reasons: str, reason_code: ReasonCode = ReasonCode.PLUGIN_REASON) -> Status:
+    """The plugin cannot decide on the node: the node's data is wrong."""
+    return Status(Code.ERROR, reasons, plugin, (reason_code,))
+
+
+class ClusterEvent(StrEnum):
+    """A kind of change. An assigned pod is on a node.
+
+    NODE_UPDATE: a node was added or changed. ASSIGNED_POD_ADD: a pod came onto a node. ASSIGNED_POD_UPDATE: it changed
+    there, such as its labels, or is being deleted. ASSIGNED_POD_DELETE: it was removed, or ended; also the end of a
+    nomination, and of a pod that may have been on a node unseen. UNSCHEDULED_POD: a pod on no node was created or
+    changed, or has ended. GANG_MEMBER: the same of a pod that names a gang. NAMESPACE: labels. OTHERS: workloads,
+    disruption budgets, priority classes.
+    """
+
+    NODE_UPDATE = "NodeUpdate"
+    NODE_DELETE = "NodeDelete"
+    ASSIGNED_POD_ADD = "AssignedPodAdd"
+    ASSIGNED_POD_UPDATE = "AssignedPodUpdate"
+    ASSIGNED_POD_DELETE = "AssignedPodDelete"
+    UNSCHEDULED_POD = "UnscheduledPod"
+    GANG_MEMBER = "GangMember"
+    POD_GROUP = "PodGroup"
+    NAMESPACE = "Namespace"
+    OTHERS = "Others"
+
+
+ClusterEvents = frozenset[ClusterEvent]
+
+ALL_EVENTS: ClusterEvents = frozenset(ClusterEvent)
+NODE_EVENTS: ClusterEvents = frozenset({ClusterEvent.NODE_UPDATE})
+POD_EVENTS: ClusterEvents = frozenset(
+    {ClusterEvent.ASSIGNED_POD_ADD, ClusterEvent.ASSIGNED_POD_UPDATE, ClusterEvent.ASSIGNED_POD_DELETE}
+)
+EVENTS_ON_ONE_NODE: ClusterEvents = NODE_EVENTS | POD_EVENTS
+GANG_EVENTS: ClusterEvents = ALL_EVENTS - {ClusterEvent.UNSCHEDULED_POD, ClusterEvent.OTHERS}
+"""A gang needs its members, and room by the rules of its profile and of kube-scheduler."""
+
+_BY_PART: Mapping[SnapshotPart, ClusterEvents] = {
+    SnapshotPart.NODES: frozenset({ClusterEvent.NODE_UPDATE, ClusterEvent.NODE_DELETE}),
+    SnapshotPart.PODS: POD_EVENTS | {ClusterEvent.UNSCHEDULED_POD, ClusterEvent.GANG_MEMBER},
+    SnapshotPart.OTHERS: frozenset({ClusterEvent.POD_GROUP, ClusterEvent.NAMESPACE, ClusterEvent.OTHERS}),
+}
+
+
+def events_of(parts: Parts) -> ClusterEvents:
+    """Every change in these parts of the cluster's state."""
+    return frozenset().union(*(_BY_PART[part] for part in parts))
+
 
 S = TypeVar("S", default=Pod)
 

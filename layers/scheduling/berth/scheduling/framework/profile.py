@@ -7,9 +7,18 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from berth.scheduling.framework.cluster_event import NODE_EVENTS, ClusterEvents
-from berth.scheduling.framework.plugin import ClusterFilterPlugin, ClusterScorePlugin, FilterPlugin, ScorePlugin
-from berth.scheduling.framework.status import SUCCESS, Status, error_status, unresolvable
+from berth.scheduling.framework.plugin import (
+    NODE_EVENTS,
+    SUCCESS,
+    ClusterEvents,
+    ClusterFilterPlugin,
+    ClusterScorePlugin,
+    FilterPlugin,
+    ScorePlugin,
+    Status,
+    error_status,
+    unresolvable,
+)
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.parts import NODES_ONLY, Parts, SnapshotPart

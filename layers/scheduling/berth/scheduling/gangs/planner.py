@@ -23,7 +23,7 @@ from berth.scheduling.evaluation.time_limit import (
     DeadlineExceeded,
     TimeLimited,
 )
-from berth.scheduling.framework.status import Status, unresolvable
+from berth.scheduling.framework.plugin import Status, unresolvable
 from berth.scheduling.gangs.gang import (
     REASON_OTHER_DOMAIN,
     Gang,
@@ -43,16 +43,21 @@ from berth.scheduling.gangs.members import (
     is_committed,
     members_of,
 )
-from berth.scheduling.gangs.planned_nodes import CandidatesByShape, Evaluate, ProfileOf, planned_nodes_of
+from berth.scheduling.gangs.planned_nodes import (
+    CandidatesByShape,
+    Evaluate,
+    ProfileOf,
+    Shortage,
+    planned_nodes_of,
+    shortage_of,
+)
 from berth.scheduling.gangs.planning import GangPlan, GangPlanning
-from berth.scheduling.gangs.planning_round import REASON_UNFINISHED, PlanningRound
-from berth.scheduling.gangs.plans import GangOutcome, Places, Plans
-from berth.scheduling.gangs.shortage import Shortage, shortage_of
+from berth.scheduling.gangs.plans import REASON_UNFINISHED, GangOutcome, Places, PlanningRound, Plans
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import Pod
 from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.history import SnapshotId
-from berth.scheduling.snapshot.node_positions import NodeRefs
+from berth.scheduling.snapshot.node_list import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 NAME = "Gang"

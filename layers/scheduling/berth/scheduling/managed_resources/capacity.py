@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from berth.scheduling.managed_resources.amounts import NoAmount, amount_in, bounded
-from berth.scheduling.managed_resources.configuration import Devices, ManagedResource, NodeSource, SizesSource
-from berth.scheduling.managed_resources.device_annotation import MAX_DEVICES, pool_of
+from berth.scheduling.managed_resources.configuration import (
+    MAX_DEVICES,
+    Devices,
+    ManagedResource,
+    NoAmount,
+    NodeSource,
+    SizesSource,
+    amount_in,
+    bounded,
+    pool_of,
+)
 from berth.scheduling.objects.node import NodeInfo
 
 TOO_MANY_DEVICES = f"has more than {MAX_DEVICES} devices"

@@ -1,21 +1,107 @@
 """`managedResources` of the configuration: what is counted, where a node says how much it has, and a pod what it asks.
 
 Named as in KubeSchedulerConfiguration, where the same names stand under the extender's `managedResources`.
+
+A pool is what is counted: a resource, or one of its devices. The annotation is written by bind with the Binding, one
+for each resource with devices, so that a container can have the bare number in its environment (downward API).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Annotated, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
+from berth.scheduling.fields.quantity import ZERO, Quantity, UnparsableQuantity, quantity
 from berth.scheduling.fields.resources import is_extended
-from berth.scheduling.managed_resources.amounts import MAX_AMOUNT
-from berth.scheduling.managed_resources.device_annotation import MAX_NAME, annotation_of
+
+Shares = Mapping[str, int]
+"""By pool, an amount above 0."""
+
+PREFIX = "berth.dev/"
+MAX_NAME = 63
+"""Characters of an annotation's key after its prefix."""
+
+MAX_DEVICES = 256
+"""Of one resource on one node: all devices must fit into one item of the ledger."""
+
+_INDEX = re.compile(r"0|[1-9][0-9]{0,3}", re.ASCII)
+
+
+def annotation_of(resource: str) -> str:
+    """The annotation for the device of this resource. A key has one slash, and the prefix has it."""
+    return PREFIX + resource.replace("/", ".")
+
+
+def pool_of(resource: str, index: int) -> str:
+    """The pool of one device."""
+    return f"{resource}#{index}"
+
+
+def device_of(pool: str) -> tuple[str, int] | None:
+    """Resource and device of a pool; None for one without devices. No name of a resource has a `#`."""
+    resource, separator, index = pool.partition("#")
+    return (resource, int(index)) if separator else None
+
+
+def resource_of(pool: str) -> str:
+    """The resource of a pool."""
+    return pool.partition("#")[0]
+
+
+def devices_in(shares: Shares) -> Mapping[str, int]:
+    """By resource, the device that the shares are of."""
+    return dict(found for pool in shares if (found := device_of(pool)) is not None)
+
+
+def index_in(value: object) -> int | None:
+    """The device that an annotation names; None for what names none."""
+    if not isinstance(value, str) or _INDEX.fullmatch(value) is None or int(value) >= MAX_DEVICES:
+        return None
+    return int(value)
+
+
+MAX_AMOUNT = 10**15
+"""Sums of a thousand of them fit into 64 bits, and nothing that is shared has more units."""
+
+NOT_A_QUANTITY = "is not a quantity"
+NEGATIVE = "is negative"
+TOO_LARGE = "is larger than 10^15"
+
+_LARGEST = Quantity(MAX_AMOUNT)
+
+
+@dataclass(frozen=True, slots=True)
+class NoAmount:
+    """What stands where an amount should be, and is none; `cause` is constant, whatever stands there (fact 17)."""
+
+    cause: str
+
+
+@lru_cache(maxsize=4096)
+def amount_in(text: str) -> int | NoAmount:
+    """Whole units. An empty text is no quantity."""
+    found = quantity(text)
+    if isinstance(found, UnparsableQuantity):
+        return NoAmount(NOT_A_QUANTITY)
+    if ZERO.exceeds(found):
+        return NoAmount(NEGATIVE)
+    # Compared before it is rounded: beyond 64 bits the rounded number is any.
+    return NoAmount(TOO_LARGE) if found.exceeds(_LARGEST) else found.value()
+
+
+def bounded(units: int) -> int | NoAmount:
+    """Units that a resource list was read to be."""
+    if units < 0:
+        return NoAmount(NEGATIVE)
+    return NoAmount(TOO_LARGE) if units > MAX_AMOUNT else units
+
 
 MAX_RESOURCES = 32
 

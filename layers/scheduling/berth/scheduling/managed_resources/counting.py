@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from berth.scheduling.managed_resources.amounts import NoAmount
 from berth.scheduling.managed_resources.capacity import capacity_of
-from berth.scheduling.managed_resources.configuration import ManagedResource, Packing
-from berth.scheduling.managed_resources.demand import REASON_LIMIT, Demand, DemandReader, UnreadableRequest
-from berth.scheduling.managed_resources.device_annotation import (
+from berth.scheduling.managed_resources.configuration import (
+    ManagedResource,
+    NoAmount,
+    Packing,
     Shares,
     annotation_of,
     device_of,
@@ -21,6 +21,7 @@ from berth.scheduling.managed_resources.device_annotation import (
     pool_of,
     resource_of,
 )
+from berth.scheduling.managed_resources.demand import REASON_LIMIT, Demand, DemandReader, UnreadableRequest
 from berth.scheduling.objects.node import NodeInfo
 from berth.scheduling.objects.pod import Pod
 from berth.scheduling.reason_code import ReasonCode

@@ -8,8 +8,7 @@ from types import MappingProxyType
 from weakref import WeakKeyDictionary
 
 from berth.scheduling.fields.reading import UnreadableObject
-from berth.scheduling.managed_resources.amounts import NoAmount, amount_in, bounded
-from berth.scheduling.managed_resources.configuration import ManagedResource
+from berth.scheduling.managed_resources.configuration import ManagedResource, NoAmount, amount_in, bounded
 from berth.scheduling.objects.pod import Pod, PodSpec
 from berth.scheduling.reason_code import ReasonCode
 

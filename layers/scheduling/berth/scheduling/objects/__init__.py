@@ -1,12 +1,17 @@
 """The objects that decisions read, reduced to the fields that they need; one module each, read by `read_…`."""
 
 from berth.scheduling.fields.reading import UnreadableObject
-from berth.scheduling.objects.disruption_budget import PodDisruptionBudget, read_disruption_budget
-from berth.scheduling.objects.namespace import Namespace, read_namespace
+from berth.scheduling.objects.cluster import (
+    Namespace,
+    PodDisruptionBudget,
+    PriorityClass,
+    read_disruption_budget,
+    read_namespace,
+    read_priority_class,
+)
 from berth.scheduling.objects.node import LABELS_NOT_STRINGS, NodeInfo, read_node, read_nodes, trimmed_node
 from berth.scheduling.objects.pod import LabelSet, Pod, PodSpec
 from berth.scheduling.objects.pod_reading import label_set, pod_spec, read_pod, read_pods
-from berth.scheduling.objects.priority_class import PriorityClass, read_priority_class
 from berth.scheduling.objects.projection import trimmed_pod
 from berth.scheduling.objects.workloads import Workload, Workloads, read_workload
 

@@ -8,7 +8,6 @@ from weakref import WeakValueDictionary
 
 import orjson
 
-from berth.scheduling.fields.containers import read_host_ports, read_images
 from berth.scheduling.fields.node_affinity import read_node_affinity
 from berth.scheduling.fields.pod_affinity import read_pod_affinity
 from berth.scheduling.fields.reading import (
@@ -26,7 +25,7 @@ from berth.scheduling.fields.reading import (
     read_string_map,
     read_time,
 )
-from berth.scheduling.fields.requests import read_requests
+from berth.scheduling.fields.requests import read_host_ports, read_images, read_requests
 from berth.scheduling.fields.taints import read_tolerations
 from berth.scheduling.fields.topology_spread import read_topology_spread
 from berth.scheduling.objects.pod import Controller, LabelSet, Pod, PodSpec

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeVar
 
-from berth.scheduling.fields.containers import HostPort
 from berth.scheduling.fields.pod_affinity import NO_POD_AFFINITY
 from berth.scheduling.fields.quantity import wrapped
+from berth.scheduling.fields.requests import HostPort
 from berth.scheduling.fields.resources import Amounts
 from berth.scheduling.objects.pod import LabelSet, Pod, PodSpec
 

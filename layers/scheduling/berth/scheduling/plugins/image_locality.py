@@ -6,13 +6,12 @@ from collections import Counter
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 
-from berth.scheduling.fields.containers import Images
+from berth.scheduling.fields.requests import Images
 from berth.scheduling.framework.plugin import MAX_NODE_SCORE, ClusterScore, ClusterScorePlugin
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.arguments import NoArgs
 from berth.scheduling.snapshot.history import SnapshotDelta
-from berth.scheduling.snapshot.node_positions import NodeRefs, pick
-from berth.scheduling.snapshot.node_values import DistinctValues, NodeValues
+from berth.scheduling.snapshot.node_list import DistinctValues, NodeRefs, NodeValues, pick
 from berth.scheduling.snapshot.parts import NODES_ONLY
 from berth.scheduling.snapshot.snapshot import Snapshot
 

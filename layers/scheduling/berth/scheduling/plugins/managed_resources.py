@@ -15,9 +15,17 @@ from typing import Self
 
 from pydantic import Field
 
-from berth.scheduling.framework.cluster_event import NODE_EVENTS, ClusterEvent
-from berth.scheduling.framework.plugin import FilterPlugin, PluginState, ScorePlugin
-from berth.scheduling.framework.status import SUCCESS, Code, Status, unresolvable
+from berth.scheduling.framework.plugin import (
+    NODE_EVENTS,
+    SUCCESS,
+    ClusterEvent,
+    Code,
+    FilterPlugin,
+    PluginState,
+    ScorePlugin,
+    Status,
+    unresolvable,
+)
 from berth.scheduling.managed_resources.counting import Counting, Insufficient, insufficient, left
 from berth.scheduling.managed_resources.demand import (
     REASON_ANNOTATION,

@@ -12,9 +12,16 @@ from berth.scheduling.fields import node_affinity as affinity
 from berth.scheduling.fields.node_affinity import NO_NODE_AFFINITY, NodeSelector, weights_of
 from berth.scheduling.fields.reading import MalformedField
 from berth.scheduling.fields.selectors import InvalidRequirement, Labels
-from berth.scheduling.framework.plugin import FilterPlugin, PluginState, ScorePlugin
+from berth.scheduling.framework.plugin import (
+    SUCCESS,
+    FilterPlugin,
+    PluginState,
+    ScorePlugin,
+    Status,
+    error_status,
+    unresolvable,
+)
 from berth.scheduling.framework.score_scaling import default_normalize_score
-from berth.scheduling.framework.status import SUCCESS, Status, error_status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.arguments import Args
 from berth.scheduling.reason_code import ReasonCode

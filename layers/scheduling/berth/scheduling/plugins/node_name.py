@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from berth.scheduling.framework.plugin import FilterPlugin, PluginState
-from berth.scheduling.framework.status import SUCCESS, Status, unresolvable
+from berth.scheduling.framework.plugin import SUCCESS, FilterPlugin, PluginState, Status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.arguments import NoArgs
 from berth.scheduling.reason_code import ReasonCode

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 
-from berth.scheduling.fields.containers import ALL_ADDRESSES, HostPort
-from berth.scheduling.framework.cluster_event import NODE_EVENTS, ClusterEvent
-from berth.scheduling.framework.plugin import FilterPlugin, PluginState
-from berth.scheduling.framework.status import SUCCESS, Status, unschedulable
+from berth.scheduling.fields.requests import ALL_ADDRESSES, HostPort
+from berth.scheduling.framework.plugin import (
+    NODE_EVENTS,
+    SUCCESS,
+    ClusterEvent,
+    FilterPlugin,
+    PluginState,
+    Status,
+    unschedulable,
+)
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.arguments import NoArgs
 from berth.scheduling.plugins.shapes import small

@@ -7,9 +7,8 @@ from collections.abc import Hashable
 
 from pydantic import Field
 
-from berth.scheduling.framework.plugin import FilterPlugin, ScorePlugin
+from berth.scheduling.framework.plugin import SUCCESS, FilterPlugin, ScorePlugin, Status, unresolvable
 from berth.scheduling.framework.score_scaling import min_max_normalize
-from berth.scheduling.framework.status import SUCCESS, Status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.arguments import Args
 from berth.scheduling.reason_code import ReasonCode

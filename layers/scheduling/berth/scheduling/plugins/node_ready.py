@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from berth.scheduling.fields.taints import NO_SCHEDULE, Taint, tolerated
-from berth.scheduling.framework.plugin import FilterPlugin, PluginState
-from berth.scheduling.framework.status import SUCCESS, Status, unresolvable
+from berth.scheduling.framework.plugin import SUCCESS, FilterPlugin, PluginState, Status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.arguments import NoArgs
 from berth.scheduling.plugins.shapes import tolerations_shape

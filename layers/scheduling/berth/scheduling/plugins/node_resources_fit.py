@@ -11,9 +11,16 @@ from typing import Annotated, Self, assert_never
 from pydantic import Field, model_validator
 
 from berth.scheduling.fields.resources import NATIVE, is_extended
-from berth.scheduling.framework.cluster_event import NODE_EVENTS, ClusterEvent
-from berth.scheduling.framework.plugin import FilterPlugin, PluginState, ScorePlugin
-from berth.scheduling.framework.status import SUCCESS, Code, Status
+from berth.scheduling.framework.plugin import (
+    NODE_EVENTS,
+    SUCCESS,
+    ClusterEvent,
+    Code,
+    FilterPlugin,
+    PluginState,
+    ScorePlugin,
+    Status,
+)
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.arguments import Args

@@ -17,8 +17,15 @@ from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
 from berth.scheduling.fields.resources import is_scalar
-from berth.scheduling.framework.plugin import MAX_NODE_SCORE, FilterPlugin, PluginState, ScorePlugin
-from berth.scheduling.framework.status import SUCCESS, Status, unresolvable
+from berth.scheduling.framework.plugin import (
+    MAX_NODE_SCORE,
+    SUCCESS,
+    FilterPlugin,
+    PluginState,
+    ScorePlugin,
+    Status,
+    unresolvable,
+)
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.arguments import Args
 from berth.scheduling.reason_code import ReasonCode

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from berth.scheduling.fields.taints import PREFER_NO_SCHEDULE, TolerationIndex
-from berth.scheduling.framework.plugin import FilterPlugin, PluginState, ScorePlugin
+from berth.scheduling.framework.plugin import SUCCESS, FilterPlugin, PluginState, ScorePlugin, Status, unresolvable
 from berth.scheduling.framework.score_scaling import default_normalize_score
-from berth.scheduling.framework.status import SUCCESS, Status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.arguments import NoArgs
 from berth.scheduling.plugins.shapes import tolerations_shape

@@ -11,10 +11,9 @@ from typing import Self
 
 from berth.scheduling.evaluation.evaluation import Evaluation
 from berth.scheduling.evaluation.nominated_pods import nominated_beside
-from berth.scheduling.fields.containers import HostPort
-from berth.scheduling.framework.plugin import ClusterFilter
+from berth.scheduling.fields.requests import HostPort
+from berth.scheduling.framework.plugin import SUCCESS, ClusterFilter
 from berth.scheduling.framework.profile import LocalFilters
-from berth.scheduling.framework.status import SUCCESS
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.objects.usage import UNUSED, Usage, host_ports_of
 

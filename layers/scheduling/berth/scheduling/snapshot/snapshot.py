@@ -8,20 +8,24 @@ from types import MappingProxyType
 from weakref import ref
 
 from berth.scheduling.fields.selectors import Labels
-from berth.scheduling.objects.disruption_budget import PodDisruptionBudget
-from berth.scheduling.objects.namespace import Namespace
+from berth.scheduling.objects.cluster import Namespace, PodDisruptionBudget, PriorityClass
 from berth.scheduling.objects.node import NodeInfo
 from berth.scheduling.objects.pod import Pod
 from berth.scheduling.objects.pod_group import PodGroup, PodGroupKey
-from berth.scheduling.objects.priority_class import PriorityClass
 from berth.scheduling.objects.workloads import NO_WORKLOADS, Workloads
-from berth.scheduling.snapshot.assumed_pods import AssumedPod, assumed_by_node
-from berth.scheduling.snapshot.changes import Changes, Nodes, change_nodes, move_pods, nominated, nominated_after
-from berth.scheduling.snapshot.gang_pods import GangName, GangPodIndex
+from berth.scheduling.snapshot.changes import (
+    AssumedPod,
+    Changes,
+    Nodes,
+    assumed_by_node,
+    change_nodes,
+    move_pods,
+    nominated,
+    nominated_after,
+)
 from berth.scheduling.snapshot.history import History, PodMoves, SnapshotDelta, SnapshotId
-from berth.scheduling.snapshot.indexes import PodIndex, TopologyIndex
-from berth.scheduling.snapshot.node_list import NodeList
-from berth.scheduling.snapshot.node_positions import NodePositions
+from berth.scheduling.snapshot.indexes import GangName, GangPodIndex, PodIndex, TopologyIndex
+from berth.scheduling.snapshot.node_list import NodeList, NodePositions
 
 NO_PODS: Mapping[str, tuple[Pod, ...]] = MappingProxyType({})
 NO_POD_GROUPS: Mapping[PodGroupKey, PodGroup] = MappingProxyType({})

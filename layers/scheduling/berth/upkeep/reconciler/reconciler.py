@@ -21,9 +21,8 @@ from berth.pods import PodKey, PodUnknown, ReservedPods
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.upkeep.reconciler.events import Report, ReservationEvent, ReservationEventType
-from berth.upkeep.reconciler.expiry import Expiry, ExpiryOutcome, ExpiryResult
+from berth.upkeep.reconciler.expiry import Expiry, ExpiryOutcome, ExpiryResult, OpenReservations, key_of
 from berth.upkeep.reconciler.node_reconciliation import NodeReconciliation, StaleEpoch
-from berth.upkeep.reconciler.open_reservations import OpenReservations, key_of
 from berth.upkeep.reconciler.published_pods import PublishedPods
 from berth.upkeep.reconciler.rebuild import LATE_SECONDS, Rebuild
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from berth.lease.record import NO_RECORD, Lease, LeaseSpec
+from berth.lease.lock import NO_RECORD, Lease, LeaseSpec
 from berth.nodecache.feed.head import Head, Observation, Pointer, PublishedVersion, in_every_part
 from berth.scheduling.gangs.gang import GangsConfiguration
 from berth_cli.doctor.aws_account import FunctionState, HeadItem, Schedule

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.configuration.node_cache import WakeUp
+from berth.scheduling.configuration.document import BerthConfiguration, WakeUp
 from berth_cli.doctor.checks.cluster import (
     BINDER_PERMISSIONS,
     COUNTED_REMEDY,

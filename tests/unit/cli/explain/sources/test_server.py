@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from berth.bind.answer import answer_bind, failed
-from berth.decisions.recent import RecentDecisions
+from berth.decisions.recorders import RecentDecisions
 from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
 from berth_cli.explain.attempts import Attempts, NoRecord
 from berth_cli.explain.sources.server import read_attempts, running_configuration

@@ -13,7 +13,7 @@ from berth.cluster.field_projection import RequiredFields, projections
 from berth.cluster.watch.resources import NODES, PODS
 from berth.configuration.store import Configurations
 from berth.decisions.document import document
-from berth.decisions.recent import RecentDecisions
+from berth.decisions.recorders import RecentDecisions
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
 from berth_cli.explain import report

@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from berth.decisions.document import MOST_ANSWERED, MOST_WITH_NODES
-from berth.decisions.recent import RecentDecisions
+from berth.decisions.recorders import RecentDecisions
 from berth.runtime.http.endpoint import EndpointSettings
 from berth_cli.serve.endpoints.decisions import DecisionsEndpoint
 from tests.builders.events import http_event

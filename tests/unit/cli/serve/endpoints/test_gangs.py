@@ -10,8 +10,8 @@ from berth.configuration.store import Configurations
 from berth.dynamodb_errors import TableUnavailable
 from berth.ledger.gangs.item import Domain, GangItem
 from berth.ledger.gangs.table import GangTable
-from berth.runtime.http.answers import HTTPAnswer
 from berth.runtime.http.endpoint import EndpointSettings
+from berth.runtime.http.events import HTTPAnswer
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
 from berth_cli.embedded_store.gang_table import InMemoryGangTable

@@ -28,11 +28,11 @@ from berth.scheduling.framework.profile import Scale
 from berth.scheduling.framework.shipped_profiles import build
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import NodeInfo, Pod
-from berth.scheduling.plugins.custom_plugins.checked_plugin import checked_plugin
+from berth.scheduling.plugins.custom_plugins import checked_plugin
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.history import SnapshotDelta
-from berth.scheduling.snapshot.node_positions import NodeRefs
+from berth.scheduling.snapshot.node_list import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.nodes import node
 from tests.builders.pods import pod

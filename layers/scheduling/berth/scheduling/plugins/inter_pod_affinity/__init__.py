@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from berth.scheduling.framework.cluster_event import EVENTS_ON_ONE_NODE, ClusterEvent
-from berth.scheduling.framework.plugin import ClusterFilter, ClusterFilterPlugin, ClusterScore, ClusterScorePlugin
-from berth.scheduling.framework.status import Status
+from berth.scheduling.framework.plugin import (
+    EVENTS_ON_ONE_NODE,
+    ClusterEvent,
+    ClusterFilter,
+    ClusterFilterPlugin,
+    ClusterScore,
+    ClusterScorePlugin,
+    Status,
+)
 from berth.scheduling.objects import Pod
 from berth.scheduling.plugins.arguments import Args
 from berth.scheduling.plugins.inter_pod_affinity import filtering, scoring

@@ -6,8 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from berth.scheduling.fields.selectors import Labels
-from berth.scheduling.framework.plugin import ClusterFilter
-from berth.scheduling.framework.status import SUCCESS, Status, unresolvable, unschedulable
+from berth.scheduling.framework.plugin import SUCCESS, ClusterFilter, Status, unresolvable, unschedulable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.inter_pod_affinity.terms import Pairs, Terms, sum_pairs
 from berth.scheduling.plugins.pod_counts import TopologyCounts

@@ -15,8 +15,7 @@ from berth.scheduling.plugins.inter_pod_affinity.terms import affected_nodes, re
 from berth.scheduling.plugins.pod_counts import TopologyCounts
 from berth.scheduling.snapshot.history import SnapshotDelta
 from berth.scheduling.snapshot.indexes import PodIndex
-from berth.scheduling.snapshot.node_positions import NodeRefs
-from berth.scheduling.snapshot.node_values import NodeValues
+from berth.scheduling.snapshot.node_list import NodeRefs, NodeValues
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 

@@ -9,15 +9,21 @@ from pydantic import AfterValidator, Field, model_validator
 
 from berth.scheduling.fields.selectors import NOTHING, InvalidRequirement, is_label_key
 from berth.scheduling.fields.topology_spread import TopologySpreadConstraint, UnsatisfiableConstraintAction
-from berth.scheduling.framework.cluster_event import EVENTS_ON_ONE_NODE, ClusterEvent
-from berth.scheduling.framework.plugin import ClusterFilter, ClusterFilterPlugin, ClusterScore, ClusterScorePlugin
-from berth.scheduling.framework.status import Status, error_status
+from berth.scheduling.framework.plugin import (
+    EVENTS_ON_ONE_NODE,
+    ClusterEvent,
+    ClusterFilter,
+    ClusterFilterPlugin,
+    ClusterScore,
+    ClusterScorePlugin,
+    Status,
+    error_status,
+)
 from berth.scheduling.objects import Pod
 from berth.scheduling.plugins.arguments import Args
 from berth.scheduling.plugins.pod_topology_spread import filtering, scoring
-from berth.scheduling.plugins.pod_topology_spread.constraints import HOSTNAME, ZONE, Rules
 from berth.scheduling.plugins.pod_topology_spread.filtering import NAME
-from berth.scheduling.plugins.pod_topology_spread.spread import spread_of
+from berth.scheduling.plugins.pod_topology_spread.spread import HOSTNAME, ZONE, Rules, spread_of
 from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.snapshot import Snapshot
 

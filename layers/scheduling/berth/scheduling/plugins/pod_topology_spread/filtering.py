@@ -6,11 +6,9 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
-from berth.scheduling.framework.plugin import ClusterFilter
-from berth.scheduling.framework.status import SUCCESS, Status, unresolvable, unschedulable
+from berth.scheduling.framework.plugin import SUCCESS, ClusterFilter, Status, unresolvable, unschedulable
 from berth.scheduling.objects import NodeInfo, Pod
-from berth.scheduling.plugins.pod_topology_spread.domain_counts import DomainCounts
-from berth.scheduling.plugins.pod_topology_spread.spread import Spread
+from berth.scheduling.plugins.pod_topology_spread.spread import DomainCounts, Spread
 from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.history import SnapshotDelta
 from berth.scheduling.snapshot.snapshot import Snapshot

@@ -9,11 +9,9 @@ from dataclasses import dataclass
 
 from berth.scheduling.framework.plugin import MAX_NODE_SCORE, ClusterScore
 from berth.scheduling.objects import NodeInfo
-from berth.scheduling.plugins.pod_topology_spread.constraints import HOSTNAME
-from berth.scheduling.plugins.pod_topology_spread.spread import Spread
+from berth.scheduling.plugins.pod_topology_spread.spread import HOSTNAME, Spread
 from berth.scheduling.snapshot.history import SnapshotDelta
-from berth.scheduling.snapshot.node_positions import NodeRefs
-from berth.scheduling.snapshot.node_values import DistinctValues, NodeValues
+from berth.scheduling.snapshot.node_list import DistinctValues, NodeRefs, NodeValues
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 Place = tuple[str | int | None, ...]

@@ -1,0 +1,133 @@
+"""The ports to the stores of credentials."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from berth.authentication.allow_list import AllowList, parse
+from berth.authentication.basic import InvalidSecret, Passwords, credentials_digest
+
+if TYPE_CHECKING:
+    from mypy_boto3_secretsmanager.client import SecretsManagerClient
+    from mypy_boto3_ssm.client import SSMClient
+
+T = TypeVar("T")
+
+
+class CredentialStoreUnavailable(Exception):
+    """The store cannot be read, or its content is invalid. The message names cause and remedy, and no secret."""
+
+
+class PasswordStore(ABC):
+    """The current password and the previous one."""
+
+    @abstractmethod
+    def read(self) -> Passwords:
+        """Read them, uncached, with one or two calls. Raises CredentialStoreUnavailable."""
+
+
+class AllowListStore(ABC):
+    """The allow-list of client certificates."""
+
+    @abstractmethod
+    def read(self) -> AllowList:
+        """Read it, uncached, with one call. Raises CredentialStoreUnavailable."""
+
+
+class Wait(Protocol):
+    """How long a request waits for a read of a store."""
+
+    def __call__(self, read: Callable[[], T]) -> T:
+        """What `read` returns or raises; or another exception, where that takes too long. `read` may go on then."""
+        ...
+
+
+def wait_to_the_end(read: Callable[[], T]) -> T:
+    """As long as the store takes."""
+    return read()
+
+
+class AllowListFile(AllowListStore):
+    """A file; every call reads it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def read(self) -> AllowList:
+        try:
+            return parse(self._path.read_text())
+        except OSError as error:
+            raise CredentialStoreUnavailable(f"the allow-list {self._path} cannot be read: {error.strerror}") from error
+        except UnicodeDecodeError as error:
+            raise CredentialStoreUnavailable(f"the allow-list {self._path} is not text") from error
+
+
+class ParameterStoreAllowList(AllowListStore):
+    """A parameter of type String; it holds no secret. A read is one call."""
+
+    def __init__(self, client: SSMClient, name: str) -> None:
+        self._client = client
+        self._name = name
+
+    def read(self) -> AllowList:
+        try:
+            answer = self._client.get_parameter(Name=self._name)
+        except (ClientError, BotoCoreError) as error:
+            raise CredentialStoreUnavailable(f"the allow-list {self._name} cannot be read: {error}") from error
+        return parse(answer["Parameter"].get("Value", ""))
+
+
+OVERLAP_SECONDS = 24 * 3600.0
+"""How long after a rotation the previous password is still accepted."""
+
+CURRENT, PREVIOUS = "AWSCURRENT", "AWSPREVIOUS"
+_ABSENT = "ResourceNotFoundException"
+
+
+class SecretsManagerPasswords(PasswordStore):
+    """A read is one call; two calls on the first day of the current version."""
+
+    def __init__(self, client: SecretsManagerClient, secret_id: str, wall: Callable[[], float]) -> None:
+        """`secret_id`: ARN or name. `wall`: seconds since the epoch."""
+        self._client = client
+        self._secret_id = secret_id
+        self._wall = wall
+
+    def read(self) -> Passwords:
+        try:
+            current, created = self._version(CURRENT)
+            until = created + OVERLAP_SECONDS
+            previous = self._previous() if self._wall() < until else None
+        except (ClientError, BotoCoreError) as error:
+            raise CredentialStoreUnavailable(f"the password's secret cannot be read: {_cause(error)}") from None
+        except InvalidSecret as error:
+            raise CredentialStoreUnavailable(f"{error}; it has to be an object with username and password") from None
+        return Passwords(current, previous, until if previous else 0.0)
+
+    def _version(self, stage: str) -> tuple[bytes, float]:
+        answer = self._client.get_secret_value(SecretId=self._secret_id, VersionStage=stage)
+        return credentials_digest(answer.get("SecretString", "")), answer["CreatedDate"].timestamp()
+
+    def _previous(self) -> bytes | None:
+        """None: there is no previous version yet, or it is not a valid secret."""
+        try:
+            return self._version(PREVIOUS)[0]
+        except InvalidSecret:
+            return None
+        except ClientError as error:
+            if _code(error) == _ABSENT:
+                return None
+            raise
+
+
+def _cause(error: ClientError | BotoCoreError) -> str:
+    return _code(error) if isinstance(error, ClientError) else type(error).__name__
+
+
+def _code(error: ClientError) -> str:
+    return str(error.response.get("Error", {}).get("Code", ""))

@@ -1,1 +1,0 @@
-"""A cluster from a file: what `kubectl get nodes,pods,… -A -o yaml` printed."""

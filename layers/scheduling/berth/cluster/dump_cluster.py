@@ -1,0 +1,137 @@
+"""A cluster in a dump file: watched, bound and patched as behind an API server, for tests and `berth serve`."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from threading import Condition
+
+from berth.cluster.dump_watch import Contents, DumpBinding, DumpFile, DumpWatch, assignment_of
+from berth.nodecache.feed.cluster import Cluster, ClusterUnavailable, ClusterWatch
+from berth.nodecache.feed.head import Position
+from berth.pods import (
+    Assignment,
+    Binding,
+    Created,
+    FoundPod,
+    PodBinder,
+    PodChanged,
+    PodFound,
+    PodKey,
+    PodNotFound,
+    PodTouched,
+    PodUnknown,
+    Refused,
+    ReservedPods,
+    Unanswered,
+)
+from berth.scheduling.objects.pod import FAILED, SUCCEEDED, Pod
+from berth.scheduling.objects.pod_reading import read_pods
+
+NOT_FOUND = 404
+CONFLICT = 409
+
+UID_PREFIX = "dump-"
+"""Of the UID of a cluster that is a file."""
+
+
+class DumpCluster(Cluster, PodBinder):
+    """Tells what the file holds and binds its pods as an API server would. Safe to share between threads."""
+
+    def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
+        """`clock`: seconds since the epoch."""
+        self._path = path
+        self._clock = clock
+        self._file = DumpFile(path)
+        self._changed = Condition()
+        self._bound: dict[str, DumpBinding] = {}
+
+    def uid(self) -> str:
+        self.read()
+        return f"{UID_PREFIX}{hashlib.sha256(str(self._path.resolve()).encode()).hexdigest()[:16]}"
+
+    def watch(self, positions: Mapping[str, Position]) -> ClusterWatch:
+        """A file has no history: everything is listed first, whatever the positions."""
+        return DumpWatch(self, self._clock)
+
+    def read(self) -> tuple[Contents, Mapping[str, DumpBinding]]:
+        """What the file holds now, and all bindings so far by the pod's UID, in their order.
+
+        Raises ClusterUnavailable.
+        """
+        with self._changed:
+            return self._file.read(), dict(self._bound)
+
+    def await_binding(self, known: int, seconds: float) -> None:
+        """Until there are more bindings than the known ones, or the time is over."""
+        with self._changed:
+            self._changed.wait_for(lambda: len(self._bound) > known, seconds)
+
+    def create_binding(self, binding: Binding, timeout: float) -> Created | Refused | Unanswered:
+        found = self.assignment(binding.namespace, binding.pod_name, timeout)
+        if not isinstance(found, Assignment):
+            return found
+        if found.pod_uid != binding.pod_uid:
+            return Refused(
+                CONFLICT,
+                f"the UID in the precondition ({binding.pod_uid}) does not match the UID in record ({found.pod_uid})",
+            )
+        with self._changed:
+            # Between the look at the pod and this, another thread may have bound it.
+            bound = self._bound.get(binding.pod_uid)
+            node = found.node or (bound.node if bound else "")
+            if node:
+                return Refused(CONFLICT, f'pod {binding.pod_name} is already assigned to node "{node}"')
+            self._bound[binding.pod_uid] = DumpBinding(binding.node, binding.annotations)
+            self._changed.notify_all()
+        return Created()
+
+    def assignment(self, namespace: str, pod_name: str, timeout: float) -> Assignment | Refused | Unanswered:
+        found = self.pod(namespace, pod_name, timeout)
+        return found.assignment if isinstance(found, FoundPod) else found
+
+    def pod(self, namespace: str, pod_name: str, timeout: float) -> FoundPod | Refused | Unanswered:
+        """Without a resourceVersion: no other program changes a pod of a file."""
+        try:
+            with self._changed:
+                pod = self._file.read().pods.get((namespace, pod_name))
+                if pod is None:
+                    return Refused(NOT_FOUND, f'pods "{pod_name}" not found')
+                found = assignment_of(pod)
+                bound = self._bound.get(found.pod_uid)
+        except ClusterUnavailable as error:
+            return Unanswered(str(error))
+        return FoundPod(Assignment(found.pod_uid, found.node or (bound.node if bound else "")), "", False, pod)
+
+
+class DumpReservedPods(ReservedPods):
+    """Who binds a dump's pods is in this process, and does it at once: no Binding is ever late, so that there is
+    nothing to be touched."""
+
+    def __init__(self, dump: DumpCluster) -> None:
+        self._dump = dump
+
+    def find(self, pod: PodKey) -> PodFound | PodNotFound | PodUnknown:
+        match self._dump.pod(pod.namespace, pod.name, 0):
+            case FoundPod(assignment=assignment, content=content):
+                metadata, status = content.get("metadata"), content.get("status")
+                finished = isinstance(status, dict) and status.get("phase") in (SUCCEEDED, FAILED)
+                deleting = isinstance(metadata, dict) and bool(metadata.get("deletionTimestamp"))
+                return PodFound(assignment.pod_uid, assignment.node, "", finished, deleting)
+            case Refused(status=code, message=message):
+                return PodNotFound() if code == NOT_FOUND else PodUnknown(message)
+            case Unanswered(cause=cause):
+                return PodUnknown(cause)
+
+    def list_pods(self, is_wanted: Callable[[Pod], bool]) -> tuple[PodKey, ...] | PodUnknown:
+        try:
+            contents, _ = self._dump.read()
+        except ClusterUnavailable as error:
+            return PodUnknown(str(error))
+        pods, _ = read_pods(contents.pods.values())
+        return tuple(PodKey(pod.namespace, pod.name, pod.uid) for pod in pods if not pod.finished and is_wanted(pod))
+
+    def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | PodUnknown:
+        return PodTouched()

@@ -1,0 +1,303 @@
+"""A watch of a dump file: all objects when the file changes, each pod when it is bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import orjson
+import yaml
+
+from berth.cluster.field_projection import ALL_ANNOTATIONS, RequiredFields, projections, resources
+from berth.cluster.watch.resources import (
+    GANG_RESOURCES,
+    NAMESPACES,
+    NODES,
+    POD_DISRUPTION_BUDGETS,
+    PODS,
+    PRIORITY_CLASSES,
+    REPLICA_SETS,
+    REPLICATION_CONTROLLERS,
+    SERVICES,
+    STATEFUL_SETS,
+    Resource,
+)
+from berth.nodecache.feed.cluster import (
+    ClusterUnavailable,
+    ClusterWatch,
+    Ended,
+    Event,
+    Interrupted,
+    KubernetesObject,
+    Listed,
+    Modified,
+    Progress,
+    ResourceEvent,
+)
+from berth.nodecache.feed.head import Position
+from berth.pods import Assignment
+
+NAMESPACED = (
+    "Pod",
+    "PodDisruptionBudget",
+    "PodGroup",
+    "Service",
+    "ReplicationController",
+    "ReplicaSet",
+    "StatefulSet",
+)
+_DEFAULT_NAMESPACE = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What the file held when it was last changed.
+
+    modified: a name for that moment. pods: by namespace and name. malformed: how many objects hold what is no JSON, and
+    are left out.
+    """
+
+    modified: str
+    objects: tuple[KubernetesObject, ...]
+    pods: Mapping[tuple[str, str], KubernetesObject]
+    malformed: int = 0
+
+
+class DumpFile:
+    """For one thread at a time."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._contents: Contents | None = None
+
+    def read(self) -> Contents:
+        """The same object until the file changes. Raises ClusterUnavailable."""
+        try:
+            modified = str(self._path.stat().st_mtime_ns)
+            if self._contents is None or self._contents.modified != modified:
+                self._contents = _parse(self._path.read_bytes(), modified, self._path)
+        except OSError as error:
+            raise ClusterUnavailable(f"dump {self._path}: {error.strerror}") from error
+        return self._contents
+
+
+def _parse(text: bytes, modified: str, path: Path) -> Contents:
+    items = _items(text, path)
+    objects = [found for item in items if (found := _as_stored(item)) is not None]
+    return Contents(modified, tuple(objects), _pods(objects), len(items) - len(objects))
+
+
+def _pods(objects: Iterable[KubernetesObject]) -> dict[tuple[str, str], KubernetesObject]:
+    found = {}
+    for item in objects:
+        metadata = item.get("metadata")
+        if item.get("kind") == "Pod" and isinstance(metadata, dict):
+            found[str(metadata["namespace"]), str(metadata.get("name") or "")] = item
+    return found
+
+
+def assignment_of(pod: KubernetesObject) -> Assignment:
+    """As the file has it."""
+    metadata, spec = pod.get("metadata"), pod.get("spec")
+    node = spec.get("nodeName") if isinstance(spec, dict) else None
+    uid = metadata.get("uid") if isinstance(metadata, dict) else None
+    return Assignment(str(uid or ""), str(node or ""))
+
+
+def _items(text: bytes, path: Path) -> list[dict[object, object]]:
+    """The objects of a List, of one object alone, or of several YAML documents."""
+    try:
+        documents = [orjson.loads(text)] if text.lstrip()[:1] == b"{" else list(yaml.load_all(text, _loader()))
+    except (ValueError, yaml.YAMLError) as error:  # a ValueError also of a date that there is not
+        cause = " ".join(str(error).split())
+        raise ClusterUnavailable(f"dump {path} is neither JSON nor YAML as kubectl prints it: {cause}") from error
+    items: list[dict[object, object]] = []
+    for document in documents:
+        if isinstance(document, dict):
+            listed = document.get("items")
+            items += [item for item in (listed if isinstance(listed, list) else [document]) if isinstance(item, dict)]
+    if not items:
+        raise ClusterUnavailable(f"dump {path} has no objects; make one with `kubectl get nodes,pods -A -o yaml`")
+    return items
+
+
+def _as_stored(item: dict[object, object]) -> KubernetesObject | None:
+    """The object as it came through JSON to an API server: there, keys that YAML reads as no text are text.
+
+    None where it has what JSON has not.
+    """
+    try:
+        found: KubernetesObject = orjson.loads(orjson.dumps(item, option=orjson.OPT_NON_STR_KEYS))
+    except orjson.JSONEncodeError:
+        return None
+    metadata = found.get("metadata")
+    if found.get("kind") in NAMESPACED and isinstance(metadata, dict) and not metadata.get("namespace"):
+        metadata["namespace"] = _DEFAULT_NAMESPACE
+    return found
+
+
+def _loader() -> type[yaml.SafeLoader]:
+    """libyaml's parser where PyYAML was built with it: twenty times faster on a dump of thousands of nodes."""
+    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+POLL_SECONDS = 0.2
+"""How often the file is read while a consumer waits for a change."""
+
+ALL = RequiredFields(
+    spreading=True, images=True, pod_annotations=ALL_ANNOTATIONS, node_annotations=ALL_ANNOTATIONS, gangs=True
+)
+"""A file is small, so all fields that any profile reads are kept."""
+
+_RESOURCES: Mapping[str, Resource] = {
+    "Node": NODES,
+    "Pod": PODS,
+    "PodDisruptionBudget": POD_DISRUPTION_BUDGETS,
+    "PriorityClass": PRIORITY_CLASSES,
+    "Namespace": NAMESPACES,
+    "Service": SERVICES,
+    "ReplicationController": REPLICATION_CONTROLLERS,
+    "ReplicaSet": REPLICA_SETS,
+    "StatefulSet": STATEFUL_SETS,
+}
+_PROJECTIONS = projections(ALL)
+_NAMES = [resource.key for resource in resources(ALL)]
+
+
+@dataclass(frozen=True, slots=True)
+class DumpBinding:
+    """The node and the annotations that a Binding gave to a pod."""
+
+    node: str
+    annotations: Mapping[str, str]
+
+
+class Dump(Protocol):
+    """The watched file and its bindings."""
+
+    def read(self) -> tuple[Contents, Mapping[str, DumpBinding]]:
+        """The contents of the file, and the bindings so far. Raises ClusterUnavailable."""
+
+    def await_binding(self, known: int, seconds: float) -> None:
+        """Wait until there are more than `known` bindings, or the time is over."""
+
+
+@dataclass(frozen=True, slots=True)
+class _DumpVersion:
+    """The version of the dump that the consumer knows."""
+
+    contents: Contents
+    bindings: int
+
+    @property
+    def version(self) -> str:
+        return f"{self.contents.modified}.{self.bindings}"
+
+
+class DumpWatch(ClusterWatch):
+    """For one thread. `observed_at` is the last successful read of the file."""
+
+    def __init__(self, dump: Dump, clock: Callable[[], float]) -> None:
+        self._dump = dump
+        self._clock = clock
+        self._progress = Progress(_NAMES, {})
+        self._last_version: _DumpVersion | None = None
+        self._last_error = ""
+        self._stopped = False
+
+    def take(self, timeout: float) -> Sequence[ResourceEvent]:
+        left = timeout
+        while not (received := self._read_changes()) and left > 0 and not self._stopped:
+            nap = min(left, POLL_SECONDS)
+            self._dump.await_binding(self._last_version.bindings if self._last_version else 0, nap)
+            left -= nap
+        return received
+
+    @property
+    def positions(self) -> Mapping[str, Position]:
+        return self._progress.positions
+
+    @property
+    def observed_at(self) -> float | None:
+        return self._progress.observed_at
+
+    def stop(self) -> None:
+        self._stopped = True
+
+    def _read_changes(self) -> list[ResourceEvent]:
+        at = self._clock()
+        try:
+            contents, bound = self._dump.read()
+        except ClusterUnavailable as error:
+            return self._interrupted(str(error), at)
+        self._last_error = ""
+        before, now = self._last_version, _DumpVersion(contents, len(bound))
+        self._last_version = now
+        if before is None or before.contents is not contents:
+            return self._apply(
+                [(name, Listed(found, now.version)) for name, found in _listed_objects(contents, bound)], at
+            )
+        new = dict(list(bound.items())[before.bindings :])
+        received = self._apply(
+            [(PODS.name, Modified(_PROJECTIONS[PODS](pod), now.version)) for pod in _bound_pods(contents, new)], at
+        )
+        for name in _NAMES:
+            self._progress.advance(ResourceEvent(name, at, Ended()))
+        return received
+
+    def _interrupted(self, cause: str, at: float) -> list[ResourceEvent]:
+        """Report a failure once, not with every read."""
+        if cause == self._last_error:
+            return []
+        self._last_error = cause
+        return self._apply([(name, Interrupted(cause)) for name in _NAMES], at)
+
+    def _apply(self, events: Sequence[tuple[str, Event]], at: float) -> list[ResourceEvent]:
+        events_at = [ResourceEvent(name, at, event) for name, event in events]
+        for received in events_at:
+            self._progress.advance(received)
+        return events_at
+
+
+def _listed_objects(
+    contents: Contents, bound: Mapping[str, DumpBinding]
+) -> list[tuple[str, tuple[KubernetesObject, ...]]]:
+    found: dict[str, list[KubernetesObject]] = {name: [] for name in _NAMES}
+    for item in contents.objects:
+        resource = _resource_of(item)
+        if resource is not None:
+            kept = on_its_node(item, bound) if resource is PODS else item
+            found[resource.key].append(_PROJECTIONS[resource](kept))
+    return [(name, tuple(objects)) for name, objects in found.items()]
+
+
+def _resource_of(item: KubernetesObject) -> Resource | None:
+    kind = str(item.get("kind"))
+    if kind != "PodGroup":
+        return _RESOURCES.get(kind)
+    group = str(item.get("apiVersion")).partition("/")[0]
+    return next((each for each in GANG_RESOURCES if each.group == group), None)
+
+
+def _bound_pods(contents: Contents, bound: Mapping[str, DumpBinding]) -> list[KubernetesObject]:
+    """The pods of these bindings, on their nodes."""
+    if not bound:
+        return []
+    pods = [item for item in contents.objects if item.get("kind") == "Pod"]
+    return [on_node for pod in pods if (on_node := on_its_node(pod, bound)) is not pod]
+
+
+def on_its_node(pod: KubernetesObject, bound: Mapping[str, DumpBinding]) -> KubernetesObject:
+    """The pod with node and annotations of its Binding; without one the same object."""
+    metadata, spec = pod.get("metadata"), pod.get("spec")
+    placed = bound.get(str(metadata.get("uid"))) if isinstance(metadata, dict) else None
+    if placed is None or not isinstance(metadata, dict) or not isinstance(spec, dict | None):
+        return pod
+    found = pod | {"spec": (spec or {}) | {"nodeName": (spec or {}).get("nodeName") or placed.node}}
+    if placed.annotations:
+        had = metadata.get("annotations")
+        annotations = (had if isinstance(had, dict) else {}) | dict(placed.annotations)
+        found["metadata"] = metadata | {"annotations": annotations}
+    return found

@@ -1,0 +1,300 @@
+"""The requests of the verbs: their outer objects decoded, and the fields that are used.
+
+Keys of the outer objects are compared without regard to case, as encoding/json does (fact 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TypeGuard
+
+import orjson
+
+from berth.extender.deadline import NO_DEADLINE, Deadline
+from berth.extender.outcomes import Failure, FailureOutcome, bad_request
+from berth.extender.ports import UNKNOWN_COVERAGE, UNREAD_CACHE, CacheState, NodeCache, PodCoverage
+from berth.scheduling.configuration.document import WhenStale
+from berth.scheduling.fields.reading import name_or_empty, read_list, read_object
+from berth.scheduling.objects import NodeInfo, Pod, UnreadableObject, read_node, read_pod
+from berth.scheduling.objects.pod_texts import SMALL, PodTexts, read_pod_texts
+from berth.scheduling.policy import Policy
+from berth.scheduling.snapshot.node_list import NodeRefs
+from berth.scheduling.snapshot.snapshot import Snapshot
+
+MAX_BODY_BYTES = 6_000_000
+"""A Lambda invocation carries 6 MB. Behind the gateway a larger body never arrives; elsewhere it is refused alike."""
+
+TOO_LARGE = "the request body is larger than 6 MB; set nodeCacheCapable: true, so that names are sent instead of nodes"
+
+
+def decode_object(body: str | bytes) -> dict[str, object] | Failure:
+    """The body's outer object with its keys folded to lower case."""
+    if not body:
+        return bad_request("the request body is empty; expected a JSON object")
+    if is_too_large(body):
+        return bad_request(TOO_LARGE)
+    try:
+        decoded = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return bad_request("the request body is not JSON")
+    if not isinstance(decoded, dict):
+        return bad_request("the request body is not a JSON object")
+    return folded(decoded)
+
+
+def is_too_large(body: str | bytes) -> bool:
+    """Whether it is above the limit, in bytes.
+
+    Text is encoded only where its length does not decide: a character has 1 to 4 bytes.
+    """
+    if isinstance(body, str) and MAX_BODY_BYTES // 4 < len(body) <= MAX_BODY_BYTES and not body.isascii():
+        return len(body.encode(errors="surrogatepass")) > MAX_BODY_BYTES
+    return len(body) > MAX_BODY_BYTES
+
+
+def pod_named_in(body: str | bytes) -> str:
+    """`namespace/name` of the request's pod, for a log line about a request that could not be answered; else empty."""
+    request = decode_object(body)
+    if isinstance(request, Failure):
+        return ""
+    pod = request.get("pod")
+    metadata = pod.get("metadata") if isinstance(pod, dict) else None
+    if isinstance(metadata, dict):
+        return f"{metadata.get('namespace')}/{metadata.get('name')}"
+    return f"{request.get('podnamespace')}/{request.get('podname')}"
+
+
+def folded(obj: dict[str, object]) -> dict[str, object]:
+    """The object with lower-case keys, as encoding/json matches them (fact 2). Of equal keys the last one counts."""
+    return {key.casefold(): value for key, value in obj.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulingRequest:
+    """The pod, and the request's other fields by their names in lower case."""
+
+    pod: Pod
+    fields: dict[str, object]
+
+
+def read_scheduling_request(body: str | bytes, unreadable: str) -> SchedulingRequest | Failure:
+    """Decode the request. unreadable: the reason of a failure, before its cause."""
+    pod: Pod | UnreadableObject
+    found = _read_texts(body)
+    if found is None:
+        fields = decode_object(body)
+        if isinstance(fields, Failure):
+            return fields
+        pod = read_pod(fields.get("pod"))
+    else:
+        pod, fields = found
+    if isinstance(pod, UnreadableObject):
+        return bad_request(f"{unreadable}: {pod.cause}")
+    return SchedulingRequest(pod, fields)
+
+
+class LastAttempt(Enum):
+    """How the last attempt to schedule the pod ended. REJECTED: with the reasons of the nodes. ERROR: without them."""
+
+    NONE = "none"
+    REJECTED = "Unschedulable"
+    ERROR = "SchedulerError"
+
+
+@dataclass(frozen=True, slots=True)
+class PodVersion:
+    """The pod as the scheduler has it."""
+
+    resource_version: str
+    last_attempt: LastAttempt
+
+
+def read_pod_version(body: str | bytes) -> PodVersion:
+    """Decode the request once more, for the few decisions that depend on the attempt."""
+    fields = decode_object(body)
+    pod = read_object({} if isinstance(fields, Failure) else fields.get("pod"), "Pod")
+    metadata, status = read_object(pod.get("metadata"), "metadata"), read_object(pod.get("status"), "status")
+    found = LastAttempt.NONE
+    for condition in read_list(status.get("conditions"), "conditions"):
+        # The condition of a gated pod has another reason: no attempt was made.
+        if isinstance(condition, dict) and condition.get("type") == "PodScheduled":
+            found = next((each for each in LastAttempt if each.value == condition.get("reason")), found)
+    return PodVersion(name_or_empty(metadata.get("resourceVersion")), found)
+
+
+_POD = '{"Pod":{"metadata":'
+_SPEC = '},"spec":'
+_STATUS = '},"status":'
+_ENDS = ('}},"Nodes":null,"NodeNames":[', '}},"NodeNameToVictims":null,"NodeNameToMetaVictims":{')
+
+
+def _read_texts(body: str | bytes) -> tuple[Pod | UnreadableObject, dict[str, object]] | None:
+    """The pod and the other fields; None for a small pod, and for a request that is not in the expected form."""
+    if len(body) < SMALL or is_too_large(body):
+        return None
+    if isinstance(body, bytes):
+        try:
+            body = body.decode()
+        except UnicodeDecodeError:
+            return None
+    if not body.startswith(_POD) or any(body.find(end, 0, SMALL) >= 0 for end in _ENDS):
+        return None
+    end = max(map(body.rfind, _ENDS))
+    spec = body.find(_SPEC, 0, max(end, 0))
+    status = body.rfind(_STATUS, spec, max(end, 0))
+    if spec < 0 or status < 0:
+        return None
+    texts = PodTexts(
+        body[len(_POD) : spec + 1], body[spec + len(_SPEC) : status + 1], body[status + len(_STATUS) : end + 1]
+    )
+    try:
+        fields = folded(orjson.loads("{" + body[end + len("}},") :]))
+    except orjson.JSONDecodeError:
+        return None
+    # Of two pods the last one counts.
+    pod = None if "pod" in fields else read_pod_texts(texts)
+    return None if pod is None else (pod, fields)
+
+
+NO_NODES = "the request has no nodes: NodeNames and Nodes are null"
+
+MAX_NODES = 50_000
+"""Ten times Kubernetes' limit for a cluster. An answer has a reason for each name, so it bounds the answer, too."""
+
+TOO_MANY_NODES = f"the request has more than {MAX_NODES} nodes"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The pod, its candidate nodes (each once, in the request's order), and the state to decide on.
+
+    items: the node objects of full mode, which the answer echoes; None in node-cache mode. state: for records of
+    decisions. coverage: how far the snapshot follows the pods; unknown in full mode.
+    """
+
+    pod: Pod
+    names: NodeRefs
+    policy: Policy
+    snapshot: Snapshot
+    items: Mapping[str, object] | None
+    state: CacheState = UNREAD_CACHE
+    coverage: PodCoverage = UNKNOWN_COVERAGE
+
+
+@dataclass(frozen=True, slots=True)
+class Passthrough:
+    """The pod and the names, where there is no state to decide on. All names pass: the pod is exempt, or the
+    configuration has `whenStale: pass`."""
+
+    pod: Pod
+    names: Sequence[str]
+    reason: str
+    exempt: bool
+
+
+def read_candidates(
+    body: str | bytes, cache: NodeCache, deadline: Deadline = NO_DEADLINE
+) -> Candidates | Passthrough | Failure:
+    """Decode the request and bring the snapshot up to date; in full mode the request itself is the snapshot."""
+    request = read_scheduling_request(body, "the request is not a scheduling request")
+    if isinstance(request, Failure):
+        return request
+    pod = request.pod
+    cache.asked_about(pod)
+    found = _read_names(request.fields, pod, cache, deadline)
+    if isinstance(found, Failure):
+        return replace(found, pod=f"{pod.namespace}/{pod.name}")
+    return found
+
+
+def _read_names(
+    arguments: dict[str, object], pod: Pod, cache: NodeCache, deadline: Deadline
+) -> Candidates | Passthrough | Failure:
+    # NodeNames takes precedence over Nodes, as in kube-scheduler's reading of an answer (fact 12).
+    names, nodes = arguments.get("nodenames"), arguments.get("nodes")
+    if names is not None:
+        return _node_cache_mode(pod, names, cache, deadline)
+    if nodes is not None:
+        return _full_mode(pod, nodes, cache, deadline)
+    return bad_request(NO_NODES)
+
+
+def _node_cache_mode(
+    pod: Pod, names: object, cache: NodeCache, deadline: Deadline
+) -> Candidates | Passthrough | Failure:
+    if not isinstance(names, list) or not _are_strings(names):
+        return bad_request("NodeNames is not a list of strings")
+    if len(names) > MAX_NODES:
+        return bad_request(TOO_MANY_NODES)
+    if not names:
+        return _no_candidates(pod, cache, None, deadline)
+    context = cache.current(deadline)
+    cluster = context.cluster
+    if context.counting_refusal and context.policy.counts(pod):
+        return Failure(FailureOutcome.COUNTED_ELSEWHERE, context.counting_refusal)
+    if isinstance(cluster, Snapshot):
+        # A repeated name is answered once: the scheduler would add up its scores (fact 18).
+        refs = NodeRefs.of(names, cluster.nodes.positions)
+        return Candidates(pod, refs, context.policy, cluster, None, context.state, context.coverage)
+    # Exempt pods pass without a cache: they may be needed to repair it.
+    exempt = context.policy.exempts(pod)
+    if exempt or cluster.when_stale is WhenStale.PASS:
+        return Passthrough(pod, list(dict.fromkeys(names)), cluster.reason, exempt)
+    return Failure(cluster.outcome, cluster.reason)
+
+
+def _no_candidates(pod: Pod, cache: NodeCache, items: Mapping[str, object] | None, deadline: Deadline) -> Candidates:
+    """An empty list has an empty answer. It needs no snapshot."""
+    snapshot = Snapshot.of([])
+    return Candidates(pod, NodeRefs.of([], snapshot.nodes.positions), cache.policy(deadline), snapshot, items)
+
+
+def _are_strings(values: list[object]) -> TypeGuard[list[str]]:
+    """Takes a third of the time of a type check for each name: this is the hot path."""
+    try:
+        "".join(values)  # type: ignore[arg-type]
+    except TypeError:
+        return False
+    return True
+
+
+def _full_mode(pod: Pod, nodes: object, cache: NodeCache, deadline: Deadline) -> Candidates | Failure:
+    listed = folded(nodes).get("items") if isinstance(nodes, dict) else nodes
+    if not isinstance(listed, list | None):
+        return bad_request("Nodes.items is not a list")
+    if listed is not None and len(listed) > MAX_NODES:
+        return bad_request(TOO_MANY_NODES)
+    infos: dict[str, NodeInfo] = {}
+    items: dict[str, object] = {}
+    for index, item in enumerate(listed or ()):
+        info = read_node(item)
+        if isinstance(info, UnreadableObject):
+            return bad_request(f"Nodes.items[{index}] cannot be answered: {info.cause}")
+        infos[info.name], items[info.name] = info, item
+    if not infos:
+        return _no_candidates(pod, cache, {}, deadline)
+    policy = cache.policy(deadline)
+    snapshot: Snapshot | Failure = Snapshot.of(infos.values())
+    if policy.counts(pod) or policy.plans(pod):
+        policy, snapshot = _with_cached_pods(infos.values(), pod, cache, deadline)
+    if isinstance(snapshot, Failure):
+        return snapshot
+    return Candidates(pod, NodeRefs.of(list(infos), snapshot.nodes.positions), policy, snapshot, items)
+
+
+def _with_cached_pods(
+    nodes: Iterable[NodeInfo], pod: Pod, cache: NodeCache, deadline: Deadline
+) -> tuple[Policy, Snapshot | Failure]:
+    """The request's nodes with their pods from the cache: the request has no pods."""
+    context = cache.current(deadline)
+    cluster = context.cluster
+    if context.counting_refusal and context.policy.counts(pod):
+        return context.policy, Failure(FailureOutcome.COUNTED_ELSEWHERE, context.counting_refusal)
+    if isinstance(cluster, Snapshot):
+        return context.policy, cluster.with_nodes(nodes)
+    if cluster.when_stale is WhenStale.PASS:
+        # bind counts all the same.
+        return context.policy, Snapshot.of(nodes)
+    return context.policy, Failure(cluster.outcome, cluster.reason)

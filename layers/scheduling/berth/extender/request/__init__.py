@@ -1,1 +1,0 @@
-"""The requests of kube-scheduler: JSON, the pod, the nodes or their names."""

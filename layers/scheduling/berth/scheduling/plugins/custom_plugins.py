@@ -1,0 +1,394 @@
+"""A custom plugin with checks around it: what it raises, and what it returns of a wrong type, becomes PluginFailed.
+
+Plugins that come with Berth run without these checks. A check takes time only when the plugin is asked: verdicts and
+scores are kept by pod shape.
+
+A name in a configuration imports from this package only. A document cannot run other code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from functools import cache
+from importlib import import_module
+from types import ModuleType
+from typing import Any, cast
+
+from berth.scheduling.framework.plugin import (
+    SUCCESS,
+    ClusterEvent,
+    ClusterFilter,
+    ClusterFilterPlugin,
+    ClusterScore,
+    ClusterScorePlugin,
+    Code,
+    FilterPlugin,
+    Plugin,
+    PluginFailed,
+    PluginState,
+    ScorePlugin,
+    Status,
+)
+from berth.scheduling.managed_resources.counting import Counting
+from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.plugins.arguments import Args, NoArgs
+from berth.scheduling.plugins.registry import PluginFactory
+from berth.scheduling.reason_code import ReasonCode
+from berth.scheduling.snapshot.history import SnapshotDelta
+from berth.scheduling.snapshot.node_list import NodeRefs
+from berth.scheduling.snapshot.parts import SnapshotPart
+from berth.scheduling.snapshot.snapshot import Snapshot
+
+
+@cache
+def checked_plugin(plugin: type[Plugin], path: str) -> type[Plugin]:
+    """A subclass with the checks. path: `<module>:<Class>`, for messages; also its name if it has none of its own."""
+    methods: dict[str, Any] = {
+        "__module__": plugin.__module__,
+        "with_counting": _with_counting(path, plugin.with_counting),
+        "shape": _shape(path, plugin.shape),
+    }
+    if getattr(plugin, "name", None) is None:
+        methods["name"] = path
+    if issubclass(plugin, FilterPlugin):
+        methods |= {"pre_filter": _state(path, plugin.pre_filter), "filter": _filter(path, plugin.filter)}
+    if issubclass(plugin, ScorePlugin):
+        methods |= {
+            "pre_score": _state(path, plugin.pre_score),
+            "score": _score(path, plugin.score),
+            "normalize": _normalize(path, plugin.normalize),
+        }
+    if issubclass(plugin, ClusterFilterPlugin):
+        methods["pre_filter"] = _cluster_pre_filter(path, plugin.pre_filter)
+    if issubclass(plugin, ClusterScorePlugin):
+        methods["pre_score"] = _cluster_pre_score(path, plugin.pre_score)
+    return type(plugin.__name__, (plugin,), methods)
+
+
+def call(path: str, method: str, run: Callable[..., Any], *args: object, node: str = "") -> Any:
+    """The result. Raises PluginFailed for whatever is raised, sys.exit() included: a plugin ends neither a command nor
+    a function. Ctrl-C does."""
+    try:
+        return run(*args)
+    except (PluginFailed, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        raise PluginFailed(path, method, description(error), node) from error
+
+
+def built_plugin(path: str, plugin: Callable[[Any], Plugin], args: object) -> Plugin:
+    """The plugin with these arguments. Raises PluginFailed."""
+    built = call(path, "__init__", plugin, args)
+    if not isinstance(built, Plugin):
+        raise _wrong(path, "__init__", built, "a plugin")
+    return _with_checked_attributes(path, built)
+
+
+def _with_checked_attributes(path: str, plugin: Plugin) -> Plugin:
+    """The same plugin. A constructor may set them, and a property may raise."""
+    for attribute, (is_valid, wanted) in _ATTRIBUTES.items():
+        if attribute != "normalized" or isinstance(plugin, ScorePlugin):
+            found = call(path, attribute, getattr, plugin, attribute)
+            if not is_valid(found):
+                raise PluginFailed(path, attribute, f"it is {_shown(found)}, not {wanted}")
+    return plugin
+
+
+def _is_boolean(found: object) -> bool:
+    return isinstance(found, bool)
+
+
+def _are_parts(found: object) -> bool:
+    return isinstance(found, frozenset) and all(isinstance(each, SnapshotPart) for each in found)
+
+
+def _are_events(found: object) -> bool:
+    return isinstance(found, frozenset) and all(isinstance(each, ClusterEvent) for each in found)
+
+
+_ATTRIBUTES: Mapping[str, tuple[Callable[[object], bool], str]] = {
+    "name": (lambda found: isinstance(found, str), "a text"),
+    "reads": (_are_parts, "NODES_ONLY or NODES_AND_PODS of berth.scheduling.framework"),
+    "events_to_register": (_are_events, "a frozenset of ClusterEvent of berth.scheduling.framework"),
+    "applies_to_exempt_pods": (_is_boolean, "a boolean"),
+    "is_reserved": (_is_boolean, "a boolean"),
+    "normalized": (_is_boolean, "a boolean"),
+}
+
+
+def description(error: BaseException) -> str:
+    """`ZeroDivisionError: division by zero (team_nodes.py, line 32)`."""
+    place, trace = "", error.__traceback__
+    while trace is not None:
+        place = f"{trace.tb_frame.f_code.co_filename.rpartition('/')[2]}, line {trace.tb_lineno}"
+        trace = trace.tb_next
+    return f"{type(error).__name__}: {text_of(error)}{f' ({place})' if place else ''}"
+
+
+def text_of(error: BaseException) -> str:
+    """Its message. An exception of a plugin may raise another one in place of it."""
+    return _text(str, error)
+
+
+def _text(show: Callable[[object], str], found: object) -> str:
+    """In one line."""
+    try:
+        return " ".join(line.strip() for line in show(found).splitlines())
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        return f"<its text raises {type(error).__name__}>"
+
+
+def _wrong(path: str, method: str, found: object, wanted: str, node: str = "") -> PluginFailed:
+    return PluginFailed(path, method, f"it returned {_shown(found)}, not {wanted}", node)
+
+
+def _shown(found: object) -> str:
+    text = _text(repr, found)
+    return f"{text if len(text) <= 60 else f'{text[:60]}…'} ({type(found).__name__})"
+
+
+def _status(path: str, method: str, found: object, node: str = "") -> Status:
+    # The framework compares by identity.
+    if found is SUCCESS:
+        return SUCCESS
+    if not isinstance(found, Status):
+        raise _wrong(path, method, found, "a Status", node)
+    if defect := call(path, method, _defect, found, node=node):
+        raise PluginFailed(path, method, f"it returned a Status with {defect}", node)
+    return SUCCESS if found.code is Code.SUCCESS else found
+
+
+def _defect(status: Any) -> str:
+    """The field that has another type; empty: none. One text in place of several reasons is a usual mistake."""
+    if not isinstance(status.code, Code):
+        return f"the code {_shown(status.code)}, not a Code"
+    if not isinstance(status.reasons, tuple) or not all(isinstance(each, str) for each in status.reasons):
+        return f"the reasons {_shown(status.reasons)}, not a tuple of texts"
+    if not all(isinstance(each, ReasonCode) for each in status.reason_codes):
+        return f"the reason codes {_shown(status.reason_codes)}, not a tuple of ReasonCode"
+    return "" if isinstance(status.plugin, str) else f"the plugin {_shown(status.plugin)}, not a text"
+
+
+def _rejection(path: str, method: str, found: object) -> Status | None:
+    """The result, if it is a Status other than success."""
+    status = _status(path, method, found) if isinstance(found, Status) else SUCCESS
+    return None if status is SUCCESS else status
+
+
+def _is_names(found: object) -> bool:
+    """Whether these are names of nodes, or None."""
+    if found is None:
+        return True
+    return isinstance(found, Collection) and not isinstance(found, str) and all(isinstance(each, str) for each in found)
+
+
+def _integers(path: str, method: str, found: object, length: int) -> list[int]:
+    if not isinstance(found, list) or len(found) != length:
+        raise _wrong(path, method, found, f"a list of {length} integers")
+    if not {*map(type, found)} <= {int}:
+        odd = next(each for each in found if type(each) is not int)
+        raise PluginFailed(path, method, f"it returned a list with {_shown(odd)}, not with integers alone")
+    return cast(list[int], found)
+
+
+def _with_counting(path: str, original: Callable[..., object]) -> Callable[..., Plugin]:
+    def with_counting(self: Plugin, counting: Counting) -> Plugin:
+        found = call(path, "with_counting", original, self, counting)
+        if not isinstance(found, type(self)):
+            raise _wrong(path, "with_counting", found, f"a {type(self).__name__}")
+        return _with_checked_attributes(path, found)
+
+    return with_counting
+
+
+def _shape(path: str, original: Callable[..., object]) -> Callable[..., object]:
+    def shape(self: Plugin, pod: Pod) -> object:
+        found = call(path, "shape", original, self, pod)
+        try:
+            hash(found)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            raise _wrong(path, "shape", found, f"something hashable ({text_of(error)})") from error
+        return found
+
+    return shape
+
+
+def _state(path: str, original: Callable[..., object]) -> Callable[..., object]:
+    method = original.__name__
+
+    def state(self: Plugin, pod: Pod) -> object:
+        found = call(path, method, original, self, pod)
+        if found is None or _rejection(path, method, found) is not None:
+            return found
+        names = found.node_names if isinstance(found, PluginState) else ()
+        if not isinstance(names, frozenset | None) or not _is_names(names):
+            raise _wrong(path, method, found, "a PluginState, a Status that rejects, or None")
+        return found
+
+    return state
+
+
+def _filter(path: str, original: Callable[..., object]) -> Callable[..., Status]:
+    def filter(self: Plugin, state: object, node: NodeInfo) -> Status:  # noqa: A001  # the method's name
+        return _status(path, "filter", call(path, "filter", original, self, state, node, node=node.name), node.name)
+
+    return filter
+
+
+def _score(path: str, original: Callable[..., object]) -> Callable[..., int]:
+    def score(self: Plugin, state: object, node: NodeInfo) -> int:
+        found = call(path, "score", original, self, state, node, node=node.name)
+        if type(found) is not int:
+            raise _wrong(path, "score", found, "an integer", node.name)
+        return found
+
+    return score
+
+
+def _normalize(path: str, original: Callable[..., object]) -> Callable[..., list[int]]:
+    def normalize(self: Plugin, scores: list[int]) -> list[int]:
+        # The plugin may change the list in place.
+        length = len(scores)
+        return _integers(path, "normalize", call(path, "normalize", original, self, scores), length)
+
+    return normalize
+
+
+def _cluster_pre_filter(path: str, original: Callable[..., object]) -> Callable[..., object]:
+    def pre_filter(self: Plugin, pod: Pod, snapshot: Snapshot) -> ClusterFilter | Status:
+        found = call(path, "pre_filter", original, self, pod, snapshot)
+        return _rejection(path, "pre_filter", found) or _CheckedClusterFilter.of(path, "pre_filter", found)
+
+    return pre_filter
+
+
+def _cluster_pre_score(path: str, original: Callable[..., object]) -> Callable[..., object]:
+    def pre_score(self: Plugin, pod: Pod, snapshot: Snapshot) -> ClusterScore | Status | None:
+        found = call(path, "pre_score", original, self, pod, snapshot)
+        if found is None:
+            return None
+        return _rejection(path, "pre_score", found) or _CheckedClusterScore.of(path, "pre_score", found)
+
+    return pre_score
+
+
+class _CheckedClusterFilter(ClusterFilter):
+    def __init__(self, path: str, state: ClusterFilter) -> None:
+        self._path, self._state = path, state
+
+    @classmethod
+    def of(cls, path: str, method: str, found: object) -> ClusterFilter:
+        """Raises PluginFailed if it is no ClusterFilter."""
+        if not isinstance(found, ClusterFilter):
+            raise _wrong(path, method, found, "a ClusterFilter")
+        return cls(path, found)
+
+    @property
+    def skips(self) -> bool:
+        found = call(self._path, "skips", getattr, self._state, "skips")
+        if type(found) is not bool:
+            raise _wrong(self._path, "skips", found, "a boolean")
+        return found
+
+    def filter(self, node: NodeInfo) -> Status:
+        return _status(
+            self._path, "filter", call(self._path, "filter", self._state.filter, node, node=node.name), node.name
+        )
+
+    def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta) -> tuple[ClusterFilter, Collection[str] | None]:
+        found = call(self._path, "updated_to", self._state.updated_to, snapshot, delta)
+        if not isinstance(found, tuple) or len(found) != 2 or not call(self._path, "updated_to", _is_names, found[1]):
+            raise _wrong(self._path, "updated_to", found, "a ClusterFilter and names of nodes")
+        return self.of(self._path, "updated_to", found[0]), found[1]
+
+    def with_pod(self, pod: Pod, node: NodeInfo) -> ClusterFilter:
+        found = call(self._path, "with_pod", self._state.with_pod, pod, node, node=node.name)
+        return self.of(self._path, "with_pod", found)
+
+    def without_pod(self, pod: Pod, node: NodeInfo) -> ClusterFilter:
+        found = call(self._path, "without_pod", self._state.without_pod, pod, node, node=node.name)
+        return self.of(self._path, "without_pod", found)
+
+
+class _CheckedClusterScore(ClusterScore):
+    def __init__(self, path: str, state: ClusterScore) -> None:
+        self._path, self._state = path, state
+
+    @classmethod
+    def of(cls, path: str, method: str, found: object) -> ClusterScore:
+        """Raises PluginFailed if it is no ClusterScore."""
+        if not isinstance(found, ClusterScore):
+            raise _wrong(path, method, found, "a ClusterScore")
+        return cls(path, found)
+
+    def scores(self, candidates: NodeRefs, snapshot: Snapshot) -> list[int]:
+        found = call(self._path, "scores", self._state.scores, candidates, snapshot)
+        return _integers(self._path, "scores", found, len(candidates))
+
+    def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta) -> ClusterScore:
+        return self.of(
+            self._path, "updated_to", call(self._path, "updated_to", self._state.updated_to, snapshot, delta)
+        )
+
+
+PACKAGE = "berth_plugins"
+PATTERN = re.compile(rf"{PACKAGE}(\.[a-z_][a-z0-9_]*)+:[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+
+MISSING_REMEDY = "give the command --plugins DIR with the module, and the stack its layer (PluginLayerArn)"
+"""For a missing module: commands and functions load the same document, and each finds the package elsewhere."""
+
+_KINDS = (FilterPlugin, ScorePlugin, ClusterFilterPlugin, ClusterScorePlugin)
+
+
+class NotAPlugin(ValueError):
+    """The name leads to no plugin; the message says what is missing."""
+
+
+def custom_plugin(name: str) -> PluginFactory:
+    """The plugin of that name, `berth_plugins.<module>:<Class>`. Its arguments are its class attribute `Args`.
+
+    Raises NotAPlugin, also for whatever the module and the class raise, sys.exit() included. Ctrl-C passes.
+    """
+    if PATTERN.fullmatch(name) is None:
+        raise NotAPlugin(f"{name} is no name of a plugin in {PACKAGE}")
+    module_name, _, class_name = name.partition(":")
+    try:
+        return _factory(name, getattr(_imported(name, module_name), class_name, None))
+    except (NotAPlugin, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        raise NotAPlugin(f"{name} cannot be loaded: {description(error)}") from error
+
+
+def _imported(name: str, module_name: str) -> ModuleType:
+    try:
+        return import_module(module_name)
+    except ImportError as error:
+        remedy = MISSING_REMEDY if str(error.name).partition(".")[0] == PACKAGE else "is the module part of the layer?"
+        raise NotAPlugin(f"{name}: {text_of(error)}; {remedy}") from error
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise NotAPlugin(f"{name}: its module cannot be imported: {description(error)}") from error
+
+
+def _factory(name: str, found: object) -> PluginFactory:
+    if not isinstance(found, type) or not issubclass(found, _KINDS):
+        kinds = ", ".join(kind.__name__ for kind in _KINDS)
+        raise NotAPlugin(f"{name} is not a class that extends one of {kinds}")
+    if getattr(found, "__abstractmethods__", None):
+        raise NotAPlugin(f"{name} lacks {', '.join(sorted(found.__abstractmethods__))}")
+    return PluginFactory(checked_plugin(found, name), arguments_of(found, name))
+
+
+def arguments_of(plugin: type[Plugin], name: str) -> type[Args]:
+    """The type of the plugin's arguments, its class attribute `Args`. Raises NotAPlugin."""
+    args = getattr(plugin, "Args", NoArgs)
+    if not isinstance(args, type) or not issubclass(args, Args):
+        raise NotAPlugin(f"{name}.Args does not extend berth.scheduling.plugins.arguments.Args")
+    return args

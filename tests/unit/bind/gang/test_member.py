@@ -1,0 +1,152 @@
+"""Which members of a gang live: what the API server is asked, and what the node cache says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from berth.bind.gang.member import MOST_GETS, MemberLiveness, liveness_of, lost_of
+from berth.pods import FoundPod, Refused, Unanswered
+from berth.scheduling.objects import Pod
+from tests.builders.gang_items import intent
+from tests.builders.gangs import member
+from tests.fakes.pods import PodsInMemory
+
+COMMITTED = WAITING = [intent(f"train-{number}") for number in range(3)]
+
+
+@dataclass
+class ApiServer:
+    """Which pods it was asked for."""
+
+    pods: PodsInMemory = field(default_factory=PodsInMemory)
+    asked: list[str] = field(default_factory=list)
+
+    def get(self, name: str) -> FoundPod | Refused | Unanswered:
+        self.asked.append(name)
+        return self.pods.pod("ml", name, 1.0)
+
+    def of(self, *names: str, uid: str = "", **changes: Any) -> ApiServer:
+        """With these pods. uid: of other pods of these names."""
+        for name in names:
+            self.pods.add(name, uid or f"uid-{name}", {})
+            self.pods.change(name, **changes)
+        return self
+
+
+def cached(*names: str, **fields: object) -> Mapping[str, Pod]:
+    found = [replace(member(name, "train", uid=f"uid-{name}"), **fields) for name in names]  # type: ignore[arg-type]
+    return {pod.uid: pod for pod in found}
+
+
+@pytest.mark.parametrize(
+    ("server", "liveness"),
+    [
+        pytest.param(ApiServer().of("train-1"), MemberLiveness.LIVES, id="one lives"),
+        pytest.param(ApiServer(), MemberLiveness.NONE_LIVES, id="all are gone"),
+        pytest.param(ApiServer().of("train-1", uid="other"), MemberLiveness.NONE_LIVES, id="another pod has the name"),
+        pytest.param(ApiServer().of("train-1", deleting=True), MemberLiveness.NONE_LIVES, id="one is being deleted"),
+        pytest.param(ApiServer().of("train-1", phase="Succeeded"), MemberLiveness.NONE_LIVES, id="one has ended"),
+        pytest.param(ApiServer().of("train-1", phase="Running"), MemberLiveness.LIVES, id="one runs"),
+    ],
+)
+def test_member_of_the_commit_proves_it_while_it_lives(server: ApiServer, liveness: MemberLiveness) -> None:
+    assert liveness_of("uid-new", COMMITTED, {}, server.get) is liveness
+
+
+def test_asks_nobody_for_a_member_of_the_commit_itself() -> None:
+    server = ApiServer()
+    assert liveness_of("uid-train-0", COMMITTED, {}, server.get) is MemberLiveness.LIVES
+    assert server.asked == []
+
+
+@pytest.mark.parametrize("answer", [Unanswered("no answer"), Refused(403, "forbidden")])
+def test_is_unknown_when_the_api_server_does_not_say_it(answer: Refused | Unanswered) -> None:
+    assert liveness_of("uid-new", COMMITTED, {}, lambda name: answer) is MemberLiveness.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("pods", "asked"),
+    [
+        pytest.param(cached("other", node_name="n1"), ["other"], id="a member on a node first"),
+        pytest.param(cached("train-2"), ["train-2", "train-0"], id="then one of the commit that is there"),
+        pytest.param(cached("train-0", "train-1", "train-2", terminating=True), [], id="none that is being deleted"),
+        pytest.param(cached("waits"), ["train-0"], id="none that only waits"),
+    ],
+)
+def test_asks_for_the_likeliest_first(pods: Mapping[str, Pod], asked: list[str]) -> None:
+    server = ApiServer().of("other", "train-0")
+    liveness_of("uid-new", COMMITTED, pods, server.get)
+    assert server.asked == asked
+
+
+def test_member_on_a_node_proves_the_commit_of_an_item_that_is_gone() -> None:
+    assert (
+        liveness_of("uid-new", (), cached("other", node_name="n1"), ApiServer().of("other").get) is MemberLiveness.LIVES
+    )
+
+
+@pytest.mark.parametrize(
+    ("gone", "gets", "liveness"),
+    [
+        pytest.param(MOST_GETS, MOST_GETS, MemberLiveness.NONE_LIVES, id="as many as it may ask for"),
+        pytest.param(MOST_GETS + 1, MOST_GETS, MemberLiveness.UNKNOWN, id="one more"),
+        pytest.param(1000, MOST_GETS, MemberLiveness.UNKNOWN, id="a large gang"),
+    ],
+)
+def test_number_of_requests_is_bounded(gone: int, gets: int, liveness: MemberLiveness) -> None:
+    server = ApiServer()
+    assert liveness_of("uid-new", [intent(f"train-{number}") for number in range(gone)], {}, server.get) is liveness
+    assert len(server.asked) == gets
+
+
+ALL = ("train-0", "train-1", "train-2")
+
+
+@pytest.mark.parametrize(
+    ("pods", "server", "lost", "asked"),
+    [
+        pytest.param(cached(*ALL), ApiServer(), 0, [], id="the cache has all"),
+        pytest.param(
+            {**cached(*ALL[:2]), **cached("train-2", terminating=True)}, ApiServer(), 1, [], id="one is being deleted"
+        ),
+        pytest.param(cached(*ALL[:2]), ApiServer().of("train-2"), 0, ["train-2"], id="one is newer than the cache"),
+        pytest.param(cached(*ALL[:2]), ApiServer(), 1, ["train-2"], id="one is gone"),
+        pytest.param(
+            cached(*ALL[:2], "train-2-again"),
+            ApiServer().of("train-2", uid="again"),
+            1,
+            ["train-2"],
+            id="another pod has the name of one",
+        ),
+        pytest.param({}, ApiServer(), 3, [*ALL], id="all are gone"),
+    ],
+)
+def test_members_that_wait_in_bind_are_lost_when_they_are_gone(
+    pods: Mapping[str, Pod], server: ApiServer, lost: int, asked: list[str]
+) -> None:
+    server = replace(server, asked=[])
+    assert (lost_of(WAITING, pods, server.get), server.asked) == (lost, asked)
+
+
+@pytest.mark.parametrize("answer", [Unanswered("no answer"), Refused(403, "forbidden")])
+def test_no_member_is_lost_of_which_the_api_server_does_not_say_it(answer: Refused | Unanswered) -> None:
+    asked: list[str] = []
+
+    def get(name: str) -> Refused | Unanswered:
+        asked.append(name)
+        return answer
+
+    assert (lost_of(WAITING, {}, get), asked) == (0, ["train-0"])
+
+
+@pytest.mark.parametrize(
+    ("waiting", "lost"), [pytest.param(MOST_GETS, MOST_GETS, id="as many"), pytest.param(MOST_GETS + 1, 0, id="more")]
+)
+def test_asks_for_none_where_the_cache_lacks_too_many(waiting: int, lost: int) -> None:
+    server = ApiServer()
+    assert lost_of([intent(f"train-{number}") for number in range(waiting)], {}, server.get) == lost
+    assert len(server.asked) == lost

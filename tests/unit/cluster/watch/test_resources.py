@@ -1,0 +1,108 @@
+"""Lines of a watch, and refusals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+
+from berth.cluster.watch.resources import MalformedObject, Status, decode, read_status, without_managed_fields
+from berth.nodecache.feed.cluster import Added, Bookmark, Deleted, KubernetesObject, Modified
+
+
+def line(kind: str, found: object) -> bytes:
+    return orjson.dumps({"type": kind, "object": found})
+
+
+def pod(**metadata: Any) -> dict[str, Any]:
+    return {"kind": "Pod", "metadata": {"name": "p", "resourceVersion": "12", **metadata}}
+
+
+@pytest.mark.parametrize(
+    ("raw", "wanted"),
+    [
+        pytest.param(line("ADDED", pod()), Added(pod(), "12"), id="ADDED"),
+        pytest.param(line("MODIFIED", pod()), Modified(pod(), "12"), id="MODIFIED"),
+        pytest.param(line("DELETED", pod()), Deleted(pod(), "12"), id="DELETED"),
+        pytest.param(line("BOOKMARK", {"metadata": {"resourceVersion": "13"}}), Bookmark("13"), id="BOOKMARK"),
+        pytest.param(
+            line("ADDED", pod(managedFields=[{"manager": "kubectl"}])), Added(pod(), "12"), id="without managedFields"
+        ),
+        pytest.param(line("ADDED", pod()) + b"\r", Added(pod(), "12"), id="white space after it"),
+        pytest.param(
+            line("ADDED", pod(resourceVersion="not-a-number")),
+            Added(pod(resourceVersion="not-a-number"), "not-a-number"),
+            id="a resourceVersion is opaque",
+        ),
+        pytest.param(
+            line("ERROR", {"kind": "Status", "code": 410, "reason": "Expired", "message": "too old resource version"}),
+            Status(410, "Expired", "too old resource version"),
+            id="ERROR",
+        ),
+    ],
+)
+def test_decodes_events(raw: bytes, wanted: object) -> None:
+    assert decode(raw, without_managed_fields) == wanted
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        pytest.param(b"", id="an empty line"),
+        pytest.param(b'{"type":"ADDED","object":{"metadata":{"resourceVers', id="half a line"),
+        pytest.param(b"\xff\xfe", id="no text"),
+        pytest.param(b"[]", id="a list"),
+        pytest.param(b"null", id="null"),
+        pytest.param(b'{"type":"ADDED"}', id="no object"),
+        pytest.param(line("ADDED", None), id="null for an object"),
+        pytest.param(line("ADDED", {"kind": "Pod"}), id="no metadata"),
+        pytest.param(line("ADDED", {"metadata": "?"}), id="metadata that are none"),
+        pytest.param(line("ADDED", pod(resourceVersion="")), id="an empty resourceVersion"),
+        pytest.param(line("ADDED", pod(resourceVersion=12)), id="a resourceVersion that is a number"),
+        pytest.param(line("BOOKMARK", {"metadata": {}}), id="a bookmark without a resourceVersion"),
+        pytest.param(line("SYNCED", pod()), id="a type of the future"),
+        pytest.param(orjson.dumps({"type": ["ADDED"], "object": pod()}), id="a type that is no text"),
+    ],
+)
+def test_rejects_malformed_events(raw: bytes) -> None:
+    with pytest.raises(MalformedObject):
+        decode(raw, without_managed_fields)
+
+
+def test_rejects_object_without_projection() -> None:
+    def trim(found: KubernetesObject) -> KubernetesObject:
+        raise KeyError("spec")
+
+    with pytest.raises(MalformedObject, match="KeyError"):
+        decode(line("ADDED", pod()), trim)
+
+
+TOO_LARGE = {
+    "kind": "Status",
+    "message": "Timeout: Too large resource version: 99999999, current: 284",
+    "reason": "Timeout",
+    "details": {"causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]},
+    "code": 504,
+}
+
+
+@pytest.mark.parametrize(
+    ("content", "code", "expired"),
+    [
+        pytest.param({"code": 410, "reason": "Expired"}, 0, True, id="Expired"),
+        pytest.param({"code": 410, "reason": "Gone"}, 0, True, id="Gone"),
+        pytest.param({"reason": "Expired"}, 0, True, id="the reason alone"),
+        pytest.param({"reason": "Gone"}, 0, True, id="the other reason alone"),
+        pytest.param({"code": 410}, 0, True, id="the code alone"),
+        pytest.param({}, 410, True, id="the status of HTTP alone"),
+        pytest.param(TOO_LARGE, 504, True, id="a version of the future"),
+        pytest.param({"code": 504, "reason": "Timeout"}, 504, False, id="another timeout"),
+        pytest.param({"code": 500, "reason": "InternalError"}, 500, False, id="an internal error"),
+        pytest.param({"code": 429, "reason": "TooManyRequests"}, 429, False, id="too many requests"),
+        pytest.param({"details": {"causes": "?"}}, 500, False, id="details that are none"),
+        pytest.param({"details": None}, 500, False, id="no details"),
+    ],
+)
+def test_reports_expired_version(content: dict[str, object], code: int, expired: bool) -> None:
+    assert read_status(content, code).expired is expired

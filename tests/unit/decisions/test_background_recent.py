@@ -1,0 +1,67 @@
+"""The last decisions in memory: bounded by records, by nodes and by node lists."""
+
+from __future__ import annotations
+
+from itertools import count
+
+import pytest
+
+from berth.decisions.recorders import MOST_NODE_LISTS, RecentDecisions
+from tests.builders.nodes import labelled
+from tests.builders.pods import pod_object
+from tests.builders.requests import cache_mode, victims_by_uid
+from tests.fakes.verbs import Verbs
+
+NAMES = [f"n{number}" for number in range(10)]
+
+
+def recording(most_records: int = 1000, most_nodes: int = 1_000_000) -> tuple[RecentDecisions, Verbs]:
+    recent = RecentDecisions(map(float, count()).__next__, most_records, most_nodes)
+    return recent, Verbs([labelled(name, "1") for name in NAMES], recorder=recent)
+
+
+def ask(verbs: Verbs, pod: str, names: list[str] = NAMES) -> None:
+    verbs.ask("filter", cache_mode(names, pod_object(pod)))
+
+
+def test_has_the_records_the_oldest_first() -> None:
+    recent, verbs = recording()
+    for pod in ("a", "b", "a"):
+        ask(verbs, pod)
+    assert [(each.at, each.pod.name) for each in recent.all()] == [(0.0, "a"), (1.0, "b"), (2.0, "a")]
+
+
+def test_other_calls_drop_no_decision_about_nodes_and_are_limited_themselves() -> None:
+    recent, verbs = recording(most_records=3)
+    ask(verbs, "a")
+    for number in range(5):
+        verbs.ask("preempt", victims_by_uid({f"n{number}": ["v"]}))
+    assert [each.pod.name for each in recent.all()] == ["a"]
+    assert [each.at for each in recent.calls()] == [3.0, 4.0, 5.0]
+
+
+@pytest.mark.parametrize(
+    ("most_records", "most_nodes"),
+    [pytest.param(3, 1_000_000, id="by records"), pytest.param(1000, 35, id="by nodes in all records")],
+)
+def test_drops_the_oldest(most_records: int, most_nodes: int) -> None:
+    recent, verbs = recording(most_records, most_nodes)
+    for number in range(5):
+        ask(verbs, f"p{number}")
+    assert [each.pod.name for each in recent.all()] == ["p2", "p3", "p4"]
+
+
+def test_calls_for_the_same_nodes_share_their_positions() -> None:
+    recent, verbs = recording()
+    ask(verbs, "a")
+    ask(verbs, "b", list(NAMES))
+    first, second = recent.all()
+    assert first.positions is second.positions
+
+
+def test_keeps_few_node_lists_in_full_mode() -> None:
+    recent, verbs = recording()
+    items = [{"metadata": {"name": "a", "labels": {}}}]
+    for _ in range(MOST_NODE_LISTS + 5):
+        verbs.ask("filter", {"Pod": pod_object(), "Nodes": {"items": items}, "NodeNames": None})
+    assert len(recent.all()) == MOST_NODE_LISTS

@@ -1,0 +1,135 @@
+"""ExtenderArgs: which names are asked about, and on which state."""
+
+from __future__ import annotations
+
+import pytest
+
+from berth.extender.arguments import Candidates, read_candidates
+from berth.extender.deadline import NO_DEADLINE, Deadline
+from berth.extender.outcomes import Failure, FailureOutcome
+from berth.extender.ports import CacheUnavailable, DecisionContext, NodeCache
+from berth.scheduling.configuration.document import BerthConfiguration, WhenStale
+from berth.scheduling.policy import Policy
+from berth.scheduling.snapshot.changes import AssumedPod
+from berth.scheduling.snapshot.parts import NO_PARTS, Parts
+from berth.scheduling.snapshot.snapshot import Snapshot
+from tests.builders.counted import (
+    LICENCE,
+    asking,
+    asking_object,
+    configuration,
+    counted_node,
+    counted_node_object,
+)
+from tests.builders.nodes import labelled, labelled_object
+from tests.builders.requests import body_of, cache_mode, full_mode
+
+
+class Answering(NodeCache):
+    """Answers with what it was given, and counts how often it was asked for the cluster."""
+
+    def __init__(self, answer: Snapshot | CacheUnavailable, document: BerthConfiguration | None = None) -> None:
+        self._answer = DecisionContext((document or BerthConfiguration()).policy(), answer)
+        self.asked = 0
+
+    def current(self, deadline: Deadline = NO_DEADLINE, reads: Parts = NO_PARTS) -> DecisionContext:
+        self.asked += 1
+        return self._answer
+
+    def policy(self, deadline: Deadline = NO_DEADLINE) -> Policy:
+        return self._answer.policy
+
+
+def test_cache_mode_decides_on_cache() -> None:
+    snapshots = Answering(Snapshot.of([labelled("n1", "1")]))
+    found = read_candidates(body_of(cache_mode(["n1", "n2", "n1"])), snapshots)
+    assert isinstance(found, Candidates)
+    assert list(found.names) == ["n1", "n2"]
+    assert found.items is None
+    assert dict(found.snapshot.nodes) == {"n1": labelled("n1", "1")}
+    assert snapshots.asked == 1
+
+
+def test_full_mode_decides_on_request_and_keeps_its_objects() -> None:
+    snapshots = Answering(CacheUnavailable("not to be asked"))
+    obj = labelled_object("n1", "1")
+    found = read_candidates(body_of(full_mode([obj])), snapshots)
+    assert isinstance(found, Candidates)
+    assert list(found.names) == ["n1"]
+    assert found.items == {"n1": obj}
+    assert snapshots.asked == 0
+
+
+def test_last_object_of_a_name_counts_and_is_returned() -> None:
+    first, second = labelled_object("n1", "1"), labelled_object("n1", "2")
+    found = read_candidates(body_of(full_mode([first, second])), Answering(CacheUnavailable("")))
+    assert isinstance(found, Candidates)
+    assert found.items == {"n1": second}
+    assert found.snapshot.nodes["n1"].labels == labelled("n1", "2").labels
+
+
+def test_prefers_names_when_request_has_names_and_objects() -> None:
+    request = full_mode([labelled_object("n1", "1")]) | {"NodeNames": ["n2"]}
+    found = read_candidates(body_of(request), Answering(Snapshot.of([])))
+    assert isinstance(found, Candidates)
+    assert list(found.names) == ["n2"]
+
+
+def test_names_pod_in_failure_when_cache_is_unreadable() -> None:
+    found = read_candidates(body_of(cache_mode(["n1"])), Answering(CacheUnavailable("cause; remedy")))
+    assert found == Failure(FailureOutcome.CACHE_UNAVAILABLE, "cause; remedy", "ml/train-0")
+
+
+def test_does_not_read_cache_for_rejected_request() -> None:
+    snapshots = Answering(Snapshot.of([]))
+    for request in ({}, cache_mode(["n1"]) | {"Pod": None}, cache_mode(["n1"]) | {"NodeNames": [1]}):
+        assert isinstance(read_candidates(body_of(request), snapshots), Failure)
+    assert snapshots.asked == 0
+
+
+@pytest.mark.parametrize("request_body", [cache_mode([]), full_mode([])])
+def test_an_empty_list_needs_no_cache(request_body: dict[str, object]) -> None:
+    snapshots = Answering(CacheUnavailable("not to be asked"))
+    found = read_candidates(body_of(request_body), snapshots)
+    assert isinstance(found, Candidates)
+    assert list(found.names) == []
+    assert snapshots.asked == 0
+
+
+# ----------------------------------------------------------------------------- full mode, for what is counted
+def test_full_mode_reads_pods_from_cache_when_pod_requests_counted_resource() -> None:
+    """The request has nodes without their pods: what they hold would be free otherwise."""
+    holding = asking("holds", "n1", licence="3")
+    cached = Snapshot.of([counted_node("n1", "9"), counted_node("other", "9")], [holding])
+    cached = cached.assuming([AssumedPod("ml", "a", "uid-a", "n1", {LICENCE: 1})])
+    request = full_mode([counted_node_object("n1", "4"), counted_node_object("new", "4")], asking_object(licence="1"))
+    found = read_candidates(body_of(request), Answering(cached, configuration()))
+    assert isinstance(found, Candidates)
+    # The nodes are the request's, with what it says of them; a node that the cache does not know has no pods.
+    assert sorted(found.snapshot.nodes) == ["n1", "new"]
+    rejected = found.policy.feasibility(found.pod, found.names, found.snapshot).rejected
+    assert {name: status.message for name, status in rejected.items()} == {"n1": "Insufficient example.com/licence"}
+
+
+def test_full_mode_needs_no_cache_without_counted_request() -> None:
+    cache = Answering(CacheUnavailable("not to be asked"), configuration())
+    assert isinstance(read_candidates(body_of(full_mode([counted_node_object()], asking_object())), cache), Candidates)
+    assert cache.asked == 0
+
+
+@pytest.mark.parametrize(
+    ("when_stale", "names"),
+    [
+        pytest.param(WhenStale.FAIL, None, id="fail: without its pods a node cannot be judged"),
+        pytest.param(WhenStale.PASS, ["n1"], id="pass: bind counts all the same"),
+    ],
+)
+def test_full_mode_without_cache_answers_as_configured(when_stale: WhenStale, names: list[str] | None) -> None:
+    cache = Answering(CacheUnavailable("cause; remedy", when_stale), configuration())
+    request = full_mode([counted_node_object("n1", "4")], asking_object("asks", licence="4"))
+    found = read_candidates(body_of(request), cache)
+    if names is None:
+        assert found == Failure(FailureOutcome.CACHE_UNAVAILABLE, "cause; remedy", "ml/asks")
+    else:
+        assert isinstance(found, Candidates)
+        assert found.policy.feasibility(found.pod, found.names, found.snapshot).feasible == names

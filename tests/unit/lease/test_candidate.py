@@ -1,0 +1,99 @@
+"""Two clocks, and what follows from them for a lease of one's own and for another's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from berth.lease.candidate import Observation, Term
+from berth.lease.clock import Clock, Instant, SystemClock
+from berth.lease.config import LeaderElectionConfig
+from berth.lease.lock import Fence, Lease, LeaseSpec
+
+SPEC = LeaseSpec("alpha", 15, acquire_time=1000, renew_time=1000, lease_transitions=3)
+LEASE = Lease(SPEC, 7, "uid-1", "nonce")
+START = Instant(monotonic=50, wall=1000)
+
+
+def after(monotonic: float, wall: float) -> Instant:
+    """So many seconds after the start, by either clock."""
+    return Instant(START.monotonic + monotonic, START.wall + wall)
+
+
+@pytest.mark.parametrize(
+    ("monotonic", "wall", "own", "anothers"),
+    [
+        pytest.param(14.999, 14.999, True, True, id="just before the end: both valid"),
+        pytest.param(15, 15, False, False, id="at the instant: neither"),
+        pytest.param(1, 15, False, True, id="frozen: mine has ended, another's has not"),
+        pytest.param(15, 1, False, True, id="wall set back: mine has ended, another's has not"),
+        pytest.param(1, 1e7, False, True, id="wall set ahead: mine has ended, another's has not"),
+    ],
+)
+def test_validity_uses_the_safe_clock(monotonic: float, wall: float, own: bool, anothers: bool) -> None:
+    now = after(monotonic, wall)
+    assert Term(LEASE, START).is_valid(now) is own
+    assert Observation(LEASE, START).is_valid(now) is anothers
+
+
+@pytest.mark.parametrize(
+    ("found", "now", "since"),
+    [
+        pytest.param(LEASE, after(5, 5), START, id="unchanged: since the first look"),
+        pytest.param(replace(LEASE, resource_version=8), after(5, 5), after(5, 5), id="changed: from now on"),
+        pytest.param(LEASE, after(5, -1), after(5, -1), id="wall set back behind it: from now on"),
+        pytest.param(LEASE, after(5, 1), START, id="wall set back a little: since the first look"),
+    ],
+)
+def test_observation_time_of_record(found: Lease, now: Instant, since: Instant) -> None:
+    assert Observation(LEASE, START).then(found, now).since == since
+
+
+@pytest.mark.parametrize(
+    ("seen_at", "changed", "healthy"),
+    [
+        pytest.param(1004, False, True, id="renewed two retry periods ago"),
+        pytest.param(1004.5, False, False, id="renewed longer ago"),
+        pytest.param(996, False, True, id="renewed a little in the future"),
+        pytest.param(995.5, False, False, id="renewed further in the future"),
+        pytest.param(9e9, True, True, id="renewed before my eyes, whatever it says"),
+    ],
+)
+def test_recognizes_healthy_lease(seen_at: float, changed: bool, healthy: bool) -> None:
+    observation = Observation(LEASE, Instant(50, seen_at), changed)
+    assert observation.looks_healthy(LeaderElectionConfig()) is healthy
+
+
+def test_measures_handover_by_holders_clock() -> None:
+    lease = replace(LEASE, spec=replace(SPEC, renew_time=5e9, handover_at=5e9 + 100))
+    assert Observation(lease, START).handover_in(after(1, 30)) == 70
+
+
+@pytest.mark.parametrize(
+    ("found", "continued"),
+    [
+        pytest.param(replace(LEASE, resource_version=99, nonce="x"), True, id="written since, by the same holder"),
+        pytest.param(replace(LEASE, uid="uid-2"), False, id="another item"),
+        pytest.param(replace(LEASE, spec=replace(SPEC, holder_identity="")), False, id="released"),
+        pytest.param(replace(LEASE, spec=replace(SPEC, holder_identity="beta")), False, id="another holder"),
+        pytest.param(replace(LEASE, spec=replace(SPEC, lease_transitions=4)), False, id="another epoch"),
+    ],
+)
+def test_recognizes_records_of_same_term(found: Lease, continued: bool) -> None:
+    assert Term(LEASE, START).is_continued_by(found) is continued
+
+
+def test_publication_advances_version_and_validity() -> None:
+    at = after(5, 5)
+    term = Term(LEASE, START).published(at)
+    assert term.fence == Fence("alpha", 3, "uid-1", 8)
+    assert term.renewed_at == at
+    assert term.lease.spec.renew_time == 1005
+
+
+def test_system_clock_is_monotonic() -> None:
+    clock: Clock = SystemClock()
+    earlier, later = clock.now(), clock.now()
+    assert later.shortest_since(earlier) >= 0
+    assert later.wall > 1_700_000_000

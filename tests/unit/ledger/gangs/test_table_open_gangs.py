@@ -1,0 +1,57 @@
+"""The gangs that are being bound, as filter reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import pytest
+
+from berth.dynamodb_errors import TableUnavailable
+from berth.extender.deadline import NO_DEADLINE, Deadline
+from berth.ledger.gangs.item import GangItem, GangState
+from berth.ledger.gangs.table import TableOpenGangs
+from berth.scheduling.gangs.gang import OpenGang
+from berth_cli.embedded_store.gang_table import InMemoryGangTable
+from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
+from tests.builders.gang_items import TRAIN, gang, intent
+
+NOW = 30.0
+MEMBERS = [intent("train-0", "n1", until=NOW + 1), intent("train-1", "n2", until=NOW)]
+BOTH = {"uid-train-0": "n1", "uid-train-1": "n2"}
+
+
+def read(deadline: Deadline, query: Callable[[], Sequence[GangItem]]) -> Sequence[GangItem]:
+    return query()
+
+
+@pytest.mark.parametrize(
+    ("state", "places"),
+    [
+        pytest.param(GangState.OPEN, {"uid-train-0": "n1"}, id="an open one: members whose calls wait"),
+        pytest.param(GangState.PREPARING, BOTH, id="one that is being held: all of its members"),
+        pytest.param(GangState.COMMITTED, BOTH, id="a committed one: all of its members"),
+        pytest.param(GangState.ROLLING_BACK, None, id="not one that is rolled back"),
+        pytest.param(GangState.ENDED, None, id="not one that has ended"),
+    ],
+)
+def test_shows_the_places_of_members(state: GangState, places: Mapping[str, str] | None) -> None:
+    table = InMemoryGangTable(InMemoryLedgerTable())
+    table.put(gang(MEMBERS, state=state), None)
+    found = TableOpenGangs(table, lambda: NOW, read, pytest.fail).open_gangs(NO_DEADLINE)
+    wanted = [] if places is None else [OpenGang(TRAIN, 0, places, is_committed=state is GangState.COMMITTED)]
+    assert found == wanted
+
+
+def test_keeps_the_gangs_of_the_read_before_while_the_table_does_not_answer() -> None:
+    table, warnings = InMemoryGangTable(InMemoryLedgerTable()), list[str]()
+    table.put(gang(MEMBERS, state=GangState.COMMITTED), None)
+    answers = [True, False]
+
+    def read_once(deadline: Deadline, query: Callable[[], Sequence[GangItem]]) -> Sequence[GangItem]:
+        if answers.pop(0):
+            return query()
+        raise TableUnavailable("ledger table x: no answer")
+
+    gangs = TableOpenGangs(table, lambda: NOW, read_once, warnings.append)
+    assert gangs.open_gangs() == gangs.open_gangs()
+    assert warnings == ["ledger table x: no answer; the gangs that were open before count"]

@@ -1,0 +1,116 @@
+"""Answers to the gateway: which are compressed, and how large they may be."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from typing import Any
+
+import pytest
+
+from berth.runtime.http.events import COMPRESS_ABOVE_BYTES, MAX_ANSWER_BYTES, accepts_gzip, lambda_answer
+
+GO = {"headers": {"accept-encoding": "gzip"}}
+LARGE = b'{"a":"%s"}' % (b"x" * COMPRESS_ABOVE_BYTES)
+
+
+def text_of(answer: Any) -> bytes:
+    """The body as the caller reads it."""
+    if not answer["isBase64Encoded"]:
+        return str(answer["body"]).encode()
+    return gzip.decompress(base64.b64decode(answer["body"], validate=True))
+
+
+def test_compresses_large_answer_for_a_caller_that_accepts_it() -> None:
+    answer = lambda_answer(200, LARGE, GO)
+    assert answer is not None
+    assert answer["headers"] == {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+    assert answer["isBase64Encoded"]
+    assert text_of(answer) == LARGE
+    assert len(answer["body"]) < len(LARGE) / 10
+
+
+@pytest.mark.parametrize(
+    ("body", "event"),
+    [
+        pytest.param(LARGE, {}, id="no headers"),
+        pytest.param(LARGE, {"headers": {"accept-encoding": "identity"}}, id="not accepted"),
+        pytest.param(b'"%s"' % (b"x" * (COMPRESS_ABOVE_BYTES - 2)), GO, id="not above the limit"),
+    ],
+)
+def test_leaves_other_answers_as_they_are(body: bytes, event: dict[str, object]) -> None:
+    assert lambda_answer(200, body, event) == {
+        "statusCode": 200,
+        "headers": {"Content-Type": "application/json"},
+        "body": body.decode(),
+        "isBase64Encoded": False,
+    }
+
+
+def test_same_answer_has_the_same_bytes() -> None:
+    """No time is in it."""
+    assert lambda_answer(200, LARGE, GO) == lambda_answer(200, LARGE, GO)
+
+
+@pytest.mark.parametrize(
+    ("accepted", "wanted"),
+    [
+        ("gzip", True),
+        ("GZIP", True),
+        ("deflate, gzip;q=0.5", True),
+        ("br,gzip ; q=1", True),
+        ("gzip;q=0", False),
+        ("gzip; q=0.000", False),
+        ("gzip;q=often", False),
+        ("*", False),
+        ("xgzip", False),
+        ("", False),
+        (None, False),
+        (["gzip"], False),
+    ],
+)
+def test_reads_accept_encoding(accepted: object, wanted: bool) -> None:
+    assert accepts_gzip({"headers": {"accept-encoding": accepted}}) is wanted
+
+
+@pytest.mark.parametrize("event", [{}, {"headers": None}, {"headers": []}, {"headers": {}}])
+def test_accepts_nothing_without_the_header(event: dict[str, object]) -> None:
+    assert not accepts_gzip(event)
+
+
+def noise(size: int) -> bytes:
+    """JSON text that does not compress below three quarters of its size."""
+    import random
+
+    return b'"%s"' % base64.b64encode(random.Random(7).randbytes(size * 3 // 4))
+
+
+@pytest.mark.parametrize(
+    ("body", "fits"),
+    [
+        pytest.param(b'"%s"' % (b"x" * 5_900_000), True, id="text"),
+        pytest.param(b'"%s"' % (b"x" * 6_000_000), False, id="text above the limit"),
+        pytest.param(b"[%s1]" % (b'"",' * 1_100_000), True, id="quotes, each escaped"),
+        pytest.param(b"[%s1]" % (b'"",' * 1_300_000), False, id="4 MB of quotes, each escaped"),
+        pytest.param('"{}"'.format("ü" * 1_100_000).encode(), False, id="2 MB, as escapes 6.6 MB"),
+    ],
+)
+def test_uncompressed_answer_is_at_most_what_lambda_returns(body: bytes, fits: bool) -> None:
+    answer = lambda_answer(200, body, {})
+    assert (answer is not None) is fits
+    assert answer is None or len(json.dumps(answer)) <= MAX_ANSWER_BYTES
+
+
+@pytest.mark.parametrize(("size", "fits"), [(5_500_000, True), (6_100_000, False)])
+def test_compressed_answer_is_at_most_what_lambda_returns(size: int, fits: bool) -> None:
+    answer = lambda_answer(200, noise(size), GO)
+    assert (answer is not None) is fits
+    assert answer is None or len(json.dumps(answer)) <= MAX_ANSWER_BYTES
+
+
+def test_large_answer_fits_when_it_is_compressed() -> None:
+    body = b'{"FailedNodes":{%s"n":"r"}}' % b"".join(b'"node-%d":"a reason",' % index for index in range(300_000))
+    assert len(body) > MAX_ANSWER_BYTES
+    assert lambda_answer(200, body, {}) is None
+    assert lambda_answer(200, body, GO) is not None

@@ -1,0 +1,63 @@
+"""One decision of many becomes a document for the log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from berth.runtime.decisions import SampledLog
+from tests.builders.nodes import labelled, node
+from tests.builders.pods import pod_object
+from tests.builders.requests import cache_mode
+from tests.fakes.verbs import Verbs
+
+
+def sampled(written: list[dict[str, object]], one_of: int = 1, is_written: bool = True) -> SampledLog:
+    return SampledLog(written.append, lambda: 5.0, one_of, lambda: is_written)
+
+
+@pytest.mark.parametrize(
+    ("one_of", "names"),
+    [
+        pytest.param(3, ["p1", "p4"], id="not the first one: a cold start waits for its answer"),
+        pytest.param(1, [f"p{number}" for number in range(7)], id="each one"),
+    ],
+)
+def test_writes_the_second_decision_and_every_nth_after_it(one_of: int, names: Sequence[str]) -> None:
+    written: list[dict[str, object]] = []
+    verbs = Verbs([labelled("a", "1")], recorder=sampled(written, one_of))
+    for number in range(7):
+        verbs.ask("filter", cache_mode(["a"], pod_object(f"p{number}")))
+    assert [each["name"] for each in written] == names
+
+
+def test_makes_no_document_where_the_log_takes_none() -> None:
+    written: list[dict[str, object]] = []
+    verbs = Verbs([labelled("a", "1")], recorder=sampled(written, is_written=False))
+    verbs.ask("filter", cache_mode(["a"]))
+    assert written == []
+
+
+def test_has_no_scores_by_plugin() -> None:
+    written: list[dict[str, Any]] = []
+    verbs = Verbs([labelled("a", "1")], recorder=sampled(written))
+    verbs.ask("prioritize", cache_mode(["a"]))
+    assert [each["best"] for each in written] == [[{"node": "a", "score": 1, "byPlugin": None}]]
+
+
+def test_names_nodes_that_the_cache_does_not_know() -> None:
+    written: list[dict[str, object]] = []
+    verbs = Verbs([node("a")], recorder=sampled(written))
+    verbs.ask("filter", cache_mode(["strange"]))
+    [document] = written
+    assert document["reasons"] == [
+        {
+            "code": "NodeNotInCache",
+            "reason": "node(s) are not in the extender's cache yet",
+            "plugin": "",
+            "count": 1,
+            "nodes": ["strange"],
+        }
+    ]

@@ -1,0 +1,80 @@
+"""Events that make rarely called verbs catch up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from berth.runtime.http.events import WARM_UP_EVENT, is_warm_up
+from berth.runtime.watcher.background import WarmUp
+from tests.builders.events import http_event
+from tests.fakes.clock import HandDrivenClock
+
+
+class Functions:
+    """Stands for the Lambda client: keeps what was invoked; those in `denied` cannot be."""
+
+    def __init__(self, *denied: str) -> None:
+        self.invoked: list[tuple[str, str, bytes]] = []
+        self._denied = denied
+
+    def invoke(self, *, FunctionName: str, InvocationType: str, Payload: bytes) -> None:  # noqa: N803
+        if FunctionName in self._denied:
+            raise ClientError({"Error": {"Code": "AccessDeniedException", "Message": "no"}}, "Invoke")
+        self.invoked.append((FunctionName, InvocationType, Payload))
+
+
+def warm_up(functions: Any, names: list[str], clock: HandDrivenClock, warnings: list[str]) -> WarmUp:
+    return WarmUp(lambda: functions, names, clock, warnings.append)
+
+
+def test_sends_each_function_an_event_without_waiting_for_answers() -> None:
+    functions, warnings = Functions(), list[str]()
+    events = warm_up(functions, ["filter:live", "preempt:live"], HandDrivenClock(), warnings)
+    events.published()
+    events.close()
+    payload = b'{"source":"berth.warm-up"}'
+    assert functions.invoked == [("filter:live", "Event", payload), ("preempt:live", "Event", payload)]
+    assert warnings == []
+
+
+def test_starts_a_new_version_within_ten_seconds_of_its_deployment() -> None:
+    functions, clock = Functions(), HandDrivenClock()
+    events = warm_up(functions, ["filter:live"], clock, [])
+    for _ in range(61):
+        events.published()
+        clock.advance(1)
+    events.close()
+    assert len(functions.invoked) == 7
+
+
+def test_sends_to_other_functions_when_one_fails() -> None:
+    functions, warnings = Functions("filter:live"), list[str]()
+    events = warm_up(functions, ["filter:live", "preempt:live"], HandDrivenClock(), warnings)
+    events.published()
+    events.close()
+    assert [name for name, _, _ in functions.invoked] == ["preempt:live"]
+    assert len(warnings) == 1
+    assert warnings[0].startswith("filter:live was not warmed up: ")
+
+
+def test_sends_nothing_without_functions() -> None:
+    functions = Functions()
+    events = warm_up(functions, [], HandDrivenClock(), [])
+    events.published()
+    events.close()
+    assert functions.invoked == []
+
+
+@pytest.mark.parametrize(
+    ("event", "is_one"),
+    [
+        pytest.param(WARM_UP_EVENT, True, id="the watcher's"),
+        pytest.param(http_event('{"source": "berth.warm-up"}', "POST /scheduler/filter"), False, id="a caller's"),
+        pytest.param({}, False, id="an empty one"),
+    ],
+)
+def test_recognizes_only_the_watchers_event(event: dict[str, object], is_one: bool) -> None:
+    assert is_warm_up(event) is is_one

@@ -1,0 +1,151 @@
+"""Plans of all gangs in several calls: what one call has done is kept, and nobody pays for the gangs of others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from berth.scheduling.evaluation.time_limit import RETRY_SECONDS, DeadlineExceeded, TimeLimit
+from berth.scheduling.exemption import Exemption
+from berth.scheduling.feasibility import Feasibility
+from berth.scheduling.framework.plugin import SUCCESS, FilterPlugin, Status, unschedulable
+from berth.scheduling.framework.profile import Profile
+from berth.scheduling.gangs.planner import SLOW_ROUND_SECONDS
+from berth.scheduling.objects import NodeInfo, Pod, read_pod
+from berth.scheduling.policy import Policy
+from berth.scheduling.snapshot.changes import Changes
+from berth.scheduling.snapshot.snapshot import Snapshot
+from tests.builders.gangs import ENABLED, member_object, members
+from tests.builders.planned import NO_ROOM, cluster, places, room_for
+
+LIMIT = 1.0
+UNFINISHED = "gang waits: to plan all gangs takes longer than this call"
+TOO_COSTLY = "gang takes too long to plan"
+FULL = unschedulable("Cost", "the node is full")
+TRAIN = members("train", 2, created="2026-01-02T00:00:00Z")
+
+
+class World:
+    """Time that passes by planning alone. A pod's label says how long its shape takes on a cluster of two nodes."""
+
+    def __init__(self) -> None:
+        self.now, self.wall = 0.0, 1000.0
+        self.judged: list[str] = []
+        profile = Profile("test", (Cost(self),), ())
+        limit = TimeLimit(LIMIT, lambda: self.now, lambda: self.wall)
+        self.policy = Policy(profile, Exemption(), gangs=ENABLED, time_limit=limit)
+
+    def ask(self, pod: Pod, snapshot: Snapshot, seconds_left: float = LIMIT) -> Feasibility:
+        return self.policy.feasibility(pod, [*snapshot.nodes], snapshot, seconds_left)
+
+    def answer(self, pod: Pod, snapshot: Snapshot, seconds_left: float = LIMIT) -> str:
+        """The place, or why there is none."""
+        try:
+            return places({"": self.ask(pod, snapshot, seconds_left)})[""]
+        except DeadlineExceeded as error:
+            return str(error)
+
+    def answers(self, pod: Pod, snapshots: Sequence[Snapshot]) -> list[str]:
+        return [self.answer(pod, snapshot) for snapshot in snapshots]
+
+
+class Cost(FilterPlugin[Pod]):
+    name = "Cost"
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+
+    def filter(self, state: Pod, node: NodeInfo) -> Status:
+        self.world.judged.append(f"{state.name} on {node.name}")
+        self.world.now += float(state.labels.get("cost", "0")) / 2
+        return FULL if "full" in node.labels else SUCCESS
+
+
+def others(*costs: float) -> list[Pod]:
+    """Gangs of one pod each, all of them older than TRAIN, each with a shape of its own."""
+    found = []
+    for number, cost in enumerate(costs):
+        manifest = member_object(f"other-{number}", f"other-{number}", 1)
+        manifest["metadata"]["labels"] = {"cost": str(cost), "shape": str(number)}
+        pod = read_pod(manifest)
+        assert isinstance(pod, Pod)
+        found.append(pod)
+    return found
+
+
+def test_call_goes_on_where_the_last_one_ended() -> None:
+    world, pods = World(), others(0.45, 0.45, 0.45, 0.45)
+    snapshot = cluster(9, 9, pods=[*pods, *TRAIN])
+    found = world.answers(TRAIN[0], [snapshot] * 4)
+    assert found[0] == UNFINISHED
+    assert found[-1] in ("n0", "n1")
+    first = [each for each in world.judged if each.startswith("other-0")]
+    assert len(first) == len(set(first))
+
+
+def test_gangs_of_others_are_no_cost_of_the_asking_one() -> None:
+    world, pods = World(), others(*[0.3] * 12)
+    snapshot = cluster(9, 9, pods=[*pods, *TRAIN])
+    found = world.answers(TRAIN[0], [snapshot] * 8)
+    assert TOO_COSTLY not in found
+    assert found[-1] in ("n0", "n1")
+    assert {world.answer(pod, snapshot) for pod in pods} <= {"n0", "n1"}
+
+
+def test_gang_that_overruns_alone_is_not_planned_for_a_while() -> None:
+    world, [costly] = World(), others(1.5)
+    snapshot = cluster(9, 9, pods=[costly, *TRAIN])
+    assert world.answers(TRAIN[0], [snapshot] * 2)[-1] in ("n0", "n1")
+    assert world.answer(costly, snapshot) == TOO_COSTLY
+    assert world.ask(costly, snapshot).too_costly
+    world.wall += RETRY_SECONDS
+    assert world.answer(costly, cluster(9, 9, pods=[costly, *TRAIN])) != TOO_COSTLY
+
+
+def test_gang_beside_one_that_is_not_planned_is_not_delayed_in_the_next_state() -> None:
+    world, [costly] = World(), others(1.5)
+    pods = [costly, *TRAIN]
+    world.answers(TRAIN[0], [cluster(9, 9, pods=pods)] * 2)
+    world.wall += SLOW_ROUND_SECONDS
+    before = world.now
+    assert world.answer(TRAIN[0], cluster(9, 9, pods=pods)) in ("n0", "n1")
+    assert world.now == before
+
+
+class TestStateThatChangesMeanwhile:
+    def test_round_that_takes_several_calls_comes_to_its_end(self) -> None:
+        world, pods = World(), others(*[0.45] * 6)
+        snapshots = [cluster(9, 9, pods=[*pods, *TRAIN])]
+        for number in range(6):
+            added = Changes(nodes=(room_for(f"joined-{number}", 1),))
+            snapshots.append(snapshots[-1].with_changes(added))
+        found = world.answers(TRAIN[0], snapshots)
+        assert found[0] == UNFINISHED
+        assert found[-1] in ("n0", "n1")
+
+    def test_gang_that_came_later_waits_for_the_next_round(self) -> None:
+        world, pods = World(), others(*[0.45] * 3)
+        snapshot = cluster(9, 9, pods=pods)
+        world.answers(pods[0], [snapshot] * 3)
+        later = snapshot.with_changes(Changes(pods=TRAIN))
+        assert world.answer(TRAIN[0], later) == UNFINISHED
+        world.wall += SLOW_ROUND_SECONDS
+        assert UNFINISHED not in world.answers(TRAIN[0], [later] * 3)[-1:]
+
+    @pytest.mark.parametrize(
+        ("seconds_left", "wanted"),
+        [
+            pytest.param(LIMIT, "n0", id="the round takes several calls: it counts"),
+            pytest.param(0.4 * LIMIT, NO_ROOM, id="one call was late: the state counts"),
+        ],
+    )
+    def test_round_counts_for_later_states_only_where_it_takes_several_calls(
+        self, seconds_left: float, wanted: str
+    ) -> None:
+        world, pods = World(), others(0.45, 0.45, 0.45)
+        snapshot = cluster(9, 9, pods=[*pods, *TRAIN])
+        assert world.answer(TRAIN[0], snapshot, seconds_left) == UNFINISHED
+        full = tuple(room_for(name, 9, {"full": ""}) for name in snapshot.nodes)
+        changed = snapshot.with_changes(Changes(nodes=full))
+        assert world.answers(TRAIN[0], [changed] * 3)[-1] == wanted

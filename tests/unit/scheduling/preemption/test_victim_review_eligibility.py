@@ -1,0 +1,107 @@
+"""Which pods may preempt (fact 33)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from berth.scheduling.preemption.victim_review import Ineligible
+from tests.builders.nodes import node_with
+from tests.unit.scheduling.preemption import preempting
+from tests.unit.scheduling.preemption.preempting import NODE, placed, preempt
+
+Object = dict[str, Any]
+
+PREEMPTED = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
+NOMINATED: Object = {"status": {"nominatedNodeName": "n"}}
+
+
+V = placed("v", cpu="2")
+"""Who has to go in any case."""
+
+
+def urgent(**fields: Any) -> Object:
+    return preempting.urgent("3", **fields)
+
+
+def leaving(priority: int | None = 0, *conditions: Object, terminating: bool = True, node: str = "n") -> Object:
+    found = conditions or (PREEMPTED,)
+    return placed("leaving", priority, terminating=terminating, conditions=found, node=node)
+
+
+@pytest.mark.parametrize(
+    ("pod", "objects", "wanted"),
+    [
+        pytest.param(urgent(), [NODE, V], None, id="a pod may preempt"),
+        pytest.param(urgent(preemptionPolicy="PreemptLowerPriority"), [NODE, V], None, id="its policy may say so"),
+        pytest.param(urgent(preemptionPolicy="Never"), [NODE, V], Ineligible.NEVER, id="its policy may forbid it"),
+        pytest.param(
+            urgent(**NOMINATED), [NODE, V, leaving()], Ineligible.WAITING, id="the room made for it is not free yet"
+        ),
+        pytest.param(urgent(), [NODE, V, leaving()], None, id="the room is made for another pod"),
+        pytest.param(
+            urgent(**NOMINATED), [NODE, V, leaving(100)], None, id="a pod of the same priority is no victim of its own"
+        ),
+        pytest.param(
+            urgent(priority=1, **NOMINATED),
+            [NODE, V, leaving(None)],
+            Ineligible.WAITING,
+            id="a victim without a priority has 0",
+        ),
+        pytest.param(
+            urgent(**NOMINATED), [NODE, V, leaving(terminating=False)], None, id="the pod there is not being deleted"
+        ),
+        pytest.param(
+            urgent(**NOMINATED),
+            [NODE, V, leaving(0, {**PREEMPTED, "reason": "EvictionByEvictionAPI"})],
+            None,
+            id="another component deletes it",
+        ),
+        pytest.param(
+            urgent(**NOMINATED),
+            [NODE, V, leaving(0, {**PREEMPTED, "status": "False"})],
+            None,
+            id="the condition is False",
+        ),
+        pytest.param(
+            urgent(**NOMINATED),
+            [NODE, V, leaving(0, {**PREEMPTED, "reason": "TerminationByKubelet"}, PREEMPTED)],
+            None,
+            id="only the first condition of that type is read",
+        ),
+        pytest.param(
+            urgent(**NOMINATED),
+            [NODE, V, leaving(0, {"type": "Ready"}, PREEMPTED)],
+            Ineligible.WAITING,
+            id="other types",
+        ),
+        pytest.param(
+            urgent(**NOMINATED),
+            [NODE, node_with("m"), V, leaving(node="m"), placed("w", cpu="2", node="m")],
+            None,
+            id="the victim is on another node",
+        ),
+        pytest.param(
+            urgent(**NOMINATED),
+            [node_with("n", unschedulable=True), node_with("m"), leaving(), placed("w", cpu="2", node="m")],
+            None,
+            id="the nominated node has become one where no eviction helps",
+        ),
+        pytest.param(
+            urgent(status={"nominatedNodeName": "gone"}), [NODE, V, leaving()], None, id="the nominated node is gone"
+        ),
+    ],
+)
+def test_preemption_eligibility(pod: Object, objects: list[Object], wanted: Ineligible | None) -> None:
+    found = preempt(pod, *objects)
+    assert found.ineligible is wanted
+    assert bool(found.candidates) is (wanted is None)
+    assert (found.nominated is None) is (wanted is not None)
+
+
+def test_reasons_equal_kube_schedulers() -> None:
+    assert list(Ineligible) == [
+        "not eligible due to preemptionPolicy=Never.",
+        "not eligible due to a terminating pod on the nominated node.",
+    ]

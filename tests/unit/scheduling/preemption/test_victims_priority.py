@@ -1,0 +1,43 @@
+"""Priorities, and the PriorityClasses that they come from."""
+
+from __future__ import annotations
+
+import pytest
+
+from berth.scheduling.objects import PriorityClass
+from berth.scheduling.preemption.victims import priority_class_of
+
+HIGH = PriorityClass("high", 1000, preemption_policy="Never")
+USUAL = PriorityClass("usual", 10, global_default=True)
+MODEST = PriorityClass("modest", -5, global_default=True)
+
+
+def classes(*found: PriorityClass) -> dict[str, PriorityClass]:
+    return {each.name: each for each in found}
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "wanted"),
+    [
+        pytest.param("high", classes(HIGH, USUAL), HIGH, id="by its name"),
+        pytest.param("", classes(HIGH, USUAL), USUAL, id="the default where none is named"),
+        pytest.param("", classes(USUAL, MODEST), MODEST, id="of several defaults the lowest"),
+        pytest.param("unknown", classes(HIGH, USUAL), None, id="a name that is none: not the default"),
+    ],
+)
+def test_resolves_priority_class(name: str, known: dict[str, PriorityClass], wanted: PriorityClass | None) -> None:
+    assert priority_class_of(name, known) == wanted
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "value"),
+    [
+        pytest.param("", classes(HIGH), 0, id="0 where there is no default"),
+        pytest.param("system-node-critical", {}, 2_000_001_000, id="every cluster has this one"),
+        pytest.param("system-cluster-critical", {}, 2_000_000_000, id="and this one"),
+    ],
+)
+def test_knows_system_classes_without_list(name: str, known: dict[str, PriorityClass], value: int) -> None:
+    found = priority_class_of(name, known)
+    assert found is not None
+    assert (found.value, found.preemption_policy) == (value, "PreemptLowerPriority")
