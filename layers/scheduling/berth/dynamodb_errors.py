@@ -61,14 +61,12 @@ class TableErrors:
 
     @contextmanager
     def errors(self) -> Iterator[None]:
-        """Errors of the block as TableUnavailable."""
         try:
             yield
         except (ClientError, BotoCoreError) as error:
             raise self.unavailable(error) from error
 
     def unavailable(self, error: ClientError | BotoCoreError) -> TableUnavailable:
-        """The error with the table and the cause."""
         code = error.response["Error"]["Code"] if isinstance(error, ClientError) else type(error).__name__
         cause = _CAUSES.get(code, str(error))
         if code == "ResourceNotFoundException":
@@ -104,5 +102,4 @@ def cache_table_errors(table: str) -> TableErrors:
 
 
 def ledger_table_errors(table: str) -> TableErrors:
-    """The errors of the ledger's table."""
     return TableErrors("ledger", table, "BERTH_LEDGER_TABLE")

@@ -36,7 +36,6 @@ class WritePace:
         return 1 + sum(self.seconds(size) < _SECONDS for size in accumulate(sizes))
 
     def seconds(self, size: int) -> float:
-        """How long so many bytes take."""
         return size / WRITE_UNIT / self.rate
 
     def adapt(self, *, throttled: bool) -> None:

@@ -12,7 +12,6 @@ from contextlib import contextmanager
 
 @contextmanager
 def collection_paused() -> Iterator[None]:
-    """No collection until the block ends."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

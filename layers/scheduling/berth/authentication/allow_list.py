@@ -6,8 +6,8 @@
 Serial numbers are hexadecimal, of 8 bytes or more, with or without colons. A malformed line allows nothing and does not
 affect other lines. Pure.
 
-The gateway has verified the chain and the key. It does not check revocation. It checks the validity when a connection
-begins, not for each request. Pure.
+A client certificate is in the gateway's event, `requestContext.authentication.clientCert`. The gateway has verified the
+chain and the key. It does not check revocation, and it checks the validity only when a connection begins.
 """
 
 from __future__ import annotations

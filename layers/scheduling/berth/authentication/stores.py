@@ -1,4 +1,4 @@
-"""The ports to the stores of credentials."""
+"""The stores of credentials: their ports, Secrets Manager and S3."""
 
 from __future__ import annotations
 
@@ -48,7 +48,6 @@ class Wait(Protocol):
 
 
 def wait_to_the_end(read: Callable[[], T]) -> T:
-    """As long as the store takes."""
     return read()
 
 

@@ -206,7 +206,6 @@ def _refusal(pod: Pod, binding: Binding, policy: Policy, snapshot: Snapshot, dea
 
 
 def _placed(found: FoundPod, node: str, annotations: Container[str]) -> tuple[Pod, bytes] | BindResult:
-    """The pod on its node, and what is announced of it."""
     placed = pod_on_node(found.content, node, annotations)
     if isinstance(placed, UnreadableObject):
         return BindResult(BindOutcome.UNREADABLE, placed.cause)

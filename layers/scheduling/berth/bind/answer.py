@@ -66,7 +66,6 @@ def answer_bind(body: str | bytes, binder: PodBinder, deadline: Deadline, rules:
 
 
 def failed(failure: Failure) -> Reply:
-    """The Error becomes the pod's event."""
     return error_reply({"Error": failure.reason}, failure)
 
 
@@ -124,7 +123,6 @@ _UID = re.compile(r"[-A-Za-z0-9_.:]{1,128}", re.ASCII)
 
 
 def read_binding(body: str | bytes) -> Binding | Failure:
-    """ExtenderBindingArgs. Its names are valid."""
     arguments = decode_object(body)
     if isinstance(arguments, Failure):
         return arguments

@@ -3,8 +3,8 @@
 It is read at intervals only, so a bind may decide by the document before the applied one. `berth config apply` waits
 until none does (config/effect_delay.py of the command).
 
-bind asks after it has read the pod and before it reserves. A store that takes over later invalidates the Bindings of
-all pods that were read before, so nothing has to be asked again before the Binding is sent.
+Whether bind may reserve, it asks after it has read the pod and before it reserves. A store that takes over later
+invalidates the Bindings of all pods that were read before, so nothing has to be asked again before the Binding is sent.
 """
 
 from __future__ import annotations

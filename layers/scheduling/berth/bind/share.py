@@ -1,6 +1,6 @@
-"""One attempt to reserve what a pod requests on one node.
+"""How bind reserves what a pod requests on one node.
 
-The attempt first writes its open reservation, then its entry in the node's ledger. So every entry has an open
+An attempt first writes its open reservation, then its entry in the node's ledger. So every entry has an open
 reservation, and one query finds all of them. When another bind was faster, the attempt chooses again and retries.
 
 Cost of a reservation without contention: one PutItem for the open reservation and one conditional UpdateItem for the

@@ -99,7 +99,6 @@ def _pods(objects: Iterable[KubernetesObject]) -> dict[tuple[str, str], Kubernet
 
 
 def assignment_of(pod: KubernetesObject) -> Assignment:
-    """As the file has it."""
     metadata, spec = pod.get("metadata"), pod.get("spec")
     node = spec.get("nodeName") if isinstance(spec, dict) else None
     uid = metadata.get("uid") if isinstance(metadata, dict) else None
@@ -282,7 +281,6 @@ def _resource_of(item: KubernetesObject) -> Resource | None:
 
 
 def _bound_pods(contents: Contents, bound: Mapping[str, DumpBinding]) -> list[KubernetesObject]:
-    """The pods of these bindings, on their nodes."""
     if not bound:
         return []
     pods = [item for item in contents.objects if item.get("kind") == "Pod"]

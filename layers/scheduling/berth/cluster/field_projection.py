@@ -17,10 +17,10 @@
 Of annotations those that resources are counted by, and those that name a gang; no environment, no volumes but those
 that are images, no managedFields, no status but what is named.
 
-Plugins state them as their constants `REASON` and `REASON_…`, custom plugins anywhere in their code; some are given for
-a node whatever the plugins. The reasons of an in-tree plugin are included if the profile filters by it, because
-kube-scheduler uses the same texts. A false match costs a wake-up, at most one a second. A miss leaves the pod pending
-for minutes.
+Reasons of a rejection by Berth: plugins state them as their constants `REASON` and `REASON_…`, custom plugins anywhere
+in their code; some are given for a node whatever the plugins. The reasons of an in-tree plugin are included if the
+profile filters by it, because kube-scheduler uses the same texts. A false match costs a wake-up, at most one a second.
+A miss leaves the pod pending for minutes.
 """
 
 from __future__ import annotations
@@ -168,7 +168,6 @@ class RequiredFields:
 
     @classmethod
     def of(cls, policy: Policy) -> Self:
-        """The fields that any profile of the policy reads."""
         filters = [plugin for profile in policy.all_profiles for plugin in profile.filters]
         scores = [plugin for profile in policy.all_profiles for plugin, _ in profile.scores]
         names = {plugin.name for plugin in (*filters, *scores)}
@@ -200,13 +199,11 @@ def projection_id(required: RequiredFields) -> str:
 
 
 def resources(required: RequiredFields) -> tuple[Resource, ...]:
-    """The resources to watch."""
     spreading = SPREAD_RESOURCES if required.spreading else ()
     return BASE_RESOURCES + spreading + (GANG_RESOURCES if required.gangs else ())
 
 
 def projections(required: RequiredFields) -> Mapping[Resource, Projection]:
-    """The projection of each watched resource's objects."""
     return {
         NODES: partial(_node, required=required),
         PODS: partial(_pod, required=required),

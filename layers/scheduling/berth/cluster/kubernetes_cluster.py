@@ -96,7 +96,6 @@ class KubernetesCluster(Cluster):
         return f"{cluster_uid(self._api)}/{projection_id(self._required)}"
 
     def watch(self, positions: Mapping[str, Position]) -> ClusterWatch:
-        """The watches, started."""
         watches = watch(
             self._api,
             resources(self._required),

@@ -1,4 +1,4 @@
-"""Bindings through the Kubernetes API: `create` on pods/binding and `get` on pods."""
+"""Pods through the Kubernetes API: `create` on pods/binding; `get`, `list` and `patch` on pods."""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
 Releases that know no ledger copy write and read only `document` of the cache's item, and they read no item of this
 kind in the ledger's table.
 
-They say which resources are counted, which pods bind binds, and whether gangs are placed as a whole. With a document
-that counts less or binds more, a resource could be assigned twice, and pods that somebody has excluded could be bound.
+Kept sections say which resources are counted, which pods bind binds, and whether gangs are placed as a whole. With a
+document that counts less or binds more, a resource could be assigned twice, and excluded pods could be bound.
 """
 
 from __future__ import annotations
@@ -146,7 +146,6 @@ class DocumentCopy:
         )
 
     def put(self, applied: AppliedDocument) -> None:
-        """Write the copy, whatever is there."""
         with self._errors.errors():
             self._client.put_item(TableName=self._errors.table, Item=self._item(applied))
 

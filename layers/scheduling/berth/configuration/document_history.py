@@ -60,7 +60,6 @@ class DocumentHistory:
         return tuple(sorted(found, key=lambda each: -each.version))
 
     def record(self, document: str, at: float, note: str, plugin_version: str = "") -> None:
-        """Add a version. See AppliedVersion."""
         for _ in range(ATTEMPTS):
             newest = next((each.version for each in self.read()), 0)
             if self._put(AppliedVersion(newest + 1, document, at, note, plugin_version)):

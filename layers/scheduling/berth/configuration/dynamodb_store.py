@@ -151,5 +151,4 @@ class DynamoDBConfigurationStore(ConfigurationStore):
 
 
 def _sequence(*copies: AppliedDocument | None) -> int:
-    """The highest sequence of these copies."""
     return max((copy.sequence for copy in copies if copy is not None), default=0)

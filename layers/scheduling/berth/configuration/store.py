@@ -2,8 +2,8 @@
 
 The head has the hash of the applied document. A reader reads the document itself once for each hash.
 
-It is made of the files: `1.2.0+3f9a1c2b` has the package's `__version__` and a hash of its files and of the locked
-requirements beside it. A layer has the version of the directory that it was built of, and a changed file has another.
+The version of custom plugins, `1.2.0+3f9a1c2b`, has the package's `__version__` and a hash of its files and of the
+locked requirements beside it. So a layer has the version of the directory that it was built from.
 
 The ledger has a marker as soon as resources are counted. While it has one, a configuration that counts nothing is the
 deployed one in place of a lost one, unless somebody applied it with `berth config apply --stop-counting`.
@@ -54,7 +54,6 @@ def installed_version() -> str:
 
 
 def version_of(directory: Path) -> str:
-    """Of the package in this directory."""
     return f"{declared_version(directory) or '0'}+{_digest(directory)}"
 
 
@@ -147,7 +146,6 @@ class ConfigurationInvalid(Exception):
 
 
 def hash_of(document: str) -> str:
-    """The hash of a document, as the head has it."""
     return hashlib.sha256(document.encode()).hexdigest()[:32]
 
 

@@ -46,7 +46,6 @@ class RejectedNodes:
 
     @property
     def count(self) -> int:
-        """How many nodes."""
         return self.bitmap.bit_count()
 
 
@@ -117,7 +116,6 @@ class Record(NamedTuple):
 
     @property
     def nodes(self) -> int:
-        """How many nodes the request has."""
         return len(self.positions)
 
     @property

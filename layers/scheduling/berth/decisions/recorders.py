@@ -1,13 +1,14 @@
-"""Records that a thread of their own makes and writes: to a table or to a file. A call hands its decision on as it is.
+"""Recorders of decisions: one keeps the last ones in memory, one writes them to a table or a file in a thread.
 
-The thread looks for decisions from time to time, and no call wakes it: it would take the interpreter's lock before the
-answer is sent. In Lambda it stands still between two calls, so it works while the next call waits for the table.
+A call hands its decision on as it is. The thread looks for decisions from time to time, and no call wakes it: it would
+take the interpreter's lock before the answer is sent. In Lambda it stands still between two calls, so it works while
+the next call waits for the table.
 
 Not guaranteed: that every decision is written. So many a second are, and those that left a pod without a node come
 first. What is not written when an environment ends is lost.
 
-What it may keep is limited three ways: by the number of records, by the number of nodes in them, and by the number of
-node lists: in full mode each request brings its own.
+The memory is limited by the number of records, of nodes in them, and of node lists: in full mode each request brings
+its own.
 """
 
 from __future__ import annotations
@@ -48,7 +49,6 @@ class _Recorded(NamedTuple):
     milliseconds: float
 
     def record(self) -> Record | CallRecord:
-        """The record of it."""
         if isinstance(self.decision, Decision):
             return Record.of(self.verb, self.outcome, self.decision, self.at, self.milliseconds)
         return CallRecord.of(self.verb, self.outcome, self.decision, self.at, self.milliseconds)

@@ -28,7 +28,6 @@ class Deadline:
         return Deadline(self.remaining() - seconds, self._clock)
 
     def decision_seconds(self) -> float:
-        """What is left for a decision, with room to answer."""
         return max(0.0, self.remaining() - ANSWER_SECONDS)
 
 

@@ -40,7 +40,6 @@ class PreemptionArguments:
 
 
 def read_preemption_arguments(body: str | bytes) -> PreemptionArguments | Failure:
-    """Decode the request."""
     request = read_scheduling_request(body, "the request is not a preemption request")
     if isinstance(request, Failure):
         return request

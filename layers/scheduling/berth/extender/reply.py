@@ -2,8 +2,6 @@
 
 On a large cluster thousands of nodes have a handful of reasons and scores. Joining strings takes half the time of
 filling and encoding dictionaries, and a third of that where there is one for each node; the bytes are the same.
-
-It refers to what the decision was made of and copies nothing: on 5,000 nodes a copy costs more than the decision.
 """
 
 from __future__ import annotations
@@ -138,7 +136,6 @@ def silent_reply(answer: object, failure: Failure) -> Reply:
 
 
 def reasons(rejected: Rejected) -> object:
-    """A JSON object with a message for each name."""
     names = rejected.names
     if not names or _need_escapes(names):
         return rejected.messages

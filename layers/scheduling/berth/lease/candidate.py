@@ -1,4 +1,4 @@
-"""The candidate: one attempt to acquire the lease.
+"""The candidate: one attempt to acquire the lease, and how long a lease is valid by this process's clocks.
 
 Times in the record are information only: another clock may be wrong by a year. They decide no more than whether a
 candidate waits, and the next change of the record corrects that decision.
@@ -74,7 +74,6 @@ class Term:
 
     @property
     def fence(self) -> Fence:
-        """The fence of a publication in this term."""
         spec = self.lease.spec
         return Fence(spec.holder_identity, spec.lease_transitions, self.lease.uid, self.lease.resource_version)
 
@@ -123,7 +122,6 @@ class ObservedRecord:
         return "" if self._last is None else self._last.lease.spec.holder_identity
 
     def observe(self, lease: Lease) -> Observation:
-        """Keep a record that was just read or written."""
         now = self._clock.now()
         self._last = Observation(lease, now) if self._last is None else self._last.then(lease, now)
         return self._last

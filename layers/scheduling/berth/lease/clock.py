@@ -39,7 +39,6 @@ class Clock(ABC):
         """Seconds since the epoch; may jump either way."""
 
     def now(self) -> Instant:
-        """Both."""
         return Instant(self.monotonic(), self.wall())
 
 

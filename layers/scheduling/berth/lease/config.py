@@ -1,4 +1,4 @@
-"""The configuration of an election, validated: one message per broken rule."""
+"""The configuration of an election, validated with one message per broken rule; its outcomes and callbacks."""
 
 from __future__ import annotations
 
@@ -58,7 +58,6 @@ class LeaderElectionConfig:
 
     @property
     def longest_retry(self) -> float:
-        """The longest a candidate waits between two tries."""
         return self.retry_period * (1 + JITTER_FACTOR)
 
 

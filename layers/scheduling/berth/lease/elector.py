@@ -10,9 +10,6 @@ Guarantees:
 Not guaranteed:
 - That a leader exists. After a crash the next candidate waits until the lease has expired.
 - That a deposed leader knows it at once. Its requests are rejected by the condition on the fence.
-
-The schedule starts a candidate every minute, and each would wait for the same event. The second lease limits them to
-one. It guards no data: two that wait at a time cost money and do no harm.
 """
 
 from __future__ import annotations
@@ -188,7 +185,6 @@ class LeaderElector:
 
     @property
     def identity(self) -> str:
-        """The holder's name while this elector leads."""
         return self._candidate.identity
 
     @property
@@ -308,7 +304,11 @@ def run(elector: LeaderElector, wait: Callable[[float], bool]) -> Step:
 
 
 class Standby:
-    """One candidate for the standby lease; for one thread."""
+    """Limits the candidates that wait to one, by a second lease; for one thread.
+
+    The schedule starts a candidate every minute, and each would wait for the same event. The second lease guards no
+    data: two that wait at a time cost money and do no harm.
+    """
 
     def __init__(self, elector: LeaderElector) -> None:
         """`elector`: a candidate for the standby lease, not for the head."""

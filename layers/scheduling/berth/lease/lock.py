@@ -1,4 +1,4 @@
-"""The port to the item that the lease is kept in.
+"""The lease: the fields of coordination.k8s.io/v1 LeaseSpec, what guards them, and the port to the item that has them.
 
 On the item a field has its Kubernetes name. Times are seconds since the epoch, to the microsecond (MicroTime).
 """
@@ -128,7 +128,6 @@ def as_stored(lease: Lease) -> Lease:
 
 
 def micro_time(seconds: float) -> Decimal:
-    """A time as it is stored."""
     return Decimal(seconds).quantize(_MICROSECOND)
 
 

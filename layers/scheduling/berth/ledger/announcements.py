@@ -1,4 +1,4 @@
-"""An announcement, and when it ends. Pure.
+"""An announcement, when it ends, and the port of their log.
 
 The node cache is behind: for some time after a bind it does not show the pod on its node. Until it does, the pod's
 announcement stands for the pod.

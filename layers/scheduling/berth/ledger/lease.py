@@ -12,7 +12,7 @@ Takeover, in this order:
    upkeep/reconciler/rebuild).
 3. It marks the Lease as counting in this transition. Only now its binds reserve.
 
-Guarantee: a bind reads the Lease after it has read its pod (see bind_check). So either the rebuild of the next holder
+Guarantee: a bind reads the Lease after it has read its pod (see bind/rules). So either the rebuild of the next holder
 counts the pod, or the pod's resourceVersion has changed and the Binding fails. This needs no clock: a holder that was
 paused at any point does no harm.
 

@@ -3,10 +3,10 @@
 They are read in this order before the head. So a pod that is missing in what was read is in the snapshot that the head
 points to.
 
-kube-scheduler decides on the next pod while it waits for bind. Bind reads the pod at the API server before it announces
-it or reserves: the next decision would not know of it. Where all verbs are in one process, the pod counts on its node
-from the moment that bind's request has arrived, as the scheduler sent it with its filter. In Lambda functions have
-processes of their own, and no such pod is known.
+Begun binds: kube-scheduler decides on the next pod while it waits for bind. Bind reads the pod at the API server before
+it announces it or reserves: the next decision would not know of it. Where all verbs are in one process, the pod counts
+on its node from the moment that bind's request has arrived, as the scheduler sent it with its filter. In Lambda
+functions have processes of their own, and no such pod is known.
 """
 
 from __future__ import annotations
@@ -44,7 +44,6 @@ class BegunBinds:
         self._begun: dict[tuple[str, str], Pod] = {}
 
     def asked_about(self, pod: Pod) -> None:
-        """A scheduler asks about this pod."""
         with self._lock:
             self._asked[pod.uid] = pod
             self._asked.move_to_end(pod.uid)
@@ -91,7 +90,6 @@ class OpenBinds:
     begun: Sequence[Pod] = ()
 
     def has(self, needs: Needs) -> bool:
-        """Whether everything that is needed was read."""
         return (self.reservations is not None or not needs.reservations) and (
             self.announcements is not None or not needs.announcements
         )
@@ -124,7 +122,6 @@ class BindsUnderWay:
             self._begun.asked_about(pod)
 
     def needs(self, policy: Policy) -> Needs:
-        """What decisions of this policy depend on."""
         return Needs(
             self._ledger is not None and policy.counting.counts,
             self._announcements is not None and policy.reads_other_pods,

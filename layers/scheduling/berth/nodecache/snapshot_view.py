@@ -76,7 +76,6 @@ class DecodedResource(Generic[D]):
             self.found[key] = decoded_object
 
     def existing(self) -> Iterator[D]:
-        """The objects that exist."""
         return (decoded_object for decoded_object in self.found.values() if decoded_object is not None)
 
 

@@ -58,18 +58,15 @@ class CacheAdapters:
 
     @property
     def announcements(self) -> AnnouncementReader | None:
-        """A reader of the log of announcements."""
         log = self.tables.announcements
         return None if log is None else AnnouncementReader(log)
 
     @property
     def reads(self) -> Reads:
-        """How a call waits for these tables."""
         return ImmediateReads() if self.tables.in_process else BoundedReads()
 
     @property
     def under_way(self) -> BindsUnderWay:
-        """The binds under way, for one verb."""
         return BindsUnderWay(self.tables.ledger, self.announcements, self.placed, self.begun)
 
 
@@ -105,7 +102,6 @@ def counting_loss_check(ledger: LedgerTable, store: ConfigurationStore) -> Count
 
 
 def node_cache(settings: PolicySettings, verb: str) -> WarmNodeCache:
-    """The node cache, as this verb reads it."""
     adapters, metrics = cache_adapters(settings), CacheMetrics(verb, time.time)
     return WarmNodeCache(
         adapters.tables.cache,

@@ -163,6 +163,5 @@ def _table_recorder(open_tables: OpenTables, variables: Mapping[str, str]) -> De
 
 
 def _write(document: dict[str, object]) -> None:
-    """A line of its own."""
     line = {"level": "INFO", "message": "decision", "service": SERVICE, **document}
     print(orjson.dumps(line).decode())

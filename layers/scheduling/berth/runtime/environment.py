@@ -47,7 +47,6 @@ class Settings:
 
     @classmethod
     def variables(cls) -> Mapping[str, Variable]:
-        """By field."""
         return {each.name: each.metadata[_VARIABLE] for each in fields(cls)}
 
     @classmethod
@@ -71,7 +70,6 @@ class Settings:
 
 
 def one_of(*allowed: E) -> Callable[[str], E]:
-    """One of these values."""
     return partial(_one_of, {each.value: each for each in allowed})
 
 
@@ -101,7 +99,6 @@ _BOOLEANS = {
 
 
 def number_above(least: float) -> Callable[[str], float]:
-    """A number that is greater than this."""
     return partial(_number_above, least)
 
 

@@ -36,7 +36,6 @@ class PreTrafficSettings(Settings):
 
     @property
     def versions(self) -> Mapping[str, str]:
-        """By verb."""
         return asdict(self)
 
 

@@ -160,5 +160,4 @@ class WatcherSettings(PolicySettings, ClusterSettings):
 
     @property
     def warm_up_functions(self) -> tuple[str, ...]:
-        """Each function's name or ARN."""
         return tuple(name.strip() for name in self.warm_up.split(",") if name.strip())

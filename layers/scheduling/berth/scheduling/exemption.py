@@ -61,7 +61,6 @@ class Exemption(BaseModel):
 
 
 def has_daemon_set(pod: Pod) -> bool:
-    """Whether the pod says that a DaemonSet owns it."""
     owner = pod.spec.controller
     return owner is not None and (owner.kind, owner.api_version) == ("DaemonSet", "apps/v1")
 

@@ -56,7 +56,6 @@ class Feasibility(NamedTuple):
 
     @property
     def rejected(self) -> Mapping[str, Status]:
-        """All rejected nodes."""
         return {**self.failed, **self.unresolvable} if self.failed else self.unresolvable
 
     @property
@@ -77,7 +76,6 @@ class Feasibility(NamedTuple):
 
 
 def none_feasible(nodes: NodeRefs, status: Status, *, too_costly: bool = False) -> Feasibility:
-    """All of them are rejected, for one reason."""
     rejected = _for_one_reason(nodes.names, status)
     verdicts = FilterResult(nodes, rejected, bytes(len(nodes.names)))
     return Feasibility([], unresolvable=rejected, too_costly=too_costly, verdicts=verdicts)

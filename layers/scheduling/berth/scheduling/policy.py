@@ -91,7 +91,6 @@ class Policy:
 
     @property
     def all_profiles(self) -> tuple[Profile, ...]:
-        """Every profile that decides for some pod."""
         return self._profiles.all
 
     @property

@@ -107,7 +107,6 @@ class LedgerHolder:
         self._became, self._is_counting = None, False
 
     def _take_over(self, became: BecameLeader) -> bool:
-        """Whether the Lease is marked as counting."""
         if self._rebuild is None:
             found = self._lease.holding(CALL_SECONDS)
             if found is None or isinstance(found, Unavailable) or found.holder != self._identity:

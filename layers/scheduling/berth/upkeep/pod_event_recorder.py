@@ -104,7 +104,6 @@ class Recorder:
         self._resume_at = monotonic()
 
     def record(self, event: PodEvent) -> None:
-        """Write the event soon, or drop it."""
         key = event.uid, event.reason.value
         with self._lock:
             if self._is_closed or (key not in self._pending and len(self._pending) >= MAX_PENDING):

@@ -1,8 +1,6 @@
 """Events on pods, and the port to the API server that writes them.
 
 An event contains names of counted resources, amounts, and constant texts. Nothing in it is a text of the pod's owner.
-
-Apart from pod_event.py: what writes events knows no publication.
 """
 
 from __future__ import annotations

@@ -67,7 +67,6 @@ class WaitingGangs:
         self._reported_at: dict[tuple[str, GangStage], float] = {}
 
     def published(self, publication: Publication) -> None:
-        """Learn what has become visible."""
         with self._lock:
             if self._is_new:
                 self._is_new = False

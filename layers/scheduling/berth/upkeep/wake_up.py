@@ -227,7 +227,6 @@ class WakeUpBudget:
         return any(self._tokens(key, now) >= 1 for key in due)
 
     def spend(self, due: Mapping[str, WaitingPod], now: float) -> None:
-        """All of these pods were woken."""
         self._buckets = {key: each for key, each in self._buckets.items() if each.tokens_at(now) < BURST}
         for key, pod in due.items():
             refill = MEMBER_REFILL_SECONDS if pod.is_member else REFILL_SECONDS
@@ -290,7 +289,6 @@ def _place(pod: Object) -> object:
 
 
 def _content(pod: Object | None) -> list[object]:
-    """All else that decisions about other pods read."""
     return [] if pod is None else [pod.get(name) for name in ("metadata", "spec", SHARED)]
 
 

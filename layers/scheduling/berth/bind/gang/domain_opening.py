@@ -62,7 +62,6 @@ class DomainOpening:
             self.pause(sum(queued.members for queued in seen.queue.values()))
 
     def keep(self) -> None:
-        """This call has a part in the round that it opened."""
         self._opened = None
 
     def close_unused(self) -> None:

@@ -3,8 +3,8 @@
 Every entry has an open reservation from before it is written, by which the watcher finds it. So a call deletes its
 reservation only where no commit can give it a share any more.
 
-The API server says it, a GET for each pod. The node cache says which pods to ask for, and which not: one that is being
-deleted stays so. That a pod is not in the cache proves nothing.
+Whether a member lives is a GET for each pod. The node cache says which pods to ask for, and which not: one that is
+being deleted stays so. That a pod is not in the cache proves nothing.
 """
 
 from __future__ import annotations
@@ -144,7 +144,6 @@ class MemberShare:
         )
 
     def is_held(self) -> bool:
-        """Whether the ledger has an entry of this call."""
         if not self._member.demands:
             return False
         self._check_time()

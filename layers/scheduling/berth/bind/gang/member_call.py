@@ -214,7 +214,6 @@ class MemberCall:
         return self._table.pace * requests_of(item)
 
     def _prepare_intent(self) -> _WaitingCall | BindResult:
-        """The intent of this call, and its open reservation."""
         reserved = self._share.reserve()
         return reserved if isinstance(reserved, BindResult) else _WaitingCall(self._intent(), reserved)
 

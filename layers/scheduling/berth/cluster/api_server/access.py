@@ -4,10 +4,8 @@ A source is asked once at the start and again after each 401: it reads the kubec
 account's token anew, or forgets a token it has kept. Tokens that change in between are the business of BearerServer's
 `token` or of the Configuration's own `refresh_api_key_hook`, which are asked on every request.
 
-Other kubeconfigs need the Kubernetes client. An address, an authority and a token do not, and importing the client
-takes a sixth of the time in which bind starts.
-
-As with a token, the Kubernetes client is not needed for that, and a cold start need not wait for its import.
+A token or a client certificate needs no Kubernetes client, whose import takes a sixth of the time in which bind starts.
+Other kubeconfigs need it.
 """
 
 from __future__ import annotations

@@ -4,9 +4,6 @@ Nothing is repeated but what the server answered with 401, once, as the same use
 
 With a kubeconfig, authentication and TLS are the official client's. Its models are not used: they validate an answer
 after the server has acted on the request, and cost more than the call.
-
-A thread that waits for an API server, be it for a page or for the next event of a watch, is woken by nothing but its
-socket. The time a connection takes to be made is not covered: the caller's timeout bounds it.
 """
 
 from __future__ import annotations
@@ -52,7 +49,6 @@ class Connections:
         self._closed = False
 
     def pool(self, server: Server) -> urllib3.PoolManager:
-        """A new pool with this server's TLS and proxy."""
         pool = _pool_of(server)
         pool.connection_pool_kw["maxsize"] = MAX_IDLE
         # Subclasses of whatever the pool would use: behind a SOCKS proxy that is not urllib3's default.

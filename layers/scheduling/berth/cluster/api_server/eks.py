@@ -1,8 +1,7 @@
 """An EKS cluster, as the IAM role we run as: the token is a presigned GetCallerIdentity that names the cluster.
 
-The cluster's authenticator sends it to STS and learns who we are. Nothing is asked of AWS to make one.
-
-Signature Version 4 in query parameters. botocore signs too, but with its own clock.
+The cluster's authenticator sends it to STS and learns who we are. Nothing is asked of AWS to make one. The signature is
+Signature Version 4 in query parameters: botocore signs too, but with its own clock.
 """
 
 from __future__ import annotations
@@ -128,7 +127,6 @@ class EksSettings:
             raise ValueError("EKS: certificate_authority_data has no certificate in it")
 
     def certificate_authority(self) -> str:
-        """The certificates, as PEM."""
         try:
             return base64.b64decode(self.certificate_authority_data, validate=True).decode("ascii")
         except (binascii.Error, UnicodeDecodeError) as error:

@@ -1,7 +1,7 @@
-"""The port to one resource of an API server: a list, and what changes after it.
+"""One resource of an API server: a list, and what changes after it.
 
-Where it serves none, or not to this user, the resource has no objects: the watches of the other resources go on. From
-time to time the cluster is asked again.
+If the server does not serve it, or not to this user, the resource has no objects: the watches of the other resources go
+on. From time to time the cluster is asked again.
 """
 
 from __future__ import annotations

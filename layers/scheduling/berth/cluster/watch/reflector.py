@@ -38,12 +38,10 @@ class Backoff:
         self._next = first
 
     def next(self) -> float:
-        """The wait before the next attempt."""
         wait, self._next = self._next, min(self._next * self._factor, self._longest)
         return wait * (1 + self._jitter())
 
     def reset(self) -> None:
-        """An attempt succeeded."""
         self._next = self._first
 
 

@@ -1,4 +1,4 @@
-"""The resources that can be listed and watched, over all namespaces."""
+"""The resources that can be listed and watched, over all namespaces, and how their objects are decoded."""
 
 from __future__ import annotations
 

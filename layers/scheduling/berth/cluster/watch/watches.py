@@ -101,7 +101,6 @@ class Watches(ClusterWatch):
         ]
 
     def start(self) -> None:
-        """Start to list and watch."""
         for thread in self._threads:
             thread.start()
 

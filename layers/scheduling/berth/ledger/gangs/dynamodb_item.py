@@ -36,7 +36,6 @@ MEMBERS_BYTES = 400_000
 
 
 def gang_key(key: GangKey) -> Attributes:
-    """The key of a gang's item."""
     return {"pk": {"S": PARTITION}, "sk": {"S": f"{GANG_PREFIX}{key}"}}
 
 
@@ -44,7 +43,6 @@ def gang_key(key: GangKey) -> Attributes:
 
 
 def gang_item(item: GangItem) -> Attributes:
-    """The whole item."""
     of_topology: Attributes = {"topologyKey": {"S": item.topology_key}} if item.topology_key else {}
     return (
         gang_key(item.key)
@@ -113,7 +111,6 @@ _INDEX_BYTES = 4
 
 
 def domain_item(domain: Domain) -> Attributes:
-    """The whole item."""
     item = DOMAIN_KEY | {"schema": number(SCHEMA_VERSION), "fence": number(domain.fence)}
     if domain.open is not None:
         item |= {

@@ -148,11 +148,9 @@ class GangItem:
         return replace(self, state=state, changed_at=now, version=self.version + 1, **changes)  # type: ignore[arg-type]
 
     def joined(self, intent: Intent) -> GangItem:
-        """The item with one intent more."""
         return replace(self, intents={**self.intents, intent.pod.uid: intent}, version=self.version + 1)
 
     def without(self, uid: str) -> GangItem:
-        """The item with one intent less."""
         intents = {each: intent for each, intent in self.intents.items() if each != uid}
         return replace(self, intents=intents, version=self.version + 1)
 
@@ -203,7 +201,6 @@ class Domain:
     queue: Mapping[GangKey, QueuedGang] = field(default_factory=lambda: _NO_QUEUE)
 
     def holds(self, key: GangKey, round_: int) -> bool:
-        """Whether this round of the gang is the open one."""
         return self.open is not None and self.open.key == key and self.fence == round_
 
     def opened_by(self, claim: Claim, now: float) -> Domain | None:

@@ -42,7 +42,6 @@ class MalformedItem(Exception):
 
 
 def node_key(node: str) -> Attributes:
-    """The key of a node's ledger."""
     return {"pk": {"S": NODE_PREFIX + node}, "sk": {"S": "ledger"}}
 
 
@@ -85,7 +84,6 @@ def node_item(ledger: NodeLedger) -> Attributes:
 
 
 def entry_value(entry: Entry) -> UniversalAttributeValueTypeDef:
-    """The value under the pod's UID."""
     return {
         "M": {
             "namespace": {"S": entry.pod.namespace},

@@ -34,14 +34,12 @@ class Expressions:
     values: dict[str, UniversalAttributeValueTypeDef] = field(default_factory=dict)
 
     def value(self, value: UniversalAttributeValueTypeDef) -> str:
-        """Add the value and return its placeholder."""
         name = f":{len(self.values)}"
         self.values[name] = value
         return name
 
 
 def expressions(change: NodeWrite) -> Expressions:
-    """The expressions for update_item."""
     entries = [(f"#u{index}", entry) for index, entry in enumerate(change.entries)]
     built = Expressions(names={name: entry.uid for name, entry in entries})
     built.names |= {f"#p{index}": pool for index, pool in enumerate(change.pools)}

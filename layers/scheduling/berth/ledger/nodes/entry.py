@@ -76,5 +76,4 @@ class NodeLedger:
     epoch: int = 0
 
     def allocated(self, pool: str) -> int:
-        """What all entries together hold of a pool."""
         return sum(entry.shares.get(pool, 0) for entry in self.entries.values())

@@ -62,11 +62,9 @@ class LedgerResult:
 
     @property
     def done(self) -> bool:
-        """Whether the ledger is as intended."""
         return self.outcome is LedgerOutcome.DONE
 
     def entry(self, uid: str) -> Entry | None:
-        """The pod's entry in that ledger."""
         return None if self.ledger is None else self.ledger.entries.get(uid)
 
 
@@ -226,7 +224,6 @@ def _not_writable(ledger: NodeLedger, epoch: int | None) -> LedgerOutcome | None
 
 
 def condition_on(entry: Entry) -> EntryCondition:
-    """That the pod still has this entry."""
     return EntryCondition(entry.attempt, entry.state)
 
 
@@ -253,7 +250,6 @@ class DeviceChoice:
         return None if isinstance(chosen, Insufficient) else chosen
 
     def on(self, ledger: NodeLedger, lost_races: int) -> Shares | Insufficient:
-        """The choice for this state of the node's ledger."""
         chosen = self._chosen(ledger)
         if isinstance(chosen, Insufficient) or self._uid in ledger.entries:
             return chosen

@@ -56,7 +56,6 @@ class NodeWrite:
     epoch: int | None = None
 
     def is_met_by(self, ledger: NodeLedger) -> bool:
-        """Whether the ledger meets all conditions."""
         if ledger.avail is None or (self.epoch is not None and ledger.epoch > self.epoch):
             return False
         return all(_is_entry_met(ledger, change) for change in self.entries) and all(
@@ -64,7 +63,6 @@ class NodeWrite:
         )
 
     def applied_to(self, ledger: NodeLedger) -> NodeLedger:
-        """The ledger after this write."""
         changed = {change.uid: change.after for change in self.entries}
         entries = {uid: entry for uid, entry in ledger.entries.items() if uid not in changed}
         entries |= {uid: entry for uid, entry in changed.items() if entry is not None}

@@ -48,7 +48,6 @@ class PointerUpdate:
 
 
 def pointer_update(pointer: Pointer) -> PointerUpdate:
-    """All attributes of the pointer."""
     attributes = _attributes(pointer)
     return PointerUpdate(
         ", ".join(f"#{name} = :{name}" for name in attributes),
@@ -89,7 +88,6 @@ def _snapshot(snapshot: SnapshotPointer) -> dict[str, UniversalAttributeValueTyp
 
 
 def _part_versions(versions: PartVersions) -> UniversalAttributeValueTypeDef:
-    """Version and epoch of each part, one after the other."""
     return {"L": [_number(number) for part in _PARTS for number in versions[part]]}
 
 

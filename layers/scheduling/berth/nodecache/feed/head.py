@@ -65,7 +65,6 @@ published in place of log items."""
 
 
 def in_every_part(published: PublishedVersion) -> PartVersions:
-    """The same version of all parts."""
     return dict.fromkeys(SnapshotPart, published)
 
 
@@ -85,7 +84,6 @@ class SnapshotPointer:
     written_at: float
 
     def indexes(self, parts: Parts) -> Sequence[int]:
-        """The chunks that hold these parts."""
         indexes: list[int] = []
         first = 0
         for part in SnapshotPart:

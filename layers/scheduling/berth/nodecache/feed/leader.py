@@ -83,7 +83,6 @@ class ObservedState:
             self.put(resource, obj)
 
     def take_changes(self) -> list[Change]:
-        """The changes since the last call."""
         changes = list[Change]()
         for key, obj in self._changed.items():
             if obj is not None and key in self._removed:
@@ -94,7 +93,6 @@ class ObservedState:
 
     @property
     def has_changes(self) -> bool:
-        """Whether changes are pending."""
         return bool(self._changed)
 
     def _drop(self, key: Key) -> None:
@@ -205,7 +203,6 @@ class Leader:
 
     @property
     def objects(self) -> Mapping[Key, Object]:
-        """All objects of the cluster that the leader knows."""
         return self._state.objects
 
     def work(self, seconds: float) -> None:
@@ -226,7 +223,6 @@ class Leader:
             self._publish()
 
     def stop(self) -> None:
-        """End the watches."""
         self._watch.stop()
 
     def _until_publication(self) -> float:

@@ -160,7 +160,6 @@ class NodeCacheReader(Generic[S]):
 
     @property
     def parts(self) -> Parts:
-        """Those that are loaded."""
         return NO_PARTS if self._cursor is None else self._cursor.parts
 
     def at(self, head: Head | None, remaining: Callable[[], float] = lambda: math.inf, parts: Parts = ALL_PARTS) -> S:

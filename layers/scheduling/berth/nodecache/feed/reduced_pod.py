@@ -24,7 +24,6 @@ Object = Mapping[str, object]
 
 
 def is_reduced(obj: Object) -> bool:
-    """Whether this object of the cache is a reduced pod."""
     return type(obj.get(LEFT_OUT)) is list
 
 

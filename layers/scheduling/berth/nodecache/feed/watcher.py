@@ -65,12 +65,10 @@ class RunResult:
 
     @property
     def failed(self) -> bool:
-        """Whether an operator should look at it."""
         return self.outcome.startswith("failure-") or bool(self.omissions or self.events_without_name)
 
     @property
     def summary(self) -> str:
-        """One line for the log."""
         parts = [self.reason] if self.reason else []
         if self.publications:
             parts.append(f"{self.publications} publications, {self.objects} objects of them {self.nodes} nodes")

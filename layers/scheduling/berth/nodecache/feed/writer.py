@@ -218,7 +218,6 @@ class Writer:
 
     @property
     def is_fully_published(self) -> bool:
-        """Whether all changes are published and confirmed."""
         return not self._unpublished and self._unconfirmed is None
 
     def _may_compact_again(self) -> bool:

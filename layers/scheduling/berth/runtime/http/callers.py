@@ -72,7 +72,6 @@ class CallerCheck:
         self._telemetry = Telemetry("authorizer")
 
     def traced(self) -> AbstractContextManager[None]:
-        """See Telemetry."""
         return self._telemetry.traced()
 
     def decide(self, event: HTTPEvent, deadline: Deadline) -> Decision:

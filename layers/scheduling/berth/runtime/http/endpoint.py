@@ -1,8 +1,8 @@
 """A function behind the HTTP API: who calls, what is asked, the answer. Unexpected exceptions end here.
 
-The scheduler's time runs before the function does: a cold authorizer and a cold start are over when the handler begins.
-So the gateway's clock says when the call began (`requestContext.timeEpoch`), and this machine's clock says how long ago
-that was. The two clocks can differ:
+The deadline of a call is the scheduler's httpTimeout, less a reserve. The scheduler's time runs before the function
+does: a cold authorizer and a cold start are over when the handler begins. So the gateway's clock says when the call
+began (`requestContext.timeEpoch`), and this machine's clock says how long ago that was. The two clocks can differ:
 
 - A request from the future has just arrived.
 - Nobody waits for a request that is older than LONGEST_WAIT_SECONDS. So the clocks differ, and it has just arrived.

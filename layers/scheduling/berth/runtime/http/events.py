@@ -47,7 +47,6 @@ CONFIGURATION_TRIAL_SOURCE = "berth.configuration-trial"
 
 
 def configuration_trial(document: str) -> Mapping[str, object]:
-    """The event that tries this document."""
     return {"source": CONFIGURATION_TRIAL_SOURCE, "document": document}
 
 
@@ -57,12 +56,10 @@ def is_configuration_trial(event: Mapping[str, object]) -> bool:
 
 
 def is_warm_up(event: Mapping[str, object]) -> bool:
-    """Whether the watcher sent the event."""
     return _is_from(event, WARM_UP_SOURCE)
 
 
 def is_pre_traffic(event: Mapping[str, object]) -> bool:
-    """Whether the pre-traffic hook sent the event."""
     return _is_from(event, PRE_TRAFFIC_SOURCE)
 
 

@@ -71,7 +71,6 @@ class CloudWatchMetrics(Metrics):
         return {}
 
     def close(self) -> None:
-        """Send what is left, and wait for the running call."""
         self._send_kept()
         self._thread.shutdown()
 

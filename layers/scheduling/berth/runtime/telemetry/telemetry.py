@@ -2,8 +2,7 @@
 
 Nothing here is shared between calls.
 
-It has the form that Powertools gives it, and is written without its general ways, which with 100 names in a request
-took half of the whole call.
+A line has the form that Powertools gives it, without its general ways, which took half of a call with 100 names.
 """
 
 from __future__ import annotations
@@ -166,7 +165,6 @@ class Telemetry:
     def _measured(
         self, outcome: StrEnum, milliseconds: float, sizes: Sizes | None, now: float, identity: Mapping[str, str]
     ) -> Mapping[str, object]:
-        """The members of the log line that make metrics of it."""
         call, detailed = measures_of_call(), self._metrics.detailed
         groups, values = [*call.groups], dict(call.values)
         # An alarm looks at one metric: what it is to notice is one, whatever it is called.

@@ -55,7 +55,6 @@ def gangs_observed_by(observer: GangObserver) -> Iterator[None]:
 
 
 def gang_observer() -> GangObserver:
-    """The one of the block that this is in."""
     return _gang_observer.get()
 
 
@@ -79,7 +78,6 @@ class WatcherMetrics:
         self._commit_times: list[float] = []
 
     def became_leader(self) -> None:
-        """A lease transition. No default alarm needs it."""
         if self._metrics.detailed:
             self._metrics.emit([LEADERSHIPS], {}, {"LeaseTransitions": [1.0]}, self._wall())
 
@@ -97,12 +95,10 @@ class WatcherMetrics:
             self._print(now)
 
     def happened(self, event: ReservationEvent) -> None:
-        """To a reservation."""
         with self._lock:
             self._happened[event.type.value] += 1
 
     def gang(self, event: GangEvent) -> None:
-        """To a gang. No default alarm needs it."""
         self._on_gang(event)
         if not self._metrics.detailed:
             return

@@ -1,6 +1,6 @@
-"""A part of the leader's work in a thread of its own: a call to a table or the API server delays no publication.
+"""Parts of the leader's work in threads of their own: a call to a table or the API server delays no publication.
 
-It learns each publication in order. It ends with the run; the next leader's reconciler continues its work.
+The reconciler learns each publication in order. It ends with the run; the next leader's one continues its work.
 """
 
 from __future__ import annotations
@@ -36,7 +36,6 @@ class BackgroundSteps:
         self._thread: Thread | None = None
 
     def published(self) -> None:
-        """Call it after every publication."""
         if self._thread is None:
             self._thread = Thread(target=self._run, name=self._name, daemon=True)
             self._thread.start()
@@ -194,7 +193,6 @@ class WarmUp:
             self._thread.submit(self._send)
 
     def close(self) -> None:
-        """Wait for the running invocations."""
         self._thread.shutdown()
 
     def _send(self) -> None:

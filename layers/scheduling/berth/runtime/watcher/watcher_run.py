@@ -63,7 +63,6 @@ class TimeLimit:
     pause: Callable[[float], None] = time.sleep
 
     def is_over(self) -> bool:
-        """Whether it is time for the handover."""
         return self._usable() <= 0.0
 
     def sleep(self, seconds: float) -> None:

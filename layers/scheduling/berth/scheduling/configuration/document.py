@@ -266,14 +266,12 @@ class BerthConfiguration(_Document):
 
     @property
     def names_custom_plugins(self) -> bool:
-        """Whether a profile has a plugin of the user's own."""
         return any(
             PATTERN.fullmatch(plugin.name) for one in self.definitions.values() for plugin in one.plugins.enabled
         )
 
     @property
     def counting(self) -> Counting:
-        """How the managed resources are counted."""
         return Counting(self.managed_resources)
 
     def policy(self, remembered_bytes: int = MAX_BYTES, time_limit: TimeLimit = NO_TIME_LIMIT) -> Policy:
@@ -308,7 +306,6 @@ class BerthConfiguration(_Document):
         return profile.with_filters(build(profile.name, profile.scale, missing).filters)
 
     def composition(self, name: str) -> Composition:
-        """The plugins and the scale of a profile."""
         definition = self.definitions.get(name)
         return SHIPPED[name] if definition is None else definition.composition()
 

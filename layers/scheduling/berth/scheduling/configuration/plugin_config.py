@@ -117,7 +117,6 @@ def _alternative(name: JsonSchemaValue, args: JsonSchemaValue) -> JsonSchemaValu
 
 
 def refuse_repeated_plugins(configs: tuple[PluginConfig, ...]) -> tuple[PluginConfig, ...]:
-    """Refuse two configurations of one plugin."""
     refuse_repeated([config.name for config in configs])
     return configs
 

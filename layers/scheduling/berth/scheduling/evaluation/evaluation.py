@@ -155,7 +155,6 @@ class ClusterScores:
         return cls(tuple(states))
 
     def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta) -> Self:
-        """The states for a later snapshot."""
         return replace(self, states=tuple((state.updated_to(snapshot, delta), weight) for state, weight in self.states))
 
 

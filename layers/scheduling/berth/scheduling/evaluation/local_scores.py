@@ -147,7 +147,6 @@ class LocalScores(DerivedFromSnapshot):
 
 
 def add_weighted(totals: list[int], scores: Sequence[int], weight: int) -> None:
-    """Add a plugin's scores to the totals, in place."""
     # There are few different scores: each is weighted once, and a score that all have is no reason to go over them.
     weighted = {score: score * weight for score in set(scores)}
     if len(weighted) > 1:

@@ -70,7 +70,6 @@ class DecisionDeadline:
             raise DeadlineExceeded
 
     def steps(self, items: Sequence[T]) -> Iterator[Sequence[T]]:
-        """The items in parts, with a check before each."""
         for start in range(0, len(items), STEP):
             self.check()
             yield items[start : start + STEP]

@@ -34,7 +34,6 @@ class Rejected(Mapping[str, Status]):
 
     @classmethod
     def of(cls, statuses: Mapping[str, Status]) -> Rejected:
-        """The same from a dictionary."""
         return cls(list(statuses), range(len(statuses)), list(statuses.values()))
 
     @property
@@ -44,7 +43,6 @@ class Rejected(Mapping[str, Status]):
 
     @property
     def messages(self) -> dict[str, str]:
-        """The reasons as the pod's event shows them, by name."""
         return dict(zip(self.names, self.for_each_node([status.message for status in self.statuses]), strict=True))
 
     def for_each_node(self, values: Sequence[V]) -> tuple[V, ...]:
@@ -79,16 +77,13 @@ class FilterResult:
 
     @property
     def feasible_names(self) -> list[str]:
-        """The names of the nodes that pass."""
         return list(compress(self.nodes.names, self.mask)) if self.rejected else self.nodes.names
 
     @property
     def feasible(self) -> NodeRefs:
-        """The nodes that pass."""
         return self.nodes.selected(self.mask) if self.rejected else self.nodes
 
     def with_statuses(self, statuses: Mapping[str, Status]) -> FilterResult:
-        """The same with other statuses of some of the nodes."""
         found = {name: statuses.get(name) or self.rejected.get(name, SUCCESS) for name in self.nodes}
         rejected = {name: status for name, status in found.items() if status is not SUCCESS}
         mask = bytes(name not in rejected for name in self.nodes)
@@ -151,7 +146,6 @@ class Verdicts(DerivedFromSnapshot, ABC):
         self._codes_by_position[UNKNOWN] = NOT_CACHED
 
     def __len__(self) -> int:
-        """How many nodes have a verdict."""
         return len(self._codes_by_position) - self._codes_by_position.count(NOT_EVALUATED) - 1
 
     def __getitem__(self, name: str) -> Status:

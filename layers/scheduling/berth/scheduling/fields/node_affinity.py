@@ -45,7 +45,6 @@ class NodeSelectorTerm:
     node_names: frozenset[str] | None = None
 
     def matches(self, labels: Labels, node_name: str) -> bool:
-        """Whether all requirements do."""
         return (
             not self.invalid
             and all(expression.matches(labels) for expression in self.expressions)
@@ -103,7 +102,6 @@ class NodeSelector:
             object.__setattr__(self, "_index", TermIndex(tuple(dict.fromkeys(self.terms))))
 
     def matches(self, labels: Labels, node_name: str) -> bool:
-        """Whether one term does."""
         if self._index is not None:
             return bool(self._index.matching(labels, node_name))
         return any(term.matches(labels, node_name) for term in self.terms)

@@ -58,7 +58,6 @@ class PodAffinity:
 
     @property
     def has_terms(self) -> bool:
-        """Whether there is any that other pods could match."""
         return bool(self.required or self.anti_required or self.preferred)
 
 

@@ -27,7 +27,6 @@ class Quantity:
     decimal: bool = False
 
     def value(self) -> int:
-        """Whole units, rounded up."""
         return self._scaled(UNIT)
 
     def milli_value(self) -> int:
@@ -35,7 +34,6 @@ class Quantity:
         return self._scaled(MILLI)
 
     def plus(self, other: Quantity) -> Quantity:
-        """The exact sum."""
         if not self.decimal and not other.decimal:
             if other.number == 0:
                 return self
@@ -49,7 +47,6 @@ class Quantity:
         return Quantity(mine + its, exponent, decimal=not small)
 
     def exceeds(self, other: Quantity) -> bool:
-        """Whether it is the larger one."""
         exponent = max(min(self.exponent, other.exponent), -MAX_EXPONENT)
         return _shifted(self, exponent) > _shifted(other, exponent)
 
@@ -74,7 +71,6 @@ def _shifted(amount: Quantity, exponent: int) -> int:
 
 
 def divided_up(number: int, divisor: int) -> int:
-    """Rounded away from zero."""
     return -(-number // divisor) if number >= 0 else number // divisor
 
 

@@ -67,7 +67,6 @@ class RequirementIndex:
         return found
 
     def _with_needed_keys(self, present: Iterable[str]) -> int:
-        """The conjunctions that need no other keys than these."""
         counts: list[int] = []
         for key in present:
             carry = self._of_key(key).needing
@@ -100,7 +99,6 @@ class _Merged:
     below: int | None = None
 
     def add(self, each: Requirement) -> None:
-        """Require this, too."""
         self.needed = self.needed or each.operator not in (Operator.NOT_IN, Operator.DOES_NOT_EXIST)
         match each.operator:
             case Operator.IN:
@@ -199,11 +197,9 @@ class _Bounds:
             self._sums.append(self._sums[-1] | as_bits(self._bits[start : start + _BLOCK], size))
 
     def at_least(self, number: int) -> int:
-        """Those whose bound is the number or greater."""
         return self._sums[-1] & ~self._before(bisect_left(self._bounds, number))
 
     def at_most(self, number: int) -> int:
-        """Those whose bound is the number or smaller."""
         return self._before(bisect_right(self._bounds, number))
 
     def _before(self, end: int) -> int:
@@ -212,7 +208,6 @@ class _Bounds:
 
 
 def as_bits(bits: _Bits, size: int) -> int:
-    """The integer with these bits set."""
     if len(bits) == 0:
         return 0
     if len(bits) == 1:
@@ -238,5 +233,4 @@ class WeightSum:
         self._digits = digits
 
     def of(self, bits: int) -> int:
-        """The sum."""
         return sum(value * (bits & having).bit_count() for value, having in self._digits)

@@ -77,13 +77,11 @@ _units_of_text = lru_cache(maxsize=4096)(_units_or_none)
 
 
 def add(total: ResourceList, more: ResourceList) -> None:
-    """Add one list to the other."""
     for name, amount in more.items():
         total[name] = total[name].plus(amount) if name in total else amount
 
 
 def raise_to(total: ResourceList, other: ResourceList) -> None:
-    """Make it the larger of the two, name by name."""
     for name, amount in other.items():
         if name not in total or amount.exceeds(total[name]):
             total[name] = amount
@@ -111,7 +109,6 @@ def units_of(name: str, amount: Quantity) -> int:
 
 
 def shown_amount(name: str, units: int) -> str:
-    """Units of a resource as Kubernetes writes them."""
     if name == CPU:
         return str(units // 1000) if units % 1000 == 0 else f"{units}m"
     if name in (MEMORY, EPHEMERAL_STORAGE):

@@ -135,7 +135,6 @@ class LabelSelector:
         return not self.requirements and not self.nothing
 
     def matches(self, labels: Labels) -> bool:
-        """Whether all requirements do."""
         if self._merged is not None:
             return not self.nothing and self._merged.match(labels)
         return not self.nothing and all(requirement.matches(labels) for requirement in self.requirements)

@@ -47,7 +47,6 @@ class Toleration:
 
 
 def tolerated(taint: Taint, tolerations: Iterable[Toleration]) -> bool:
-    """Whether one of them tolerates it."""
     return any(toleration.tolerates(taint) for toleration in tolerations)
 
 
@@ -61,7 +60,6 @@ class TolerationIndex:
         self._equal = {(each.key, each.effect, each.value) for each in tolerations if each.operator in ("", "Equal")}
 
     def tolerates(self, taint: Taint) -> bool:
-        """Whether one of them tolerates it."""
         for key in (taint.key, ""):
             for effect in (taint.effect, ""):
                 if (key, effect) in self._exists or (key, effect, taint.value) in self._equal:
@@ -69,7 +67,6 @@ class TolerationIndex:
         return False
 
     def repelled_by(self, taints: Iterable[Taint]) -> bool:
-        """Whether one of the taints keeps the pod off."""
         return any(taint.forbids and not self.tolerates(taint) for taint in taints)
 
 

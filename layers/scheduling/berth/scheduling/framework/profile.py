@@ -89,7 +89,6 @@ class Profile:
         return local, cluster
 
     def pre_filter(self, pod: Pod) -> LocalFilters:
-        """Prepare the filters that look at one node."""
         return _pre_filter(self.local_filters, pod)
 
     def for_exempt_pods(self) -> Profile:

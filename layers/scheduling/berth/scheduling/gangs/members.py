@@ -33,7 +33,6 @@ class GangMembers:
 
     @property
     def key(self) -> GangKey:
-        """Of the gang."""
         return self.gang.key
 
     @property
@@ -185,7 +184,6 @@ def _members(
 
 
 def _difference(gangs: Sequence[Gang], pods: Sequence[Pod]) -> GangError | None:
-    """What members say differently of their gang."""
     if len({gang.minimum for gang in gangs}) > 1:
         return GangError.SIZES_DIFFER
     if len({gang.topology_key for gang in gangs}) > 1:

@@ -57,7 +57,6 @@ class GangStatus:
 
     @property
     def on_nodes(self) -> int:
-        """How many members are on nodes."""
         return sum(bool(member.node) for member in self.members)
 
 
@@ -103,7 +102,6 @@ def _status(
 def _stage(
     pods: Sequence[Pod], gang: Gang | None, invalid: GangError | None, plan: PlannedGang | None
 ) -> tuple[GangStage, str]:
-    """And what the gang waits for."""
     if gang is None:
         return GangStage.INVALID, str(invalid)
     if any(pod.node_name for pod in pods):

@@ -1,4 +1,4 @@
-"""The nodes with pods that are not on them yet: those being bound, and the members that are planned already."""
+"""The nodes with pods that are not on them yet: those being bound and planned members; and which resource is short."""
 
 from __future__ import annotations
 
@@ -40,7 +40,6 @@ class PlannedNodes(DerivedFromSnapshot):
         return found
 
     def node(self, name: str) -> NodeInfo:
-        """The node as it is now."""
         return self.changed.get(name) or self.snapshot.nodes[name]
 
     def place(self, pod: Pod, name: str) -> None:
@@ -55,7 +54,6 @@ class PlannedNodes(DerivedFromSnapshot):
         self.add(replace(pod, node_name=name, nominated_node="", assumed_shares=shares), node)
 
     def add(self, pod: Pod, node: NodeInfo) -> None:
-        """Put a pod onto the node as it is."""
         self.changed[node.name] = node.with_pods_and_usage((*node.pods, pod), node.usage.plus((pod,)))
         self.placed.append(pod)
 
@@ -142,7 +140,6 @@ class CandidatesByShape:
         """Of the planning that is under way."""
 
     def shape_of(self, pod: Pod) -> Hashable:
-        """Pods of one shape have the same candidates."""
         if pod.uid not in self._shapes:
             profile = self._profile_of(pod)
             self._shapes[pod.uid] = profile.name, profile.shapes(pod)
@@ -175,7 +172,6 @@ class NodesLeft:
                 self.put_back(name)
 
     def take_best(self) -> str | None:
-        """The best node, which is taken out."""
         order = self._candidates.order
         while self._next < len(order) and not self._is_wanted(order[self._next]):
             self._next += 1
@@ -188,7 +184,6 @@ class NodesLeft:
         return name
 
     def put_back(self, name: str) -> None:
-        """Put in a node, with the score that it has now."""
         heappush(self._heap, self._key(name))
 
     def _is_wanted(self, name: str) -> bool:
@@ -208,7 +203,6 @@ class ClusterStates:
         self._states = evaluation.filters if skips else evaluation.all_filters
 
     def now(self) -> tuple[ClusterFilter, ...]:
-        """With all pods that are planned by now."""
         if self._states:
             for pod in self._planned_nodes.placed[self._applied :]:
                 node = self._planned_nodes.node(pod.node_name)

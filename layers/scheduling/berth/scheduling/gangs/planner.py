@@ -119,7 +119,6 @@ class GangPlacement:
 
     @property
     def most(self) -> int:
-        """How many members fit together."""
         return len(self.places)
 
 

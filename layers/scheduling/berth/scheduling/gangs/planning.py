@@ -94,7 +94,6 @@ class GangPlanning:
                 yield name
 
     def alike(self, pod: Pod, members: GangMembers) -> list[Pod]:
-        """The members of the shape of this one."""
         shape = self._shape_of(pod)
         return [each for each in members.waiting if self._shape_of(each) == shape]
 

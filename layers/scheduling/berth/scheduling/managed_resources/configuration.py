@@ -2,8 +2,8 @@
 
 Named as in KubeSchedulerConfiguration, where the same names stand under the extender's `managedResources`.
 
-A pool is what is counted: a resource, or one of its devices. The annotation is written by bind with the Binding, one
-for each resource with devices, so that a container can have the bare number in its environment (downward API).
+A pool is what is counted: a resource, or one of its devices. A device annotation is written by bind with the Binding,
+one for each resource with devices, so that a container can have the bare number in its environment (downward API).
 """
 
 from __future__ import annotations
@@ -40,7 +40,6 @@ def annotation_of(resource: str) -> str:
 
 
 def pool_of(resource: str, index: int) -> str:
-    """The pool of one device."""
     return f"{resource}#{index}"
 
 
@@ -51,12 +50,10 @@ def device_of(pool: str) -> tuple[str, int] | None:
 
 
 def resource_of(pool: str) -> str:
-    """The resource of a pool."""
     return pool.partition("#")[0]
 
 
 def devices_in(shares: Shares) -> Mapping[str, int]:
-    """By resource, the device that the shares are of."""
     return dict(found for pool in shares if (found := device_of(pool)) is not None)
 
 
@@ -97,7 +94,6 @@ def amount_in(text: str) -> int | NoAmount:
 
 
 def bounded(units: int) -> int | NoAmount:
-    """Units that a resource list was read to be."""
     if units < 0:
         return NoAmount(NEGATIVE)
     return NoAmount(TOO_LARGE) if units > MAX_AMOUNT else units
@@ -232,7 +228,6 @@ class ManagedResource(_Document):
 
     @property
     def names(self) -> Iterator[str]:
-        """The names by which containers ask for it."""
         yield self.name
         if self.devices is not None and self.devices.percent_name is not None:
             yield self.devices.percent_name

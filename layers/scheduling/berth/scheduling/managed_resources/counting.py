@@ -36,12 +36,10 @@ class Insufficient:
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """One for each."""
         return tuple(map(insufficient, self.resources))
 
     @property
     def text(self) -> str:
-        """The reasons as the pod's event shows them."""
         return ", ".join(self.reasons)
 
 
@@ -60,12 +58,10 @@ class Counting:
 
     @property
     def counts(self) -> bool:
-        """Whether anything is counted at all."""
         return bool(self._resources)
 
     @property
     def resources(self) -> tuple[str, ...]:
-        """What is counted."""
         return tuple(self._resources)
 
     @property

@@ -37,7 +37,6 @@ class Demand:
     percent: bool = False
 
     def of(self, size: int) -> int:
-        """The units of a device of this size, rounded up."""
         return -(-size * self.amount // PERCENT) if self.percent else self.amount
 
 
@@ -53,7 +52,6 @@ class Demands:
 
     @property
     def uncounted(self) -> Set[str]:
-        """The resources of which no request can be read."""
         if not self.unreadable:
             return frozenset()
         return self.unreadable.keys() - {demand.resource for demand in self.readable}

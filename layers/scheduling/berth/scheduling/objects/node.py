@@ -66,7 +66,6 @@ class NodeInfo:
         object.__setattr__(self, "free", free)
 
     def with_pods(self, pods: Iterable[Pod]) -> NodeInfo:
-        """With these pods, and no others."""
         return self.with_pods_and_usage(tuple(pods), UNUSED)
 
     def replacing_pods(self, uids: Container[str], pods: Collection[Pod]) -> NodeInfo:
@@ -80,7 +79,6 @@ class NodeInfo:
         return self.with_pods_and_usage((*stay, *pods), usage.plus(pods) if pods else usage)
 
     def with_pods_of(self, earlier: NodeInfo) -> NodeInfo:
-        """The node as it is now, with the pods that it had."""
         return self.with_pods_and_usage(earlier.pods, earlier.usage)
 
     def with_pods_and_usage(self, pods: tuple[Pod, ...], usage: Usage) -> NodeInfo:

@@ -95,12 +95,10 @@ class Pod:
 
     @property
     def namespace(self) -> str:
-        """Its namespace."""
         return self.label_set.namespace
 
     @property
     def labels(self) -> Mapping[str, str]:
-        """Its labels."""
         return self.label_set.labels
 
     @property
@@ -110,7 +108,6 @@ class Pod:
 
     @property
     def scheduler_name(self) -> str:
-        """The scheduler that is responsible for it."""
         return self.spec.scheduler_name
 
     @property

@@ -84,7 +84,6 @@ class PodGroup:
 
     @property
     def key(self) -> PodGroupKey:
-        """What members name it by."""
         return self.api, self.namespace, self.name
 
 

@@ -164,7 +164,6 @@ class PodReader:
 
 
 def label_set(namespace: str, labels: dict[str, str]) -> LabelSet:
-    """The one LabelSet of these labels in this namespace."""
     key = orjson.dumps((namespace, labels), option=orjson.OPT_SORT_KEYS)
     found = _LABEL_SETS.get(key)
     if found is None:

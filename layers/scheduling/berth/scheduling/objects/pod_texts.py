@@ -123,7 +123,6 @@ class _Metadata:
 
     @property
     def size(self) -> int:
-        """About how many bytes it takes."""
         return sum(_BYTES_PER_ENTRY + len(key) + len(value) for key, value in self.annotations.items())
 
 

@@ -30,7 +30,6 @@ def without_empty_parts(parts: Mapping[str, object], obj: Object) -> Object:
 
 
 def trimmed_items(value: object, trim: Callable[[Object], Object]) -> object:
-    """The list with its objects trimmed."""
     if not isinstance(value, list):
         return value
     return [trim(item) if isinstance(item, dict) else item for item in value]
@@ -227,7 +226,6 @@ def without_images(obj: Object) -> Object:
 
 
 def is_placed(obj: Object) -> bool:
-    """Whether the pod is on a node."""
     return bool(part(obj, "spec").get("nodeName"))
 
 
@@ -289,12 +287,10 @@ REJECTED = "rejectedByBerth"
 
 
 def rejected_by_berth(pod: Mapping[str, object]) -> bool:
-    """Whether Berth rejected this projected, pending pod."""
     return pod.get(REJECTED) is True
 
 
 def is_member(pod: Mapping[str, object]) -> bool:
-    """Whether this projected pod names a gang."""
     metadata, shared = pod.get("metadata"), pod.get(SHARED)
     if isinstance(shared, str) and "'schedulingGroup':" in shared:
         return True

@@ -38,7 +38,6 @@ class Usage:
     host_ports: frozenset[HostPort] = _NO_PORTS
 
     def plus(self, pods: Iterable[Pod]) -> Usage:
-        """With these pods, too."""
         return _sum(self, pods, 1)
 
     def minus(self, pods: Iterable[Pod], host_ports: frozenset[HostPort]) -> Usage:
@@ -52,7 +51,6 @@ UNUSED = Usage(MappingProxyType({}), 0, 0, _NO_PODS, _NO_PODS, _NO_SPECS, _NO_SP
 
 
 def host_ports_of(pods: Iterable[Pod]) -> frozenset[HostPort]:
-    """The ports that these pods take."""
     return frozenset(port for pod in pods for port in pod.spec.host_ports)
 
 

@@ -50,7 +50,6 @@ class Workloads:
 
     @classmethod
     def of(cls, workloads: Iterable[Workload]) -> Workloads:
-        """All of these."""
         return cls().changed(workloads, ())
 
     def changed(self, come: Iterable[Workload], gone: Iterable[WorkloadKey]) -> Workloads:
@@ -101,7 +100,6 @@ NO_WORKLOADS = Workloads()
 
 
 def read_workload(obj: object, kind: str) -> Workload | UnreadableObject:
-    """Read one of KINDS."""
     try:
         whole = read_object(obj, kind)
         metadata = read_object(whole.get("metadata"), f"{kind}.metadata")

@@ -1,4 +1,5 @@
-"""A custom plugin with checks around it: what it raises, and what it returns of a wrong type, becomes PluginFailed.
+"""Custom plugins, of the package `berth_plugins`, with checks around them: what one raises, and what it returns of a
+wrong type, becomes PluginFailed.
 
 Plugins that come with Berth run without these checks. A check takes time only when the plugin is asked: verdicts and
 scores are kept by pod shape.
@@ -132,7 +133,6 @@ def text_of(error: BaseException) -> str:
 
 
 def _text(show: Callable[[object], str], found: object) -> str:
-    """In one line."""
     try:
         return " ".join(line.strip() for line in show(found).splitlines())
     except KeyboardInterrupt:

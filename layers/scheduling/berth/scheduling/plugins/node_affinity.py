@@ -65,7 +65,6 @@ class NodeAffinityArgs(Args):
 
     @property
     def added(self) -> affinity.NodeAffinity:
-        """The affinity, parsed."""
         return self._added
 
 
@@ -128,7 +127,6 @@ class NodeAffinity(FilterPlugin[RequiredAffinity], ScorePlugin[Preferred]):
         return PluginState(weights_of(terms)) if terms else None
 
     def score(self, state: Preferred, node: NodeInfo) -> int:
-        """The weights of the terms that match, added up."""
         return state(node.labels, node.name)
 
     def normalize(self, scores: list[int]) -> list[int]:

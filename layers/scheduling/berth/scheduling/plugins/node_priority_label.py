@@ -54,7 +54,6 @@ class NodePriorityLabel(FilterPlugin, ScorePlugin):
 
     @property
     def label(self) -> str:
-        """The key whose integer value is the node's score."""
         return self._label
 
     def filter(self, pod: Pod, node: NodeInfo) -> Status:

@@ -97,7 +97,6 @@ class ScoringStrategy(Args):
         return self
 
     def scorer(self) -> Scorer:
-        """The function that the type stands for."""
         match self.type:
             case ScoringStrategyType.LEAST_ALLOCATED:
                 return least_allocated
@@ -203,7 +202,6 @@ def _in_order(amounts: Mapping[str, int], ignored: Callable[[str], bool]) -> tup
 
 
 def _rejected(state: RequestedAmounts, node: NodeInfo) -> Status:
-    """The status with every resource that is short."""
     amounts, free, allocatable = state.by_name, node.free, node.allocatable
     # Only what the node has, so that a pod with very many resources costs no more.
     known = amounts.keys() & (free.keys() | allocatable.keys())

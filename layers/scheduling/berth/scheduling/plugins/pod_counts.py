@@ -24,7 +24,6 @@ class TopologyCounts(Generic[K]):
 
     @classmethod
     def of(cls, contributions: Iterable[tuple[K, str, int]]) -> TopologyCounts[K]:
-        """The sums."""
         numbers: dict[K, dict[str, int]] = {}
         for key, value, number in contributions:
             values = numbers.setdefault(key, {})
@@ -38,7 +37,6 @@ class TopologyCounts(Generic[K]):
         return iter(self._numbers)
 
     def values(self, key: K) -> Mapping[str, int]:
-        """The numbers of one key."""
         return self._numbers.get(key, {})
 
     def changed(self, contributions: Mapping[tuple[K, str], int]) -> tuple[TopologyCounts[K], set[tuple[K, str]]]:
@@ -88,13 +86,11 @@ class PodCounter:
         return len(self._classified) > MAX_CLASSIFIED
 
     def matches(self, label_set: LabelSet) -> bool:
-        """Whether these labels match."""
         if label_set not in self._classified:
             self.classify((label_set,))
         return label_set in self._matching
 
     def matching(self, label_sets: Mapping[LabelSet, object]) -> Set[LabelSet]:
-        """The matching ones of these label sets."""
         self.classify(label_sets)
         # `&` iterates over the smaller of the two.
         return self._matching & label_sets.keys()

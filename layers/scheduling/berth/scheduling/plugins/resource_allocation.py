@@ -78,7 +78,6 @@ Scorer = Callable[[Sequence[Share]], int]
 
 
 def least_allocated(found: Sequence[Share]) -> int:
-    """More left is better."""
     return _weighted(
         found,
         lambda share: (
@@ -90,7 +89,6 @@ def least_allocated(found: Sequence[Share]) -> int:
 
 
 def most_allocated(found: Sequence[Share]) -> int:
-    """Less left is better."""
     return _weighted(found, lambda share: _percent(min(share.requested, share.allocatable), share.allocatable))
 
 
@@ -100,7 +98,6 @@ def _percent(part: int, whole: int) -> int:
 
 
 def _truncated(number: int, divisor: int) -> int:
-    """Divided as Go divides, towards zero."""
     quotient = abs(number) // abs(divisor)
     return quotient if (number < 0) is (divisor < 0) else -quotient
 

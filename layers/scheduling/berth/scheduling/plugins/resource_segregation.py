@@ -82,7 +82,6 @@ class ResourceSegregation(FilterPlugin[RequestedResources], ScorePlugin[Requeste
 
     @property
     def resources(self) -> frozenset[str]:
-        """The names of the segregated resources."""
         return self._resources
 
     def shape(self, pod: Pod) -> Hashable:

@@ -22,10 +22,8 @@ def small(part: C, pod: Pod) -> C | Hashable:
 
 
 def amounts_shape(amounts: Mapping[str, int], pod: Pod) -> Hashable:
-    """Amounts of resources that the pod requests."""
     return tuple(amounts.items()) if len(amounts) <= FEW else pod.spec
 
 
 def tolerations_shape(pod: Pod) -> Hashable:
-    """The pod's tolerations."""
     return small(pod.spec.tolerations, pod)

@@ -29,7 +29,6 @@ class DryRun:
 
     @classmethod
     def of(cls, evaluation: Evaluation, pod: Pod, node: NodeInfo) -> Self:
-        """The node as it is."""
         local = evaluation.local.filters if evaluation.rejected is None else LocalFilters(rejected=evaluation.rejected)
         return cls(local, evaluation.filters, node, nominated_beside(pod, node.name, evaluation.snapshot))
 

@@ -88,7 +88,6 @@ class NodeRejection(StrEnum):
 
     @property
     def reason_code(self) -> ReasonCode:
-        """The code of this reason."""
         return _REASON_CODES[self]
 
 

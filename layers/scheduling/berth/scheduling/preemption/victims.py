@@ -1,4 +1,4 @@
-"""The victims on one node (fact 30), and the best node to preempt on (fact 32)."""
+"""Priorities, the victims on one node (fact 30), and the best node to preempt on (fact 32)."""
 
 from __future__ import annotations
 

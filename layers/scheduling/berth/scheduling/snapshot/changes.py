@@ -1,8 +1,8 @@
 """Changes of a cluster's objects, and how they are applied to nodes and pods.
 
-Until the cache shows the pod, only its reservation or its announcement says where it is (fact 40). Few nodes have
-assumed pods, and the set changes with every call. So they are kept beside the snapshot, and cached results for the
-snapshot stay valid.
+Assumed pods are being bound: until the cache shows one, only its reservation or its announcement says where it is (fact
+40). Few nodes have assumed pods, and the set changes with every call. So they are kept beside the snapshot, and cached
+results for the snapshot stay valid.
 """
 
 from __future__ import annotations
@@ -48,7 +48,6 @@ class Nodes:
         self.changed: dict[str, NodeInfo | None] = {}
 
     def get(self, name: str) -> NodeInfo | None:
-        """The node as it is now."""
         return self.changed[name] if name in self.changed else self._before.get(name)
 
 
@@ -116,7 +115,6 @@ def _moves(changes: Changes, unbound: dict[str, Pod]) -> tuple[dict[str, dict[st
 
 
 def _keep(pods_on_unknown_nodes: dict[str, tuple[Pod, ...]], name: str, come: Mapping[str, Pod], go: set[str]) -> None:
-    """Add and remove pods of an unknown node."""
     stay = tuple(pod for pod in pods_on_unknown_nodes.pop(name, ()) if pod.uid not in go and pod.uid not in come)
     if stay or come:
         pods_on_unknown_nodes[name] = (*stay, *come.values())

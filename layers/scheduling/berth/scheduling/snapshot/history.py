@@ -26,7 +26,6 @@ class PodMoves:
 
     @classmethod
     def of(cls, pods: Iterable[tuple[Pod, str]]) -> Self:
-        """From pairs of a pod and the name of its node."""
         by_label_set: dict[LabelSet, set[str]] = {}
         by_spec: dict[PodSpec, set[str]] = {}
         for pod, node_name in pods:
@@ -54,7 +53,6 @@ class SnapshotDelta:
 
     @property
     def names(self) -> Set[str]:
-        """The names of the changed nodes."""
         return self.before.keys()
 
     @classmethod

@@ -1,6 +1,6 @@
-"""Indexes of a snapshot: the label sets and affinity terms of its pods, and the nodes by label value.
+"""Indexes of a snapshot: the label sets and affinity terms of its pods, its gangs, and the nodes by label value.
 
-Most clusters have none, and most policies do not ask. So the index is built on first use, and followed from then on.
+The index of gangs is built on first use and then followed: most clusters do not have gangs.
 """
 
 from __future__ import annotations
@@ -98,7 +98,6 @@ class PodIndex:
 
     @property
     def specs(self) -> Iterable[PodSpec]:
-        """Specs with terms of affinity or anti-affinity."""
         return tuple(self._specs)
 
     def _record(self, label_sets: Collection[LabelSet], specs: Iterable[PodSpec]) -> None:

@@ -251,7 +251,6 @@ class NodeList(Mapping[str, NodeInfo]):
         return NodeList(positions, by_position)
 
     def positions_among(self, names: Iterable[str]) -> tuple[int, ...]:
-        """The positions of those names that exist."""
         return tuple(self.positions[name] for name in names if name in self)
 
     def __getitem__(self, name: str) -> NodeInfo:
@@ -267,7 +266,6 @@ class NodeList(Mapping[str, NodeInfo]):
         return len(self.positions.by_name)
 
     def values(self) -> ValuesView[NodeInfo]:
-        """The nodes. It costs one tuple."""
         return _Values(self)
 
 

@@ -215,7 +215,6 @@ class Snapshot:
 
     @property
     def positions(self) -> NodePositions:
-        """The positions of the nodes."""
         return self.nodes.positions
 
     @property

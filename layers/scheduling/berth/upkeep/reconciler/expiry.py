@@ -178,11 +178,9 @@ class OpenReservations:
         self._first_seen.setdefault(key_of(reservation), self._monotonic())
 
     def mark_on_node(self, reservation: OpenReservation) -> None:
-        """The API server shows the pod on the node."""
         self._found_on_node.setdefault(key_of(reservation), self._wall())
 
     def remove(self, reservation: OpenReservation) -> None:
-        """The reservation was confirmed or released."""
         self._entries_only.pop(key_of(reservation), None)
 
     def age(self, reservation: OpenReservation) -> float:
@@ -196,5 +194,4 @@ class OpenReservations:
 
 
 def key_of(reservation: OpenReservation) -> ReservationKey:
-    """Identifies the reservation."""
     return reservation.pod.uid, reservation.node, reservation.attempt

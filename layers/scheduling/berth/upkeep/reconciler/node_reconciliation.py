@@ -84,7 +84,6 @@ class NodeReconciliation:
         """By type, node and UID, what was reported of pods."""
 
     def reconcile(self, node: str) -> NodeResult:
-        """Read the node's ledger and write the differences."""
         self._unanswered = ""
         found = self._table.node(node) if node in self._claimed else self._claim(node)
         if found is None:

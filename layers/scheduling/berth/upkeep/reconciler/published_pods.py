@@ -54,7 +54,6 @@ def uncounted(counting: Counting, pod: Pod, entry: Entry | None) -> Shares:
 
 
 def _without(shares: Shares, resources: Shares) -> Shares:
-    """The shares of other resources."""
     return {pool: amount for pool, amount in shares.items() if resource_of(pool) not in resources}
 
 
@@ -128,7 +127,6 @@ class PublishedPods:
         return pod is not None and not pod.is_unbound
 
     def presence(self, uid: str, node: str) -> Presence:
-        """Whether the pod is on the node."""
         pod = self._by_uid.get(uid)
         if pod is not None and not pod.is_unbound:
             return Presence.HERE if pod.node == node else Presence.GONE
@@ -181,7 +179,6 @@ class PublishedPods:
         return found
 
     def key(self, uid: str) -> PodKey:
-        """Of a pod that is published."""
         return self._by_uid[uid].key
 
     def keep(self, pod: PodKey, node: str) -> None:

@@ -114,11 +114,9 @@ class Rebuild:
 
     @property
     def is_under_way(self) -> bool:
-        """Whether a ledger has to be rebuilt."""
         return bool(self._queue or self._without_avail or self._waiting or self._marker)
 
     def includes(self, node: str) -> bool:
-        """Whether this node's ledger has to be rebuilt."""
         return self._is_known(node) or (self._marker is not None and node not in self._rebuilt)
 
     def follow_marker(self, marker: Marker | None, nodes: Iterable[str]) -> None:
@@ -160,7 +158,6 @@ class Rebuild:
         return self._table.put_marker(replace(marker, epoch=self._epoch, nonce=self._new_id()), marker)
 
     def add(self, node: str) -> None:
-        """Rebuild this node's ledger."""
         if not self._is_known(node):
             self._queue[node] = None
 

@@ -222,7 +222,6 @@ class Reconciler:
         self._changed_nodes.pop(node, None)
 
     def _poll(self) -> None:
-        """Read the marker and all open reservations."""
         self._may_expire = None
         self._rebuild.follow_marker(self._table.marker(), sorted(self._published.nodes))
         now = self._monotonic()

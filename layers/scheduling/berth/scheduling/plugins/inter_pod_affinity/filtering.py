@@ -60,7 +60,6 @@ class State(ClusterFilter):
 
     @classmethod
     def of(cls, terms: Terms, snapshot: Snapshot) -> State:
-        """Count over all nodes."""
         return cls(terms, *terms.over(snapshot))
 
     @property

@@ -79,7 +79,6 @@ class ManyTerms:
         return pairs
 
     def pairs_of_one(self, label_set: LabelSet, node: NodeInfo) -> list[tuple[str, str, int]]:
-        """The same of one pod with these labels on that node."""
         bits = self._matching(label_set)
         if not bits:
             return []

@@ -95,7 +95,6 @@ class State(ClusterScore):
 
     @classmethod
     def of(cls, preferences: Preferences, snapshot: Snapshot) -> State:
-        """Count over all nodes."""
         if not preferences.match_any_pod(snapshot.pod_index):
             return cls(preferences, TopologyCounts(), NodeValues(snapshot.positions.size))
         pairs = (pair for node in snapshot.nodes.values() for pair in preferences.pairs(node, classified=True))

@@ -30,13 +30,11 @@ class IncomingPodTerm:
     any_namespace: bool
 
     def matches(self, label_set: LabelSet) -> bool:
-        """Whether the term matches a pod with these labels."""
         if not self.any_namespace and label_set.namespace not in self.namespaces:
             return False
         return self.selector.matches(label_set.labels)
 
     def counter(self) -> PodCounter:
-        """The counter of matching pods."""
         return pod_counter(None if self.any_namespace else self.namespaces, self.selector)
 
 
@@ -206,7 +204,6 @@ def _pairs(keys: Collection[str], node: NodeInfo, number: int) -> list[tuple[str
 
 
 def sum_pairs(pairs: Iterable[tuple[str, str, int]]) -> Pairs:
-    """The sum of the numbers of each pair."""
     found: Pairs = defaultdict(int)
     for key, value, number in pairs:
         found[key, value] += number

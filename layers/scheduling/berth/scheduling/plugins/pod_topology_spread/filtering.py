@@ -36,7 +36,6 @@ class State(ClusterFilter):
 
     @classmethod
     def of(cls, spread: Spread, snapshot: Snapshot) -> State:
-        """Count over all nodes."""
         pods: list[dict[str, int]] = [{} for _ in spread.constraints]
         nodes: list[dict[str, int]] = [{} for _ in spread.constraints]
         spread.classify(snapshot)

@@ -32,7 +32,6 @@ class State(ClusterScore):
 
     @classmethod
     def of(cls, spread: Spread, snapshot: Snapshot) -> State:
-        """Count over all nodes."""
         pods: list[dict[str, int]] = [defaultdict(int) for _ in spread.constraints]
         spread.classify(snapshot)
         for node in snapshot.nodes.values() if spread.constraints else ():

@@ -1,4 +1,4 @@
-"""The nodes and pods that the constraints of a pod count."""
+"""The constraints of a pod, and the nodes and pods that they count."""
 
 from __future__ import annotations
 
@@ -147,7 +147,6 @@ class Spread:
         return self._counters[index].matches(label_set)
 
     def covers(self, node: NodeInfo) -> bool:
-        """Whether the node has all topology keys."""
         return node.labels.keys() >= self._keys
 
     def included(self, node: NodeInfo) -> list[int]:
