@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from berth.bind.announcing import LogAnnouncements
+from berth.bind.announcing import Announcements
 from berth.bind.answer import bind
 from berth.bind.gang.barrier import GangBarrier
 from berth.bind.rules import BindRules
@@ -79,7 +79,7 @@ class World(PodBinder):
         self.now = 0.0
         """The time that has passed for binds, in seconds."""
         ids = count(1)
-        self._announcements = LogAnnouncements(
+        self._announcements = Announcements(
             self.log,
             self.cache,
             lambda: f"attempt-{next(ids)}",

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from berth.bind.share import LedgerReservations, Reservation
+from berth.bind.share import Reservation, Reservations
 from berth.extender.outcomes import BindResult
 from berth.ledger.nodes.ledger import new_ledger
 from berth.ledger.nodes.node_write import NodeWrite
@@ -48,9 +48,7 @@ def contend(seed: int, duration: Callable[[Random], float]) -> list[tuple[Reserv
 
     def reserve(number: int) -> None:
         counted = CountedWrites(table, lambda: world.pause(duration(world.random)))
-        reservations = LedgerReservations(
-            counted, lambda: f"attempt-{number}", lambda: EPOCH + world.now, call_seconds=0.0
-        )
+        reservations = Reservations(counted, lambda: f"attempt-{number}", lambda: EPOCH + world.now, call_seconds=0.0)
         binding = Binding("ml", f"p{number}", str(UUID(int=world.random.getrandbits(128))), NODE)
         held = reservations.reserve(binding, [Demand(GPU_MEMORY, 4000)], COUNTING, lambda: 60.0)
         results.append((held, counted.writes))

@@ -18,7 +18,7 @@ from uuid import uuid4
 
 from berth.bind.answer import bind
 from berth.bind.rules import BindRules, CountedResources
-from berth.bind.share import LedgerReservations
+from berth.bind.share import Reservations
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome
 from berth.ledger.nodes.entry import EntryState, OpenReservation
@@ -239,7 +239,7 @@ class Soak:
 
     def _ask(self, name: str, uid: str, node: str, random: Random) -> str:
         table = FaultyTable(self.table, random, self._faults)
-        reservations = LedgerReservations(table, lambda: uuid4().hex, time.time, call_seconds=0.0)
+        reservations = Reservations(table, lambda: uuid4().hex, time.time, call_seconds=0.0)
         deadline = Deadline(60.0, time.monotonic)
         try:
             binding, counted = Binding("ml", name, uid, node), CountedResources(COUNTING, reservations)

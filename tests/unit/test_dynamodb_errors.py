@@ -10,7 +10,7 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
-from berth.bind.share import LedgerReservations, Reservation
+from berth.bind.share import Reservation, Reservations
 from berth.dynamodb_errors import ItemHeld
 from berth.ledger.gangs.dynamodb_table import DynamoDBGangTable
 from berth.ledger.gangs.item import Domain
@@ -90,7 +90,7 @@ def test_bind_of_a_counted_pod_reserves_after_the_commit_of_a_gang_on_its_node()
         holds_item(stub, "update_item")
         stub.add_response("get_item", READ)
         stub.add_response("update_item", AFTER)
-        reservations = LedgerReservations(DynamoDBLedgerTable(client, "ledger"), lambda: "attempt-1", lambda: 1.0, 0.0)
+        reservations = Reservations(DynamoDBLedgerTable(client, "ledger"), lambda: "attempt-1", lambda: 1.0, 0.0)
         binding = Binding("ml", "a", "uid-a", "n1")
         found = reservations.reserve(binding, [Demand(LICENCE, 1)], COUNTING, lambda: 60.0)
         assert isinstance(found, Reservation)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
-from berth.bind.share import LedgerReservations, Reservation
+from berth.bind.share import Reservation, Reservations
 from berth.cluster.field_projection import RequiredFields, projections
 from berth.cluster.watch.resources import NODES, PODS
 from berth.lease.config import Handover, LeaderElectionConfig
@@ -267,7 +267,7 @@ def test_counted_bind_costs_two_writes_and_a_read_for_devices(
     table = DynamoDBLedgerTable(client, name)
     table.create(new_ledger("n1", CAPACITY, {}, 1))
     reported.clear()
-    reservations = LedgerReservations(table, new_id, lambda: AT, call_seconds=0.0)
+    reservations = Reservations(table, new_id, lambda: AT, call_seconds=0.0)
     held = reservations.reserve(Binding("ml", "p", "uid-p", "n1"), [demand], COUNTING, lambda: 60.0)
     assert isinstance(held, Reservation)
     assert reported.reads == reads

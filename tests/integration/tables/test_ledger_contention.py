@@ -15,7 +15,7 @@ from uuid import uuid4
 
 import pytest
 
-from berth.bind.share import LedgerReservations, Reservation
+from berth.bind.share import Reservation, Reservations
 from berth.extender.outcomes import BindOutcome, BindResult
 from berth.ledger.nodes.ledger import new_ledger
 from berth.pods import Binding
@@ -45,7 +45,7 @@ def contend(
             number: int, table: CheckedLedgerTable = table, barrier: Barrier = barrier
         ) -> tuple[Reservation | BindResult, int]:
             counted = FaultyTable(table, Random(number), 0.0)
-            reservations = LedgerReservations(counted, lambda: uuid4().hex, time.time, call_seconds=0.0)
+            reservations = Reservations(counted, lambda: uuid4().hex, time.time, call_seconds=0.0)
             barrier.wait()
             held = reservations.reserve(
                 Binding("ml", f"p{number}", f"uid-{number}", NODE), [demand], COUNTING, lambda: 60.0

@@ -80,12 +80,12 @@ def deleted_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def only_pods_with_a_rule_are_announced(monkeypatch: pytest.MonkeyPatch) -> None:
     """A pod of a scheduler whose profile has no rule is bound without a word to the others."""
-    announce = protocol.LogAnnouncements.announce
+    announce = protocol.Announcements.announce
 
     def of_its_own_rules(self, binding, found, deadline):
         return None if found.content["spec"]["schedulerName"] == UNRULED else announce(self, binding, found, deadline)
 
-    monkeypatch.setattr(protocol.LogAnnouncements, "announce", of_its_own_rules)
+    monkeypatch.setattr(protocol.Announcements, "announce", of_its_own_rules)
 
 
 def judged_by_its_own_node_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from berth.bind.announcing import GRACE_SECONDS, LogAnnouncements
+from berth.bind.announcing import GRACE_SECONDS, Announcements
 from berth.bind.answer import bind
 from berth.bind.rules import BindRules
 from berth.extender.deadline import NO_DEADLINE, Deadline
@@ -155,9 +155,9 @@ class AnnouncementsHistory:
     def wall(self) -> float:
         return EPOCH + self.world.now
 
-    def binder(self) -> LogAnnouncements:
+    def binder(self) -> Announcements:
         """The announcements of a warm environment of its own."""
-        return LogAnnouncements(
+        return Announcements(
             _Log(self),
             _Cache(self),
             lambda: f"attempt-{next(self._ids)}",
@@ -166,7 +166,7 @@ class AnnouncementsHistory:
             self.world.random.random,
         )
 
-    def bind(self, announcements: LogAnnouncements, name: str, on: str) -> BindOutcome:
+    def bind(self, announcements: Announcements, name: str, on: str) -> BindOutcome:
         """One call of bind."""
         binding = Binding("default", name, self.pods[name].uid, on)
         deadline = Deadline(BIND_SECONDS, lambda: self.world.now)

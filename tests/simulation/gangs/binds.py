@@ -14,9 +14,9 @@ from itertools import count
 
 from berth.bind.announcing import Announcements
 from berth.bind.answer import bind
-from berth.bind.gang.barrier import GangTableBarrier
+from berth.bind.gang.barrier import GangBarrier
 from berth.bind.rules import BindRules, CountedResources
-from berth.bind.share import LedgerReservations
+from berth.bind.share import Reservations
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome
 from berth.extender.ports import NodeCache
@@ -182,8 +182,8 @@ class GangWorld:
     def _bind(self, member: Member, wire: Wire) -> BindOutcome | None:
         ledger, gangs = WiredTable(self.ledger, wire), WiredGangTable(self.gangs, wire)
         new_id = lambda: f"attempt-{next(self._ids)}"  # noqa: E731
-        reservations = LedgerReservations(ledger, new_id, self._clock, CALL_SECONDS)
-        barrier = GangTableBarrier(
+        reservations = Reservations(ledger, new_id, self._clock, CALL_SECONDS)
+        barrier = GangBarrier(
             gangs,
             ledger,
             self.cache,

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from berth.bind.answer import bind
 from berth.bind.rules import EVERY_POD, BindRules, CountedResources
-from berth.bind.share import LedgerReservations
+from berth.bind.share import Reservations
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome
 from berth.ledger.nodes.entry import EntryState, NodeLedger, OpenReservation
@@ -239,7 +239,7 @@ class BindWorld:
     ) -> BindOutcome | None:
         """One call of bind; None if its process died."""
         wire = wire or Wire()
-        reservations = LedgerReservations(
+        reservations = Reservations(
             WiredTable(self.table, wire), lambda: f"attempt-{next(self._ids)}", self.clock, call_seconds=0.05
         )
         binder = WiredBinder(self.pods, wire, self.clock)

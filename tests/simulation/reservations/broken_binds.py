@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from berth.bind.protocol import PreparedBind
-from berth.bind.share import LedgerReservations, Reservation
+from berth.bind.share import Reservation, Reservations
 from berth.extender.outcomes import BindOutcome, BindResult
 from berth.ledger.nodes import ledger as ledgers
 from berth.ledger.nodes.entry import Entry, EntryState, OpenReservation, Shares
@@ -81,13 +81,13 @@ def _taken_over_without_a_new_attempt(patch: pytest.MonkeyPatch) -> None:
 
 def _released_by_who_took_it_over(patch: pytest.MonkeyPatch) -> None:
     """Its Binding was refused; that of the attempt before is still on the way."""
-    reserve = LedgerReservations.reserve
+    reserve = Reservations.reserve
 
-    def always_first(self: LedgerReservations, *arguments: object) -> Reservation | BindResult:
+    def always_first(self: Reservations, *arguments: object) -> Reservation | BindResult:
         reserved = reserve(self, *arguments)  # type: ignore[arg-type]
         return replace(reserved, is_first_attempt=True) if isinstance(reserved, Reservation) else reserved
 
-    patch.setattr(LedgerReservations, "reserve", always_first)
+    patch.setattr(Reservations, "reserve", always_first)
 
 
 def _given_up_with_the_pod_still_there(patch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from berth.bind.protocol import PreparedBind
-from berth.bind.share import LedgerReservations
+from berth.bind.share import Reservations
 from berth.extender.outcomes import BindOutcome
 from berth.ledger.nodes.entry import EntryState
 from berth.scheduling.managed_resources.configuration import index_in, pool_of
@@ -33,7 +33,7 @@ def the_annotation_says_which_device_stays(monkeypatch: pytest.MonkeyPatch) -> N
         return held(self, pod, entry, before, capacity)
 
     monkeypatch.setattr(PublishedPods, "_held", narrowed)
-    monkeypatch.setattr(LedgerReservations, "release_surplus", lambda self, reservation, remaining: None)
+    monkeypatch.setattr(Reservations, "release_surplus", lambda self, reservation, remaining: None)
 
 
 def surplus_is_released_without_a_confirmed_binding(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from itertools import count
 
 from berth.bind.answer import bind
 from berth.bind.rules import BindRules, CountedResources
-from berth.bind.share import LedgerReservations
+from berth.bind.share import Reservations
 from berth.extender.deadline import Deadline
 from berth.ledger.nodes.entry import EntryState
 from berth.ledger.nodes.table import Marker, MarkerState
@@ -141,7 +141,7 @@ class ReservationsHistory:
         random = self.world.random
         counted = CountedResources(
             self.counting,
-            LedgerReservations(InterruptedTable(self.table, self.between), self._new_id, self._wall, call_seconds=0.1),
+            Reservations(InterruptedTable(self.table, self.between), self._new_id, self._wall, call_seconds=0.1),
         )
         while not self.ends:
             self.world.pause(random.uniform(0.1, self.pause))

@@ -12,8 +12,8 @@ from enum import StrEnum
 from itertools import count
 
 from berth.bind.answer import bind
-from berth.bind.rules import BindRules, CountedResources, CountingRight, LedgerHolderCheck
-from berth.bind.share import LedgerReservations
+from berth.bind.rules import BindRules, CountedResources, CountingRight
+from berth.bind.share import Reservations
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome, BindResult
 from berth.ledger.nodes.table import Marker, MarkerState
@@ -108,7 +108,7 @@ class Store:
     ) -> BindResult:
         """bind of this store. wire: called before each of its calls to the cluster and the ledger's Lease."""
         carry = wire or (lambda call: None)
-        right: CountingRight | None = CheckedRight(LedgerHolderCheck(self._lease, self.identity), carry)
+        right: CountingRight | None = CheckedRight(CountingRight(self._lease, self.identity), carry)
         if self._variant is Variant.UNCHECKED:
             right = None
         elif self._variant is Variant.CHECKED_FIRST:
@@ -117,7 +117,7 @@ class Store:
             if refusal is not None:
                 return refusal
             right = None
-        reservations = LedgerReservations(self.table, self._new_id, self.clock.wall, call_seconds=0.1)
+        reservations = Reservations(self.table, self._new_id, self.clock.wall, call_seconds=0.1)
         pod = self._cluster.pods[name].key
         return bind(
             Binding(NAMESPACE, name, pod.uid, NODE),

@@ -15,8 +15,8 @@ from enum import StrEnum
 from itertools import count
 
 from berth.bind.answer import bind
-from berth.bind.rules import BindRules, CountedResources, LedgerHolderCheck
-from berth.bind.share import LedgerReservations
+from berth.bind.rules import BindRules, CountedResources, CountingRight
+from berth.bind.share import Reservations
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindResult
 from berth.ledger.lease import ELECTION
@@ -143,8 +143,8 @@ class Store:
 
     def bind(self, name: str, call: Callable[[str], None], late: list[Callable[[], object]] | None) -> BindResult:
         """bind of this store. call: called before each of its calls. late: where the Binding waits, if it does."""
-        right = CheckedRight(LedgerHolderCheck(self._lease, self.identity), call)
-        reservations = LedgerReservations(self.table, self._new_id, self.clock.wall, call_seconds=0.1)
+        right = CheckedRight(CountingRight(self._lease, self.identity), call)
+        reservations = Reservations(self.table, self._new_id, self.clock.wall, call_seconds=0.1)
         return bind(
             Binding(NAMESPACE, name, self._cluster.pods[name].key.uid, NODE),
             BoundBinder(self._cluster, call, late),

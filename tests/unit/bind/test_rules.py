@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from berth.bind.rules import REFRESH_SECONDS, RETRY_SECONDS, CountingConfiguration
-from berth.bind.share import LedgerReservations
+from berth.bind.share import Reservations
 from berth.configuration.store import Configurations, CountingLossCheck, CountingLost
 from berth.dynamodb_errors import TableUnavailable
 from berth.ledger.nodes.table import Marker, MarkerState
@@ -40,7 +40,7 @@ class Bind:
         self.counting = CountingConfiguration(
             self._hash,
             Configurations(self.store, BerthConfiguration),
-            LedgerReservations(self.ledger, lambda: "id", time.time, call_seconds=1),
+            Reservations(self.ledger, lambda: "id", time.time, call_seconds=1),
             self.clock,
             self.warnings.append,
             CountingLossCheck(self.ledger.marker, self.store.counting_is_stopped, self.clock),

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from berth.bind.rules import NOT_HELD, TAKEOVER, LedgerHolderCheck
+from berth.bind.rules import NOT_HELD, TAKEOVER, CountingRight
 from berth.dynamodb_errors import TableUnavailable
 from berth.extender.outcomes import BindOutcome, BindResult
 from berth.lease.lock import Lease, LeaseSpec
@@ -49,13 +49,13 @@ def lease_of(holder: str, counting_transition: int | None = 4) -> LeaseInMemory:
 def test_lets_only_the_holder_that_has_finished_its_takeover_reserve(
     lease: LeaseInMemory, identity: str | None, result: BindResult | None
 ) -> None:
-    assert LedgerHolderCheck(lease, IdentityInMemory(identity)).refusal(1.0) == result
+    assert CountingRight(lease, IdentityInMemory(identity)).refusal(1.0) == result
 
 
 def test_refuses_while_the_lease_cannot_be_read() -> None:
     lease = lease_of("store-1")
     lease.unavailable = "the API server does not answer"
-    check = LedgerHolderCheck(lease, IdentityInMemory("store-1"))
+    check = CountingRight(lease, IdentityInMemory("store-1"))
     assert check.refusal(1.0) == BindResult(BindOutcome.LEDGER_UNAVAILABLE, "the API server does not answer")
 
 
@@ -69,14 +69,14 @@ class _Counting(IdentityInMemory):
 
 def test_reads_identity_once_while_it_is_the_holders() -> None:
     store = _Counting("store-1")
-    check = LedgerHolderCheck(lease_of("store-1"), store)
+    check = CountingRight(lease_of("store-1"), store)
     assert [check.refusal(1.0), check.refusal(1.0)] == [None, None]
     assert store.reads == 1
 
 
 def test_finds_the_new_identity_of_a_table_that_was_lost() -> None:
     lease, store = lease_of("store-1"), IdentityInMemory("store-1")
-    check = LedgerHolderCheck(lease, store)
+    check = CountingRight(lease, store)
     assert check.refusal(1.0) is None
     store.identity, lease.stored = "store-9", replace(HELD, spec=replace(HELD.spec, holder_identity="store-9"))
     assert check.refusal(1.0) is None
@@ -88,5 +88,5 @@ class _NoTable(IdentityInMemory):
 
 
 def test_refuses_while_the_identity_cannot_be_read() -> None:
-    check = LedgerHolderCheck(lease_of("store-1"), _NoTable())
+    check = CountingRight(lease_of("store-1"), _NoTable())
     assert check.refusal(1.0) == BindResult(BindOutcome.LEDGER_UNAVAILABLE, "ledger table: no answer")

@@ -8,7 +8,7 @@ import pytest
 
 from berth.bind.answer import bind
 from berth.bind.rules import BindRules, CountedResources
-from berth.bind.share import LedgerReservations, Reservation
+from berth.bind.share import Reservation, Reservations
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome
 from berth.ledger.nodes.entry import Entry, EntryState
@@ -97,8 +97,8 @@ class TwoAttempts:
         cluster.annotate("a", REQUEST, "6")
 
     @property
-    def reservations(self) -> LedgerReservations:
-        return LedgerReservations(
+    def reservations(self) -> Reservations:
+        return Reservations(
             self.table, lambda: f"attempt-{next(self.harness.attempts)}", self.harness.clock, call_seconds=0.1
         )
 

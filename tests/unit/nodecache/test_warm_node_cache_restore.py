@@ -10,7 +10,7 @@ import time
 import pytest
 
 from berth.bind.rules import CountingConfiguration
-from berth.bind.share import LedgerReservations
+from berth.bind.share import Reservations
 from berth.configuration.store import Configurations, CountingLossCheck
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import SnapshotView
@@ -53,7 +53,7 @@ class Image:
         configurations = Configurations(InMemoryConfigurationStore(self.cluster.item), lambda: document)
         reader = NodeCacheReader(self.table, SnapshotView(), self.clock.advance)
         self.cache = WarmNodeCache(self.table, reader, configurations, self.clock, pytest.fail)
-        reservations = LedgerReservations(InMemoryLedgerTable(), lambda: "id", time.time, call_seconds=1)
+        reservations = Reservations(InMemoryLedgerTable(), lambda: "id", time.time, call_seconds=1)
         self.counted = CountingConfiguration(
             self.table.configuration_hash,
             configurations,

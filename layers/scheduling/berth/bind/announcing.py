@@ -26,7 +26,6 @@ changed label can make a rule false for pods that are there already, as with kub
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -55,22 +54,6 @@ class LoggedAnnouncement:
     resource_version: str
 
 
-class Announcements(ABC):
-    """The log of the pods that bind lets onto nodes. No method raises when the table cannot be reached."""
-
-    @abstractmethod
-    def announce(self, binding: Binding, found: FoundPod, deadline: Deadline) -> LoggedAnnouncement | BindResult | None:
-        """Judge the pod once more, with all pods that were announced before it, and announce it.
-
-        BindResult: a rule rejects it, or it could not be judged. None: the pod needs no announcement, because
-        the configuration lets pods pass that cannot be judged, or only scores look at pods.
-        """
-
-    @abstractmethod
-    def withdraw(self, announced: LoggedAnnouncement) -> None:
-        """Only where no Binding of the call has taken effect or will. If the table does not answer, it expires."""
-
-
 GRACE_SECONDS = 15.0
 """After the deadline of a bind: for a Binding that is on its way, and between clocks."""
 
@@ -95,8 +78,9 @@ CONTENDED = BindResult(BindOutcome.NOT_JUDGED, "too many pods are being bound at
 DEADLINE_PASSED = BindResult(BindOutcome.NOT_JUDGED, "the deadline was over before the pod was announced")
 
 
-class LogAnnouncements(Announcements):
-    """Safe to share between threads."""
+class Announcements:
+    """The log of the pods that bind lets onto nodes. No method raises when the table cannot be
+    reached. Safe to share between threads."""
 
     def __init__(
         self,
@@ -117,6 +101,11 @@ class LogAnnouncements(Announcements):
         self._random = random
 
     def announce(self, binding: Binding, found: FoundPod, deadline: Deadline) -> LoggedAnnouncement | BindResult | None:
+        """Judge the pod once more, with all pods that were announced before it, and announce it.
+
+        BindResult: a rule rejects it, or it could not be judged. None: the pod needs no announcement, because
+        the configuration lets pods pass that cannot be judged, or only scores look at pods.
+        """
         pod, attempt = read_pod(found.content), self._new_id()
         result: LoggedAnnouncement | BindResult | None = DEADLINE_PASSED
         is_required, half = True, deadline.remaining() / 2
@@ -175,6 +164,7 @@ class LogAnnouncements(Announcements):
         return announced
 
     def withdraw(self, announced: LoggedAnnouncement) -> None:
+        """Only where no Binding of the call has taken effect or will. If the table does not answer, it expires."""
         with suppress(TableUnavailable):
             self._log.withdraw(announced.position, announced.attempt)
 

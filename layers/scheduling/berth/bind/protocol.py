@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from berth.bind.announcing import LoggedAnnouncement
-from berth.bind.gang.member import GangMember, GangOfPod, GangPlace
 from berth.bind.rules import BindRules
 from berth.bind.share import Reservation
 from berth.extender.deadline import Deadline
@@ -22,6 +22,9 @@ from berth.scheduling.fields.reading import UnreadableObject
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.managed_resources.demand import Demand
 from berth.scheduling.objects import read_pod
+
+if TYPE_CHECKING:
+    from berth.bind.gang.member import GangOfPod, GangPlace
 
 NOT_FOUND = 404
 CONFLICT = 409
@@ -265,6 +268,9 @@ class PreparedBind:
     def _wait_for_gang(
         self, pod: FoundPod, gang: GangOfPod, demands: tuple[Demand, ...]
     ) -> GangPlace | BindResult | None:
+        # Imported where gangs are enabled: a cold start without them does not need it.
+        from berth.bind.gang.member import GangMember
+
         assert self._gangs is not None  # it knows the gang
         counting = NOTHING_COUNTED if self._counted is None else self._counted.counting
         member = GangMember(

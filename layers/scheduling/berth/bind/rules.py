@@ -9,12 +9,11 @@ invalidates the Bindings of all pods that were read before, so nothing has to be
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from berth.bind.announcing import Announcements
-from berth.bind.gang.barrier import GangBarrier
 from berth.bind.share import Reservations
 from berth.configuration.store import ConfigurationInvalid, Configurations, CountingLossCheck
 from berth.dynamodb_errors import TableUnavailable
@@ -26,13 +25,8 @@ from berth.ledger.lease import NAME, NAMESPACE, Holding, LedgerLease, StoreIdent
 from berth.scheduling.configuration.document import BindConfiguration
 from berth.scheduling.managed_resources.counting import Counting
 
-
-class CountingRight(ABC):
-    """Whether this store counts the cluster's resources. Of several stores at most one does."""
-
-    @abstractmethod
-    def refusal(self, timeout: float) -> BindResult | None:
-        """Why bind must not reserve; None: it may, for a pod that was read before. timeout: in seconds."""
+if TYPE_CHECKING:
+    from berth.bind.gang.barrier import GangBarrier
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +145,10 @@ NOT_HELD = BindResult(
 TAKEOVER = BindResult(BindOutcome.NO_LEDGER, "the ledger of counted resources is rebuilt after another server's")
 
 
-class LedgerHolderCheck(CountingRight):
-    """For one warm environment. Safe to share between threads."""
+class CountingRight:
+    """Whether this store counts the cluster's resources. Of several stores at most one does.
+
+    For one warm environment. Safe to share between threads."""
 
     def __init__(self, lease: LedgerLease, store: StoreIdentity) -> None:
         self._lease = lease
@@ -160,6 +156,7 @@ class LedgerHolderCheck(CountingRight):
         self._identity: str | None = None
 
     def refusal(self, timeout: float) -> BindResult | None:
+        """Why bind must not reserve; None: it may, for a pod that was read before. timeout: in seconds."""
         found = self._lease.holding(timeout)
         if isinstance(found, Unavailable):
             return BindResult(BindOutcome.LEDGER_UNAVAILABLE, found.reason)

@@ -9,7 +9,6 @@ entry. A resource with devices costs one consistent GetItem more, to choose the 
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -75,39 +74,6 @@ class Reservation:
 
 Remaining = Callable[[], float]
 """Seconds left until the deadline."""
-
-
-class Reservations(ABC):
-    """The ledger of counted resources, as bind uses it. No method raises when the table cannot be reached."""
-
-    @abstractmethod
-    def reserve(
-        self, binding: Binding, demands: Sequence[Demand], counting: Counting, remaining: Remaining
-    ) -> Reservation | BindResult:
-        """Reserve as a new attempt, and take over the entry of an earlier attempt.
-
-        BindResult: the pod has no reservation of this attempt, or the table did not confirm it.
-        """
-
-    @abstractmethod
-    def release(self, reservation: Reservation, remaining: Remaining) -> None:
-        """Release it if this attempt still owns the entry.
-
-        Only after its Binding was refused, and only where `is_first_attempt`.
-        """
-
-    @abstractmethod
-    def release_surplus(self, reservation: Reservation, remaining: Remaining) -> None:
-        """Leave the entry with what this attempt needs if the attempt still owns it. Where the table does not confirm
-        it, the entry keeps the surplus until the pod has ended.
-
-        Only after the API server has confirmed that the Binding of this attempt was created: the pod is on its node
-        with these shares for good.
-        """
-
-    @abstractmethod
-    def release_pod(self, binding: Binding, remaining: Remaining) -> None:
-        """Release what any attempt reserved for this pod on this node: no Binding of the pod can succeed there."""
 
 
 TRIES = 10
@@ -219,8 +185,9 @@ def _insufficient(chosen: Insufficient) -> BindResult:
 DEADLINE_PASSED = "the deadline was over before the ledger of counted resources was written"
 
 
-class LedgerReservations(Reservations):
-    """Safe to share between threads."""
+class Reservations:
+    """The ledger of counted resources, as bind uses it. No method raises when the table cannot be reached.
+    Safe to share between threads."""
 
     def __init__(
         self, table: LedgerTable, new_id: Callable[[], str], wall: Callable[[], float], call_seconds: float
@@ -235,6 +202,10 @@ class LedgerReservations(Reservations):
     def reserve(
         self, binding: Binding, demands: Sequence[Demand], counting: Counting, remaining: Remaining
     ) -> Reservation | BindResult:
+        """Reserve as a new attempt, and take over the entry of an earlier attempt.
+
+        BindResult: the pod has no reservation of this attempt, or the table did not confirm it.
+        """
         calls = TableCalls(remaining, self._call_seconds)
         attempt = Attempt(
             self._ledger, calls, binding, demands, counting, attempt_id=self._new_id(), since=self._wall()
@@ -247,10 +218,20 @@ class LedgerReservations(Reservations):
             return BindResult(BindOutcome.LEDGER_UNAVAILABLE, DEADLINE_PASSED)
 
     def release(self, reservation: Reservation, remaining: Remaining) -> None:
+        """Release it if this attempt still owns the entry.
+
+        Only after its Binding was refused, and only where `is_first_attempt`.
+        """
         self._release(reservation.binding, remaining, reservation.attempt)
 
     def release_surplus(self, reservation: Reservation, remaining: Remaining) -> None:
-        """The open reservation of the attempt stays: the watcher deletes it when it has confirmed the pod."""
+        """Leave the entry with what this attempt needs if the attempt still owns it. Where the table does not confirm
+        it, the entry keeps the surplus until the pod has ended. The open reservation of the attempt stays: the watcher
+        deletes it when it has confirmed the pod.
+
+        Only after the API server has confirmed that the Binding of this attempt was created: the pod is on its node
+        with these shares for good.
+        """
         calls, binding = TableCalls(remaining, self._call_seconds), reservation.binding
         try:
             ledger = calls.with_retry(lambda: self._table.node(binding.node))
@@ -266,6 +247,7 @@ class LedgerReservations(Reservations):
             return
 
     def release_pod(self, binding: Binding, remaining: Remaining) -> None:
+        """Release what any attempt reserved for this pod on this node: no Binding of the pod can succeed there."""
         self._release(binding, remaining)
 
     def _release(self, binding: Binding, remaining: Remaining, attempt: str | None = None) -> None:

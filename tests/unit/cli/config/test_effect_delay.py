@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
 from berth.bind.rules import CountingConfiguration
-from berth.bind.share import LedgerReservations
+from berth.bind.share import Reservations
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth.configuration.store import Configurations, CountingLossCheck
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
@@ -57,7 +57,7 @@ class Bind:
         self._counting = CountingConfiguration(
             DynamoDBCacheTable(client, TABLE).configuration_hash,
             Configurations(store, BerthConfiguration),
-            LedgerReservations(ledger, lambda: "id", time.time, call_seconds=1),
+            Reservations(ledger, lambda: "id", time.time, call_seconds=1),
             self.clock,
             pytest.fail,
             CountingLossCheck(ledger.marker, store.counting_is_stopped, self.clock),

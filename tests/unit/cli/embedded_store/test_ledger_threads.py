@@ -14,7 +14,7 @@ from uuid import uuid4
 
 import pytest
 
-from berth.bind.share import LedgerReservations, Reservation
+from berth.bind.share import Reservation, Reservations
 from berth.extender.outcomes import BindOutcome, BindResult
 from berth.ledger.gangs.table import Transaction
 from berth.ledger.nodes.entry import Entry, EntryState
@@ -54,10 +54,10 @@ def test_concurrent_binds_reserve_what_there_is(capacity: dict[str, int], demand
     for _ in range(ROUNDS):
         table, barrier = InMemoryLedgerTable(), Barrier(WORKERS)
         table.create(new_ledger("n1", capacity, {}, 1))
-        reservations = LedgerReservations(table, lambda: uuid4().hex, time.time, call_seconds=0.0)
+        reservations = Reservations(table, lambda: uuid4().hex, time.time, call_seconds=0.0)
 
         def one(
-            number: int, reservations: LedgerReservations = reservations, barrier: Barrier = barrier
+            number: int, reservations: Reservations = reservations, barrier: Barrier = barrier
         ) -> Reservation | BindResult:
             barrier.wait(PATIENCE_SECONDS)
             binding = Binding("ml", f"p{number}", f"uid-{number}", "n1")

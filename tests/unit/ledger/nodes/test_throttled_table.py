@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from berth.bind.share import LedgerReservations, Reservation
+from berth.bind.share import Reservation, Reservations
 from berth.extender.outcomes import BindOutcome, BindResult
 from berth.ledger.nodes.dynamodb_table import DynamoDBLedgerTable
 from berth.ledger.nodes.ledger import new_ledger
@@ -40,7 +40,7 @@ class Ledgers:
             self.table.create(new_ledger(f"n{node}", {LICENCE: PODS_A_NODE}, {}, 1))
 
     def bind(self, node: str, pod: str) -> Reservation | BindResult:
-        reservations = LedgerReservations(self.table, new_id, self.clock.wall, call_seconds=0.0)
+        reservations = Reservations(self.table, new_id, self.clock.wall, call_seconds=0.0)
         binding = Binding("ml", pod, f"uid-{pod}", node)
         return reservations.reserve(binding, [Demand(LICENCE, 1)], COUNTING, lambda: 60.0)
 

@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from berth.bind.rules import CountingConfiguration
-from berth.bind.share import LedgerReservations
+from berth.bind.share import Reservations
 from berth.configuration.store import Configurations, CountingLossCheck
 from berth.extender.deadline import PASSED, Deadline
 from berth.lease.clock import SystemClock
@@ -30,7 +30,7 @@ def handler(read_hash: Callable[[], str]) -> BindHandler:
     configuration = CountingConfiguration(
         read_hash,
         Configurations(store, BerthConfiguration),
-        LedgerReservations(ledger, lambda: "id", time.time, call_seconds=1),
+        Reservations(ledger, lambda: "id", time.time, call_seconds=1),
         clock,
         pytest.fail,
         CountingLossCheck(ledger.marker, store.counting_is_stopped, clock),

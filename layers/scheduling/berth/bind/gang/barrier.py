@@ -44,7 +44,6 @@ Not guaranteed:
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
@@ -65,29 +64,12 @@ from berth.scheduling.objects.pod_group import names_gang, names_pod_group
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.snapshot import Snapshot
 
-
-class GangBarrier(ABC):
-    """Where bind waits for the other members of a gang. No method raises when the table cannot be reached."""
-
-    @abstractmethod
-    def gang_of(self, pod: Pod, node: str, deadline: Deadline) -> GangOfPod | BindResult | None:
-        """The gang that the pod belongs to; None: none. BindResult: it names one that cannot be placed. node: of the
-        Binding."""
-
-    @abstractmethod
-    def wait(self, member: GangMember) -> GangPlace | BindResult | None:
-        """Wait until the gang is committed, and not longer than the deadline allows.
-
-        BindResult: it is not, and the member does not wait any more. None: the gang was committed before and has living
-        members, so the pod is bound like any other.
-        """
-
-
 DOMAIN_UNKNOWN = BindResult(BindOutcome.GANG_WAITS, "gang waits: the topology domain of the node is not known")
 
 
-class GangTableBarrier(GangBarrier):
-    """Safe to share between threads."""
+class GangBarrier:
+    """Where bind waits for the other members of a gang. No method raises when the table cannot be
+    reached. Safe to share between threads."""
 
     def __init__(
         self,
@@ -105,6 +87,8 @@ class GangTableBarrier(GangBarrier):
         self._context = MemberCallContext(table, ledger, self.why_not, new_id, wall, sleep, call_seconds)
 
     def gang_of(self, pod: Pod, node: str, deadline: Deadline) -> GangOfPod | BindResult | None:
+        """The gang that the pod belongs to; None: none. BindResult: it names one that cannot be placed. node: of the
+        Binding."""
         if not names_gang(pod):
             return None
         context = self._cache.current(deadline)
@@ -138,6 +122,11 @@ class GangTableBarrier(GangBarrier):
         return REASON_MEMBER_GONE if len(waiting) - lost < item.minimum else ""
 
     def wait(self, member: GangMember) -> GangPlace | BindResult | None:
+        """Wait until the gang is committed, and not longer than the deadline allows.
+
+        BindResult: it is not, and the member does not wait any more. None: the gang was committed before and has living
+        members, so the pod is bound like any other.
+        """
         try:
             return MemberCall(self._context, member).run()
         except TableUnavailable as error:

@@ -18,18 +18,16 @@ from uuid import uuid4
 
 from botocore.config import Config
 
-from berth.bind.announcing import LogAnnouncements
+from berth.bind.announcing import Announcements
 from berth.bind.answer import answer_bind, failed
-from berth.bind.gang.barrier import GangBarrier
 from berth.bind.rules import (
     NO_RULES,
     REFRESH_SECONDS,
     BindRules,
     CountingConfiguration,
     CountingRight,
-    LedgerHolderCheck,
 )
-from berth.bind.share import LedgerReservations
+from berth.bind.share import Reservations
 from berth.configuration.store import ConfigurationInvalid, CountingLost
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import Failure, FailureOutcome
@@ -51,6 +49,7 @@ from berth.runtime.settings import BindSettings
 from berth.runtime.telemetry.metrics import CacheMetrics
 
 if TYPE_CHECKING:
+    from berth.bind.gang.barrier import GangBarrier
     from berth.ledger.gangs.table import GangTable
 
 CALL_SECONDS = 0.5
@@ -75,9 +74,9 @@ def _gang_barrier(
     open_table: Callable[[], GangTable], ledger: LedgerTable, cache: NodeCache, call_seconds: float
 ) -> GangBarrier:
     # Imported where gangs are enabled: a cold start without them does not need it.
-    from berth.bind.gang.barrier import GangTableBarrier
+    from berth.bind.gang.barrier import GangBarrier
 
-    return GangTableBarrier(
+    return GangBarrier(
         open_table(),
         ledger,
         cache,
@@ -99,7 +98,7 @@ def bind_adapters(settings: BindSettings) -> BindAdapters:
     adapters = cache_adapters(settings.policy, calls)
     ledger = adapters.tables.ledger
     assert ledger is not None  # the settings name its table
-    reservations = LedgerReservations(ledger, _new_id, time.time, call_seconds=2 * seconds)
+    reservations = Reservations(ledger, _new_id, time.time, call_seconds=2 * seconds)
     announcement_log, gangs = adapters.tables.announcements, adapters.tables.gangs
     # They are in the ledger's table.
     assert announcement_log is not None
@@ -123,7 +122,7 @@ def bind_adapters(settings: BindSettings) -> BindAdapters:
         SystemClock(),
         log.warning,
         counting_loss_check(ledger, adapters.tables.configuration),
-        LogAnnouncements(announcement_log, cache, _new_id, time.time, time.sleep, random),
+        Announcements(announcement_log, cache, _new_id, time.time, time.sleep, random),
         cached(partial(_gang_barrier, gangs, ledger, cache, 2 * seconds)),
         refresh_seconds=0.0 if adapters.tables.in_process else REFRESH_SECONDS,
     )
@@ -188,4 +187,4 @@ class BindHandler:
     def _right(self) -> CountingRight | None:
         lease = connect(self._settings).ledger_lease
         identity = self._adapters.identity
-        return None if lease is None or identity is None else LedgerHolderCheck(lease, identity)
+        return None if lease is None or identity is None else CountingRight(lease, identity)
