@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from berth.ledger.gangs.item import Claim, GangItem, GangState, Intent
 from berth.ledger.nodes.entry import Shares
-from berth.pods import PodKey
 from berth.scheduling.gangs.gang import GangKey
 from berth.scheduling.managed_resources.demand import Demand
+from berth.scheduling.objects.pod import PodKey
 
 TRAIN = GangKey("ml", "train")
 

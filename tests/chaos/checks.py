@@ -11,7 +11,7 @@ from time import sleep
 
 from berth.cluster.field_projection import RequiredFields, projections, resources
 from berth.cluster.watch.resources import PODS, without_managed_fields
-from berth.dynamodb_errors import TableUnavailable
+from berth.dynamodb import TableUnavailable
 from berth.ledger.nodes.entry import EntryState, NodeLedger
 from berth.ledger.nodes.table import MarkerState
 from berth.nodecache.feed.changes import Change, Key, Object, pack

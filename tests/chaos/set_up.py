@@ -16,7 +16,7 @@ from typing import Any, Self
 
 import urllib3
 
-from berth.lease.dynamodb_lock import HEAD_KEY
+from berth.dynamodb import HEAD_KEY
 from berth.ledger.nodes.dynamodb_table import DynamoDBLedgerTable
 from berth.ledger.nodes.table import Marker, MarkerState
 from berth_cli.serve.stores import CACHE_TABLE, LEDGER_TABLE

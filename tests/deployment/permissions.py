@@ -8,7 +8,8 @@ from typing import Any
 
 from berth.configuration.dynamodb_store import KEY as CONFIGURATION_KEY
 from berth.decisions.dynamodb_table import PARTITION_PREFIX as DECISION_PREFIX
-from berth.lease.dynamodb_lock import HEAD_KEY, STANDBY_KEY
+from berth.dynamodb import HEAD_KEY
+from berth.lease.dynamodb_lock import STANDBY_KEY
 from berth.ledger.dynamodb_announcements import PARTITION as ANNOUNCED
 from berth.ledger.gangs.dynamodb_item import PARTITION as GANG
 from berth.ledger.nodes.dynamodb_item import MARKER_KEY, NODE_PREFIX, OPEN

@@ -13,7 +13,8 @@ from berth.cluster.api_server import kubeconfig
 from berth.cluster.api_server.client import ApiServer
 from berth.cluster.kubernetes_pod_events import KubernetesPodEvents
 from berth.cluster.kubernetes_pods import KubernetesReservedPods
-from berth.pods import PodFound, PodKey, PodTouched
+from berth.pods import PodFound, PodTouched
+from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.pod_events import PodEvent, PodEventReason, Series, WriteOutcome, WriteResult
 
 from .berth.identities import (

@@ -10,7 +10,8 @@ from kubernetes.client import Configuration
 
 from berth.cluster.api_server.client import ApiServer
 from berth.cluster.kubernetes_pods import KubernetesBinder, KubernetesReservedPods
-from berth.pods import Binding, Created, PodChanged, PodFound, PodKey, PodNotFound, PodTouched, Refused
+from berth.pods import Binding, Created, PodChanged, PodFound, PodNotFound, PodTouched, Refused
+from berth.scheduling.objects.pod import PodKey
 
 from .kubernetes.cluster import Cluster
 from .kubernetes.control_plane import ControlPlane

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from berth.configuration.store import COUNTING_LOST
-from berth.lease.dynamodb_lock import HEAD_KEY
+from berth.dynamodb import HEAD_KEY
 
 from .berth.berth_serve import COMMAND
 from .berth.endpoint import Endpoint

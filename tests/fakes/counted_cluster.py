@@ -16,7 +16,6 @@ from berth.pods import (
     PodBinder,
     PodChanged,
     PodFound,
-    PodKey,
     PodNotFound,
     PodTouched,
     PodUnknown,
@@ -27,6 +26,7 @@ from berth.pods import (
 from berth.scheduling.managed_resources.configuration import ManagedResource, annotation_of, pool_of
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
+from berth.scheduling.objects.pod import PodKey
 from berth.scheduling.objects.projection import compact_pod
 from tests.builders.nodes import node_with
 from tests.builders.pods import pod_object

@@ -15,7 +15,6 @@ from berth.pods import (
     PodBinder,
     PodChanged,
     PodFound,
-    PodKey,
     PodNotFound,
     PodTouched,
     PodUnknown,
@@ -24,7 +23,7 @@ from berth.pods import (
     Unanswered,
 )
 from berth.scheduling.objects import Pod, read_pod
-from berth.scheduling.objects.pod import FAILED, SUCCEEDED
+from berth.scheduling.objects.pod import FAILED, SUCCEEDED, PodKey
 
 CHANGED = "the object has been modified; please apply your changes to the latest version and try again"
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from berth.lease.dynamodb_lock import HEAD_KEY
+from berth.dynamodb import HEAD_KEY
 from berth.nodecache.feed.dynamodb_head import read_head
 from tests.builders.event_fixtures import EVENTS
 from tests.conftest import PROJECT

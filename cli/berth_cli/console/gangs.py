@@ -7,7 +7,7 @@ from threading import Lock
 
 import orjson
 
-from berth.dynamodb_errors import TableUnavailable
+from berth.dynamodb import TableUnavailable
 from berth.ledger.gangs.item import Domain, GangItem
 from berth.ledger.gangs.table import GangTable, shown
 from berth.scheduling.framework.plugin import PluginFailed

@@ -16,7 +16,7 @@ from typing import Any
 
 from berth.decisions.document import VERSION
 from berth.decisions.dynamodb_table import DynamoDBDecisionTable
-from berth.dynamodb_errors import TableUnavailable
+from berth.dynamodb import TableUnavailable
 from berth.scheduling.configuration.document import Decisions
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.console.cluster import NotRead, ObservedCluster

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
-from berth.dynamodb_errors import cache_table_errors
-from berth.lease.dynamodb_lock import HEAD_KEY, read_item
+from berth.dynamodb import HEAD_KEY, cache_table_errors
+from berth.lease.dynamodb_lock import read_item
 from berth.lease.lock import Lease, MalformedLease
 from berth.ledger.nodes.dynamodb_table import DynamoDBLedgerTable
 from berth.nodecache.feed.dynamodb_head import MalformedHead, read_head

@@ -17,7 +17,7 @@ from threading import Event, Lock, Thread
 
 from berth.configuration.store import ConfigurationInvalid
 from berth.decisions.document import assumed_pods, pod_document
-from berth.dynamodb_errors import TableUnavailable
+from berth.dynamodb import TableUnavailable
 from berth.extender.outcomes import FilterOutcome, Outcome
 from berth.extender.reply import AnyDecision, Decision, DecisionRecorder
 from berth.nodecache.feed.changes import Change, CorruptItem, unpack

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger, OpenReservation, Shares
-from berth.pods import PodKey
+from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.reconciler import Intervals
 from berth_cli.output import shown_age
 from berth_cli.reservations.claims import Claims, NotCompared

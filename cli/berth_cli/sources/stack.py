@@ -15,7 +15,7 @@ import click
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from berth.dynamodb_errors import TableUnavailable
+from berth.dynamodb import TableUnavailable
 from berth_cli.sources.where import TableNames
 
 if TYPE_CHECKING:

@@ -8,16 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from berth.scheduling.objects import Pod
-
-
-@dataclass(frozen=True, slots=True)
-class PodKey:
-    """A pod by namespace, name and UID. A UID is never used again."""
-
-    namespace: str
-    name: str
-    uid: str
-
+from berth.scheduling.objects.pod import PodKey
 
 NO_ANNOTATIONS: Mapping[str, str] = MappingProxyType({})
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-from berth.lease.dynamodb_lock import HEAD_KEY
+from berth.dynamodb import HEAD_KEY
 from berth_cli.serve.stores import CACHE_TABLE, LEDGER_TABLE
 from tests.chaos.faults.calls import thrown
 from tests.chaos.set_up import SetUp

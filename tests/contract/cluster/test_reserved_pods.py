@@ -14,8 +14,9 @@ from berth.cluster import kubernetes_pods as kubernetes_reserved_pods
 from berth.cluster.api_server.client import ApiServer
 from berth.cluster.dump_cluster import DumpCluster, DumpReservedPods
 from berth.cluster.kubernetes_pods import KubernetesReservedPods
-from berth.pods import PodFound, PodKey, PodUnknown, ReservedPods
+from berth.pods import PodFound, PodUnknown, ReservedPods
 from berth.scheduling.objects import Pod
+from berth.scheduling.objects.pod import PodKey
 from tests.fakes.api_server import Fault, KubernetesOnLoopback, kubernetes_on_loopback
 from tests.fakes.counted_cluster import CountedCluster
 from tests.fakes.pods import PodsInMemory

@@ -12,8 +12,7 @@ from mypy_boto3_dynamodb.client import DynamoDBClient
 from berth.configuration.document_copy import CACHE_KEY, LEDGER_KEY
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth.configuration.store import hash_of
-from berth.dynamodb_errors import TableUnavailable
-from berth.lease.dynamodb_lock import HEAD_KEY
+from berth.dynamodb import HEAD_KEY, TableUnavailable
 from berth.ledger.nodes.dynamodb_table import DynamoDBLedgerTable
 from berth.ledger.nodes.ledger import new_ledger
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable

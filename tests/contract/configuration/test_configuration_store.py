@@ -12,9 +12,9 @@ from mypy_boto3_dynamodb.client import DynamoDBClient
 from berth.configuration.document_copy import CACHE_KEY, AppliedDocument, DocumentCopy
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth.configuration.store import AppliedVersion, ConfigurationStore, hash_of
-from berth.dynamodb_errors import cache_table_errors
+from berth.dynamodb import HEAD_KEY, cache_table_errors
 from berth.lease.config import ElectionOutcome, LeaderElectionConfig
-from berth.lease.dynamodb_lock import HEAD_KEY, DynamoDBLeaseLock
+from berth.lease.dynamodb_lock import DynamoDBLeaseLock
 from berth.lease.elector import LeaderElector
 from berth.lease.lock import LeaseLock
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable

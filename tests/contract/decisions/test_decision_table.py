@@ -6,7 +6,7 @@ import pytest
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
 from berth.decisions.dynamodb_table import KEPT_SECONDS, DynamoDBDecisionTable
-from berth.dynamodb_errors import TableUnavailable
+from berth.dynamodb import TableUnavailable
 
 NOW = 1_800_000_000.0
 

@@ -9,7 +9,7 @@ import pytest
 from berth.cluster.field_projection import RequiredFields, projections
 from berth.cluster.watch.resources import NODES, PODS
 from berth.ledger.nodes.entry import OpenReservation
-from berth.pods import PodKey
+from berth.scheduling.objects.pod import PodKey
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 from tests.builders.counted import (
     LICENCE,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger, OpenReservation
 from berth.ledger.nodes.ledger import Ledger, new_ledger
-from berth.pods import PodKey
+from berth.scheduling.objects.pod import PodKey
 
 AT = 1_800_000_000.5
 NODE = "gpu-1.example.com"

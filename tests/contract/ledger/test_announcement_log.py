@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from berth.bind.announcing import MAX_CONTENT_BYTES
-from berth.dynamodb_errors import TableUnavailable
+from berth.dynamodb import TableUnavailable
 from berth.ledger.announcements import AnnouncementLog
 from berth.ledger.dynamodb_announcements import DynamoDBAnnouncementLog
 from berth_cli.embedded_store.announcement_log import InMemoryAnnouncementLog

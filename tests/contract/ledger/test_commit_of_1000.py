@@ -14,7 +14,7 @@ from uuid import NAMESPACE_OID, UUID, uuid5
 
 import pytest
 
-from berth.dynamodb_errors import TableUnavailable
+from berth.dynamodb import TableUnavailable
 from berth.ledger.gangs.commit import CommitOutcome, GangCommit
 from berth.ledger.gangs.dynamodb_table import DynamoDBGangTable
 from berth.ledger.gangs.item import Claim, Domain, GangItem, GangState, Intent
@@ -22,11 +22,11 @@ from berth.ledger.gangs.table import LedgersRead, NotTransacted, Transaction
 from berth.ledger.nodes.dynamodb_item import node_item
 from berth.ledger.nodes.entry import NodeLedger
 from berth.ledger.nodes.ledger import new_ledger
-from berth.pods import PodKey
 from berth.scheduling.gangs.gang import GangKey
 from berth.scheduling.managed_resources.configuration import ManagedResource
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.managed_resources.demand import Demand
+from berth.scheduling.objects.pod import PodKey
 from tests.unit.ledger.nodes.ledger_tables import DYNAMODB_LOCAL, dynamodb_client, new_table
 
 pytestmark = pytest.mark.external

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from berth.dynamodb_errors import TableUnavailable
+from berth.dynamodb import TableUnavailable
 from berth.ledger.gangs.dynamodb_table import DynamoDBGangTable
 from berth.ledger.gangs.item import Domain, GangItem, GangState, QueuedGang
 from berth.ledger.gangs.table import MAX_NODES, GangTable, NotTransacted, Transaction
@@ -16,9 +16,9 @@ from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger
 from berth.ledger.nodes.ledger import condition_on, new_ledger
 from berth.ledger.nodes.node_write import EntryChange, NodeWrite, PoolChange
 from berth.ledger.nodes.table import LedgerTable
-from berth.pods import PodKey
 from berth.scheduling.gangs.gang import GangKey
 from berth.scheduling.managed_resources.demand import Demand
+from berth.scheduling.objects.pod import PodKey
 from berth_cli.embedded_store.gang_table import InMemoryGangTable
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 from tests.builders.gang_items import TRAIN, claim, gang, intent

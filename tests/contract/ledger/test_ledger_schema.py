@@ -9,14 +9,14 @@ import pytest
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
 from berth.configuration.document_copy import LEDGER_KEY, AppliedDocument, DocumentCopy
-from berth.dynamodb_errors import ledger_table_errors
+from berth.dynamodb import ledger_table_errors
 from berth.ledger.lease import DynamoDBStoreIdentity
 from berth.ledger.nodes.dynamodb_item import SCHEMA_VERSION
 from berth.ledger.nodes.dynamodb_table import DynamoDBLedgerTable
 from berth.ledger.nodes.entry import Entry, EntryState, OpenReservation
 from berth.ledger.nodes.ledger import Ledger, LedgerOutcome, new_ledger
 from berth.ledger.nodes.table import LedgerTable, Marker, MarkerState, TableUnavailable
-from berth.pods import PodKey
+from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.events import ReservationEventType
 from tests.builders.recordings import RELEASES, Item, items_of, recorded, table_of
 from tests.contract.ledger import test_announcement_schema, test_gang_schema

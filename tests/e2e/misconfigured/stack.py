@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import yaml
 
 from berth.configuration.dynamodb_store import KEY as CONFIGURATION_KEY
-from berth.lease.dynamodb_lock import HEAD_KEY
+from berth.dynamodb import HEAD_KEY
 from berth_cli.doctor.findings import CheckName
 from berth_cli.sources.server import without_credentials
 from tests.deployment import sam

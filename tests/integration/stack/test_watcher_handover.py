@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from berth.lease.dynamodb_lock import HEAD_KEY
+from berth.dynamodb import HEAD_KEY
 from berth.nodecache.feed.watcher import WatcherOutcome
 from berth.runtime.settings import WatcherSettings
 from berth.runtime.watcher.watcher_function import WatcherFunction

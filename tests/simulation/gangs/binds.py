@@ -23,12 +23,13 @@ from berth.extender.ports import NodeCache
 from berth.ledger.gangs.item import GangState
 from berth.ledger.nodes.entry import Entry, EntryState
 from berth.ledger.nodes.ledger import Ledger, new_ledger
-from berth.pods import Binding, Created, PodKey, Refused, Unanswered
+from berth.pods import Binding, Created, Refused, Unanswered
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.exemption import SYSTEM_CRITICAL_PRIORITY
 from berth.scheduling.gangs.gang import GangKey
 from berth.scheduling.objects import Pod, read_pod
 from berth.scheduling.objects.cluster import read_objects
+from berth.scheduling.objects.pod import PodKey
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.embedded_store.gang_table import InMemoryGangTable
 from tests.fakes.clock import HandDrivenClock

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NoReturn, TypeVar
 
-from berth.dynamodb_errors import TableUnavailable
+from berth.dynamodb import TableUnavailable
 from berth.ledger.gangs.item import Domain, GangItem, Intent
 from berth.ledger.gangs.table import GangTable, LedgersRead, NotTransacted, Transaction
 from berth.scheduling.gangs.gang import GangKey

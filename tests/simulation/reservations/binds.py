@@ -20,9 +20,10 @@ from berth.ledger.nodes.entry import EntryState, NodeLedger, OpenReservation
 from berth.ledger.nodes.ledger import new_ledger
 from berth.ledger.nodes.node_write import NodeWrite
 from berth.ledger.nodes.table import NotWritten, TableUnavailable, Written
-from berth.pods import Assignment, Binding, Created, FoundPod, PodBinder, PodKey, Refused, Unanswered
+from berth.pods import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
 from berth.scheduling.configuration.document import BerthConfiguration, BindConfiguration
 from berth.scheduling.objects import NodeInfo, Pod, read_pod
+from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.expiry import Expiry, ExpiryOutcome
 from berth.upkeep.reconciler.node_reconciliation import NodeReconciliation
 from berth.upkeep.reconciler.published_pods import PublishedPods

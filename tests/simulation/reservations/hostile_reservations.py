@@ -13,8 +13,9 @@ from collections.abc import Mapping
 from random import Random
 from zlib import crc32
 
-from berth.pods import Binding, Created, PodKey, Refused, Unanswered
+from berth.pods import Binding, Created, Refused, Unanswered
 from berth.scheduling.managed_resources.configuration import resource_of
+from berth.scheduling.objects.pod import PodKey
 from tests.fakes.counted_cluster import (
     BY_ANNOTATION,
     DEVICE,

@@ -8,8 +8,9 @@ from typing import TypeVar
 from berth.ledger.nodes.entry import NodeLedger, OpenReservation
 from berth.ledger.nodes.node_write import NodeWrite
 from berth.ledger.nodes.table import LedgerTable, Marker, NotWritten, Written
-from berth.pods import PodChanged, PodFound, PodKey, PodNotFound, PodTouched, PodUnknown, ReservedPods
+from berth.pods import PodChanged, PodFound, PodNotFound, PodTouched, PodUnknown, ReservedPods
 from berth.scheduling.objects import Pod
+from berth.scheduling.objects.pod import PodKey
 
 T = TypeVar("T")
 Between = Callable[[], None]

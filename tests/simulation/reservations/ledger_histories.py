@@ -19,8 +19,9 @@ from berth.bind.share import Reservations
 from berth.extender.deadline import Deadline
 from berth.ledger.nodes.entry import EntryState
 from berth.ledger.nodes.table import Marker, MarkerState
-from berth.pods import Assignment, Binding, Created, FoundPod, PodBinder, PodKey, Refused, Unanswered
+from berth.pods import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
 from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.reconciler import Reconciler
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 from tests.fakes.counted_cluster import BY_ANNOTATION, COUNTING, NAMESPACE, REQUEST, SLOT, CountedCluster

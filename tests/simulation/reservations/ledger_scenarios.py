@@ -8,9 +8,10 @@ from dataclasses import replace
 from berth.ledger.nodes.entry import EntryState, OpenReservation
 from berth.ledger.nodes.ledger import Ledger
 from berth.ledger.nodes.table import Marker, MarkerState
-from berth.pods import Binding, Created, PodChanged, PodFound, PodKey, PodNotFound, PodTouched, PodUnknown, ReservedPods
+from berth.pods import Binding, Created, PodChanged, PodFound, PodNotFound, PodTouched, PodUnknown, ReservedPods
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import Pod
+from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.reconciler import Reconciler
 from tests.fakes.counted_cluster import BY_ANNOTATION, COUNTING, NAMESPACE, REQUEST, SLOT
 from tests.unit.upkeep.reconciler.reconciler_harness import HTTP_TIMEOUT, NODE, ReconcilerHarness

@@ -17,7 +17,8 @@ from berth.bind.share import Reservations
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome, BindResult
 from berth.ledger.nodes.table import Marker, MarkerState
-from berth.pods import Assignment, Binding, Created, FoundPod, PodBinder, PodKey, PodTouched, Refused, Unanswered
+from berth.pods import Assignment, Binding, Created, FoundPod, PodBinder, PodTouched, Refused, Unanswered
+from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.ledger_holder import LedgerHolder
 from berth.upkeep.reconciler.reconciler import Reconciler
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable

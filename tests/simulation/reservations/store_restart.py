@@ -21,8 +21,9 @@ from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindResult
 from berth.ledger.lease import ELECTION
 from berth.ledger.nodes.table import Marker, MarkerState
-from berth.pods import Binding, PodKey, PodTouched
+from berth.pods import Binding, PodTouched
 from berth.scheduling.objects import Pod
+from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.ledger_holder import LedgerHolder
 from berth.upkeep.reconciler.reconciler import Reconciler
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable

@@ -17,7 +17,7 @@ from berth.bind.announcing import (
     TOO_LARGE,
     TRIM_EVERY,
 )
-from berth.dynamodb_errors import TableUnavailable
+from berth.dynamodb import TableUnavailable
 from berth.extender.outcomes import BindOutcome, BindResult
 from berth.ledger.announcements import Announcement
 from berth.pods import Binding, Created, Refused, Unanswered

@@ -11,7 +11,7 @@ import pytest
 from berth.bind.rules import REFRESH_SECONDS, RETRY_SECONDS, CountingConfiguration
 from berth.bind.share import Reservations
 from berth.configuration.store import Configurations, CountingLossCheck, CountingLost
-from berth.dynamodb_errors import TableUnavailable
+from berth.dynamodb import TableUnavailable
 from berth.ledger.nodes.table import Marker, MarkerState
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore

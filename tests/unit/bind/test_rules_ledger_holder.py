@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from berth.bind.rules import NOT_HELD, TAKEOVER, CountingRight
-from berth.dynamodb_errors import TableUnavailable
+from berth.dynamodb import TableUnavailable
 from berth.extender.outcomes import BindOutcome, BindResult
 from berth.lease.lock import Lease, LeaseSpec
 from berth.ledger.lease import counted_elsewhere

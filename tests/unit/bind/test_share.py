@@ -13,8 +13,9 @@ from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome
 from berth.ledger.nodes.entry import Entry, EntryState
 from berth.ledger.nodes.ledger import Ledger
-from berth.pods import Assignment, Binding, Created, FoundPod, PodBinder, PodKey, Refused, Unanswered
+from berth.pods import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
 from berth.scheduling.managed_resources.demand import Demand
+from berth.scheduling.objects.pod import PodKey
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 from tests.fakes.counted_cluster import (
     DEVICE,

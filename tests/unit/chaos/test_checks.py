@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger
-from berth.pods import PodKey
+from berth.scheduling.objects.pod import PodKey
 from tests.chaos.checks import differences, expected_ledger, recorded_ledger, unplaced
 from tests.chaos.cluster_model import CAPACITY, MEMORY, NODES, SLOT, PodOnAccount, held, overcommitted
 

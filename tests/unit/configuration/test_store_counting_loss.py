@@ -6,7 +6,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from berth.configuration.store import REFRESH_SECONDS, CountingLossCheck, CountingLost
-from berth.dynamodb_errors import TableErrors, TableMissing, TableUnavailable
+from berth.dynamodb import TableErrors, TableMissing, TableUnavailable
 from berth.ledger.nodes.table import Marker, MarkerState
 from tests.unit.lease.clocks import EnvironmentClock
 

@@ -21,7 +21,8 @@ from botocore.httpsession import URLLib3Session
 from moto.core.botocore_stubber import BotocoreStubber
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
-from berth.lease.dynamodb_lock import HEAD_KEY, DynamoDBLeaseLock, fenced_update
+from berth.dynamodb import HEAD_KEY
+from berth.lease.dynamodb_lock import FENCE_MATCHES, DynamoDBLeaseLock, fenced_update
 from berth.lease.lock import Fence, Lease, LeaseLock, LeaseSpec, Unavailable
 from tests.builders.tables import create_cache_table
 
@@ -64,8 +65,8 @@ class DynamoDBStore(LeaseStore):
             lambda: self.client.update_item(
                 TableName=self.table,
                 Key=HEAD_KEY,
-                ConditionExpression=renewed.condition,
-                UpdateExpression=f"SET {renewed.assignments}" + (f", {own}" if own else ""),
+                ConditionExpression=FENCE_MATCHES,
+                UpdateExpression=f"SET {renewed.text}" + (f", {own}" if own else ""),
                 ExpressionAttributeNames=renewed.names | {f"#own_{name}": name for name in attributes},
                 ExpressionAttributeValues=renewed.values
                 | {f":own_{name}": value for name, value in _typed(attributes).items()},

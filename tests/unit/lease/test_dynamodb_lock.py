@@ -9,7 +9,7 @@ import pytest
 from botocore.stub import Stubber
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
-from berth.lease.dynamodb_lock import DynamoDBLeaseLock, fenced_update
+from berth.lease.dynamodb_lock import FENCE_MATCHES, DynamoDBLeaseLock, fenced_update
 from berth.lease.lock import NO_RECORD, Conflict, Fence, Lease, LeaseLock, LeaseSpec, Unavailable, Written
 from tests.unit.lease.clocks import AT
 from tests.unit.lease.dynamodb_stores import MotoStore, client_of, moto_client
@@ -127,17 +127,17 @@ def test_write_is_one_conditional_update(
 
 def test_renewal_with_publication_is_conditional_on_whole_fence() -> None:
     renewed = fenced_update(Fence("alpha", 4, "uid-1", 9), renew_time=AT + 0.5, nonce="n")
-    assert renewed.condition == (
+    assert FENCE_MATCHES == (
         "#resourceVersion = :seen AND #uid = :uid "
         "AND #holderIdentity = :holderIdentity AND #leaseTransitions = :leaseTransitions"
     )
-    assert renewed.assignments == "#resourceVersion = :next, #renewTime = :renewTime, #nonce = :nonce"
+    assert renewed.text == "#resourceVersion = :resourceVersion, #renewTime = :renewTime, #nonce = :nonce"
     assert renewed.values == {
         ":seen": {"N": "9"},
         ":uid": {"S": "uid-1"},
         ":holderIdentity": {"S": "alpha"},
         ":leaseTransitions": {"N": "4"},
-        ":next": {"N": "10"},
+        ":resourceVersion": {"N": "10"},
         ":renewTime": {"N": "1700000000.500000"},
         ":nonce": {"S": "n"},
     }
@@ -153,7 +153,7 @@ def test_renewal_with_publication_is_conditional_on_whole_fence() -> None:
         ("AccessDeniedException", "the function's role lacks a permission on the table"),
         ("ProvisionedThroughputExceededException", "the table is throttled"),
         ("ThrottlingException", "the table is throttled"),
-        ("TransactionConflictException", "a transaction holds the head item; nothing of Berth makes one"),
+        ("TransactionConflictException", "a transaction holds the item; try again"),
         ("UnrecognizedClientException", "the AWS credentials are not valid"),
         ("ExpiredTokenException", "the AWS credentials have expired"),
         ("InternalServerError", "An error occurred (InternalServerError) when calling the {} operation: broken"),

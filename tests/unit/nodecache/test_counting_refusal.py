@@ -10,12 +10,12 @@ from mypy_boto3_dynamodb.client import DynamoDBClient
 
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth.configuration.store import Configurations
+from berth.dynamodb import HEAD_KEY
 from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.filter import answer_filter
 from berth.extender.outcomes import FailureOutcome, FilterOutcome
 from berth.extender.ports import DecisionContext
 from berth.lease.clock import SystemClock
-from berth.lease.dynamodb_lock import HEAD_KEY
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.health import HealthOutcome, health
 from berth.nodecache.warm_node_cache import StalenessReason

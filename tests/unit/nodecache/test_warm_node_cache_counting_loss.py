@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from berth.configuration.store import COUNTING_LOST, Configurations, CountingLossCheck
-from berth.dynamodb_errors import TableUnavailable
+from berth.dynamodb import TableUnavailable
 from berth.extender.deadline import PASSED
 from berth.extender.outcomes import FailureOutcome
 from berth.extender.ports import CacheUnavailable

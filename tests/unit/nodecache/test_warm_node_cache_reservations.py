@@ -14,9 +14,10 @@ from berth.nodecache.binds_under_way import BegunBinds, BindsUnderWay
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import SnapshotView
 from berth.nodecache.warm_node_cache import WarmNodeCache
-from berth.pods import Binding, PodKey
+from berth.pods import Binding
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import Pod
+from berth.scheduling.objects.pod import PodKey
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable

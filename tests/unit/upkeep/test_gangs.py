@@ -14,9 +14,9 @@ from berth.ledger.gangs.table import Transaction
 from berth.ledger.nodes.entry import Entry, EntryState, OpenReservation
 from berth.ledger.nodes.ledger import new_ledger
 from berth.ledger.nodes.node_write import EntryChange, NodeWrite, PoolChange
-from berth.pods import PodKey
 from berth.scheduling.gangs.gang import GangKey
 from berth.scheduling.managed_resources.demand import Demand
+from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.gangs import EXPIRY_SECONDS, KEPT_SECONDS, POLL_SECONDS, GangEvent, GangEventType, GangWatch
 from berth_cli.embedded_store.gang_table import InMemoryGangTable
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable

@@ -6,7 +6,7 @@ from itertools import count
 
 import pytest
 
-from berth.dynamodb_errors import TableUnavailable
+from berth.dynamodb import TableUnavailable
 from berth.lease.clock import SystemClock
 from berth.lease.config import ReleaseOutcome
 from berth.ledger.lease import ELECTION, counted_elsewhere

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from enum import StrEnum
 
-from berth.dynamodb_errors import TableUnavailable
+from berth.dynamodb import TableUnavailable
 from berth.ledger.gangs.table import GangTable
 from berth.runtime.http.endpoint import EndpointSettings
 from berth_cli.gangs.report import Gangs, document, statuses_in

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from berth.bind.announcing import Announcements
 from berth.bind.share import Reservations
 from berth.configuration.store import ConfigurationInvalid, Configurations, CountingLossCheck
-from berth.dynamodb_errors import TableUnavailable
+from berth.dynamodb import TableUnavailable
 from berth.extender.outcomes import BindOutcome, BindResult
 from berth.extender.ports import UNREAD_CACHE, CacheState
 from berth.lease.clock import Clock, Instant

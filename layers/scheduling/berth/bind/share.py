@@ -14,14 +14,15 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from berth.dynamodb_errors import TableUnavailable
+from berth.dynamodb import TableUnavailable
 from berth.extender.outcomes import BindOutcome, BindResult
 from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger, OpenReservation, Shares
 from berth.ledger.nodes.ledger import DeviceChoice, Ledger, LedgerOutcome, LedgerResult
 from berth.ledger.nodes.table import DeadlineExceeded, LedgerTable
-from berth.pods import Binding, PodKey
+from berth.pods import Binding
 from berth.scheduling.managed_resources.counting import Counting, Insufficient
 from berth.scheduling.managed_resources.demand import Demand
+from berth.scheduling.objects.pod import PodKey
 
 T = TypeVar("T")
 

@@ -19,7 +19,6 @@ from berth.pods import (
     PodBinder,
     PodChanged,
     PodFound,
-    PodKey,
     PodNotFound,
     PodTouched,
     PodUnknown,
@@ -27,7 +26,7 @@ from berth.pods import (
     ReservedPods,
     Unanswered,
 )
-from berth.scheduling.objects.pod import FAILED, SUCCEEDED, Pod
+from berth.scheduling.objects.pod import FAILED, SUCCEEDED, Pod, PodKey
 from berth.scheduling.objects.pod_reading import read_pods
 
 NOT_FOUND = 404

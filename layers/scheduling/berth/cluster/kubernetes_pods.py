@@ -14,7 +14,6 @@ from berth.pods import (
     PodBinder,
     PodChanged,
     PodFound,
-    PodKey,
     PodNotFound,
     PodTouched,
     PodUnknown,
@@ -23,6 +22,7 @@ from berth.pods import (
     Unanswered,
 )
 from berth.scheduling.objects import Pod
+from berth.scheduling.objects.pod import PodKey
 from berth.scheduling.objects.pod_reading import PodReader
 
 

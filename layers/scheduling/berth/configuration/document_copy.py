@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 from pydantic_core import from_json, to_json
 
-from berth.dynamodb_errors import TableErrors, TableUnavailable
+from berth.dynamodb import TableErrors, TableUnavailable
 from berth.scheduling.configuration.document import BerthConfiguration, BindConfiguration
 from berth.scheduling.gangs.gang import GangsConfiguration
 from berth.scheduling.managed_resources.configuration import ManagedResources

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from berth.configuration.document_copy import PARTITION
 from berth.configuration.store import VERSIONS, AppliedVersion
-from berth.dynamodb_errors import TableErrors, TableUnavailable
+from berth.dynamodb import TableErrors, TableUnavailable
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient

@@ -14,8 +14,7 @@ from botocore.exceptions import ClientError
 from berth.configuration.document_copy import CACHE_KEY, LEDGER_KEY, AppliedDocument, DocumentCopy
 from berth.configuration.document_history import CACHE_SLOTS, LEDGER_SLOTS, DocumentHistory
 from berth.configuration.store import AppliedVersion, ConfigurationStore, hash_of
-from berth.dynamodb_errors import CONDITION_FAILED, TableUnavailable, cache_table_errors, ledger_table_errors
-from berth.lease.dynamodb_lock import HEAD_KEY
+from berth.dynamodb import CONDITION_FAILED, HEAD_KEY, TableUnavailable, cache_table_errors, ledger_table_errors
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient

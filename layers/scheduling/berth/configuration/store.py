@@ -20,13 +20,13 @@ from functools import cache, cached_property, partial
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
 from berth.configuration.document_copy import kept_sections
-from berth.dynamodb_errors import TableMissing, TableUnavailable
+from berth.dynamodb import TableMissing, TableUnavailable
 from berth.lease.clock import Clock, Instant
-from berth.ledger.nodes.table import Marker
 from berth.scheduling.configuration.document import (
     BerthConfiguration,
     BindConfiguration,
@@ -39,6 +39,9 @@ from berth.scheduling.framework.plugin import PluginFailed
 from berth.scheduling.objects import UnreadableObject
 from berth.scheduling.plugins.custom_plugins import MISSING_REMEDY, PACKAGE, description
 from berth.scheduling.policy import Policy
+
+if TYPE_CHECKING:
+    from berth.ledger.nodes.table import Marker
 
 REQUIREMENTS = "requirements.txt"
 _DIGITS = 8

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from berth.dynamodb_errors import TableUnavailable, cache_table_errors
+from berth.dynamodb import TableUnavailable, cache_table_errors
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient

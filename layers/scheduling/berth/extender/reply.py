@@ -9,20 +9,22 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import orjson
 
 from berth.extender.outcomes import Failure, FailureOutcome, Outcome
 from berth.extender.ports import UNREAD_CACHE, CacheState
-from berth.pods import Binding
 from berth.scheduling.evaluation.verdicts import FilterResult, Rejected
 from berth.scheduling.gangs.gang import NO_OPEN_GANGS, OpenGang
 from berth.scheduling.objects import Pod
 from berth.scheduling.policy import Policy
-from berth.scheduling.preemption.victim_review import PreemptResult
 from berth.scheduling.snapshot.node_list import NodeRefs, pick
 from berth.scheduling.snapshot.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from berth.pods import Binding
+    from berth.scheduling.preemption.victim_review import PreemptResult
 
 
 class Decision(NamedTuple):

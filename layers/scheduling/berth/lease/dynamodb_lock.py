@@ -8,13 +8,13 @@ different for every call; so it is not mistaken for a lost race.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from berth.dynamodb import HEAD_KEY, Assignments, TableUnavailable, cache_table_errors
 from berth.lease.lock import (
     ATTRIBUTES,
     Conflict,
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     Values = dict[str, UniversalAttributeValueTypeDef]
 
-HEAD_KEY: dict[str, UniversalAttributeValueTypeDef] = {"pk": {"S": "head"}, "sk": {"N": "0"}}
 STANDBY_KEY: dict[str, UniversalAttributeValueTypeDef] = {"pk": {"S": "standby"}, "sk": {"N": "0"}}
 
 ITEM_IS_ABSENT = "attribute_not_exists(#pk)"
@@ -46,66 +45,37 @@ VERSION_MATCHES = "#resourceVersion = :seen AND #uid = :uid"
 FENCE_MATCHES = f"{VERSION_MATCHES} AND #holderIdentity = :holderIdentity AND #leaseTransitions = :leaseTransitions"
 
 
-@dataclass(frozen=True, slots=True)
-class FencedUpdate:
-    """The lease's part of an UpdateItem that publishes under a fence. The update also renews the lease.
+def fenced_update(fence: Fence, *, renew_time: float, nonce: str) -> Assignments:
+    """The lease's part of an update that publishes under the condition FENCE_MATCHES, and renews the lease.
 
-    The writer adds its own assignments, names and values, and uses `condition` as it is.
+    nonce: one per publication, the same in each repetition, so that a write without an answer is recognized.
     """
-
-    condition: str
-    assignments: str
-    names: dict[str, str]
-    values: Values
-
-
-def fenced_update(fence: Fence, *, renew_time: float, nonce: str) -> FencedUpdate:
-    """`nonce`: one per publication, the same in each repetition, so that a write without an answer is recognized."""
-    # Version and uid alone are sufficient; holder and epoch catch a mistake in them.
-    return FencedUpdate(
-        FENCE_MATCHES,
-        "#resourceVersion = :next, #renewTime = :renewTime, #nonce = :nonce",
-        _names("resourceVersion", "renewTime", "nonce", "uid", "holderIdentity", "leaseTransitions"),
+    update = Assignments.of(
         {
-            ":seen": {"N": str(fence.resource_version)},
-            ":uid": {"S": fence.uid},
-            ":holderIdentity": {"S": fence.holder_identity},
-            ":leaseTransitions": {"N": str(fence.lease_transitions)},
-            ":next": {"N": str(fence.next_resource_version)},
-            ":renewTime": {"N": str(micro_time(renew_time))},
-            ":nonce": {"S": nonce},
-        },
+            "resourceVersion": {"N": str(fence.next_resource_version)},
+            "renewTime": {"N": str(micro_time(renew_time))},
+            "nonce": {"S": nonce},
+        }
     )
+    # Version and uid alone are sufficient; holder and epoch catch a mistake in them.
+    names = {f"#{name}": name for name in ("uid", "holderIdentity", "leaseTransitions")}
+    condition: Values = {
+        ":seen": {"N": str(fence.resource_version)},
+        ":uid": {"S": fence.uid},
+        ":holderIdentity": {"S": fence.holder_identity},
+        ":leaseTransitions": {"N": str(fence.lease_transitions)},
+    }
+    return Assignments(update.text, update.names | names, update.values | condition)
 
 
-@dataclass(frozen=True, slots=True)
-class LeaseUpdate:
-    """A write of all attributes of the lease, and of no other."""
-
-    expression: str
-    names: dict[str, str]
-    values: Values
-
-
-def lease_update(lease: Lease) -> LeaseUpdate:
-    """The expression without a condition; `#pk` is among the names only if the condition needs it."""
-    attributes = lease_attributes(lease)
-    expression = "SET " + ", ".join(f"#{name} = :{name}" for name in attributes)
-    if "handoverAt" not in attributes:
-        expression += " REMOVE #handoverAt"
-    return LeaseUpdate(
-        expression, _names(*ATTRIBUTES), {f":{name}": _typed(value) for name, value in attributes.items()}
-    )
+def lease_update(lease: Lease) -> Assignments:
+    """Sets all attributes of the lease, and no other."""
+    return Assignments.of({name: _typed(value) for name, value in lease_attributes(lease).items()})
 
 
 def read_item(item: Mapping[str, AttributeValueTypeDef]) -> Lease:
     """Raises MalformedLease."""
     return read_lease({name: _untyped(item[name]) for name in ATTRIBUTES if name in item})
-
-
-def _names(*names: str) -> dict[str, str]:
-    # Placeholders for all of them: DynamoDB reserves some 570 words, and more may come.
-    return {f"#{name}": name for name in names}
 
 
 def _typed(value: str | Decimal) -> UniversalAttributeValueTypeDef:
@@ -118,20 +88,6 @@ def _untyped(value: AttributeValueTypeDef) -> object:
     if "N" in value:
         return Decimal(value["N"])
     return value
-
-
-_CONDITION_FAILED = "ConditionalCheckFailedException"
-
-# The remedy for each error; other errors keep DynamoDB's own message.
-_REMEDIES = {
-    "ResourceNotFoundException": "the table does not exist; deploy the stack, or set BERTH_CACHE_TABLE to its table",
-    "AccessDeniedException": "the function's role lacks a permission on the table",
-    "ProvisionedThroughputExceededException": "the table is throttled",
-    "ThrottlingException": "the table is throttled",
-    "TransactionConflictException": "a transaction holds the head item; nothing of Berth makes one",
-    "UnrecognizedClientException": "the AWS credentials are not valid",
-    "ExpiredTokenException": "the AWS credentials have expired",
-}
 
 
 def _random_id() -> str:
@@ -150,6 +106,7 @@ class DynamoDBLeaseLock(LeaseLock):
     ) -> None:
         self._client = client
         self._table = table_name
+        self._errors = cache_table_errors(table_name)
         self._new_id = new_id
         self._key = key
 
@@ -157,7 +114,7 @@ class DynamoDBLeaseLock(LeaseLock):
         try:
             answer = self._client.get_item(TableName=self._table, Key=self._key, ConsistentRead=True)
         except (ClientError, BotoCoreError) as error:
-            return self._unavailable(error)
+            return Unavailable(str(self._errors.unavailable(error)))
         item = answer.get("Item")
         return None if item is None else self._read(item)
 
@@ -179,40 +136,35 @@ class DynamoDBLeaseLock(LeaseLock):
         values: dict[str, UniversalAttributeValueTypeDef],
     ) -> Written | Conflict | Unavailable:
         update = lease_update(lease)
+        removed = "" if "#handoverAt" in update.names else " REMOVE #handoverAt"
         try:
             self._client.update_item(
                 TableName=self._table,
                 Key=self._key,
                 ConditionExpression=condition,
-                UpdateExpression=update.expression,
-                ExpressionAttributeNames=update.names | names,
+                UpdateExpression=f"SET {update.text}{removed}",
+                ExpressionAttributeNames=update.names | names | {"#handoverAt": "handoverAt"},
                 ExpressionAttributeValues=update.values | values,
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
             )
-        except ClientError as error:
-            if error.response["Error"]["Code"] == _CONDITION_FAILED:
-                return self._refused(lease.nonce, error)
-            return self._unavailable(error)
-        except BotoCoreError as error:
-            return self._unavailable(error)
+        except (ClientError, BotoCoreError) as error:
+            return self._refused(lease.nonce, error)
         return Written(as_stored(lease))
 
-    def _refused(self, nonce: str, error: ClientError) -> Written | Conflict | Unavailable:
-        item = cast("Mapping[str, AttributeValueTypeDef] | None", error.response.get("Item"))
-        if item is None:
-            return Conflict(None)
-        current = self._read(item)
+    def _refused(self, nonce: str, error: ClientError | BotoCoreError) -> Written | Conflict | Unavailable:
+        try:
+            item = self._errors.refused(error)
+        except TableUnavailable as unavailable:
+            return Unavailable(str(unavailable))
+        current = None if item is None else self._read(item)
         if isinstance(current, Unavailable):
             return current
         # Mine: committed by an attempt whose answer was lost, before the client tried again by itself.
-        return Written(current) if current.nonce == nonce else Conflict(current)
+        is_mine = current is not None and current.nonce == nonce
+        return Written(current) if current is not None and is_mine else Conflict(current)
 
     def _read(self, item: Mapping[str, AttributeValueTypeDef]) -> Lease | Unavailable:
         try:
             return read_item(item)
         except MalformedLease as error:
             return Unavailable(f"node cache table {self._table}: {error}")
-
-    def _unavailable(self, error: ClientError | BotoCoreError) -> Unavailable:
-        code = error.response["Error"]["Code"] if isinstance(error, ClientError) else type(error).__name__
-        return Unavailable(f"node cache table {self._table}: {_REMEDIES.get(code, str(error))} ({code})")

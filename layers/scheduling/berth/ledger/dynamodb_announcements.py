@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from berth.dynamodb_errors import TableUnavailable, ledger_table_errors
+from berth.dynamodb import TableUnavailable, ledger_table_errors
 from berth.ledger.announcements import Announcement, AnnouncementLog
 from berth.scheduling.objects import UnreadableObject
 from berth.scheduling.objects.pod_reading import read_placed_pod

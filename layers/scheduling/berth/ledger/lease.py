@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from berth.dynamodb_errors import TableUnavailable, ledger_table_errors
+from berth.dynamodb import TableUnavailable, ledger_table_errors
 from berth.lease.config import LeaderElectionConfig
 from berth.lease.lock import Conflict, Lease, LeaseLock, Unavailable, Written
 

@@ -16,20 +16,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from threading import Lock
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from berth.dynamodb_errors import TableUnavailable
+from berth.dynamodb import TableUnavailable
 from berth.extender.ports import EMPTY_LOG, LogRange, PodCoverage
 from berth.ledger.announcements import Announcement, AnnouncementReader
 from berth.ledger.nodes.entry import OpenReservation
-from berth.ledger.nodes.table import LedgerTable
-from berth.pods import Binding
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod_group import gang_names
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.changes import AssumedPod
 from berth.scheduling.snapshot.placed_pods import PlacedPods
 from berth.scheduling.snapshot.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from berth.ledger.nodes.table import LedgerTable
+    from berth.pods import Binding
 
 MOST_PODS = 256
 """The scheduler binds a pod after its filter, and other schedulers ask about so many pods in between at most."""

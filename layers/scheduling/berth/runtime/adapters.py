@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from botocore.config import Config
 
 from berth.configuration.store import Configurations, ConfigurationStore, CountingLossCheck
-from berth.dynamodb_errors import TableUnavailable
+from berth.dynamodb import TableUnavailable
 from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.ports import NoOpenGangs, OpenGangs
 from berth.lease.clock import SystemClock

@@ -28,10 +28,11 @@ from berth.ledger.gangs.table import GangTable
 from berth.ledger.nodes.entry import OpenReservation
 from berth.nodecache.feed.changes import Change, Object
 from berth.nodecache.feed.leader import Publication
-from berth.pods import PodFound, PodKey, PodNotFound, PodUnknown, ReservedPods
+from berth.pods import PodFound, PodNotFound, PodUnknown, ReservedPods
 from berth.scheduling.gangs.gang import GangKey
 from berth.scheduling.gangs.members import WasExempt, lives
 from berth.scheduling.objects import UnreadableObject
+from berth.scheduling.objects.pod import PodKey
 from berth.scheduling.objects.pod_group import gang_names
 from berth.scheduling.objects.pod_reading import PodReader
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from berth.dynamodb_errors import TableUnavailable
+from berth.dynamodb import TableUnavailable
 from berth.lease.candidate import Candidate, ObservedRecord
 from berth.lease.clock import Clock
 from berth.lease.config import BecameLeader, ElectionOutcome, Handover, LeaderCallbacks, ReleaseOutcome, Step

@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from berth.configuration.store import ActiveConfiguration
-from berth.dynamodb_errors import TableUnavailable
+from berth.dynamodb import TableUnavailable
 from berth.ledger.gangs.item import Domain, GangItem
 from berth.ledger.gangs.table import GangTable
 from berth.scheduling.exemption import SYSTEM_CRITICAL_PRIORITY

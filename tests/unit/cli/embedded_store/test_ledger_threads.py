@@ -20,9 +20,10 @@ from berth.ledger.gangs.table import Transaction
 from berth.ledger.nodes.entry import Entry, EntryState
 from berth.ledger.nodes.ledger import new_ledger
 from berth.ledger.nodes.node_write import EntryChange, NodeWrite, reserve_changes
-from berth.pods import Binding, PodKey
+from berth.pods import Binding
 from berth.scheduling.gangs.gang import GangKey
 from berth.scheduling.managed_resources.demand import Demand
+from berth.scheduling.objects.pod import PodKey
 from berth_cli.embedded_store.gang_table import InMemoryGangTable
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 from tests.builders.gang_items import gang

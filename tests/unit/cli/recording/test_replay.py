@@ -16,10 +16,10 @@ from click.testing import CliRunner
 from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.ports import OpenGangs
 from berth.ledger.nodes.entry import OpenReservation
-from berth.pods import PodKey
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.time_limit import TimeLimit
 from berth.scheduling.gangs.gang import ANNOTATIONS, GangKey, OpenGang
+from berth.scheduling.objects.pod import PodKey
 from berth.scheduling.objects.projection import compact_pod
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable

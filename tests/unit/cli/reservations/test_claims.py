@@ -12,10 +12,10 @@ from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth.ledger.nodes.entry import Entry, EntryState
 from berth.ledger.nodes.ledger import new_ledger
 from berth.nodecache.feed.cluster import Added
-from berth.pods import PodKey
 from berth.runtime.adapters import cache_adapters
 from berth.runtime.settings import PolicySettings, WatcherMode, WatcherSettings
 from berth.runtime.watcher.watcher_run import Invocation, TimeLimit, WatcherRun
+from berth.scheduling.objects.pod import PodKey
 from berth.scheduling.objects.projection import compact_pod
 from berth_cli.reservations.claims import NotCompared, claim_sources, diverging_claims
 from berth_cli.reservations.report import cells, document

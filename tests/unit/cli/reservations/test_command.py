@@ -15,7 +15,7 @@ from berth.ledger.nodes.dynamodb_table import DynamoDBLedgerTable
 from berth.ledger.nodes.entry import Entry, EntryState, OpenReservation
 from berth.ledger.nodes.ledger import Ledger, new_ledger
 from berth.ledger.nodes.table import Marker, MarkerState
-from berth.pods import PodKey
+from berth.scheduling.objects.pod import PodKey
 from berth_cli.main import main
 from berth_cli.reservations.report import EXPIRY_SECONDS
 from berth_cli.serve.stores import LEDGER_TABLE

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from berth.dynamodb_errors import TableThrottled, TableUnavailable
+from berth.dynamodb import TableThrottled, TableUnavailable
 from berth.extender.deadline import Deadline
 from berth.ledger.gangs.dynamodb_table import DynamoDBGangTable
 from berth.ledger.gangs.item import GangState

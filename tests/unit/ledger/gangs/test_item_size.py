@@ -8,14 +8,14 @@ from uuid import UUID
 
 import pytest
 
-from berth.dynamodb_errors import TableUnavailable
+from berth.dynamodb import TableUnavailable
 from berth.extender.outcomes import BindOutcome
 from berth.ledger.gangs.dynamodb_item import MEMBERS_BYTES, gang_item, member_bytes
 from berth.ledger.gangs.item import GangItem, GangState, Intent
 from berth.ledger.gangs.table import NotTransacted, Transaction
-from berth.pods import PodKey
 from berth.scheduling.gangs.gang import GangKey
 from berth.scheduling.managed_resources.demand import Demand
+from berth.scheduling.objects.pod import PodKey
 from berth_cli.embedded_store.gang_table import InMemoryGangTable
 from tests.builders.gang_items import gang
 from tests.fakes.dynamodb_units import item_size

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
-from berth.dynamodb_errors import TableUnavailable
+from berth.dynamodb import TableUnavailable
 from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.ledger.gangs.item import GangItem, GangState
 from berth.ledger.gangs.table import TableOpenGangs

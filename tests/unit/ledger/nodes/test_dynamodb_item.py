@@ -21,7 +21,7 @@ from berth.ledger.nodes.dynamodb_item import (
 )
 from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger, OpenReservation
 from berth.ledger.nodes.table import Marker, MarkerState
-from berth.pods import PodKey
+from berth.scheduling.objects.pod import PodKey
 
 POD = PodKey("ml", "train-0", "uid-0")
 ENTRY = Entry(POD, EntryState.RESERVED, "attempt-1", {"example.com/licence": 2}, 1_800_000_000.5)

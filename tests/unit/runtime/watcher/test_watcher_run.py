@@ -12,8 +12,9 @@ from mypy_boto3_dynamodb.client import DynamoDBClient
 
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth.configuration.store import COUNTING_LOST, Configurations, CountingLossCheck, hash_of
+from berth.dynamodb import HEAD_KEY
 from berth.lease.clock import SystemClock
-from berth.lease.dynamodb_lock import HEAD_KEY, STANDBY_KEY
+from berth.lease.dynamodb_lock import STANDBY_KEY
 from berth.ledger.gangs.dynamodb_table import DynamoDBGangTable
 from berth.ledger.gangs.item import Claim, Domain
 from berth.ledger.nodes.table import Marker, MarkerState

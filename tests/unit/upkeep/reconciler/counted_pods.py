@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from berth.ledger.nodes.entry import Entry, EntryState, OpenReservation
 from berth.ledger.nodes.ledger import Ledger
-from berth.pods import PodKey
+from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.reconciler import Reconciler
 from tests.fakes.counted_cluster import BY_ANNOTATION, BY_DEVICE, DEVICE, SLOT
 from tests.unit.upkeep.reconciler.reconciler_harness import NODE, ReconcilerHarness

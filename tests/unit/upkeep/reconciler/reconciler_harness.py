@@ -8,8 +8,9 @@ from itertools import count
 from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger, OpenReservation
 from berth.ledger.nodes.ledger import Ledger
 from berth.ledger.nodes.table import LedgerTable, Marker, MarkerState
-from berth.pods import PodKey, ReservedPods
+from berth.pods import ReservedPods
 from berth.scheduling.managed_resources.counting import Counting
+from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.events import ReservationEvent, ReservationEventType
 from berth.upkeep.reconciler.reconciler import Reconciler
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable

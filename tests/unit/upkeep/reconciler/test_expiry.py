@@ -9,8 +9,9 @@ import pytest
 
 from berth.ledger.nodes.entry import EntryState, OpenReservation
 from berth.ledger.nodes.ledger import Ledger
-from berth.pods import PodChanged, PodFound, PodKey, PodNotFound, PodTouched, PodUnknown, ReservedPods
+from berth.pods import PodChanged, PodFound, PodNotFound, PodTouched, PodUnknown, ReservedPods
 from berth.scheduling.objects import Pod
+from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.events import ReservationEventType
 from berth.upkeep.reconciler.expiry import Expiry, ExpiryOutcome, ExpiryResult
 from tests.fakes.counted_cluster import SLOT

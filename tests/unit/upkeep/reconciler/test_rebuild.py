@@ -8,8 +8,9 @@ import pytest
 
 from berth.ledger.nodes.entry import EntryState, OpenReservation
 from berth.ledger.nodes.table import Marker, MarkerState
-from berth.pods import PodChanged, PodFound, PodKey, PodNotFound, PodTouched, PodUnknown, ReservedPods
+from berth.pods import PodChanged, PodFound, PodNotFound, PodTouched, PodUnknown, ReservedPods
 from berth.scheduling.objects import Pod
+from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.events import ReservationEventType
 from berth.upkeep.reconciler.rebuild import LATE_SECONDS
 from tests.fakes.counted_cluster import SLOT, CountedCluster

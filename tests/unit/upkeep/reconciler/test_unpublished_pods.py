@@ -7,8 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from berth.ledger.nodes.table import Marker, MarkerState
-from berth.pods import PodChanged, PodFound, PodKey, PodNotFound, PodTouched, PodUnknown, ReservedPods
+from berth.pods import PodChanged, PodFound, PodNotFound, PodTouched, PodUnknown, ReservedPods
 from berth.scheduling.objects import Pod
+from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.events import ReservationEventType
 from tests.fakes.counted_cluster import REQUEST, SLOT
 from tests.unit.upkeep.reconciler.counted_pods import EXPIRY, bound, by_annotation, shares_of

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from berth.pods import PodKey
 from berth.scheduling.managed_resources.configuration import ManagedResource
 from berth.scheduling.managed_resources.counting import Counting
+from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.events import ReservationEventType
 from berth.upkeep.reconciler.reconciler import Reconciler
 from tests.fakes.counted_cluster import BY_ANNOTATION, DEVICE, FIRST, REQUEST, SECOND, SLOT

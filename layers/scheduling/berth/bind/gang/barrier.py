@@ -49,7 +49,7 @@ from dataclasses import replace
 
 from berth.bind.gang.member import GangMember, GangOfPod, GangPlace, Get, lost_of
 from berth.bind.gang.member_call import MemberCall, MemberCallContext
-from berth.dynamodb_errors import TableUnavailable
+from berth.dynamodb import TableUnavailable
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome, BindResult
 from berth.extender.ports import CacheUnavailable, NodeCache

@@ -16,20 +16,20 @@ from enum import Enum, auto
 from types import MappingProxyType
 
 from berth.bind.share import Reservation
-from berth.dynamodb_errors import TableUnavailable
+from berth.dynamodb import TableUnavailable
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome, BindResult
 from berth.ledger.gangs.item import GangItem, GangState, Intent
 from berth.ledger.nodes.entry import OpenReservation, Shares
 from berth.ledger.nodes.ledger import DeviceChoice
 from berth.ledger.nodes.table import DeadlineExceeded, LedgerTable
-from berth.pods import Binding, FoundPod, PodBinder, PodKey, Refused, Unanswered
+from berth.pods import Binding, FoundPod, PodBinder, Refused, Unanswered
 from berth.scheduling.gangs.gang import Gang
 from berth.scheduling.gangs.members import lives
 from berth.scheduling.managed_resources.counting import Counting, Insufficient
 from berth.scheduling.managed_resources.demand import Demand
 from berth.scheduling.objects import Pod
-from berth.scheduling.objects.pod import FAILED, SUCCEEDED
+from berth.scheduling.objects.pod import FAILED, SUCCEEDED, PodKey
 
 NO_PODS: Mapping[str, Pod] = MappingProxyType({})
 

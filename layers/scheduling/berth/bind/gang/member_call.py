@@ -31,7 +31,7 @@ from berth.bind.gang.member import (
     is_in_domain,
     liveness_for,
 )
-from berth.dynamodb_errors import TableUnavailable
+from berth.dynamodb import TableUnavailable
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome, BindResult
 from berth.ledger.gangs.commit import CommitOutcome, GangCommit, requests_of

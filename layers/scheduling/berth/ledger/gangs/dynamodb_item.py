@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 
 from berth.ledger.gangs.item import Claim, Domain, GangItem, GangState, Intent, QueuedGang
 from berth.ledger.nodes.dynamodb_item import MalformedItem, amounts, number, time
-from berth.pods import PodKey
 from berth.scheduling.gangs.gang import GangKey
 from berth.scheduling.managed_resources.demand import Demand
+from berth.scheduling.objects.pod import PodKey
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, UniversalAttributeValueTypeDef

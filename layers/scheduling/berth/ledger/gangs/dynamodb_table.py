@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from berth.dynamodb_errors import CONDITION_FAILED, ItemHeld, TableThrottled, TableUnavailable, ledger_table_errors
+from berth.dynamodb import (
+    CONDITION_FAILED,
+    Assignments,
+    ItemHeld,
+    TableThrottled,
+    TableUnavailable,
+    ledger_table_errors,
+)
 from berth.ledger.gangs.dynamodb_item import (
     DOMAIN_KEY,
     GANG_PREFIX,
@@ -163,17 +170,16 @@ class DynamoDBGangTable(GangTable):
         if after is None:
             return {"ConditionCheck": {"TableName": self._table, "Key": gang_key(seen.key), **_version_is(seen)}}
         # An update as those of the nodes: a role that may update these items needs no more for the transaction.
-        attributes = {name: value for name, value in gang_item(after).items() if name not in ("pk", "sk")}
+        update = Assignments.of({name: value for name, value in gang_item(after).items() if name not in ("pk", "sk")})
         condition = _version_is(seen)
         return {
             "Update": {
                 "TableName": self._table,
                 "Key": gang_key(seen.key),
-                "UpdateExpression": f"SET {', '.join(f'#{name} = :{name}' for name in attributes)}",
+                "UpdateExpression": f"SET {update.text}",
                 "ConditionExpression": condition["ConditionExpression"],
-                "ExpressionAttributeNames": {f"#{name}": name for name in attributes},
-                "ExpressionAttributeValues": condition["ExpressionAttributeValues"]
-                | {f":{name}": value for name, value in attributes.items()},
+                "ExpressionAttributeNames": update.names,
+                "ExpressionAttributeValues": condition["ExpressionAttributeValues"] | update.values,
             }
         }
 

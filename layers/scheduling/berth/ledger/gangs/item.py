@@ -12,9 +12,9 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from berth.ledger.nodes.entry import Shares
-from berth.pods import PodKey
 from berth.scheduling.gangs.gang import Gang, GangError, GangKey
 from berth.scheduling.managed_resources.demand import Demand
+from berth.scheduling.objects.pod import PodKey
 
 MOST_QUEUED_MEMBERS = 200
 """In bind for gangs that are not open, together: the open gang's members must find a free execution environment or

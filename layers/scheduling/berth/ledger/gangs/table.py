@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from berth.dynamodb_errors import TableThrottled, TableUnavailable
+from berth.dynamodb import TableThrottled, TableUnavailable
 from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.ports import OpenGangs
 from berth.ledger.gangs.item import Domain, GangItem, GangState, Intent

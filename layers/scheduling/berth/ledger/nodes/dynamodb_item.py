@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger, OpenReservation, Shares
 from berth.ledger.nodes.table import Marker, MarkerState
-from berth.pods import PodKey
+from berth.scheduling.objects.pod import PodKey
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, UniversalAttributeValueTypeDef

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from berth.dynamodb_errors import ItemHeld, TableUnavailable, ledger_table_errors
+from berth.dynamodb import ItemHeld, TableUnavailable, ledger_table_errors
 from berth.ledger.nodes.dynamodb_item import (
     MARKER_KEY,
     NODE_PREFIX,
@@ -28,14 +28,14 @@ from berth.ledger.nodes.dynamodb_item import (
     read_node,
     read_open,
 )
-from berth.ledger.nodes.dynamodb_write import expressions
 from berth.ledger.nodes.entry import NodeLedger, OpenReservation
-from berth.ledger.nodes.node_write import NodeWrite
 from berth.ledger.nodes.table import LedgerTable, Marker, NotWritten, Written
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
+
+    from berth.ledger.nodes.node_write import NodeWrite
 
     Item = Mapping[str, AttributeValueTypeDef]
 
@@ -76,6 +76,9 @@ class DynamoDBLedgerTable(LedgerTable):
         return sorted(map(self._read, items), key=lambda ledger: ledger.node)
 
     def write(self, node: str, change: NodeWrite) -> Written | NotWritten:
+        # Imported where a node's ledger is written: the other verbs only read.
+        from berth.ledger.nodes.dynamodb_write import expressions
+
         built = expressions(change)
         try:
             return self._update(
@@ -211,11 +214,9 @@ class DynamoDBLedgerTable(LedgerTable):
         check = _ConditionCheck()
         try:
             yield check
-        except ClientError as error:
+        except (ClientError, BotoCoreError) as error:
             found = self._table_errors.refused(error)
             check.failure = NotWritten(self._read(found) if found is not None and returns_ledger else None)
-        except BotoCoreError as error:
-            raise self._table_errors.unavailable(error) from error
 
     def _read(self, item: Item) -> NodeLedger:
         with self._malformed_as_unavailable():

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 
-from berth.pods import PodKey
+from berth.scheduling.objects.pod import PodKey
 
 Shares = Mapping[str, int]
 """Amounts above 0, by pool. A pool is a resource, or one device of a resource (`nvidia.com/gpumem#0`)."""

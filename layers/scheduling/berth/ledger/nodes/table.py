@@ -12,10 +12,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from berth.dynamodb_errors import TableUnavailable
+from berth.dynamodb import TableUnavailable
 from berth.ledger.nodes.entry import NodeLedger, OpenReservation
-from berth.ledger.nodes.node_write import NodeWrite
+
+if TYPE_CHECKING:
+    from berth.ledger.nodes.node_write import NodeWrite
 
 __all__ = ["LedgerTable", "Marker", "MarkerState", "NotWritten", "TableUnavailable", "Written"]
 

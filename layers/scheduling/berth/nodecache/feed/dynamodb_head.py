@@ -7,10 +7,11 @@ Those of parts are in the order of SnapshotPart. A later release may have more e
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from berth.dynamodb import Assignments
 from berth.nodecache.feed.head import (
     Head,
     Observation,
@@ -38,22 +39,9 @@ class MalformedHead(Exception):
     """An attribute is not what a writer puts there."""
 
 
-@dataclass(frozen=True, slots=True)
-class PointerUpdate:
-    """What follows SET, and the placeholders in it."""
-
-    assignments: str
-    names: dict[str, str]
-    values: dict[str, UniversalAttributeValueTypeDef]
-
-
-def pointer_update(pointer: Pointer) -> PointerUpdate:
-    attributes = _attributes(pointer)
-    return PointerUpdate(
-        ", ".join(f"#{name} = :{name}" for name in attributes),
-        {f"#{name}": name for name in attributes},
-        {f":{name}": value for name, value in attributes.items()},
-    )
+def pointer_update(pointer: Pointer) -> Assignments:
+    """Sets all attributes of the pointer."""
+    return Assignments.of(_attributes(pointer))
 
 
 def _attributes(pointer: Pointer) -> dict[str, UniversalAttributeValueTypeDef]:

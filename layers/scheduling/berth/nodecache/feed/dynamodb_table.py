@@ -19,10 +19,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from berth.dynamodb_errors import TableThrottled, TableUnavailable, cache_table_errors
+from berth.dynamodb import HEAD_KEY, TableThrottled, TableUnavailable, cache_table_errors
 from berth.dynamodb_pace import WritePace
-from berth.lease.dynamodb_lock import HEAD_KEY, fenced_update
-from berth.lease.lock import Fence
 from berth.nodecache.feed.dynamodb_head import MalformedHead, pointer_update, read_head
 from berth.nodecache.feed.head import Head, Pointer, PublishedVersion, SnapshotPointer
 from berth.nodecache.feed.table import CacheTable, LogItem, LogWrite, StaleFence
@@ -32,12 +30,13 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, UniversalAttributeValueTypeDef
 
+    from berth.lease.lock import Fence
+
     Item = Mapping[str, AttributeValueTypeDef]
 
 K = TypeVar("K")
 V = TypeVar("V")
 
-_CONDITION_FAILED = "ConditionalCheckFailedException"
 _PARALLEL = 8
 
 
@@ -55,6 +54,7 @@ class DynamoDBCacheTable(CacheTable):
     def __init__(self, client: DynamoDBClient, table_name: str) -> None:
         self._client = client
         self._table = table_name
+        self._errors = cache_table_errors(table_name)
         self._pace = WritePace()
 
     def head(self) -> Head | None:
@@ -64,7 +64,7 @@ class DynamoDBCacheTable(CacheTable):
         return self._head(consistent=False)
 
     def _head(self, *, consistent: bool) -> Head | None:
-        with cache_table_errors(self._table).errors():
+        with self._errors.errors():
             answer = self._client.get_item(TableName=self._table, Key=HEAD_KEY, ConsistentRead=consistent)
         item = answer.get("Item")
         try:
@@ -83,7 +83,7 @@ class DynamoDBCacheTable(CacheTable):
         items: list[LogItem] = []
         start: dict[str, UniversalAttributeValueTypeDef] | None = None
         while True:
-            with cache_table_errors(self._table).errors():
+            with self._errors.errors():
                 page = self._client.query(
                     TableName=self._table,
                     KeyConditionExpression="pk = :log AND sk BETWEEN :first AND :last",
@@ -120,11 +120,8 @@ class DynamoDBCacheTable(CacheTable):
                 ExpressionAttributeValues={":mine": {"N": str(item.epoch)}},
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
             )
-        except ClientError as error:
-            found = self._failed_on(error)
-            return LogWrite.WRITTEN if _nonce(found) == nonce else LogWrite.STALE_EPOCH
-        except BotoCoreError as error:
-            raise cache_table_errors(self._table).unavailable(error) from error
+        except (ClientError, BotoCoreError) as error:
+            return LogWrite.WRITTEN if _nonce(self._errors.refused(error)) == nonce else LogWrite.STALE_EPOCH
         return LogWrite.WRITTEN
 
     def put_chunks(
@@ -136,7 +133,7 @@ class DynamoDBCacheTable(CacheTable):
                 "expiresAt": {"N": str(int(expires_at))},
             }
             try:
-                with cache_table_errors(self._table).errors():
+                with self._errors.errors():
                     answer = self._client.put_item(TableName=self._table, Item=item)
             except TableThrottled:
                 return _ChunkWrite.REFUSED
@@ -156,23 +153,24 @@ class DynamoDBCacheTable(CacheTable):
                     wait(self._pace.seconds(sum(len(chunks[index]) for index in group)))
 
     def publish(self, pointer: Pointer, fence: Fence, renew_time: float, nonce: str) -> None:
+        # Imported where a leader publishes: the verbs only read.
+        from berth.lease.dynamodb_lock import FENCE_MATCHES, fenced_update
+
         fenced = fenced_update(fence, renew_time=renew_time, nonce=nonce)
         update = pointer_update(pointer)
         try:
             self._client.update_item(
                 TableName=self._table,
                 Key=HEAD_KEY,
-                ConditionExpression=fenced.condition,
-                UpdateExpression=f"SET {fenced.assignments}, {update.assignments}",
+                ConditionExpression=FENCE_MATCHES,
+                UpdateExpression=f"SET {fenced.text}, {update.text}",
                 ExpressionAttributeNames=fenced.names | update.names,
                 ExpressionAttributeValues=fenced.values | update.values,
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
             )
-        except ClientError as error:
-            if _nonce(self._failed_on(error)) != nonce:
+        except (ClientError, BotoCoreError) as error:
+            if _nonce(self._errors.refused(error)) != nonce:
                 raise StaleFence from error
-        except BotoCoreError as error:
-            raise cache_table_errors(self._table).unavailable(error) from error
 
     def put_counting_refusal(self, reason: str) -> None:
         change: dict[str, Any] = {"UpdateExpression": "REMOVE countingRefusal"}
@@ -181,27 +179,18 @@ class DynamoDBCacheTable(CacheTable):
                 "UpdateExpression": "SET countingRefusal = :reason",
                 "ExpressionAttributeValues": {":reason": {"S": reason}},
             }
-        try:
-            self._client.update_item(
-                TableName=self._table, Key=HEAD_KEY, ConditionExpression="attribute_exists(pk)", **change
+        condition = "attribute_exists(pk)"
+        self._errors.is_written(
+            partial(
+                self._client.update_item, TableName=self._table, Key=HEAD_KEY, ConditionExpression=condition, **change
             )
-        except ClientError as error:
-            self._failed_on(error)
-        except BotoCoreError as error:
-            raise cache_table_errors(self._table).unavailable(error) from error
+        )
 
     def _chunk(self, snapshot_id: str, index: int) -> bytes | None:
-        with cache_table_errors(self._table).errors():
+        with self._errors.errors():
             answer = self._client.get_item(TableName=self._table, Key=_chunk_key(snapshot_id, index))
         item = answer.get("Item")
         return None if item is None else item.get("data", {}).get("B", b"")
-
-    def _failed_on(self, error: ClientError) -> Item:
-        """The item that failed the condition; empty if there is none. Raises TableUnavailable for any other error."""
-        if error.response["Error"]["Code"] != _CONDITION_FAILED:
-            raise cache_table_errors(self._table).unavailable(error) from error
-        found: Item = error.response.get("Item", {})  # type: ignore[assignment]
-        return found
 
 
 def _in_parallel(read: Callable[[K], V], keys: Sequence[K]) -> list[V]:
@@ -211,8 +200,8 @@ def _in_parallel(read: Callable[[K], V], keys: Sequence[K]) -> list[V]:
         return list(pool.map(read, keys))
 
 
-def _nonce(item: Item) -> str | None:
-    return item.get("nonce", {}).get("S")
+def _nonce(item: Item | None) -> str | None:
+    return None if item is None else item.get("nonce", {}).get("S")
 
 
 def _log_partition(uid: str, part: SnapshotPart) -> str:

@@ -9,11 +9,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from berth.dynamodb_errors import TableUnavailable
-from berth.lease.lock import Fence
+from berth.dynamodb import TableUnavailable
 from berth.nodecache.feed.head import Head, Pointer, PublishedVersion, SnapshotPointer
 from berth.scheduling.snapshot.parts import ALL_PARTS, Parts, SnapshotPart
+
+if TYPE_CHECKING:
+    from berth.lease.lock import Fence
 
 __all__ = ["CacheTable", "LogItem", "LogWrite", "StaleFence", "TableUnavailable"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 
-from berth.dynamodb_errors import TableUnavailable
+from berth.dynamodb import TableUnavailable
 from berth.lease.clock import SystemClock
 from berth.ledger.gangs.table import GangTable, shown
 from berth.nodecache.feed.leader import Publication

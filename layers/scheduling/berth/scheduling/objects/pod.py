@@ -119,3 +119,12 @@ class Pod:
     def finished(self) -> bool:
         """Whether it has ended and takes nothing from its node any more."""
         return self.phase in (SUCCEEDED, FAILED)
+
+
+@dataclass(frozen=True, slots=True)
+class PodKey:
+    """A pod by namespace, name and UID. A UID is never used again."""
+
+    namespace: str
+    name: str
+    uid: str

@@ -19,7 +19,8 @@ from enum import StrEnum
 from berth.ledger.nodes.entry import Entry, EntryState, OpenReservation
 from berth.ledger.nodes.ledger import Ledger, LedgerOutcome
 from berth.ledger.nodes.table import LedgerTable
-from berth.pods import PodChanged, PodFound, PodKey, PodNotFound, PodTouched, PodUnknown, ReservedPods
+from berth.pods import PodChanged, PodFound, PodNotFound, PodTouched, PodUnknown, ReservedPods
+from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.node_reconciliation import StaleEpoch, stale_epoch
 
 MAX_TOUCHES = 3

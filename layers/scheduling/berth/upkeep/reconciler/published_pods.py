@@ -15,10 +15,10 @@ from enum import Enum
 from types import MappingProxyType
 
 from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger, Shares
-from berth.pods import PodKey
 from berth.scheduling.managed_resources.configuration import resource_of
 from berth.scheduling.managed_resources.counting import Counting, left
 from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.objects.pod import PodKey
 
 
 def diverging_claim(counting: Counting, pod: Pod, entry: Entry, capacity: Mapping[str, int]) -> Shares | None:

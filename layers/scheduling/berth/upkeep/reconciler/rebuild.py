@@ -31,7 +31,7 @@ from dataclasses import dataclass, field, replace
 
 from berth.ledger.nodes.entry import EntryState, OpenReservation
 from berth.ledger.nodes.table import LedgerTable, Marker, MarkerState, NotWritten
-from berth.pods import PodKey
+from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.events import Report, ReservationEvent, ReservationEventType
 from berth.upkeep.reconciler.expiry import Expiry, ExpiryResult, OnNode
 from berth.upkeep.reconciler.node_reconciliation import NodeReconciliation, StaleEpoch

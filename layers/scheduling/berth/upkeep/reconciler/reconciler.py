@@ -17,9 +17,10 @@ from dataclasses import dataclass
 
 from berth.ledger.nodes.entry import OpenReservation
 from berth.ledger.nodes.table import LedgerTable, MarkerState, TableUnavailable
-from berth.pods import PodKey, PodUnknown, ReservedPods
+from berth.pods import PodUnknown, ReservedPods
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.events import Report, ReservationEvent, ReservationEventType
 from berth.upkeep.reconciler.expiry import Expiry, ExpiryOutcome, ExpiryResult, OpenReservations, key_of
 from berth.upkeep.reconciler.node_reconciliation import NodeReconciliation, StaleEpoch

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import orjson
 
 from berth.configuration.store import Configurations
-from berth.dynamodb_errors import TableUnavailable
+from berth.dynamodb import TableUnavailable
 from berth.ledger.gangs.item import Domain, GangItem
 from berth.ledger.gangs.table import GangTable
 from berth.runtime.http.endpoint import EndpointSettings

@@ -5,9 +5,9 @@ from __future__ import annotations
 from berth.ledger.gangs.item import GangState
 from berth.ledger.nodes.entry import OpenReservation
 from berth.nodecache.feed.table import CacheTable
-from berth.pods import PodKey
 from berth.runtime.http.endpoint import EndpointSettings
 from berth.runtime.http.events import HTTPAnswer
+from berth.scheduling.objects.pod import PodKey
 from berth_cli.embedded_store.gang_table import InMemoryGangTable
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 from berth_cli.serve.endpoints.metrics import MetricsEndpoint

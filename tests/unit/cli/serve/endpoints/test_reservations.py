@@ -8,10 +8,10 @@ from berth.configuration.store import Configurations
 from berth.ledger.nodes.entry import Entry, EntryState, OpenReservation
 from berth.ledger.nodes.ledger import new_ledger
 from berth.ledger.nodes.table import LedgerTable, TableUnavailable
-from berth.pods import PodKey
 from berth.runtime.http.endpoint import EndpointSettings
 from berth.runtime.http.events import HTTPAnswer
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.objects.pod import PodKey
 from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 from berth_cli.reservations.claims import ClaimSources

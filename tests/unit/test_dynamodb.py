@@ -11,7 +11,7 @@ import pytest
 from botocore.stub import Stubber
 
 from berth.bind.share import Reservation, Reservations
-from berth.dynamodb_errors import ItemHeld
+from berth.dynamodb import ItemHeld
 from berth.ledger.gangs.dynamodb_table import DynamoDBGangTable
 from berth.ledger.gangs.item import Domain
 from berth.ledger.nodes.dynamodb_item import node_item
@@ -19,8 +19,9 @@ from berth.ledger.nodes.dynamodb_table import DynamoDBLedgerTable
 from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger
 from berth.ledger.nodes.ledger import TRIES, Ledger, LedgerOutcome, new_ledger
 from berth.ledger.nodes.node_write import EntryChange, NodeWrite
-from berth.pods import Binding, PodKey
+from berth.pods import Binding
 from berth.scheduling.managed_resources.demand import Demand
+from berth.scheduling.objects.pod import PodKey
 from tests.builders.gang_items import TRAIN, claim, gang, intent
 from tests.simulation.reservations.binds import COUNTING, LICENCE
 

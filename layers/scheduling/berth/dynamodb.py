@@ -1,4 +1,4 @@
-"""What DynamoDB's errors mean for an operator."""
+"""What DynamoDB's errors mean for an operator, and the expressions of an update."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 from botocore.exceptions import BotoCoreError, ClientError
 
 if TYPE_CHECKING:
-    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
+    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, UniversalAttributeValueTypeDef
+
+    Values = dict[str, UniversalAttributeValueTypeDef]
 
 CONDITION_FAILED = "ConditionalCheckFailedException"
 _TRANSACTION_CONFLICT = "TransactionConflictException"
@@ -80,17 +82,15 @@ class TableErrors:
         the item: read it, and decide again. Raises TableUnavailable."""
         try:
             write()
-        except ClientError as error:
+        except (ClientError, BotoCoreError) as error:
             with suppress(ItemHeld):
                 self.refused(error)
             return False
-        except BotoCoreError as error:
-            raise self.unavailable(error) from error
         return True
 
-    def refused(self, error: ClientError) -> Mapping[str, AttributeValueTypeDef] | None:
-        """The item that did not meet the condition (ALL_OLD), None where there is none; raises any other error."""
-        if error.response["Error"]["Code"] != CONDITION_FAILED:
+    def refused(self, error: ClientError | BotoCoreError) -> Mapping[str, AttributeValueTypeDef] | None:
+        """The item that did not meet the condition (ALL_OLD), None if there is none; raises any other error."""
+        if not isinstance(error, ClientError) or error.response["Error"]["Code"] != CONDITION_FAILED:
             raise self.unavailable(error) from error
         found: Mapping[str, AttributeValueTypeDef] | None = error.response.get("Item")  # type: ignore[assignment]
         return found or None
@@ -103,3 +103,24 @@ def cache_table_errors(table: str) -> TableErrors:
 
 def ledger_table_errors(table: str) -> TableErrors:
     return TableErrors("ledger", table, "BERTH_LEDGER_TABLE")
+
+
+HEAD_KEY: dict[str, UniversalAttributeValueTypeDef] = {"pk": {"S": "head"}, "sk": {"N": "0"}}
+
+
+@dataclass(frozen=True, slots=True)
+class Assignments:
+    """Sets attributes of an item: what follows SET, and its placeholders. DynamoDB reserves 570 words as names."""
+
+    text: str
+    names: dict[str, str]
+    values: dict[str, UniversalAttributeValueTypeDef]
+
+    @classmethod
+    def of(cls, attributes: Mapping[str, UniversalAttributeValueTypeDef]) -> Assignments:
+        """`#name = :name` for each attribute."""
+        return cls(
+            ", ".join(f"#{name} = :{name}" for name in attributes),
+            {f"#{name}": name for name in attributes},
+            {f":{name}": value for name, value in attributes.items()},
+        )
