@@ -5,10 +5,10 @@ import os
 from berth.garbage_collection import start_without_collection
 
 with start_without_collection():
+    from berth.runtime.cluster_settings import BindSettings
     from berth.runtime.http.bind_endpoint import bind_endpoint
     from berth.runtime.http.endpoint import EndpointSettings
     from berth.runtime.http.events import HTTPAnswer, HTTPEvent
-    from berth.runtime.settings import BindSettings
 
     endpoint = bind_endpoint(EndpointSettings.from_environ(os.environ), BindSettings.from_environ(os.environ))
 

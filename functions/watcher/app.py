@@ -5,7 +5,7 @@ import os
 from berth.garbage_collection import start_without_collection
 
 with start_without_collection():
-    from berth.runtime.settings import WatcherSettings
+    from berth.runtime.cluster_settings import WatcherSettings
     from berth.runtime.watcher.watcher_function import LambdaContext, WatcherFunction
 
     watcher = WatcherFunction(WatcherSettings.from_environ(os.environ))

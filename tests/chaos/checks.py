@@ -14,10 +14,9 @@ from berth.cluster.watch.resources import PODS, without_managed_fields
 from berth.dynamodb import TableUnavailable
 from berth.ledger.nodes.entry import EntryState, NodeLedger
 from berth.ledger.nodes.table import MarkerState
-from berth.nodecache.feed.changes import Change, Key, Object, pack
+from berth.nodecache.feed.changes import LABELS, LEFT_OUT, Change, Key, Object, pack
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished, View
-from berth.nodecache.feed.reduced_pod import LABELS, LEFT_OUT
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.upkeep.pod_events import PodEventReason
 from berth_cli.config.document import load_configuration

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from berth.configuration.dynamodb_store import KEY as CONFIGURATION_KEY
-from berth.decisions.dynamodb_table import PARTITION_PREFIX as DECISION_PREFIX
+from berth.decisions.recorders import PARTITION_PREFIX as DECISION_PREFIX
 from berth.dynamodb import HEAD_KEY
 from berth.lease.dynamodb_lock import STANDBY_KEY
 from berth.ledger.dynamodb_announcements import PARTITION as ANNOUNCED

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import TypeVar
 
-from berth.nodecache.feed.reduced_pod import reduced_pods
+from berth.nodecache.feed.changes import reduced_pods
 from berth.pods import (
     Assignment,
     Binding,

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation
+from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation, nominated_verdicts
 from berth.scheduling.evaluation.local_scores import plugin_scores
-from berth.scheduling.evaluation.nominated_pods import nominated_verdicts
 from berth.scheduling.framework.plugin import MAX_NODE_SCORE, SUCCESS, Code, Status
 from berth.scheduling.framework.profile import Profile
 from berth.scheduling.objects import Pod

@@ -19,7 +19,7 @@ from berth.scheduling.fields.reading import (
 )
 from berth.scheduling.fields.resources import is_pod_level
 from berth.scheduling.objects import PriorityClass
-from berth.scheduling.preemption.victims import priority_class_of
+from berth.scheduling.preemption.priority import priority_class_of
 
 DEFAULT_SCHEDULER = "default-scheduler"
 DEFAULT_NAMESPACE = "default"

@@ -13,7 +13,7 @@ import click
 import orjson
 
 from berth.bind.rules import REFRESH_SECONDS
-from berth.runtime.http.endpoint import LONGEST_WAIT_SECONDS
+from berth.runtime.http.events import LONGEST_WAIT_SECONDS
 from berth.scheduling.configuration.document import Decisions
 from berth_cli.config.document import error_line, load_document
 from berth_cli.config.warnings import KEPT_ON_STACK, configuration_warnings, records_warnings

@@ -13,8 +13,7 @@ from click import ClickException
 
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth.configuration.store import ActiveConfiguration, Configurations
-from berth.decisions.dynamodb_table import DynamoDBDecisionTable
-from berth.decisions.recorders import RecentDecisions
+from berth.decisions.recorders import DynamoDBDecisionTable, RecentDecisions
 from berth.ledger.gangs.dynamodb_table import DynamoDBGangTable
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable

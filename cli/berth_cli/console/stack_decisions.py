@@ -15,7 +15,7 @@ from threading import Lock
 from typing import Any
 
 from berth.decisions.document import VERSION
-from berth.decisions.dynamodb_table import DynamoDBDecisionTable
+from berth.decisions.recorders import DynamoDBDecisionTable
 from berth.dynamodb import TableUnavailable
 from berth.scheduling.configuration.document import Decisions
 from berth.scheduling.snapshot.snapshot import Snapshot

@@ -19,10 +19,11 @@ from berth.lease.clock import SystemClock
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.runtime.adapters import CacheAdapters, cache_adapters
 from berth.runtime.cluster import connect
+from berth.runtime.cluster_settings import ClusterSettings
 from berth.runtime.decisions import decisions_also_recorded_by, decisions_recorded_by
 from berth.runtime.http.endpoint import Endpoint, EndpointSettings
 from berth.runtime.http.events import HTTPAnswer
-from berth.runtime.settings import ClusterSettings, PolicySettings, deployed
+from berth.runtime.settings import PolicySettings, deployed
 from berth.runtime.tables import tables_opened_by
 from berth.runtime.telemetry.telemetry import calls_observed_by
 from berth.runtime.telemetry.watcher_metrics import gangs_observed_by

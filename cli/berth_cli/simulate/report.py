@@ -10,7 +10,7 @@ import orjson
 
 from berth.scheduling.framework.plugin import Code
 from berth.scheduling.objects import Pod
-from berth.scheduling.preemption.victims import priority_of
+from berth.scheduling.preemption.priority import priority_of
 from berth_cli.output import table_lines
 from berth_cli.simulate.queue import Queue
 from berth_cli.simulate.scheduler.control_loop import EXTENDER, Outcome

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.fields.reading import Object
-from berth.scheduling.preemption.disruption_budgets import DisruptionBudgets
+from berth.scheduling.preemption.victims import DisruptionBudgets
 from berth_cli.cluster_files.cluster import Cluster
 from berth_cli.cluster_files.manifests import Manifests
 from berth_cli.simulate.changed_objects import (

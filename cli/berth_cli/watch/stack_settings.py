@@ -9,7 +9,7 @@ from pathlib import Path
 
 import orjson
 
-from berth.runtime.settings import WatcherSettings
+from berth.runtime.cluster_settings import WatcherSettings
 from berth_cli.sources.stack import CACHE_TABLE_NAME, LEDGER_TABLE_NAME, WARM_UP_FUNCTIONS, DeployedStack
 
 

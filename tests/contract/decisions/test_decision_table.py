@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
-from berth.decisions.dynamodb_table import KEPT_SECONDS, DynamoDBDecisionTable
+from berth.decisions.recorders import KEPT_SECONDS, DynamoDBDecisionTable
 from berth.dynamodb import TableUnavailable
 
 NOW = 1_800_000_000.0

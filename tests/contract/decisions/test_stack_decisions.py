@@ -8,8 +8,7 @@ from typing import Any
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
 from berth.configuration.store import ActiveConfiguration
-from berth.decisions.dynamodb_table import DynamoDBDecisionTable
-from berth.decisions.recorders import BackgroundRecorder
+from berth.decisions.recorders import BackgroundRecorder, DynamoDBDecisionTable
 from berth.extender.outcomes import BindOutcome
 from berth.extender.ports import UNREAD_CACHE
 from berth.extender.reply import BindDecision

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
-from berth.decisions.dynamodb_table import PARTITION_PREFIX, DynamoDBDecisionTable
+from berth.decisions.recorders import PARTITION_PREFIX, DynamoDBDecisionTable
 from berth_cli.main import main
 from berth_cli.serve.stores import CACHE_TABLE
 from berth_cli.sources.stack import CACHE_TABLE_NAME, DeployedStack

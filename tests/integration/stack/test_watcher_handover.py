@@ -14,7 +14,7 @@ import pytest
 
 from berth.dynamodb import HEAD_KEY
 from berth.nodecache.feed.watcher import WatcherOutcome
-from berth.runtime.settings import WatcherSettings
+from berth.runtime.cluster_settings import WatcherSettings
 from berth.runtime.watcher.watcher_function import WatcherFunction
 from berth.runtime.watcher.watcher_run import MARGIN_SECONDS
 from berth_cli.watch.process import WatcherProcess

@@ -23,8 +23,8 @@ from botocore.exceptions import EndpointConnectionError
 
 from berth.runtime import aws_clients
 from berth.runtime.adapters import CALLS
+from berth.runtime.cluster_settings import WatcherSettings
 from berth.runtime.http.events import WARM_UP_EVENT
-from berth.runtime.settings import WatcherSettings
 from berth.runtime.telemetry.cloudwatch_metrics import CloudWatchMetrics
 from berth.runtime.watcher.background import WarmUp
 from berth.runtime.watcher.watcher_run import _lambda_client

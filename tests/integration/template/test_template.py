@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
+from berth.runtime.cluster_settings import BindSettings, WatcherSettings
 from berth.runtime.environment import Settings
 from berth.runtime.http.authorizer_endpoint import AuthorizerSettings
 from berth.runtime.http.endpoint import EndpointSettings
 from berth.runtime.pre_traffic import PreTrafficSettings
-from berth.runtime.settings import BindSettings, PolicySettings, WatcherSettings
+from berth.runtime.settings import PolicySettings
 from tests.deployment.template import TEMPLATE, Deployment, of_type, read_template
 
 PROJECT = TEMPLATE.parent

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from berth.runtime.environment import SettingsInvalid
 from berth.runtime.http.events import WARM_UP_EVENT, configuration_trial
-from berth.runtime.settings import SettingsInvalid
 from tests.builders.events import http_event
 from tests.builders.requests import body_of, cache_mode
 

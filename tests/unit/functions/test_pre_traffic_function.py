@@ -12,8 +12,8 @@ import pytest
 from botocore.exceptions import ClientError
 from botocore.stub import Stubber
 
+from berth.runtime.environment import SettingsInvalid
 from berth.runtime.pre_traffic import NAME, NOTHING_LOADED, PreTrafficHook
-from berth.runtime.settings import SettingsInvalid
 from tests.fakes.log_lines import LogLines
 
 Load = Callable[..., Callable[..., Any]]

@@ -28,7 +28,7 @@ def tables_with_a_node() -> Tables:
     cluster = PublishedCluster(EnvironmentClock(SystemClock().wall()))
     cluster.publish_nodes([NodeInfo("n1", {})])
     lock = InMemoryLeaseLock(InMemoryItem(), lambda: "id")
-    return Tables(cluster.table, InMemoryConfigurationStore(cluster.item), lock, lock)
+    return Tables(cluster.table, InMemoryConfigurationStore(cluster.item), lambda: lock, lambda: lock)
 
 
 POLICY_OF_NODES = '{"profile": "label-priority"}'
@@ -40,7 +40,7 @@ def test_trial_loads_parts_that_the_environment_has_not_and_leaves_it_as_it_was(
     cluster = PublishedCluster(EnvironmentClock(SystemClock().wall()))
     cluster.publish_nodes([NodeInfo("n1", {})])
     table, lock = CountingCacheTable(cluster.table), InMemoryLeaseLock(InMemoryItem(), lambda: "id")
-    opened = Tables(table, InMemoryConfigurationStore(cluster.item), lock, lock, in_process=True)
+    opened = Tables(table, InMemoryConfigurationStore(cluster.item), lambda: lock, lambda: lock, in_process=True)
     settings = PolicySettings(cache_table="t", configuration=POLICY_OF_NODES)
     with tables_opened_by(lambda settings, calls: opened):
         cache, for_trial = node_cache(settings, "filter"), trial_cache(settings)

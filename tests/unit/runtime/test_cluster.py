@@ -12,7 +12,7 @@ from berth.cluster.kubernetes_pods import KubernetesBinder
 from berth.cluster.kubernetes_queue import KubernetesObjectQueue, KubernetesPodQueue
 from berth.nodecache.feed.cluster import Cluster, ClusterUnavailable
 from berth.runtime.cluster import connect
-from berth.runtime.settings import BindSettings, ClusterSettings, WatcherMode, WatcherSettings
+from berth.runtime.cluster_settings import BindSettings, ClusterSettings, WatcherMode, WatcherSettings
 from berth.scheduling.configuration.document import BerthConfiguration, WakeUp
 from berth.upkeep.wake_up import NoSchedulingQueue, SchedulingQueue
 from tests.builders.certificates import self_signed

@@ -10,8 +10,7 @@ import orjson
 import pytest
 from botocore.config import Config
 
-from berth.decisions.dynamodb_table import DynamoDBDecisionTable
-from berth.decisions.recorders import RecentDecisions
+from berth.decisions.recorders import DynamoDBDecisionTable, RecentDecisions
 from berth.runtime.decisions import decision_recorder, decisions_recorded_by
 from berth.runtime.settings import PolicySettings
 from berth.runtime.tables import Tables, tables_opened_by
@@ -40,7 +39,9 @@ def opened(table: DynamoDBDecisionTable | None) -> Tables:
     cluster = PublishedCluster()
     lock = InMemoryLeaseLock(InMemoryItem(), lambda: "id")
     decisions = None if table is None else lambda: table
-    return Tables(cluster.table, InMemoryConfigurationStore(cluster.item), lock, lock, decisions=decisions)
+    return Tables(
+        cluster.table, InMemoryConfigurationStore(cluster.item), lambda: lock, lambda: lock, decisions=decisions
+    )
 
 
 def test_in_the_table_where_the_configuration_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,15 +7,9 @@ from pathlib import Path
 import pytest
 
 from berth.configuration.store import ConfigurationInvalid
-from berth.runtime.settings import (
-    BindSettings,
-    CacheSettings,
-    ClusterSettings,
-    PolicySettings,
-    SettingsInvalid,
-    WatcherSettings,
-    deployed,
-)
+from berth.runtime.cluster_settings import BindSettings, ClusterSettings, WatcherSettings
+from berth.runtime.environment import SettingsInvalid
+from berth.runtime.settings import CacheSettings, PolicySettings, deployed
 
 TABLE = {"BERTH_CACHE_TABLE": "berth-cache"}
 DUMP = {"BERTH_CLUSTER_DUMP": "/tmp/dump.yaml"}

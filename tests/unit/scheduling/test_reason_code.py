@@ -20,7 +20,7 @@ from berth.scheduling.plugins.managed_resources import ManagedResources, Managed
 from berth.scheduling.plugins.node_priority_label import NodePriorityLabel, NodePriorityLabelArgs
 from berth.scheduling.plugins.node_resources_fit import NodeResourcesFit, NodeResourcesFitArgs
 from berth.scheduling.plugins.registry import REGISTRY
-from berth.scheduling.preemption.victim_review import NodeRejection
+from berth.scheduling.preemption.priority import NodeRejection
 from berth.scheduling.reason_code import REASON_CODES_VERSION, ReasonCode
 from tests.builders.nodes import node, node_with
 from tests.builders.pods import pod_with

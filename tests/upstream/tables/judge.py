@@ -26,10 +26,9 @@ from berth.scheduling.objects.cluster import PodDisruptionBudget, read_objects
 from berth.scheduling.objects.workloads import Workloads
 from berth.scheduling.plugins.node_affinity import required_of
 from berth.scheduling.plugins.registry import REGISTRY
-from berth.scheduling.preemption.disruption_budgets import DisruptionBudgets
-from berth.scheduling.preemption.dry_run import DryRun
+from berth.scheduling.preemption.priority import by_importance
 from berth.scheduling.preemption.victim_review import ineligible
-from berth.scheduling.preemption.victims import Victims, best_candidates, by_importance, select_victims
+from berth.scheduling.preemption.victims import DisruptionBudgets, DryRun, Victims, best_candidates, select_victims
 from berth.scheduling.snapshot.node_list import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth.upkeep.wake_up import object_event, pod_events

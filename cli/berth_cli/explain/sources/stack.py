@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from berth.cluster.field_projection import RequiredFields
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth.configuration.store import ConfigurationInvalid, Configurations
-from berth.decisions.dynamodb_table import DynamoDBDecisionTable
+from berth.decisions.recorders import DynamoDBDecisionTable
 from berth.dynamodb import TableUnavailable
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished

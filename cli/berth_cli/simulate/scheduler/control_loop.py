@@ -16,10 +16,9 @@ from operator import eq
 from typing import NamedTuple
 
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.evaluation.evaluation import Evaluation
+from berth.scheduling.evaluation.evaluation import Evaluation, nominated_verdicts
 from berth.scheduling.evaluation.evaluation_cache import EvaluationCache
 from berth.scheduling.evaluation.local_scores import weighted_scores
-from berth.scheduling.evaluation.nominated_pods import nominated_verdicts
 from berth.scheduling.evaluation.verdicts import FilterResult
 from berth.scheduling.framework.plugin import MAX_NODE_SCORE, Code, PluginFailed, Status
 from berth.scheduling.framework.profile import Profile

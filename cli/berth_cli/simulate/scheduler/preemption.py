@@ -9,16 +9,17 @@ from enum import StrEnum
 from berth.scheduling.evaluation.evaluation import Evaluation
 from berth.scheduling.framework.plugin import Code, Status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod, PodDisruptionBudget
-from berth.scheduling.preemption.disruption_budgets import DisruptionBudgets, after_evictions
-from berth.scheduling.preemption.victim_review import Ineligible, NodeRejection, PreemptResult, ineligible
+from berth.scheduling.preemption.priority import NodeRejection, priority_of
+from berth.scheduling.preemption.victim_review import Ineligible, PreemptResult, ineligible
 from berth.scheduling.preemption.victims import (
     Criterion,
+    DisruptionBudgets,
     Victims,
+    after_evictions,
     best_candidates,
     deciding_criterion,
     eviction_cost,
     potential_victims,
-    priority_of,
 )
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.snapshot import Snapshot

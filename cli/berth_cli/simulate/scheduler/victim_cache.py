@@ -9,14 +9,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import inf
 
-from berth.scheduling.evaluation.evaluation import Evaluation
+from berth.scheduling.evaluation.evaluation import Evaluation, nominated_beside
 from berth.scheduling.evaluation.evaluation_cache import MAX_BYTES, bytes_of
-from berth.scheduling.evaluation.nominated_pods import nominated_beside
 from berth.scheduling.framework.profile import LocalFilters
 from berth.scheduling.objects import NodeInfo, Pod
-from berth.scheduling.preemption.disruption_budgets import Demand, DisruptionBudgets
-from berth.scheduling.preemption.dry_run import DryRun
-from berth.scheduling.preemption.victims import Victims, potential_victims, priority_of, select_victims
+from berth.scheduling.preemption.priority import priority_of
+from berth.scheduling.preemption.victims import (
+    Demand,
+    DisruptionBudgets,
+    DryRun,
+    Victims,
+    potential_victims,
+    select_victims,
+)
 
 MAX_SHAPES = 64
 

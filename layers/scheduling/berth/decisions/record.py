@@ -21,7 +21,7 @@ from berth.scheduling.evaluation.verdicts import NONE_REJECTED
 from berth.scheduling.framework.plugin import Status
 from berth.scheduling.objects import Pod
 from berth.scheduling.policy import Policy
-from berth.scheduling.preemption.victim_review import NodeRejection
+from berth.scheduling.preemption.priority import NodeRejection
 from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.node_list import UNKNOWN, NodePositions, NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot

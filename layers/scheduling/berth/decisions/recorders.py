@@ -9,6 +9,8 @@ first. What is not written when an environment ends is lost.
 
 The memory is limited by the number of records, of nodes in them, and of node lists: in full mode each request brings
 its own.
+
+They expire by the table's TTL, and are lost with the table: nothing depends on them.
 """
 
 from __future__ import annotations
@@ -16,13 +18,19 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 from threading import Event, Lock, Thread
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+import orjson
 
 from berth.decisions.document import call_document, document, with_every_node
 from berth.decisions.record import CallRecord, Record
+from berth.dynamodb import TableUnavailable, cache_table_errors
 from berth.extender.outcomes import FailureOutcome, FilterOutcome, Outcome
 from berth.extender.reply import AnyDecision, Decision, DecisionRecorder
 from berth.scheduling.snapshot.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.client import DynamoDBClient
 
 MOST_A_SECOND = 10
 """Of one verb in one environment: a write takes half a millisecond of the processor."""
@@ -189,3 +197,46 @@ class RecentDecisions(DecisionRecorder):
         self._nodes -= oldest.nodes
         if not self._records or self._records[0].source is not oldest.source:
             self._node_lists -= 1
+
+
+PARTITION_PREFIX = "decision#"
+KEPT_SECONDS = 7 * 24 * 3600.0
+
+
+class DynamoDBDecisionTable:
+    """Stateless; the client may be shared between threads. Every method raises TableUnavailable."""
+
+    def __init__(self, client: DynamoDBClient, table_name: str) -> None:
+        self._client = client
+        self._table = table_name
+        self._errors = cache_table_errors(table_name)
+
+    def put(self, document: Mapping[str, object]) -> None:
+        """Store a record. One of the same pod and microsecond is replaced."""
+        at = document["time"]
+        assert isinstance(at, float)
+        with self._errors.errors():
+            self._client.put_item(
+                TableName=self._table,
+                Item={
+                    "pk": {"S": f"{PARTITION_PREFIX}{document['namespace']}/{document['name']}"},
+                    "sk": {"N": str(int(at * 1_000_000))},
+                    "record": {"S": orjson.dumps(document).decode()},
+                    "expiresAt": {"N": str(int(at + KEPT_SECONDS))},
+                },
+            )
+
+    def of_pod(self, namespace: str, name: str, most: int) -> list[object]:
+        """The newest records of the pod, as they were stored, the oldest first. One read."""
+        with self._errors.errors():
+            answer = self._client.query(
+                TableName=self._table,
+                KeyConditionExpression="pk = :pod",
+                ExpressionAttributeValues={":pod": {"S": f"{PARTITION_PREFIX}{namespace}/{name}"}},
+                ScanIndexForward=False,
+                Limit=most,
+            )
+        try:
+            return [orjson.loads(item["record"]["S"]) for item in reversed(answer["Items"])]
+        except (KeyError, ValueError) as error:
+            raise TableUnavailable(f"node cache table {self._table}: a record is malformed ({error})") from error

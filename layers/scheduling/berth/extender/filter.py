@@ -14,7 +14,7 @@ from berth.scheduling.feasibility import Feasibility
 from berth.scheduling.gangs.gang import NO_OPEN_GANGS, OpenGang
 from berth.scheduling.objects import Pod
 from berth.scheduling.policy import Policy
-from berth.scheduling.preemption.victim_review import may_preempt
+from berth.scheduling.preemption.priority import may_preempt
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 NO_GANG_IS_OPEN = NoOpenGangs()

@@ -18,7 +18,8 @@ from berth.extender.reply import AnyDecision, PreemptDecision, Reply, UnjudgedCa
 from berth.scheduling.configuration.document import WhenStale
 from berth.scheduling.evaluation.time_limit import DeadlineExceeded
 from berth.scheduling.objects import Pod
-from berth.scheduling.preemption.victim_review import NodeRejection, PreemptResult, review_victims
+from berth.scheduling.preemption.priority import NodeRejection
+from berth.scheduling.preemption.victim_review import PreemptResult, review_victims
 from berth.scheduling.preemption.victims import Victims
 from berth.scheduling.snapshot.parts import ALL_PARTS
 

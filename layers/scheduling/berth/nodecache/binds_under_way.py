@@ -26,8 +26,7 @@ from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod_group import gang_names
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.changes import AssumedPod
-from berth.scheduling.snapshot.placed_pods import PlacedPods
-from berth.scheduling.snapshot.snapshot import Snapshot
+from berth.scheduling.snapshot.snapshot import PlacedPods, Snapshot
 
 if TYPE_CHECKING:
     from berth.ledger.nodes.table import LedgerTable

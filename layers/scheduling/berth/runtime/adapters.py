@@ -29,7 +29,7 @@ from berth.runtime.telemetry.metrics import CacheMetrics
 from berth.scheduling.evaluation.time_limit import TimeLimit
 from berth.scheduling.gangs.gang import OpenGang
 from berth.scheduling.snapshot.parts import Parts
-from berth.scheduling.snapshot.placed_pods import PlacedPods
+from berth.scheduling.snapshot.snapshot import PlacedPods
 
 # A verb has the scheduler's httpTimeout, 5 s by default, for everything; two attempts of a second fit into it.
 CALLS = Config(connect_timeout=1, read_timeout=1, retries={"total_max_attempts": 2, "mode": "standard"})

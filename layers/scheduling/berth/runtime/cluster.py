@@ -22,7 +22,7 @@ from berth.cluster.kubernetes_pods import KubernetesBinder
 from berth.nodecache.feed.cluster import Cluster, ClusterUnavailable
 from berth.runtime.adapters import CALLS
 from berth.runtime.aws_clients import aws_client, aws_credentials
-from berth.runtime.settings import ClusterSettings, WatcherMode
+from berth.runtime.cluster_settings import ClusterSettings, WatcherMode
 from berth.scheduling.configuration.document import WakeUp
 
 if TYPE_CHECKING:

@@ -6,32 +6,18 @@ Read once, when the environment starts. An error names the variable.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
-from pathlib import Path
 
 from berth.authentication.outcomes import Authentication
 from berth.configuration.store import parsed
 from berth.runtime.environment import (
     SchedulerSettings,
     Settings,
-    SettingsInvalid,
-    boolean,
     one_of,
     variable,
     whole_number,
 )
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.evaluation_cache import MAX_BYTES
-
-__all__ = [
-    "BindSettings",
-    "CacheSettings",
-    "ClusterSettings",
-    "PolicySettings",
-    "SettingsInvalid",
-    "WatcherMode",
-    "WatcherSettings",
-]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,80 +70,3 @@ class PolicySettings(CacheSettings, LedgerSettings, SchedulerSettings):
 def deployed(configuration: str) -> BerthConfiguration:
     """The value of BERTH_CONFIGURATION. Raises ConfigurationInvalid."""
     return parsed(configuration, "BERTH_CONFIGURATION") if configuration else BerthConfiguration()
-
-
-@dataclass(frozen=True, kw_only=True)
-class ClusterSettings(Settings):
-    """For the functions that talk to a cluster, which is given in exactly one way.
-
-    An EKS cluster is reached as the function's own role; `eks_region` is by default the function's. In a cluster
-    (`in_cluster`) it is the pod's service account.
-    """
-
-    kubeconfig_secret: str = variable("BERTH_KUBECONFIG_SECRET", default="")
-    kubeconfig: Path | None = variable("BERTH_KUBECONFIG", read=Path, default=None)
-    dump: Path | None = variable("BERTH_CLUSTER_DUMP", read=Path, default=None)
-    in_cluster: bool = variable("BERTH_IN_CLUSTER", read=boolean, default=False)
-    eks_cluster: str = variable("BERTH_EKS_CLUSTER", default="")
-    eks_endpoint: str = variable("BERTH_EKS_ENDPOINT", default="")
-    eks_certificate_authority: str = variable("BERTH_EKS_CERTIFICATE_AUTHORITY", default="")
-    eks_region: str = variable("BERTH_EKS_REGION", "AWS_REGION", default="")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        given = [self.kubeconfig_secret, self.kubeconfig, self.dump, self.in_cluster, self.eks_cluster]
-        if len([value for value in given if value]) != 1:
-            raise SettingsInvalid(
-                "set exactly one of BERTH_KUBECONFIG_SECRET, BERTH_EKS_CLUSTER, BERTH_KUBECONFIG, BERTH_IN_CLUSTER and "
-                "BERTH_CLUSTER_DUMP"
-            )
-
-
-@dataclass(frozen=True, kw_only=True)
-class BindSettings(ClusterSettings, SchedulerSettings, LedgerSettings):
-    """Without a ledger bind needs no table at all. With one, what is counted stands in the configuration in force, and
-    so in the cache table."""
-
-    cache_table: str = variable("BERTH_CACHE_TABLE", default="")
-    configuration: str = variable("BERTH_CONFIGURATION", default="")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.ledger_table and not self.cache_table:
-            raise SettingsInvalid("BERTH_LEDGER_TABLE needs BERTH_CACHE_TABLE")
-
-    @property
-    def policy(self) -> PolicySettings:
-        """Where the configuration in force is found."""
-        return PolicySettings.from_environ(
-            {
-                "BERTH_CACHE_TABLE": self.cache_table,
-                "BERTH_LEDGER_TABLE": self.ledger_table,
-                "BERTH_CONFIGURATION": self.configuration,
-                "BERTH_HTTP_TIMEOUT": str(self.http_timeout),
-            }
-        )
-
-
-class WatcherMode(StrEnum):
-    """CONTINUOUS: watch until the function's time is over. PERIODIC: list once, publish once."""
-
-    CONTINUOUS = "continuous"
-    PERIODIC = "periodic"
-
-
-@dataclass(frozen=True, kw_only=True)
-class WatcherSettings(PolicySettings, ClusterSettings):
-    """The watcher reads a cluster and writes the cache.
-
-    standby: a second one waits all the time for the leader to fail. warm_up: the functions that are kept up to date,
-    by name or ARN, separated by commas.
-    """
-
-    mode: WatcherMode = variable("BERTH_WATCHER_MODE", read=one_of(*WatcherMode), default=WatcherMode.CONTINUOUS)
-    standby: bool = variable("BERTH_WATCHER_STANDBY", read=boolean, default=False)
-    warm_up: str = variable("BERTH_WARM_UP_FUNCTIONS", default="")
-
-    @property
-    def warm_up_functions(self) -> tuple[str, ...]:
-        return tuple(name.strip() for name in self.warm_up.split(",") if name.strip())

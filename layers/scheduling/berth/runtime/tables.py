@@ -17,11 +17,8 @@ from botocore.config import Config
 
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth.configuration.store import ConfigurationStore
-from berth.lease.dynamodb_lock import STANDBY_KEY, DynamoDBLeaseLock
-from berth.lease.lock import LeaseLock
 from berth.ledger.announcements import AnnouncementLog
 from berth.ledger.dynamodb_announcements import DynamoDBAnnouncementLog
-from berth.ledger.lease import DynamoDBStoreIdentity, StoreIdentity
 from berth.ledger.nodes.dynamodb_table import DynamoDBLedgerTable
 from berth.ledger.nodes.table import LedgerTable
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
@@ -32,25 +29,27 @@ from berth.runtime.settings import PolicySettings
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
 
-    from berth.decisions.dynamodb_table import DynamoDBDecisionTable
+    from berth.decisions.recorders import DynamoDBDecisionTable
+    from berth.lease.lock import LeaseLock
     from berth.ledger.gangs.table import GangTable
+    from berth.ledger.lease import StoreIdentity
 
 
 @dataclass(frozen=True, slots=True)
 class Tables:
     """Cache table and ledger. All of it may be shared between threads.
 
-    ledger, identity, announcements, gangs: None where there is no ledger. in_process: they live and end with this
-    process, and no read of them waits for a network. gangs: opens the table of gangs; without gangs nobody imports it.
-    decisions: opens the table for records of decisions; None where there is none.
+    ledger, identity, announcements, gangs: None if there is no ledger. in_process: they live and end with this process,
+    and no read of them waits for a network. decisions: None if there is no table for records of decisions. What is
+    opened by a call is not imported by functions that do not need it.
     """
 
     cache: CacheTable
     configuration: ConfigurationStore
-    head_lock: LeaseLock
-    standby_lock: LeaseLock
+    head_lock: Callable[[], LeaseLock]
+    standby_lock: Callable[[], LeaseLock]
     ledger: LedgerTable | None = None
-    identity: StoreIdentity | None = None
+    identity: Callable[[], StoreIdentity] | None = None
     in_process: bool = False
     announcements: AnnouncementLog | None = None
     gangs: Callable[[], GangTable] | None = None
@@ -70,14 +69,27 @@ def dynamodb_tables(
     return Tables(
         DynamoDBCacheTable(client, name),
         DynamoDBConfigurationStore(client, name, ledger),
-        DynamoDBLeaseLock(client, name),
-        DynamoDBLeaseLock(client, name, key=STANDBY_KEY),
+        partial(_lease_lock, client, name, is_standby=False),
+        partial(_lease_lock, client, name, is_standby=True),
         DynamoDBLedgerTable(client, ledger) if ledger else None,
-        DynamoDBStoreIdentity(client, ledger) if ledger else None,
+        partial(_store_identity, client, ledger) if ledger else None,
         announcements=DynamoDBAnnouncementLog(client, ledger) if ledger else None,
         gangs=partial(_gang_table, client, ledger) if ledger else None,
         decisions=partial(_decision_table, client, name),
     )
+
+
+def _lease_lock(client: DynamoDBClient, name: str, *, is_standby: bool) -> LeaseLock:
+    from berth.dynamodb import HEAD_KEY
+    from berth.lease.dynamodb_lock import STANDBY_KEY, DynamoDBLeaseLock
+
+    return DynamoDBLeaseLock(client, name, key=STANDBY_KEY if is_standby else HEAD_KEY)
+
+
+def _store_identity(client: DynamoDBClient, ledger: str) -> StoreIdentity:
+    from berth.ledger.lease import DynamoDBStoreIdentity
+
+    return DynamoDBStoreIdentity(client, ledger)
 
 
 def _gang_table(client: DynamoDBClient, ledger: str) -> GangTable:
@@ -87,7 +99,7 @@ def _gang_table(client: DynamoDBClient, ledger: str) -> GangTable:
 
 
 def _decision_table(client: DynamoDBClient, name: str) -> DynamoDBDecisionTable:
-    from berth.decisions.dynamodb_table import DynamoDBDecisionTable
+    from berth.decisions.recorders import DynamoDBDecisionTable
 
     return DynamoDBDecisionTable(client, name)
 

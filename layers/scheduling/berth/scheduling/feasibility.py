@@ -13,7 +13,7 @@ from berth.scheduling.exemption import Exemption
 from berth.scheduling.framework.plugin import Status, unresolvable
 from berth.scheduling.framework.profile import Profile
 from berth.scheduling.objects import Pod
-from berth.scheduling.preemption.victim_review import NodeRejection
+from berth.scheduling.preemption.priority import NodeRejection
 from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.node_list import NodeRefs
 

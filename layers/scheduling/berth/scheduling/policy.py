@@ -7,10 +7,9 @@ from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING
 
-from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation
+from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation, nodes_with_assumed, nominated_verdicts
 from berth.scheduling.evaluation.evaluation_cache import MAX_BYTES, EvaluationCache
 from berth.scheduling.evaluation.local_scores import weighted_scores
-from berth.scheduling.evaluation.nominated_pods import nodes_with_assumed, nominated_verdicts
 from berth.scheduling.evaluation.time_limit import (
     NO_DECISION_DEADLINE,
     NO_TIME_LIMIT,
@@ -28,22 +27,14 @@ from berth.scheduling.gang_policy import NOT_OUTSIDE, GangPolicy
 from berth.scheduling.gangs.gang import NO_OPEN_GANGS, Gang, GangKey, GangsConfiguration, OpenGang
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import Pod
-from berth.scheduling.preemption.victim_review import (
-    Choose,
-    NodeRejection,
-    PreemptionConfiguration,
-    PreemptResult,
-    Proposal,
-    fits_without_lower,
-    review_victims,
-)
-from berth.scheduling.preemption.victims import NO_UIDS
+from berth.scheduling.preemption.priority import NO_UIDS, Choose, NodeRejection, PreemptionConfiguration
 from berth.scheduling.snapshot.node_list import NodeRefs
 from berth.scheduling.snapshot.parts import ALL_PARTS, NO_PARTS, NODES_AND_PODS, Parts
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from berth.scheduling.gangs.overview import GangStatus
+    from berth.scheduling.preemption.victim_review import PreemptResult, Proposal
 
 NO_PROFILES: Mapping[str, Profile] = {}
 NOTHING_COUNTED = Counting()
@@ -277,6 +268,9 @@ class Policy:
         if name and name in rejected:
             with_assumed = snapshot.with_assumed
             evaluation = self._evaluation_with_assumed(self.profile_of(pod), pod, snapshot, with_assumed)
+            # Imported where a pod was preempted for: a cold start does not need it.
+            from berth.scheduling.preemption.victim_review import fits_without_lower
+
             if fits_without_lower(evaluation, pod):
                 found.add(name)
         return found
@@ -296,6 +290,9 @@ class Policy:
 
         answered: the victims by UID that were answered for the pod's nominated node before.
         """
+        # Imported where a pod preempts: a cold start of the other verbs does not need it.
+        from berth.scheduling.preemption.victim_review import PreemptResult, review_victims
+
         barred = self._gangs.barred(pod, proposals, snapshot) if self.plans(pod) else ()
         rejected = dict.fromkeys(barred, NodeRejection.GANG)
         if rejected:

@@ -1,14 +1,24 @@
 """Events on pods, and the port to the API server that writes them.
 
 An event contains names of counted resources, amounts, and constant texts. Nothing in it is a text of the pod's owner.
+
+Guarantees: `record` never waits, never raises, and keeps at most MAX_PENDING events. A pod or its owner causes at most
+POD_BURST writes at once and one in POD_SECONDS after that, all pods together BURST and one in SECONDS.
+
+Not guaranteed: that an event is written. Above the limits, during an outage and at the end of a run, events are
+dropped. The log and the metrics have them.
 """
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from threading import Lock
 
 from berth.nodecache.feed.changes import Key, Object, OmissionReason
 from berth.nodecache.feed.leader import Publication
@@ -174,3 +184,152 @@ class OmittedPods:
                 event = omission_event(key, pod, reason)
                 if event is not None:
                     yield event
+
+
+MAX_PENDING = 1_000
+MAX_SERIES = 4_096
+"""As many as client-go's recorder remembers."""
+
+SERIES_SECONDS = 360.0
+"""client-go's: after this time without the event, the next one begins another series."""
+
+POD_BURST, POD_SECONDS = 25, 300.0
+"""For one pod; client-go's limits for one object."""
+
+BURST, SECONDS = 100, 0.5
+
+PAUSE_SECONDS = 60.0
+"""Without a write after the API server refused one or did not answer."""
+
+CLOSE_SECONDS = 1.0
+"""Part of the run's margin."""
+
+MAX_NAME = 253
+"""Characters of the name of an Event."""
+
+SWEEP_AT = 10_000
+"""Token buckets. Those that are full again are forgotten then."""
+
+_SeriesKey = tuple[str, str]
+"""UID and reason. The note is not part of it: the owner of a pod may cause many."""
+
+
+class TokenBuckets:
+    """By key a burst, and then one token in each interval. For one thread. Times are seconds on a monotonic clock."""
+
+    def __init__(self, burst: int, refill_seconds: float) -> None:
+        self._burst = burst
+        self._refill_seconds = refill_seconds
+        self._buckets: dict[str, tuple[float, float]] = {}
+        """The tokens at a time."""
+
+    def take(self, key: str, now: float) -> bool:
+        """Take a token, if the key has one."""
+        tokens = self._tokens(key, now)
+        if tokens < 1:
+            return False
+        if len(self._buckets) >= SWEEP_AT:
+            self._forget_full(now)
+        self._buckets[key] = tokens - 1, now
+        return True
+
+    def _forget_full(self, now: float) -> None:
+        self._buckets = {key: bucket for key, bucket in self._buckets.items() if self._tokens(key, now) < self._burst}
+
+    def _tokens(self, key: str, now: float) -> float:
+        tokens, at = self._buckets.get(key, (float(self._burst), now))
+        return min(self._burst, tokens + (now - at) / self._refill_seconds)
+
+
+class Recorder:
+    """For one run of the watcher; any thread may call it."""
+
+    def __init__(
+        self,
+        writer: PodEventWriter,
+        wall: Callable[[], float],
+        monotonic: Callable[[], float],
+        new_id: Callable[[], str],
+        warn: Callable[[str], None],
+    ) -> None:
+        """wall: seconds since the epoch. warn: called with the cause, at most once in PAUSE_SECONDS."""
+        self._writer = writer
+        self._wall = wall
+        self._monotonic = monotonic
+        self._new_id = new_id
+        self._warn = warn
+        self._lock = Lock()
+        self._pending: OrderedDict[_SeriesKey, tuple[PodEvent, int]] = OrderedDict()
+        """The newest event of each series, and how many there were."""
+        self._is_writing = False
+        self._is_closed = False
+        self._close_at = math.inf
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="pod-events")
+        # Of the thread alone.
+        self._series: OrderedDict[_SeriesKey, Series] = OrderedDict()
+        self._pods = TokenBuckets(POD_BURST, POD_SECONDS)
+        self._all = TokenBuckets(BURST, SECONDS)
+        self._resume_at = monotonic()
+
+    def record(self, event: PodEvent) -> None:
+        key = event.uid, event.reason.value
+        with self._lock:
+            if self._is_closed or (key not in self._pending and len(self._pending) >= MAX_PENDING):
+                return
+            _, times = self._pending.get(key, (event, 0))
+            self._pending[key] = event, times + 1
+            if not self._is_writing:
+                self._is_writing = True
+                self._thread.submit(self._write_pending)
+
+    def close(self) -> None:
+        """Write what is pending, for at most CLOSE_SECONDS and the running request. The rest is dropped."""
+        with self._lock:
+            self._is_closed = True
+            self._close_at = self._monotonic() + CLOSE_SECONDS
+        self._thread.shutdown()
+
+    def _write_pending(self) -> None:
+        while True:
+            with self._lock:
+                if not self._pending or self._monotonic() >= self._close_at:
+                    self._is_writing = False
+                    return
+                key, (event, times) = self._pending.popitem(last=False)
+            self._write(key, event, times)
+
+    def _write(self, key: _SeriesKey, event: PodEvent, times: int) -> None:
+        now = self._monotonic()
+        # The pod's first: what one pod has too many of takes nothing from the others.
+        if now < self._resume_at or not (self._pods.take(event.uid, now) and self._all.take("", now)):
+            return
+        series = self._next_of(key, event, times)
+        result = self._writer.write(event, series)
+        if result.outcome is WriteOutcome.GONE and series.count > 1:
+            # An Event lives for an hour, whatever its series says.
+            series = self._first_of(event)
+            result = self._writer.write(event, series)
+        self._learn(key, series, result, now)
+
+    def _next_of(self, key: _SeriesKey, event: PodEvent, times: int) -> Series:
+        known, now = self._series.get(key), self._wall()
+        if known is None or not 0 <= now - known.last_at <= SERIES_SECONDS:
+            return self._first_of(event)
+        return replace(known, count=known.count + times, last_at=now)
+
+    def _first_of(self, event: PodEvent) -> Series:
+        suffix = f".{self._new_id()}"
+        return Series(event.name[: MAX_NAME - len(suffix)].rstrip("-.") + suffix, 1, self._wall())
+
+    def _learn(self, key: _SeriesKey, series: Series, result: WriteResult, now: float) -> None:
+        self._series.pop(key, None)
+        match result.outcome:
+            case WriteOutcome.WRITTEN:
+                self._series[key] = series
+                if len(self._series) > MAX_SERIES:
+                    self._series.popitem(last=False)
+            case WriteOutcome.GONE:
+                pass
+            case WriteOutcome.REFUSED | WriteOutcome.UNAVAILABLE:
+                self._resume_at = now + PAUSE_SECONDS
+                self._warn(f"no events are written on pods for {PAUSE_SECONDS:g} s: {result.cause}")

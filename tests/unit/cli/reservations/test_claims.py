@@ -13,7 +13,8 @@ from berth.ledger.nodes.entry import Entry, EntryState
 from berth.ledger.nodes.ledger import new_ledger
 from berth.nodecache.feed.cluster import Added
 from berth.runtime.adapters import cache_adapters
-from berth.runtime.settings import PolicySettings, WatcherMode, WatcherSettings
+from berth.runtime.cluster_settings import WatcherMode, WatcherSettings
+from berth.runtime.settings import PolicySettings
 from berth.runtime.watcher.watcher_run import Invocation, TimeLimit, WatcherRun
 from berth.scheduling.objects.pod import PodKey
 from berth.scheduling.objects.projection import compact_pod

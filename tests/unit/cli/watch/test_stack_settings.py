@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from berth.runtime.settings import WatcherMode, deployed
+from berth.runtime.cluster_settings import WatcherMode
+from berth.runtime.settings import deployed
 from berth_cli.sources.stack import DeployedStack, StackUnavailable
 from berth_cli.watch.stack_settings import watcher_settings
 from tests.deployment.template import Deployment, read_template

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from berth.nodecache.feed.changes import Change, Key, Object, OmissionReason
+from berth.nodecache.feed.changes import LEFT_OUT, Change, Key, Object, OmissionReason
 from berth.nodecache.feed.cluster import Bookmark, ClusterUnavailable, Deleted, Ended, Failed, Interrupted, Modified
 from berth.nodecache.feed.leader import Leader, Publication, PublishIntervals
-from berth.nodecache.feed.reduced_pod import LEFT_OUT
 from berth.nodecache.feed.table import TableUnavailable
 from berth.nodecache.feed.writer import Retention
 from tests.unit.lease.clocks import AT, EnvironmentClock

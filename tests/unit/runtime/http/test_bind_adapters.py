@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from berth.runtime.cluster_settings import BindSettings
 from berth.runtime.http.bind_endpoint import bind_adapters
-from berth.runtime.settings import BindSettings
 from berth.runtime.tables import tables_opened_by
 from berth_cli.embedded_store.store import EmbeddedStore
 

@@ -15,8 +15,8 @@ from berth.bind.share import Reservations
 from berth.configuration.store import Configurations, CountingLossCheck
 from berth.extender.deadline import PASSED, Deadline
 from berth.lease.clock import SystemClock
+from berth.runtime.cluster_settings import BindSettings
 from berth.runtime.http.bind_endpoint import DEADLINE_PASSED, BindAdapters, BindHandler
-from berth.runtime.settings import BindSettings
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
 from berth_cli.embedded_store.lease_lock import InMemoryItem

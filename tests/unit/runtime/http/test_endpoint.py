@@ -13,9 +13,9 @@ import pytest
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome, Failure, Outcome
 from berth.extender.reply import AnyDecision, DecisionRecorder, Reply, reply, status_reply
+from berth.runtime.environment import SettingsInvalid
 from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
 from berth.runtime.http.events import COMPRESS_ABOVE_BYTES, PRE_TRAFFIC_SOURCE, WARM_UP_EVENT, body_of
-from berth.runtime.settings import SettingsInvalid
 from berth.scheduling.framework.plugin import PluginFailed
 from tests.builders.authorizer_events import certificate_event, with_client_certificate
 from tests.builders.nodes import labelled

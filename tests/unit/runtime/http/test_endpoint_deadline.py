@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from berth.runtime.http.endpoint import LONGEST_WAIT_SECONDS, RESERVE_SECONDS, call_deadline
+from berth.runtime.http.events import LONGEST_WAIT_SECONDS, RESERVE_SECONDS, call_deadline
 from tests.unit.lease.clocks import EnvironmentClock
 
 HTTP_TIMEOUT = 5.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from berth.nodecache.feed.cluster import Cluster
 from berth.pods import PodBinder, ReservedPods
 from berth.runtime.cluster import Connection
-from berth.runtime.settings import WatcherMode
+from berth.runtime.cluster_settings import WatcherMode
 from berth.scheduling.configuration.document import WakeUp
 from berth.scheduling.policy import Policy
 from berth.upkeep.pod_events import PodEventWriter

@@ -22,7 +22,8 @@ from berth.nodecache.feed.cluster import Added
 from berth.nodecache.feed.table import TableUnavailable
 from berth.nodecache.feed.watcher import WatcherOutcome
 from berth.runtime.adapters import CacheAdapters, cache_adapters
-from berth.runtime.settings import PolicySettings, WatcherMode, WatcherSettings
+from berth.runtime.cluster_settings import WatcherMode, WatcherSettings
+from berth.runtime.settings import PolicySettings
 from berth.runtime.watcher import watcher_run
 from berth.runtime.watcher.watcher_run import (
     HORIZON_SECONDS,

@@ -32,7 +32,8 @@ from berth.scheduling.framework.plugin import (
 from berth.scheduling.framework.profile import Profile
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.policy import Policy
-from berth.scheduling.preemption.victim_review import NodeRejection, Proposal
+from berth.scheduling.preemption.priority import NodeRejection
+from berth.scheduling.preemption.victim_review import Proposal
 from berth.scheduling.snapshot.history import SnapshotDelta
 from berth.scheduling.snapshot.node_list import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot

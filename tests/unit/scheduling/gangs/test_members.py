@@ -10,7 +10,8 @@ import pytest
 from berth.scheduling.framework.plugin import Code
 from berth.scheduling.gangs.gang import GangKey, OpenGang
 from berth.scheduling.objects import Pod
-from berth.scheduling.preemption.victim_review import NodeRejection, Proposal
+from berth.scheduling.preemption.priority import NodeRejection
+from berth.scheduling.preemption.victim_review import Proposal
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.gangs import member, members
 from tests.builders.planned import CPU, NO_ROOM, ZONES, answers, being_bound, cluster, counts, gang_policy, places

@@ -9,7 +9,8 @@ import pytest
 
 from berth.scheduling.framework.plugin import Code
 from berth.scheduling.gangs.gang import GangKey, OpenGang
-from berth.scheduling.preemption.victim_review import NodeRejection, Proposal
+from berth.scheduling.preemption.priority import NodeRejection
+from berth.scheduling.preemption.victim_review import Proposal
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.gangs import member, members, native_group_object, pod_group

@@ -18,10 +18,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from berth.lease.clock import Clock
-from berth.nodecache.feed.changes import Change, Key, Object, OmissionReason
+from berth.nodecache.feed.changes import Change, Key, Object, OmissionReason, is_reduced
 from berth.nodecache.feed.cluster import Added, Cluster, Deleted, Failed, Interrupted, Listed, Modified, ResourceEvent
 from berth.nodecache.feed.head import Observation, Pointer, Position
-from berth.nodecache.feed.reduced_pod import is_reduced
 from berth.nodecache.feed.table import CacheTable
 from berth.nodecache.feed.writer import Leadership, Retention, Writer
 

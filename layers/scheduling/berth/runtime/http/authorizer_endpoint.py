@@ -14,8 +14,7 @@ from berth.lease.clock import Clock, SystemClock
 from berth.runtime.aws_clients import aws_client
 from berth.runtime.environment import SchedulerSettings, one_of, variable
 from berth.runtime.http.callers import CALLS, CallerCheck
-from berth.runtime.http.endpoint import call_deadline
-from berth.runtime.http.events import HTTPEvent, is_warm_up
+from berth.runtime.http.events import HTTPEvent, call_deadline, is_warm_up
 
 SYSTEM_CLOCK = SystemClock()
 

@@ -44,8 +44,8 @@ from berth.nodecache.warm_node_cache import WarmNodeCache
 from berth.pods import PodBinder
 from berth.runtime.adapters import cache_adapters, counting_loss_check
 from berth.runtime.cluster import connect, import_kubeconfig
+from berth.runtime.cluster_settings import BindSettings
 from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
-from berth.runtime.settings import BindSettings
 from berth.runtime.telemetry.metrics import CacheMetrics
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class BindAdapters:
     """The rules of the configuration in force, and the identity of the ledger; None where there is no ledger."""
 
     configuration: CountingConfiguration | None = None
-    identity: StoreIdentity | None = None
+    identity: Callable[[], StoreIdentity] | None = None
 
 
 def _new_id() -> str:
@@ -187,4 +187,4 @@ class BindHandler:
     def _right(self) -> CountingRight | None:
         lease = connect(self._settings).ledger_lease
         identity = self._adapters.identity
-        return None if lease is None or identity is None else CountingRight(lease, identity)
+        return None if lease is None or identity is None else CountingRight(lease, identity())

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from time import perf_counter
@@ -36,6 +36,7 @@ from berth.runtime.http.events import (
     HTTPAnswer,
     HTTPEvent,
     body_of,
+    call_deadline,
     http_answer,
     is_configuration_trial,
     is_pre_traffic,
@@ -45,28 +46,6 @@ from berth.runtime.http.events import (
 from berth.runtime.telemetry.telemetry import Sizes, Telemetry
 from berth.scheduling.framework.plugin import PluginFailed
 from berth.scheduling.snapshot.parts import Parts
-
-RESERVE_SECONDS = 1.0
-"""Of the scheduler's httpTimeout, for the network and the gateway (fact 23)."""
-
-LONGEST_WAIT_SECONDS = 30.0
-"""The longest that an HTTP API waits for a function, and the largest httpTimeout that the stack takes."""
-
-
-def call_deadline(event: Mapping[str, object], http_timeout: float, clock: Clock) -> Deadline:
-    """Call it when the handler begins. `http_timeout`: the scheduler's, in seconds."""
-    return Deadline(http_timeout - RESERVE_SECONDS - _age(event, clock.wall()), clock.monotonic)
-
-
-def _age(event: Mapping[str, object], now: float) -> float:
-    """Seconds since the gateway got the request; 0 where that is unknown or impossible."""
-    context = event.get("requestContext")
-    milliseconds = context.get("timeEpoch") if isinstance(context, Mapping) else None
-    if not isinstance(milliseconds, int | float):
-        return 0.0
-    age = now - milliseconds / 1000
-    return age if 0 <= age <= LONGEST_WAIT_SECONDS else 0.0
-
 
 INTERNAL_ERROR = "Berth failed unexpectedly; the function's log has the cause"
 TOO_LARGE = (

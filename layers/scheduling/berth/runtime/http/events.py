@@ -13,7 +13,9 @@ import json
 from collections.abc import Mapping
 from typing import TypedDict
 
+from berth.extender.deadline import Deadline
 from berth.extender.outcomes import Failure, bad_request
+from berth.lease.clock import Clock
 
 HTTPEvent = Mapping[str, object]
 
@@ -135,3 +137,26 @@ def _is_gzip(name: str, parameters: str) -> bool:
 def _fits(body: bytes) -> bool:
     most = MAX_ANSWER_BYTES - _ENVELOPE_BYTES
     return len(body) * _LARGEST_GROWTH <= most or len(json.dumps(body.decode())) <= most
+
+
+RESERVE_SECONDS = 1.0
+"""Of the scheduler's httpTimeout, for the network and the gateway (fact 23)."""
+
+
+LONGEST_WAIT_SECONDS = 30.0
+"""The longest that an HTTP API waits for a function, and the largest httpTimeout that the stack takes."""
+
+
+def call_deadline(event: Mapping[str, object], http_timeout: float, clock: Clock) -> Deadline:
+    """Call it when the handler begins. `http_timeout`: the scheduler's, in seconds."""
+    return Deadline(http_timeout - RESERVE_SECONDS - _age(event, clock.wall()), clock.monotonic)
+
+
+def _age(event: Mapping[str, object], now: float) -> float:
+    """Seconds since the gateway got the request; 0 where that is unknown or impossible."""
+    context = event.get("requestContext")
+    milliseconds = context.get("timeEpoch") if isinstance(context, Mapping) else None
+    if not isinstance(milliseconds, int | float):
+        return 0.0
+    age = now - milliseconds / 1000
+    return age if 0 <= age <= LONGEST_WAIT_SECONDS else 0.0

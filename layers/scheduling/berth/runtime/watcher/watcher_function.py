@@ -17,7 +17,7 @@ from berth.nodecache.feed.table import CacheTable, TableUnavailable
 from berth.nodecache.feed.watcher import RunResult, WatcherOutcome
 from berth.runtime.adapters import CacheAdapters, cache_adapters
 from berth.runtime.cluster import connect
-from berth.runtime.settings import WatcherMode, WatcherSettings
+from berth.runtime.cluster_settings import WatcherMode, WatcherSettings
 from berth.runtime.telemetry.metrics import Metrics
 from berth.runtime.telemetry.telemetry import Telemetry
 from berth.runtime.telemetry.watcher_metrics import gang_observer

@@ -28,14 +28,13 @@ from berth.nodecache.feed.watcher import RunResult, Watcher
 from berth.runtime.adapters import CALLS, CacheAdapters, log
 from berth.runtime.aws_clients import aws_client
 from berth.runtime.cluster import Connection
-from berth.runtime.settings import WatcherMode, WatcherSettings
+from berth.runtime.cluster_settings import WatcherMode, WatcherSettings
 from berth.runtime.telemetry.metrics import Metrics
 from berth.runtime.telemetry.watcher_metrics import GangObserver, WatcherMetrics, ignore_gangs
 from berth.runtime.watcher.background import BackgroundReconciler, BackgroundSteps, LambdaClient, WarmUp
 from berth.runtime.watcher.gang_work import GangWork
 from berth.upkeep.ledger_holder import LedgerHolder
-from berth.upkeep.pod_event_recorder import Recorder
-from berth.upkeep.pod_events import OmittedPods, reservation_event
+from berth.upkeep.pod_events import OmittedPods, Recorder, reservation_event
 from berth.upkeep.reconciler.events import WARNING_EVENTS, ReservationEvent, ReservationEventType
 from berth.upkeep.reconciler.reconciler import Reconciler
 from berth.upkeep.wake_up import WakeUp, waiting_pod
@@ -110,7 +109,7 @@ class WatcherRun:
         self._identity = new_identity("watcher")
         self._background: BackgroundReconciler | None = None
         self._standby = Standby(
-            self._elector(self._tables.standby_lock, self._limit.handover(HORIZON_SECONDS), LeaderCallbacks())
+            self._elector(self._tables.standby_lock(), self._limit.handover(HORIZON_SECONDS), LeaderCallbacks())
         )
 
     def execute(self, configured: ActiveConfiguration, is_outdated: Callable[[], bool]) -> RunResult:
@@ -172,7 +171,7 @@ class WatcherRun:
 
             return Watcher(
                 self._elector(
-                    self._tables.head_lock,
+                    self._tables.head_lock(),
                     self._limit.handover(self._horizon()),
                     LeaderCallbacks(self._started_leading, new_leader=self._on_new_leader),
                     self._epoch_floor,
@@ -272,7 +271,7 @@ class WatcherRun:
         holder = LedgerHolder(
             lease,
             table,
-            identity,
+            identity(),
             publish,
             self._clock,
             random.random,

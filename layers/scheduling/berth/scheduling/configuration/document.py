@@ -48,7 +48,7 @@ from berth.scheduling.managed_resources.configuration import ManagedResources
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.plugins.custom_plugins import PATTERN
 from berth.scheduling.policy import Policy
-from berth.scheduling.preemption.victim_review import PreemptionConfiguration
+from berth.scheduling.preemption.priority import PreemptionConfiguration
 
 EVENTUAL_READ_SECONDS = 1.0
 """What an eventually consistent read of DynamoDB may miss, usually."""

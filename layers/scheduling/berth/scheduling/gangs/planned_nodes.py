@@ -6,8 +6,7 @@ from collections.abc import Callable, Container, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 
-from berth.scheduling.evaluation.evaluation import Evaluation
-from berth.scheduling.evaluation.nominated_pods import nominated_beside
+from berth.scheduling.evaluation.evaluation import Evaluation, nominated_beside
 from berth.scheduling.evaluation.time_limit import NO_DECISION_DEADLINE, DecisionDeadline
 from berth.scheduling.fields.resources import shown_amount
 from berth.scheduling.framework.plugin import SUCCESS, ClusterFilter, Status

@@ -24,44 +24,21 @@ from enum import StrEnum
 from functools import lru_cache
 from math import inf
 
-from pydantic import BaseModel, ConfigDict
-
-from berth.scheduling.evaluation.evaluation import Evaluation
-from berth.scheduling.evaluation.nominated_pods import nominated_verdicts
+from berth.scheduling.evaluation.evaluation import Evaluation, nominated_verdicts
 from berth.scheduling.evaluation.time_limit import NO_DECISION_DEADLINE, DecisionDeadline
 from berth.scheduling.framework.plugin import SUCCESS, Code, Status
 from berth.scheduling.objects import LabelSet, NodeInfo, Pod, PodSpec
-from berth.scheduling.preemption.disruption_budgets import DisruptionBudgets
-from berth.scheduling.preemption.dry_run import DryRun
+from berth.scheduling.preemption.priority import NEVER, NO_UIDS, NodeRejection, priority_of
 from berth.scheduling.preemption.victims import (
-    NEVER,
-    NO_UIDS,
+    DisruptionBudgets,
+    DryRun,
     Victims,
     best_candidates,
     potential_victims,
-    priority_of,
     select_victims,
 )
-from berth.scheduling.reason_code import ReasonCode
-from berth.scheduling.snapshot.snapshot import Snapshot
 
 NO_PODS: Mapping[str, Pod] = {}
-
-
-class Choose(StrEnum):
-    """Which nodes preempt answers. ALL: every accepted node; the scheduler chooses. ONE: the best node alone."""
-
-    ONE = "one"
-    ALL = "all"
-
-
-class PreemptionConfiguration(BaseModel):
-    """`preemption` of the configuration. choose: `one` or `all`. Use `one` only where no other extender follows: the
-    scheduler cannot choose then."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
-
-    choose: Choose = Choose.ALL
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,37 +48,6 @@ class Proposal:
     uids: tuple[str, ...]
     num_pdb_violations: int
     pods: Mapping[str, Pod] = field(default_factory=lambda: NO_PODS)
-
-
-class NodeRejection(StrEnum):
-    """Why a proposed node is rejected. NOT_BEST: `choose: one` takes another node."""
-
-    NEVER = "the pod's preemptionPolicy is Never"
-    WAITING = "room for the pod is coming on its nominated node"
-    NOT_LOWER = "a victim's priority is not lower than the pod's"
-    BARRED = "no eviction makes the node good for the pod"
-    NO_ROOM = "there is no room even without all pods of lower priority"
-    NO_VICTIM = "no victim is proposed and none is needed"
-    TOO_COSTLY = "the pod's rules take too long to evaluate"
-    NOT_BEST = "another node is better"
-    GANG = "a gang does not evict pods for a part of itself"
-
-    @property
-    def reason_code(self) -> ReasonCode:
-        return _REASON_CODES[self]
-
-
-_REASON_CODES = {
-    NodeRejection.NEVER: ReasonCode.PREEMPTION_POLICY_NEVER,
-    NodeRejection.WAITING: ReasonCode.NOMINATED_NODE_PENDING,
-    NodeRejection.NOT_LOWER: ReasonCode.VICTIM_NOT_LOWER,
-    NodeRejection.BARRED: ReasonCode.PREEMPTION_NOT_HELPFUL,
-    NodeRejection.NO_ROOM: ReasonCode.NO_ROOM_BY_PREEMPTION,
-    NodeRejection.NO_VICTIM: ReasonCode.NO_VICTIM_NEEDED,
-    NodeRejection.TOO_COSTLY: ReasonCode.TOO_COSTLY,
-    NodeRejection.NOT_BEST: ReasonCode.NOT_BEST_CANDIDATE,
-    NodeRejection.GANG: ReasonCode.PART_OF_GANG,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,12 +187,6 @@ def ineligible(pod: Pod, nominated: NodeInfo | None, status: Status | None) -> I
     if nominated is None or status is None or status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
         return None
     return Ineligible.WAITING if preempted(pod, nominated) else None
-
-
-def may_preempt(pod: Pod, snapshot: Snapshot) -> bool:
-    """Return whether there may be pods that this one evicts: those without a class have priority 0."""
-    lowest = min((each.value for each in snapshot.priority_classes.values()), default=0)
-    return pod.spec.preemption_policy != NEVER and priority_of(pod) > min(lowest, 0)
 
 
 def preempted(pod: Pod, node: NodeInfo) -> list[Pod]:

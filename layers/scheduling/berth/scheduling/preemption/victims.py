@@ -1,50 +1,188 @@
-"""Priorities, the victims on one node (fact 30), and the best node to preempt on (fact 32)."""
+"""Priorities, the victims on one node (fact 30), and the best node to preempt on (fact 32).
+
+The filters' states come from the evaluation. Adding or removing a pod updates them, without a new count.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from math import inf
+from typing import Self
 
-from berth.scheduling.objects import Pod, PriorityClass
-from berth.scheduling.preemption.disruption_budgets import DisruptionBudgets
-from berth.scheduling.preemption.dry_run import DryRun
-
-PREEMPT_LOWER_PRIORITY = "PreemptLowerPriority"
-NEVER = "Never"
-
-NO_CLASS = PriorityClass("", 0, preemption_policy=PREEMPT_LOWER_PRIORITY)
-"""The class of pods that name no class, in a cluster without a default class."""
-
-_BUILT_IN = {
-    name: PriorityClass(name, value, preemption_policy=PREEMPT_LOWER_PRIORITY)
-    for name, value in (("system-cluster-critical", 2_000_000_000), ("system-node-critical", 2_000_001_000))
-}
+from berth.scheduling.evaluation.evaluation import Evaluation, nominated_beside
+from berth.scheduling.fields.requests import HostPort
+from berth.scheduling.framework.plugin import SUCCESS, ClusterFilter
+from berth.scheduling.framework.profile import LocalFilters
+from berth.scheduling.objects import LabelSet, NodeInfo, Pod, PodDisruptionBudget
+from berth.scheduling.objects.usage import UNUSED, Usage, host_ports_of
+from berth.scheduling.preemption.priority import NO_UIDS, by_importance, priority_of
 
 
-def priority_of(pod: Pod) -> int:
-    """The priority that preemption compares. It is the number in the pod: the scheduler reads no PriorityClass."""
-    return pod.spec.priority or 0
+@dataclass(frozen=True, slots=True)
+class DryRun:
+    """A node in a dry run, immutable. nominated: the nominated pods of the node that count for the pod to place."""
+
+    local: LocalFilters
+    states: tuple[ClusterFilter, ...]
+    node: NodeInfo
+    nominated: Sequence[Pod] = ()
+
+    @classmethod
+    def of(cls, evaluation: Evaluation, pod: Pod, node: NodeInfo) -> Self:
+        local = evaluation.local.filters if evaluation.rejected is None else LocalFilters(rejected=evaluation.rejected)
+        return cls(local, evaluation.filters, node, nominated_beside(pod, node.name, evaluation.snapshot))
+
+    @property
+    def fits(self) -> bool:
+        """Whether all filters pass, with the nominated pods and without them (fact 34)."""
+        if self.nominated and self._beside(self.nominated) is None:
+            return False
+        return self._passes_locally and self._passes_by(self.states)
+
+    def without(self, pods: Collection[Pod]) -> DryRun:
+        """The node without these pods of it."""
+        node, states = _without(self.node, pods), self.states
+        for pod in pods if states else ():
+            states = tuple([state.without_pod(pod, node) for state in states])
+        return self._at(node, states)
+
+    def reprieving(self, pod: Pod) -> DryRun | None:
+        """The node with the pod added again; None where the pod to place then does not fit."""
+        beside = self._beside((pod,))
+        return beside if beside is not None and (not self.nominated or beside.fits) else None
+
+    def _beside(self, pods: Sequence[Pod]) -> DryRun | None:
+        """The node with these pods added; None where the filters then reject it."""
+        node = self.node.with_pods_and_usage((*self.node.pods, *pods), self.node.usage.plus(pods))
+        beside = self._at(node, self.states)
+        # Resources are the most frequent reason. They are checked before the other states are updated.
+        if not beside._passes_locally:
+            return None
+        if not self.states:
+            return beside
+        states = self.states
+        for pod in pods:
+            states = tuple([state.with_pod(pod, node) for state in states])
+        return self._at(node, states) if beside._passes_by(states) else None
+
+    def _at(self, node: NodeInfo, states: tuple[ClusterFilter, ...]) -> DryRun:
+        return DryRun(self.local, states, node, self.nominated)
+
+    @property
+    def _passes_locally(self) -> bool:
+        # `filter_nominated`: the nominated node may be another than the names that the filters leave.
+        return self.local.filter_nominated(self.node) is SUCCESS
+
+    def _passes_by(self, states: Sequence[ClusterFilter]) -> bool:
+        return all(state.filter(self.node) is SUCCESS for state in states)
 
 
-def by_importance(pod: Pod) -> tuple[int, float]:
-    """A sort key, the most important pod first: by priority, then by start time. A pod that has not started is last."""
-    return -(pod.spec.priority or 0), inf if pod.start_time is None else pod.start_time
+def _without(node: NodeInfo, pods: Collection[Pod]) -> NodeInfo:
+    gone = {id(pod) for pod in pods}
+    stay = tuple(pod for pod in node.pods if id(pod) not in gone)
+    # As in kube-scheduler, used ports are a set: a removed pod frees its ports even if another pod uses them.
+    ports = node.usage.host_ports
+    if ports:
+        ports = ports - host_ports_of(pods)
+    return node.with_pods_and_usage(stay, _usage(node, stay, pods, ports))
 
 
-def priority_class_of(name: str, classes: Mapping[str, PriorityClass]) -> PriorityClass | None:
-    """The class of a pod that names this one, as the API server's admission finds it; None where there is none.
+def _usage(node: NodeInfo, stay: Sequence[Pod], gone: Collection[Pod], ports: frozenset[HostPort]) -> Usage:
+    if len(stay) > len(gone):
+        return node.usage.minus(gone, ports)
+    usage = UNUSED.plus(stay)
+    return usage if usage.host_ports == ports else replace(usage, host_ports=ports)
 
-    Only for manifests: a stored pod has its number. Without a name the default class counts; of several, the lowest.
+
+Demand = tuple[tuple[int, int, int], ...]
+"""For each budget: its index, how many of the pods it covers, and how many disruptions of these it allows."""
+
+
+class DisruptionBudgets:
+    """The budgets of a cluster. It remembers which budgets match a label set: budgets are few and label sets repeat."""
+
+    def __init__(self, budgets: Iterable[PodDisruptionBudget]) -> None:
+        self._by_namespace: dict[str, list[tuple[int, PodDisruptionBudget]]] = {}
+        self._allowed: list[int] = []
+        self._has_disrupted_pods = False
+        for index, budget in enumerate(budgets):
+            self._has_disrupted_pods = self._has_disrupted_pods or bool(budget.disrupted_pods)
+            self._allowed.append(max(0, budget.disruptions_allowed))
+            self._by_namespace.setdefault(budget.namespace, []).append((index, budget))
+        self._matching: dict[LabelSet, tuple[tuple[int, PodDisruptionBudget], ...]] = {}
+
+    def split(self, pods: Iterable[Pod]) -> tuple[list[Pod], list[Pod]]:
+        """The pods whose eviction would violate a budget, and the other pods.
+
+        Each pod, in this order, takes one disruption from every budget that covers it, even if it is reprieved later.
+        As in kube-scheduler, the more important pods use up the budget, and the less important ones violate it.
+        """
+        if not self._by_namespace:
+            return [], list(pods)
+        violating: list[Pod] = []
+        others: list[Pod] = []
+        for pod, violated in self._disrupted(pods):
+            (violating if violated else others).append(pod)
+        return violating, others
+
+    def violated(self, pods: Iterable[Pod]) -> dict[str, tuple[str, ...]]:
+        """The violated budgets as `namespace/name`, by the UID of each pod that violates one."""
+        return {
+            pod.uid: tuple(sorted(f"{budget.namespace}/{budget.name}" for budget in violated))
+            for pod, violated in self._disrupted(pods)
+            if violated
+        }
+
+    def demand(self, pods: Iterable[Pod]) -> Demand:
+        """How many of the pods each budget covers, and how many it allows of these."""
+        covered = Counter(index for pod in pods for index, _ in self._covering(pod))
+        return tuple((index, count, min(self._allowed[index], count)) for index, count in covered.items())
+
+    def splits_alike(self, demand: Demand) -> bool:
+        """Whether the pods of this demand violate the same budgets as when it was computed.
+
+        Only the disruptions that the budgets allow may have changed since then.
+        """
+        allowed = self._allowed
+        return all(min(allowed[index], count) == least for index, count, least in demand)
+
+    def _disrupted(self, pods: Iterable[Pod]) -> Iterator[tuple[Pod, Sequence[PodDisruptionBudget]]]:
+        left: dict[int, int] = {}
+        for pod in pods:
+            violated: Sequence[PodDisruptionBudget] = ()
+            for index, budget in self._covering(pod):
+                allowed = left.get(index, budget.disruptions_allowed) - 1
+                left[index] = allowed
+                if allowed < 0:
+                    violated = (*violated, budget)
+            yield pod, violated
+
+    def _covering(self, pod: Pod) -> Iterable[tuple[int, PodDisruptionBudget]]:
+        found = self._matching.get(pod.label_set)
+        if found is None:
+            found = tuple(pair for pair in self._by_namespace.get(pod.namespace, ()) if pair[1].selects(pod.label_set))
+            self._matching[pod.label_set] = found
+        # The API server has counted the eviction of a disrupted pod already.
+        return [pair for pair in found if pod.name not in pair[1].disrupted_pods] if self._has_disrupted_pods else found
+
+
+def after_evictions(budgets: Sequence[PodDisruptionBudget], pods: Iterable[Pod]) -> Sequence[PodDisruptionBudget]:
+    """The budgets after these pods are evicted; the same object where they allow as much as before.
+
+    A terminating pod has been counted already. A budget does not go below zero.
     """
-    if name:
-        return classes.get(name) or _BUILT_IN.get(name)
-    defaults = [each for each in classes.values() if each.global_default]
-    return min(defaults, key=lambda each: each.value, default=NO_CLASS)
+    counted = [pod for pod in pods if not pod.terminating]
+    found = [
+        replace(budget, disruptions_allowed=max(0, budget.disruptions_allowed - sum(map(budget.covers, counted))))
+        for budget in budgets
+    ]
+    return budgets if all(map(_allows_as_many, found, budgets)) else tuple(found)
 
 
-NO_UIDS: Collection[str] = frozenset()
+def _allows_as_many(one: PodDisruptionBudget, other: PodDisruptionBudget) -> bool:
+    return one.disruptions_allowed == other.disruptions_allowed
 
 
 @dataclass(frozen=True, slots=True)

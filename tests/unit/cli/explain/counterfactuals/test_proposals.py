@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from berth.scheduling.preemption.victim_review import NodeRejection
+from berth.scheduling.preemption.priority import NodeRejection
 from berth.scheduling.reason_code import ReasonCode
 from berth_cli.explain.counterfactuals.proposals import ANSWERS, GANG_CODES, NO_CHANGE
 from berth_cli.explain.counterfactuals.search import Search

@@ -9,7 +9,7 @@ import pytest
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import Pod
-from berth.scheduling.preemption.victim_review import NodeRejection
+from berth.scheduling.preemption.priority import NodeRejection
 from berth.scheduling.preemption.victims import Criterion
 from berth_cli.simulate.queue import build_queue
 from berth_cli.simulate.scheduler.control_loop import ControlLoop, Outcome

@@ -7,8 +7,7 @@ import pytest
 from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation
 from berth.scheduling.evaluation.evaluation_cache import EvaluationCache
 from berth.scheduling.objects import Pod
-from berth.scheduling.preemption.disruption_budgets import DisruptionBudgets
-from berth.scheduling.preemption.victims import Victims
+from berth.scheduling.preemption.victims import DisruptionBudgets, Victims
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.simulate.scheduler.victim_cache import VictimCache, victims_on
 from tests.unit.scheduling.preemption.preempting import NODE, PROFILE, placed, read, snapshot, urgent

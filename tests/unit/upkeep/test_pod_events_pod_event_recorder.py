@@ -8,7 +8,7 @@ from threading import Event
 
 import pytest
 
-from berth.upkeep.pod_event_recorder import (
+from berth.upkeep.pod_events import (
     BURST,
     CLOSE_SECONDS,
     MAX_NAME,
@@ -17,9 +17,13 @@ from berth.upkeep.pod_event_recorder import (
     POD_BURST,
     POD_SECONDS,
     SERIES_SECONDS,
+    PodEvent,
+    PodEventReason,
     Recorder,
+    Series,
+    WriteOutcome,
+    WriteResult,
 )
-from berth.upkeep.pod_events import PodEvent, PodEventReason, Series, WriteOutcome, WriteResult
 from tests.fakes.clock import HandDrivenClock
 from tests.fakes.pod_events import RecordingPodEvents
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from berth.upkeep.pod_event_recorder import SWEEP_AT, TokenBuckets
+from berth.upkeep.pod_events import SWEEP_AT, TokenBuckets
 
 
 def test_gives_a_burst_and_then_one_token_in_each_interval() -> None:

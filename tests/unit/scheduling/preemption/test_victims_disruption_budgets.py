@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from berth.scheduling.preemption.disruption_budgets import DisruptionBudgets
+from berth.scheduling.preemption.victims import DisruptionBudgets
 from tests.unit.scheduling.preemption.preempting import NODE, app, budget, placed, snapshot, urgent, victims, violations
 
 Object = dict[str, Any]

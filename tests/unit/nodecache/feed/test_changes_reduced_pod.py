@@ -7,8 +7,7 @@ from hashlib import sha256
 
 import pytest
 
-from berth.nodecache.feed.changes import MAX_ITEM_BYTES, Change, OmissionReason, pack, unpack
-from berth.nodecache.feed.reduced_pod import LEFT_OUT
+from berth.nodecache.feed.changes import LEFT_OUT, MAX_ITEM_BYTES, Change, OmissionReason, pack, unpack
 from berth.scheduling.managed_resources.configuration import ManagedResource
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import Pod

@@ -6,8 +6,7 @@ import pytest
 
 from berth.scheduling.objects import Pod, read_pods
 from berth.scheduling.snapshot.changes import AssumedPod, Changes
-from berth.scheduling.snapshot.placed_pods import PlacedPods
-from berth.scheduling.snapshot.snapshot import Snapshot
+from berth.scheduling.snapshot.snapshot import PlacedPods, Snapshot
 from tests.builders.nodes import node
 from tests.builders.pods import pod_with
 

@@ -1,0 +1,105 @@
+"""What every verb knows of preemption: priorities, the configuration, and why a node is rejected."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from enum import StrEnum
+from math import inf
+
+from pydantic import BaseModel, ConfigDict
+
+from berth.scheduling.objects import Pod, PriorityClass
+from berth.scheduling.reason_code import ReasonCode
+from berth.scheduling.snapshot.snapshot import Snapshot
+
+PREEMPT_LOWER_PRIORITY = "PreemptLowerPriority"
+
+
+NEVER = "Never"
+
+
+NO_CLASS = PriorityClass("", 0, preemption_policy=PREEMPT_LOWER_PRIORITY)
+"""The class of pods that name no class, in a cluster without a default class."""
+
+
+_BUILT_IN = {
+    name: PriorityClass(name, value, preemption_policy=PREEMPT_LOWER_PRIORITY)
+    for name, value in (("system-cluster-critical", 2_000_000_000), ("system-node-critical", 2_000_001_000))
+}
+
+
+def priority_of(pod: Pod) -> int:
+    """The priority that preemption compares. It is the number in the pod: the scheduler reads no PriorityClass."""
+    return pod.spec.priority or 0
+
+
+def by_importance(pod: Pod) -> tuple[int, float]:
+    """A sort key, the most important pod first: by priority, then by start time. A pod that has not started is last."""
+    return -(pod.spec.priority or 0), inf if pod.start_time is None else pod.start_time
+
+
+def priority_class_of(name: str, classes: Mapping[str, PriorityClass]) -> PriorityClass | None:
+    """The class of a pod that names this one, as the API server's admission finds it; None where there is none.
+
+    Only for manifests: a stored pod has its number. Without a name the default class counts; of several, the lowest.
+    """
+    if name:
+        return classes.get(name) or _BUILT_IN.get(name)
+    defaults = [each for each in classes.values() if each.global_default]
+    return min(defaults, key=lambda each: each.value, default=NO_CLASS)
+
+
+NO_UIDS: Collection[str] = frozenset()
+
+
+class Choose(StrEnum):
+    """Which nodes preempt answers. ALL: every accepted node; the scheduler chooses. ONE: the best node alone."""
+
+    ONE = "one"
+    ALL = "all"
+
+
+class PreemptionConfiguration(BaseModel):
+    """`preemption` of the configuration. choose: `one` or `all`. Use `one` only where no other extender follows: the
+    scheduler cannot choose then."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    choose: Choose = Choose.ALL
+
+
+class NodeRejection(StrEnum):
+    """Why a proposed node is rejected. NOT_BEST: `choose: one` takes another node."""
+
+    NEVER = "the pod's preemptionPolicy is Never"
+    WAITING = "room for the pod is coming on its nominated node"
+    NOT_LOWER = "a victim's priority is not lower than the pod's"
+    BARRED = "no eviction makes the node good for the pod"
+    NO_ROOM = "there is no room even without all pods of lower priority"
+    NO_VICTIM = "no victim is proposed and none is needed"
+    TOO_COSTLY = "the pod's rules take too long to evaluate"
+    NOT_BEST = "another node is better"
+    GANG = "a gang does not evict pods for a part of itself"
+
+    @property
+    def reason_code(self) -> ReasonCode:
+        return _REASON_CODES[self]
+
+
+_REASON_CODES = {
+    NodeRejection.NEVER: ReasonCode.PREEMPTION_POLICY_NEVER,
+    NodeRejection.WAITING: ReasonCode.NOMINATED_NODE_PENDING,
+    NodeRejection.NOT_LOWER: ReasonCode.VICTIM_NOT_LOWER,
+    NodeRejection.BARRED: ReasonCode.PREEMPTION_NOT_HELPFUL,
+    NodeRejection.NO_ROOM: ReasonCode.NO_ROOM_BY_PREEMPTION,
+    NodeRejection.NO_VICTIM: ReasonCode.NO_VICTIM_NEEDED,
+    NodeRejection.TOO_COSTLY: ReasonCode.TOO_COSTLY,
+    NodeRejection.NOT_BEST: ReasonCode.NOT_BEST_CANDIDATE,
+    NodeRejection.GANG: ReasonCode.PART_OF_GANG,
+}
+
+
+def may_preempt(pod: Pod, snapshot: Snapshot) -> bool:
+    """Return whether there may be pods that this one evicts: those without a class have priority 0."""
+    lowest = min((each.value for each in snapshot.priority_classes.values()), default=0)
+    return pod.spec.preemption_policy != NEVER and priority_of(pod) > min(lowest, 0)
