@@ -1,12 +1,14 @@
 """POST /scheduler/filter_onlyone."""
 
 import os
+import time
 from functools import partial
 
 from berth.garbage_collection import start_without_collection
 
 with start_without_collection():
     from berth.extender.filter import answer_filter_onlyone, failed
+    from berth.extender.joined_nodes import JoinedNodes
     from berth.runtime.adapters import node_cache, open_gangs, trial_cache
     from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
     from berth.runtime.http.events import HTTPAnswer, HTTPEvent
@@ -14,7 +16,9 @@ with start_without_collection():
 
     settings = PolicySettings.from_environ(os.environ)
     cache = node_cache(settings, "filter_onlyone")
-    answer = partial(answer_filter_onlyone, cache=cache, open_gangs=open_gangs(settings))
+    answer = partial(
+        answer_filter_onlyone, cache=cache, open_gangs=open_gangs(settings), joined=JoinedNodes(time.sleep)
+    )
     endpoint = VerbEndpoint(
         "filter_onlyone",
         EndpointSettings.from_environ(os.environ),

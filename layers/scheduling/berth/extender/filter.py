@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from berth.extender.arguments import Candidates, LastAttempt, Passthrough, read_candidates, read_pod_version
 from berth.extender.deadline import NO_DEADLINE, Deadline
+from berth.extender.joined_nodes import JoinedNodes
 from berth.extender.outcomes import WAITING, Failure, FilterOutcome, deadline_passed
 from berth.extender.ports import NodeCache, NoOpenGangs, OpenGangs
 from berth.extender.reply import Decision, Reply, UnjudgedCall, error_reply, reasons, reply
@@ -21,17 +23,25 @@ NO_GANG_IS_OPEN = NoOpenGangs()
 
 
 def answer_filter(
-    body: str | bytes, cache: NodeCache, deadline: Deadline = NO_DEADLINE, open_gangs: OpenGangs = NO_GANG_IS_OPEN
+    body: str | bytes,
+    cache: NodeCache,
+    deadline: Deadline = NO_DEADLINE,
+    open_gangs: OpenGangs = NO_GANG_IS_OPEN,
+    joined: JoinedNodes | None = None,
 ) -> Reply:
-    """Every feasible name passes; every other name has a reason (fact 16)."""
-    return _answer(body, Policy.feasibility, cache, deadline, open_gangs)
+    """Every feasible name passes; every other name has a reason (fact 16). joined: None if no call waits for nodes."""
+    return _answer(body, Policy.feasibility, cache, deadline, open_gangs, joined)
 
 
 def answer_filter_onlyone(
-    body: str | bytes, cache: NodeCache, deadline: Deadline = NO_DEADLINE, open_gangs: OpenGangs = NO_GANG_IS_OPEN
+    body: str | bytes,
+    cache: NodeCache,
+    deadline: Deadline = NO_DEADLINE,
+    open_gangs: OpenGangs = NO_GANG_IS_OPEN,
+    joined: JoinedNodes | None = None,
 ) -> Reply:
     """Only the best feasible name passes: the scheduler has no choice left (fact 46)."""
-    return _answer(body, Policy.best, cache, deadline, open_gangs)
+    return _answer(body, Policy.best, cache, deadline, open_gangs, joined)
 
 
 def failed(failure: Failure) -> Reply:
@@ -42,7 +52,14 @@ def failed(failure: Failure) -> Reply:
 Decide = Callable[[Policy, Pod, Sequence[str], Snapshot, float, Sequence[OpenGang]], Feasibility]
 
 
-def _answer(body: str | bytes, decide: Decide, cache: NodeCache, deadline: Deadline, open_gangs: OpenGangs) -> Reply:
+def _answer(
+    body: str | bytes,
+    decide: Decide,
+    cache: NodeCache,
+    deadline: Deadline,
+    open_gangs: OpenGangs,
+    joined: JoinedNodes | None,
+) -> Reply:
     candidates = read_candidates(body, cache, deadline)
     if isinstance(candidates, Failure):
         return failed(candidates)
@@ -50,9 +67,13 @@ def _answer(body: str | bytes, decide: Decide, cache: NodeCache, deadline: Deadl
         return _passed(candidates)
     pod_name = f"{candidates.pod.namespace}/{candidates.pod.name}"
     opened = open_gangs.open_gangs(deadline) if candidates.policy.plans(candidates.pod) else NO_OPEN_GANGS
-    left = deadline.decision_seconds()
     try:
-        decision = decide(candidates.policy, candidates.pod, candidates.names, candidates.snapshot, left, opened)
+        decision = _decided(decide, candidates, deadline, opened)
+        if not (decision.feasible or candidates.names.all_known or joined is None):
+            waited_for = joined.wait(candidates, partial(_read_again, body, cache, deadline))
+            if waited_for is not candidates:
+                candidates = waited_for
+                decision = _decided(decide, candidates, deadline, opened)
     except DeadlineExceeded as error:
         return failed(deadline_passed(pod_name, str(error)))
     waits = _waits(body, candidates, decision)
@@ -64,6 +85,16 @@ def _answer(body: str | bytes, decide: Decide, cache: NodeCache, deadline: Deadl
         decision=_decision(candidates, decision, opened),
     )
     return answer if decision.feasible else answer._replace(reason_code=decision.main_reason_code or "")
+
+
+def _decided(decide: Decide, candidates: Candidates, deadline: Deadline, open_gangs: Sequence[OpenGang]) -> Feasibility:
+    left = deadline.decision_seconds()
+    return decide(candidates.policy, candidates.pod, candidates.names, candidates.snapshot, left, open_gangs)
+
+
+def _read_again(body: str | bytes, cache: NodeCache, deadline: Deadline) -> Candidates | None:
+    found = read_candidates(body, cache, deadline) if deadline.decision_seconds() else None
+    return found if isinstance(found, Candidates) else None
 
 
 def _waits(body: str | bytes, candidates: Candidates, found: Feasibility) -> bool:
