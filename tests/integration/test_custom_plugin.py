@@ -1,10 +1,11 @@
-"""The example of a plugin of a user's own, run as its README says."""
+"""The examples of plugins of a user's own, run as their pages say."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tests.builders.documents import commands, matches
 from tests.builders.events import http_event
 from tests.builders.http_calls import Caller
 from tests.builders.requests import body_of, cache_mode, victims_by_uid
@@ -25,22 +27,33 @@ FILES = ["--cluster", "cluster.yaml", "--config", "configuration.yaml", "--plugi
 ENVIRONMENT = {**os.environ, "PYTHONUNBUFFERED": "1"}
 
 
-def test_simulation_matches_example_readme() -> None:
-    done = subprocess.run([*BERTH, "simulate", *FILES], capture_output=True, text=True, check=False, cwd=EXAMPLE)
-    assert (done.returncode, done.stderr) == (1, "")
-    assert done.stdout in (EXAMPLE / "README.md").read_text()
-    assert done.stdout in (PROJECT / "docs/how-to/custom-plugin.md").read_text()
+@pytest.mark.parametrize("name", ["custom-plugin", "zones-and-racks"])
+def test_page_shows_what_commands_print_in_the_example(name: str) -> None:
+    steps = [shlex.split(each.line) for each in commands(PROJECT / f"docs/how-to/{name}.md")]
+    outputs = [each.output for each in commands(PROJECT / f"docs/how-to/{name}.md")]
+    done = set()
+    for words, shown in zip(steps, outputs, strict=True):
+        match words:
+            case ["berth", ("simulate" | "plugin" | "config") as command, *_] if "--stack" not in words:
+                ran = subprocess.run(
+                    [*BERTH, *words[1:]], capture_output=True, text=True, check=False, cwd=PROJECT / "examples" / name
+                )
+                assert ran.returncode == (1 if command == "simulate" else 0), ran.stderr
+                assert not shown or matches(shown, ran.stdout.splitlines())
+                done.add((command, bool(shown)))
+    assert {("simulate", True), ("plugin", False)} <= done
 
 
 @pytest.mark.long
-def test_tests_of_example_pass() -> None:
+@pytest.mark.parametrize("name", ["custom-plugin", "zones-and-racks"])
+def test_tests_of_example_pass(name: str) -> None:
     """As the page says, inside a clone of Berth, whose own settings of pytest must not count."""
     done = subprocess.run(
         [Path(sys.executable).with_name("pytest"), "-q", "-p", "no:cacheprovider"],
         capture_output=True,
         text=True,
         check=False,
-        cwd=EXAMPLE,
+        cwd=PROJECT / "examples" / name,
     )
     assert done.returncode == 0, done.stdout
     assert "passed" in done.stdout

@@ -1,4 +1,4 @@
-"""The format of a recording: gzip, and in it a JSON object a line. docs/reference/recording.md describes it.
+"""The format of a recording: gzip, and in it a JSON object a line. docs/how-to/test-policies.md says what is recorded.
 
 The cluster's state is a log: the published objects once, then the changes of each version. A decision names the version
 that it was made on, and the nodes of its request by their numbers: names are numbered when they first appear.

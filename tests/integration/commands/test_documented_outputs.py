@@ -9,37 +9,29 @@ import pytest
 from click.testing import CliRunner
 
 from berth_cli.main import main
+from tests.builders.documents import PAGES, Command, commands, matches
 from tests.conftest import PROJECT
 
-PAGES = (
-    "docs/how-to/explain.md",
-    "docs/how-to/policy-diff.md",
-    "docs/how-to/policy-test.md",
-    "docs/how-to/simulate.md",
-)
-_BLOCK = re.compile(r"^```console\n\$ (berth [^\n]* examples/[^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-
 _AGE = re.compile(r"pending for [0-9]+ (s|min|h|d)\b")
+_ONE_COMMAND = re.compile(r"berth [^|<>&;]* examples/[^|<>&;]*(\| tail -n \d+)?")
+_OF_THE_READER = re.compile(r"^berth serve| berth\.yaml")
+"""A server does not end, and a file that the page has the reader write is not here."""
+
+EXAMPLES = [
+    pytest.param(command, id=f"{page.stem}-{position}")
+    for page in PAGES
+    for position, command in enumerate(commands(page))
+    if command.output and _ONE_COMMAND.fullmatch(command.line) and not _OF_THE_READER.search(command.line)
+]
 
 
-EXAMPLES = [example for page in PAGES for example in _BLOCK.findall((PROJECT / page).read_text())]
-
-
-@pytest.mark.parametrize(("command", "output"), EXAMPLES)
-def test_page_shows_what_the_command_prints(command: str, output: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("command", EXAMPLES)
+def test_page_shows_what_the_command_prints(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(PROJECT)
-    command, _, last_lines = command.partition(" | tail -n ")
-    printed = CliRunner().invoke(main, shlex.split(command)[1:], prog_name="berth").output
-    if last_lines:
-        printed = "".join(printed.splitlines(keepends=True)[-int(last_lines) :])
-    assert without_ages(printed) == without_ages(output)
-
-
-def test_readme_shows_lines_that_the_command_prints(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(PROJECT)
-    [(command, output)] = _BLOCK.findall((PROJECT / "README.md").read_text())
-    printed = CliRunner().invoke(main, shlex.split(command)[1:], prog_name="berth").output.splitlines()
-    assert [line for line in output.splitlines() if line != "…" and line not in printed] == []
+    line, _, last = command.line.partition(" | tail -n ")
+    printed = CliRunner().invoke(main, shlex.split(line)[1:], prog_name="berth").output.splitlines()
+    shown = tuple(without_ages(each) for each in command.output)
+    assert matches(shown, [without_ages(each) for each in printed[-int(last) if last else 0 :]]), printed
 
 
 def without_ages(text: str) -> str:
@@ -47,6 +39,22 @@ def without_ages(text: str) -> str:
     return _AGE.sub("pending for a while", text)
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_page_has_such_an_example(page: str) -> None:
-    assert _BLOCK.search((PROJECT / page).read_text())
+def test_pages_about_commands_on_files_have_such_examples() -> None:
+    pages = {str(example.id).rpartition("-")[0] for example in EXAMPLES}
+    assert {"README", "tutorial", "explain", "test-policies", "simulate"} <= pages
+
+
+@pytest.mark.parametrize(
+    ("shown", "expected"),
+    [
+        pytest.param(("a", "b"), True, id="all lines"),
+        pytest.param(("a", "…"), True, id="lines left out at the end"),
+        pytest.param(("…", "b"), True, id="lines left out at the start"),
+        pytest.param(("a", "b…"), True, id="nothing left out of a line"),
+        pytest.param(("a",), False, id="a line is missing"),
+        pytest.param(("a", "…", "c"), False, id="a line that was not printed"),
+        pytest.param(("b…", "a"), False, id="another order"),
+    ],
+)
+def test_what_stands_for_the_output(shown: tuple[str, ...], expected: bool) -> None:
+    assert matches(shown, ["a", "b"]) is expected

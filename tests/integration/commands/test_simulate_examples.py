@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders.documents import commands, matches
 from tests.conftest import PROJECT
 
 from .simulating import places, run
@@ -28,11 +29,11 @@ def test_resource_segregation_example_separates_pods() -> None:
 
 @pytest.mark.parametrize("page", ["examples/resource-segregation/README.md", "docs/tutorial.md"])
 def test_page_about_example_matches_output(page: str) -> None:
-    readme = (PROJECT / page).read_text()
+    shown = [each.output for each in commands(PROJECT / page) if "simulate" in each.line and each.output]
     files = ["--cluster", str(EXAMPLE / "cluster.yaml"), "--pod", str(EXAMPLE / "pods.yaml")]
     before, after = run(*files), run(*files, "--config", str(EXAMPLE / "configuration.yaml"))
-    assert "".join(before.stdout.splitlines(keepends=True)[-4:]) in readme
-    assert after.stdout.splitlines()[-1] in readme
+    assert matches(shown[0], before.stdout.splitlines()[-4:])
+    assert matches(shown[1], after.stdout.splitlines()[-1:])
 
 
 def test_counted_resources_example_never_overcommits() -> None:
@@ -59,8 +60,9 @@ def test_counted_resources_example_never_overcommits() -> None:
 
 def test_documentation_matches_output_of_counted_resources_example() -> None:
     printed = run(*(f"--{what}={COUNTED / name}" for what, name in COUNTED_FILES.items())).stdout.splitlines()
-    manual = (PROJECT / "docs/how-to/counted-resources.md").read_text().split("$ berth simulate")[1].split("```")[0]
-    assert [line for line in manual.splitlines()[1:] if line != "…" and line not in printed] == []
+    found = commands(PROJECT / "docs/how-to/counted-resources.md")
+    [shown] = [each.output for each in found if each.line.startswith("berth simulate")]
+    assert matches(shown, printed)
 
 
 def test_bind_counts_without_counting_profile(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Shell completion of the command, as docs/how-to/shell-completion.md describes it."""
+"""Shell completion of the command, as docs/how-to/run-locally.md describes it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from berth_cli.main import COMMANDS, main
 from tests.conftest import PROJECT
 
-PAGE = (PROJECT / "docs" / "how-to" / "shell-completion.md").read_text()
+PAGE = (PROJECT / "docs" / "how-to" / "run-locally.md").read_text()
 
 
 def complete(words: str) -> set[str]:

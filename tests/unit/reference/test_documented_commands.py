@@ -5,25 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import takewhile
+from pathlib import Path
 
 import click
 
 from berth_cli.main import main
+from tests.builders.documents import PAGES, commands
 from tests.conftest import PROJECT
 
-PAGES = sorted([*PROJECT.glob("docs/**/*.md"), *PROJECT.glob("*.md"), *PROJECT.glob("examples/**/*.md")])
 GENERATED = {"cli.md"}
-BLOCK = re.compile(r"^ *```console\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r"`([^`]+)`")
 COMMAND = re.compile(r"(?:^|[(;&|]) *(?:[\w./-]*/)?(berth|make) +([a-z][^;&|#()>…]*)")
 OF_EVERY_COMMAND = {"--help", "-h", "--version"}
 
 
-def lines(text: str) -> Iterator[str]:
+def lines(page: Path) -> Iterator[str]:
     """What a reader can copy: lines behind a prompt, and code in a sentence."""
-    for block in BLOCK.findall(text):
-        yield from (line[2:] for line in block.replace("\\\n", " ").splitlines() if line.startswith("$ "))
-    sentences = re.sub(r"```.*?```", "", text, flags=re.DOTALL).replace("\n", " ")
+    yield from (command.line for command in commands(page))
+    sentences = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL).replace("\n", " ")
     yield from (code for code in INLINE.findall(sentences) if code.startswith(("berth ", "make ")))
 
 
@@ -32,7 +31,7 @@ def documented(program: str) -> Iterator[tuple[str, list[str]]]:
     for path in PAGES:
         if path.name in GENERATED:
             continue
-        found = [match for line in lines(path.read_text()) for match in COMMAND.findall(line)]
+        found = [match for line in lines(path) for match in COMMAND.findall(line)]
         for words in dict.fromkeys(rest.strip() for name, rest in found if name == program):
             yield path.name, words.split()
 

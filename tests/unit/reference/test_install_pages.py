@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
+from tests.builders.documents import PAGES, commands
 from tests.conftest import PROJECT
 from tests.deployment.template import read_template
 from tests.unit.reference.test_aws_commands import COMMAND
-from tests.unit.reference.test_documented_commands import BLOCK, PAGES
 
 TEMPLATE = read_template()
 PARAMETERS: dict[str, Any] = TEMPLATE["Parameters"]
@@ -19,16 +17,10 @@ INSTALL = sorted((DOCS / "install").glob("*.md"))
 GUIDES = [*INSTALL, *sorted((DOCS / "how-to").glob("*.md"))]
 
 
-def commands(path: Path) -> Iterator[str]:
-    """Yield each with its continuation lines."""
-    for block in BLOCK.findall(path.read_text()):
-        yield from (line[2:] for line in re.sub(r"\\\n\s*", " ", block).splitlines() if line.startswith("$ "))
-
-
 def test_deployments_have_what_they_need() -> None:
     """A region under both names (boto3 and the SAM CLI read AWS_DEFAULT_REGION), the size of the cluster, and the
     httpTimeout of the stack in the chart; with mutual TLS all that the template's rules demand."""
-    found = [command for path in PAGES for command in commands(path)]
+    found = [command.line for path in PAGES for command in commands(path)]
     regions = [command for command in found if re.search(r"\bAWS_(DEFAULT_)?REGION=", command)]
     assert regions
     assert [each for each in regions if "AWS_REGION=" not in each or "AWS_DEFAULT_REGION=" not in each] == []
@@ -36,7 +28,8 @@ def test_deployments_have_what_they_need() -> None:
     assert [each for each in deployments if "ClusterSize=" not in each] == []
     charts = [each for each in found if re.search(r"helm install .*scheduler\.url", each)]
     assert [each for each in charts if "scheduler.httpTimeout=" not in each] == []
-    [mutual_tls] = [each for each in commands(DOCS / "how-to/mutual-tls.md") if "Authentication=mtls" in each]
+    lines = [command.line for command in commands(DOCS / "how-to/mutual-tls.md")]
+    [mutual_tls] = [each for each in lines if "Authentication=mtls" in each]
     demanded = {
         name
         for rule in ("MutualTlsRequiresDomain", "ClusterIsGiven")

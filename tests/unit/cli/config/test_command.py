@@ -189,7 +189,7 @@ def test_reference_lists_every_field() -> None:
     assert missing == []
 
 
-MANUAL = ("README.md", "docs/tutorial.md", "docs/how-to/policies.md", "docs/how-to/preemption.md")
+MANUAL = ("README.md", "docs/tutorial.md", "docs/how-to/policies.md", "docs/concepts/preemption.md")
 """Pages in which each block of YAML is a BerthConfiguration document."""
 
 

@@ -1,0 +1,3 @@
+"""Plugins of our own, for Berth."""
+
+__version__ = "1.0.0"
