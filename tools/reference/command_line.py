@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator
 
 import click
 
 from berth_cli.main import main
 from tools.reference.markdown import code, console, page, table
+
+MAX_COLUMNS = 85
+"""What the site shows of a line of code without scrolling."""
 
 INTRODUCTION = """Every command has `--help`. Commands for a stack take your AWS credentials and region from the usual
 places: environment, profile, role. The exit status after Ctrl-C is 130."""
@@ -42,7 +46,7 @@ def _sections(group: click.Group, context: click.Context) -> Iterator[str]:
         if isinstance(command, click.Group):
             yield _contents(command, inner)
         else:
-            yield console([f"$ {inner.command_path} {' '.join(command.collect_usage_pieces(inner))}"])
+            yield f"Usage: `{inner.command_path} {' '.join(command.collect_usage_pieces(inner))}`"
             yield from _options(command, inner)
         yield from _epilog(command.epilog)
         if isinstance(command, click.Group):
@@ -87,6 +91,18 @@ def _epilog(epilog: str | None) -> Iterator[str]:
         if first.startswith("Example"):
             _, _, command = first.partition(": ")
             lines = [command] if command else inspect.cleandoc(rest).splitlines()
-            yield console(line if line.startswith(" ") else f"$ {line}" for line in lines)
+            yield console(part for line in lines for part in _fitted(line if line.startswith(" ") else f"$ {line}"))
         elif paragraph:
             yield paragraph
+
+
+def _fitted(line: str) -> Iterator[str]:
+    """Break a command that is too long before an option or a pipe outside of quotes."""
+    while len(line) > MAX_COLUMNS:
+        breaks = [found.start() for found in re.finditer(r"(?<=\S) (?=--|\| )", line[: MAX_COLUMNS - 1])]
+        breaks = [at for at in breaks if line[:at].count("'") % 2 == 0]
+        if not breaks:
+            break
+        yield f"{line[: breaks[-1]]} \\"
+        line = f"    {line[breaks[-1] + 1 :]}"
+    yield line

@@ -13,8 +13,9 @@ from tests.builders.documents import PAGES, Command, commands, matches
 from tests.conftest import PROJECT
 
 _AGE = re.compile(r"pending for [0-9]+ (s|min|h|d)\b")
-_ONE_COMMAND = re.compile(r"berth [^|<>&;]* examples/[^|<>&;]*(\| tail -n \d+)?")
-_OF_THE_READER = re.compile(r"^berth serve| berth\.yaml")
+_IN_A_FOLDER = re.compile(r"\(cd (examples/\S+) && (berth [^|<>&;]*)\)")
+_ONE_COMMAND = re.compile(rf"berth [^|<>&;]* examples/[^|<>&;]*(\| tail -n \d+)?|{_IN_A_FOLDER.pattern}")
+_OF_THE_READER = re.compile(r"^berth (serve |.* berth\.yaml)")
 """A server does not end, and a file that the page has the reader write is not here."""
 
 EXAMPLES = [
@@ -27,8 +28,10 @@ EXAMPLES = [
 
 @pytest.mark.parametrize("command", EXAMPLES)
 def test_page_shows_what_the_command_prints(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(PROJECT)
-    line, _, last = command.line.partition(" | tail -n ")
+    inside = _IN_A_FOLDER.fullmatch(command.line)
+    folder, line = inside.groups() if inside else ("", command.line)
+    monkeypatch.chdir(PROJECT / folder)
+    line, _, last = line.partition(" | tail -n ")
     printed = CliRunner().invoke(main, shlex.split(line)[1:], prog_name="berth").output.splitlines()
     shown = tuple(without_ages(each) for each in command.output)
     assert matches(shown, [without_ages(each) for each in printed[-int(last) if last else 0 :]]), printed

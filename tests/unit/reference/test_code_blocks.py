@@ -15,8 +15,8 @@ from tests.conftest import PROJECT
 MAX_COLUMNS = 85
 """What the site shows of a line without scrolling."""
 HIDDEN = {Generic.Prompt, Generic.Output}
-NOT_HERE = {"cli.md", "late-view.md", "architecture.md"}
-"""Help texts have the width of a terminal, an event is one line, and a tree has a comment on each folder."""
+NOT_HERE = {"late-view.md", "architecture.md"}
+"""An event is one line, and a tree has a comment on each folder."""
 
 
 def copied(block: str) -> str:
@@ -46,6 +46,19 @@ def test_shell_reads_every_command_that_is_copied() -> None:
         if done.returncode:
             wrong[page.name] = done.stderr
     assert wrong == {}
+
+
+def test_no_line_is_broken_inside_of_single_quotes() -> None:
+    """The shell keeps the backslash there."""
+    quoted = re.compile(r"\"(?:\\.|[^\"\\])*\"|#[^\n]*|('[^']*')", re.DOTALL)
+    broken = [
+        (page.name, text)
+        for page in PAGES
+        for block in blocks(page, "console")
+        for text in re.findall(r"^\$ ((?:.*\\\n)*.*)", block, re.MULTILINE)
+        if any("\\\n" in each for each in quoted.findall(text))
+    ]
+    assert broken == []
 
 
 def test_lines_of_code_fit_the_page() -> None:
