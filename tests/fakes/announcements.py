@@ -13,6 +13,9 @@ from berth.pods import Binding, FoundPod
 class NoAnnouncements(Announcements):
     """Fails at every call."""
 
+    def __init__(self) -> None:
+        pass
+
     def announce(self, binding: Binding, found: FoundPod, deadline: Deadline) -> LoggedAnnouncement | BindResult | None:
         pytest.fail("announced")
 
