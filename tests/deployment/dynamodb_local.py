@@ -1,7 +1,6 @@
 """DynamoDB Local: AWS' own emulator of DynamoDB. For tests only, by its licence (`tools/dynamodb_local`).
 
-It enforces what moto and ministack do not, such as unused placeholders, and reports the consumed capacity. It never
-throttles: tests/deployment/throttling_proxy.py does.
+It enforces what moto and ministack do not, such as unused placeholders, and reports the consumed capacity.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from .berth.recording_proxy import RecordingProxy
 from .berth.second_extender import REASON, SecondExtender
 from .kubernetes.cluster import Cluster
 from .kubernetes.control_plane import RunScheduler
-from .kubernetes.scheduler_configuration import Mode, filter_onlyone_bind, filter_prioritize_bind
+from .kubernetes.scheduler_configuration import Mode, filter_prioritize_bind
 
 both_modes = pytest.mark.parametrize("mode", list(Mode))
 
@@ -31,23 +31,6 @@ def test_second_extender_gets_nodes_that_berth_passed(
 
         assert cluster.wait_until_assigned(pod) == good
         assert second.offered == [{best, good, fair}]
-
-
-@both_modes
-def test_berth_gets_nodes_that_first_extender_passed(
-    mode: Mode, cluster: Cluster, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
-) -> None:
-    best = cluster.create_node("best", priority(30))
-    good = cluster.create_node("good", priority(20))
-    fair = cluster.create_node("fair", priority(10))
-    cache.wait_for_scores({best: 30, good: 20, fair: 10})
-
-    with SecondExtender(rejects={best}) as second:
-        run_scheduler(second.configuration, filter_onlyone_bind(proxy.url_prefix, mode=mode))
-        pod = cluster.create_pod("web")
-
-        assert cluster.wait_until_assigned(pod) == good
-        assert proxy.calls(pod)[0].offered == {good, fair}
 
 
 def test_event_contains_reasons_of_both_extenders(

@@ -5,16 +5,11 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterator
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-
-from berth.configuration.store import ActiveConfiguration
-from berth.scheduling.configuration.document import BerthConfiguration
-from berth_cli.console.cluster import LISTING, NotRead, followed_kubeconfig
 
 from .berth.console import ConsoleCommand
 from .kubernetes.cluster import Cluster
@@ -24,7 +19,8 @@ from .kubernetes.manifests import apply_manifests, delete_manifests
 
 HOW_TO = Path(__file__).parents[2] / "docs" / "how-to" / "console.md"
 NAMESPACE, NAME = "kube-system", "berth-console"
-WITHOUT_CONFIG = ActiveConfiguration.of(BerthConfiguration.model_validate({"profile": "full"}))
+
+
 SHOWN_SECONDS = 2.0
 SAID_SECONDS = 30.0
 POLL_SECONDS = 0.02
@@ -43,17 +39,6 @@ def rights() -> list[tuple[str, str]]:
     """Each resource with each verb."""
     rules = documented_role()["rules"]
     return [(resource, verb) for rule in rules for resource in rule["resources"] for verb in rule["verbs"]]
-
-
-def role_without(resource: str, verb: str) -> JsonObject:
-    """The other resources of the rule keep the verb."""
-    role = deepcopy(documented_role())
-    for rule in [each for each in role["rules"] if resource in each["resources"]]:
-        rule["resources"].remove(resource)
-        others = {**rule, "resources": [resource], "verbs": [each for each in rule["verbs"] if each != verb]}
-        role["rules"].append(others)
-    role["rules"] = [rule for rule in role["rules"] if rule["resources"]]
-    return role
 
 
 @pytest.fixture
@@ -108,29 +93,3 @@ def _reasons(found: Any, pod: str) -> list[str] | None:
     """None while the pod is not shown."""
     shown = [each["reasons"] for each in found["pods"] if each["name"] == pod]
     return [found["reasons"][at]["reason"] for at in shown[0]] if shown else None
-
-
-@pytest.mark.parametrize(("resource", "verb"), rights())
-def test_each_documented_right_is_needed_and_the_page_says_which_one_lacks(
-    resource: str, verb: str, grant: Callable[[JsonObject], Path]
-) -> None:
-    kubeconfig = grant(role_without(resource, verb))
-    source = followed_kubeconfig(kubeconfig, WITHOUT_CONFIG, time.time)
-
-    def problem() -> str:
-        found = source.observe(0.5)
-        return found.reason.replace(LISTING, "") if isinstance(found, NotRead) else found.problem
-
-    said = [""]
-
-    def is_said() -> bool:
-        said.append(problem())
-        return said[-1] != ""
-
-    try:
-        seconds_until(is_said)
-    finally:
-        source.close()
-    print(said[-1])
-    assert "forbidden" in said[-1]
-    assert f'cannot {verb} resource "{resource}"' in said[-1]

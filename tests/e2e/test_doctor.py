@@ -61,21 +61,3 @@ def test_doctor_reports_missing_right(misconfiguration: Misconfiguration[Install
         )
     restored = _until(lambda: doctor_in_process(*setup.options), lambda found: not found.bad)
     assert not restored.bad
-
-
-def test_wake_up_is_tried_by_the_user_that_is_to_do_it(setup: Installation) -> None:
-    diagnosis = berth_doctor(f"--kubeconfig={setup.watcher}")
-    assert diagnosis.result("watcher-rights") == diagnosis.result("wake-up") == {"ok"}, diagnosis.findings
-
-
-@parametrize_misconfigurations(RIGHTS)
-def test_doctor_reviews_rights_of_running_users(
-    misconfiguration: Misconfiguration[Installation], setup: Installation
-) -> None:
-    options_of_administrator = (f"--kubeconfig={setup.administrator}", f"--url={setup.url_prefix}")
-    sound = _until(lambda: doctor_in_process(*options_of_administrator), lambda found: not found.bad)
-    assert sound.result("watcher-rights") == sound.result("bind-rights") == {"ok"}, sound.findings
-    with misconfiguration.apply(setup) as options:
-        misconfiguration.check(
-            _until(lambda: doctor_in_process(*options_of_administrator, *options), misconfiguration.is_reported_by)
-        )

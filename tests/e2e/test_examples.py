@@ -20,7 +20,7 @@ from .kubernetes.scheduler_configuration import filter_prioritize_bind
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SECOND_SCHEDULER = EXAMPLES / "scheduler" / "second-scheduler.yaml"
-OWN_SCHEDULER = EXAMPLES / "scheduler" / "configuration.yaml"
+
 
 NAMESPACE = "kube-system"
 
@@ -76,15 +76,3 @@ def test_second_scheduler_places_only_pods_that_name_it(
 
         assert cluster.wait_until_assigned(pod) == node
         assert cluster.state(other).node is None
-
-
-def test_default_scheduler_accepts_example_configuration(
-    berth: BerthServe, cluster: Cluster, control_plane: ControlPlane
-) -> None:
-    configuration: JsonObject = yaml.safe_load(OWN_SCHEDULER.read_text())
-    configuration["extenders"][0]["urlPrefix"] = berth.url_prefix
-    node = cluster.create_node("node", priority(10))
-    ExtenderCache(berth).wait_for_scores({node: 10})
-
-    with control_plane.scheduler(configuration):
-        assert cluster.wait_until_assigned(cluster.create_pod("web")) == node

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from .berth.berth_serve import COMMAND, CONFIGURATION
+from .berth.berth_serve import COMMAND
 from .berth.extender import ExtenderCache
 from .berth.identities import counted_resources, serve
 from .berth.label_priority import NO_LABEL, none_available, priority
@@ -27,8 +26,7 @@ from .kubernetes.scheduler_configuration import filter_prioritize_bind
 SECONDS = 60
 _AGE = re.compile(r"[0-9]+ (s|min)\b")
 PENDING, UNREADABLE = 1, 2
-# berth explain says of a pod that no scheduler has tried it when it is a minute old.
-UNTRIED_SECONDS = 180
+
 
 SLOT = "example.com/slot"
 COUNTED = f"""\
@@ -43,9 +41,7 @@ kind: BerthConfiguration
 profile: full
 gangs: {enabled: true}
 """
-OTHER_NAMESPACE = f"{CONFIGURATION}bind: {{namespaces: [other]}}\n"
-# An idle cluster is published about once a minute.
-STALE = f"{CONFIGURATION}nodeCache: {{maxStaleness: 0.001}}\n"
+
 
 TAINT = Taint("dedicated", "NoSchedule")
 NOT_TOLERATED = "node(s) had untolerated taint(s)"
@@ -203,26 +199,6 @@ def test_names_a_counted_resource_that_is_used_up(
     assert f"free 1 {SLOT} on node {node}: end default/holder" in output
 
 
-def test_names_a_gang_whose_members_are_missing(
-    control_plane: ControlPlane, cluster: Cluster, run_scheduler: RunScheduler, tmp_path: Path
-) -> None:
-    with serve(control_plane, tmp_path, document=GANGS) as berth:
-        run_scheduler(filter_prioritize_bind(berth.url_prefix))
-        node = cluster.create_node("node")
-        ExtenderCache(berth).wait_for_feasible([node])
-        annotations = {"berth.dev/gang": "train", "berth.dev/gang-size": "3"}
-        pods = [cluster.create_pod(f"train-{number}", annotations=annotations) for number in range(2)]
-        cluster.wait_until_unschedulable(pods[0], none_available({"gang waits for members": 1}))
-        alone_status, alone = explain(control_plane, pods[0], berth.url_prefix)
-        status, output = explain(control_plane, pods[0], berth.url_prefix, "--gang")
-    assert (alone_status, first_line(alone)) == (PENDING, f"{pending_for(pods[0])}: 0 of 1 nodes fit"), alone
-    assert "gang waits for members" in alone
-    gang = "gang default/train: pending: 2 members wait for a node, 3 are needed"
-    assert (status, first_line(output)) == (PENDING, gang), output
-    assert "  - create 1 more member" in alone
-    assert "  - create 1 more member" in output
-
-
 def test_names_a_gang_without_room_and_the_fewest_nodes(
     control_plane: ControlPlane, cluster: Cluster, run_scheduler: RunScheduler, tmp_path: Path
 ) -> None:
@@ -246,38 +222,6 @@ def test_names_a_gang_without_room_and_the_fewest_nodes(
     assert f"  - add 3 nodes like {node}" in output
 
 
-def test_names_a_stale_cache(
-    control_plane: ControlPlane, cluster: Cluster, run_scheduler: RunScheduler, tmp_path: Path
-) -> None:
-    with serve(control_plane, tmp_path, document=STALE, is_healthy=False) as berth:
-        run_scheduler(filter_prioritize_bind(berth.url_prefix))
-        cluster.create_node("node", priority(1))
-        pod = cluster.create_pod("pending")
-        cluster.wait_for_failed_scheduling(pod, "")
-        status, output = explain(control_plane, pod, berth.url_prefix)
-    first = first_line(output)
-    assert status == PENDING, output
-    assert first.startswith(f"{pending_for(pod)}: Berth cannot decide (failure-cache-unavailable) N s ago: "), output
-    assert "older than maxStaleness" in first
-    assert first.endswith("; 1 of 1 nodes fit")
-
-
-def test_names_a_bind_that_fails(
-    control_plane: ControlPlane, cluster: Cluster, run_scheduler: RunScheduler, tmp_path: Path
-) -> None:
-    with serve(control_plane, tmp_path, document=OTHER_NAMESPACE) as berth:
-        run_scheduler(filter_prioritize_bind(berth.url_prefix))
-        node = cluster.create_node("node", priority(1))
-        ExtenderCache(berth).wait_for_feasible([node])
-        pod = cluster.create_pod("pending")
-        cluster.wait_for_failed_scheduling(pod, "")
-        status, output = explain(control_plane, pod, berth.url_prefix)
-    first = first_line(output)
-    assert status == PENDING, output
-    assert first.startswith(f"{pending_for(pod)}: its bind to {node} failed N s ago: "), output
-    assert first.endswith("; 1 of 1 nodes fit")
-
-
 def test_names_a_server_that_is_down(
     control_plane: ControlPlane, cluster: Cluster, run_scheduler: RunScheduler
 ) -> None:
@@ -294,37 +238,3 @@ def test_names_a_server_that_is_down(
     alone_status, alone = explain_cluster(control_plane, pod)
     assert alone_status == PENDING, alone
     assert first_line(alone).startswith(f'{pending_for(pod)}: the scheduler says: Post "{url_prefix}/filter"'), alone
-
-
-def test_names_a_claim_without_a_volume(
-    control_plane: ControlPlane, cluster: Cluster, api: KubernetesApi, run_scheduler: RunScheduler, tmp_path: Path
-) -> None:
-    """No rule of Berth looks at volumes: the scheduler's own words say why."""
-    with serve(control_plane, tmp_path) as berth, claim(api, "data"):
-        run_scheduler(filter_prioritize_bind(berth.url_prefix))
-        cluster.create_node("node", priority(1))
-        volume = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
-        pod = create(api, "pending", volumes=[volume])
-        message = cluster.wait_until_unschedulable(pod, "0/1 nodes are available: pod has unbound immediate")
-        status, output = explain(control_plane, pod, berth.url_prefix)
-    line = f"{pending_for(pod)}: the scheduler says: {message}; 1 of 1 nodes fit"
-    assert (status, first_line(output)) == (PENDING, line), output
-    assert "spec.volumes[].persistentVolumeClaim: volumes are not checked" in output
-
-
-def test_names_a_scheduler_that_does_not_exist(
-    control_plane: ControlPlane, cluster: Cluster, run_scheduler: RunScheduler, tmp_path: Path
-) -> None:
-    with serve(control_plane, tmp_path) as berth:
-        run_scheduler(filter_prioritize_bind(berth.url_prefix))
-        cluster.create_node("node", priority(1))
-        pod = cluster.create_pod("pending", scheduler="default-schedulr")
-        until = time.monotonic() + UNTRIED_SECONDS
-        untried = "no scheduler named default-schedulr has tried it"
-        while untried not in (found := explain(control_plane, pod, berth.url_prefix))[1]:
-            assert time.monotonic() < until, found
-            time.sleep(1)
-        status, output = found
-    untried_line = f"{pending_for(pod, 'min')}: {untried}; 1 of 1 nodes fit"
-    assert (status, first_line(output)) == (PENDING, untried_line), output
-    assert "did you mean default-scheduler? A pod's schedulerName cannot be changed: create the pod again" in output

@@ -108,16 +108,6 @@ def test_gang_is_bound_completely_after_scheduler_was_killed_in_the_barrier(barr
     assert len(set(gangs.wait_until_bound(gang).values())) == SIZE
 
 
-def test_gang_is_bound_completely_where_a_member_in_the_barrier_was_created_again(
-    barrier: Barrier, gangs: Gangs
-) -> None:
-    with _gang_in_barrier(barrier, gangs) as gang:
-        gangs.cluster.end_containers(gang[0])
-        gang[0] = gangs.create_member("train", 0, SIZE)
-        assert gangs.bound(gang) == {}
-    assert len(set(gangs.wait_until_bound(gang).values())) == SIZE
-
-
 def test_no_member_is_bound_where_a_node_was_removed_between_plan_and_commit(barrier: Barrier, gangs: Gangs) -> None:
     """The API server itself lets pods be bound to a node that does not exist."""
     with _gang_in_barrier(barrier, gangs) as gang:
@@ -131,40 +121,6 @@ def test_no_member_is_bound_where_a_node_was_removed_between_plan_and_commit(bar
     on = gangs.wait_until_bound(gang)
     assert len(set(on.values())) == SIZE
     assert node not in on.values()
-
-
-def test_gang_that_waits_with_members_created_again_is_never_bound_in_part(barrier: Barrier, gangs: Gangs) -> None:
-    barrier.wait_for_nodes(gangs.create_nodes(SIZE - 1))
-    barrier.start_scheduler()
-    gang = gangs.create("train", SIZE)
-    gangs.wait_until_rejected(gang, DOES_NOT_FIT)
-    for number in (0, 2):
-        gangs.cluster.end_containers(gang[number])
-        gang[number] = gangs.create_member("train", number, SIZE)
-        gangs.wait_until_rejected([gang[number]], DOES_NOT_FIT)
-    gangs.assert_none_is_bound(gang)
-
-    gangs.create_node()
-    assert len(set(gangs.wait_until_bound(gang).values())) == SIZE
-
-
-def test_of_two_gangs_that_wait_the_one_that_got_a_higher_priority_is_bound(barrier: Barrier, gangs: Gangs) -> None:
-    """A pod's priority cannot change: its owner creates it again with another class."""
-    size = 3
-    urgent = gangs.cluster.create_priority_class("urgent", 1000, never_preempts=True)
-    barrier.wait_for_nodes(gangs.create_nodes(size - 1))
-    barrier.start_scheduler()
-    older, younger = gangs.create("older", size), gangs.create("younger", size)
-    gangs.wait_until_rejected([*older, *younger], DOES_NOT_FIT)
-    for number, pod in enumerate(younger):
-        gangs.cluster.end_containers(pod)
-        younger[number] = gangs.create_member("younger", number, size, priority_class=urgent)
-    gangs.wait_until_rejected(younger, DOES_NOT_FIT)
-    assert gangs.bound([*older, *younger]) == {}
-
-    gangs.create_node()
-    gangs.wait_until_bound(younger)
-    gangs.assert_none_is_bound(older)
 
 
 def test_no_member_is_bound_where_the_pod_group_was_deleted_in_the_barrier(

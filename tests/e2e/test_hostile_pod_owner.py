@@ -94,39 +94,6 @@ def test_changed_device_annotation_of_running_pod_frees_no_device(
         assert cluster.object(third)["metadata"]["annotations"][ANNOTATION] == device
 
 
-def test_removed_request_of_running_pod_frees_nothing(
-    control_plane: ControlPlane, cluster: Cluster, run_scheduler: RunScheduler, tmp_path: Path
-) -> None:
-    api = KubernetesApi(control_plane.credentials())
-    file = tmp_path / "ledger.json"
-    command = (sys.executable, "-m", "tests.e2e.berth.serve_with_ledger", file)
-    with serve(control_plane, tmp_path, document=CONFIGURATION, command=command) as berth:
-        node = cluster.create_node("tables", labels={TABLE: "2"})
-
-        def ledger() -> dict[str, Any]:
-            found: dict[str, Any] = ledger_in(file).get(node, {"capacity": {}, "entries": {}})
-            return found
-
-        _wait_until("the node has a ledger", lambda: ledger()["capacity"] == {TABLE: 2}, LEDGER_SECONDS)
-        run_scheduler(replace(filter_prioritize_bind(berth.url_prefix), preempt_verb=None))
-        holder = cluster.create_pod("holder", cpu="1m", annotations={TABLES: "2"})
-        _wait_until(
-            "the ledger has confirmed the pod",
-            lambda: [entry["state"] for entry in ledger()["entries"].values()] == ["bound"],
-            BIND_SECONDS,
-        )
-        before = ledger()["entries"]
-
-        api.patch(holder.path, {"metadata": {"annotations": {TABLES: None}}})
-        waiting = cluster.create_pod("waiting", cpu="1m", annotations={TABLES: "1"})
-        _stays_pending(cluster, waiting)
-        assert _events(api, holder) == ["ReservationDiverged"]
-        assert ledger()["entries"] == before
-
-        cluster.end_containers(holder)
-        assert cluster.wait_until_assigned(waiting) == node
-
-
 def test_oversized_pod_bound_by_its_creator_is_charged_the_limit_of_one_pod(
     control_plane: ControlPlane, cluster: Cluster, run_scheduler: RunScheduler, tmp_path: Path
 ) -> None:

@@ -50,29 +50,6 @@ def test_watcher_lists_cluster_with_service_account_kubeconfig(
         ExtenderCache(berth).wait_for_scores({node: 10})
 
 
-@pytest.mark.parametrize(
-    ("account", "may", "may_not"),
-    [
-        pytest.param("berth-watcher", "list nodes", "create pods --subresource=binding", id="watcher"),
-        pytest.param("berth-binder", "create pods --subresource=binding", "list nodes", id="binder"),
-    ],
-)
-def test_service_account_has_only_its_own_rights(
-    account: str, may: str, may_not: str, environment: dict[str, str], tmp_path: Path
-) -> None:
-    file = tmp_path / f"{account}.kubeconfig"
-    file.write_text(_kubeconfig(environment, account))
-
-    def can_i(what: str) -> str:
-        command = ["kubectl", "auth", "can-i", "--all-namespaces", *what.split()]
-        found = subprocess.run(
-            command, env={**environment, "KUBECONFIG": str(file)}, capture_output=True, text=True, check=False
-        )
-        return found.stdout.strip()
-
-    assert (can_i(may), can_i(may_not)) == ("yes", "no")
-
-
 def test_kubectl_accepts_sidecar_manifests(environment: dict[str, str]) -> None:
     done = subprocess.run(
         ["kubectl", "apply", "--dry-run=server", "--validate=strict", "-f", EXAMPLES / "sidecar" / "sidecar.yaml"],
@@ -101,15 +78,3 @@ def test_kubectl_berth_explains_a_pod(environment: dict[str, str], cluster: Clus
     assert done.returncode == 1, done.stderr
     found = json.loads(done.stdout)
     assert (found["verdict"], [each["code"] for each in found["reasons"]]) == ("pending", ["PriorityLabelMissing"])
-
-
-def test_documented_kubectl_run_sets_scheduler_name(environment: dict[str, str], cluster: Cluster) -> None:
-    overrides = '{"apiVersion": "v1", "spec": {"schedulerName": "berth-scheduler"}}'
-    created = subprocess.run(
-        ["kubectl", "run", "first", "--image=registry.k8s.io/pause:3.10", "--overrides", overrides, "--output=json"],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert json.loads(created.stdout)["spec"]["schedulerName"] == "berth-scheduler"

@@ -127,27 +127,6 @@ def test_preemptor_costs_the_victims_of_one_node_once(
         assert running[0] not in left
 
 
-@pytest.mark.core
-@pytest.mark.parametrize("seconds", [0.0, 0.1, 0.3, 0.6])
-@pytest.mark.usefixtures("scheduler")
-def test_pod_takes_the_node_that_joined_and_evicts_no_pod(
-    seconds: float, cluster: Cluster, classes: Classes, berth: Extender
-) -> None:
-    """Nodes alone decide here: with any profile a node that joined is not in the cache yet."""
-    full = cluster.create_node("full", cpu="1")
-    running = cluster.create_pod("running", cpu="1", priority_class=classes.low, node=full, ends_at_once=True)
-    ExtenderCache(berth).wait_for_feasible([full])
-    time.sleep(1)  # the last publication is over: the next change is the first after a pause, or one of a stream
-
-    joined = cluster.create_node("joined", cpu="1")
-    time.sleep(seconds)
-    pod = cluster.create_pod("high", cpu="1", priority_class=classes.high, scheduler=SEGREGATION)
-
-    assert cluster.wait_until_assigned(pod) == joined
-    assert cluster.exists(running)
-    assert not cluster.state(running).terminating
-
-
 @pytest.mark.parametrize("number", range(ROUNDS))
 @pytest.mark.usefixtures("scheduler")
 def test_pod_takes_the_room_of_a_pod_that_has_just_ended_and_evicts_no_pod(

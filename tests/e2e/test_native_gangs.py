@@ -22,7 +22,6 @@ from .gangs.members import (
     COUNTED,
     DOES_NOT_FIT,
     LICENCE,
-    MOST_FILTER_CALLS,
     NODE_LEDGER_SECONDS,
     PLAIN,
     STABLE_SECONDS,
@@ -31,7 +30,7 @@ from .gangs.members import (
 )
 from .gangs.pod_groups import NATIVE, NativePodGroup
 from .gangs.scheduler import GangScheduler
-from .gangs.targets import GANG_SECONDS, MISSING_NODE_SECONDS, Figures
+from .gangs.targets import GANG_SECONDS, Figures
 from .kubernetes.cluster import Cluster, Pod
 from .kubernetes.control_plane import KUBERNETES, ControlPlane
 from .kubernetes.kubernetes_api import KubernetesApi
@@ -91,39 +90,6 @@ def test_feasible_native_gang_is_bound_completely(
         assert len(set(on.values())) == SIZE
         wait_until("the group is scheduled", lambda: group.scheduled()[-1:] == ["True"], STABLE_SECONDS)
     figures.at_most(f"native gang of {SIZE}: after its last member", seconds, GANG_SECONDS[SIZE])
-
-
-@pytest.mark.core
-def test_infeasible_native_gang_makes_no_hot_loop_and_runs_after_missing_node_is_added(
-    control_plane: ControlPlane,
-    scheduler: GangScheduler,
-    gangs: Gangs,
-    api: KubernetesApi,
-    figures: Figures,
-    tmp_path: Path,
-) -> None:
-    with (
-        serve(control_plane, tmp_path, document=PLAIN) as berth,
-        RecordingProxy(berth.url_prefix) as proxy,
-        scheduler.run(proxy.url_prefix),
-        NativePodGroup(api, "infeasible", SIZE) as group,
-    ):
-        ExtenderCache(berth).wait_for_feasible(gangs.create_nodes(SIZE - 1))
-        gang = gangs.create("infeasible", SIZE, native=True)
-        gangs.wait_until_rejected(gang[:1], DOES_NOT_FIT)
-
-        before = proxy.count("filter")
-        gangs.assert_none_is_bound(gang)
-        calls = proxy.count("filter") - before
-        print(f"native gang of {SIZE} that does not fit: {calls} calls of filter in {STABLE_SECONDS} s")
-        assert calls <= MOST_FILTER_CALLS
-        assert set(group.scheduled()) == {"False"}
-
-        added_at = time.monotonic()
-        gangs.create_node()
-        gangs.wait_until_bound(gang)
-        seconds = time.monotonic() - added_at
-    figures.at_most(f"native gang of {SIZE}: after the missing node was added", seconds, MISSING_NODE_SECONDS)
 
 
 def test_native_gang_evicts_nothing_for_a_part_of_itself(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .berth.extender import Extender, ExtenderCache
+from .berth.extender import ExtenderCache
 from .berth.label_priority import priority
 from .berth.recording_proxy import RecordingProxy
 from .kubernetes.cluster import Cluster, Taint
@@ -66,19 +66,6 @@ def test_filter_onlyone_passes_only_the_best_node(
     assert filtered.passed == {best}
 
 
-def test_filter_onlyone_breaks_ties_by_name(
-    cluster: Cluster, cache: ExtenderCache, extender: Extender, run_scheduler: RunScheduler
-) -> None:
-    second = cluster.create_node("b", priority(10), cpu="16")
-    first = cluster.create_node("a", priority(10), cpu="2")
-    cache.wait_for_scores({first: 10, second: 10})
-    run_scheduler(filter_onlyone_bind(extender.url_prefix))
-
-    pods = [cluster.create_pod(f"web-{number}") for number in range(3)]
-
-    assert {cluster.wait_until_assigned(pod) for pod in pods} == {first}
-
-
 def test_every_response_has_status_200_and_content_length(
     cluster: Cluster, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
 ) -> None:
@@ -106,19 +93,3 @@ def test_scheduler_filters_nodes_before_berth(
 
     assert cluster.wait_until_assigned(pod) == roomy
     assert proxy.calls(pod)[0].offered == {roomy}
-
-
-def test_ignores_pod_of_other_scheduler(
-    cluster: Cluster, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
-) -> None:
-    node = cluster.create_node("node", priority(10))
-    cache.wait_for_scores({node: 10})
-    run_scheduler(filter_prioritize_bind(proxy.url_prefix))
-
-    other = cluster.create_pod("other", scheduler="another-scheduler")
-    own = cluster.create_pod("own")
-
-    # The queue is in order of creation: the scheduler would have tried the other pod first.
-    assert cluster.wait_until_assigned(own) == node
-    assert cluster.state(other).node is None
-    assert proxy.calls(other) == []

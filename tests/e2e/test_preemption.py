@@ -18,7 +18,6 @@ from .kubernetes.cluster import Cluster, Pod
 from .kubernetes.control_plane import RunScheduler
 from .kubernetes.scheduler_configuration import Mode, filter_prioritize_bind
 
-INSUFFICIENT_CPU = "Insufficient cpu"
 QUIET_SECONDS = 20
 MAX_CALLS_WHILE_QUIET = 3
 
@@ -75,38 +74,6 @@ def test_evicts_only_lowest_priority_victims(
 
 
 @pytest.mark.parametrize("mode", list(Mode))
-def test_prefers_node_with_lowest_priority_victim(
-    mode: Mode,
-    cluster: Cluster,
-    classes: Classes,
-    cache: ExtenderCache,
-    proxy: RecordingProxy,
-    run_scheduler: RunScheduler,
-) -> None:
-    node_of_low = cluster.create_node("a", priority(10), cpu="1")
-    node_of_middle = cluster.create_node("b", priority(20), cpu="1")
-    victim = cluster.create_pod("low", priority_class=classes.low, cpu="1", node=node_of_low)
-    survivor = cluster.create_pod("middle", priority_class=classes.middle, cpu="1", node=node_of_middle)
-    cache.wait_for_scores({node_of_low: 10, node_of_middle: 20})
-    pod = cluster.create_pod("high", priority_class=classes.high, cpu="1")
-    expected = simulate(cluster, pod.name)
-    run_scheduler(filter_prioritize_bind(proxy.url_prefix, mode=mode))
-
-    assert cluster.wait_until_nominated(pod) == node_of_low
-    cluster.wait_until_evicted(victim)
-    assert expected == SimulationResult(node_of_low, frozenset({victim.uid}))
-    assert not cluster.state(survivor).terminating
-    preempted = proxy.calls(pod)[0]
-    assert preempted.verb == "preempt"
-    assert preempted.offered == {node_of_low, node_of_middle}
-    assert preempted.victims == {node_of_low: [victim.uid], node_of_middle: [survivor.uid]}
-
-    cluster.end_containers(victim)
-
-    assert cluster.wait_until_assigned(pod) == node_of_low
-
-
-@pytest.mark.parametrize("mode", list(Mode))
 def test_prefers_node_without_disruption_budget_violation(
     mode: Mode,
     cluster: Cluster,
@@ -132,25 +99,6 @@ def test_prefers_node_without_disruption_budget_violation(
     assert not cluster.state(survivor).terminating
     answered = proxy.calls(pod)[0].answer["NodeNameToMetaVictims"]
     assert {name: found["NumPDBViolations"] for name, found in answered.items()} == {protected: 1, node: 0}
-
-
-def test_evicts_no_pod_from_rejected_node(
-    cluster: Cluster, classes: Classes, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
-) -> None:
-    """The unlabelled node has the victim of lower priority, but Berth rejects the node."""
-    unlabelled = cluster.create_node("unlabelled", cpu="1")
-    labelled = cluster.create_node("labelled", priority(10), cpu="1")
-    bystander = cluster.create_pod("low", priority_class=classes.low, cpu="1", node=unlabelled)
-    victim = cluster.create_pod("middle", priority_class=classes.middle, cpu="1", node=labelled)
-    cache.wait_for_scores({labelled: 10})
-    pod = cluster.create_pod("high", priority_class=classes.high, cpu="1")
-    expected = simulate(cluster, pod.name)
-    run_scheduler(filter_prioritize_bind(proxy.url_prefix))
-
-    assert cluster.wait_until_nominated(pod) == labelled
-    cluster.wait_until_evicted(victim)
-    assert expected == SimulationResult(labelled, frozenset({victim.uid}))
-    assert not cluster.state(bystander).terminating
 
 
 def test_preempts_only_on_nodes_that_lack_cpu(
@@ -204,31 +152,6 @@ def test_pod_rejected_only_by_berth_neither_preempts_nor_retries_in_a_loop(
     assert set(proxy.verbs(pod)) == {"filter"}
     assert len(proxy.calls(pod)) <= MAX_CALLS_WHILE_QUIET
     assert not any(cluster.state(each).terminating for each in bystanders)
-
-
-def test_pod_with_preemption_policy_never_evicts_no_pod(
-    cluster: Cluster, classes: Classes, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
-) -> None:
-    node = cluster.create_node("a", priority(10), cpu="1")
-    bystander = cluster.create_pod("low", priority_class=classes.low, cpu="1", node=node)
-    never = cluster.create_priority_class("never", 1000, never_preempts=True)
-    cache.wait_for_scores({node: 10})
-    pod = cluster.create_pod("patient", priority_class=never, cpu="1")
-    expected = simulate(cluster, pod.name)
-    run_scheduler(filter_prioritize_bind(proxy.url_prefix))
-
-    event = cluster.wait_for_failed_scheduling(pod, none_available({INSUFFICIENT_CPU: 1}))
-
-    reason = "preemption: not eligible due to preemptionPolicy=Never."
-    assert event.endswith(reason)
-    assert expected == SimulationResult(None)
-    assert expected.message == f"{none_available({INSUFFICIENT_CPU: 1})} {reason}"
-    assert proxy.verbs(pod) == []
-    assert not cluster.state(bystander).terminating
-
-    cluster.end_containers(bystander)
-
-    assert cluster.wait_until_assigned(pod) == node
 
 
 def test_nomination_lasts_until_a_higher_priority_pod_preempts(

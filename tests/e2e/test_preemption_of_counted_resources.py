@@ -136,26 +136,3 @@ def test_preempts_no_second_node_while_a_victim_terminates(
         # The scheduler may know of the last deletion before Berth does, and then proposes the other node.
         _, *later = [call for call in proxy.calls(pod) if call.verb == "preempt"]
         assert all(call.victims == {} for call in later)
-
-
-def test_leaves_out_node_without_lower_priority_holder(
-    licences: BerthServe, cluster: Cluster, run_scheduler: RunScheduler
-) -> None:
-    """The scheduler alone would prefer that node."""
-    low = cluster.create_priority_class("low", 100)
-    middle = cluster.create_priority_class("middle", 200)
-    high = cluster.create_priority_class("high", 1000)
-    held = cluster.create_node("a", cpu="1", extended={LICENCE: "1"})
-    free = cluster.create_node("b", cpu="1", extended={LICENCE: "1"})
-    bystander = cluster.create_pod("low", priority_class=low, cpu="900m", node=held)
-    cluster.create_pod("equal", priority_class=high, node=held, extended={LICENCE: "1"})
-    victim = cluster.create_pod("middle", priority_class=middle, cpu="1", node=free)
-    ExtenderCache(licences).wait_for_reasons({held: NO_LICENCE}, of={**PROBE, "spec": POD_SPEC})
-    pod = cluster.create_pod("high", priority_class=high, cpu="500m", extended={LICENCE: "1"})
-    expected = simulate(cluster, pod.name, document=DOCUMENT)
-    run_scheduler(filter_bind_preempt(licences.url_prefix))
-
-    assert cluster.wait_until_nominated(pod) == free
-    cluster.wait_until_evicted(victim)
-    assert expected == SimulationResult(free, frozenset({victim.uid}))
-    assert not cluster.state(bystander).terminating

@@ -23,9 +23,6 @@ INSUFFICIENT_CPU = "Insufficient cpu"
 REQUIRED = (Path(__file__).parents[2] / "examples" / "resource-segregation" / "configuration.yaml").read_text()
 PREFERRED = REQUIRED.replace("mode: required", "mode: preferred")
 
-# With this weight the range of Berth's scores exceeds the sum of the scheduler's own scores.
-DECISIVE_WEIGHT = 13
-
 
 @pytest.fixture(scope="module")
 def required(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BerthServe]:
@@ -100,19 +97,6 @@ def test_places_exempt_pods_on_reserved_nodes(
     ]
 
     assert {cluster.wait_until_assigned(pod) for pod in agents} <= gpu_nodes
-
-
-def test_preferred_mode_uses_reserved_nodes_last(
-    preferred: BerthServe, cluster: Cluster, cpu_nodes: set[str], gpu_nodes: set[str], run_scheduler: RunScheduler
-) -> None:
-    _wait_until_cached(preferred, cpu_nodes, gpu_nodes, reserved=False)
-    run_scheduler(filter_prioritize_bind(preferred.url_prefix, weight=DECISIVE_WEIGHT))
-
-    first_pods = [cluster.create_pod(f"api-{number}", cpu="1900m") for number in range(9)]
-    assert {cluster.wait_until_assigned(pod) for pod in first_pods} == cpu_nodes
-
-    last_pod = cluster.create_pod("one-more", cpu="1900m")
-    assert cluster.wait_until_assigned(last_pod) in gpu_nodes
 
 
 def _wait_until_cached(berth: BerthServe, cpu_nodes: set[str], gpu_nodes: set[str], *, reserved: bool = True) -> None:

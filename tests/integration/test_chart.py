@@ -14,7 +14,6 @@ from click.testing import CliRunner
 
 from berth import __version__
 from berth_cli.main import main
-from tests.builders.certificates import self_signed
 from tests.builders.chart import CHART, HELM, KUBERNETES, PROJECT, ChartRefused, Key, Values, by_key, helm, rendered
 from tests.builders.sidecar import with_plugins
 
@@ -80,16 +79,6 @@ def test_chart_renders_the_scheduler_that_scheduler_config_prints(options: list[
     values = yaml.safe_load(scheduler_config(*options, "-o", "chart"))
     printed = [each for each in yaml.safe_load_all(scheduler_config(*options)) if each is not None]
     assert comparable(rendered({**STACK, **values})) == comparable(printed)
-
-
-def test_authority_of_the_server_is_what_scheduler_config_prints(tmp_path: Path) -> None:
-    authority, _ = self_signed(tmp_path, "server")
-    values = yaml.safe_load(scheduler_config(f"--ca={authority}", "-o", "chart"))
-    printed = list(yaml.safe_load_all(scheduler_config(f"--ca={authority}")))
-    found = (by_key(rendered({**STACK, **values})), by_key(printed))
-    texts = [each[Key("ConfigMap", "kube-system", "berth-scheduler")]["data"] for each in found]
-    assert texts[0]["ca.crt"].strip() == texts[1]["ca.crt"].strip()
-    assert yaml.safe_load(texts[0]["config.yaml"]) == yaml.safe_load(texts[1]["config.yaml"])
 
 
 def test_changed_configuration_starts_new_pods() -> None:
@@ -175,10 +164,6 @@ def test_policies_have_the_lists_of_the_values() -> None:
     text = "".join(found.values())
     assert "example.com/seats" not in text
     assert "example.com/licence" not in text
-
-
-def test_policies_without_counted_resources_limit_bind_alone() -> None:
-    assert set(policies({"admission": {"enabled": True}})) == {"berth-namespaces-of-bind"}
 
 
 def test_policies_know_the_user_of_the_sidecar() -> None:

@@ -137,28 +137,6 @@ def failing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         del sys.modules[module]
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("team", "failure"),
-    [
-        pytest.param("red", "it returned None (NoneType), not a Status", id="a wrong result"),
-        pytest.param("black", "SystemExit: 3 (failing_for_one.py, line 8)", id="an exit"),
-    ],
-)
-def test_server_fails_only_the_pod_of_a_failing_plugin(failing: Path, team: str, failure: str) -> None:
-    with served(failing) as caller:
-        for label, wanted in (
-            (team, f"pod ml/p: plugin {FAILING_NAME} failed in filter on node node-blue: {failure}"),
-            ("blue", ""),
-        ):
-            answer = caller.post("/scheduler/filter", body_of(cache_mode(NODES, pod_of("team", label)))).json
-            assert answer["Error"] == wanted
-        victims = body_of(victims_by_uid({"node-blue": []}, pod=pod_of("team", team)))
-        assert caller.post("/scheduler/preempt", victims).status == 500
-        victims = body_of(victims_by_uid({"node-blue": []}, pod=pod_of("team", "blue")))
-        assert caller.post("/scheduler/preempt", victims).status == 200
-
-
 @pytest.mark.parametrize(
     ("verb", "team", "answer"),
     [

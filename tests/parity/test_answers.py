@@ -79,7 +79,6 @@ def test_ignores_pod_itself_among_objects(pod: Object, also: Object) -> None:
     assert ask(pod, node_with("a", allocatable={"pods": "1"}), also)["verdicts"]["a"]["code"] == "Success"
 
 
-SILENT = {"kind": "Node", "metadata": {"name": "bad"}}
 BROKEN = pod_with("o", requests={"cpu": "much"}, nodeName="bad")
 
 

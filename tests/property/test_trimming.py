@@ -14,7 +14,7 @@ from berth.cluster.field_projection import RequiredFields, projections
 from berth.cluster.watch.resources import BASE_RESOURCES, SPREAD_RESOURCES
 from berth.nodecache.feed.changes import Change, pack, unpack
 from berth.nodecache.snapshot_view import SnapshotView
-from berth.scheduling.objects import Pod, PodSpec, read_node, read_pods, trimmed_node, trimmed_pod
+from berth.scheduling.objects import read_node, read_pods, trimmed_node, trimmed_pod
 from berth.scheduling.objects.cluster import read_objects
 from berth.scheduling.objects.pod_reading import PodReader
 from berth.scheduling.objects.projection import compact_pod
@@ -140,11 +140,6 @@ def is_json(value: object) -> bool:
         return bool(orjson.loads(orjson.dumps(value)) == value)
     except orjson.JSONEncodeError:
         return False
-
-
-def spec_of(pod: object) -> PodSpec | object:
-    """What it was read from tells of pods that cannot be compared: their specs are not interned for long."""
-    return (pod.spec.source, pod.label_set, pod.node_name, pod.phase, pod.start_time) if isinstance(pod, Pod) else pod
 
 
 @given(damaged(PODS).filter(is_json))

@@ -1,6 +1,6 @@
 """The work for any pod that the API server takes follows its bytes plus the nodes, and not their product.
 
-Calls of functions are counted, not time. `make soak` does the same at the API server's limit and prints times.
+Calls of functions are counted, not time.
 """
 
 from __future__ import annotations

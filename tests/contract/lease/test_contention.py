@@ -14,8 +14,6 @@ from tests.unit.lease.contenders import Contender, holder, pass_time
 from tests.unit.lease.faults import Fault
 from tests.unit.lease.stores import LeaseStore, stored_lease
 
-YEAR = 365 * 24 * 3600.0
-
 BECAME_LEADER = ElectionOutcome.BECAME_LEADER
 HELD = ElectionOutcome.HELD
 

@@ -20,7 +20,6 @@ import pytest
 import yaml
 
 from tests.conftest import PROJECT
-from tests.unit.cli.simulate.objects import gang, node
 
 # Each run starts a process that imports the command.
 pytestmark = pytest.mark.long
@@ -226,35 +225,10 @@ def test_a_second_run_changes_the_comment(run_action: RunAction, github: GitHub,
     assert "**0 newly pending, 0 moved, 0 newly placed**" in body
 
 
-def test_limits_are_inputs(run_action: RunAction) -> None:
-    assert run_action(**{"max-pending": "20%", "max-moved": "1"}).status == 0
-
-
 def test_runs_the_cases_too_and_fails_with_them(run_action: RunAction) -> None:
     done = run_action(tests="cases", **{"max-pending": ""})
     assert done.status == 1
     assert "3 cases: 2 passed, 1 failed" in done.log
-
-
-def test_a_first_policy_is_compared_with_kube_scheduler_alone(
-    run_action: RunAction, github: GitHub, repository: Path
-) -> None:
-    (repository / "first.yaml").write_bytes((repository / "proposed.yaml").read_bytes())
-    assert run_action(policy="first.yaml").status == 1
-    assert "The base has no such policy. BEFORE is kube-scheduler alone." in github.comments["1"].splitlines()
-
-
-def test_a_policy_that_enables_gangs_leaves_no_gang_pending_that_has_room(
-    run_action: RunAction, repository: Path
-) -> None:
-    (repository / "gangs.json").write_text(json.dumps({"kind": "List", "items": [node("a"), node("b"), *gang(2)]}))
-    (repository / "berth.yaml").write_text("profile: full\n")
-    git(repository, "add", ".")
-    git(repository, "commit", "--quiet", "-m", "full")
-    (repository / "berth.yaml").write_text("profile: full\ngangs: {enabled: true}\n")
-    done = run_action(dump="gangs.json", base="HEAD")
-    assert done.status == 0
-    assert "**0 newly pending, 0 moved, " in done.summary
 
 
 # ------------------------------------------------------------------------------------------------------- what can fail
@@ -267,11 +241,6 @@ def test_a_refused_comment_is_a_warning(run_action: RunAction, github: GitHub) -
     assert "**2 newly pending" in done.summary
 
 
-def test_no_comment_is_made_where_none_is_wanted(run_action: RunAction, github: GitHub) -> None:
-    assert "newly pending" in run_action(comment="false").summary
-    assert github.calls == []
-
-
 def test_an_invalid_policy_is_an_error_of_the_run_and_in_the_comment(
     run_action: RunAction, github: GitHub, repository: Path
 ) -> None:
@@ -280,12 +249,6 @@ def test_an_invalid_policy_is_an_error_of_the_run_and_in_the_comment(
     assert done.status == 2
     assert "Error: berth.yaml:1: profil: unknown field" in done.log
     assert "    Error: berth.yaml:1: profil: unknown field" in github.comments["1"]
-
-
-def test_another_event_needs_a_base_and_gets_no_comment(run_action: RunAction, github: GitHub) -> None:
-    assert "give the input base" in run_action(of_pull_request=False).log
-    assert run_action(of_pull_request=False, base="HEAD").status == 1
-    assert github.calls == []
 
 
 def test_a_module_of_the_pull_request_is_not_imported(run_action: RunAction, repository: Path) -> None:

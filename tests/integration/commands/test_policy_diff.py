@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import yaml
 from click.testing import CliRunner, Result
 
 from berth_cli.main import main
@@ -38,12 +37,6 @@ def run(*arguments: str, stdin: str | None = None) -> Result:
     return CliRunner().invoke(main, ["policy", "diff", *arguments], input=stdin, prog_name="berth")
 
 
-def ranked(files: Write, name: str, label: str) -> str:
-    """A policy by which the node with the highest rank gets the pod."""
-    plugin = {"name": "NodePriorityLabel", "args": {"label": label}}
-    return files(name, {"profile": "label-priority", "pluginConfig": [plugin]})
-
-
 # ----------------------------------------------------------------------------------------------------------- what moves
 def test_names_pods_that_lose_their_node_and_the_rules() -> None:
     found = json.loads(run(*FILES, *DUMP, "-o", "json").stdout)
@@ -64,22 +57,6 @@ def test_names_pods_that_lose_their_node_and_the_rules() -> None:
     assert found["pods"][2]["cause"] == {"node": "gpu-2", **rejection}
     assert {"nodes": 2, **rejection} in found["pods"][0]["after"]["rules"]
     assert found["reasonCodesVersion"] == 1
-
-
-def test_a_pod_that_only_scores_move_says_so(files: Write) -> None:
-    nodes = [node("a", old="9", new="1"), node("b", old="1", new="9")]
-    policies = ranked(files, "old.yaml", "old"), ranked(files, "new.yaml", "new")
-    found = json.loads(
-        run(*policies, "--dump", files("dump.json", *nodes, deployed("web-1", "a")), "-o", "json").stdout
-    )
-    [moved] = found["pods"]
-    assert (moved["before"]["node"], moved["after"]["node"]) == ("a", "b")
-    assert moved["cause"] == {
-        "node": "a",
-        "plugin": None,
-        "code": None,
-        "reason": "another node has a higher score",
-    }
 
 
 def test_the_same_policy_changes_nothing() -> None:
@@ -110,11 +87,6 @@ def test_leaves_pods_where_they_are_that_the_scheduler_does_not_place(files: Wri
     assert judged("--dump", files("dump.json", node("a"), deployed("web-1", "a"), stays)) == 1
 
 
-def test_pods_of_a_named_scheduler_are_placed(files: Write) -> None:
-    dump = files("dump.json", node("a"), deployed("web-1", "a"), pod("batch", "a", schedulerName="batch"))
-    assert judged("--dump", dump, "--scheduler-name", "batch", "--scheduler-name", "default-scheduler") == 2
-
-
 @pytest.mark.parametrize(
     ("objects", "message"),
     [
@@ -134,13 +106,6 @@ def test_a_comparison_without_pods_has_status_2_and_names_the_schedulers(
     assert f"dump.json: no pods to compare: {message}" in done.stderr
 
 
-def test_a_placed_pod_keeps_the_rules_for_its_own_placement(files: Write) -> None:
-    bound = deployed("web-1", "a", nodeSelector={"disk": "ssd"})
-    dump = files("dump.json", node("a", disk="ssd", old="1", new="1"), node("b", old="9", new="9"), bound)
-    policies = ranked(files, "old.yaml", "old"), ranked(files, "new.yaml", "new")
-    assert json.loads(run(*policies, "--dump", dump, "-o", "json").stdout)["pods"] == []
-
-
 # --------------------------------------------------------------------------------------------------------------- output
 def test_markdown_is_a_table_with_escaped_texts() -> None:
     lines = run(*FILES, *DUMP, "-o", "markdown").stdout.splitlines()
@@ -150,11 +115,6 @@ def test_markdown_is_a_table_with_escaped_texts() -> None:
     assert lines[8] == f"| default/web-5d9c-f | gpu-2 | cpu-3 | ResourceSegregation rejects gpu-2: {RESERVED} |"
     assert "&lt;none>" in lines[6]
     assert lines[-1] == "</details>"
-
-
-def test_yaml_has_the_same_as_json() -> None:
-    in_yaml, in_json = (run(*FILES, *DUMP, "-o", each).stdout for each in ("yaml", "json"))
-    assert yaml.safe_load(in_yaml) == json.loads(in_json)
 
 
 # ---------------------------------------------------------------------------------------------------------- exit status
@@ -216,18 +176,3 @@ def test_a_gang_is_placed_as_a_whole(
     assert found["judged"] == size
     effects = found["summary"]["effects"]
     assert (found["newlyPending"], effects["newly-placed"], found["moved"]) == (*figures, 0)
-
-
-def test_says_why_a_member_is_not_where_it_was(files: Write) -> None:
-    """Of a gang that is placed before its turn, the state that it was placed on decides."""
-    nodes = [node("a", old="9", new="1"), node("b", old="8", new="8"), node("c", old="1", new="9")]
-    labels = {name: {"name": "NodePriorityLabel", "args": {"label": name}} for name in ("old", "new")}
-    policies = [
-        files(f"{name}.yaml", {"profile": "label-priority", "pluginConfig": [label], "gangs": {"enabled": True}})
-        for name, label in labels.items()
-    ]
-    found = json.loads(run(*policies, "--dump", files("dump.json", *nodes, *gang(2)), "-o", "json").stdout)
-    assert [(each["name"], each["before"]["node"], each["after"]["node"]) for each in found["pods"]] == [
-        ("train-0", "a", "c")
-    ]
-    assert found["pods"][0]["cause"]["reason"] == "another node has a higher score"

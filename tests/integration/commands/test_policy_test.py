@@ -50,10 +50,6 @@ def test_json_counts_the_cases(broken: Path) -> None:
     assert (found["passed"], found["failed"]) == (2, 1)
 
 
-def test_one_file_can_be_named() -> None:
-    assert run(str(EXAMPLE / "cases" / "gpus.yaml")).exit_code == 0
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -90,7 +86,3 @@ def test_bad_input_has_status_2(tmp_path: Path, text: str, message: str) -> None
     done = run(str(file))
     assert (done.exit_code, done.stdout) == (2, "")
     assert message in done.stderr
-
-
-def test_a_folder_that_does_not_exist_has_status_2() -> None:
-    assert run("missing").exit_code == 2

@@ -21,8 +21,6 @@ from .simulating import places, run
 # The entry point of the `berth` command, in this interpreter.
 BERTH = [sys.executable, "-c", "from berth_cli.main import main; main(prog_name='berth')", "simulate"]
 
-RESERVED = "node(s) were reserved for pods that ask for their resources"
-
 
 def node(name: str, cpu: str = "2", labels: Mapping[str, str] | None = None) -> dict[str, object]:
     return {
@@ -130,14 +128,6 @@ def test_explain_prints_total_or_reason_of_each_node(dump: Write) -> None:
     assert lines[5] == "default/q: 0/3 nodes are available: 3 Insufficient cpu."
 
 
-def test_explain_shows_the_share_of_berth_in_a_total(dump: Write) -> None:
-    nodes = [node("low", labels={PRIORITY: "1"}), node("high", labels={PRIORITY: "10"})]
-    lines = run("--cluster", dump(*nodes, pod("web")), "--profile", "label-priority", "--explain").stdout.splitlines()
-    [high, low] = [line for line in lines if " + Berth " in line]
-    assert (low.strip()[:3], low.endswith(" + Berth 10")) == ("low", True)
-    assert (high.strip()[:4], high.endswith(" + Berth 100")) == ("high", True)
-
-
 @pytest.mark.parametrize(
     ("spec", "warning"),
     [
@@ -151,20 +141,6 @@ def test_warns_on_standard_error(dump: Write, spec: dict[str, Any], warning: str
     done = run("--cluster", dump(node("a", labels={PRIORITY: "1"}), pod("web", **spec)))
     assert [line for line in done.stderr.splitlines() if line.startswith("warning: ") and warning in line]
     assert "warning" not in done.stdout
-
-
-def test_explain_adds_totals_to_json(dump: Write) -> None:
-    done = run("--cluster", dump(node("a", "1"), node("b"), node("c"), pod("p", "2")), "--explain", "-o", "json")
-    [found] = json.loads(done.stdout)["pods"]
-    assert found["nodes"]["b"]["status"] == "Success"
-    assert found["nodes"]["b"]["total"] == found["nodes"]["c"]["total"]
-    assert sum(found["nodes"]["b"]["scores"].values()) == found["nodes"]["b"]["total"]
-    assert found["nodes"]["a"]["plugin"] == "NodeResourcesFit"
-
-
-def test_prints_no_progress_bar_in_pipe(dump: Write) -> None:
-    done = subprocess.run([*BERTH, "--cluster", dump(node("a"), pod("p"))], capture_output=True, check=True)
-    assert done.stderr == b""
 
 
 # -------------------------------------------------------------------------------------------------------- what it reads
@@ -183,37 +159,6 @@ def preempting(dump: Write) -> str:
         *(node("a"), {**db, "metadata": {**db["metadata"], "labels": {"app": "db"}}}, budget),  # type: ignore[dict-item]
         *(node("b"), pod("batch", "2", nodeName="b", priority=5)),
         *(pod("first", "2", priority=100), pod("second", "2", priority=90)),
-    )
-
-
-def test_table_prints_evictions(dump: Write) -> None:
-    done = run("--cluster", preempting(dump))
-    assert (done.exit_code, done.stdout.splitlines()[1:]) == (
-        0,
-        [
-            "default    first   100       b     evicts default/batch; other nodes: "
-            "1 more victims there violate a PodDisruptionBudget",
-            "default    second  90        a     evicts default/db (violates default/db); other nodes: "
-            "1 too little room even without all pods of lower priority",
-            "",
-            "2 of 2 pods placed",
-            "evicted: 2",
-        ],
-    )
-
-
-def test_explain_prints_the_evictions(dump: Write) -> None:
-    lines = run("--cluster", preempting(dump), "--explain").stdout.splitlines()
-    assert lines[:5] == [
-        "default/first: b",
-        "  b                    only candidate",
-        "  a  NodeResourcesFit  Insufficient cpu",
-        "  evicts default/batch; other nodes: 1 more victims there violate a PodDisruptionBudget",
-        "",
-    ]
-    assert (
-        "  evicts default/db (violates default/db); other nodes: 1 too little room even without all pods of "
-        in "".join(lines)
     )
 
 
@@ -238,44 +183,10 @@ def test_json_has_evictions(dump: Write) -> None:
     assert second["otherNodes"] == {"b": {"reason": "too little room even without all pods of lower priority"}}
 
 
-def test_json_has_reason_against_preemption(dump: Write) -> None:
-    never = pod("p", "2", priority=1, preemptionPolicy="Never")
-    [found] = json.loads(run("--cluster", dump(node("a"), pod("q", nodeName="a"), never), "-o", "json").stdout)["pods"]
-    assert found["preemption"] == {"reason": "not eligible due to preemptionPolicy=Never."}
-
-
-@pytest.mark.parametrize("explain", [False, True])
-def test_counts_capacity_and_requests_in_annotations(dump: Write, tmp_path: Path, explain: bool) -> None:
-    config = tmp_path / "berth.yaml"
-    config.write_text(
-        "profile: managed-resources\n"
-        "managedResources:\n"
-        "  - {name: example.com/seat, capacity: {nodeAnnotation: seats}, requests: {podAnnotation: seats}}\n"
-    )
-    nodes = [node("n1"), node("n2")]
-    nodes[0]["metadata"] = {"name": "n1", "annotations": {"seats": "3"}}
-    waiting = [pod(name) for name in ("p1", "p2")]
-    for each in waiting:
-        each["metadata"] = {"name": each["metadata"]["name"], "annotations": {"seats": "2"}}  # type: ignore[index]
-    options = ["--explain"] if explain else []
-    assert places("--cluster", dump(*nodes, *waiting), "--config", str(config), *options) == {"p1": "n1", "p2": None}
-
-
 def test_reads_dump_from_standard_input() -> None:
     text = yaml.dump({"apiVersion": "v1", "kind": "List", "items": [node("a"), pod("p")]})
     done = subprocess.run([*BERTH, "--cluster", "-"], input=text, capture_output=True, text=True, check=True)
     assert "default    p    0         a" in done.stdout
-
-
-def test_manifest_gets_api_server_defaults(dump: Write) -> None:
-    high = {"kind": "PriorityClass", "metadata": {"name": "high"}, "value": 1000}
-    there = pod("there", "1", nodeName="a", priority=1000)
-    cluster = dump(node("a"), there, pod("pending"), high)
-    limits = [{"name": "c", "resources": {"limits": {"cpu": "2"}}}]
-    asked = {"kind": "Pod", "metadata": {"name": "p"}, "spec": {"priorityClassName": "high", "containers": limits}}
-    done = run("--cluster", cluster, "--pod", dump(asked, name="pod.json"), "-o", "json")
-    [found] = json.loads(done.stdout)["pods"]
-    assert (found["name"], found["priority"], found["node"]) == ("p", 1000, None)
 
 
 def test_running_pod_given_as_manifest_is_placed_again(dump: Write) -> None:
@@ -292,21 +203,6 @@ def test_places_pods_of_selected_schedulers(dump: Write) -> None:
         "left out: 2 of another scheduler",
         "other schedulers: berth, volcano (see --scheduler-name)",
     ]
-
-
-def test_places_pods_of_schedulers_in_document(dump: Write, tmp_path: Path) -> None:
-    config = tmp_path / "berth.yaml"
-    config.write_text("profile: full\nprofiles: {berth: label-priority}\n")
-    cluster = dump(node("a", labels={PRIORITY: "10"}), node("b"), pod("ours"), pod("berths", schedulerName="berth"))
-    assert places("--cluster", cluster, "--config", str(config)) == {"berths": "a", "ours": "b"}
-
-
-def test_profile_and_weight_apply_as_extender(dump: Write) -> None:
-    cluster = dump(
-        node("a", "2", {PRIORITY: "3"}), node("b", "64", {PRIORITY: "1"}), node("c", "64"), pod("p", "1900m")
-    )
-    assert places("--cluster", cluster, "--profile", "label-priority") == {"p": "b"}
-    assert places("--cluster", cluster, "--profile", "label-priority", "--weight", "50") == {"p": "a"}
 
 
 def test_skips_and_reports_unreadable_objects(dump: Write) -> None:

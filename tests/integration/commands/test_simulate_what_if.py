@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.unit.cli.simulate.objects import Object, deployed, gang, node, pod
+from tests.unit.cli.simulate.objects import Object, deployed, gang, node
 
 from .simulating import run
 
@@ -87,20 +87,6 @@ def test_json_has_effects_places_and_rules(dump: Write) -> None:
     assert found["summary"]["after"]["podsPending"] == 1
     assert found["summary"]["effects"]["moved"] == 1
     assert yaml.safe_load(run("--cluster", dump(*two_nodes()), "--drain", "b", "-o", "yaml").stdout) == found
-
-
-def test_places_evicted_pods_beside_those_of_a_manifest(dump: Write, tmp_path: Path) -> None:
-    manifest = tmp_path / "pod.yaml"
-    manifest.write_text(yaml.safe_dump(pod("given")))
-    cluster = dump(*two_nodes(), pod("waiting"))
-    done = run("--cluster", cluster, "--pod", str(manifest), "--drain", "a", "-o", "json")
-    assert {each["name"] for each in json.loads(done.stdout)["pods"]} == {"given", "web-5d-1"}
-
-
-def test_places_an_evicted_pod_of_another_scheduler(dump: Write) -> None:
-    batch = deployed("web-5d-1", "a", schedulerName="batch")
-    done = run("--cluster", dump(node("a"), node("b"), batch), "--drain", "a", "-o", "json")
-    assert [each["after"]["node"] for each in json.loads(done.stdout)["pods"]] == ["b"]
 
 
 def test_names_budgets_that_a_drain_waits_for(dump: Write) -> None:

@@ -11,24 +11,22 @@ from typing import Any, ClassVar
 
 import orjson
 import pytest
-from click.testing import CliRunner
 
 from berth.nodecache.binds_under_way import BegunBinds
 from berth_cli.http_server import server
-from berth_cli.main import main
 from berth_cli.serve.gateway import MAX_PAYLOAD_BYTES, Gateway
 from berth_cli.serve.local_stack import LocalStack
 from tests.builders.http_calls import Caller
 from tests.builders.nodes import labelled_object
 from tests.builders.pods import pod, pod_object
-from tests.builders.prometheus_text import read_metrics
 from tests.builders.requests import body_of, cache_mode, full_mode, victims_by_uid
 from tests.fakes.log_lines import LogLines
 from tests.fakes.request_check import AnyRequest
 
 VERBS = ("filter", "filter_onlyone", "prioritize", "bind", "preempt")
 WITH_ERROR = ("filter", "filter_onlyone", "bind")
-LISTING = ("filter", "filter_onlyone", "prioritize")
+
+
 TOO_LARGE = "the request body is larger than 6 MB; set nodeCacheCapable: true, so that names are sent instead of nodes"
 
 BAD_INPUT = [
@@ -61,19 +59,6 @@ def test_bad_input_gets_error_of_verb(caller: Caller, verb: str, body: str) -> N
     assert response.json["Error"] != ""
     assert b"Traceback" not in response.content
     assert response.headers["content-length"] == str(len(response.content))
-
-
-@pytest.mark.parametrize("verb", LISTING)
-def test_unknown_node_gets_normal_response(caller: Caller, verb: str) -> None:
-    response = caller.post(f"/scheduler/{verb}", body_of(cache_mode(["never-heard-of"])))
-    assert response.status == 200
-    assert b"never-heard-of" in response.content
-
-
-@pytest.mark.parametrize("verb", LISTING)
-def test_duplicate_names_get_one_answer(caller: Caller, verb: str) -> None:
-    response = caller.post(f"/scheduler/{verb}", body_of(cache_mode(["n10", "n10", "n10"])))
-    assert response.content.count(b'"n10"') == 1
 
 
 def test_accepts_body_of_six_megabytes(caller: Caller) -> None:
@@ -134,11 +119,6 @@ def test_unknown_route_is_404_and_logs_known_routes(
     assert (line["level"], "verb" in line) == ("WARNING", False)
     assert f"no route {method} {path}; its routes: " in line["message"]
     assert "POST /scheduler/filter" in line["message"]
-
-
-def test_ignores_query(caller: Caller) -> None:
-    body = body_of(cache_mode(["n10"]))
-    assert caller.post("/scheduler/filter?a=1&b=2", body).content == caller.post("/scheduler/filter", body).content
 
 
 def test_reads_chunked_request(gateway_port: int) -> None:
@@ -328,24 +308,3 @@ def test_decodes_base64_response_and_keeps_headers() -> None:
     assert (response.status, response.content) == (201, b"\x00\xff")
     assert (response.headers["content-type"], response.headers["x-own"]) == ("image/png", "yes")
     assert response.headers["content-length"] == "2"
-
-
-def test_metrics_count_calls_by_verb_and_outcome(caller: Caller) -> None:
-    def count() -> int:
-        families = read_metrics(caller.request("GET", "/metrics").content.decode())
-        wanted = "berth_call_duration_seconds_count", "filter", "failure-bad-request"
-        samples = families["berth_call_duration_seconds"].samples
-        found = [each for each in samples if (each.name, each.label("verb"), each.label("outcome")) == wanted]
-        return int(sum(each.value for each in found))
-
-    before = count()
-    caller.post("/scheduler/filter", "not JSON")
-    assert count() == before + 1
-
-
-def test_reservations_of_a_server_are_listed(gateway_port: int) -> None:
-    words = ["reservations", "list", f"--url=http://127.0.0.1:{gateway_port}/scheduler"]
-    done = CliRunner().invoke(main, [*words, "-o", "json"])
-    assert done.exit_code == 0, done.output
-    assert orjson.loads(done.stdout).keys() == {"reservations", "nodes"}
-    assert CliRunner().invoke(main, words).stdout.startswith("no reservations on ")

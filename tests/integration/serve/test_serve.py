@@ -60,13 +60,6 @@ def test_says_which_store_it_has_and_what_that_means_for_a_second_server(served:
     assert served.third_line.startswith("store: in memory, ends with this process. A second server has a store of its")
 
 
-def test_healthz_reports_fresh_cache(caller: Caller) -> None:
-    response = caller.request("GET", "/healthz")
-    assert response.status == 200
-    assert response.json["status"] == "ok"
-    assert response.json["observedAgeSeconds"] < 30
-
-
 @pytest.mark.parametrize(
     ("verb", "request_body", "wanted"),
     [
@@ -81,18 +74,6 @@ def test_every_verb_responds(caller: Caller, verb: str, request_body: object, wa
     response = caller.post(f"/scheduler/{verb}", body_of(request_body))
     assert response.status == 200
     assert wanted in response.content.decode()
-
-
-def test_twenty_calls_share_one_connection(caller: Caller) -> None:
-    for _ in range(20):
-        assert caller.post("/scheduler/filter", body_of(cache_mode(["n10"]))).status == 200
-    assert len(caller.local_ports) == 1
-
-
-def test_survives_bad_input(caller: Caller) -> None:
-    assert caller.post("/scheduler/filter", "{").json["Error"] == "the request body is not JSON"
-    assert caller.request("GET", "/nothing").status == 404
-    assert caller.post("/scheduler/filter", body_of(cache_mode(["n10"]))).json["NodeNames"] == ["n10"]
 
 
 def test_edited_dump_takes_effect_within_two_seconds(caller: Caller, dump: Path) -> None:

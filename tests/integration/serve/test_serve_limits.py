@@ -17,7 +17,7 @@ from tests.builders.http_calls import Caller
 from tests.builders.requests import body_of, cache_mode
 from tests.soak.serve_memory import resident_megabytes
 
-from .serving import Served, calling, serving, start
+from .serving import Served, calling, serving
 
 pytestmark = pytest.mark.long
 """A server in a process of its own."""
@@ -201,15 +201,6 @@ def test_pipelined_requests_are_bounded(served: Served, caller: Caller) -> None:
 def test_checks_host(caller: Caller, host: str, status: int, method_path: tuple[str, str]) -> None:
     headers = {"Host": host, "Content-Type": "application/json"}
     assert caller.request(*method_path, CALL, headers).status == status
-
-
-def test_allowed_host_is_accepted() -> None:
-    served = start("--cluster", str(EVENTS / "cluster.yaml"), "--port", "0", "--allowed-host", "Berth.kube-system.svc")
-    caller = Caller(served.port)
-    for host, status in [("berth.kube-system.svc:8080", 200), ("other.svc", 421)]:
-        assert caller.request("GET", "/healthz", headers={"Host": host}).status == status
-    caller.close()
-    served.ctrl_c()
 
 
 @pytest.mark.parametrize(

@@ -70,11 +70,6 @@ def test_names_wrong_field(entry: dict[str, Any], check: str, scheduler: tuple[P
     assert done.exit_code == 1
 
 
-def test_wrong_path_fails_every_verb(url: str) -> None:
-    done = run("--url", url.replace("/scheduler", "/sched"), "-o", "json")
-    assert set(bad(done)) >= {"filterVerb", "prioritizeVerb", "bindVerb", "preemptVerb"}
-
-
 def test_fails_for_scores_that_go_rejects() -> None:
     """Swallowed by kube-scheduler without a word: only here it shows."""
     with LoopbackServer(lambda _: Response(200, b'[{"Host":"a","Score":1.5}]')) as server:
@@ -86,57 +81,6 @@ def test_unreachable_cluster_is_one_finding_and_does_not_stop_other_checks(url: 
     done = run("--url", url, "--kubeconfig", kubeconfig_for("https://127.0.0.1:1", tmp_path), "-o", "json")
     # The server is on a dump, and the snapshot of the session grows old.
     assert set(bad(done)) - {"watcher"} == {"kubernetes-version", "same-cluster"}, done.stdout
-
-
-def test_asks_for_files_of_schedulers_machine(scheduler: tuple[Path, dict[str, Any]]) -> None:
-    path, document = scheduler
-    document["extenders"][0] |= {"urlPrefix": "https://127.0.0.1/scheduler", "tlsConfig": {"caFile": "/there/ca.crt"}}
-    path.write_text(yaml.safe_dump(document))
-    done = run("--scheduler-config", path)
-    assert "skipped  credentials: /there/ca.crt: No such file" in done.stdout
-    assert "give a copy with --ca" in done.stdout
-    assert done.exit_code == 0
-
-
-def test_unusable_tls_data_fails(scheduler: tuple[Path, dict[str, Any]]) -> None:
-    path, document = scheduler
-    tls = {"certData": "aGlkZGVu", "keyData": "aGlkZGVu"}
-    document["extenders"][0] |= {"urlPrefix": "https://127.0.0.1/scheduler", "tlsConfig": tls}
-    path.write_text(yaml.safe_dump(document))
-    done = run("--scheduler-config", path, "-o", "json")
-    assert bad(done) == {"credentials": "failed"}
-    assert "hidden" not in done.stdout
-
-
-def test_text_output_has_no_colours_in_pipe(url: str) -> None:
-    done = run("--url", url)
-    assert "ok       filterVerb: filter responds\n" in done.stdout
-    assert "\x1b" not in done.stdout  # colours are for terminals
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        pytest.param((), "give --stack NAME", id="no input"),
-        pytest.param(("--url", "berth"), "is not an address", id="no address"),
-        pytest.param(("--url", "https://a:b@berth/scheduler"), "contains credentials", id="credentials in URL"),
-        pytest.param(("--scheduler-config", "absent"), "does not exist", id="no file"),
-        pytest.param(("--scheduler-configmap", "a/b"), "needs --kubeconfig", id="no cluster"),
-        pytest.param(("--url", "http://x/scheduler", "--scheduler-configmap", "a"), "NAMESPACE/NAME", id="no name"),
-    ],
-)
-def test_rejects_wrong_options(arguments: tuple[str, ...], message: str) -> None:
-    done = run(*arguments)
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert message in " ".join(done.stderr.split())
-
-
-def test_invalid_configuration_is_finding(url: str, tmp_path: Path) -> None:
-    document = tmp_path / "berth.yaml"
-    document.write_text("profile: none-such\n")
-    done = run("--url", url, "--config", document, "-o", "json")
-    assert bad(done)["configuration"] == "failed"
-    assert done.exit_code == 1
 
 
 def test_ctrl_c_exits_with_130(url: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import ssl
 import time
 from collections.abc import Iterator
@@ -78,12 +77,6 @@ def test_watch_ends_with_410_once_a_pod_is_bound(client: Client) -> None:
     assert client.version() != known
 
 
-def test_watch_ends_with_410_once_the_file_has_changed(client: Client, tmp_path: Path) -> None:
-    known = client.version()
-    os.utime(tmp_path / "cluster.yaml", ns=(0, 0))
-    assert client.call("GET", f"/api/v1/nodes?watch=true&resourceVersion={known}")[1]["object"]["code"] == 410
-
-
 def test_watch_of_a_quiet_dump_ends_on_purpose(
     cluster_dump: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -97,19 +90,6 @@ def test_watch_of_a_quiet_dump_ends_on_purpose(
         assert isinstance(answer, AnswerStream)
         with answer:
             assert list(answer) == []
-
-
-def test_connection_serves_on_after_a_request_whose_body_is_not_read(client: Client) -> None:
-    for _ in range(2):
-        assert client.call("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", {"spec": {}})[0] == 200
-    assert client.call("GET", "/version")[0] == 200
-
-
-def test_unreadable_file_is_a_server_error(client: Client, tmp_path: Path) -> None:
-    (tmp_path / "cluster.yaml").write_text("{")
-    status, content = client.call("GET", "/api/v1/nodes")
-    assert status == 500
-    assert "neither JSON nor YAML" in content["message"]
 
 
 def test_lease_keeps_uid_and_version_as_preconditions(client: Client) -> None:
@@ -126,17 +106,3 @@ def test_lease_keeps_uid_and_version_as_preconditions(client: Client) -> None:
     assert client.call("PATCH", f"{COLLECTION}/berth-ledger", patch)[0] == 409
     another = {"metadata": {**seen, "uid": "another"}}
     assert client.call("PATCH", f"{COLLECTION}/berth-ledger", another)[0] == 422
-
-
-@pytest.mark.parametrize(
-    ("method", "path", "status"),
-    [
-        pytest.param("GET", "/api/v1/namespaces/kube-system", 200, id="the cluster's UID"),
-        pytest.param("GET", "/version", 200, id="the version, for doctor"),
-        pytest.param("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", 200, id="a right, for doctor"),
-        pytest.param("POST", "/apis/events.k8s.io/v1/namespaces/ml/events", 200, id="an event, which nobody reads"),
-        pytest.param("GET", "/apis/apps/v1/deployments", 404, id="what a dump has not"),
-    ],
-)
-def test_answers_what_berth_calls(method: str, path: str, status: int, client: Client) -> None:
-    assert client.call(method, path, {} if method == "POST" else None)[0] == status

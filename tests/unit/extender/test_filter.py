@@ -123,7 +123,6 @@ def test_members_are_found_in_the_cache_in_full_mode_too(size: int, reason: str 
 URGENT = pod_with("urgent", priority=1000)
 ERROR = "SchedulerError"
 LOWEST = [PriorityClass("pause", -10)]
-GATED = {"type": "PodScheduled", "status": "False", "reason": "SchedulingGated"}
 
 
 @pytest.mark.parametrize(

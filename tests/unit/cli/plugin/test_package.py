@@ -18,7 +18,6 @@ from berth_cli.plugin.package import ARCHITECTURES, PYTHONS
 from tests.conftest import PROJECT
 from tests.deployment.template import read_template
 
-EXAMPLE = PROJECT / "examples" / "custom-plugin"
 SCHEDULING = PROJECT / "layers" / "scheduling" / "requirements.txt"
 HASH = f"--hash=sha256:{'0' * 64}"
 

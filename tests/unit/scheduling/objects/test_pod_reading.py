@@ -7,8 +7,6 @@ import pytest
 from berth.scheduling.objects import Pod, UnreadableObject, read_pod
 from tests.builders.pods import pod_object
 
-NOT_STRINGS = "node(s) had labels that are not strings"
-
 
 def test_reads_fields_that_decisions_need() -> None:
     obj = pod_object("train-0", "ml", "uid-1", priority=7, controller_kind="Job")

@@ -16,7 +16,6 @@ from tests.unit.cli.doctor.scheduler_documents import document, side
 FAILED, WARNING, OK = Result.FAILED, Result.WARNING, Result.OK
 
 LICENCE, OTHER = ManagedResource("example.com/licence"), ManagedResource("example.com/slot")
-COUNTED = [{"name": LICENCE.name, "ignoredByScheduler": True}]
 
 
 @pytest.mark.parametrize("by_annotation", [True, False])

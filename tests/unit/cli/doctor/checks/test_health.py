@@ -14,8 +14,6 @@ from tests.fakes.doctor import HEALTHY, FakeEndpoint, answered
 from tests.unit.cli.doctor.finding_assertions import expect, of
 
 FAILED, WARNING, OK, SKIPPED = Result.FAILED, Result.WARNING, Result.OK, Result.SKIPPED
-DAY = 86400.0
-BROKEN = NoResponse("the server closed the connection", connection_closed=True)
 
 
 def test_passes_for_healthy_cache() -> None:

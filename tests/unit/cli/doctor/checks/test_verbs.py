@@ -12,8 +12,6 @@ from tests.fakes.doctor import FakeEndpoint, answered
 from tests.unit.cli.doctor.finding_assertions import expect
 
 FAILED, WARNING, OK, SKIPPED = Result.FAILED, Result.WARNING, Result.OK, Result.SKIPPED
-DAY = 86400.0
-BROKEN = NoResponse("the server closed the connection", connection_closed=True)
 
 
 def test_all_verbs_pass() -> None:

@@ -25,7 +25,8 @@ SPREAD = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedu
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 TERM = {"labelSelector": APP, "topologyKey": "kubernetes.io/hostname"}
 GPU, SHARE = "nvidia.com/gpu", "example.com/gpu-share"
-UNREADABLE = {"matchExpressions": [{"key": "app", "operator": "Like", "values": ["s"]}]}
+
+
 SEGREGATED: Mapping[str, Any] = {"profile": "resource-segregation"}
 ADDED_AFFINITY: Mapping[str, Any] = {
     "profile": "full",
@@ -51,7 +52,8 @@ def counting(**resource: Any) -> Mapping[str, Any]:
 
 
 LIMITED = counting(capacity={"nodeLabel": "licences"}, podLimit=2)
-ANNOTATED = counting(capacity={"nodeLabel": "licences"}, requests={"podAnnotation": "licences"})
+
+
 DEVICES = counting(devices={"sizes": {"nodeLabel": "gpus"}, "percentName": SHARE})
 
 
