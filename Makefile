@@ -64,8 +64,7 @@ simulation: setup ## Histories in virtual time (N=2000 RULES=2000 GANGS=200 MEMB
 	$(BIN)/python -m tests.simulation.cut_short
 	$(BIN)/python -m tests.simulation.announcements --histories $(or $(RULES),2000)
 	$(BIN)/python -m tests.simulation.gangs --histories $(or $(GANGS),200) --members $(or $(MEMBERS),120) --each $(or $(EACH),10)
-soak: tools ## Concurrent binds on an emulator, memory of berth serve; an hour
-	$(BIN)/python -m tests.soak
+soak: setup ## Memory of berth serve under a steady stream of pods
 	$(BIN)/python -m tests.soak.serve_memory
 build: tools ## Validate the template, scan its policies, build it for Lambda, and test what is built
 	.tools/sam/bin/sam validate --lint --region us-east-1

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders.nodes import node_with
-from tests.console.chromium import Browser, Tab
+from tests.console.chromium import Tab
 from tests.console.served import LiveSource, served
 from tests.console.test_overview import IS_CURRENT, IS_SEEN, NODES, PODS, ROWS, opened
 
@@ -88,17 +88,6 @@ def test_page_of_an_earlier_console_says_what_to_do_and_recovers_with_another_ta
             other.wait_for(IS_CURRENT)
             tab.wait_for(IS_CURRENT)
             assert tab.evaluate(ROWS) == ["n1", "n10", "n11"]
-
-
-def test_an_address_opens_once(browser: Browser, tab: Tab) -> None:
-    with served(LiveSource(NODES)) as console:
-        address = console.addresses[0]
-        opened(tab, console)
-        with browser.tab() as other:
-            other.open(address)
-            other.wait_for(f"{KIND} === 'closed'")
-            assert "was used before" in other.text("#status")
-            assert "was used before" in other.text("#start")
 
 
 def test_page_without_a_session_says_only_how_to_get_one(tab: Tab) -> None:

@@ -13,9 +13,7 @@ from tests.builders.requests import cache_mode
 from tests.console.chromium import Tab
 from tests.console.served import LiveSource, served
 from tests.console.test_overview import IS_CURRENT
-from tests.console.test_pending import LIT
 from tests.fakes.verbs import Verbs
-from tests.unit.cli.console.cases import pod
 
 NODES = [labelled("a", "10"), labelled("b", "20"), node("c")]
 ROWS = (
@@ -44,42 +42,6 @@ def test_decisions_are_shown_as_they_come_and_one_in_detail(tab: Tab) -> None:
         tab.wait_for("document.querySelector('#decision details')?.innerText.includes('1 \u00d7 NodePriorityLabel')")
 
 
-def test_decisions_are_filtered_by_pod_node_plugin_verb_and_reason(tab: Tab) -> None:
-    recent = RecentDecisions(time)
-    verbs = Verbs([*NODES, node("node-7")], recorder=recent)
-    verbs.ask("filter", cache_mode(["a", "b", "node-7"], pod_object("train-0")))
-    verbs.ask("filter", cache_mode(["a"], pod_object("web-0")))
-    verbs.ask("prioritize", cache_mode(["a", "b"], pod_object("train-0")))
-    with served(LiveSource(NODES), recent=recent) as console:
-        tab.open(console.addresses[-1])
-        tab.wait_for(IS_CURRENT)
-        for query, wanted in (
-            ("filter=web", ["filter ml/web-0"]),
-            ("filter=node-7", ["filter ml/train-0"]),
-            ("verb=prioritize", ["prioritize ml/train-0"]),
-            ("verb=filter&filter=train", ["filter ml/train-0"]),
-            ("filter=nodeprioritylabel", ["filter ml/train-0"]),
-            ("verb=bind", []),
-        ):
-            tab.open(f"{console.origin}/#/decisions?{query}")
-            tab.wait_for("document.querySelectorAll('#decisions-verb option').length > 2")
-            tab.wait_for(f"JSON.stringify({ROWS}) === {dumps(dumps(wanted))}")
-            caption = f"Decisions, {len(wanted)} of 3"
-            tab.wait_for(f"document.getElementById('decisions-caption').innerText === '{caption}'")
-        # By the lists, which say how many there are.
-        tab.open(f"{console.origin}/#/decisions")
-        tab.wait_for(f"({ROWS}).length === 3")
-        options = "[...document.getElementById('decisions-{}').options].map((each) => each.innerText)"
-        assert tab.evaluate(options.format("verb")) == ["all", "filter (2)", "prioritize (1)"]
-        [_, reason] = tab.evaluate(options.format("reason"))
-        assert reason.endswith("(1)")
-        tab.evaluate("document.getElementById('decisions-reason').selectedIndex = 1")
-        tab.evaluate("document.getElementById('decisions-reason').dispatchEvent(new Event('change'))")
-        tab.wait_for(f"({ROWS}).length === 1")
-        tab.reload()
-        tab.wait_for(f"JSON.stringify({ROWS}) === {dumps(dumps(['filter ml/train-0']))}")
-
-
 def test_filter_by_node_finds_decisions_that_judged_it_also_where_no_summary_names_it(tab: Tab) -> None:
     recent = RecentDecisions(time)
     nodes = [*NODES, *(node(f"rejected-{number:02}") for number in range(SUMMARY_NODES + 5))]
@@ -100,37 +62,6 @@ def test_filter_by_node_finds_decisions_that_judged_it_also_where_no_summary_nam
         tab.wait_for("document.getElementById('decisions-caption').innerText === 'Decisions, 0 of 3'")
         tab.open(f"{console.origin}/#/decisions?filter=%3Cimg%20src=x%20onerror=alert(1)%3E%00")
         tab.wait_for("document.getElementById('decisions-caption').innerText === 'Decisions, 0 of 3'")
-
-
-def test_nodes_of_a_verdict_stay_lit_while_the_cluster_changes(tab: Tab) -> None:
-    recent = RecentDecisions(time)
-    Verbs(NODES, recorder=recent).ask("filter", cache_mode(["a", "b", "c"], pod_object("train-0")))
-    source = LiveSource(NODES)
-    with served(source, recent=recent) as console:
-        tab.open(console.addresses[-1])
-        tab.wait_for(IS_CURRENT)
-        tab.open(f"{console.origin}/#/decisions")
-        tab.wait_for(f"({ROWS}).length === 1")
-        tab.evaluate("document.querySelector('#decisions-grid [role=gridcell]').click()")
-        tab.wait_for("document.querySelector('#decision details') !== null")
-        before = tab.evaluate(LIT)
-        tab.point_at("#decision details")
-        lit = tab.evaluate(LIT)
-        assert lit != before
-        source.shows(NODES, [pod("more")])
-        tab.wait_for("document.getElementById('summary').textContent.includes(', 1 pod;')")
-        assert tab.evaluate(LIT) == lit
-
-
-def test_decision_of_another_process_is_not_taken_for_one_with_its_number(tab: Tab) -> None:
-    recent = RecentDecisions(time)
-    Verbs(NODES, recorder=recent).ask("filter", cache_mode(["a"], pod_object("after")))
-    with served(LiveSource(NODES), recent=recent) as console:
-        tab.open(console.addresses[-1])
-        tab.wait_for(IS_CURRENT)
-        tab.open(f"{console.origin}/#/decisions?decision=1%401.5")
-        tab.wait_for("document.getElementById('decision').innerText.includes('not kept any more')")
-        assert tab.evaluate(ROWS) == ["filter ml/after"]
 
 
 def test_says_where_decisions_are_shown_if_there_are_none(tab: Tab) -> None:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from time import time
 
-import pytest
-
 from berth.configuration.store import ActiveConfiguration
 from berth.decisions.recorders import RecentDecisions
 from tests.builders.planned import gang_configuration
 from tests.builders.requests import cache_mode
 from tests.console.chromium import Tab
 from tests.console.served import LiveSource, served
-from tests.console.test_overview import HAS_PODS, IS_CURRENT, ROWS, opened
+from tests.console.test_overview import HAS_PODS, IS_CURRENT, ROWS
 from tests.console.test_overview import NODES as ZONES
 from tests.console.test_overview import PODS as PODS_OF_ZONES
 from tests.console.test_pending import NODES, PODS, TRAIN
@@ -59,17 +57,6 @@ def test_overview_is_used_by_keyboard_alone(tab: Tab) -> None:
         tab.press("End", 2)
         tab.press("Enter")
         tab.wait_for("location.hash.includes('group=zone-2')")
-
-
-@pytest.mark.parametrize("view", ["pending", "decisions"])
-def test_first_stop_leads_past_the_map_to_what_a_view_is_of(tab: Tab, view: str) -> None:
-    with served(LiveSource(NODES, PODS)) as console:
-        opened(tab, console, f"#/{view}")
-        tab.wait_for(f"document.getElementById('{view}-caption').checkVisibility()")
-        tab.press("Tab")
-        assert tab.evaluate("document.activeElement.id") == "skip"
-        tab.press("Enter")
-        assert tab.evaluate("document.activeElement.id") == f"{view}-caption"
 
 
 def test_every_other_view_is_reached_and_used_by_keyboard_alone(tab: Tab) -> None:

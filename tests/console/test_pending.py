@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from time import time
-from types import ModuleType
-
-import pytest
-
 from berth.configuration.store import ActiveConfiguration
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth_cli.console import gangs, pending_documents
 from tests.builders.gangs import member
 from tests.builders.planned import gang_configuration
 from tests.console.chromium import Tab
@@ -50,26 +43,6 @@ def test_pods_are_shown_by_reason_and_one_is_explained(tab: Tab) -> None:
         assert "lower the pod's request of cpu from 9 to 4" in shown
 
 
-@pytest.mark.parametrize(
-    ("module", "address", "place"),
-    [
-        pytest.param(pending_documents, "pod=default/large", "#explanation", id="of a pod"),
-        pytest.param(gangs, "gang=ml/train", "#gang", id="of a gang"),
-    ],
-)
-def test_says_that_the_search_was_cut(
-    tab: Tab, monkeypatch: pytest.MonkeyPatch, module: ModuleType, address: str, place: str
-) -> None:
-    monkeypatch.setattr(module, "SEARCH_SECONDS", 0.0)
-    with served(LiveSource(NODES, [*PODS, *TRAIN], GANGS)) as console:
-        tab.open(console.addresses[-1])
-        tab.wait_for(IS_CURRENT)
-        tab.open(f"{console.origin}/#/pending?{address}")
-        tab.wait_for(f"document.querySelector('{place}').innerText.includes('What would place it')")
-        assert "The search for changes ended after 0 s, and had found none by then." in tab.text(place)
-        assert "No small change" not in tab.text(place)
-
-
 def test_a_reason_lights_up_its_nodes(tab: Tab) -> None:
     with served(LiveSource(NODES, PODS, FULL)) as console:
         tab.open(console.addresses[-1])
@@ -80,67 +53,6 @@ def test_a_reason_lights_up_its_nodes(tab: Tab) -> None:
         lit = tab.evaluate(LIT)
         tab.evaluate("document.activeElement.blur()")
         assert (lit, tab.evaluate(LIT)) == ("n2", "n1,n2")
-
-
-@pytest.mark.parametrize("by", ["pointer", "focus"])
-def test_reason_stays_lit_while_the_cluster_changes(tab: Tab, by: str) -> None:
-    source = LiveSource(NODES, PODS, FULL)
-    with served(source) as console:
-        tab.open(console.addresses[-1])
-        tab.wait_for(IS_CURRENT)
-        tab.open(f"{console.origin}/#/pending")
-        tab.wait_for("document.querySelectorAll('#reasons button').length === 2")
-        before = tab.evaluate(LIT)
-        if by == "pointer":
-            tab.point_at("#reasons button")
-        else:
-            tab.evaluate("document.querySelector('#reasons button').focus()")
-        lit = tab.evaluate(LIT)
-        assert lit != before
-        for number in range(3):
-            source.shows(NODES, [*PODS, *(pod(f"more-{at}") for at in range(number + 1))])
-            tab.wait_for(f"({ROWS}).length === {4 + number}")
-            assert tab.evaluate(LIT) == lit
-        tab.point(2, 2)
-        tab.evaluate("document.activeElement.blur()")
-        assert tab.evaluate(LIT) == before
-
-
-def test_reason_stays_lit_while_an_explanation_changes(tab: Tab) -> None:
-    """Its headline says for how many seconds the pod waits."""
-    pods = [PODS[0], replace(PODS[1], created_at=time()), PODS[2]]
-    source = LiveSource(NODES, pods, FULL)
-    with served(source) as console:
-        tab.open(console.addresses[-1])
-        tab.wait_for(IS_CURRENT)
-        tab.open(f"{console.origin}/#/pending?pod=default/large")
-        tab.wait_for("document.querySelectorAll('#explanation tr').length > 2")
-        tab.evaluate("document.querySelector('#reasons button').focus()")
-        lit = tab.evaluate(LIT)
-        tab.evaluate(
-            f"new MutationObserver(() => {{ window.then = {LIT}; }})"
-            ".observe(document.getElementById('explanation'), { childList: true })"
-        )
-        source.shows(NODES, [*pods, pod("more")])
-        tab.wait_for("window.then !== undefined")
-        assert tab.evaluate("window.then") == lit
-
-
-def test_chosen_reason_stays_lit_when_the_pointer_leaves_another_one(tab: Tab) -> None:
-    with served(LiveSource(NODES, PODS, FULL)) as console:
-        tab.open(console.addresses[-1])
-        tab.wait_for(IS_CURRENT)
-        tab.open(f"{console.origin}/#/pending?pod=default/large")
-        tab.wait_for("document.querySelectorAll('#explanation tr').length > 2")
-        before = tab.evaluate(LIT)
-        tab.evaluate("document.querySelectorAll('#reasons button')[1].click()")
-        lit = tab.evaluate(LIT)
-        assert lit != before
-        for place in ("#reasons li:first-child button", "#explanation tr:nth-child(2)"):
-            tab.point_at(place)
-            assert tab.evaluate(LIT) != lit
-            tab.point(2, 2)
-            assert tab.evaluate(LIT) == lit
 
 
 def test_explanation_follows_the_cluster(tab: Tab) -> None:

@@ -20,7 +20,6 @@ from tests.deployment import sam
 from .berth.extender import SERVE_AND_STACK, ExtenderCache
 from .berth.identities import counted_resources
 from .berth.with_ledger import ServeWithLedger, StackWithLedger
-from .gangs.listed import listed_gang
 from .gangs.members import DOES_NOT_FIT, LICENCE, NODE_LEDGER_SECONDS, PLAIN, Gangs, entries, wait_until
 from .gangs.scheduler import GangScheduler
 from .kubernetes.child_process import ChildProcess
@@ -70,20 +69,6 @@ def scheduler(berth: Berth, control_plane: ControlPlane, tmp_path: Path) -> Iter
 @pytest.fixture
 def gangs(cluster: Cluster, control_plane: ControlPlane) -> Gangs:
     return Gangs(cluster, KubernetesApi(control_plane.credentials()))
-
-
-@pytest.mark.core
-@pytest.mark.core_on_stack
-@pytest.mark.usefixtures("scheduler")
-def test_feasible_gang_is_bound_completely(berth: Berth, gangs: Gangs) -> None:
-    ExtenderCache(berth).wait_for_feasible(gangs.create_nodes(SIZE))
-    gang = gangs.create("train", SIZE)
-    created = time.monotonic()
-    on = gangs.wait_until_bound(gang)
-    print(f"gang of {SIZE}: bound {time.monotonic() - created:.1f} s after its last member")
-    assert len(set(on.values())) == SIZE
-    # Pods that are placed one by one would be bound, too.
-    assert _listed(berth)["state"] == "committed"
 
 
 @pytest.mark.usefixtures("scheduler")
@@ -137,12 +122,6 @@ def test_every_member_of_a_gang_has_a_device_of_its_own_or_none_has_one(berth: B
         lambda: {node: set(found) for node, found in _entries(berth, devices).items()} == wanted,
         LEDGER_SECONDS,
     )
-
-
-def _listed(berth: Berth) -> dict[str, Any]:
-    if isinstance(berth, StackWithLedger):
-        return listed_gang("default/train", f"--stack={sam.STACK_NAME}", berth.stack.environment())
-    return listed_gang("default/train", f"--url={berth.url_prefix}")
 
 
 def _node_with(gangs: Gangs, count: int, size: int) -> str:

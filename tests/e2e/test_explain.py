@@ -35,12 +35,6 @@ kind: BerthConfiguration
 profile: managed-resources
 managedResources: [{{name: {SLOT}}}]
 """
-GANGS = """\
-apiVersion: berth.dev/v1alpha1
-kind: BerthConfiguration
-profile: full
-gangs: {enabled: true}
-"""
 
 
 TAINT = Taint("dedicated", "NoSchedule")
@@ -197,29 +191,6 @@ def test_names_a_counted_resource_that_is_used_up(
     assert (status, first_line(output)) == (PENDING, f"{pending_for(pod)}: 0 of 1 nodes fit"), output
     assert f"Berth ManagedResources  Insufficient {SLOT}" in output
     assert f"free 1 {SLOT} on node {node}: end default/holder" in output
-
-
-def test_names_a_gang_without_room_and_the_fewest_nodes(
-    control_plane: ControlPlane, cluster: Cluster, run_scheduler: RunScheduler, tmp_path: Path
-) -> None:
-    with serve(control_plane, tmp_path, document=GANGS) as berth:
-        run_scheduler(filter_prioritize_bind(berth.url_prefix))
-        node = cluster.create_node("node")
-        ExtenderCache(berth).wait_for_feasible([node])
-        annotations = {"berth.dev/gang": "train", "berth.dev/gang-size": "4"}
-        pods = [cluster.create_pod(f"train-{number}", cpu="3", annotations=annotations) for number in range(4)]
-        cluster.wait_until_unschedulable(pods[3], none_available({"gang does not fit": 1}))
-        status, output = explain(control_plane, pods[3], berth.url_prefix)
-        for number in range(3):
-            cluster.create_node(f"more-{number}")
-        assert {cluster.wait_until_assigned(pod).rsplit("-", 1)[0] for pod in pods} == {
-            "node",
-            "more-0",
-            "more-1",
-            "more-2",
-        }
-    assert (status, first_line(output)) == (PENDING, f"{pending_for(pods[3])}: 0 of 1 nodes fit"), output
-    assert f"  - add 3 nodes like {node}" in output
 
 
 def test_names_a_server_that_is_down(

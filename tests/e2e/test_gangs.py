@@ -33,7 +33,7 @@ from .gangs.members import (
 )
 from .gangs.pod_groups import COSCHEDULING_LABEL, coscheduling
 from .gangs.scheduler import GangScheduler, Retries
-from .gangs.targets import GANG_SECONDS, LAST_MEMBER_SECONDS, MISSING_NODE_SECONDS, OTHER_PODS_PERCENT, Figures
+from .gangs.targets import GANG_SECONDS, MISSING_NODE_SECONDS, OTHER_PODS_PERCENT, Figures
 from .kubernetes.cluster import Cluster, Pod
 from .kubernetes.control_plane import ControlPlane
 from .kubernetes.kubernetes_api import KubernetesApi
@@ -120,35 +120,6 @@ def test_feasible_gang_is_bound_completely(
 
     assert len(set(nodes.values())) == size
     figures.at_most(f"gang of {size}, {retries} retries: after its last member", seconds, GANG_SECONDS[size])
-
-
-@pytest.mark.parametrize("naming", [LABEL], indirect=True)
-def test_feasible_gang_by_label_is_bound_completely(
-    naming: Mapping[str, str], scheduled: ExtenderCache, gangs: Gangs, figures: Figures
-) -> None:
-    scheduled.wait_for_feasible(gangs.create_nodes(4))
-    gang = gangs.create("train", 4, **naming)
-    created = time.monotonic()
-    nodes = gangs.wait_until_bound(gang)
-    seconds = time.monotonic() - created
-    assert len(set(nodes.values())) == 4
-    figures.at_most("gang of 4 by label: after its last member", seconds, GANG_SECONDS[4])
-
-
-def test_gang_that_waits_for_a_member_is_bound_when_it_is_created(
-    scheduled: ExtenderCache, gangs: Gangs, figures: Figures
-) -> None:
-    scheduled.wait_for_feasible(gangs.create_nodes(4))
-    gang = [gangs.create_member("train", number, 4) for number in range(3)]
-    gangs.wait_until_rejected(gang, WAITS_FOR_MEMBERS)
-    gangs.assert_none_is_bound(gang)
-
-    gang.append(gangs.create_member("train", 3, 4))
-    created = time.monotonic()
-    nodes = gangs.wait_until_bound(gang)
-    seconds = time.monotonic() - created
-    assert len(set(nodes.values())) == 4
-    figures.at_most("gang of 4 that waited for its last member: after it", seconds, LAST_MEMBER_SECONDS)
 
 
 @pytest.mark.parametrize("retries", [pytest.param(Retries.BOUNDED, marks=pytest.mark.core), Retries.UNBOUNDED])

@@ -125,32 +125,3 @@ def test_preemptor_costs_the_victims_of_one_node_once(
     assert all(cluster.exists(each) for each in later)
     if team:
         assert running[0] not in left
-
-
-@pytest.mark.parametrize("number", range(ROUNDS))
-@pytest.mark.usefixtures("scheduler")
-def test_pod_takes_the_room_of_a_pod_that_has_just_ended_and_evicts_no_pod(
-    number: int, cluster: Cluster, classes: Classes, berth: Extender
-) -> None:
-    """Only Berth's rule rejected the node of the pod that ended, and the cache still shows that pod."""
-    freed, full = cluster.create_node("freed", cpu="4"), cluster.create_node("full", cpu="1")
-    ended = cluster.create_pod(
-        "ended", node=freed, labels={"team": "a"}, priority_class=classes.high, ends_at_once=True
-    )
-    running = cluster.create_pod("running", cpu="1", priority_class=classes.low, node=full, ends_at_once=True)
-    _wait_until_taken(berth, freed)
-
-    cluster.end_containers(ended)
-    pod = cluster.create_pod("high", priority_class=classes.high, cpu="1", scheduler=TEAMS, labels={"team": "a"})
-
-    assert cluster.wait_until_assigned(pod) == freed
-    assert cluster.exists(running)
-
-
-def _wait_until_taken(berth: Extender, node: str) -> None:
-    probe = {
-        "metadata": {"name": "probe", "namespace": "default", "uid": "probe", "labels": {"team": "a"}},
-        "spec": {"schedulerName": TEAMS},
-        "status": {},
-    }
-    ExtenderCache(berth).wait_for_reasons({node: "node(s) had a pod of this team"}, of=probe)

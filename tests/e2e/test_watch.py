@@ -20,7 +20,7 @@ from berth.nodecache.feed.dynamodb_head import read_head
 from tests.deployment import sam
 
 from .berth.berth_serve import COMMAND
-from .berth.identities import EXAMPLES, NAMESPACE, WATCHER, identities
+from .berth.identities import EXAMPLES, identities
 from .berth.label_priority import priority
 from .berth.stack import DeployedStack
 from .kubernetes.child_process import ChildProcess
@@ -133,28 +133,6 @@ def watching(
         yield Watcher(process, container, log)
     finally:
         process.stop()
-
-
-def test_api_server_takes_the_deployment_and_its_pods(deployment: JsonObject, control_plane: ControlPlane) -> None:
-    """No controller runs here, so the test creates the pod."""
-    identities(control_plane)
-    api, template = KubernetesApi(control_plane.credentials()), deployment["spec"]["template"]
-    pods = f"/api/v1/namespaces/{NAMESPACE}/pods"
-    metadata = {**template["metadata"], "name": "berth-watcher-0"}
-    # An unknown scheduler leaves it pending.
-    spec = {**template["spec"], "schedulerName": "none"}
-    api.create(pods, {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
-    pod = api.get(f"{pods}/berth-watcher-0")
-    api.delete(f"{pods}/berth-watcher-0", {"gracePeriodSeconds": "0"})
-    assert (pod["spec"]["serviceAccountName"], pod["spec"]["priority"]) == (WATCHER, 2_000_000_000)
-    [written, _] = read_manifests(EXAMPLES / "watcher-pod" / "watcher.yaml")
-    [wanted] = written["spec"]["template"]["spec"]["containers"]
-    [container] = pod["spec"]["containers"]
-    assert {name: container[name] for name in ("args", "resources", "securityContext")} == {
-        name: wanted[name] for name in ("args", "resources", "securityContext")
-    }
-    [budget] = api.get(f"/apis/policy/v1/namespaces/{NAMESPACE}/poddisruptionbudgets")["items"]
-    assert budget["spec"]["selector"] == deployment["spec"]["selector"]
 
 
 def test_processes_with_the_policy_of_the_stack_publish_and_hand_over(

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from berth.extender.outcomes import BindOutcome
 from tests.simulation.announcements.broken import BROKEN, Break
-from tests.simulation.announcements.burst import Burst
-from tests.simulation.announcements.history import BIND_SECONDS, AnnouncementsHistory
+from tests.simulation.announcements.history import AnnouncementsHistory
 
 pytestmark = pytest.mark.long
 
@@ -23,19 +21,6 @@ def test_keeps_rule_in_every_interleaving() -> None:
         bound, rejected = bound + history.bound, rejected + history.rejected
     assert bound > 10 * HISTORIES
     assert rejected > HISTORIES
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_concurrent_binds_wait_in_place_of_trying_in_vain(seed: int) -> None:
-    """One of the binds that try at a moment succeeds: without waits, n binds need n (n + 1) / 2 tries."""
-    pods = 40
-    waiting, hasty = Burst(seed, pods), Burst(seed, pods, waits=False)
-    for burst in (waiting, hasty):
-        burst.run()
-        assert burst.outcomes == [BindOutcome.BOUND] * pods
-    assert hasty.tries == pods * (pods + 1) // 2
-    assert waiting.tries < 6 * pods
-    assert waiting.seconds < BIND_SECONDS / 2
 
 
 @pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)

@@ -1,1 +1,1 @@
-"""Many binds at once against a DynamoDB that serves them at once: `python -m tests.soak`."""
+"""Memory of `berth serve` under a steady stream of pods: `python -m tests.soak.serve_memory`."""

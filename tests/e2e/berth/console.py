@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
-import urllib3
-
-from tests.e2e.kubernetes.child_process import ChildProcess
 from tests.e2e.kubernetes.control_plane import ControlPlane
-from tests.e2e.kubernetes.loopback import HOST, free_port
+from tests.e2e.kubernetes.loopback import free_port
 
-from .berth_serve import COMMAND
 from .identities import serve
 
 START_SECONDS = 60
@@ -48,57 +42,3 @@ class ConsoleServe:
     def address(self) -> str:
         """The one that was printed last."""
         return last_address(self._log)
-
-
-class ConsoleCommand:
-    """`berth console` with these options, until the context exits."""
-
-    def __init__(self, directory: Path, *options: str, environment: Mapping[str, str] | None = None) -> None:
-        self._port = free_port()
-        self._log = directory / f"berth-console-{self._port}.log"
-        self._options = options
-        self._environment = environment or os.environ
-
-    def __enter__(self) -> Self:
-        self._process = ChildProcess(
-            [COMMAND, "console", f"--port={self._port}", *self._options], self._log, self._environment
-        )
-        try:
-            self._process.wait_until(lambda: ADDRESS.search(self._log.read_text()) is not None, seconds=START_SECONDS)
-        except BaseException:
-            self._process.stop()
-            raise
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._process.stop()
-
-    @property
-    def origin(self) -> str:
-        """The page's."""
-        return f"http://{HOST}:{self._port}"
-
-    @property
-    def address(self) -> str:
-        """The one that was printed last."""
-        return last_address(self._log)
-
-    def session(self) -> ConsoleSession:
-        """As a browser opens the address."""
-        return ConsoleSession(self.origin, self.address.partition("#token=")[2])
-
-
-class ConsoleSession:
-    """What the page asks for."""
-
-    def __init__(self, origin: str, token: str) -> None:
-        self._origin = origin
-        found = self._ask("POST", "/session", {"Origin": origin, "Authorization": f"Bearer {token}"})
-        self._headers = {"Authorization": f"Bearer {found['session']}"}
-
-    def get(self, path: str) -> Any:
-        """The document; of a refusal its reason."""
-        return self._ask("GET", path, self._headers)
-
-    def _ask(self, method: str, path: str, headers: Mapping[str, str]) -> Any:
-        return urllib3.request(method, f"{self._origin}{path}", headers=dict(headers), timeout=30, retries=False).json()

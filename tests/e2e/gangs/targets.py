@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 GANG_SECONDS = {4: 2.0, 32: 5.0}
 """By the number of members: from the creation of the last one until all are bound."""
 MISSING_NODE_SECONDS = 5.0
-LAST_MEMBER_SECONDS = 5.0
+
+
 OTHER_PODS_PERCENT = 50.0
 """Of their speed without gangs, while a gang waits."""
 

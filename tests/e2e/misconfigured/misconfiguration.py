@@ -1,7 +1,4 @@
-"""Misconfigured installations and the findings that `berth doctor` reports for them.
-
-tests/unit/cli/doctor/test_every_check.py verifies that every check has a case.
-"""
+"""Misconfigured installations and the findings that `berth doctor` reports for them."""
 
 from __future__ import annotations
 
