@@ -11,7 +11,6 @@ import yaml
 from click.testing import CliRunner
 
 from berth_cli.main import main
-from berth_cli.output import Format, render
 from tests.conftest import CLUSTER
 
 VOCABULARY = {"table", "json", "yaml"}
@@ -55,16 +54,6 @@ def test_each_command_with_a_result_has_the_same_formats() -> None:
             for value in parameter.type.choices
         }
         assert formats == (set() if name in WITHOUT_RESULT else DIFFERENT.get(name, VOCABULARY)), name
-
-
-def test_commands_without_a_result_exist() -> None:
-    assert {name for name, _ in commands()} >= WITHOUT_RESULT | DIFFERENT.keys()
-
-
-def test_yaml_has_the_content_of_json_in_its_order() -> None:
-    content = {"zone": "ä", "amount": 1, "nested": {"format": Format.YAML, "none": None}}
-    assert yaml.safe_load(render(content, "yaml")) == orjson.loads(render(content, "json"))
-    assert render(content, "yaml").startswith("zone: ä\namount: 1\n")
 
 
 @pytest.mark.parametrize("explain", [[], ["--explain"]])

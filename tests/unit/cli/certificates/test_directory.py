@@ -52,11 +52,6 @@ def test_only_key_files_contain_private_keys(directory: CertificateDirectory) ->
         assert (b"PRIVATE KEY" in path.read_bytes()) is (path.suffix == ".key")
 
 
-def test_new_authority_has_empty_record(directory: CertificateDirectory) -> None:
-    assert directory.record().certificates == ()
-    assert directory.allow_list_file.read_text() == ""
-
-
 def test_issued_certificate_is_on_allow_list(directory: CertificateDirectory) -> None:
     issued = directory.issue("scheduler", NOW, YEAR)
     assert listing(directory, issued, NOW) is AllowListStatus.LISTED
@@ -71,20 +66,6 @@ def test_rotation_allows_both_certificates_during_overlap(directory: Certificate
     assert listing(directory, after, NOW + 7 * DAY) is AllowListStatus.LISTED
     assert state(directory, before, NOW + 6 * DAY) is CertificateState.RETIRING
     assert state(directory, before, NOW + 7 * DAY) is CertificateState.RETIRED
-
-
-def test_rotation_without_overlap_ends_previous_certificate(directory: CertificateDirectory) -> None:
-    before = directory.issue("scheduler", NOW, YEAR)
-    directory.rotate("scheduler", NOW, YEAR, timedelta(0))
-    assert listing(directory, before, NOW) is AllowListStatus.NOT_LISTED
-
-
-def test_second_rotation_keeps_overlap_of_first(directory: CertificateDirectory) -> None:
-    first = directory.issue("scheduler", NOW, YEAR)
-    second = directory.rotate("scheduler", NOW, YEAR, 7 * DAY)
-    directory.rotate("scheduler", NOW + DAY, YEAR, 7 * DAY)
-    assert listing(directory, first, NOW + 7 * DAY) is AllowListStatus.EXPIRED
-    assert listing(directory, second, NOW + 7 * DAY) is AllowListStatus.LISTED
 
 
 def test_revoke_removes_all_certificates_of_client(directory: CertificateDirectory) -> None:
@@ -103,17 +84,6 @@ def test_revoke_accepts_any_notation_of_serial(directory: CertificateDirectory) 
     assert directory.revoke(f"00:{before.serial.upper()}", NOW)[0].serial == before.serial
     assert listing(directory, before, NOW) is AllowListStatus.NOT_LISTED
     assert listing(directory, after, NOW) is AllowListStatus.LISTED
-
-
-def test_revoked_client_can_get_new_certificate(directory: CertificateDirectory) -> None:
-    directory.issue("scheduler", NOW, YEAR)
-    directory.revoke("scheduler", NOW)
-    assert listing(directory, directory.issue("scheduler", NOW, YEAR), NOW) is AllowListStatus.LISTED
-
-
-def test_client_with_expired_certificate_can_get_new_one(directory: CertificateDirectory) -> None:
-    directory.issue("scheduler", NOW, DAY)
-    directory.issue("scheduler", NOW + DAY, YEAR)
 
 
 def test_rewritten_allow_list_omits_expired_certificates(directory: CertificateDirectory) -> None:

@@ -42,11 +42,6 @@ def test_client_certificate_fails_outside_validity(client: KeyPair, authority: K
         verify(client, authority, at)
 
 
-def test_client_certificate_fails_against_other_authority(client: KeyPair) -> None:
-    with pytest.raises(VerificationError):
-        verify(client, new_authority("my-cluster", NOW, YEAR), NOW)
-
-
 def test_client_certificate_is_for_client_authentication_only(client: KeyPair) -> None:
     extensions = client.certificate.extensions
     usage = extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
@@ -90,11 +85,6 @@ def test_keys_use_p256_and_sha256(authority: KeyPair, client: KeyPair) -> None:
         assert pair.certificate.signature_hash_algorithm is not None
         assert pair.certificate.signature_hash_algorithm.name == "sha256"
         assert pair.certificate.version is x509.Version.v3
-
-
-def test_reads_key_pair_it_wrote(client: KeyPair) -> None:
-    read = read_key_pair(client.certificate_pem, client.key_pem)
-    assert read.certificate == client.certificate
 
 
 @pytest.mark.parametrize("which", ["certificate", "key", "another's key"])

@@ -56,12 +56,6 @@ def test_apply_prints_table_profile_and_hash(applied: Result, document: Path) ->
     assert applied.stdout.startswith(f"{document} is applied to {CACHE_TABLE}: profile resource-segregation, hash ")
 
 
-def test_apply_reads_standard_input() -> None:
-    done = CliRunner().invoke(main, ["config", "apply", "-", "--cache-table", CACHE_TABLE], input="profile: labels\n")
-    assert done.exit_code == 1
-    assert "standard input:1: profile: Input should be 'label-priority'" in done.stderr
-
-
 @pytest.mark.parametrize(
     ("decisions", "warning"),
     [
@@ -94,19 +88,6 @@ def test_apply_rejects_invalid_document(dynamodb: DynamoDBClient, tmp_path: Path
     assert done.exit_code == 1
     assert f"{path}:1: profile: Input should be 'label-priority'" in done.stderr
     assert "Item" not in dynamodb.get_item(TableName=CACHE_TABLE, Key={"pk": {"S": "configuration"}, "sk": {"N": "0"}})
-
-
-def test_apply_reports_missing_table(dynamodb: DynamoDBClient, document: Path) -> None:
-    done = apply(str(document), "--cache-table", "absent")
-    assert done.exit_code == 1
-    assert done.stderr.startswith("Error: node cache table absent: the table does not exist")
-
-
-@pytest.mark.parametrize("arguments", [(), ("--stack", "a", "--cache-table", "b")])
-def test_apply_requires_stack_or_table(document: Path, arguments: tuple[str, ...]) -> None:
-    done = apply(str(document), *arguments)
-    assert done.exit_code == 2
-    assert "--stack" in done.stderr
 
 
 COUNTS = "managedResources: [{name: example.com/slot}]\n"
@@ -170,9 +151,3 @@ def test_apply_rejects_stop_counting_with_a_document_that_counts(counting: Dynam
     assert done.exit_code == 1
     assert "standard input counts resources" in done.stderr
     assert counting.read() is None
-
-
-def test_apply_rejects_ledger_table_with_stack(document: Path) -> None:
-    done = apply(str(document), "--stack", "a", "--ledger-table", "b")
-    assert done.exit_code == 2
-    assert "--stack names both tables" in done.stderr

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-import orjson
 import pytest
 from click.testing import CliRunner, Result
 from mypy_boto3_dynamodb.client import DynamoDBClient
@@ -121,24 +120,6 @@ def test_every_warm_environment_has_the_document_after_the_interval(
     for environment in environments:
         environment.clock.advance(waited)
     assert sum(environment.announces() for environment in environments) == announce
-
-
-@pytest.mark.parametrize("command", [("apply", "-"), ("rollback",)], ids=["apply", "rollback"])
-def test_no_wait_says_how_long_it_takes(bind: Bind, command: tuple[str, ...]) -> None:
-    config("apply", "-", stdin=OTHER_PODS)
-    config("apply", "-", stdin=NODES_ALONE)
-    assert not bind.announces()
-    done = config(*command, "--no-wait", stdin=OTHER_PODS)
-    assert not bind.announces()
-    assert done.stderr.splitlines()[-1].startswith("note: it takes up to 15 s until every verb decides by the document")
-    assert "every verb decides by it" not in done.stdout
-
-
-@pytest.mark.parametrize(("options", "seconds"), [((), 15.0), (("--no-wait",), 0.0)], ids=["waits", "does not wait"])
-@pytest.mark.usefixtures("bind")
-def test_json_says_how_long_the_command_waited(options: tuple[str, ...], seconds: float) -> None:
-    done = config("apply", "-", "-o", "json", *options, stdin=OTHER_PODS)
-    assert orjson.loads(done.stdout)["waitedSeconds"] == seconds
 
 
 @pytest.mark.usefixtures("bind")

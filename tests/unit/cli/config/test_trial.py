@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 
@@ -12,7 +11,7 @@ from berth.runtime.http.configuration_trial import try_configuration
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.config.trial import NO_TRIAL, Invoke, try_document
-from tests.builders.custom_plugins import NAMED, installed_plugins
+from tests.builders.custom_plugins import NAMED
 from tests.builders.nodes import node
 from tests.builders.pods import pod
 from tests.fakes.node_cache import FixedNodeCache
@@ -79,11 +78,6 @@ def test_says_that_no_pod_was_judged_and_does_not_refuse(report: Mapping[str, ob
     assert (line in result.lines(), result.refusal) == (True, "")
 
 
-def test_prints_no_table_when_nothing_changes() -> None:
-    result = try_document("{}", {"filter": function(cluster())})
-    assert list(result.lines())[1:] == ["1 recent pod (1 pending) on 2 nodes: none would be judged differently"]
-
-
 @pytest.mark.parametrize(
     ("invoke", "error"),
     [
@@ -117,14 +111,6 @@ def test_refusal_names_a_missing_package_once_with_the_verbs_and_the_layer_to_de
     assert result.refusal.count("No module named 'berth_plugins'") == 1
     assert "PluginLayerArn" in result.remedy
     assert list(result.lines()) == []
-
-
-def test_names_the_plugins_of_the_verbs(tmp_path: Path) -> None:
-    with installed_plugins(tmp_path) as version:
-        result = try_document(NAMED, {"filter": function(), "bind": function()})
-    assert (result.plugin_version, result.refusal) == (version, "")
-    assert f"plugins: {version}" in list(result.lines())
-    assert result.document()["pluginVersion"] == version
 
 
 def test_refuses_document_when_verbs_have_different_plugins() -> None:

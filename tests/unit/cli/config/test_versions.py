@@ -140,15 +140,6 @@ def test_lists_the_deployed_configuration_of_a_stack(monkeypatch: pytest.MonkeyP
     assert [(row["version"], row["inForce"]) for row in rows] == [(1, True), (0, False)]
 
 
-def test_nothing_before_the_deployed_configuration_is_no_version(
-    store: DynamoDBConfigurationStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    Functions(monkeypatch, filter=JUDGED)
-    done = run("rollback", "--stack", "berth")
-    assert (done.exit_code, store.read()) == (1, None)
-    assert "there is no earlier version: see berth config history; apply another document" in done.stderr
-
-
 def test_apply_refuses_document_that_a_function_cannot_load(
     store: DynamoDBConfigurationStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -160,15 +151,6 @@ def test_apply_refuses_document_that_a_function_cannot_load(
     assert store.history() == ()
     assert run("apply", "-", "--stack", "berth", "--skip-trial", stdin=FULL).exit_code == 0
     assert store.read() == '{"profile":"full"}'
-
-
-def test_apply_says_once_why_a_document_is_refused(
-    store: DynamoDBConfigurationStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    Functions(monkeypatch, filter={"error": "no room"}, bind={"error": "no room"}, preempt=JUDGED)
-    done = run("apply", "-", "--stack", "berth", stdin=FULL)
-    assert done.output.count("no room") == 1
-    assert "filter, bind: no room; --skip-trial applies it all the same" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -203,17 +185,6 @@ def test_rollback_without_the_plugins_of_the_document_says_to_give_them(
     assert "give the command --plugins DIR with the module" in done.stderr
     with installed_plugins(tmp_path):
         assert run("rollback", "--cache-table", TABLE).exit_code == 0
-
-
-def test_apply_prints_the_trial_and_applies(store: DynamoDBConfigurationStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    Functions(monkeypatch, filter=JUDGED, bind={"error": ""})
-    done = run("apply", "-", "--stack", "berth", stdin=FULL)
-    assert done.exit_code == 0
-    assert done.stdout.splitlines()[:2] == [
-        "filter, bind: the document can be loaded",
-        "2 recent pods (1 pending) on 3 nodes: none would be judged differently",
-    ]
-    assert store.read() == '{"profile":"full"}'
 
 
 def test_dry_run_applies_nothing(store: DynamoDBConfigurationStore, monkeypatch: pytest.MonkeyPatch) -> None:

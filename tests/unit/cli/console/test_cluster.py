@@ -15,11 +15,9 @@ from berth.nodecache.feed.table import TableUnavailable
 from berth.nodecache.snapshot_view import SnapshotView
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.console.cluster import (
-    LISTING,
     LOOK_SECONDS,
     ClusterSource,
     NodeCacheSource,
-    NotRead,
     ObservedCluster,
     followed_dump,
     followed_kubeconfig,
@@ -29,7 +27,7 @@ from tests.builders.counted import LICENCE, LICENCES, configuration, counted_nod
 from tests.builders.kubeconfigs import kubeconfig_for
 from tests.builders.nodes import node_object, node_with
 from tests.builders.pods import pod_with
-from tests.fakes.api_server import Fault, verified_kubernetes
+from tests.fakes.api_server import verified_kubernetes
 from tests.fakes.published import PublishedCluster
 from tests.unit.cli.console.cases import Waits
 
@@ -88,14 +86,6 @@ def test_change_that_cannot_be_applied_is_tried_again(tmp_path: Path, monkeypatc
     assert list(observed(source).snapshot.nodes) == ["n1"]
 
 
-def test_dump_shows_what_the_configuration_counts(tmp_path: Path) -> None:
-    source = followed_dump(
-        dump_at(tmp_path, counted_node_object("n", "5")), ActiveConfiguration.of(configuration(LICENCES))
-    )
-    found = observed(source)
-    assert found.configured.policy.counting.capacity(found.snapshot.nodes["n"]) == {LICENCE: 5}
-
-
 def test_live_cluster_is_followed_and_nothing_but_read(tmp_path: Path) -> None:
     with verified_kubernetes() as kubernetes:
         kubernetes.nodes.append(node_object("n1"))
@@ -110,22 +100,6 @@ def test_live_cluster_is_followed_and_nothing_but_read(tmp_path: Path) -> None:
         finally:
             source.close()
         assert {request.method for request in kubernetes.requests} == {"GET"}
-
-
-def test_live_cluster_that_cannot_be_listed_says_why(tmp_path: Path) -> None:
-    with verified_kubernetes() as kubernetes:
-        kubernetes.faults.extend(Fault("GET", 403, "nodes is forbidden", where="/nodes") for _ in range(50))
-        path = kubeconfig_for(kubernetes.host, tmp_path, kubernetes.authority)
-        source = followed_kubeconfig(path, default(), lambda: NOW)
-        try:
-            for _ in range(100):
-                found = source.observe(0.2)
-                if isinstance(found, NotRead) and found.reason != LISTING:
-                    break
-        finally:
-            source.close()
-        assert isinstance(found, NotRead)
-        assert "nodes is forbidden; give the user of the kubeconfig the verbs list and watch on nodes" in found.reason
 
 
 def node_cache(
@@ -170,12 +144,6 @@ def test_node_cache_waits_between_two_looks(
     for _ in range(2):
         source.observe(timeout)
     assert waits.seconds[-1] == waited
-
-
-def test_node_cache_that_is_empty_says_so() -> None:
-    found = node_cache(PublishedCluster()).observe(0)
-    assert isinstance(found, NotRead)
-    assert found.reason
 
 
 def test_node_cache_that_cannot_be_read_leaves_the_last_state(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
 from berth.scheduling.objects import NodeInfo
 from berth_cli.console.access import Refusal
 from berth_cli.console.cluster import NotRead
-from berth_cli.console.decisions import MAX_SHOWN, SUMMARY_NODES, DecisionDocuments, DecisionsHere, DecisionSource
+from berth_cli.console.decisions import SUMMARY_NODES, DecisionDocuments, DecisionsHere, DecisionSource
 from tests.builders.events import http_event
 from tests.builders.nodes import labelled, node
 from tests.builders.pods import pod_object
@@ -91,14 +91,6 @@ def test_numbers_stay_when_old_decisions_are_dropped() -> None:
     assert deciding.numbers == [(2, "q"), (3, "r")]
 
 
-def test_newest_decisions_are_shown_first_and_all_are_counted() -> None:
-    deciding = Deciding()
-    deciding.decide(*(f"p{number}" for number in range(MAX_SHOWN + 5)))
-    found = deciding.asked()
-    assert (found["count"], found["matching"], len(found["decisions"])) == (MAX_SHOWN + 5, MAX_SHOWN + 5, MAX_SHOWN)
-    assert found["decisions"][0]["name"] == f"p{MAX_SHOWN + 4}"
-
-
 def test_details_have_every_node() -> None:
     deciding = Deciding()
     deciding.decide("p")
@@ -111,12 +103,6 @@ def test_details_have_every_node() -> None:
     assert {each["node"]: each["score"] for each in scored["scores"]}["b"] > 0
 
 
-def test_all_nodes_pass_where_no_rule_is_applied() -> None:
-    deciding = Deciding()
-    deciding.decide("p", namespace="kube-system")
-    assert (deciding.details(1)["feasible"], deciding.details(1)["passed"]) == (None, ["a", "b", "c"])
-
-
 def test_summary_has_what_a_page_filters_by() -> None:
     """Pod, verb, reason, plugin, and nodes: of one that many nodes share the first ones."""
     many = [node(f"n{number:02}") for number in range(SUMMARY_NODES + 5)]
@@ -127,14 +113,6 @@ def test_summary_has_what_a_page_filters_by() -> None:
     assert (found["verb"], found["namespace"], found["name"], found["outcome"]) == ("filter", "ml", "p", "feasible")
     assert (reason["plugin"], reason["count"]) == ("NodePriorityLabel", len(many))
     assert reason["nodes"] == [each.name for each in many[:SUMMARY_NODES]]
-
-
-def test_summary_computes_no_scores_by_plugin() -> None:
-    """All kept decisions go to each page that opens; only the opened one needs them."""
-    deciding = Deciding()
-    deciding.decide("p", verb="prioritize")
-    assert [each["byPlugin"] for each in deciding.summary["best"]] == [None] * 3
-    assert deciding.details(1)["best"][0]["byPlugin"] == {"NodePriorityLabel": 20}
 
 
 def test_binds_and_failed_calls_have_numbers_among_the_others() -> None:
@@ -203,16 +181,6 @@ def test_filter_finds(query: Mapping[str, str], found: list[str]) -> None:
     answer = deciding.asked(**query)
     assert ([each["name"] for each in answer["decisions"]], answer["count"]) == (found, 4)
     assert answer["matching"] == len(found)
-
-
-def test_verbs_and_reasons_are_counted_whatever_is_chosen() -> None:
-    deciding = Deciding()
-    deciding.decide("p", "q")
-    deciding.bind("p", created())
-    found = deciding.asked(verb="bind")
-    [[reason, count]] = found["reasons"]
-    assert (found["verbs"], count) == ([["filter", 2], ["bind", 1]], 2)
-    assert [each["name"] for each in deciding.asked(reason=reason)["decisions"]] == ["q", "p"]
 
 
 class Away(DecisionSource):

@@ -8,17 +8,15 @@ import orjson
 import pytest
 
 from berth.configuration.store import ActiveConfiguration
-from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import NodeInfo
-from berth.scheduling.snapshot.changes import Changes
 from berth_cli.console import feed as feed_module
 from berth_cli.console.access import Refusal
 from berth_cli.console.cluster import NotRead, ObservedCluster
 from berth_cli.console.feed import Feed
 from berth_cli.console.rows import node_row
 from tests.builders.counted import LICENCE, LICENCES, configuration, counted_node
-from tests.unit.cli.console.cases import DEFAULT, NOW, HandDrivenSource, node, pod, snapshot
+from tests.unit.cli.console.cases import DEFAULT, NOW, HandDrivenSource, node, snapshot
 
 
 def feed_of(*names: str) -> tuple[Feed, HandDrivenSource]:
@@ -75,16 +73,6 @@ def test_nothing_new_is_no_other_state_but_makes_the_data_younger() -> None:
     assert (asked(feed, since=1)["sequence"], asked(feed, since=1)["ageSeconds"]) == (1, 2.0)
 
 
-def test_condition_says_from_which_age_on_verbs_call_the_data_stale() -> None:
-    feed, source = feed_of("n1")
-    document = BerthConfiguration.model_validate({"nodeCache": {"maxStaleness": 60.0}})
-    source.shows(snapshot([node("n1")]), configured=ActiveConfiguration.of(document))
-    feed.observe(0)
-    source.found = NotRead("the API server cannot be reached")
-    feed.observe(0)
-    assert feed.condition.document(NOW)["maxStalenessSeconds"] == 60.0
-
-
 def test_another_configuration_is_another_state_and_counts_all_nodes_again() -> None:
     seen = snapshot([counted_node("n", licences="5")])
     source = HandDrivenSource(ObservedCluster(seen, NOW, DEFAULT))
@@ -105,35 +93,6 @@ def test_source_that_fails_leaves_the_last_state_and_says_why() -> None:
     found = asked(feed)
     assert found["problem"] == "the API server cannot be reached"
     assert [each["name"] for each in found["nodes"]] == ["n1"]
-
-
-def test_pods_are_those_of_the_node_and_all_are_counted() -> None:
-    pods = [pod("a", "n1"), pod("b", "n2"), pod("waits"), pod("lost", "gone")]
-    source = HandDrivenSource(ObservedCluster(snapshot([node("n1"), node("n2")], pods), NOW, DEFAULT))
-    feed = Feed(source, lambda: NOW)
-    feed.observe(0)
-    found = {name: orjson.loads(feed.pods({"node": name}) or b"")["pods"] for name in ("n1", "gone")}  # type: ignore[arg-type]
-    assert {name: [each["name"] for each in pods] for name, pods in found.items()} == {"n1": ["a"], "gone": []}
-    assert asked(feed)["pods"] == 4
-
-
-def test_row_of_a_node_is_made_once_while_the_node_does_not_change(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[str] = []
-
-    def counted(info: NodeInfo, counting: Counting) -> dict[str, object]:
-        made.append(info.name)
-        return node_row(info, counting)
-
-    monkeypatch.setattr(feed_module, "node_row", counted)
-    seen = snapshot([node("n1"), node("n2")])
-    source = HandDrivenSource(ObservedCluster(seen, NOW, DEFAULT))
-    feed = Feed(source, lambda: NOW)
-    for changed in (seen, seen.with_changes(Changes(pods=(pod("p", "n2"),)))):
-        source.shows(changed)
-        feed.observe(0)
-        for _ in range(2):
-            asked(feed)
-    assert made == ["n1", "n2", "n2"]
 
 
 def test_defect_in_reading_is_told_to_pages() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import count
 from typing import Any
 
 import orjson
@@ -14,11 +13,7 @@ from berth.dynamodb import TableUnavailable
 from berth.ledger.gangs.item import Domain, GangItem
 from berth.ledger.gangs.table import GangTable
 from berth.scheduling.exemption import SYSTEM_CRITICAL_PRIORITY
-from berth.scheduling.gangs.gang import OpenGang
-from berth.scheduling.gangs.overview import GangStatus
 from berth.scheduling.objects import Pod
-from berth.scheduling.policy import Policy
-from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.console.access import Refusal
 from berth_cli.console.cluster import NotRead, ObservedCluster
 from berth_cli.console.feed import Feed
@@ -83,11 +78,6 @@ def test_gang_that_is_being_bound_is_the_one_of_the_table() -> None:
     assert (found["open"], [each["state"] for each in found["gangs"]]) == ("ml/train", ["open"])
 
 
-def test_without_gangs_in_the_configuration_there_are_none() -> None:
-    found = listed(observed(member("a-0"), configured=DEFAULT))
-    assert (found["gangs"], found["compared"]) == ([], False)
-
-
 def test_table_that_cannot_be_read_is_a_reason() -> None:
     class Away(InMemoryGangTable):
         def gangs(self) -> Sequence[GangItem]:
@@ -99,25 +89,6 @@ def test_table_that_cannot_be_read_is_a_reason() -> None:
     assert isinstance(documents(NotRead("not yet")).gangs({}), Refusal)
 
 
-def test_gangs_are_planned_once_for_each_state(monkeypatch: pytest.MonkeyPatch) -> None:
-    planned: list[Snapshot] = []
-    plan = Policy.gangs_in
-
-    def counted(policy: Policy, seen: Snapshot, open_gangs: Sequence[OpenGang]) -> list[GangStatus]:
-        planned.append(seen)
-        return plan(policy, seen, open_gangs)
-
-    monkeypatch.setattr(Policy, "gangs_in", counted)
-    source = HandDrivenSource(observed(member("a-0")))
-    feed = Feed(source, lambda: NOW)
-    gangs = GangDocuments(feed, None, lambda: 0.0, lambda: NOW)
-    for found in [source.found] * 2 + [observed(member("a-0"), member("a-1"))]:
-        source.found = found
-        feed.observe(0)
-        gangs.gangs({})
-    assert len(planned) == 2
-
-
 def test_explanation_has_members_and_what_keeps_the_next_one_out() -> None:
     found = explained(observed(member("a-0", cpu="3"), member("a-1", cpu="3")), "ml/train")
     assert found["headline"].startswith("gang ml/train: pending: 2 members wait for a node, 2 are needed")
@@ -126,12 +97,6 @@ def test_explanation_has_members_and_what_keeps_the_next_one_out() -> None:
         ("ml/a-1", "waiting"),
     ]
     assert [(each["reason"], each["nodes"]) for each in found["reasons"]] == [("Insufficient cpu", ["n1"])]
-
-
-def test_explanation_is_of_the_members_and_not_of_an_exempt_pod() -> None:
-    exempt = member("a", priority=SYSTEM_CRITICAL_PRIORITY)
-    found = explained(observed(exempt, member("b-0")), "ml/train")
-    assert [each["pod"] for each in found["members"]] == ["ml/b-0"]
 
 
 @pytest.mark.parametrize(
@@ -145,18 +110,6 @@ def test_explanation_has_changes_that_place_the_gang(pods: Sequence[Pod], change
     found = explained(observed(*pods), "ml/train")
     assert change in [each["kind"] for option in found["counterfactuals"] for each in option["changes"]]
     assert found["searchEnd"] == "complete"
-
-
-def test_gang_that_has_places_needs_no_change() -> None:
-    found = explained(observed(member("a-0"), member("a-1")), "ml/train")
-    assert (found["counterfactuals"], found["searchEnd"], found["searchNote"]) == ([], None, "")
-
-
-def test_search_for_a_gang_that_is_cut_says_so() -> None:
-    seconds = count(0.0, 5.0)
-    found = explained(observed(member("a-0")), "ml/train", lambda: next(seconds))
-    assert (found["counterfactuals"], found["searchEnd"]) == ([], "time")
-    assert found["searchNote"] == "The search for changes ended after 4 s, and had found none by then."
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import count
 from typing import Any
 
 import orjson
@@ -13,7 +12,7 @@ from berth.configuration.store import ActiveConfiguration
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import NodeInfo, Pod, read_node
 from berth_cli.console.access import Refusal
-from berth_cli.console.cluster import NotRead, ObservedCluster
+from berth_cli.console.cluster import ObservedCluster
 from berth_cli.console.decisions import Decision, DecisionSource
 from berth_cli.console.feed import Feed
 from berth_cli.console.pending_documents import JUDGE_SECONDS, PendingDocuments
@@ -122,25 +121,6 @@ def test_pods_of_one_kind_are_judged_together_and_the_others_when_the_page_asks_
     assert [each["isComplete"] for each in answers] == [False, False, True]
 
 
-def test_every_kind_has_its_turn_while_the_cluster_changes() -> None:
-    """What was judged on an earlier state stays, with its age and without the nodes that are gone."""
-    pods = kinds(6)
-    source = HandDrivenSource(ObservedCluster(snapshot([node("n1"), node("n2")], pods), NOW, FULL))
-    feed = Feed(source, lambda: NOW)
-    asked = PendingDocuments(feed, SlowClock(), lambda: NOW)
-    answers = []
-    for _ in range(3):
-        feed.observe(0)
-        answers.append(pending(asked))
-        source.shows(snapshot([node("n2")], pods), configured=FULL)
-    assert [len(judged(each)) for each in answers] == [2, 4, 6]
-    last = answers[-1]
-    assert last["nodes"] == ["n2"]
-    assert [each["reason"] for each in last["reasons"]] == ["Insufficient cpu"]
-    notes = [each["note"].partition(" (judged ")[0] for each in last["pods"]]
-    assert notes == ["Insufficient cpu"] * 4 + [""] * 2
-
-
 def test_another_configuration_judges_all_anew() -> None:
     pods = [pod("p")]
     source = HandDrivenSource(ObservedCluster(snapshot([node("n1")], pods), NOW, FULL))
@@ -154,35 +134,12 @@ def test_another_configuration_judges_all_anew() -> None:
     assert answers == [["schedulable-now"], ["unschedulable"]]
 
 
-def test_nothing_is_judged_again_while_nothing_changes() -> None:
-    found = documents([node("n1")], [pod("p")])
-    assert found.pending({}) is found.pending({})
-
-
 def test_explanation_has_verdict_reasons_and_changes_that_place_the_pod() -> None:
     found = explained(documents([node("n1"), node("n2", taints=[TAINT])], [pod("p", requests={"cpu": "9"})]), "p")
     assert found["headline"] == "default/p: pending: 0 of 2 nodes fit"
     assert [each["reason"] for each in found["reasons"]] == ["Insufficient cpu", "node(s) had untolerated taint(s)"]
     texts = [change["text"] for each in found["counterfactuals"] for change in each["changes"]]
     assert "lower the pod's request of cpu from 9 to 4" in texts
-
-
-def test_search_that_is_cut_says_so() -> None:
-    seconds = count(0.0, 5.0)
-    found = explained(documents([node("n1")], [pod("p", requests={"cpu": "9"})], clock=lambda: next(seconds)), "p")
-    assert (found["counterfactuals"], found["searchEnd"]) == ([], "time")
-    assert found["searchNote"] == "The search for changes ended after 4 s, and had found none by then."
-
-
-def test_pod_that_has_a_node_needs_no_change() -> None:
-    found = explained(documents([node("n1")], [pod("p")]), "p")
-    assert (found["searchEnd"], found["searchNote"]) == (None, "")
-
-
-def test_change_of_a_node_is_tried_on_what_the_snapshot_has_of_it() -> None:
-    found = explained(documents([node("n1", taints=[TAINT])], [pod("p")]), "p")
-    texts = [change["text"] for each in found["counterfactuals"] for change in each["changes"]]
-    assert texts == ["let the pod tolerate dedicated=ml:NoSchedule"]
 
 
 def test_pod_is_judged_without_itself() -> None:
@@ -272,15 +229,6 @@ def test_pod_that_is_not_pending_is_refused(wanted: str, status: int) -> None:
     answer = documents([node("n1")], [pod("on-node", "n1")]).explain({"pod": wanted})
     assert isinstance(answer, Refusal)
     assert answer.status == status
-
-
-def test_nothing_is_judged_before_the_cluster_was_read() -> None:
-    feed = Feed(HandDrivenSource(NotRead("the cluster is being listed")), lambda: NOW)
-    feed.observe(0)
-    found = PendingDocuments(feed, lambda: 0.0, lambda: NOW)
-    for answer in (found.pending({}), found.explain({"pod": "default/p"})):
-        assert isinstance(answer, Refusal)
-        assert (answer.status, answer.reason) == (503, "the cluster is being listed")
 
 
 @pytest.mark.parametrize(

@@ -38,12 +38,6 @@ def test_node_has_what_is_counted_of_it() -> None:
     assert amounts[LICENCE] == (5, 2)
 
 
-def test_taints_are_written_as_kubectl_writes_them() -> None:
-    taints = [{"key": "dedicated", "value": "ml", "effect": "NoSchedule"}, {"key": "spot", "effect": "NoExecute"}]
-    row = node_row(node("n", taints=taints), NO_COUNTING)
-    assert row["taints"] == ["dedicated=ml:NoSchedule", "spot:NoExecute"]
-
-
 @pytest.mark.parametrize(
     ("fields", "state"),
     [
@@ -53,10 +47,3 @@ def test_taints_are_written_as_kubectl_writes_them() -> None:
 )
 def test_pod_state(fields: Any, state: str) -> None:
     assert pod_row(pod("p", "n", **fields))["state"] == state
-
-
-def test_pod_names_its_controller_and_its_gang() -> None:
-    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "train", "uid": "u", "controller": True}
-    labels = {"pod-group.scheduling.sigs.k8s.io": "train"}
-    row = pod_row(pod("p", labels=labels, metadata={"ownerReferences": [owner]}))
-    assert (row["controller"], row["gang"]) == ("Job/train", "train")

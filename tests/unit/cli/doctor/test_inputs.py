@@ -52,19 +52,6 @@ def test_asks_the_running_server_for_its_users(file: Path) -> None:
     assert (found.watcher, found.binder) == (None, None)
 
 
-def test_reviews_access_of_given_user_only(file: Path, parameters: dict[str, str]) -> None:
-    found = read_inputs(Options(kubeconfig=file, stack="berth", watcher_user="jane"))
-    assert found.watcher is not None
-    assert found.watcher.user() == "jane"
-    assert found.binder is None
-
-
-def test_unreadable_kubeconfig_is_not_replaced(tmp_path: Path) -> None:
-    found = read_inputs(Options(kubeconfig=tmp_path / "absent"))
-    assert found.watcher is None
-    assert [finding.check for finding in found.findings] == ["kubeconfig"]
-
-
 class Secrets:
     """Secrets Manager with these config_texts."""
 

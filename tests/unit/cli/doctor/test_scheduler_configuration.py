@@ -16,7 +16,6 @@ from berth_cli.doctor.scheduler_configuration import (
     from_file,
     parse_scheduler_configuration,
 )
-from tests.conftest import PROJECT
 from tests.fakes.doctor import ADDRESS, FakeAccess
 from tests.unit.cli.doctor.scheduler_documents import document, side
 
@@ -41,11 +40,6 @@ def test_finds_configuration_in_file(documents: list[Any], tmp_path: Path) -> No
     assert from_file(path).extenders[0].url_prefix == ADDRESS
 
 
-@pytest.mark.parametrize("file", ["configuration.yaml", "second-scheduler.yaml"])
-def test_reads_example_files(file: str) -> None:
-    assert len(from_file(PROJECT / "examples" / "scheduler" / file).extenders) == 1
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -58,14 +52,6 @@ def test_rejects_zero_or_several_configurations(text: str, message: str, tmp_pat
     path.write_text(text)
     with pytest.raises(ConfigurationNotFound, match=message):
         from_file(path)
-
-
-def test_yaml_error_does_not_quote_content(tmp_path: Path) -> None:
-    path = tmp_path / "scheduler.yaml"
-    path.write_text("urlPrefix: 'https://me:hidden@berth\n")
-    with pytest.raises(InvalidSchedulerConfiguration) as caught:
-        from_file(path)
-    assert "hidden" not in str(caught.value)
 
 
 def test_reads_configmap_or_secret() -> None:

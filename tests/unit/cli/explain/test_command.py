@@ -132,22 +132,6 @@ def test_says_what_the_scheduler_says_and_what_is_not_checked(
     assert (done.exit_code, done.stdout.splitlines()[:2]) == (status, lines)
 
 
-def test_json_has_what_the_scheduler_says_and_what_is_not_checked(tmp_path: Path) -> None:
-    pod = pod_with("p", volumes=CLAIM, status=condition("Unschedulable", UNBOUND))
-    found = json.loads(run(tmp_path, "p", "-o", "json", objects=[node_with("a"), pod]).stdout)
-    assert (found["verdict"], found["cause"]) == ("pending-scheduler-fails", f"the scheduler says: {UNBOUND}")
-    assert (found["schedulerSays"], found["warnings"]) == (UNBOUND, [UNCHECKED])
-
-
-def test_groups_reasons_with_counts_and_example_nodes(tmp_path: Path) -> None:
-    lines = run(tmp_path, "p", "--profile", "label-priority", objects=PENDING).stdout.splitlines()
-    assert [" ".join(line.split()) for line in lines[2:5]] == [
-        "NODES RULE REASON FOR EXAMPLE",
-        f"5 Berth NodePriorityLabel node(s) didn't have the priority label {PRIORITY} n0, n1, n2 and 2 more",
-        "1 kube-scheduler TaintToleration node(s) had untolerated taint(s) t",
-    ]
-
-
 def test_json_has_codes_and_verified_changes(tmp_path: Path) -> None:
     done = run(tmp_path, "p", "--profile", "label-priority", "-o", "json", objects=PENDING)
     found: dict[str, Any] = json.loads(done.stdout)

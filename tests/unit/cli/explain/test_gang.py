@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ import pytest
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.exemption import SYSTEM_CRITICAL_PRIORITY
 from berth.scheduling.reason_code import ReasonCode
-from berth_cli.explain.explanation import Cause, Verdict, explain_pod
+from berth_cli.explain.explanation import Verdict, explain_pod
 from berth_cli.explain.gang import explain_gang, gang_document, gang_text
 from berth_cli.explain.rules import Rules
 from berth_cli.explain.target import Target, read_target
@@ -91,18 +90,6 @@ def test_begins_with_the_verdict(objects: Sequence[Object], headline: str) -> No
     assert text(*objects)[0] == f"gang ml/train: {headline}"
 
 
-def test_a_gang_with_places_is_pending_for_what_fails() -> None:
-    cause = Cause(Verdict.BIND_FAILS, "its bind to a failed", "not allowed")
-    planned = explain_gang(target(*ROOM_FOR_FOUR, *members(4)), CONFIGURATION)
-    found = replace(planned, verdict=cause.verdict, cause=cause)
-    failed, counts = (
-        "its bind to a failed: not allowed",
-        "4 members wait for a node, 4 are needed, and all of these have",
-    )
-    assert next(gang_text(found)) == f"gang ml/train: pending: {failed}; {counts} places"
-    assert (gang_document(found)["verdict"], gang_document(found)["cause"]) == ("pending-bind-fails", failed)
-
-
 def test_names_what_keeps_the_next_member_out_beside_those_that_fit() -> None:
     lines = text(*ROOM_FOR_TWO, *members(4))
     assert lines[2:7] == [
@@ -117,13 +104,6 @@ def test_names_what_keeps_the_next_member_out_beside_those_that_fit() -> None:
         "NODES RULE REASON FOR EXAMPLE",
         "1 kube-scheduler NodeResourcesFit Insufficient cpu a",
     ]
-
-
-def test_names_the_gangs_that_get_their_places_first() -> None:
-    urgent = members(2, size=2, gang="urgent", priority=5)
-    lines = text(*ROOM_FOR_FOUR, *members(4), *urgent)
-    assert lines[0].endswith("and there is room for 2 of them together")
-    assert lines[-1] == "Gangs that get their places first, by priority and age: ml/urgent"
 
 
 def test_a_gang_of_a_pod_group_is_read_from_the_dump() -> None:

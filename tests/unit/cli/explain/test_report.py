@@ -42,19 +42,3 @@ BOUND = recorded(NOW - 60, verb="bind", outcome="bound", chosen="n1")
 def test_history_says_how_the_last_attempt_went_on(found: Attempts, line: str) -> None:
     lines: Sequence[str] = list(history_text(found, NOW))
     assert line in lines
-
-
-@pytest.mark.parametrize(
-    ("last", "row"),
-    [
-        pytest.param(attempt(NOW - 60), "1 min 0 5 none-feasible full", id="rejected"),
-        pytest.param(attempt(NOW - 60, 2), "1 min 2 5 none-feasible full", id="passed"),
-        pytest.param(attempt(NOW - 60, None), "1 min all 5 none-feasible full", id="no rule was applied"),
-        pytest.param(
-            attempt(NOW - 60, None, STALE), "1 min - - failure-cache-unavailable full", id="the call failed: none fits"
-        ),
-    ],
-)
-def test_history_shows_how_many_nodes_fit(last: Attempt, row: str) -> None:
-    lines = [" ".join(line.split()) for line in history_text(attempts(last), NOW)]
-    assert lines[1:3] == ["AGO FIT NODES OUTCOME PROFILE", row]

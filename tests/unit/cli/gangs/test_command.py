@@ -51,11 +51,6 @@ def test_describe_prints_json_of_one_gang(table: DynamoDBGangTable) -> None:
     assert found["places"] == [{"pod": "ml/train-0", "state": "in-bind", "node": "n1"}]
 
 
-def test_describe_prints_members_in_columns(table: DynamoDBGangTable) -> None:
-    done = berth("describe", "ml/train", *TABLE)
-    assert done.stdout.splitlines()[-2:] == ["POD         STATE    NODE", "ml/train-0  in-bind  n1"]
-
-
 def test_describe_fails_for_a_gang_that_nobody_knows(table: DynamoDBGangTable) -> None:
     done = berth("describe", "ml/other", *TABLE)
     assert (done.exit_code, "no gang ml/other" in done.stderr) == (1, True)
@@ -77,17 +72,3 @@ def test_lists_gangs_of_a_server(table: DynamoDBGangTable, gateway_port: int) ->
 def server(port: int) -> tuple[str, str]:
     """The options that name it."""
     return ("--url", f"http://127.0.0.1:{port}/scheduler")
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        pytest.param(["list"], id="no source"),
-        pytest.param(["list", *TABLE, "--url", "http://127.0.0.1:1/scheduler"], id="two sources"),
-        pytest.param(["list", "--stack", "s", "--cache-table", "t"], id="a cache table with a stack"),
-        pytest.param(["describe", "train", *TABLE], id="no namespace"),
-        pytest.param(["describe", "ml/a/b", *TABLE], id="a name that is none"),
-    ],
-)
-def test_usage_errors_exit_with_2(arguments: list[str]) -> None:
-    assert berth(*arguments).exit_code == 2

@@ -121,21 +121,9 @@ def test_counts_members_and_shows_where_each_one_is() -> None:
     ]
 
 
-def test_age_is_of_the_round_while_it_goes_on() -> None:
-    assert shown(Gangs([item(GangState.OPEN)], statuses=[WAITING]))["since"] == "2027-01-15T07:59:59+00:00"
-    assert shown(Gangs(statuses=[WAITING]))["since"] == "2027-01-15T07:55:00+00:00"
-
-
 def test_names_the_open_gang_while_its_time_lasts() -> None:
     assert document(Gangs(domain=Domain(claim("other", until=NOW + 1), 1)), NOW)["open"] == "ml/other"
     assert document(Gangs(domain=Domain(claim("other", until=NOW - 1), 1)), NOW)["open"] is None
-
-
-def test_table_has_a_question_mark_where_the_cache_was_not_read() -> None:
-    content: Any = document(Gangs([item(GangState.OPEN)], statuses=NotRead("away")), NOW)
-    [each] = content["gangs"]
-    waits = "1 of 2 members are in bind"
-    assert cells(each, NOW) == ("ml/train", "open", "?/2", "1", "?", "0", "1s", waits)
 
 
 def test_describes_one_gang_with_its_members() -> None:

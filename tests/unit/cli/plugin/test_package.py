@@ -15,10 +15,8 @@ from berth.configuration.store import version_of
 from berth_cli.main import main
 from berth_cli.plugin import layer
 from berth_cli.plugin.package import ARCHITECTURES, PYTHONS
-from tests.conftest import PROJECT
 from tests.deployment.template import read_template
 
-SCHEDULING = PROJECT / "layers" / "scheduling" / "requirements.txt"
 HASH = f"--hash=sha256:{'0' * 64}"
 
 
@@ -66,12 +64,6 @@ def test_layer_has_the_version_of_its_directory(plugins: Path) -> None:
     run(plugins, "--file", plugins / "layer.zip")
     ZipFile(plugins / "layer.zip").extractall(plugins / "opt")
     assert version_of(plugins / "opt" / "python") == version_of(plugins)
-
-
-def test_prints_commands_for_the_stack(plugins: Path) -> None:
-    done = run(plugins, "--file", plugins / "layer.zip")
-    assert done.stdout.startswith(f"wrote {plugins}/layer.zip: plugins {version_of(plugins)}, 0 dependencies, ")
-    assert f"--zip-file fileb://{plugins}/layer.zip --compatible-runtimes python3.13" in done.stdout
 
 
 def stub(file: Path) -> Path:
@@ -122,10 +114,6 @@ def test_says_what_to_install_where_there_is_neither_pip_nor_uv(plugins: Path, m
     assert (done.exit_code, "has no pip, and no uv is on the PATH; install uv, or" in done.stderr) == (1, True)
 
 
-def test_leaves_out_what_every_function_has() -> None:
-    assert layer.own_requirements(SCHEDULING) == {}
-
-
 @pytest.mark.parametrize(
     ("requirement", "message"),
     [
@@ -165,11 +153,6 @@ def test_refuses_package(plugins: Path, file: str, content: str, message: str) -
     (plugins / "berth_plugins" / file).write_text(content)
     done = run(plugins, "--file", plugins / "layer.zip")
     assert (done.exit_code, message in done.stderr) == (1, True), done.stderr
-
-
-def test_refuses_directory_without_package(tmp_path: Path) -> None:
-    done = run(tmp_path)
-    assert (done.exit_code, "has no folder berth_plugins; name the directory" in done.stderr) == (1, True)
 
 
 def test_platforms_are_those_of_the_template() -> None:

@@ -11,7 +11,7 @@ import pytest
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.reason_code import ReasonCode
 from berth_cli.cluster_files.manifests import Manifests, manifests_of
-from berth_cli.policy.case_run import CaseResult, Failure, document, lines, run_case
+from berth_cli.policy.case_run import run_case
 from berth_cli.policy.cases import Case, PodExpectation
 from tests.unit.cli.simulate.objects import Object, gang, node, pod
 
@@ -120,17 +120,6 @@ def test_a_failure_has_the_codes_of_what_was_found(expected: dict[str, Any], cod
     assert list(found.codes) == codes
 
 
-def test_shows_the_scores_of_the_expected_and_the_chosen_node() -> None:
-    found = failures(pod("p"), expect={"p": {"node": "low"}})
-    assert found[0] == "default/p: expected node low, found high"
-    assert [line.split()[:2] for line in found[1:]] == [["low:", "total"], ["high:", "total"]]
-
-
-def test_a_pending_pod_shows_its_message() -> None:
-    [found, *_] = failures(pod("p", cpu="9"), expect={"p": {"pending": False}})
-    assert found.startswith("default/p: expected a node, found no node: 0/3 nodes are available:")
-
-
 def test_a_pattern_means_each_pod_that_matches() -> None:
     found = failures(pod("p-1"), pod("p-2", cpu="9"), pod("q", cpu="9"), expect={"p-*": {"pending": False}})
     assert [line.split(":")[0] for line in found] == ["default/p-2"]
@@ -140,10 +129,6 @@ def test_an_expectation_of_no_pod_fails() -> None:
     assert failures(pod("p"), expect={"other": {"pending": True}}) == [
         "default/other: expected such a pod among those to place, found default/p"
     ]
-
-
-def test_a_namespace_is_part_of_the_name() -> None:
-    assert failures(pod("p", namespace="shop"), expect={"shop/p": {"node": "high"}}) == []
 
 
 def test_without_pods_the_pending_ones_of_the_cluster_are_placed() -> None:
@@ -191,50 +176,3 @@ def test_names_the_scheduler_of_pods_that_are_left_out_and_places_them_by_name()
 def test_a_gang_is_placed_as_a_whole(size: int, expected: dict[str, Any]) -> None:
     policy = BerthConfiguration.model_validate({"profile": "full", "gangs": {"enabled": True}})
     assert failures(*gang(size), expect={"train-*": expected}, policy=policy) == []
-
-
-# ------------------------------------------------------------------------------------------------------------- output
-def result(name: str, *failures: Failure, file: str = "a.yaml", line: int = 3) -> CaseResult:
-    case = Case(name, Path(file), line, BerthConfiguration(), 1, (), Manifests(), {})
-    return CaseResult(case, failures)
-
-
-WRONG = Failure(
-    "default/web",
-    "node cpu-*",
-    "gpu-1",
-    ("cpu-1: NodeResourcesFit: Insufficient cpu",),
-    (ReasonCode.INSUFFICIENT_RESOURCE,),
-)
-
-
-def test_lines_have_each_case_and_what_does_not_hold() -> None:
-    assert list(lines([result("first"), result("second", WRONG, line=9)])) == [
-        "pass  a.yaml:3  first",
-        "FAIL  a.yaml:9  second",
-        "      default/web: expected node cpu-*, found gpu-1",
-        "        cpu-1: NodeResourcesFit: Insufficient cpu",
-        "2 cases: 1 passed, 1 failed",
-    ]
-
-
-def test_document_has_each_case_and_failure() -> None:
-    found = document([result("second", WRONG)])
-    assert (found["passed"], found["failed"], found["reasonCodesVersion"]) == (0, 1, 1)
-    assert found["cases"] == [
-        {
-            "name": "second",
-            "file": "a.yaml",
-            "line": 3,
-            "passed": False,
-            "failures": [
-                {
-                    "pod": "default/web",
-                    "expected": "node cpu-*",
-                    "found": "gpu-1",
-                    "details": ["cpu-1: NodeResourcesFit: Insufficient cpu"],
-                    "reasonCodes": ["InsufficientResource"],
-                }
-            ],
-        }
-    ]

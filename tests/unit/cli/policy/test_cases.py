@@ -64,20 +64,9 @@ def test_an_invalid_document_is_named_by_line_and_field(
     assert message in refused.value.message
 
 
-def test_text_that_is_not_yaml_is_named_by_line(tmp_path: Path) -> None:
-    (tmp_path / "t.yaml").write_text("kind: PolicyTest\nkind: PolicyTest\n")
-    with pytest.raises(InvalidInput, match=r"t.yaml:2: kind: duplicate key"):
-        read_test_file(tmp_path / "t.yaml")
-
-
 def test_finds_documents_of_the_kind_below_a_folder(tmp_path: Path) -> None:
     (tmp_path / "deep").mkdir()
     found = [written(tmp_path / "b.yml"), written(tmp_path / "deep" / "a.yaml")]
     written(tmp_path / "c.yaml", kind="List")
     written(tmp_path / "notes.txt")
     assert list(find_test_files(tmp_path)) == found
-
-
-def test_a_folder_without_cases_is_bad_input(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="has no file with `kind: PolicyTest`"):
-        list(find_test_files(tmp_path))

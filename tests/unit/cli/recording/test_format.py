@@ -82,13 +82,6 @@ def test_a_recording_is_not_written_over(tmp_path: Path) -> None:
         RecordingWriter(tmp_path / "r", HEADER)
 
 
-def test_names_of_nodes_are_numbered_when_they_first_appear(tmp_path: Path) -> None:
-    writer = RecordingWriter(tmp_path / "r", HEADER)
-    assert writer.numbered(["a", "b", "c"]) == ([0, 1, 2], ["a", "b", "c"])
-    assert writer.numbered(["c", "new", "a"]) == ([2, 3, 0], ["new"])
-    assert writer.numbered([]) == ([], [])
-
-
 def test_a_truncated_recording_has_the_lines_that_were_flushed(tmp_path: Path) -> None:
     writer = RecordingWriter(tmp_path / "r", HEADER)
     writer.write(POLICY)

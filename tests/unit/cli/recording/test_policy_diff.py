@@ -96,14 +96,3 @@ def test_a_policy_that_reads_what_was_not_recorded_keeps_no_limit(tmp_path: Path
     assert done.exit_code == 2
     assert done.stdout.startswith("warning: the policies are judged without Services and controllers, by which")
     assert "r lacks what a policy reads: record again while a policy is in force that reads it" in done.stderr
-
-
-def test_markdown_warns_of_fields_that_were_not_recorded(tmp_path: Path) -> None:
-    done = diff_by_a_policy_that_reads_more(tmp_path, "-o", "markdown")
-    assert done.stdout.startswith("Warning: the policies are judged without Services"), done.output
-    assert "images, which ImageLocality scores" in done.stdout
-
-
-def test_the_states_of_a_dump_have_all_fields(tmp_path: Path) -> None:
-    done = diff_by_a_policy_that_reads_more(tmp_path, has_all_fields=True)
-    assert (done.exit_code, "warning" in done.output) == (0, False), done.output

@@ -15,7 +15,6 @@ from berth.extender.outcomes import Outcome
 from berth.extender.reply import AnyDecision, Decision, DecisionRecorder
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.recording import recorder as recorder_module
 from berth_cli.recording.format import MAX_VERSIONS, DecisionLine, Header, Line, RecordingWriter, read_recording
 from berth_cli.recording.recorder import DecisionRecording
 from berth_cli.recording.replay import RecordedDecisions
@@ -174,16 +173,3 @@ def test_a_full_disk_ends_the_recording_and_keeps_no_decision(tmp_path: Path) ->
         "the recording has ended: OSError: [Errno 28] No space left on device",
         "the recording lacks its end: 11 decisions are not in it",
     ]
-
-
-def test_decisions_without_room_are_dropped_and_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recorder_module, "MAX_WAITING", 3)
-    writer = SlowWriter(tmp_path / "r")
-    with recorded_world(writer) as world:
-        writer.is_ready.clear()
-        for number in range(10):
-            world.decide(f"p{number}")
-        writer.is_ready.set()
-        world.recording.wait_until_written()
-        assert world.recording.results == {"written": 4, "dropped": 7}
-    assert replayed(tmp_path / "r") == (4, 0, 0)

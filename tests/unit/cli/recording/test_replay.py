@@ -26,8 +26,8 @@ from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 from berth_cli.input_files import InvalidInput
 from berth_cli.main import main
 from berth_cli.policy.diff.from_recording import diff_recording
-from berth_cli.policy.diff.policy_diff import MOVED, NEWLY_PENDING, PolicyDiff
-from berth_cli.recording.format import MAX_VERSIONS, AppliedPolicy, DecisionLine, Line, State, read_recording
+from berth_cli.policy.diff.policy_diff import MOVED, PolicyDiff
+from berth_cli.recording.format import AppliedPolicy, DecisionLine, read_recording
 from berth_cli.recording.replay import RecordedDecision, RecordedDecisions
 from tests.builders.gangs import member_object
 from tests.builders.nodes import PRIORITY, node_with
@@ -91,18 +91,6 @@ def test_another_policy_would_be_noticed(tmp_path: Path) -> None:
     assert replay(RecordedDecisions(lines)).differing > 30
 
 
-def test_an_exempt_pod_is_replayed(tmp_path: Path) -> None:
-    path = tmp_path / "r"
-
-    def play(verbs: Verbs) -> None:
-        verbs.cluster.publish("nodes", [{"metadata": {"name": "a"}}])
-        verbs.ask("filter", cache_mode(["a"]))
-
-    recording(path, play, {**LABELLED, "exempt": {"namespaces": ["ml"]}})
-    found = replayed(path)
-    assert (found.decisions, found.differing) == (1, 0)
-
-
 GANGS: Mapping[str, Any] = {**FULL, "gangs": {"enabled": True}}
 
 
@@ -155,13 +143,6 @@ def test_a_members_decision_is_the_same_with_the_gangs_that_were_being_bound(
     )
     assert (replayed(path).decisions, replayed(path).differing) == (1, 0)
     assert answers == [["b"] if asked == "young-0" else []]
-
-
-def test_a_members_decision_differs_without_the_gangs_that_were_being_bound(tmp_path: Path) -> None:
-    path = tmp_path / "r"
-    recording(path, two_gangs, GANGS, open_gangs=GivenOpenGangs(YOUNG))
-    lines = [replace(each, open_gangs=()) if isinstance(each, DecisionLine) else each for each in read_recording(path)]
-    assert replay(RecordedDecisions(lines)).differing == 1
 
 
 def test_a_member_that_waits_is_judged_by_another_policy_among_the_same_gangs(tmp_path: Path) -> None:
@@ -232,17 +213,6 @@ def test_another_policy_moves_pods_and_says_which_rule_is_the_cause(tmp_path: Pa
     assert str(moved.cause) == "NodeAffinity rejects a: node(s) didn't match scheduler-enforced node affinity"
 
 
-def test_names_the_rule_that_leaves_a_pod_pending(tmp_path: Path) -> None:
-    path = tmp_path / "r"
-    recording(path, two_nodes, FULL)
-    found = compared(path, FULL, LABELLED)
-    [pending] = found.pods(NEWLY_PENDING)
-    assert pending.name == "ml/plain"
-    assert [str(each) for each in found.rejecting_rules] == [
-        f"1 pod: NodePriorityLabel: node(s) didn't have the priority label {PRIORITY}"
-    ]
-
-
 def test_a_pod_stays_where_the_other_policy_finds_no_better_node(tmp_path: Path) -> None:
     path = tmp_path / "r"
 
@@ -280,24 +250,6 @@ def test_the_same_policy_twice_repeats_every_decision_and_moves_no_pod(
     assert (found.judged, found.changed, found.repeated, found.differing) == (40, [], 60, 0)
 
 
-def test_only_decisions_of_the_old_policy_are_repeated(tmp_path: Path) -> None:
-    path = tmp_path / "r"
-    recording(path, day, LABELLED)
-    found = compared(path, FULL, LABELLED)
-    assert (found.judged, found.repeated, found.differing) == (40, 0, 0)
-
-
-def test_a_comparison_keeps_no_state_of_the_pods_that_it_has_judged(tmp_path: Path) -> None:
-    path = tmp_path / "r"
-    recording(path, lambda verbs: day(verbs, decisions=500), LABELLED)
-    recorded = _Watched(read_recording(path))
-    old, new = (BerthConfiguration.model_validate(each) for each in (LABELLED, FULL))
-    found = diff_recording(recorded, old, new, "r")
-    states = sum(isinstance(each, State) for each in read_recording(path))
-    assert (found.judged, states > 2 * MAX_VERSIONS) == (334, True)
-    assert recorded.most <= MAX_VERSIONS + 2
-
-
 def test_a_recording_without_decisions_cannot_be_compared(tmp_path: Path) -> None:
     path = tmp_path / "r"
     recording(path, lambda verbs: None, LABELLED)
@@ -328,23 +280,6 @@ def test_pods_that_were_being_bound_count_again(tmp_path: Path) -> None:
     assert replay(RecordedDecisions(without)).differing == 1
 
 
-def without_first_state(path: Path) -> list[Line]:
-    """The first decision names a state that the recording does not have."""
-    lines = [*read_recording(path)]
-    first = next(each for each in lines if isinstance(each, DecisionLine))
-    lines[lines.index(first)] = replace(first, version=10_000)
-    return lines
-
-
-def test_a_decision_without_its_state_ends_no_replay(tmp_path: Path) -> None:
-    path = tmp_path / "r"
-    recording(path, day, LABELLED)
-    recorded = RecordedDecisions(without_first_state(path))
-    found = replay(recorded)
-    assert (found.decisions, found.differing) == (59, 0)
-    assert [*recorded.notes] == ["1 decision was not made again: the recording lacks the state"]
-
-
 def test_a_recording_that_lacks_the_states_of_all_decisions_cannot_be_replayed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -358,15 +293,3 @@ def test_a_recording_that_lacks_the_states_of_all_decisions_cannot_be_replayed(
     done = CliRunner().invoke(main, command, prog_name="berth")
     assert done.exit_code == 2, done.output
     assert "the recording lacks the states of all its decisions: record again" in done.stderr
-
-
-def test_a_decision_on_a_version_after_the_one_that_was_read_is_the_same(tmp_path: Path) -> None:
-    path = tmp_path / "r"
-    recording(path, day, FULL)
-    earlier = [
-        replace(each, version=each.version - 1) if isinstance(each, DecisionLine) and each.version > 2 else each
-        for each in read_recording(path)
-    ]
-    lines = sorted(earlier, key=lambda each: 1 if isinstance(each, DecisionLine) else 0)
-    found = replay(RecordedDecisions(lines))
-    assert (found.differing, found.later > 5, replayed(path).later) == (0, True, 0)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from berth.nodecache.feed.changes import Change
@@ -12,7 +10,6 @@ from berth_cli.recording.format import MAX_VERSIONS, State
 from berth_cli.recording.recorder import MAX_LATER, StateLog
 from tests.fakes.verbs import Verbs
 from tests.unit.nodecache.feed.feeds import Store, Writing, node, state_of
-from tests.unit.nodecache.feed.reading import GARBAGE
 
 ONE, TWO = node("n1"), node("n2")
 POD, BUDGET = Change("pods", "ns/p", {"metadata": {}}), Change("poddisruptionbudgets", "ns/b", {"metadata": {}})
@@ -45,12 +42,6 @@ def test_writes_the_changes_of_all_parts_in_the_order_of_versions() -> None:
     assert following.log.reach(4)
 
 
-def test_writes_nothing_while_nothing_changes() -> None:
-    following = Following()
-    following.leader.flush()
-    assert following.written() == []
-
-
 def test_leaves_out_what_a_deposed_leader_left_behind() -> None:
     following = Following()
     successor = Writing(following.store)
@@ -66,29 +57,6 @@ def test_begins_anew_where_a_change_is_missing() -> None:
     following.leader.replace(state_of(TWO), TWO)
     assert following.written() == [State(3, [TWO], is_whole=True)]
     assert not following.log.reach(2)
-
-
-def test_begins_anew_where_a_change_is_malformed() -> None:
-    """As soon as a snapshot holds it: before that no verb has this state either."""
-    following = Following()
-    following.leader.flush(TWO, POD)
-    [nodes, pods] = following.store.log_items(1)
-    assert (nodes.version, pods.version) == (2, 3)
-    following.store.overwrite_log(replace(pods, data=GARBAGE))
-    for _ in range(2):
-        assert following.written() == []
-    assert following.leader.compact_now(state_of(ONE, TWO, POD))
-    assert following.written() == [State(3, [ONE, TWO, POD], is_whole=True)]
-
-
-def test_begins_anew_where_log_items_may_be_gone() -> None:
-    """They are still there, but an old orphan could be in the place of another one."""
-    following = Following()
-    following.leader.flush(TWO)
-    for _ in range(2):
-        assert following.leader.compact_now(state_of(ONE, TWO))
-    assert following.store.pointer.compacted_version == 2
-    assert following.written() == [State(2, [ONE, TWO], is_whole=True)]
 
 
 def test_begins_anew_where_the_head_is_a_new_one() -> None:

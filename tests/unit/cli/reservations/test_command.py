@@ -6,7 +6,6 @@ import re
 import time
 from collections.abc import Iterator
 
-import orjson
 import pytest
 from click.testing import CliRunner, Result
 from mypy_boto3_dynamodb.client import DynamoDBClient
@@ -104,15 +103,6 @@ def test_list_prints_exceeded_capacity_and_rebuild(ledger: DynamoDBLedgerTable) 
     assert "node-b: being rebuilt" in done.stdout
 
 
-def test_list_prints_json(ledger: DynamoDBLedgerTable) -> None:
-    _holds(ledger, "runs", EntryState.BOUND)
-    found = orjson.loads(berth("list", "--ledger-table", LEDGER_TABLE, "-o", "json").stdout)
-    [reservation] = found["reservations"]
-    assert (reservation["pod"], reservation["state"], reservation["holds"]) == ("ml/runs", "bound", {SLOT: 3})
-    assert (reservation["diverged"], reservation["claims"]) == (None, None)
-    assert found["nodes"] == [{"node": NODE, "capacity": {SLOT: 8}, "available": {SLOT: 5}, "owed": {}}]
-
-
 def test_rebuild_requests_once(ledger: DynamoDBLedgerTable) -> None:
     done = berth("rebuild", "--ledger-table", LEDGER_TABLE, "--yes", "--wait", "0")
     assert done.exit_code == 0, done.output
@@ -122,29 +112,6 @@ def test_rebuild_requests_once(ledger: DynamoDBLedgerTable) -> None:
 
     assert "already" in berth("rebuild", "--ledger-table", LEDGER_TABLE, "--yes", "--wait", "0").stdout
     assert ledger.marker() == marker
-
-
-@pytest.mark.parametrize(
-    ("wait", "result"),
-    [
-        pytest.param("0", {"result": "requested"}, id="without waiting"),
-        pytest.param("30", {"result": "rebuilt", "nodes": [NODE]}, id="to the end"),
-    ],
-)
-def test_rebuild_prints_json_alone(
-    wait: str, result: dict[str, object], ledger: DynamoDBLedgerTable, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _holds(ledger, "runs", EntryState.BOUND)
-
-    def watcher_ends(_: float) -> None:
-        seen = ledger.marker()
-        assert ledger.put_marker(Marker(MarkerState.READY, 0, time.time(), "ready again"), seen)
-
-    monkeypatch.setattr(time, "sleep", watcher_ends)
-    done = berth("rebuild", "--ledger-table", LEDGER_TABLE, "--yes", "--wait", wait, "-o", "json")
-    assert done.exit_code == 0, done.output
-    assert orjson.loads(done.stdout) == result
-    assert "requested a rebuild" in done.stderr
 
 
 def test_rebuild_requires_confirmation(ledger: DynamoDBLedgerTable) -> None:
@@ -159,13 +126,6 @@ def test_rebuild_fails_if_not_finished_in_time(ledger: DynamoDBLedgerTable) -> N
     done = berth("rebuild", "--ledger-table", LEDGER_TABLE, "--wait", "0.1")
     assert done.exit_code == 1
     assert "not finished after" in done.stderr
-
-
-@pytest.mark.parametrize(
-    "arguments", [["list"], ["list", "--stack", "a", "--ledger-table", "b"], ["rebuild", "--cache-table", "b"]]
-)
-def test_rejects_incomplete_options(arguments: list[str]) -> None:
-    assert berth(*arguments).exit_code == 2
 
 
 def test_list_reports_missing_table(dynamodb: DynamoDBClient) -> None:

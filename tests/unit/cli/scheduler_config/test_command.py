@@ -76,11 +76,6 @@ def test_default_scheduler_keeps_name_and_lock() -> None:
     assert "clientConnection" not in document
 
 
-def test_sets_kubeconfig_of_scheduler() -> None:
-    document = printed("--url", URL, "--scheduler-kubeconfig", "/etc/kubernetes/scheduler.conf")
-    assert document["clientConnection"] == {"kubeconfig": "/etc/kubernetes/scheduler.conf"}
-
-
 def test_adds_scheduler_names_of_profiles(tmp_path: Path) -> None:
     path = tmp_path / "berth.yaml"
     path.write_text("profiles: {gpus: resource-segregation, default-scheduler: label-priority}")
@@ -89,17 +84,6 @@ def test_adds_scheduler_names_of_profiles(tmp_path: Path) -> None:
     assert [each["schedulerName"] for each in own["profiles"]] == ["default-scheduler", "gpus"]
     # Two schedulers of one name would both take its pods.
     assert [each["schedulerName"] for each in beside["profiles"]] == ["mine", "gpus"]
-
-
-def test_tls_paths_need_not_exist_locally() -> None:
-    document = printed(
-        "--url", URL, "--tls-client-cert", "/there/a", "--tls-client-key", "/there/b", "--ca", "/there/c"
-    )
-    assert document["extenders"][0]["tlsConfig"] == {
-        "certFile": "/there/a",
-        "keyFile": "/there/b",
-        "caFile": "/there/c",
-    }
 
 
 def test_prints_flags_or_adds_them_to_deployment() -> None:
@@ -147,18 +131,6 @@ def test_notes_missing_kubeconfig(arguments: tuple[str, ...], message: bool) -> 
     assert ("give --scheduler-kubeconfig\n" in run("--url", URL, *arguments).stderr) is message
 
 
-@pytest.mark.parametrize(
-    ("url", "arguments", "message"),
-    [
-        pytest.param("http://127.0.0.1:8080/scheduler", ("--second-scheduler", "mine"), True, id="a pod has its own"),
-        pytest.param("http://127.0.0.1:8080/scheduler", (), False, id="the same machine"),
-        pytest.param(URL, ("--second-scheduler", "mine"), False, id="an address for all"),
-    ],
-)
-def test_notes_loopback_address_of_second_scheduler(url: str, arguments: tuple[str, ...], message: bool) -> None:
-    assert ("the address is loopback" in run("--url", url, *arguments).stderr) is message
-
-
 # ------------------------------------------------------------------------------------------------- the second scheduler
 def test_second_scheduler_has_all_manifests() -> None:
     documents = second("--namespace", "scheduling", "--image", "mirror/kube-scheduler:v1.35.4")
@@ -201,13 +173,6 @@ def test_client_key_is_in_secret_only(tmp_path: Path) -> None:
     assert "PRIVATE" not in json.dumps(documents)
 
 
-def test_existing_secret_is_referenced() -> None:
-    documents = second("--tls-secret", "theirs")
-    volumes = documents["Deployment/mine"]["spec"]["template"]["spec"]["volumes"]
-    assert volumes[1] == {"name": "tls", "secret": {"secretName": "theirs", "optional": True}}
-    assert not [name for name in documents if name.startswith("Secret/")]
-
-
 # ------------------------------------------------------------------------------------------------------------ the stack
 @pytest.fixture
 def stack(monkeypatch: pytest.MonkeyPatch) -> DeployedStack:
@@ -229,13 +194,6 @@ def test_uses_address_timeout_and_configuration_of_stack() -> None:
     document = printed("--stack", "berth")
     assert (document["extenders"][0]["urlPrefix"], document["extenders"][0]["httpTimeout"]) == (URL, "8s")
     assert document["profiles"][1] == {"schedulerName": "gpus"}
-
-
-@pytest.mark.usefixtures("stack")
-def test_options_override_stack() -> None:
-    document = printed("--stack", "berth", "--url", "https://own.example.com/scheduler", "--http-timeout", "3s")
-    assert document["extenders"][0]["urlPrefix"] == "https://own.example.com/scheduler"
-    assert document["extenders"][0]["httpTimeout"] == "3s"
 
 
 @pytest.fixture

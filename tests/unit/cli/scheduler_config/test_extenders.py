@@ -12,7 +12,6 @@ from berth_cli.scheduler_config.extenders import (
     ExtenderOptions,
     ManagedResource,
     ManagedResources,
-    Verb,
     extenders,
     managed_resources_of,
     option_notes,
@@ -50,21 +49,6 @@ def test_default_is_one_entry_with_all_verbs() -> None:
             "ignorable": False,
         }
     ]
-
-
-@pytest.mark.parametrize(
-    ("choices", "wanted"),
-    [
-        pytest.param(
-            {"filter_onlyone": True}, ["filter_onlyone", "bind", "preempt"], id="one node needs no score (46)"
-        ),
-        pytest.param({"verbs": frozenset({Verb.FILTER})}, ["filter"], id="only what is asked for"),
-    ],
-)
-def test_entry_has_selected_verbs(choices: dict[str, Any], wanted: list[str]) -> None:
-    [entry] = entries(**choices)
-    assert verbs(entry) == wanted
-    assert ("weight" in entry) is ("prioritizeVerb" in entry)
 
 
 @pytest.mark.parametrize("filter_onlyone", [True, False])
@@ -166,10 +150,6 @@ def test_reads_managed_resources(counted: list[Any], plugins: list[list[str]], w
     assert managed_resources_of(configuration(counted, *plugins)) == wanted
 
 
-def test_default_configuration_has_no_managed_resources() -> None:
-    assert managed_resources_of(BerthConfiguration()) == ManagedResources()
-
-
 @pytest.mark.parametrize(
     ("profile", "rules_about_pods"),
     [
@@ -203,15 +183,3 @@ def notes(*, with_password: bool = False, second: bool = False, **choices: Any) 
 )
 def test_prints_note(choices: dict[str, Any], message: str) -> None:
     assert message in notes(**choices)
-
-
-@pytest.mark.parametrize(
-    "choices",
-    [
-        pytest.param({}, id="the defaults"),
-        pytest.param({"url_prefix": "http://127.0.0.1:8080/scheduler"}, id="plain http on this machine"),
-        pytest.param({"managed": ManagedResources(rules_about_pods=True)}, id="rules about pods that Berth binds"),
-    ],
-)
-def test_prints_no_note_for_sound_options(choices: dict[str, Any]) -> None:
-    assert notes(**choices) == ""

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
-from berth_cli.serve.decisions_file import MOST_LISTS, DecisionsFile, decisions_file
+from berth_cli.serve.decisions_file import DecisionsFile, decisions_file
 from tests.builders.nodes import labelled, node
 from tests.builders.requests import cache_mode
 from tests.fakes.verbs import Verbs
@@ -58,15 +58,6 @@ def test_every_file_has_the_lists_of_its_records(tmp_path: Path) -> None:
     for each in (path, tmp_path / "decisions.jsonl.1"):
         first, second = lines(each)
         assert (first["nodeNames"], second["nodeList"]) == (["a", "b"], first["nodeList"])
-
-
-def test_remembers_few_lists(tmp_path: Path) -> None:
-    path = tmp_path / "decisions.jsonl"
-    file = DecisionsFile(path)
-    for number in [*range(MOST_LISTS + 1), 0]:
-        file.put({"name": "p", "nodeNames": [f"n{number}"]})
-    written = [line["nodeNames"] for line in lines(path) if "nodeNames" in line]
-    assert written == [[f"n{number}"] for number in [*range(MOST_LISTS + 1), 0]]
 
 
 def test_says_at_once_that_it_cannot_be_written(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
 from berth_cli.simulate.changed_objects import PodName
-from berth_cli.simulate.comparison import Effect, PodComparison, cluster_load, compare, resources_shown
+from berth_cli.simulate.comparison import Effect, PodComparison, cluster_load, compare
 from berth_cli.simulate.run import NOWHERE, Place, PlaceKind, Run
 from tests.unit.cli.simulate import objects
 
@@ -53,11 +53,6 @@ def test_lists_pods_that_no_run_decided_on_if_they_are_named() -> None:
     assert found.effect is Effect.DELETED
 
 
-def test_sorts_by_priority_then_name() -> None:
-    low, high = run({("b", "p"): PENDING, ("a", "p"): PENDING}), run({("z", "p"): PENDING}, priority=5)
-    assert [each.pod for each in compare(low, high).pods] == [("z", "p"), ("a", "p"), ("b", "p")]
-
-
 # --------------------------------------------------------------------------------------------------------------- load
 def node(name: str, *pods: objects.Object, unschedulable: bool = False, **allocatable: str) -> NodeInfo:
     obj = objects.node(name)
@@ -82,15 +77,3 @@ def test_a_node_with_pods_of_daemon_sets_alone_is_unused() -> None:
     agent = pod("agent", "1", "DaemonSet/agent")
     nodes = [node("a"), node("b", agent), node("c", agent, pod("p", "1"))]
     assert cluster_load(nodes).unused == 2
-
-
-def test_a_resource_that_no_node_has_has_no_share() -> None:
-    assert cluster_load([node("a")]).share("nvidia.com/gpu") is None
-
-
-def test_shows_cpu_memory_and_requested_extended_resources() -> None:
-    gpu = pod("p", "1")
-    gpu["spec"]["containers"][0]["resources"]["requests"] |= {"example.com/gpu": "1", "ephemeral-storage": "1"}
-    plain, with_gpu = cluster_load([node("a")]), cluster_load([node("a", gpu)])
-    assert resources_shown(plain) == ["cpu", "memory"]
-    assert resources_shown(plain, with_gpu) == ["cpu", "memory", "example.com/gpu"]

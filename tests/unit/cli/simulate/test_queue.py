@@ -48,13 +48,5 @@ def test_skips_pod(other: Pod, why: SkipReason) -> None:
     assert found.skipped == Counter({why: 1})
 
 
-def test_empty_scheduler_name_is_default_scheduler() -> None:
-    assert len(build_queue([pod("p", schedulerName="")], OURS).pods) == 1
-
-
-def test_lists_other_schedulers() -> None:
-    assert build_queue([pod("p", schedulerName="volcano")], OURS).other_schedulers == {"volcano"}
-
-
 def test_no_scheduler_names_queue_all_pods() -> None:
     assert len(build_queue([pod("p", schedulerName="volcano"), pod("q")], ()).pods) == 2

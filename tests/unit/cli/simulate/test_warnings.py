@@ -77,17 +77,6 @@ def test_warns_about_nothing_that_it_reads(spec: dict[str, Any], metadata: dict[
     assert warnings(spec, Counter(), **metadata) == []
 
 
-def test_warns_about_services_that_a_dump_with_other_workloads_lacks() -> None:
-    [found] = warnings({}, Counter(["ReplicaSet"]), **LABELLED)
-    assert found.startswith("the default spread needs Service, and the dump has none")
-
-
-def test_says_once_what_several_pods_have_in_common() -> None:
-    pods: list[dict[str, object]] = [{"spec": {"resourceClaims": [{}]}}, {"spec": {"resourceClaims": [{}]}}]
-    [found] = pod_warnings(pods, ALL)
-    assert found.endswith("(2 pods)")
-
-
 @pytest.mark.parametrize(
     ("spec", "labels"),
     [

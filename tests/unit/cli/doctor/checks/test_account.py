@@ -96,12 +96,6 @@ def test_reports_schedule(account: FakeAccount, result: Result, message: str) ->
     expect(check_schedule(account), "schedule", result, message)
 
 
-def test_remedy_for_disabled_schedule_is_not_deployment() -> None:
-    [found] = check_schedule(FakeAccount(scheduled=[Schedule("s", "DISABLED", "rate(1 minute)")]))
-    assert "docs/how-to/recover.md" in found.remedy
-    assert "deploy" not in found.remedy
-
-
 @pytest.mark.parametrize(
     ("state", "result", "message"),
     [
@@ -135,7 +129,3 @@ def test_compares_the_accounts_concurrency_with_the_largest_gang(
     expect(
         check_concurrency(account, GangsConfiguration(enabled=True, maxMembers=100)), CheckName.GANGS, result, message
     )
-
-
-def test_says_nothing_of_the_account_where_gangs_are_not_enabled() -> None:
-    assert list(check_concurrency(FakeAccount(concurrency=1), GangsConfiguration())) == []

@@ -40,12 +40,6 @@ def test_name_of_a_second_scheduler_is_not_taken_for_a_misspelled_default() -> N
     )
 
 
-def test_reports_pods_of_one_scheduler_name_once() -> None:
-    pods = [untried("berth-schedular", name) for name in ("a", "b", "c")]
-    [finding] = check_pending_pods(FakeAccess(untried=pods), OWN, NOW)
-    assert "team-a/a and 2 more" in finding.message
-
-
 @pytest.mark.parametrize(
     "pods", [pytest.param([], id="no pod waits"), pytest.param([untried("volcano", age=1)], id="a new pod")]
 )

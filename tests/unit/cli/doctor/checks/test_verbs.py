@@ -5,7 +5,7 @@ from __future__ import annotations
 import orjson
 import pytest
 
-from berth_cli.doctor.checks.verbs import CALLS, DEFAULT_VERBS, check_bind_time, check_latency, check_verbs
+from berth_cli.doctor.checks.verbs import DEFAULT_VERBS, check_bind_time, check_latency, check_verbs
 from berth_cli.doctor.findings import Result
 from berth_cli.sources.server import HttpResponse, NoResponse
 from tests.fakes.doctor import FakeEndpoint, answered
@@ -93,18 +93,6 @@ def test_compares_latency_with_timeout(seconds: float, timeout: float, result: R
     slow = answered([], seconds=seconds)
     endpoint = FakeEndpoint(verbs={"filter": slow, "prioritize": slow})
     expect(check_latency(endpoint, DEFAULT_VERBS, ["a", "b"], timeout), "httpTimeout", result, message)
-
-
-def test_measures_with_cluster_nodes_and_stops_early() -> None:
-    endpoint = FakeEndpoint(verbs={"prioritize": answered([], seconds=9.0)})
-    list(check_latency(endpoint, DEFAULT_VERBS, ["a", "b"], 5.0))
-    assert [name for name, _ in endpoint.calls] == ["filter"] * CALLS + ["prioritize"]
-    assert orjson.loads(endpoint.calls[0][1])["NodeNames"] == ["a", "b"]
-
-
-def test_skips_latency_without_responses() -> None:
-    silent = FakeEndpoint(verbs={"filter": NoResponse("x"), "prioritize": answered({}, 500)})
-    expect(check_latency(silent, DEFAULT_VERBS, [], 5.0), "httpTimeout", SKIPPED, "no verb responded")
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,10 @@ from typing import Any
 
 import pytest
 
-from berth_cli.explain.answer import answer_to
 from berth_cli.explain.counterfactuals.search import Search, SearchEnd, search
 from berth_cli.explain.rules import Rules
-from berth_cli.explain.sources.inputs import Inputs
 from berth_cli.explain.target import Target, read_target
-from tests.builders.gangs import custom_group_object, member_object
+from tests.builders.gangs import member_object
 from tests.builders.nodes import PRIORITY, node_with
 from tests.builders.planned import gang_configuration
 from tests.builders.pods import pod_with
@@ -128,27 +126,6 @@ def test_finds_the_smallest_changes_that_place_the_gang(objects: Sequence[Object
     assert texts(found(*objects)) == wanted
 
 
-def by_label(number: int, **fields: Any) -> Object:
-    return {"kind": "Pod", **member_object(f"train-{number}", None, label="train", requests={"cpu": "2"}, **fields)}
-
-
-@pytest.mark.parametrize(
-    ("objects", "wanted"),
-    [
-        pytest.param(
-            [custom_group_object("train", 4), *(by_label(number) for number in range(4))],
-            [
-                "lower the gang's size from 4 to 2",
-                "add a node like a",
-            ],
-            id="a PodGroup without room",
-        ),
-    ],
-)
-def test_changes_a_pod_group(objects: Sequence[Object], wanted: Sequence[str]) -> None:
-    assert texts(found(node_with("a"), *objects)) == wanted
-
-
 def test_changes_a_node_for_all_members_that_go_there() -> None:
     objects = [node_with("a"), node_with("b", {PRIORITY: "1"}), *members(3)]
     assert texts(found(*objects, configuration=LABELLED))[:1] == [f"add the label {PRIORITY}=1 to node a"]
@@ -157,17 +134,3 @@ def test_changes_a_node_for_all_members_that_go_there() -> None:
 def test_ends_when_the_time_is_over() -> None:
     result = search(target(node_with("a"), *members(3)).case, Rules(CONFIGURATION), lambda: True)
     assert (result.found, result.end) == ([], SearchEnd.TIME)
-
-
-def test_gang_shows_the_changes() -> None:
-    inputs = Inputs(CONFIGURATION, None, target(node_with("a"), node_with("b"), *members(2)))
-    found = answer_to(inputs, gang=True)
-    assert found.lines[-3:] == [
-        "Each of these would place it; the rules were run on each:",
-        "  - create 1 more member -> a, b",
-        "  - lower the gang's size from 3 to 2 -> a, b",
-    ]
-    changes: Any = found.document["counterfactuals"]
-    assert changes[0]["changes"] == [
-        {"kind": "CreateMembers", "text": "create 1 more member", "node": None, "count": 1}
-    ]

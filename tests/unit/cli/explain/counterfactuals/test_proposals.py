@@ -10,11 +10,8 @@ import pytest
 from berth.scheduling.preemption.priority import NodeRejection
 from berth.scheduling.reason_code import ReasonCode
 from berth_cli.explain.counterfactuals.proposals import ANSWERS, GANG_CODES, NO_CHANGE
-from berth_cli.explain.counterfactuals.search import Search
-from berth_cli.explain.report import changes_text
 from tests.builders.nodes import PRIORITY, node_with
 from tests.builders.pods import container, pod_with
-from tests.conftest import PROJECT
 from tests.unit.cli.explain.cases import COUNTED, FULL, LABELLED, LICENCE, Object, changes, rules, target
 
 TAINT = {"key": "dedicated", "value": "ml", "effect": "NoSchedule"}
@@ -369,16 +366,3 @@ def test_every_answer_has_a_row() -> None:
         failing = rules(document).failing(case.pod, case.snapshot)
         shown |= {code for statuses in failing.values() for status in statuses for code in status.reason_codes}
     assert shown >= set(ANSWERS)
-
-
-def test_the_page_lists_the_codes_without_a_change() -> None:
-    page = (PROJECT / "docs" / "how-to" / "explain.md").read_text()
-    assert [line for line in page.splitlines() if line.startswith(tuple(f"| `{code}` |" for code in ReasonCode))] == [
-        f"| `{code}` | {why} |" for code, why in NO_CHANGE.items()
-    ]
-
-
-@pytest.mark.parametrize("code", NO_CHANGE)
-def test_says_why_no_change_answers_a_code(code: ReasonCode) -> None:
-    lines = list(changes_text(Search(), [code]))
-    assert lines == ["No small change was found that would place it.", f"  - {code}: {NO_CHANGE[code]}"]

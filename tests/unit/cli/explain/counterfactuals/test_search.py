@@ -27,11 +27,6 @@ def test_shows_small_changes_before_large_ones() -> None:
     assert (shown[0], shown[-1]) == ("let the pod tolerate dedicated=ml:NoSchedule", "add a node like b")
 
 
-def test_names_the_nodes_that_take_the_changed_pod() -> None:
-    results = found(pod_with(nodeSelector={"disk": "ssd"}), node_with("a"), node_with("b")).found
-    assert [(each.changes[0].node, list(each.fits)) for each in results] == [("a", ["a"]), ("", ["a", "b"])]
-
-
 def test_leaves_daemon_set_pods_where_they_are() -> None:
     owner = {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "d", "uid": "u", "controller": True}
     daemon = pod_with("d", nodeName="a", requests={"cpu": "2"}, metadata={"ownerReferences": [owner]})
@@ -91,10 +86,3 @@ def test_says_why_the_search_ended(result: Search, lines: Sequence[str]) -> None
 def test_says_whether_all_nodes_were_tried(count: int, end: SearchEnd) -> None:
     nodes = [node_with(f"n{number}") for number in range(count)]
     assert found(pod_with(requests={"cpu": "5"}), *nodes).end is end
-
-
-def test_says_that_there_may_be_more_than_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("berth_cli.explain.counterfactuals.search.MAX_RESULTS", 2)
-    busy = pod_with("w", nodeName="a", requests={"cpu": "2"})
-    result = found(pod_with(requests={"cpu": "3"}), node_with("a"), busy)
-    assert (len(result.found), result.end) == (2, SearchEnd.RESULTS)

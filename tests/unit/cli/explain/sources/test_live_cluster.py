@@ -10,7 +10,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 from berth_cli.explain.command import explain
-from tests.builders.gangs import member_object, native_group_object
 from tests.builders.kubeconfigs import kubeconfig_for
 from tests.builders.nodes import PRIORITY, node_with
 from tests.builders.pods import pod_with
@@ -77,19 +76,6 @@ def test_lists_each_resource_once_and_does_nothing_else(kubernetes: KubernetesOn
     assert not any("watch" in each.query for each in kubernetes.requests)
 
 
-def test_explains_a_gang_by_its_pod_group(kubernetes: KubernetesOnLoopback, tmp_path: Path) -> None:
-    group = native_group_object("train", 2)
-    kubernetes.optional["/apis/scheduling.k8s.io/v1beta1/podgroups"] = [
-        {key: value for key, value in group.items() if key not in ("kind", "apiVersion")}
-    ]
-    pod = member_object("train-0", None, group="train")
-    kubernetes.pods["ml", "train-0"] = pod
-    configuration = tmp_path / "berth.yaml"
-    configuration.write_text("gangs: {enabled: true}\n")
-    done = run(kubernetes, tmp_path, "ml/train-0", "--gang", "--config", str(configuration))
-    assert done.stdout.startswith("gang ml/train: pending: 1 "), done.output
-
-
 @pytest.mark.parametrize(
     ("pod", "message"),
     [
@@ -109,20 +95,6 @@ def test_names_the_right_that_is_missing(kubernetes: KubernetesOnLoopback, tmp_p
     done = run(kubernetes, tmp_path, "p")
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr == "Error: services is forbidden; give this user the verb list on services\n"
-
-
-def test_says_that_a_cluster_has_no_nodes(kubernetes: KubernetesOnLoopback, tmp_path: Path) -> None:
-    kubernetes.nodes.clear()
-    done = run(kubernetes, tmp_path, "p")
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr == "Error: the cluster has no nodes: nothing can be placed before it has some\n"
-
-
-def test_says_that_the_api_server_cannot_be_reached(tmp_path: Path) -> None:
-    file = kubeconfig_for("https://127.0.0.1:1", tmp_path)
-    done = CliRunner().invoke(explain, ["p", "--kubeconfig", str(file)])
-    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
-    assert "https://127.0.0.1:1 cannot be reached; check the kubeconfig's server" in done.stderr
 
 
 @pytest.mark.parametrize("options", [pytest.param([], id="no source"), pytest.param(["--cluster", "-"], id="two")])

@@ -76,25 +76,10 @@ def test_reads_the_attempts_of_the_pod_the_oldest_first() -> None:
     ]
 
 
-def test_prioritize_is_no_attempt_of_its_own() -> None:
-    server = Server()
-    server.decide("a", "b")
-    server.decide("a", verb="prioritize")
-    assert [each.verb for each in attempts(server).all] == ["filter"]
-
-
 def test_calls_of_prioritize_are_the_attempts_where_filter_is_not_called() -> None:
     server = Server()
     server.decide("a", verb="prioritize")
     assert [each.verb for each in attempts(server).all] == ["prioritize"]
-
-
-def test_reads_the_last_pod_of_the_name() -> None:
-    server = Server()
-    server.decide("b", uid="first")
-    server.decide("b", uid="second")
-    found = attempts(server)
-    assert [each.time for each in found.all] == [2.0]
 
 
 @pytest.mark.parametrize(
@@ -218,8 +203,3 @@ def test_says_why_there_is_no_record(configuration: dict[str, str], decisions: i
 def test_reads_the_configuration_that_the_server_decides_by() -> None:
     server = Server(health=answered({"configuration": {"profile": "label-priority"}}))
     assert running_configuration(server).profile == "label-priority"
-
-
-def test_says_that_the_server_does_not_say_its_configuration() -> None:
-    with pytest.raises(InvalidInput, match="give --config or --profile"):
-        running_configuration(Server(health=answered({})))

@@ -79,10 +79,6 @@ def test_explains_a_pending_pod_as_a_dump_of_the_cluster_does(pod: str) -> None:
     assert explained(Stack().read().objects, pod) == explained(OBJECTS, pod)
 
 
-def test_policy_is_the_one_in_force() -> None:
-    assert Stack(configuration={"profile": "full"}).read().configuration.profile == "full"
-
-
 def test_names_why_another_configuration_than_the_applied_one_is_in_force() -> None:
     found = Stack(configuration={"profile": "full"}).read(applied='{"kind": "Deployment"}')
     assert found.configuration.profile == "full"
@@ -94,13 +90,6 @@ def test_refuses_to_explain_without_the_plugins_of_the_applied_configuration() -
     applied = json.dumps({"profile": "mine", "definitions": {"mine": {"plugins": plugins}}})
     with pytest.raises(InvalidInput, match=r"the stack s: .*give the command --plugins DIR"):
         Stack().read(applied=applied)
-
-
-@pytest.mark.parametrize(
-    ("later", "stale"), [pytest.param(179, False, id="within maxStaleness"), pytest.param(181, True, id="older")]
-)
-def test_says_whether_the_verbs_refuse_the_cache(later: float, stale: bool) -> None:
-    assert bool(Stack().read(later).stale) is stale
 
 
 @pytest.mark.parametrize(

@@ -53,15 +53,6 @@ def test_counts_the_pods_that_each_rule_rejects_nodes_for() -> None:
     ]
 
 
-def test_counts_why_pods_move() -> None:
-    rejected = Cause("a", "ResourceSegregation", "reserved")
-    found = diff(pod("p", on("a"), on("b"), rejected), pod("q", on("a"), on("b"), Cause.of("a", None)), LOST)
-    assert [str(each) for each in found.moving_rules] == [
-        "1 pod: another node has a higher score",
-        "1 pod: ResourceSegregation: reserved",
-    ]
-
-
 @pytest.mark.parametrize(
     ("limits", "lines"),
     [
@@ -82,9 +73,3 @@ def test_names_each_limit_that_is_exceeded(limits: tuple[Limit | None, Limit | N
 @pytest.mark.parametrize(("text", "limit"), [("0", Limit(0)), ("5", Limit(5)), ("5%", Limit(5, per_cent=True))])
 def test_reads_a_number_of_pods_or_per_cent(text: str, limit: Limit) -> None:
     assert (read_limit(text), str(limit)) == (limit, text)
-
-
-@pytest.mark.parametrize("text", ["", "-1", "5.5", "%", "5 %", "all"])
-def test_rejects_what_is_no_limit(text: str) -> None:
-    with pytest.raises(ValueError, match="neither a number of pods nor per cent, such as 5 or 5%"):
-        read_limit(text)

@@ -13,10 +13,8 @@ from berth_cli.serve.endpoints.prometheus import (
     NO_NODE_FITS,
     CallDurations,
     GangEvents,
-    gauge,
 )
 from tests.builders.gang_items import TRAIN
-from tests.builders.prometheus_text import MalformedMetrics, read_metrics
 
 
 def samples(calls: CallDurations) -> dict[str, str]:
@@ -76,37 +74,3 @@ def test_counts_what_became_of_gangs_and_how_long_commits_took() -> None:
         "0112"
     )
     assert found[f"{GANG_COMMITS}_count"] == "2"
-
-
-def test_gauge_has_help_and_type() -> None:
-    assert list(gauge("berth_open_reservations", "Reservations.", 3)) == [
-        "# HELP berth_open_reservations Reservations.",
-        "# TYPE berth_open_reservations gauge",
-        "berth_open_reservations 3",
-    ]
-
-
-BUCKET = '# TYPE a histogram\na_bucket{le="1"} 2\na_bucket{le="+Inf"} 3\na_sum 1\na_count 3\n'
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        pytest.param("a 1", id="no end of the line"),
-        pytest.param("# TYPE a gauge\na one\n", id="no number"),
-        pytest.param("# TYPE a gauge\na{b=c} 1\n", id="a label value without quotes"),
-        pytest.param('# TYPE a gauge\na{b="c\\d"} 1\n', id="a backslash without escape"),
-        pytest.param('# TYPE a gauge\na{b="c",b="d"} 1\n', id="a label twice"),
-        pytest.param("# TYPE a-b gauge\na-b 1\n", id="a name with a hyphen"),
-        pytest.param("# TYPE a gauge\na 1\na 2\n", id="a sample twice"),
-        pytest.param("# TYPE a gauge\na 1\n# TYPE a gauge\n", id="a type twice"),
-        pytest.param("# TYPE a gauge\n# TYPE b gauge\na 1\n", id="a sample apart from its type"),
-        pytest.param("b 1\n# TYPE b gauge\n", id="a type after its sample"),
-        pytest.param(BUCKET.replace('"1"} 2', '"1"} 4'), id="buckets that do not grow"),
-        pytest.param(BUCKET.replace("a_count 3", "a_count 4"), id="another count than that of all buckets"),
-    ],
-)
-def test_the_reader_of_these_tests_refuses_malformed_text(text: str) -> None:
-    read_metrics(BUCKET)
-    with pytest.raises(MalformedMetrics):
-        read_metrics(text)

@@ -15,7 +15,6 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.simulate.scheduler.control_loop import ControlLoop, Outcome
 from berth_cli.simulate.scheduler.extender import PolicyExtender
 from tests.builders.custom_plugins import PATH, failing_policy
-from tests.parity import scheduling_cycle
 
 GPU = "nvidia.com/gpu"
 FULL = BerthConfiguration.model_validate({"profile": "full"}).build_profile("full")
@@ -69,12 +68,6 @@ def test_takes_highest_total_then_first_name() -> None:
     [found] = outcomes(loop, pod("web"))
     assert found.node == "a"
     assert dict(zip(found.candidates, found.totals, strict=True))["small"] < max(found.totals)
-
-
-def test_single_candidate_is_not_scored() -> None:
-    loop = ControlLoop(FULL, Snapshot.of([node("a", "1"), node("b")]))
-    [found] = outcomes(loop, pod("web", "2"))
-    assert (found.node, list(found.candidates), list(found.totals)) == ("b", ["b"], [])
 
 
 def test_pending_pod_does_not_affect_next_pod() -> None:
@@ -143,14 +136,6 @@ def test_reserves_room_of_nominated_pod() -> None:
     assert outcomes(loop, pod("web", "1", priority=5))[0].message == "0/1 nodes are available: 1 Insufficient cpu."
 
 
-def test_records_rejected_nodes_of_pending_and_explained_pods() -> None:
-    snapshot = Snapshot.of([node("a", "1"), node("b")])
-    assert set(outcomes(ControlLoop(FULL, snapshot), pod("web", "9"))[0].rejected) == {"a", "b"}
-    assert outcomes(ControlLoop(FULL, snapshot), pod("web", "2"))[0].rejected == {}
-    [found] = outcomes(ControlLoop(FULL, snapshot, explain_placed=True), pod("web", "2"))
-    assert {name: status.message for name, status in found.rejected.items()} == {"a": "Insufficient cpu"}
-
-
 # -------------------------------------------------------------------------------------------------- with Berth's policy
 SEGREGATED = Snapshot.of([*(node(f"cpu-{index}", "2") for index in range(2)), node("gpu", "8", more={GPU: "8"})])
 
@@ -191,12 +176,6 @@ def test_plugins_still_filter_exempt_pods() -> None:
     assert found[-1].message == "0/3 nodes are available: 3 Insufficient cpu."
 
 
-def test_extender_with_profile_full_changes_nothing() -> None:
-    pods = [pod(f"web-{index}", "2") for index in range(4)]
-    alone = outcomes(ControlLoop(FULL, SEGREGATED), *pods)
-    assert outcomes(ControlLoop(FULL, SEGREGATED, extender({"profile": "full"})), *pods) == alone
-
-
 def test_uses_profile_of_pods_scheduler() -> None:
     document = {"profile": "full", "profiles": {"strict": "resource-segregation"}}
     loop = ControlLoop(FULL, SEGREGATED, extender(document))
@@ -233,21 +212,6 @@ clusters = st.lists(st.tuples(sizes, st.sampled_from("ab"), taints), min_size=1,
         [node(f"n{index}", cpu, {"zone": zone}, taints=taint) for index, (cpu, zone, taint) in enumerate(found)]
     )
 )
-
-
-@given(clusters, pods)
-def test_loop_agrees_with_single_cycles(snapshot: Snapshot, pods: list[Pod]) -> None:
-    loop = ControlLoop(FULL, snapshot)
-    for waiting in pods:
-        alone = scheduling_cycle.run(FULL, waiting, loop.snapshot)
-        found = loop.schedule(waiting)
-        best = max(alone.totals.values(), default=0)
-        ranked = [name for name in alone.feasible if alone.totals.get(name, 0) == best]
-        apply_preemption = None if alone.preemption is None else alone.preemption.nominated
-        assert found.node == min(ranked, default=apply_preemption or "")
-        assert found.preemption == alone.preemption
-        if not found.node:
-            assert {name: verdict.status for name, verdict in alone.verdicts.items()} == found.rejected
 
 
 @given(clusters, pods)

@@ -88,12 +88,6 @@ def test_evictions_use_disruption_budget() -> None:
     assert [each.disruptions_allowed for each in loop.snapshot.disruption_budgets] == [0]
 
 
-def test_terminating_victim_uses_no_disruption_budget() -> None:
-    leaving = placed("leaving", 1, "4", labels=DB, terminating=True)
-    _, loop = run(node_with("n"), leaving, budget(1, app("db")), waiting("urgent"))
-    assert [each.disruptions_allowed for each in loop.snapshot.disruption_budgets] == [1]
-
-
 def test_reports_why_other_nodes_were_not_chosen() -> None:
     [found], _ = run(
         *(node_with("best"), placed("v", 1, "4", SECOND, node="best")),
@@ -117,15 +111,6 @@ def test_reports_why_other_nodes_were_not_chosen() -> None:
     }
 
 
-def test_reports_preemption_policy_never() -> None:
-    [found], loop = run(node_with("n"), placed("a", 1, "4"), waiting("urgent", preemptionPolicy="Never"))
-    assert placement(found) == ("", [])
-    assert found.message == (
-        "0/1 nodes are available: 1 Insufficient cpu. preemption: not eligible due to preemptionPolicy=Never."
-    )
-    assert names(loop.snapshot.nodes["n"].pods) == ["a"]
-
-
 def test_waits_for_terminating_victims() -> None:
     leaving = placed("leaving", 1, "4", node="n", terminating=True, conditions=[PREEMPTED])
     other = node_with("m"), placed("other", 1, "4", node="m")
@@ -140,12 +125,6 @@ def test_higher_priority_takes_room_and_nomination() -> None:
     assert [(each.pod.name, *placement(each)) for each in found] == [("urgent", "n", ["leaving"]), ("middle", "", [])]
     assert found[1].pod.nominated_node == ""
     assert not loop.snapshot.nominated
-
-
-def test_keeps_nomination_of_equal_priority() -> None:
-    nominated = waiting("nominated", nominated="n")
-    found, _ = run(node_with("n"), placed("a", 1, "4"), waiting("another"), nominated)
-    assert [(each.pod.name, *placement(each)) for each in found] == [("another", "", []), ("nominated", "n", ["a"])]
 
 
 # -------------------------------------------------------------------------------------------------- with Berth's policy
