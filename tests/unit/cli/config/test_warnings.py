@@ -27,25 +27,6 @@ def configuration(**fields: object) -> BerthConfiguration:
             id="counted and not checked",
         ),
         pytest.param(
-            {"profile": "managed-resources", "managedResources": [LICENCES], "profiles": {"batch": "full"}},
-            [
-                "managedResources: profile full has no plugin ManagedResources",
-                "profiles.batch: profile full has rules that depend on other pods (",
-            ],
-            id="not checked for one scheduler",
-        ),
-        pytest.param(
-            {
-                "profile": "both",
-                "managedResources": [LICENCES],
-                "definitions": {
-                    "both": {"extends": "label-priority", "plugins": {"enabled": [{"name": "ManagedResources"}]}}
-                },
-            },
-            [],
-            id="checked by a profile of one's own",
-        ),
-        pytest.param(
             {"profile": "full", "nodeCache": {"whenStale": "pass"}},
             [
                 "profile: profile full has rules that depend on other pods (",
@@ -64,14 +45,6 @@ def configuration(**fields: object) -> BerthConfiguration:
             id="arguments for a plugin that no profile uses",
         ),
         pytest.param(
-            {"pluginConfig": [{"name": "NodeResourcesFit"}]},
-            [
-                "pluginConfig[0]: no profile in use has the plugin NodeResourcesFit: "
-                "only berth simulate uses these arguments"
-            ],
-            id="arguments for a plugin that simulate uses",
-        ),
-        pytest.param(
             {
                 "profile": "mine",
                 "pluginConfig": [{"name": "NodePriorityLabel"}],
@@ -87,27 +60,11 @@ def configuration(**fields: object) -> BerthConfiguration:
         ),
         pytest.param(
             {
-                "profiles": {"batch": "mine"},
-                "definitions": {"mine": {"extends": "label-priority", "pluginConfig": [{"name": "NodeAffinity"}]}},
-            },
-            ["definitions.mine.pluginConfig[0]: this profile has no plugin NodeAffinity"],
-            id="arguments for a plugin that the profile lacks",
-        ),
-        pytest.param(
-            {
                 "profile": "mine",
                 "definitions": {"mine": {"plugins": {"enabled": [{"name": "NodeReady", "weight": 5}]}}},
             },
             ["definitions.mine.plugins.enabled[0].weight: NodeReady only filters"],
             id="a weight for a plugin that only filters",
-        ),
-        pytest.param(
-            {
-                "profile": "mine",
-                "definitions": {"mine": {"extends": "label-priority", "plugins": {"disabled": [{"name": "NodeName"}]}}},
-            },
-            ["definitions.mine.plugins.disabled[0]: label-priority has no plugin NodeName: nothing is disabled"],
-            id="a plugin that is not there to disable",
         ),
         pytest.param(
             {"profiles": {"batch": "full"}, "bind": {"schedulerNames": ["default-scheduler"]}},

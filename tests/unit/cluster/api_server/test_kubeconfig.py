@@ -144,12 +144,8 @@ def test_resolves_paths_relative_to_file(tmp_path: Path) -> None:
     ("text", "message"),
     [
         pytest.param("", "is not a kubeconfig", id="empty"),
-        pytest.param("[]", "is not a kubeconfig", id="a list"),
         pytest.param(f"users: [{{token: {SECRET}", "is not YAML", id="not YAML"),
-        pytest.param("kind: Config", "kubeconfig", id="nothing but a kind"),
-        pytest.param("a: 2026-13-45", "is not YAML", id="a date that there is not"),
         pytest.param("[" * 1000 + "]" * 1000, "is not YAML", id="nested too deeply"),
-        pytest.param("current-context: c\nclusters: 3\ncontexts: 3\nusers: 3", "the form", id="numbers for lists"),
         pytest.param(
             yaml.safe_dump(a_kubeconfig("https://h", {"token": SECRET}, **{"certificate-authority-data": "!!x"})),
             "has not the form of a kubeconfig",
@@ -297,10 +293,6 @@ def secret_with(document: dict[str, object]) -> SecretsManagerClient:
         pytest.param({"token": SECRET}, {"server": "http://10.0.0.1"}, "server is not an https:// address", id="http"),
         pytest.param(
             {"token": SECRET}, {"server": "file:///etc/passwd"}, "server is not an https:// address", id="a file"
-        ),
-        pytest.param({"token": SECRET}, {"server": "https://"}, "server is not an https:// address", id="no host"),
-        pytest.param(
-            {"token": SECRET}, {"server": "https://h:port"}, "server is not an https:// address", id="no port number"
         ),
         pytest.param(
             {"token": SECRET},

@@ -104,8 +104,6 @@ def test_scales_scores_by_setting(scores: str, wanted: list[int]) -> None:
     ("document", "field", "message"),
     [
         pytest.param({"profile": "x"}, ("profile",), "Input should be 'label-priority'", id="an unknown profile"),
-        pytest.param({"kind": "Deployment"}, ("kind",), "Input should be 'BerthConfiguration'", id="another kind"),
-        pytest.param({"apiVersion": "v2"}, ("apiVersion",), "'berth.dev/v1alpha1'", id="another version"),
         pytest.param({"plugins": []}, ("plugins",), "Extra inputs are not permitted", id="an unknown field"),
         pytest.param(
             {"exempt": {"daemonsets": False}},
@@ -162,12 +160,6 @@ def test_scales_scores_by_setting(scores: str, wanted: list[int]) -> None:
             id="a profile of a name that is taken",
         ),
         pytest.param(
-            {"definitions": {"managed-resources": {"extends": "full"}}},
-            ("definitions", "managed-resources", "[key]"),
-            "managed-resources is the name of a profile that comes with Berth",
-            id="or that will be",
-        ),
-        pytest.param(
             {"definitions": {"No Name": {"extends": "full"}}},
             ("definitions", "No Name", "[key]"),
             "String should match pattern",
@@ -204,40 +196,13 @@ def test_scales_scores_by_setting(scores: str, wanted: list[int]) -> None:
             {"exempt": {"daemonSets": "yes"}}, ("exempt", "daemonSets"), "valid boolean", id="a text for yes or no"
         ),
         pytest.param(
-            {"nodeCache": {"maxStaleness": "180"}},
-            ("nodeCache", "maxStaleness"),
-            "valid number",
-            id="a text for seconds",
-        ),
-        pytest.param(
-            {"nodeCache": {"eventuallyConsistent": 1}},
-            ("nodeCache", "eventuallyConsistent"),
-            "valid boolean",
-            id="a number for yes or no",
-        ),
-        pytest.param(
             {"exempt": {"namespaces": "kube-system"}},
             ("exempt", "namespaces"),
             "valid frozenset",
             id="a name where a list should be",
         ),
         pytest.param(
-            {"pluginConfig": [{"name": "InterPodAffinity", "args": {"hardPodAffinityWeight": "5"}}]},
-            ("pluginConfig", 0, "args", "hardPodAffinityWeight"),
-            "valid integer",
-            id="a text for a number in arguments",
-        ),
-        pytest.param(
-            {"pluginConfig": [{"name": "ResourceSegregation", "args": ["nvidia.com/gpu"]}]},
-            ("pluginConfig", 0, "args"),
-            "valid dictionary",
-            id="arguments that are no mapping",
-        ),
-        pytest.param(
             {"bind": {"namespaces": []}}, ("bind", "namespaces"), "at least 1 item", id="a list that covers nothing"
-        ),
-        pytest.param(
-            {"bind": {"schedulerNames": "a"}}, ("bind", "schedulerNames"), "valid frozenset", id="a name for a list"
         ),
         pytest.param([], (), "valid dictionary", id="no mapping"),
     ],
