@@ -186,38 +186,6 @@ def test_rule_is_written_applied_broken_and_rolled_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.stack
-def test_rule_is_explained_and_mended_on_the_cluster_of_the_page(tmp_path: Path) -> None:
-    """The same page, "A rule of your own": the example's plugins, its cluster, and a profile by which its pods have
-    nodes; and doctor without a scheduler's configuration."""
-    directory = tmp_path / "local-stack"
-    own = OwnPlugins.written(tmp_path / "my-plugins", directory)
-    plugins = f"--plugins={own.directory}"
-    cluster = f"--cluster={own.directory / 'cluster.yaml'}"
-    with local_stack(directory, plugins, cluster, "--parameter=Profile=resource-segregation"):
-        found = variables(directory)
-        config(found, "apply", own.configuration, plugins)
-        explained = explain(found, plugins)
-        assert explained.startswith("default/no-team-1: can be placed, on node-shared: 1 of 3 nodes fit")
-        assert "Berth TeamNodes  node(s) belonged to another team  node-blue, node-green" in explained
-
-        own.deploy("TeamNodes.__init__ = lambda self, args: 1 / 0")
-        diagnosis = doctor(found, plugins)
-        assert failed(diagnosis) == ["configuration"], diagnosis.bad
-
-        assert config(found, "rollback")["profile"] == "resource-segregation"
-        diagnosis = doctor(found)
-        assert diagnosis.exit_status == 0, diagnosis.findings
-
-
-def explain(environment: Mapping[str, str], plugins: str) -> str:
-    """What the page's `berth explain` prints."""
-    words: list[str | Path] = [COMMAND, "explain", "default/no-team-1", plugins, f"--stack={sam.STACK_NAME}"]
-    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-@pytest.mark.stack
 def test_local_stack_serves_a_live_cluster(control_plane: ControlPlane, cluster: Cluster, tmp_path: Path) -> None:
     """With a kubeconfig of one user, and the scheduler's configuration as it is written."""
     identities(control_plane)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.parity.differences import Difference, differences, preemption_differences, still_differ
+from tests.parity.differences import differences, preemption_differences
 from tests.parity.equal_victims import in_berths_order
 from tests.parity.generator.features import Family
 from tests.parity.responder import Answer, Case
@@ -75,29 +75,6 @@ def test_finds_difference(path: str, value: object, rule: str) -> None:
 )
 def test_accepts_documented_differences(path: str, value: object) -> None:
     assert differences(Family.SCORE, answer(), with_value(path, value)) == []
-
-
-@pytest.mark.parametrize(
-    ("rules", "differs"),
-    [
-        pytest.param(["NodePorts"], True, id="same rule"),
-        pytest.param(["NodePorts", "total score"], True, id="rule and total score"),
-        pytest.param(["NodeName"], False, id="other rule"),
-        pytest.param(["NodePorts", "error"], False, id="rule and error"),
-    ],
-)
-def test_smaller_case_has_the_same_rules(rules: list[str], *, differs: bool) -> None:
-    assert still_differ([Difference(rule, "n0", 1, 2) for rule in rules], "NodePorts") is differs
-
-
-def test_skips_scores_that_kube_scheduler_does_not_compute() -> None:
-    oracle = {**answer(), "scores": {}, "total": {}}
-    assert differences(Family.SCORE, oracle, answer()) == []
-
-
-def test_compares_plugin_name_of_errors() -> None:
-    oracle = with_value("error", 'running PreScore plugin "NodeAffinity": Invalid value')
-    assert differences(Family.FILTER, oracle, with_value("error", 'running PreScore plugin "NodeAffinity": -5')) == []
 
 
 @pytest.mark.parametrize(

@@ -231,16 +231,6 @@ def test_runs_the_cases_too_and_fails_with_them(run_action: RunAction) -> None:
     assert "3 cases: 2 passed, 1 failed" in done.log
 
 
-# ------------------------------------------------------------------------------------------------------- what can fail
-def test_a_refused_comment_is_a_warning(run_action: RunAction, github: GitHub) -> None:
-    github.refuse("POST")
-    done = run_action(**{"max-pending": ""})
-    assert done.status == 0
-    assert "Resource not accessible by integration" in done.log
-    assert "::warning::no comment: the job needs pull-requests: write" in done.log
-    assert "**2 newly pending" in done.summary
-
-
 def test_an_invalid_policy_is_an_error_of_the_run_and_in_the_comment(
     run_action: RunAction, github: GitHub, repository: Path
 ) -> None:

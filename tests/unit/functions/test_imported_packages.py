@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import sys
-from base64 import b64encode
 from pathlib import Path
 
 import pytest
-import yaml
 
 from berth.scheduling.plugins.registry import REGISTRY
-from tests.builders.certificates import self_signed
 from tests.builders.function_process import KEYS, run
-from tests.builders.kubeconfigs import kubeconfig, kubeconfig_for
+from tests.builders.kubeconfigs import kubeconfig_for
 from tests.conftest import PROJECT
 
 pytestmark = pytest.mark.long
@@ -106,10 +103,6 @@ def test_bind_on_eks_imports_neither_kubernetes_client_nor_parts_of_the_watcher(
     assert modules & PLUGINS == set()
 
 
-def test_watcher_on_eks_imports_no_kubernetes_client() -> None:
-    assert packages(imported("watcher", **EKS)) - EVERY_FUNCTION == set()
-
-
 CONNECT = """
 import os, sys
 from berth.runtime.cluster import connect
@@ -123,21 +116,6 @@ def test_kubeconfig_with_a_token_needs_no_kubernetes_client(tmp_path: Path) -> N
     file = str(kubeconfig_for("https://127.0.0.1:9", tmp_path))
     modules = set(run("-c", CONNECT, BERTH_KUBECONFIG_SECRET="", BERTH_KUBECONFIG=file))
     assert packages(modules) - EVERY_FUNCTION <= {"yaml", "cython_runtime"}
-
-
-def test_kubeconfig_with_a_client_certificate_needs_no_kubernetes_client(tmp_path: Path) -> None:
-    names = ("client-certificate-data", "client-key-data")
-    files = zip(names, self_signed(tmp_path, "user"), strict=True)
-    user = {name: b64encode(file.read_bytes()).decode() for name, file in files}
-    path = tmp_path / "kubeconfig"
-    path.write_text(yaml.safe_dump(kubeconfig("https://127.0.0.1:9", user)))
-    modules = set(run("-c", CONNECT, BERTH_KUBECONFIG_SECRET="", BERTH_KUBECONFIG=str(path)))
-    assert packages(modules) - EVERY_FUNCTION <= {"yaml", "cython_runtime"}
-
-
-def test_bind_imports_what_reads_a_kubeconfig_while_it_starts() -> None:
-    """SnapStart's snapshot has it then."""
-    assert "berth.cluster.api_server.kubeconfig" in imported("bind")
 
 
 PLUGINS = {type(found.plugin(found.args())).__module__ for found in REGISTRY.values()}

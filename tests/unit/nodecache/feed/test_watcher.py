@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
 
 import pytest
 
@@ -279,15 +278,6 @@ def test_says_at_once_why_nothing_is_published() -> None:
     assert all(said - since < 5.0 for (said, _), since in zip(running.causes, (0.0, 60.0, 180.0), strict=True))
 
 
-def test_says_no_more_than_ten_causes() -> None:
-    running = Running(run_seconds=900.0)
-    for number in range(20):
-        cause = Interrupted(f"event {number}")
-        running.at(10.0 * number, partial(running.cluster.send, "nodes", cause))
-    running.run()
-    assert len(running.causes) == 10
-
-
 def test_periodic_run_says_its_failure_in_the_result_only() -> None:
     running = Running(once=True)
     running.cluster.unavailable = "no route to host"
@@ -309,15 +299,6 @@ def test_leader_without_list_and_without_failure_hands_over() -> None:
     running.at(1.0, lambda: running.cluster.send("nodes", Modified({"metadata": {"name": "n1"}}, "2")))
     result = running.run()
     assert (result.outcome, result.publications) == (WatcherOutcome.HANDED_OVER, 0)
-
-
-# ------------------------------------------------------------------------------------------------------------- result
-def test_result_counts_are_zero_by_default() -> None:
-    result = RunResult(WatcherOutcome.NOT_NEEDED)
-    counts = (result.publications, result.objects, result.nodes)
-    assert counts == (0, 0, 0)
-    assert (result.oversized, result.unencodable, result.events_without_name) == (0, 0, 0)
-    assert (result.failed, result.summary) == (False, "")
 
 
 def test_result_counts_and_names_omitted_objects_by_reason() -> None:
