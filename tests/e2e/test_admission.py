@@ -25,7 +25,7 @@ from berth.scheduling.managed_resources.configuration import ManagedResource, an
 from berth.scheduling.objects.pod import PodKey
 
 from .berth.endpoint import Endpoint
-from .berth.identities import counted_resources, identities, serve
+from .berth.identities import counted_resources, serve
 from .berth.serve_with_ledger import ledger_in
 from .kubernetes.cluster import Cluster
 from .kubernetes.control_plane import ControlPlane, RunScheduler
@@ -335,18 +335,6 @@ def test_berth_counts_binds_and_confirms_its_pods_with_all_policies_in_force(
         _wait_until(
             "the watcher has confirmed both", lambda: ledger_in(file)[node]["entries"] == confirmed, CONFIRMED_SECONDS
         )
-
-
-def test_the_watcher_touches_a_pending_pod_with_all_policies_in_force(
-    control_plane: ControlPlane, cluster: Cluster
-) -> None:
-    pod = cluster.create_pod("stale", scheduler="absent")
-    credentials = kubeconfig.from_file(control_plane.kubeconfig(identities(control_plane).watcher))
-    pods = KubernetesReservedPods(ApiServer(credentials, time.time), time.time)
-    key = PodKey(pod.namespace, pod.name, pod.uid)
-    found = pods.find(key)
-    assert isinstance(found, PodFound)
-    assert isinstance(pods.touch(key, found.resource_version), PodTouched)
 
 
 def _wait_until(what: str, holds: Callable[[], bool], seconds: float) -> None:

@@ -19,17 +19,12 @@ import boto3
 import orjson
 import pytest
 import urllib3
-import yaml
 
 from tests.builders.event_fixtures import EVENTS
 from tests.deployment import sam
 
 from .berth.berth_serve import COMMAND
-from .berth.identities import identities
-from .berth.label_priority import priority
 from .kubernetes.child_process import ChildProcess
-from .kubernetes.cluster import Cluster
-from .kubernetes.control_plane import ControlPlane
 from .kubernetes.loopback import free_port
 from .misconfigured.doctor import Diagnosis, berth_doctor
 
@@ -183,17 +178,3 @@ def test_rule_is_written_applied_broken_and_rolled_back(tmp_path: Path) -> None:
         assert second.returncode == 1
         assert "stop it with Ctrl-C" in second.stderr
         assert process.stop() == 0
-
-
-@pytest.mark.stack
-def test_local_stack_serves_a_live_cluster(control_plane: ControlPlane, cluster: Cluster, tmp_path: Path) -> None:
-    """With a kubeconfig of one user, and the scheduler's configuration as it is written."""
-    identities(control_plane)
-    directory = tmp_path / "local-stack"
-    kubeconfig = control_plane.kubeconfig()
-    node = cluster.create_node("node", priority(10))
-    with local_stack(directory, f"--kubeconfig={kubeconfig}"):
-        scheduler = yaml.safe_load((directory / "scheduler.yaml").read_text())
-        assert scheduler["clientConnection"]["kubeconfig"] == str(kubeconfig)
-        with control_plane.scheduler({**scheduler, "leaderElection": {"leaderElect": False}}):
-            assert cluster.wait_until_assigned(cluster.create_pod("pod")) == node

@@ -36,8 +36,3 @@ def tls(**fields: object) -> Change:
 def add_extender(**fields: object) -> Change:
     """Add another extender."""
     return lambda document: document["extenders"].append(fields)
-
-
-def document_fields(**fields: object) -> Change:
-    """Set fields of the document."""
-    return lambda document: document.update(fields)

@@ -7,23 +7,20 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import yaml
 
-from berth_cli.doctor.checks import cluster, pending_pods
 from berth_cli.doctor.findings import CheckName, Result
 from tests.e2e.berth.berth_serve import BerthServe
 from tests.e2e.berth.identities import RBAC, counted_resources, identities, serve
 from tests.e2e.berth.scheduler_config import berth_scheduler_config
 from tests.e2e.kubernetes.control_plane import ControlPlane
-from tests.e2e.kubernetes.document_changes import Change, add_extender, document_fields, extender
+from tests.e2e.kubernetes.document_changes import Change, add_extender, extender
 from tests.e2e.kubernetes.kubernetes_api import KubernetesApi
 from tests.e2e.kubernetes.loopback import HOST, free_port
 from tests.e2e.kubernetes.manifests import apply_manifests, read_manifests
 
 from .misconfiguration import ExpectedFinding, Misconfiguration, Options
-from .time_shift import ahead
 
 NAMESPACE, NAME = "kube-system", "berth-examined"
 SERVICE_ACCOUNTS = f"system:serviceaccount:{NAMESPACE}:"
@@ -97,29 +94,8 @@ def _configured(installation: Installation, change: Change, options: Options) ->
 
 
 @contextmanager
-def _other_address(installation: Installation) -> Iterator[Options]:
-    with _configured(installation, extender(urlPrefix=OTHER_ADDRESS), (f"--url={installation.url_prefix}",)) as options:
-        yield options
-
-
-@contextmanager
 def _closed_port(installation: Installation) -> Iterator[Options]:
     with _configured(installation, extender(urlPrefix=f"http://{HOST}:{free_port()}/scheduler"), ()) as options:
-        yield options
-
-
-@contextmanager
-def _untested_version(_: Installation) -> Iterator[Options]:
-    with patch.object(cluster, "TESTED", ("1.20", "1.21")):
-        yield ()
-
-
-@contextmanager
-def _wrong_clock(installation: Installation) -> Iterator[Options]:
-    with (
-        ahead(installation.url_prefix, 3600) as address,
-        _configured(installation, extender(urlPrefix=address), ()) as options,
-    ):
         yield options
 
 
@@ -155,13 +131,6 @@ def _with_counted_resource(installation: Installation) -> Iterator[Options]:
 
 
 @contextmanager
-def _gangs_without_bind(installation: Installation) -> Iterator[Options]:
-    config = installation.file("gangs.yaml", "gangs: {enabled: true}\n")
-    with _configured(installation, extender(bindVerb=None), (f"--config={config}",)) as options:
-        yield options
-
-
-@contextmanager
 def _server_on_dump(installation: Installation) -> Iterator[Options]:
     directory = installation.directory / "on-dump"
     directory.mkdir()
@@ -181,35 +150,6 @@ def _node_without_label(installation: Installation) -> Iterator[Options]:
         installation.api.delete(f"/api/v1/nodes/{UNLABELLED}")
 
 
-@contextmanager
-def _pod_of_misspelled_scheduler(installation: Installation) -> Iterator[Options]:
-    pods = "/api/v1/namespaces/default/pods"
-    spec = {"schedulerName": MISSPELLED, "containers": [{"name": "app", "image": "app"}]}
-    installation.api.create(pods, {"metadata": {"name": "waiting"}, "spec": spec})
-    try:
-        # Creation times are whole seconds.
-        with patch.object(pending_pods, "UNTRIED_SECONDS", -1.0):
-            yield ()
-    finally:
-        installation.api.delete(f"{pods}/waiting", {"gracePeriodSeconds": "0"})
-
-
-@contextmanager
-def _resource_that_berth_does_not_count(installation: Installation) -> Iterator[Options]:
-    """The scheduler and the document agree, but another document runs."""
-    resources = [{"name": "example.com/licence", "ignoredByScheduler": True}]
-    with (
-        _configured(installation, extender(managedResources=resources), ()),
-        _with_counted_resource(installation) as options,
-    ):
-        yield options
-
-
-@contextmanager
-def _invalid_kubeconfig(installation: Installation) -> Iterator[Options]:
-    yield (f"--kubeconfig={installation.file('not-a-kubeconfig', 'apiVersion: v1')}",)
-
-
 WARNING = Result.WARNING
 CONFIGURATIONS: tuple[Misconfiguration[Installation], ...] = (
     Misconfiguration(
@@ -218,48 +158,9 @@ CONFIGURATIONS: tuple[Misconfiguration[Installation], ...] = (
         with_configuration(extender(nodeCachCapable=True)),
     ),
     Misconfiguration(
-        "extender with another address",
-        {CheckName.EXTENDER: ExpectedFinding("has no extender that calls", "berth scheduler-config")},
-        _other_address,
-    ),
-    Misconfiguration(
-        "sample of the nodes",
-        {CheckName.PERCENTAGE_OF_NODES_TO_SCORE: ExpectedFinding("called for some of them", "100")},
-        with_configuration(document_fields(percentageOfNodesToScore=5)),
-    ),
-    Misconfiguration(
-        "lease of the default scheduler",
-        {CheckName.LEADER_ELECTION: ExpectedFinding("waits for it forever", "resourceName")},
-        with_configuration(document_fields(leaderElection={"leaderElect": True, "resourceName": "kube-scheduler"})),
-    ),
-    Misconfiguration(
-        "full mode",
-        {
-            CheckName.NODE_CACHE_CAPABLE: ExpectedFinding(
-                "whole Node objects are sent", "nodeCacheCapable: true", WARNING
-            )
-        },
-        with_configuration(extender(nodeCacheCapable=False)),
-    ),
-    Misconfiguration(
-        "weight 0",
-        {CheckName.WEIGHT: ExpectedFinding("does not start", "weight: 1")},
-        with_configuration(extender(weight=0)),
-    ),
-    Misconfiguration(
-        "prioritizeVerb with filter_onlyone",
-        {CheckName.FILTER_ONLYONE: ExpectedFinding("never called", "remove prioritizeVerb", WARNING)},
-        with_configuration(extender(filterVerb="filter_onlyone")),
-    ),
-    Misconfiguration(
         "two extenders with bindVerb",
         {CheckName.BIND_VERB: ExpectedFinding("2 extenders bind", "in one of them")},
         with_configuration(add_extender(urlPrefix=OTHER_ADDRESS, bindVerb="bind")),
-    ),
-    Misconfiguration(
-        "ignorable extender",
-        {CheckName.IGNORABLE: ExpectedFinding("without its rules", "ignorable: false", WARNING)},
-        with_configuration(extender(ignorable=True, bindVerb=None)),
     ),
     Misconfiguration(
         "counted resource that the scheduler does not ignore",
@@ -272,22 +173,6 @@ CONFIGURATIONS: tuple[Misconfiguration[Installation], ...] = (
         _with_counted_resource,
     ),
     Misconfiguration(
-        "resource that the scheduler ignores and the running Berth does not count",
-        {
-            CheckName.MANAGED_RESOURCES: ExpectedFinding("but not counted by Berth", "berth scheduler-config"),
-            CheckName.CONFIGURATION: ExpectedFinding("differs in profile, managedResources", "berth serve --config"),
-        },
-        _resource_that_berth_does_not_count,
-    ),
-    Misconfiguration(
-        "gangs that Berth does not bind",
-        {
-            CheckName.GANGS: ExpectedFinding("members of a gang are bound one by one", "berth scheduler-config"),
-            CheckName.CONFIGURATION: ExpectedFinding("differs in gangs", "berth serve --config"),
-        },
-        _gangs_without_bind,
-    ),
-    Misconfiguration(
         "server on a dump",
         {CheckName.SAME_CLUSTER: ExpectedFinding("Berth reads a dump", "--kubeconfig")},
         _server_on_dump,
@@ -298,59 +183,14 @@ CONFIGURATIONS: tuple[Misconfiguration[Installation], ...] = (
         _node_without_label,
     ),
     Misconfiguration(
-        "pending pod of a misspelled scheduler",
-        {CheckName.SCHEDULER_NAME: ExpectedFinding(f"no scheduler named {MISSPELLED}", f"did you mean {NAME}?")},
-        _pod_of_misspelled_scheduler,
-    ),
-    Misconfiguration(
-        "enableHTTPS with http URL",
-        {CheckName.URL_PREFIX: ExpectedFinding("nothing is encrypted", "https://")},
-        with_configuration(extender(enableHTTPS=True)),
-    ),
-    Misconfiguration(
-        "wrong prioritizeVerb",
-        {CheckName.PRIORITIZE_VERB: ExpectedFinding("kube-scheduler ignores this error", "prioritizeVerb: prioritize")},
-        with_configuration(extender(prioritizeVerb="priority")),
-    ),
-    Misconfiguration(
         "wrong filterVerb",
         {CheckName.FILTER_VERB: ExpectedFinding("404", "filterVerb: filter")},
         with_configuration(extender(filterVerb="predicates")),
     ),
     Misconfiguration(
-        "wrong bindVerb",
-        {CheckName.BIND_VERB: ExpectedFinding("404", "bindVerb: bind")},
-        with_configuration(extender(bindVerb="binding")),
-    ),
-    Misconfiguration(
-        "wrong preemptVerb",
-        {CheckName.PREEMPT_VERB: ExpectedFinding("404", "preemptVerb: preempt")},
-        with_configuration(extender(preemptVerb="preemption")),
-    ),
-    Misconfiguration(
         "closed port",
         {CheckName.VERBS: ExpectedFinding("connection refused", "check whether")},
         _closed_port,
-    ),
-    Misconfiguration(
-        "httpTimeout too short",
-        {CheckName.HTTP_TIMEOUT: ExpectedFinding("calls time out", "raise httpTimeout")},
-        with_configuration(extender(httpTimeout="1ms")),
-    ),
-    Misconfiguration(
-        "clock one hour ahead",
-        {CheckName.CLOCK: ExpectedFinding("ahead of this machine's", "time server")},
-        _wrong_clock,
-    ),
-    Misconfiguration(
-        "untested version of Kubernetes",
-        {CheckName.KUBERNETES_VERSION: ExpectedFinding("tested with 1.20, 1.21", "upgrade", Result.WARNING)},
-        _untested_version,
-    ),
-    Misconfiguration(
-        "invalid kubeconfig",
-        {CheckName.KUBECONFIG: ExpectedFinding("not-a-kubeconfig", "kubectl")},
-        _invalid_kubeconfig,
     ),
 )
 """Misconfigurations that doctor reports immediately."""
