@@ -54,24 +54,3 @@ def test_places_exempt_pod_on_unlabelled_node(
     possible = {min(nodes)} if agent.daemon_set else nodes
     assert cluster.wait_until_assigned(pod) in possible
     assert proxy.calls(pod)[0].passed == possible
-
-
-@pytest.mark.parametrize(
-    "api_version",
-    [
-        pytest.param("example.com/v1", id="a DaemonSet of another API group"),
-        pytest.param("apps/v1", id="without what the DaemonSet controller sets"),
-    ],
-)
-def test_owner_reference_alone_exempts_nothing(
-    api_version: str, cluster: Cluster, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
-) -> None:
-    """Any creator of pods can write one: the API server does not look for the owner."""
-    node = cluster.create_node("a")
-    cache.wait_for_reasons({node: NO_LABEL})
-    run_scheduler(filter_prioritize_bind(proxy.url_prefix))
-    owner = {"apiVersion": api_version, "kind": "DaemonSet", "name": "absent", "uid": "absent", "controller": True}
-
-    pod = cluster.create_pod("forged", owner=owner)
-
-    cluster.wait_until_unschedulable(pod, f"0/1 nodes are available: 1 {NO_LABEL}")

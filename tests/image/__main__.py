@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator
-from functools import partial
 
 from tests.builders.event_fixtures import EVENTS, matches
 from tests.deployment.docker import DockerUnavailable, docker
 from tools.image.__main__ import TAG
 
 from .container import HARDENED, Failed, becomes_healthy, is_nobody, running, stops_at_sigterm
-from .watching import STACK, has_released_the_lease, leads_and_publishes, passes_probes, watching
 
 NO_NETWORK = "--network=none"
 PACKAGE_MANAGERS = ("apt", "apt-get", "dpkg", "pip", "pip3", "rpm", "apk", "npm")
@@ -67,6 +65,8 @@ def needs_its_stack(image: str) -> None:
     raise Failed("berth watch ended without an error")
 
 
+STACK = "berth"
+
 SERVE_CHECKS: tuple[Callable[[str], None], ...] = (
     becomes_healthy,
     answers_healthz,
@@ -86,18 +86,6 @@ def _checked(image: str) -> Iterator[str]:
         for check in SERVE_CHECKS:
             check(container)
             yield f"serve: {check.__name__}"
-    with watching(image) as watcher:
-        watch_checks = (
-            partial(becomes_healthy, watcher.container),
-            partial(passes_probes, watcher),
-            partial(leads_and_publishes, watcher),
-            partial(is_nobody, watcher.container),
-            partial(stops_at_sigterm, watcher.container),
-            partial(has_released_the_lease, watcher),
-        )
-        for each in watch_checks:
-            each()
-            yield f"watch: {each.func.__name__}"
 
 
 def main(arguments: list[str]) -> int:

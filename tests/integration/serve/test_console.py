@@ -9,7 +9,6 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
@@ -104,14 +103,6 @@ def test_every_module_of_the_page_is_served(console: Console) -> None:
     assert len(seen) > 10
 
 
-def test_request_with_a_body_ends_its_connection(console: Console) -> None:
-    connection = HTTPConnection("127.0.0.1", console.port, timeout=10)
-    connection.request("POST", "/session", b"x" * 100, {"Origin": f"http://127.0.0.1:{console.port}"})
-    answer = connection.getresponse()
-    assert (answer.status, answer.getheader("Connection")) == (413, "close")
-    connection.close()
-
-
 def test_changed_dump_is_shown_and_ctrl_c_ends_the_command(tmp_path: Path) -> None:
     dump = tmp_path / "cluster.yaml"
     text = (EVENTS / "cluster.yaml").read_text()
@@ -126,15 +117,3 @@ def test_changed_dump_is_shown_and_ctrl_c_ends_the_command(tmp_path: Path) -> No
         assert "changed" in {each["labels"].get("kubernetes.io/hostname") for each in changed["nodes"]}
         console.process.send_signal(signal.SIGINT)
         assert console.process.wait(10) == 0
-
-
-def test_serve_shows_what_its_verbs_decide_on(dump: Path) -> None:
-    arguments = ("serve", "--cluster", str(dump), "--port", "0", "--console", "--console-port", "0")
-    with running(*arguments) as console:
-        session = console.session()
-        eventually(lambda: console.ask("/api/cluster", headers=session).status == 200, 20)
-        content = console.ask("/api/cluster", headers=session).json
-        assert content["source"].startswith("http://127.0.0.1:")
-        assert len(content["nodes"]) == 4
-        console.process.send_signal(signal.SIGINT)
-        assert console.process.wait(20) == 0

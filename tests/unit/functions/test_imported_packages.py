@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import pytest
 
 from berth.scheduling.plugins.registry import REGISTRY
 from tests.builders.function_process import KEYS, run
-from tests.builders.kubeconfigs import kubeconfig_for
 from tests.conftest import PROJECT
 
 pytestmark = pytest.mark.long
@@ -103,21 +101,6 @@ def test_bind_on_eks_imports_neither_kubernetes_client_nor_parts_of_the_watcher(
     assert modules & PLUGINS == set()
 
 
-CONNECT = """
-import os, sys
-from berth.runtime.cluster import connect
-from berth.runtime.settings import ClusterSettings
-assert connect(ClusterSettings.from_environ(os.environ)).binder
-print(*sys.modules.keys(), sep="\\n")
-"""
-
-
-def test_kubeconfig_with_a_token_needs_no_kubernetes_client(tmp_path: Path) -> None:
-    file = str(kubeconfig_for("https://127.0.0.1:9", tmp_path))
-    modules = set(run("-c", CONNECT, BERTH_KUBECONFIG_SECRET="", BERTH_KUBECONFIG=file))
-    assert packages(modules) - EVERY_FUNCTION <= {"yaml", "cython_runtime"}
-
-
 PLUGINS = {type(found.plugin(found.args())).__module__ for found in REGISTRY.values()}
 
 
@@ -127,20 +110,6 @@ def test_verbs_import_neither_plugins_nor_parts_of_bind(function: str) -> None:
     modules = imported(function)
     assert modules & PLUGINS == set()
     assert [module for module in sorted(modules) if module.startswith(NOT_OF_A_VERB)] == []
-
-
-POLICY = """
-import sys
-from berth.scheduling.configuration.document import BerthConfiguration
-BerthConfiguration.model_validate_json(sys.argv[1]).policy()
-print(*sys.modules.keys(), sep="\\n")
-"""
-
-
-def test_policy_without_gangs_imports_the_plugins_of_its_profiles_only() -> None:
-    """Planning gangs takes every filter of kube-scheduler, whatever the profile."""
-    modules = set(run("-c", POLICY, '{"profile": "label-priority"}'))
-    assert modules & PLUGINS == {"berth.scheduling.plugins.node_priority_label"}
 
 
 @pytest.mark.parametrize("function", ["authorizer", "pre_traffic"])
