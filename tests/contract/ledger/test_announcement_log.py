@@ -95,3 +95,11 @@ def test_raises_where_table_is_missing(request: pytest.FixtureRequest) -> None:
     ):
         with pytest.raises(TableUnavailable, match="no-such-table"):
             call()
+
+
+def test_names_announcement_that_is_no_pod(log: AnnouncementLog) -> None:
+    if isinstance(log, InMemoryAnnouncementLog):
+        pytest.skip("it keeps the announcement itself")
+    log.append(replace(announcement(1), content=b"[]"))
+    with pytest.raises(TableUnavailable, match="an announcement is malformed"):
+        log.read(1)

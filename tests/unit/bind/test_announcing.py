@@ -151,12 +151,13 @@ def test_deletes_old_announcements_now_and_then() -> None:
         announcement(position, resource_version="1", until=now - RETENTION_SECONDS - 1)
         for position in range(1, TRIM_EVERY)
     ]
+    old[2] = replace(old[2], until=now - RETENTION_SECONDS + 1)
     for each in old:
         world.log.append(each)
     world.publish_nodes({"node-a": "1", "node-b": "2"})
     world.cache.current()
     assert world.bind("p").outcome is BindOutcome.BOUND
-    assert [position for position, _, _ in world.announced()] == [TRIM_EVERY - 1, TRIM_EVERY]
+    assert [position for position, _, _ in world.announced()] == [3, TRIM_EVERY - 1, TRIM_EVERY]
 
 
 def count_calls(owner: object, name: str, calls: list[str], monkeypatch: pytest.MonkeyPatch) -> None:

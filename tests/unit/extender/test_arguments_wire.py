@@ -26,9 +26,10 @@ def test_last_of_keys_that_differ_in_case_counts() -> None:
     assert decode_object('{"pod": 1, "Pod": 2}') == {"pod": 2}
 
 
-def test_size_limit_is_exact() -> None:
-    body = '{"a":"' + "x" * (MAX_BODY_BYTES - 8) + '"}'
-    assert len(body) == MAX_BODY_BYTES
+@pytest.mark.parametrize("letters", [pytest.param("xx", id="ASCII"), pytest.param("é", id="two bytes")])
+def test_size_limit_is_exact(letters: str) -> None:
+    body = '{"a":"' + letters + "x" * (MAX_BODY_BYTES - 10) + '"}'
+    assert len(body.encode()) == MAX_BODY_BYTES
     assert isinstance(decode_object(body), dict)
     refused = decode_object(body + " ")
     assert isinstance(refused, Failure)

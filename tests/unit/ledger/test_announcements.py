@@ -8,6 +8,7 @@ from berth.extender.ports import PodCoverage
 from berth.ledger.announcements import has_ended, pod_on_node
 from berth.scheduling.objects import Pod, read_pod, read_pods
 from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.embedded_store.announcement_log import InMemoryAnnouncementLog
 from tests.builders.announcements import announcement
 from tests.builders.nodes import node
 from tests.builders.pods import pod_object, pod_with
@@ -50,3 +51,22 @@ def test_announces_pod_as_cache_will_show_it() -> None:
     assert placed[0] == shown
     assert placed[0].spec is shown.spec
     assert read_pod(wanted) != shown
+
+
+def test_reader_begins_with_the_first_announcement_that_has_not_ended() -> None:
+    log = InMemoryAnnouncementLog()
+    for position in (1, 2, 3):
+        log.append(announcement(position, f"p{position}"))
+    log.withdraw(1, "attempt-1")
+    reader = AnnouncementReader(log)
+    found = reader.pods_to_add(reader.read(), Snapshot.of(NODES), PodCoverage())
+    assert [pod.name for pod in found] == ["p2", "p3"]
+    assert [each.position for each in reader.read()] == [2, 3]
+
+
+def test_reader_begins_anew_with_a_new_table() -> None:
+    log = InMemoryAnnouncementLog()
+    log.append(announcement(1))
+    reader = AnnouncementReader(log)
+    reader.first = 9
+    assert [each.position for each in reader.read()] == [1]

@@ -272,3 +272,11 @@ def test_freezes_objects_of_large_load(monkeypatch: pytest.MonkeyPatch) -> None:
         assert gc.get_freeze_count() > frozen
     finally:
         gc.unfreeze()
+
+
+def test_budgets_are_sorted_by_key_whatever_came_first() -> None:
+    budgets = [
+        Change("poddisruptionbudgets", f"ml/{name}", {"metadata": {"name": name, "namespace": "ml"}}) for name in "bca"
+    ]
+    state = VIEW.applied(loaded(*budgets[:2]), budgets[2:])
+    assert [each.name for each in state.snapshot.disruption_budgets] == ["a", "b", "c"]

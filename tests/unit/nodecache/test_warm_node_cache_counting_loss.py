@@ -122,3 +122,11 @@ def test_refuses_without_a_read_what_is_known_to_be_lost() -> None:
     assert environment.cache.current(PASSED).cluster == CacheUnavailable(
         COUNTING_LOST, WhenStale.FAIL, FailureOutcome.COUNTING_LOST
     )
+
+
+def test_decides_in_memory_by_a_configuration_that_counts_again() -> None:
+    environment = Filter()
+    environment.cache.current()
+    environment.store.apply(COUNTS)
+    environment.cache.current()
+    assert isinstance(environment.cache.current(PASSED).cluster, Snapshot)

@@ -86,3 +86,11 @@ def test_commits_as_many_members_as_an_item_holds(
     assert after is not None
     assert after.state is (GangState.COMMITTED if count else GangState.OPEN)
     assert len(after.intents) == (count or 4)
+
+
+@pytest.mark.parametrize(
+    "ledger",
+    [pytest.param(None, id="none"), pytest.param(NodeLedger("n1", avail=None), id="one that is being rebuilt")],
+)
+def test_gives_no_share_without_a_ledger(ledger: NodeLedger | None) -> None:
+    assert shares_on(ledger, "n1", [intent("train-0", "n1")], COUNTING, NOW) == NoLedger("n1")

@@ -145,6 +145,13 @@ def test_periodic_run_ends_after_first_publication() -> None:
     assert (result.outcome, result.publications) == (WatcherOutcome.HANDED_OVER, 1)
 
 
+def test_periodic_run_waits_for_the_list_of_every_resource() -> None:
+    running = Running(once=True)
+    running.at(3.0, lambda: running.cluster.list_all("n1"))
+    result = running.run()
+    assert (result.outcome, result.publications, result.nodes) == (WatcherOutcome.HANDED_OVER, 1, 1)
+
+
 def test_periodic_run_ends_after_first_failure() -> None:
     running = Running(once=True)
     running.cluster.unavailable = "no route to host"

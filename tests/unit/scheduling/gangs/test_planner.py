@@ -250,3 +250,11 @@ def test_exempt_pods_are_in_no_gang() -> None:
 def test_gangs_are_ignored_unless_enabled() -> None:
     policy = gang_policy(gangs={"enabled": False})
     assert answers(policy, cluster(0, pods=TRAIN[:1]), TRAIN[:1])["train-0"].feasible == ["n0"]
+
+
+def test_plans_anew_on_one_state_of_the_cluster_once_another_gang_is_open() -> None:
+    policy, later = gang_policy(), members("tune", 4, requests=CPU, created="2026-01-02T00:00:00Z")
+    snapshot = cluster(4, pods=[*TRAIN, *later])
+    assert counts(places(answers(policy, snapshot, TRAIN))) == {"n0": 4}
+    opened = [OpenGang(GangKey("ml", "tune"), 0, {})]
+    assert counts(places(answers(policy, snapshot, later, opened))) == {"n0": 4}

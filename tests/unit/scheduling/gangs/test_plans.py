@@ -116,6 +116,7 @@ def test_gang_beside_one_that_is_not_planned_is_not_delayed_in_the_next_state() 
 class TestStateThatChangesMeanwhile:
     def test_round_that_takes_several_calls_comes_to_its_end(self) -> None:
         world, pods = World(), others(*[0.45] * 6)
+        world.answer(TRAIN[0], cluster(9, 9, pods=TRAIN))
         snapshots = [cluster(9, 9, pods=[*pods, *TRAIN])]
         for number in range(6):
             added = Changes(nodes=(room_for(f"joined-{number}", 1),))

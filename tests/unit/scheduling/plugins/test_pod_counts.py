@@ -11,6 +11,7 @@ from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation
 from berth.scheduling.evaluation.evaluation_cache import EvaluationCache
 from berth.scheduling.framework.plugin import Status
 from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod, read_pods
+from berth.scheduling.plugins.shapes import FEW
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.node_list import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
@@ -24,6 +25,7 @@ HOST, REQUIRED, PREFERRED = (
 )
 TERM = {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": HOST}
 AWAY = {"affinity": {"podAntiAffinity": {REQUIRED: [TERM]}}}
+MANY = {"affinity": {"podAntiAffinity": {REQUIRED: [TERM] * (FEW + 1)}}}
 NEAR = {"affinity": {"podAffinity": {REQUIRED: [TERM]}}}
 RATHER_AWAY = {"affinity": {"podAntiAffinity": {PREFERRED: [{"weight": 9, "podAffinityTerm": TERM}]}}}
 SPREAD = {
@@ -66,6 +68,7 @@ def said_by(evaluation: Evaluation, pod: Pod) -> tuple[list[Status], list[int] |
     ("own", "others"),
     [
         pytest.param(AWAY, {}, id="pods that it must be away from"),
+        pytest.param(MANY, {}, id="pods that it must be away from by many terms"),
         pytest.param({}, AWAY, id="pods that must be away from it"),
         pytest.param(NEAR, {}, id="pods that it must be near"),
         pytest.param(RATHER_AWAY, {}, id="pods that it should be away from"),

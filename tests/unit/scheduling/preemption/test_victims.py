@@ -161,6 +161,11 @@ def test_counts_pods_nominated_to_node(nominated: Object, wanted: list[str]) -> 
     assert victims(urgent("2"), NODE, *pods, *(waiting if nominated else ())) == wanted
 
 
+def test_pod_that_fits_beside_nominated_pods_stays() -> None:
+    waiting = pod_with("waiting", priority=200, status={"nominatedNodeName": "n"}, requests={"cpu": "1"})
+    assert victims(urgent("2"), NODE, placed("high", 2, "1"), placed("low", 1, "2"), waiting) == ["low"]
+
+
 def test_pod_must_also_fit_without_nominated_pods() -> None:
     """Their affinity is no promise: they may never come."""
     waiting = pod_with("waiting", DB, priority=200, status={"nominatedNodeName": "n"}, requests={"cpu": "0"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -100,3 +101,11 @@ def test_pods_of_highest_priority_use_allowed_disruptions() -> None:
 def test_violates_no_budget_without_budgets() -> None:
     pods = snapshot(NODE, placed("a")).nodes["n"].pods
     assert DisruptionBudgets(()).split(pods) == ([], list(pods))
+
+
+@pytest.mark.parametrize(("allowed", "left"), [(3, 1), (1, 0), (0, 0)])
+def test_evictions_use_up_what_a_budget_allows(allowed: int, left: int) -> None:
+    found = snapshot(NODE, *three(app="db"), budget(allowed, app("db")))
+    leaving = replace(found.nodes["n"].pods[2], terminating=True)
+    after = after_evictions(found.disruption_budgets, [*found.nodes["n"].pods[:2], leaving])
+    assert [each.disruptions_allowed for each in after] == [left]

@@ -261,3 +261,47 @@ def test_reconciles_rebuilt_node_while_another_is_not_rebuilt_yet(harness: Recon
 
     assert harness.ledger().avail == {SLOT: 5}
     assert harness.states() == {"a": EntryState.BOUND}
+
+
+def test_rebuilt_ledger_reports_what_it_owes_and_when_all_are_ready(harness: ReconcilerHarness) -> None:
+    leader = harness.lead()
+    harness.run(leader, 1)
+    for name, units in (("a", 6), ("b", 5)):
+        harness.cluster.create_pod(name, units)
+        harness.cluster.place(name, NODE)
+    harness.publish(leader)
+    harness.run(leader, 1)
+    _request(harness)
+    harness.happened()
+    for _ in range(5):
+        harness.publish(leader)
+        harness.run(leader, HTTP_TIMEOUT)
+    found = harness.happened()
+    assert [each for each in found if each in (ReservationEventType.REBUILT, ReservationEventType.OWED)] == [
+        ReservationEventType.REBUILT,
+        ReservationEventType.OWED,
+    ]
+    assert found.count(ReservationEventType.READY) == 1
+
+
+def test_rebuild_that_is_requested_again_meanwhile_is_not_ready_after_the_first() -> None:
+    class AskedAgain(InMemoryLedgerTable):
+        is_asked = False
+
+        def put_marker(self, marker: Marker, seen: Marker | None) -> bool:
+            if marker.state is MarkerState.READY and seen is not None and not self.is_asked:
+                self.is_asked = True
+                assert super().put_marker(Marker(MarkerState.REBUILDING, 0, 0, "again"), seen)
+            return super().put_marker(marker, seen)
+
+    table = AskedAgain()
+    harness = ReconcilerHarness(table=table, ready=False)
+    harness.node(8)
+    harness.publish()
+    leader = harness.lead()
+    for _ in range(12):
+        harness.publish(leader)
+        harness.run(leader, HTTP_TIMEOUT)
+    assert table.is_asked
+    rebuilt, ready = ReservationEventType.REBUILT, ReservationEventType.READY
+    assert [each for each in harness.happened() if each in (rebuilt, ready)] == [rebuilt, rebuilt, ready]

@@ -196,6 +196,24 @@ def test_resigns_and_leaves_the_later_epoch_when_head_item_was_lost(harness: Rec
     assert harness.ledger().avail == {SLOT: 8}
 
 
+def test_reports_that_the_later_epoch_could_not_be_left(harness: ReconcilerHarness) -> None:
+    class NoLaterEpoch(_Failing):
+        def put_marker(self, marker: Marker, seen: Marker | None) -> bool:
+            if marker.epoch == 40:
+                raise TableUnavailable("throttled")
+            return super().put_marker(marker, seen)
+
+    harness.run(harness.lead(epoch=40), 1)
+    marker = harness.table.marker()
+    assert marker is not None
+    harness.table.put_marker(replace(marker, epoch=3, nonce="old"), marker)
+    harness.happened()
+    restarted = harness.lead(epoch=4, table=NoLaterEpoch(harness.table))  # type: ignore[arg-type]
+    harness.run(restarted, 1)
+    assert restarted.is_deposed
+    assert harness.happened() == [ReservationEventType.OUTRANKED, ReservationEventType.TABLE_UNAVAILABLE]
+
+
 def test_leaves_the_epoch_of_an_item_above_the_marker_s(harness: ReconcilerHarness) -> None:
     harness.run(harness.lead(epoch=40), 1)
     marker = harness.table.marker()

@@ -86,6 +86,19 @@ def test_keeps_entry_and_asks_again_while_api_server_does_not_answer(harness: Re
     assert not harness.states()
 
 
+def test_reads_no_pod_whose_end_is_published() -> None:
+    harness = by_annotation()
+    pods = _Counted(harness.cluster)
+    leader = harness.lead(pods=pods)
+    bound(harness, leader, "a", 3)
+    pods.found.clear()
+    harness.cluster.finish("a")
+    harness.publish(leader)
+    harness.run(leader, 1)
+    assert not harness.states()
+    assert pods.found == []
+
+
 def test_rebuild_keeps_bound_entries_that_are_not_lost() -> None:
     harness = by_annotation()
     leader = harness.lead()

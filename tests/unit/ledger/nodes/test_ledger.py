@@ -1,0 +1,14 @@
+"""A ledger that is made anew."""
+
+from __future__ import annotations
+
+from berth.reservations.ledger.entry import Entry, EntryState, PodKey
+from berth.reservations.ledger.ledger import new_ledger
+
+POD = PodKey("ml", "p", "uid-p")
+
+
+def test_new_ledger_owes_what_pods_hold_of_a_pool_that_is_gone() -> None:
+    entry = Entry(POD, EntryState.BOUND, "", {"gone": 2, "slot": 3}, 0.0)
+    found = new_ledger("n1", {"slot": 4, "none": 0}, {POD.uid: entry}, 7)
+    assert (found.capacity, found.avail, found.owed) == ({"slot": 4}, {"slot": 1}, {"gone": 2})
