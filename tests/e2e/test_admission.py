@@ -17,12 +17,7 @@ import yaml
 
 from berth.bind.answer import REASON_NAMESPACE
 from berth.bind.protocol import REASON_SCHEDULER
-from berth.cluster.api_server import kubeconfig
-from berth.cluster.api_server.client import ApiServer
-from berth.cluster.kubernetes_pods import KubernetesReservedPods
-from berth.pods import PodFound, PodTouched
 from berth.scheduling.managed_resources.configuration import ManagedResource, annotation_of
-from berth.scheduling.objects.pod import PodKey
 
 from .berth.endpoint import Endpoint
 from .berth.identities import counted_resources, serve

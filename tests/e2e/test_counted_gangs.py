@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from berth.scheduling.managed_resources.configuration import annotation_of
-from tests.deployment import sam
 
 from .berth.extender import SERVE_AND_STACK, ExtenderCache
 from .berth.identities import counted_resources

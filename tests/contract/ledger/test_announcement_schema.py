@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,6 +19,14 @@ WITHDRAWN = announcement(2, "web-1", node="node-b", until=1_800_000_001.0, withd
 
 BY_RELEASE: Mapping[str, Sequence[Announcement]] = {"0.1.0": ()}
 """What a release has recorded, if it is not these two."""
+
+
+def write_today(client: DynamoDBClient, name: str) -> None:
+    """An announcement that counts, and one that is withdrawn."""
+    log = DynamoDBAnnouncementLog(client, name)
+    assert log.append(ANNOUNCED)
+    assert log.append(replace(WITHDRAWN, withdrawn=False))
+    log.withdraw(WITHDRAWN.position, WITHDRAWN.attempt)
 
 
 def with_additions(item: Item) -> Item:

@@ -41,6 +41,14 @@ BY_RELEASE: Mapping[str, tuple[Sequence[GangItem], Domain]] = {"0.1.0": ((), Dom
 """What a release has recorded, if it is not these."""
 
 
+def write_today(client: DynamoDBClient, name: str) -> None:
+    """A gang that is committed, one that is open, and the domain."""
+    table = DynamoDBGangTable(client, name)
+    for item in (COMMITTED, OPEN):
+        assert table.put(item, None)
+    assert table.put_domain(DOMAIN, Domain())
+
+
 def with_additions(item: Item) -> Item:
     """As the next release might have written it."""
     added: dict[str, Any] = {"ofTheNextRelease": {"M": {"nested": {"L": [{"N": "1"}]}}}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from berth.extender.ports import PodCoverage
-from berth.ledger.announcements import has_ended, pod_on_node
+from berth.ledger.announcements import AnnouncementReader, has_ended, pod_on_node
 from berth.scheduling.objects import Pod, read_pod, read_pods
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.embedded_store.announcement_log import InMemoryAnnouncementLog

@@ -10,7 +10,7 @@ import pytest
 from berth.ledger.gangs.item import Domain, GangItem, GangState
 from berth.scheduling.gangs.overview import GangStage, GangStatus, MemberStatus
 from berth.upkeep.gangs import EXPIRY_SECONDS
-from berth_cli.gangs.report import Gangs, NotRead, cells, described, document, member_cells
+from berth_cli.gangs.report import Gangs, NotRead, described, document, member_cells
 from tests.builders.gang_items import TRAIN, claim, gang, intent
 
 NOW = 1_800_000_000.0

@@ -9,8 +9,6 @@ from pathlib import Path
 from threading import Event
 from weakref import ref
 
-import pytest
-
 from berth.extender.outcomes import Outcome
 from berth.extender.reply import AnyDecision, Decision, DecisionRecorder
 from berth.scheduling.configuration.document import BerthConfiguration

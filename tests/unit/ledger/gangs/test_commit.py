@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from berth.ledger.gangs.commit import CommitOutcome, GangCommit
+from berth.ledger.gangs.commit import CommitOutcome, GangCommit, NoLedger, shares_on
 from berth.ledger.gangs.item import Domain, GangItem, GangState
+from berth.ledger.nodes.entry import NodeLedger
 from berth.ledger.nodes.ledger import new_ledger
 from berth.scheduling.managed_resources.configuration import ManagedResource
 from berth.scheduling.managed_resources.counting import Counting

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from berth.reservations.ledger.entry import Entry, EntryState, PodKey
-from berth.reservations.ledger.ledger import new_ledger
+from berth.ledger.nodes.entry import Entry, EntryState
+from berth.ledger.nodes.ledger import new_ledger
+from berth.scheduling.objects.pod import PodKey
 
 POD = PodKey("ml", "p", "uid-p")
 

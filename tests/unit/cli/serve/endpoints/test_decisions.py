@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from berth.decisions.document import MOST_ANSWERED, MOST_WITH_NODES
+from berth.decisions.document import MOST_WITH_NODES
 from berth.decisions.recorders import RecentDecisions
 from berth.runtime.http.endpoint import EndpointSettings
 from berth_cli.serve.endpoints.decisions import DecisionsEndpoint
