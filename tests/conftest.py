@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, settings
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
 
-    from berth_cli.serve.local_stack import LocalStack
+    from berth_cli.server.local_stack import LocalStack
     from tests.fakes.log_lines import LogLines
 
 PROJECT = Path(__file__).resolve().parents[1]
@@ -94,7 +94,7 @@ def cluster_dump(tmp_path_factory: pytest.TempPathFactory) -> str:
 def stack(tmp_path_factory: pytest.TempPathFactory) -> LocalStack:
     """The template's functions in this process: DynamoDB on moto, and the cluster of events/cluster.yaml published."""
     from berth.scheduling.configuration.document import BerthConfiguration
-    from berth_cli.serve import local_stack
+    from berth_cli.server import local_stack
     from tests.fakes.moto_dynamodb import MotoDynamoDB
 
     dump = tmp_path_factory.mktemp("cluster") / "cluster.yaml"
@@ -148,9 +148,8 @@ def dynamodb_local_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str
 @pytest.fixture(scope="session")
 def load_function(stack: LocalStack) -> Callable[[str, Mapping[str, str]], Callable[..., Any]]:
     """Loads a function's handler as a new warm environment would, with these variables and the stack's table."""
-    from berth_cli.serve.functions import load_handler, set_environment
-    from berth_cli.serve.stores import CACHE_TABLE
-    from berth_cli.serve.template_api import read_template_api
+    from berth_cli.server.functions import load_handler, read_template_api, set_environment
+    from berth_cli.server.options import CACHE_TABLE
 
     sources = {source.code.name: source for source in read_template_api().functions.values()}
 
@@ -193,7 +192,7 @@ def log_lines() -> Iterator[LogLines]:
 @pytest.fixture(scope="session")
 def gateway_port(stack: LocalStack) -> Iterator[int]:
     """The stack's gateway under uvicorn on 127.0.0.1."""
-    from berth_cli.http_server import server
+    from berth_cli.server.http import server
 
     listener = server.listen("127.0.0.1", 0)
     with server.serve_in_thread(stack.gateway, listener):
@@ -203,8 +202,8 @@ def gateway_port(stack: LocalStack) -> Iterator[int]:
 @pytest.fixture(scope="session")
 def open_gateway_port(stack: LocalStack) -> Iterator[int]:
     """The same, and every header is accepted, as by API Gateway."""
-    from berth_cli.http_server import server
-    from berth_cli.serve.gateway import Gateway
+    from berth_cli.server.gateway import Gateway
+    from berth_cli.server.http import server
     from tests.fakes.request_check import AnyRequest
 
     listener = server.listen("127.0.0.1", 0)

@@ -5,44 +5,28 @@ from __future__ import annotations
 import errno
 import importlib
 import sys
-from dataclasses import dataclass
 
 import click
 
 from berth import __version__
 
-
-@dataclass(frozen=True, slots=True)
-class _Command:
-    """`module`: defines the command under the command's name. `summary`: its line in `berth --help`."""
-
-    module: str
-    summary: str
-
-
 COMMANDS = {
-    "certificates": _Command(
-        "berth_cli.certificates.command", "Create, rotate, revoke and publish client certificates."
-    ),
-    "config": _Command("berth_cli.config.command", "Check, apply and roll back configurations."),
-    "console": _Command("berth_cli.console.command", "Show the cluster as Berth sees it, on a page of this machine."),
-    "demo": _Command("berth_cli.demo.command", "Run four policies on small clusters and show where each pod goes."),
-    "doctor": _Command("berth_cli.doctor.command", "Check an installation, with a remedy for each problem."),
-    "explain": _Command(
-        "berth_cli.explain.command", "Explain where a pod is, why it is pending, and what would place it."
-    ),
-    "gangs": _Command("berth_cli.gangs.command", "List and describe gangs: pods that are placed all or none."),
-    "plugin": _Command("berth_cli.plugin.command", "Check and package plugins of your own."),
-    "policy": _Command("berth_cli.policy.command", "Test a policy, and show what a new one changes."),
-    "reservations": _Command("berth_cli.reservations.command", "List and rebuild reservations of counted resources."),
-    "scheduler-config": _Command(
-        "berth_cli.scheduler_config.command", "Print the kube-scheduler configuration that calls Berth."
-    ),
-    "serve": _Command("berth_cli.serve.command", "Run the extender on http://HOST:PORT/scheduler."),
-    "simulate": _Command("berth_cli.simulate.command", "Place the pods of a cluster dump and explain each placement."),
-    "watch": _Command("berth_cli.watch.command", "Run the watcher of a stack, for example in a pod."),
+    "certificates": "Create, rotate, revoke and publish client certificates.",
+    "config": "Check, apply and roll back configurations.",
+    "console": "Show the cluster as Berth sees it, on a page of this machine.",
+    "demo": "Run four policies on small clusters and show where each pod goes.",
+    "doctor": "Check an installation, with a remedy for each problem.",
+    "explain": "Explain where a pod is, why it is pending, and what would place it.",
+    "gangs": "List, describe and release gangs: pods that are placed all or none.",
+    "plugin": "Check and package plugins of your own.",
+    "policy": "Test a policy, and show what a new one changes.",
+    "reservations": "List, release and rebuild reservations of counted resources.",
+    "scheduler-config": "Print the kube-scheduler configuration that calls Berth.",
+    "serve": "Run the extender on http://HOST:PORT/scheduler.",
+    "simulate": "Place the pods of a cluster dump and explain each placement.",
+    "watch": "Run the watcher of a stack, for example in a pod.",
 }
-
+"""By name, the line in `berth --help`. berth_cli.commands has a module of each name, which defines the command."""
 
 INTERRUPTED_STATUS = 130
 """Exit status of a shell for SIGINT: 128 + 2."""
@@ -74,13 +58,14 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = getattr(importlib.import_module(COMMANDS[cmd_name].module), cmd_name.replace("-", "_"))
+        name = cmd_name.replace("-", "_")
+        command: click.Command = getattr(importlib.import_module(f"berth_cli.commands.{name}"), name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Print the summaries of COMMANDS: reading the commands' own help would import them all."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, COMMANDS[name].summary) for name in self.list_commands(ctx)])
+            formatter.write_dl([(name, COMMANDS[name]) for name in self.list_commands(ctx)])
 
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

@@ -33,7 +33,7 @@ from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import SnapshotView
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.snapshot.parts import ALL_PARTS, NODES_ONLY, Parts
-from berth_cli.serve.gateway import Gateway
+from berth_cli.server.gateway import Gateway
 from tests.bench import cluster
 from tests.builders.function_process import run
 from tests.builders.nodes import labelled, labelled_object

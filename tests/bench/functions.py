@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from berth.nodecache.feed.changes import Change
     from berth.nodecache.feed.head import Pointer
     from berth.nodecache.feed.table import CacheTable
-    from berth_cli.embedded_store.cache_table import InMemoryCacheTable
+    from berth_cli.server.store.cache_table import InMemoryCacheTable
 
 PROJECT = Path(__file__).resolve().parents[2]
 PROFILES = ("label-priority", "full")
@@ -239,8 +239,8 @@ def _loaded(function: str, contents: Contents) -> Any:
 
 def table_of(contents: Contents) -> InMemoryCacheTable:
     """The table of a watcher that has published all of it."""
-    from berth_cli.embedded_store.cache_table import InMemoryCacheTable
-    from berth_cli.embedded_store.lease_lock import InMemoryItem
+    from berth_cli.server.store.cache_table import InMemoryCacheTable
+    from berth_cli.server.store.lease_lock import InMemoryItem
 
     now, uid = time.time(), "cache"
     table = InMemoryCacheTable(InMemoryItem({"uid": uid, "pointer": pointer_to(contents, now)}))

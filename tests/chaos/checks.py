@@ -19,9 +19,9 @@ from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished, View
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.upkeep.pod_events import PodEventReason
-from berth_cli.config.document import load_configuration
-from berth_cli.doctor.findings import CheckName
-from berth_cli.serve.stores import CACHE_TABLE
+from berth_cli.configuration.document import load_configuration
+from berth_cli.installation.doctor.findings import CheckName
+from berth_cli.server.options import CACHE_TABLE
 from tests.chaos.cluster_model import CAPACITY, NODES, PodOnAccount, held, overcommitted, pod_on_account, teams_on
 from tests.chaos.set_up import SetUp
 from tests.e2e.misconfigured.doctor import Diagnosis, doctor_in_process

@@ -10,7 +10,7 @@ from random import Random
 from botocore.exceptions import BotoCoreError, ClientError
 from urllib3.exceptions import HTTPError
 
-from berth_cli.doctor.findings import CheckName
+from berth_cli.installation.doctor.findings import CheckName
 from tests.chaos.checks import CheckKind, Checks, Finding, names, shortened
 from tests.chaos.faults.every_fault import Fault
 from tests.chaos.set_up import SetUp

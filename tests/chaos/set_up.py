@@ -19,7 +19,7 @@ import urllib3
 from berth.dynamodb import HEAD_KEY
 from berth.ledger.nodes.dynamodb_table import DynamoDBLedgerTable
 from berth.ledger.nodes.table import Marker, MarkerState
-from berth_cli.serve.stores import CACHE_TABLE, LEDGER_TABLE
+from berth_cli.server.options import CACHE_TABLE, LEDGER_TABLE
 from tests.builders.tables import create_cache_table, create_ledger_table
 from tests.chaos.berth_on_tables import CLOCK
 from tests.chaos.cluster_model import COUNTED, DEPLOYED, DOCUMENT, SCHEDULERS

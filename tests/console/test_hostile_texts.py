@@ -17,7 +17,7 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.console.decisions import Decision, DecisionSource
 from berth_cli.console.gangs import GangDocuments
 from berth_cli.console.running import ConsoleContents
-from berth_cli.explain.rules import Rejection, Rules
+from berth_cli.explanation.rules import Rejection, Rules
 from tests.console.chromium import Tab
 from tests.console.served import LiveSource, served, served_as
 from tests.console.test_overview import HAS_PODS, IS_CURRENT, ROWS

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from berth_cli.certificates.directory import CertificateDirectory, IssuedCertificate
+from berth_cli.installation.certificate_directory import CertificateDirectory, IssuedCertificate
 
 from .berth.label_priority import priority
 from .berth.mutual_tls_serve import DAY, MutualTLSServe, serve_with_mutual_tls

@@ -16,8 +16,7 @@ from typing import Any, Protocol
 
 import pytest
 import urllib3
-
-from tests.builders.prometheus_text import read_metrics
+from prometheus_client.parser import text_string_to_metric_families
 
 from .berth.berth_serve import BerthServe
 from .berth.extender import Extender, ExtenderCache
@@ -81,9 +80,9 @@ class BurstExtender(Extender, Protocol):
 class _Serve(BerthServe):
     def rejected_binds(self) -> int:
         text = urllib3.request("GET", self.url_prefix.replace("/scheduler", "/metrics")).data.decode()
-        samples = read_metrics(text)["berth_call_duration_seconds"].samples
-        ends = [each for each in samples if each.name.endswith("_count") and each.label("verb") == "bind"]
-        return int(sum(each.value for each in ends if each.label("outcome") == "rejected"))
+        name, labels = "berth_call_duration_seconds_count", {"verb": "bind", "outcome": "rejected"}
+        samples = [each for family in text_string_to_metric_families(text) for each in family.samples]
+        return int(sum(each.value for each in samples if (each.name, each.labels) == (name, labels)))
 
 
 class _Stack(DeployedStack):

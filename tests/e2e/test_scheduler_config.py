@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from berth_cli.scheduler_config.extenders import ExtenderOptions, ManagedResource, ManagedResources, extenders
-from berth_cli.scheduler_config.kube_scheduler_configuration import scheduler_configuration
+from berth_cli.installation.extenders import ExtenderOptions, ManagedResource, ManagedResources, extenders
+from berth_cli.installation.kube_scheduler_configuration import scheduler_configuration
 from tests.builders.certificates import self_signed
 
 from .berth.berth_serve import BerthServe

@@ -23,8 +23,8 @@ from berth.nodecache.warm_node_cache import WarmNodeCache
 from berth.pods import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.time_limit import NO_TIME_LIMIT, TimeLimit
-from berth_cli.embedded_store.announcement_log import InMemoryAnnouncementLog
-from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
+from berth_cli.server.store.cache_table import InMemoryConfigurationStore
+from berth_cli.server.store.ledger_table import InMemoryAnnouncementLog
 from tests.builders.pods import pod_with
 from tests.fakes.published import PublishedCluster
 

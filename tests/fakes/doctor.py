@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 import orjson
 
 from berth.nodecache.feed.cluster import ClusterUnavailable
-from berth_cli.doctor.aws_account import AccountUnavailable, AWSAccount, FunctionState, HeadItem, Schedule
-from berth_cli.doctor.cluster_access import ClusterAccess, Permission, UntriedPod
+from berth_cli.installation.doctor.aws_account import AccountUnavailable, AWSAccount, HeadItem, Schedule
+from berth_cli.installation.doctor.cluster_access import ClusterAccess, Permission, UntriedPod
 from berth_cli.sources.server import Endpoint, HttpResponse, NoResponse, ServerCertificate, Subject
 
 ADDRESS = "https://berth.example.com/scheduler"
@@ -58,7 +58,7 @@ class FakeEndpoint(Endpoint):
     def healthz(self) -> HttpResponse | NoResponse:
         return self.health
 
-    def get(self, name: str) -> HttpResponse | NoResponse:
+    def get(self, name: str, body: bytes | None = None) -> HttpResponse | NoResponse:
         return {"users": self.named_users}[name]
 
     def certificate(self) -> ServerCertificate | NoResponse | None:
@@ -128,7 +128,6 @@ class FakeAccount(AWSAccount):
 
     item: HeadItem | None = None
     scheduled: Sequence[Schedule] = (Schedule("every-minute", "ENABLED", "rate(1 minute)"),)
-    deployed: Sequence[FunctionState] = (FunctionState("FilterFunction", "Active", "Successful", None),)
     error: AccountUnavailable | None = None
     epoch: int | None = None
     concurrency: int = 1000
@@ -148,10 +147,6 @@ class FakeAccount(AWSAccount):
     def schedules(self) -> list[Schedule]:
         self._check()
         return list(self.scheduled)
-
-    def functions(self) -> list[FunctionState]:
-        self._check()
-        return list(self.deployed)
 
     def concurrent_executions(self) -> int:
         self._check()

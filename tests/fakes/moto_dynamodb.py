@@ -11,7 +11,7 @@ import botocore.session
 from moto.core.botocore_stubber import BotocoreStubber
 
 from berth.runtime import aws_clients
-from berth_cli.serve.stores import DynamoDBStore
+from berth_cli.server.options import DynamoDBStore
 from tests.builders.tables import create_cache_table, create_ledger_table
 
 REGION = "us-east-1"

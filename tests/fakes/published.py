@@ -12,8 +12,8 @@ from berth.nodecache.feed.head import Observation, Position
 from berth.nodecache.feed.leader import ObservedState
 from berth.nodecache.feed.writer import Writer
 from berth.scheduling.objects import NodeInfo
-from berth_cli.embedded_store.cache_table import InMemoryCacheTable
-from berth_cli.embedded_store.lease_lock import InMemoryItem, InMemoryLeaseLock
+from berth_cli.server.store.cache_table import InMemoryCacheTable
+from berth_cli.server.store.lease_lock import InMemoryItem, InMemoryLeaseLock
 from tests.unit.lease.clocks import EnvironmentClock
 
 

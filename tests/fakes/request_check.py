@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from berth_cli.serve.request_check import RequestCheck
+from berth_cli.server.gateway import RequestCheck
 
 
 class AnyRequest(RequestCheck):

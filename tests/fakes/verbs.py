@@ -25,7 +25,7 @@ from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.time_limit import NO_TIME_LIMIT, TimeLimit
 from berth.scheduling.objects import NodeInfo
-from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
+from berth_cli.server.store.cache_table import InMemoryConfigurationStore
 from tests.builders.events import http_event
 from tests.builders.requests import body_of
 from tests.fakes.cache_tables import InterruptedCacheTable

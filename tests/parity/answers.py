@@ -21,7 +21,7 @@ from berth.scheduling.objects import Pod, UnreadableObject, read_pod
 from berth.scheduling.objects.cluster import read_objects
 from berth.scheduling.objects.workloads import Workloads
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.simulate.scheduler.preemption import Preemption
+from berth_cli.placement.scheduler.preemption import Preemption
 from tests.parity import scheduling_cycle
 
 PROFILE_CACHE_SIZE = 64

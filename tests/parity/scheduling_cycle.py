@@ -15,7 +15,7 @@ from berth.scheduling.framework.profile import Profile
 from berth.scheduling.objects import Pod
 from berth.scheduling.snapshot.node_list import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.simulate.scheduler.preemption import Preemption, evaluate
+from berth_cli.placement.scheduler.preemption import Preemption, evaluate
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from berth.lease.clock import Instant
 from berth.lease.lock import Fence
-from berth_cli.embedded_store.lease_lock import Condition, InMemoryItem, Item
+from berth_cli.server.store.lease_lock import Condition, InMemoryItem, Item
 from tests.unit.lease.clocks import EnvironmentClock
 from tests.unit.lease.contenders import Contender, holder, pass_time
 from tests.unit.lease.faults import Fault

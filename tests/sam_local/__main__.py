@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from berth_cli.serve.template_api import read_template_api
+from berth_cli.server.functions import read_template_api
 from tests.builders.event_fixtures import EVENTS, EventFixture, decoded, matches, read_fixtures
 from tests.deployment import sam
 from tests.deployment.docker import DockerUnavailable

@@ -20,11 +20,11 @@ import sys
 # What `berth serve` loads when it starts.
 PRELOADED = (
     "berth_cli.main",
-    "berth_cli.serve.command",
-    "berth_cli.serve.local_stack",
-    "berth_cli.serve.watcher_thread",
-    "berth_cli.http_server.server",
-    "berth_cli.config.changed_file",
+    "berth_cli.commands.serve",
+    "berth_cli.server.local_stack",
+    "berth_cli.server.watcher_thread",
+    "berth_cli.server.http.server",
+    "berth_cli.configuration.changed_file",
     "uvicorn.lifespan.off",
     "uvicorn.loops.auto",
     "uvicorn.protocols.http.auto",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from berth_cli.config.schema import schema_text
+from berth_cli.configuration.schema import schema_text
 from tools.reference.command_line import command_line
 from tools.reference.configuration import configuration
 from tools.reference.demo_picture import demo_picture

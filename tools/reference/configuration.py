@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from berth.scheduling.framework.shipped_profiles import SHIPPED, WeightedPlugin
-from berth_cli.config.schema import schema_document
+from berth_cli.configuration.schema import schema_document
 from tools.reference.markdown import code, page, paragraph, table
 
 Schema = Mapping[str, Any]
@@ -40,7 +40,7 @@ def configuration() -> str:
     """Return the page. Objects come in the order in which a reader meets them in the document."""
     objects = [SCHEMA, *(OBJECTS[title] for title in _reachable(SCHEMA))]
     document = [part for each in objects for part in _object(each)]
-    source = "the models in layers/scheduling/berth and cli/berth_cli/config/field_descriptions.yaml"
+    source = "the models in layers/scheduling/berth and cli/berth_cli/configuration/field_descriptions.yaml"
     profiles = ("## Built-in profiles", PROFILES, _profiles())
     return page("Configuration", source, (INTRODUCTION, *document, *profiles, *_plugins()))
 

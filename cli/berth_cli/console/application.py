@@ -20,8 +20,7 @@ from urllib.parse import parse_qs
 import orjson
 
 from berth_cli.console.access import Access, Outcome, Refusal
-from berth_cli.http_server.asgi import Receive, Scope, Send
-from berth_cli.http_server.limits import Limits
+from berth_cli.server.http.limits import Limits, Receive, Scope, Send
 
 Query = Mapping[str, str]
 Document = Callable[[Query], "bytes | Refusal"]

@@ -46,7 +46,7 @@ class Decision:
 
     @property
     def key(self) -> str:
-        """As the page's address names it: after a restart another decision has the number."""
+        """The name in the page's address: after a restart another decision has the number."""
         return f"{self.number}@{self.record['time']}"
 
 
@@ -113,7 +113,7 @@ def nodes_named(record: Mapping[str, Any]) -> set[str]:
 
 
 def _details(record: Record) -> dict[str, Any]:
-    """With every node."""
+    """Return the document with every node."""
     names = record.names()
     passed = compress(names, record.mask) if record.mask else names
     return {

@@ -10,12 +10,68 @@ from threading import Event, Lock, Thread
 
 import orjson
 
+from berth.scheduling.fields.resources import PODS
+from berth.scheduling.managed_resources.configuration import resource_of
 from berth.scheduling.managed_resources.counting import Counting
-from berth.scheduling.objects import NodeInfo
+from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.objects.pod_group import gang_names
 from berth_cli.console.access import Outcome, Refusal
 from berth_cli.console.application import Document, Query
 from berth_cli.console.cluster import ClusterSource, NotRead, ObservedCluster
-from berth_cli.console.rows import node_row, pod_row
+
+
+def node_row(node: NodeInfo, counting: Counting) -> dict[str, object]:
+    """Return a node. amounts: allocatable and requested, by resource; cpu in thousandths. A counted resource has the
+    sum of its devices, and replaces an entry of the node's allocatable of the same name."""
+    requested = node.usage.requested
+    amounts = {name: (amount, requested.get(name, 0)) for name, amount in node.allocatable.items()}
+    amounts[PODS] = node.allowed_pods, len(node.pods)
+    if counting.counts:
+        capacity = counting.capacity(node)
+        held = _by_resource(counting.used(node.pods, capacity)) if capacity else {}
+        amounts |= {name: (amount, held.get(name, 0)) for name, amount in _by_resource(capacity).items()}
+    return {
+        "name": node.name,
+        "states": list(_states(node)),
+        "labels": dict(node.labels),
+        "taints": [
+            f"{each.key}={each.value}:{each.effect}" if each.value else f"{each.key}:{each.effect}"
+            for each in node.taints
+        ],
+        "amounts": amounts,
+    }
+
+
+def pod_row(pod: Pod) -> dict[str, object]:
+    """Return a pod on a node. controller: kind and name; empty without one. gang: empty if it asks for none."""
+    controller = pod.spec.controller
+    return {
+        "namespace": pod.namespace,
+        "name": pod.name,
+        "state": "terminating" if pod.terminating else "on its node",
+        "priority": pod.spec.priority or 0,
+        "controller": "" if controller is None else f"{controller.kind}/{controller.name}",
+        "gang": next(iter(gang_names(pod)), ""),
+        "requests": dict(pod.spec.requests.placed),
+    }
+
+
+def _states(node: NodeInfo) -> Iterator[str]:
+    if node.defect is not None:
+        yield "unreadable"  # so nothing is placed there
+    if node.ready not in ("", "True"):
+        yield "not ready"
+    if node.unschedulable:
+        yield "unschedulable"
+
+
+def _by_resource(pools: Mapping[str, int]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for pool, amount in pools.items():
+        name = resource_of(pool)
+        found[name] = found.get(name, 0) + amount
+    return found
+
 
 VERSION = 2
 """Of the documents. Page and server are of one release, so a page of another release reloads itself."""
@@ -119,7 +175,7 @@ class Feed:
         return self._condition
 
     def observed_or_refusal(self) -> ObservedCluster | Refusal:
-        """What was read last, or why there is nothing."""
+        """Return what was read last, or why there is nothing."""
         return self._observed or Refusal(503, Outcome.NOT_READY, self._condition.problem)
 
     def cluster(self, query: Query) -> bytes | Refusal:

@@ -20,11 +20,11 @@ from berth_cli.console.cluster import ObservedCluster
 from berth_cli.console.feed import Feed
 from berth_cli.console.pending_documents import SEARCH_SECONDS
 from berth_cli.console.pending_target import pending_target
-from berth_cli.explain.gang import explain_gang, gang_document, gang_text, with_changes
-from berth_cli.explain.report import search_note
-from berth_cli.explain.rules import Rules
-from berth_cli.gangs.report import Gangs, document
-from berth_cli.input_files import InvalidInput
+from berth_cli.explanation.gang import explain_gang, gang_document, gang_text, with_changes
+from berth_cli.explanation.report import search_note
+from berth_cli.explanation.rules import Rules
+from berth_cli.ledger.gangs import Gangs, document
+from berth_cli.terminal.input_files import InvalidInput
 
 
 class GangDocuments:

@@ -19,9 +19,9 @@ from berth_cli.console.decisions import DecisionSource
 from berth_cli.console.feed import Feed
 from berth_cli.console.pending_reasons import Judgement, PendingJudge, ReasonKey
 from berth_cli.console.pending_target import pending_target, recorded_cause
-from berth_cli.explain.explanation import explain_pod
-from berth_cli.explain.report import document, headline, search_note
-from berth_cli.explain.rules import Rules
+from berth_cli.explanation.explanation import explain_pod
+from berth_cli.explanation.report import document, headline, search_note
+from berth_cli.explanation.rules import Rules
 
 JUDGE_SECONDS = 4.0
 SEARCH_SECONDS = 4.0

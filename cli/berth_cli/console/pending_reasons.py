@@ -14,8 +14,8 @@ from berth.scheduling.framework.plugin import PluginFailed
 from berth.scheduling.objects import LabelSet, Pod, PodSpec
 from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.explain.rules import DecidedBy, Rejection, Rules
-from berth_cli.output import duration
+from berth_cli.explanation.rules import DecidedBy, Rejection, Rules
+from berth_cli.terminal.output import duration
 
 
 class Category(StrEnum):
@@ -118,7 +118,7 @@ def _kind(pod: Pod) -> Kind:
 
 
 def _earlier(kept: _Kept, seconds: float, snapshot: Snapshot) -> Judgement:
-    """Without the nodes that are gone, and with its age."""
+    """Return it without the nodes that are gone, and with its age."""
     found = kept.judgement
     main = next((key.reason for key in found.reasons), found.category.value) if not found.note else found.note
     reasons = {key: [name for name in names if name in snapshot.nodes] for key, names in found.reasons.items()}

@@ -16,10 +16,10 @@ from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.objects.projection import part
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.explain.attempts import Attempt, attempts_of
-from berth_cli.explain.case import Case
-from berth_cli.explain.explanation import Cause, pending_cause
-from berth_cli.explain.target import PodState, Target
+from berth_cli.explanation.attempts import Attempt, attempts_of
+from berth_cli.explanation.case import Case
+from berth_cli.explanation.explanation import Cause, pending_cause
+from berth_cli.explanation.target import PodState, Target
 
 
 def pending_target(pod: Pod, snapshot: Snapshot) -> Target:

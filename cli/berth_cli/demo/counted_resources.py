@@ -16,14 +16,13 @@ from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.fields.reading import Object, read_object
 from berth.scheduling.framework.shipped_profiles import LABEL_PRIORITY
 from berth.scheduling.gangs.gang import GangsConfiguration
-from berth_cli.cluster_files.admission import PriorityClasses
-from berth_cli.cluster_files.documents import parse_objects
-from berth_cli.cluster_files.manifests import read_manifests
-from berth_cli.config.document import load_configuration
+from berth_cli.configuration.document import load_configuration
 from berth_cli.demo.extender import Extender, ExtenderFailed, PendingPod
 from berth_cli.demo.view import Occupants, View, write_dump
-from berth_cli.input_files import read_input
-from berth_cli.project_files import PROJECT
+from berth_cli.sources.dump.admission import PriorityClasses
+from berth_cli.sources.dump.documents import parse_objects
+from berth_cli.sources.dump.manifests import read_manifests
+from berth_cli.terminal.input_files import PROJECT, read_input
 
 EXAMPLE = PROJECT / "examples" / "counted-resources"
 RESOURCE = "example.com/gpu-memory"
@@ -85,7 +84,7 @@ def _pending(stored: Object) -> PendingPod:
 
 
 def _is_confirmed(ledger: NodeLedger) -> bool:
-    """Whether the watcher has seen all pods of the ledger on the node."""
+    """Return whether the watcher has seen all pods of the ledger on the node."""
     return all(entry.state is EntryState.BOUND for entry in ledger.entries.values())
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from berth_cli.simulate.scheduler.control_loop import fit_error_message
+from berth_cli.placement.scheduler.control_loop import fit_error_message
 from berth_cli.sources.server import NO_MATERIAL, Endpoint, NoResponse
 
 Manifest = Mapping[str, object]

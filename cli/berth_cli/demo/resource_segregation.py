@@ -10,23 +10,21 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.exemption import TOLERATED
 from berth.scheduling.fields.reading import Object
 from berth.scheduling.framework.plugin import Status, unresolvable
 from berth.scheduling.framework.shipped_profiles import FULL
 from berth.scheduling.objects import Pod
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.cluster_files.admission import DEFAULT_SCHEDULER
-from berth_cli.cluster_files.cluster import read_cluster
-from berth_cli.cluster_files.documents import parse_objects
-from berth_cli.cluster_files.manifests import Manifests, read_manifests
 from berth_cli.demo.extender import Extender, Manifest
 from berth_cli.demo.view import Occupants, View, write_dump
-from berth_cli.input_files import read_input
-from berth_cli.project_files import PROJECT
-from berth_cli.simulate.queue import build_queue
-from berth_cli.simulate.scheduler.control_loop import ControlLoop, Outcome
-from berth_cli.simulate.scheduler.extender import Extender as SimulatedExtender
+from berth_cli.placement.queue import build_queue
+from berth_cli.placement.scheduler.control_loop import ControlLoop, Outcome
+from berth_cli.placement.scheduler.extender import Extender as SimulatedExtender
+from berth_cli.sources.dump.admission import DEFAULT_SCHEDULER
+from berth_cli.sources.dump.cluster import read_cluster
+from berth_cli.sources.dump.documents import parse_objects
+from berth_cli.sources.dump.manifests import Manifests, read_manifests
+from berth_cli.terminal.input_files import PROJECT, read_input
 
 EXAMPLE = PROJECT / "examples" / "resource-segregation"
 
@@ -39,27 +37,6 @@ EXTRA_POD: Object = {
     "kind": "Pod",
     "metadata": {"name": "api-19"},
     "spec": {"containers": [{"name": "api", "resources": {"requests": {"cpu": "4", "memory": "8Gi"}}}]},
-}
-DAEMON_POD: Object = {
-    "kind": "Pod",
-    "metadata": {
-        "name": "log-agent-1",
-        "ownerReferences": [{"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "log-agent", "controller": True}],
-    },
-    "spec": {
-        "containers": [{"name": "log-agent"}],
-        # As the DaemonSet controller makes it: for one node, and tolerating what may happen to a node.
-        "tolerations": [{"key": taint.key, "operator": "Exists", "effect": taint.effect} for taint in TOLERATED],
-        "affinity": {
-            "nodeAffinity": {
-                "requiredDuringSchedulingIgnoredDuringExecution": {
-                    "nodeSelectorTerms": [
-                        {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["gpu-1"]}]}
-                    ]
-                }
-            }
-        },
-    },
 }
 
 
@@ -84,9 +61,9 @@ def run(path: Path, extender: Extender, run_watcher: Callable[[], object], view:
     deployed = read_manifests([EXAMPLE / "pods.yaml"])
     cluster = read_cluster([*nodes, *deployed.others], "the example")
     waiting = build_queue(deployed.read(cluster.priority_classes), ()).pods
-    later = Manifests((EXTRA_POD, DAEMON_POD))
+    later = Manifests((EXTRA_POD,))
     stored = [*deployed.stored(cluster.priority_classes), *later.stored(cluster.priority_classes)]
-    one_more, agent = later.read(cluster.priority_classes)
+    [one_more] = later.read(cluster.priority_classes)
     write_dump(path, [*nodes, *stored])
     run_watcher()
 
@@ -102,8 +79,6 @@ def run(path: Path, extender: Extender, run_watcher: Callable[[], object], view:
         _print_outcomes(view, title, outcomes)
     view.heading("One more api pod than the nodes without a GPU can hold: the message of its event")
     _print_outcomes(view, "api-19", [served.schedule(one_more)])
-    view.heading("A DaemonSet's pod on gpu-1: DaemonSet pods are exempt from the policy")
-    _print_outcomes(view, "log-agent-1", list(_bind_placed(extender, [served.schedule(agent)])))
 
 
 def _bind_placed(extender: Extender, outcomes: Iterable[Outcome]) -> Iterator[Outcome]:

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from berth_cli.demo.extender import Placement
-from berth_cli.output import table_lines
+from berth_cli.terminal.output import table_lines
 
 Occupants = Mapping[str, Sequence[str]]
 """By node or device: the applications or amounts on it."""
@@ -43,10 +43,7 @@ class View:
 
     def heading(self, title: str) -> None:
         """Print the title of a step."""
-        if self._console.is_terminal:
-            self._console.print(f"\n{title}", style="bold", highlight=False)
-        else:
-            print(f"\n== {title}")
+        self._print(f"\n== {title}", "bold")
 
     def placement(self, pod: str, priorities: Mapping[str, str | None], placement: Placement) -> None:
         """Print every node with its label, its filter result and score, and mark the chosen node."""
@@ -76,25 +73,22 @@ class View:
 
     def success(self, line: str) -> None:
         """Print a line about running pods."""
-        self._outcome(line, "green")
+        self._print(f"  {line}", "green")
 
     def pending(self, line: str) -> None:
         """Print a line about pending pods."""
-        self._outcome(line, "yellow")
+        self._print(f"  {line}", "yellow")
 
     def footer(self, line: str) -> None:
         """Print the last line."""
-        self._console.print(line, highlight=False)
+        self._print(line)
 
     def _lines(self, rows: Sequence[Sequence[str]]) -> None:
-        for line in table_lines(rows):
-            print(f"  {line}".rstrip())
+        for line in table_lines(rows, "  "):
+            self._print(line)
 
-    def _outcome(self, line: str, style: str) -> None:
-        if self._console.is_terminal:
-            self._console.print(line, style=style, highlight=False)
-        else:
-            print(f"  {line}")
+    def _print(self, line: str, style: str | None = None) -> None:
+        self._console.print(line, style=style, highlight=False, markup=False, soft_wrap=True)
 
 
 def _filter_result(name: str, placement: Placement) -> tuple[str, str]:

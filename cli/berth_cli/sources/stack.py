@@ -56,7 +56,7 @@ class DeployedStack:
         return self.outputs[key]
 
     def configuration(self) -> BerthConfiguration:
-        """By which the verbs decide while no other one is applied. Raises ConfigurationInvalid."""
+        """Return the configuration that the verbs use while no other one is applied. Raises ConfigurationInvalid."""
         # Imported here: most commands do not need it.
         from pydantic import ValidationError
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from berth_cli.options import REGION_HELP, TLSFiles, collected, tls_files_options
+from berth_cli.terminal.options import REGION_HELP, TLSFiles, collected, tls_files_options
 
 if TYPE_CHECKING:
     from berth_cli.sources.stack import OpenTables
@@ -63,8 +63,16 @@ class StateSource:
         elif self.tables.is_given:
             raise click.UsageError("--url is for a berth serve: give it without --stack and tables")
 
-    def document(self, route: str, of_tables: Callable[[OpenTables], Mapping[str, Any]]) -> Mapping[str, Any]:
-        """What this route of the server answers, or what is made of the tables. Raises UsageError, ClickException."""
+    def document(
+        self,
+        route: str,
+        of_tables: Callable[[OpenTables], Mapping[str, Any]],
+        request: Mapping[str, str] | None = None,
+    ) -> Mapping[str, Any]:
+        """Return what this route of the server answers, or what is made of the tables.
+
+        request: to post; its answer has a `result`. Raises UsageError and ClickException.
+        """
         self.check()
         # Imported here: AWS SDK and HTTP client are slow to import, and a usage error must not wait for them.
         if self.url is None:
@@ -75,7 +83,7 @@ class StateSource:
         from berth_cli.sources.server import ServerUnavailable, running_document
 
         try:
-            return running_document(self.url, self.files, route)
+            return running_document(self.url, self.files, route, request)
         except ServerUnavailable as error:
             raise click.ClickException(str(error)) from error
 

@@ -10,9 +10,8 @@ from collections.abc import Iterator, Mapping
 from itertools import cycle
 from pathlib import Path
 
-from berth_cli.http_server.asgi import Receive, Scope, Send
-from berth_cli.http_server.limits import Limits
-from berth_cli.http_server.server import create_server, listen
+from berth_cli.server.http.limits import Limits, Receive, Scope, Send
+from berth_cli.server.http.server import create_server, listen
 from tests.e2e.kubernetes.loopback import HOST
 
 

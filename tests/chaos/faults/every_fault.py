@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
-from berth_cli.doctor.findings import CheckName
+from berth_cli.installation.doctor.findings import CheckName
 from tests.chaos.checks import Checks, Finding
 from tests.chaos.faults.calls import (
     answers_are_lost,

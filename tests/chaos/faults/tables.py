@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 from berth.dynamodb import HEAD_KEY
-from berth_cli.serve.stores import CACHE_TABLE, LEDGER_TABLE
+from berth_cli.server.options import CACHE_TABLE, LEDGER_TABLE
 from tests.chaos.faults.calls import thrown
 from tests.chaos.set_up import SetUp
 

@@ -19,9 +19,8 @@ from berth.lease.elector import LeaderElector
 from berth.lease.lock import LeaseLock
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.table import CacheTable, TableUnavailable
-from berth_cli.embedded_store.cache_table import InMemoryCacheTable
-from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
-from berth_cli.embedded_store.lease_lock import InMemoryItem, InMemoryLeaseLock
+from berth_cli.server.store.cache_table import InMemoryCacheTable, InMemoryConfigurationStore
+from berth_cli.server.store.lease_lock import InMemoryItem, InMemoryLeaseLock
 from tests.builders.tables import create_cache_table
 from tests.unit.lease.clocks import EnvironmentClock
 from tests.unit.ledger.nodes.ledger_tables import IN_MEMORY, MOTO, ON_DYNAMODB_LOCAL, dynamodb_client

@@ -10,7 +10,7 @@ from mypy_boto3_dynamodb.client import DynamoDBClient
 
 from berth.extender.arguments import MAX_NODES, TOO_MANY_NODES
 from berth.scheduling.policy import Policy
-from berth_cli.serve.stores import CACHE_TABLE
+from berth_cli.server.options import CACHE_TABLE
 from tests.builders.events import http_event
 from tests.builders.nodes import labelled_object
 from tests.builders.pods import pod_object

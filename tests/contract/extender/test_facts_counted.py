@@ -10,7 +10,7 @@ from berth.cluster.field_projection import RequiredFields, projections
 from berth.cluster.watch.resources import NODES, PODS
 from berth.ledger.nodes.entry import OpenReservation
 from berth.scheduling.objects.pod import PodKey
-from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
+from berth_cli.server.store.ledger_table import InMemoryLedgerTable
 from tests.builders.counted import (
     LICENCE,
     MEMORY,

@@ -10,7 +10,7 @@ import pytest
 
 from berth.runtime.adapters import cache_adapters
 from berth.runtime.settings import PolicySettings
-from berth_cli.serve.template_api import read_template_api
+from berth_cli.server.functions import read_template_api
 from tests.builders.http_calls import Caller
 from tests.builders.nodes import labelled, labelled_object
 from tests.builders.pods import pod_object

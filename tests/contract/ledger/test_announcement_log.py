@@ -11,7 +11,7 @@ from berth.bind.announcing import MAX_CONTENT_BYTES
 from berth.dynamodb import TableUnavailable
 from berth.ledger.announcements import AnnouncementLog
 from berth.ledger.dynamodb_announcements import DynamoDBAnnouncementLog
-from berth_cli.embedded_store.announcement_log import InMemoryAnnouncementLog
+from berth_cli.server.store.ledger_table import InMemoryAnnouncementLog
 from tests.builders.announcements import announcement
 from tests.unit.ledger.nodes.ledger_tables import ALL, IN_MEMORY, dynamodb_client, new_table
 

@@ -19,8 +19,8 @@ from berth.ledger.nodes.table import LedgerTable
 from berth.scheduling.gangs.gang import GangKey
 from berth.scheduling.managed_resources.demand import Demand
 from berth.scheduling.objects.pod import PodKey
-from berth_cli.embedded_store.gang_table import InMemoryGangTable
-from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
+from berth_cli.server.store.gang_table import InMemoryGangTable
+from berth_cli.server.store.ledger_table import InMemoryLedgerTable
 from tests.builders.gang_items import TRAIN, claim, gang, intent
 from tests.unit.ledger.nodes.ledger_tables import ALL, IN_MEMORY, dynamodb_client, new_table
 

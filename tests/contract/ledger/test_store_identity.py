@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from berth.ledger.lease import DynamoDBStoreIdentity, StoreIdentity
-from berth_cli.embedded_store.store import EmbeddedStore, InMemoryStoreIdentity
+from berth_cli.server.store.embedded_store import EmbeddedStore, InMemoryStoreIdentity
 from tests.fakes.ledger_lease import IdentityInMemory
 from tests.unit.ledger.nodes.ledger_tables import ALL, IN_MEMORY, dynamodb_client, new_table
 

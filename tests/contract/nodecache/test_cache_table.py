@@ -15,8 +15,8 @@ from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.head import BEGINNING, Observation, Pointer, Position, PublishedVersion, SnapshotPointer
 from berth.nodecache.feed.table import CacheTable, LogItem, LogWrite, StaleFence
 from berth.scheduling.snapshot.parts import NODES_ONLY, SnapshotPart
-from berth_cli.embedded_store.cache_table import InMemoryCacheTable, TrimmedCacheTable
-from berth_cli.embedded_store.lease_lock import InMemoryItem, InMemoryLeaseLock
+from berth_cli.server.store.cache_table import InMemoryCacheTable, TrimmedCacheTable
+from berth_cli.server.store.lease_lock import InMemoryItem, InMemoryLeaseLock
 from tests.builders.tables import create_cache_table
 from tests.unit.ledger.nodes.ledger_tables import CONCURRENT, IN_MEMORY, MOTO, dynamodb_client
 

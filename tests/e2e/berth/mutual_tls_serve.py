@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from berth_cli.certificates.directory import CertificateDirectory, IssuedCertificate
+from berth_cli.installation.certificate_directory import CertificateDirectory, IssuedCertificate
 from tests.builders.certificates import self_signed
 from tests.e2e.kubernetes.control_plane import ControlPlane
 from tests.e2e.kubernetes.scheduler_configuration import ClientTLS, ExtenderConfiguration, filter_prioritize_bind

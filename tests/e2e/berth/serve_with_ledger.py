@@ -15,9 +15,9 @@ from typing import Any
 
 from berth.ledger.nodes.entry import NodeLedger
 from berth.ledger.nodes.table import LedgerTable
-from berth_cli.embedded_store.store import EmbeddedStore
 from berth_cli.main import main
-from berth_cli.serve import local_stack
+from berth_cli.server import local_stack
+from berth_cli.server.store.embedded_store import EmbeddedStore
 
 EVERY_SECONDS = 0.25
 

@@ -10,7 +10,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 import pytest
 
-from berth_cli.doctor.findings import CheckName, Result
+from berth_cli.installation.doctor.findings import CheckName, Result
 
 from .doctor import Diagnosis
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from berth_cli.doctor.findings import CheckName, Result
+from berth_cli.installation.doctor.findings import CheckName, Result
 from tests.e2e.berth.berth_serve import BerthServe
 from tests.e2e.berth.identities import RBAC, counted_resources, identities, serve
 from tests.e2e.berth.scheduler_config import berth_scheduler_config

@@ -19,7 +19,6 @@ OUTCOMES = [
     "with resource-segregation: all 30 pods run",
     "api-19 is Pending: 0/15 nodes are available: "
     "6 node(s) were reserved for pods that ask for their resources, 9 Insufficient cpu.",
-    "log-agent-1 runs on gpu-1",
     *[f"train-{number} is Pending: 0/3 nodes are available: 3 gang does not fit." for number in (1, 2, 3, 4)],
     "berth gangs list: ml/train needs 4 x 8 nvidia.com/gpu, there is room for 3 on 3 nodes",
     "notebook runs on gpu-node-1",

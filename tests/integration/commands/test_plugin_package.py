@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import sys
@@ -41,9 +40,9 @@ def plugins(tmp_path: Path) -> Path:
 def package(plugins: Path, architecture: str, python: Path = Path(sys.executable)) -> ZipFile:
     file = plugins.parent / f"{architecture}.zip"
     words = ["plugin", "package", str(plugins), f"--file={file}", f"--architecture={architecture}", "--python=3.13"]
-    done = subprocess.run([python, "-c", BERTH, *words, "-o", "json"], capture_output=True, text=True, check=False)
+    done = subprocess.run([python, "-c", BERTH, *words], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["dependencies"] == 1
+    assert ", 1 dependency, " in done.stdout
     return ZipFile(file)
 
 

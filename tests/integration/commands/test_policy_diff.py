@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from berth_cli.main import main
 from tests.conftest import PROJECT
-from tests.unit.cli.simulate.objects import Object, deployed, gang, node, pod
+from tests.unit.cli.placement.objects import Object, deployed, gang, node, pod
 
 EXAMPLE = PROJECT / "examples" / "policy-ci"
 FILES = (str(EXAMPLE / "berth.yaml"), str(EXAMPLE / "proposed.yaml"))

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from berth_cli.simulate.report import NO_PODS
+from berth_cli.placement.report import NO_PODS
 from tests.builders.nodes import PRIORITY
 
 from .simulating import places, run

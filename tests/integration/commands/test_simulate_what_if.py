@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.unit.cli.simulate.objects import Object, deployed, gang, node
+from tests.unit.cli.placement.objects import Object, deployed, gang, node
 
 from .simulating import run
 

@@ -13,7 +13,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from berth_cli.http_server.limits import Limits
+from berth_cli.server.http.limits import Limits
 from tests.builders.http_calls import Caller
 
 # The entry point of the `berth` command, in this interpreter.

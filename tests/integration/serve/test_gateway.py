@@ -11,11 +11,14 @@ from typing import Any, ClassVar
 
 import orjson
 import pytest
+from click.testing import CliRunner
+from prometheus_client.parser import text_string_to_metric_families
 
 from berth.nodecache.binds_under_way import BegunBinds
-from berth_cli.http_server import server
-from berth_cli.serve.gateway import MAX_PAYLOAD_BYTES, Gateway
-from berth_cli.serve.local_stack import LocalStack
+from berth_cli.main import main
+from berth_cli.server.gateway import MAX_PAYLOAD_BYTES, Gateway
+from berth_cli.server.http import server
+from berth_cli.server.local_stack import LocalStack
 from tests.builders.http_calls import Caller
 from tests.builders.nodes import labelled_object
 from tests.builders.pods import pod, pod_object
@@ -308,3 +311,23 @@ def test_decodes_base64_response_and_keeps_headers() -> None:
     assert (response.status, response.content) == (201, b"\x00\xff")
     assert (response.headers["content-type"], response.headers["x-own"]) == ("image/png", "yes")
     assert response.headers["content-length"] == "2"
+
+
+def test_metrics_count_calls_by_verb_and_outcome(caller: Caller) -> None:
+    def count() -> int:
+        families = text_string_to_metric_families(caller.request("GET", "/metrics").content.decode())
+        name, labels = "berth_call_duration_seconds_count", {"verb": "filter", "outcome": "failure-bad-request"}
+        samples = [each for family in families for each in family.samples]
+        return int(sum(each.value for each in samples if (each.name, each.labels) == (name, labels)))
+
+    before = count()
+    caller.post("/scheduler/filter", "not JSON")
+    assert count() == before + 1
+
+
+def test_reservations_of_a_server_are_listed(gateway_port: int) -> None:
+    words = ["reservations", "list", f"--url=http://127.0.0.1:{gateway_port}/scheduler"]
+    done = CliRunner().invoke(main, [*words, "-o", "json"])
+    assert done.exit_code == 0, done.output
+    assert orjson.loads(done.stdout).keys() == {"reservations", "nodes"}
+    assert CliRunner().invoke(main, words).stdout.startswith("no reservations on ")

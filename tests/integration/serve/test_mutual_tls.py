@@ -19,12 +19,12 @@ from berth.extender.filter import answer_filter, failed
 from berth.lease.clock import SystemClock
 from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth_cli.certificates.directory import CertificateDirectory, IssuedCertificate
-from berth_cli.http_server import server
-from berth_cli.http_server.tls import TLS, InvalidTLSFiles
+from berth_cli.installation.certificate_directory import CertificateDirectory, IssuedCertificate
 from berth_cli.main import main
-from berth_cli.serve import local_stack
-from berth_cli.serve.gateway import Gateway
+from berth_cli.server import local_stack
+from berth_cli.server.gateway import Gateway
+from berth_cli.server.http import server
+from berth_cli.server.http.tls import TLS, InvalidTLSFiles
 from tests.builders.certificates import self_signed
 from tests.builders.http_calls import Response
 from tests.builders.nodes import labelled

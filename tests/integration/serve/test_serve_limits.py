@@ -11,7 +11,7 @@ from contextlib import ExitStack, suppress
 
 import pytest
 
-from berth_cli.http_server.limits import Limits
+from berth_cli.server.http.limits import Limits
 from tests.builders.event_fixtures import EVENTS
 from tests.builders.http_calls import Caller
 from tests.builders.requests import body_of, cache_mode

@@ -12,7 +12,7 @@ import pytest
 from botocore.exceptions import BotoCoreError
 from click.testing import CliRunner, Result
 
-from berth_cli.serve import local_stack
+from berth_cli.server import local_stack
 from tests.builders.event_fixtures import EVENTS
 
 from .serving import BERTH, environment

@@ -17,9 +17,9 @@ import yaml
 from berth.ledger.nodes.entry import EntryState
 from berth.ledger.nodes.table import LedgerTable
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth_cli.serve import local_stack
-from berth_cli.serve.stores import Store
-from berth_cli.serve.watcher_thread import LocalLambdaContext
+from berth_cli.server import local_stack
+from berth_cli.server.options import Store
+from berth_cli.server.watcher_thread import LocalLambdaContext
 from tests.builders.events import http_event
 from tests.builders.nodes import node_with
 from tests.builders.pods import pod_with

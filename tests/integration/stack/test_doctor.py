@@ -14,7 +14,7 @@ from berth_cli.main import main
 from tests.builders.kubeconfigs import kubeconfig_for
 from tests.e2e.kubernetes.loopback import LoopbackServer, Response
 
-# Shared machines pause at any moment: how long calls take is for tests/unit/cli/doctor to judge.
+# Shared machines pause at any moment: how long calls take is for tests/unit/cli/installation/doctor to judge.
 PATIENT = ("--http-timeout", "30s")
 
 
@@ -87,7 +87,7 @@ def test_ctrl_c_exits_with_130(url: str, monkeypatch: pytest.MonkeyPatch) -> Non
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("berth_cli.doctor.checklist.run_checks", interrupted)
+    monkeypatch.setattr("berth_cli.installation.doctor.checklist.run_checks", interrupted)
     done = run("--url", url)
     assert (done.exit_code, done.stdout) == (130, "")
     assert "before all checks were finished" in done.stderr

@@ -11,8 +11,8 @@ import orjson
 import pytest
 
 from berth.runtime import aws_clients
-from berth_cli.serve.template_api import read_template_api
-from berth_cli.serve.watcher_thread import LocalLambdaContext
+from berth_cli.server.functions import read_template_api
+from berth_cli.server.watcher_thread import LocalLambdaContext
 from tests.builders.event_fixtures import (
     ALLOW_LIST,
     BODY,

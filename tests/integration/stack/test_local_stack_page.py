@@ -23,7 +23,7 @@ from mypy_boto3_dynamodb.client import DynamoDBClient
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth.configuration.store import Configurations, hash_of, installed_version, parsed
 from berth.runtime.http.configuration_trial import try_configuration
-from berth_cli.config import trial
+from berth_cli.configuration import trial
 from berth_cli.main import main
 from berth_cli.sources import stack as stacks
 from berth_cli.sources.stack import DeployedStack

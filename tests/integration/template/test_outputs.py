@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from berth_cli.certificates.command import OUTPUT as ALLOW_LIST
+from berth_cli.commands.certificates import OUTPUT as ALLOW_LIST
 from berth_cli.sources.stack import CACHE_TABLE_NAME, LEDGER_TABLE_NAME, SECRET, URL_PREFIX
 from tests.deployment.template import TEMPLATE, Deployment, read_template
 from tests.deployment.transform import transformed
@@ -76,16 +76,15 @@ def test_basic_has_exactly_one_secret(template: dict[str, Any]) -> None:
     assert not Deployment(template, Authentication="mtls").resources(SECRET)
 
 
-def test_doctor_finds_functions_and_schedule_by_their_types() -> None:
-    from berth_cli.doctor.aws_account import FUNCTION, SCHEDULE
+def test_doctor_finds_the_schedule_by_its_type() -> None:
+    from berth_cli.installation.doctor.aws_account import SCHEDULE
 
     types = [resource["Type"] for resource in transformed()["Resources"].values()]
     assert types.count(SCHEDULE) == 1
-    assert FUNCTION in types
 
 
 def test_trial_of_a_configuration_finds_an_alias_of_every_verb() -> None:
-    from berth_cli.config.trial import ALIAS, VERB_FUNCTIONS, verbs_of_aliases
+    from berth_cli.configuration.trial import ALIAS, VERB_FUNCTIONS, verbs_of_aliases
 
     aliases = [name for name, resource in transformed()["Resources"].items() if resource["Type"] == ALIAS]
     found = verbs_of_aliases({name: f"arn:{name}" for name in aliases})

@@ -31,7 +31,7 @@ from berth.scheduling.managed_resources.configuration import ManagedResource
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.managed_resources.demand import Demand
 from berth.upkeep.gangs import KEPT_SECONDS, GangWatch
-from berth_cli.serve.stores import DynamoDBStore
+from berth_cli.server.options import DynamoDBStore
 from tests.builders.announcements import announcement
 from tests.builders.gang_items import claim, gang, intent
 from tests.deployment.permissions import DECISION, GRANTS

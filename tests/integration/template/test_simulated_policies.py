@@ -18,7 +18,7 @@ import pytest
 from berth.ledger.nodes.dynamodb_table import DynamoDBLedgerTable
 from berth.ledger.nodes.table import Marker, MarkerState
 from berth.runtime import aws_clients
-from berth_cli.serve.stores import DynamoDBStore
+from berth_cli.server.options import DynamoDBStore
 from tests.builders.event_fixtures import EVENTS
 from tests.builders.events import http_event
 from tests.deployment.permissions import GRANTS, WARM_UP_TARGETS

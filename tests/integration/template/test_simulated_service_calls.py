@@ -28,9 +28,8 @@ from berth.runtime.http.events import WARM_UP_EVENT
 from berth.runtime.telemetry.cloudwatch_metrics import CloudWatchMetrics
 from berth.runtime.watcher.background import WarmUp
 from berth.runtime.watcher.watcher_run import _lambda_client
-from berth_cli.serve.functions import load_handler, set_environment
-from berth_cli.serve.template_api import read_template_api
-from berth_cli.serve.watcher_thread import LocalLambdaContext
+from berth_cli.server.functions import load_handler, read_template_api, set_environment
+from berth_cli.server.watcher_thread import LocalLambdaContext
 from berth_cli.sources.stack import StackUnavailable, describe
 from tests.builders.authorizer_events import basic, basic_event, certificate_event
 from tests.deployment.policy_simulator import REGION, STACK, documents, listed, refused, resolved

@@ -13,7 +13,7 @@ from berth.bind.protocol import PreparedBind
 from berth.ledger import announcements as reader
 from berth.ledger.announcements import has_ended
 from berth.scheduling.policy import Policy
-from berth_cli.embedded_store.announcement_log import InMemoryAnnouncementLog
+from berth_cli.server.store.ledger_table import InMemoryAnnouncementLog
 
 from .history import UNRULED
 

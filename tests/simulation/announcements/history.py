@@ -30,7 +30,7 @@ from berth.scheduling.plugins.inter_pod_affinity import InterPodAffinity, InterP
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.parts import NO_PARTS, Parts
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.embedded_store.announcement_log import InMemoryAnnouncementLog
+from berth_cli.server.store.ledger_table import InMemoryAnnouncementLog
 from tests.builders.nodes import node
 from tests.builders.pods import pod_with
 from tests.simulation.world import EPOCH, World

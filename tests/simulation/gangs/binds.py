@@ -31,7 +31,7 @@ from berth.scheduling.objects import Pod, read_pod
 from berth.scheduling.objects.cluster import read_objects
 from berth.scheduling.objects.pod import PodKey
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.embedded_store.gang_table import InMemoryGangTable
+from berth_cli.server.store.gang_table import InMemoryGangTable
 from tests.fakes.clock import HandDrivenClock
 from tests.fakes.node_cache import FixedNodeCache
 from tests.fakes.pods import PodsInMemory, StoredPod

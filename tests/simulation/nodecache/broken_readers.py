@@ -11,7 +11,7 @@ import pytest
 
 from berth.nodecache.feed import reader
 from berth.nodecache.feed.reader import NodeCacheReader
-from berth_cli.embedded_store.cache_table import InMemoryCacheTable
+from berth_cli.server.store.cache_table import InMemoryCacheTable
 
 Break = Callable[[pytest.MonkeyPatch], None]
 BEYOND = 5_000

@@ -23,9 +23,9 @@ from berth.nodecache.feed.table import LogItem, LogWrite, TableUnavailable
 from berth.nodecache.feed.watcher import Watcher
 from berth.nodecache.feed.writer import Retention, Writer
 from berth.scheduling.snapshot.parts import SnapshotPart
-from berth_cli.embedded_store import cache_table as in_memory_table
-from berth_cli.embedded_store.cache_table import InMemoryCacheTable
-from berth_cli.embedded_store.lease_lock import InMemoryItem
+from berth_cli.server.store import cache_table as in_memory_table
+from berth_cli.server.store.cache_table import InMemoryCacheTable
+from berth_cli.server.store.lease_lock import InMemoryItem
 
 from .broken_readers import Break, chain_of_versions_alone
 

@@ -23,8 +23,8 @@ from berth.nodecache.feed.watcher import Watcher, WatcherOutcome
 from berth.nodecache.feed.writer import Retention
 from berth.runtime.watcher.watcher_run import HORIZON_SECONDS, TimeLimit
 from berth.scheduling.snapshot.parts import ALL_PARTS, Parts
-from berth_cli.embedded_store.lease_lock import InMemoryItem, InMemoryLeaseLock
-from berth_cli.watch.process import FAILED_PAUSE_SECONDS, PAUSE_SECONDS
+from berth_cli.server.store.lease_lock import InMemoryItem, InMemoryLeaseLock
+from berth_cli.server.watcher_process import FAILED_PAUSE_SECONDS, PAUSE_SECONDS
 from tests.simulation.world import EPOCH, Actor, World
 
 from .ambush import Ambush

@@ -20,7 +20,7 @@ from berth.nodecache.feed.table import CacheTable, TableUnavailable
 from berth.nodecache.feed.watcher import Watcher
 from berth.nodecache.feed.writer import Retention
 from berth.scheduling.snapshot.parts import ALL_PARTS, NODES_AND_PODS, NODES_ONLY, Parts
-from berth_cli.embedded_store.lease_lock import InMemoryLeaseLock
+from berth_cli.server.store.lease_lock import InMemoryLeaseLock
 from tests.simulation.world import Actor, Mutex, World
 
 from .ambush import Ambush

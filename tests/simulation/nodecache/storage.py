@@ -12,8 +12,8 @@ from berth.lease.lock import Fence
 from berth.nodecache.feed.head import Head, Pointer
 from berth.nodecache.feed.table import LogItem, LogWrite
 from berth.scheduling.snapshot.parts import SnapshotPart
-from berth_cli.embedded_store.cache_table import InMemoryCacheTable, TrimmedCacheTable
-from berth_cli.embedded_store.lease_lock import Condition, InMemoryItem, Item
+from berth_cli.server.store.cache_table import InMemoryCacheTable, TrimmedCacheTable
+from berth_cli.server.store.lease_lock import Condition, InMemoryItem, Item
 from tests.simulation.world import EPOCH, World
 
 GARBAGE = b"not what a writer wrote"

@@ -12,7 +12,7 @@ from berth.lease.lock import Conflict, Fence, Lease, LeaseLock, LeaseSpec, Unava
 from berth.nodecache.feed.head import Head, Pointer, SnapshotPointer
 from berth.nodecache.feed.table import CacheTable, LogItem, LogWrite, StaleFence, TableUnavailable
 from berth.scheduling.snapshot.parts import ALL_PARTS, Parts, SnapshotPart
-from berth_cli.embedded_store.lease_lock import InMemoryLeaseLock
+from berth_cli.server.store.lease_lock import InMemoryLeaseLock
 from tests.simulation.world import World
 
 from .ambush import Ambush

@@ -27,7 +27,7 @@ from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.expiry import Expiry, ExpiryOutcome
 from berth.upkeep.reconciler.node_reconciliation import NodeReconciliation
 from berth.upkeep.reconciler.published_pods import PublishedPods
-from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
+from berth_cli.server.store.ledger_table import InMemoryLedgerTable
 from tests.fakes.clock import HandDrivenClock
 from tests.fakes.pods import PodsInMemory, StoredPod
 

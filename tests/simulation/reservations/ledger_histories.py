@@ -23,7 +23,7 @@ from berth.pods import Assignment, Binding, Created, FoundPod, PodBinder, Refuse
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.reconciler import Reconciler
-from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
+from berth_cli.server.store.ledger_table import InMemoryLedgerTable
 from tests.fakes.counted_cluster import BY_ANNOTATION, COUNTING, NAMESPACE, REQUEST, SLOT, CountedCluster
 from tests.simulation.world import EPOCH, Actor, World
 from tests.unit.upkeep.reconciler.reconciler_harness import check

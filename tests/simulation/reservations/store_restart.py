@@ -26,7 +26,7 @@ from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.ledger_holder import LedgerHolder
 from berth.upkeep.reconciler.reconciler import Reconciler
-from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
+from berth_cli.server.store.ledger_table import InMemoryLedgerTable
 from tests.fakes.counted_cluster import COUNTING, NAMESPACE, CountedCluster
 from tests.fakes.ledger_lease import IdentityInMemory, LeaseInMemory
 from tests.simulation.reservations.ledger_takeover import (

@@ -26,7 +26,7 @@ from berth.scheduling.evaluation.time_limit import TimeLimit
 from berth.scheduling.feasibility import TOO_COSTLY
 from berth.scheduling.framework.plugin import PluginFailed
 from berth.scheduling.policy import Policy
-from berth_cli.embedded_store.announcement_log import InMemoryAnnouncementLog
+from berth_cli.server.store.ledger_table import InMemoryAnnouncementLog
 from tests.builders.announcements import announcement
 from tests.fakes.binding_world import ANTI_AFFINITY, FULL, World
 

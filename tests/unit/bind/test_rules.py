@@ -14,8 +14,8 @@ from berth.configuration.store import Configurations, CountingLossCheck, Countin
 from berth.dynamodb import TableUnavailable
 from berth.ledger.nodes.table import Marker, MarkerState
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
-from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
+from berth_cli.server.store.cache_table import InMemoryConfigurationStore
+from berth_cli.server.store.ledger_table import InMemoryLedgerTable
 from tests.fakes.announcements import NoAnnouncements
 from tests.fakes.published import PublishedCluster
 from tests.unit.lease.clocks import EnvironmentClock

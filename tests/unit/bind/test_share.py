@@ -16,7 +16,7 @@ from berth.ledger.nodes.ledger import Ledger
 from berth.pods import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
 from berth.scheduling.managed_resources.demand import Demand
 from berth.scheduling.objects.pod import PodKey
-from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
+from berth_cli.server.store.ledger_table import InMemoryLedgerTable
 from tests.fakes.counted_cluster import (
     DEVICE,
     DEVICES_BY_ANNOTATION,

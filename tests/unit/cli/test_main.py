@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from berth.scheduling.framework.plugin import PluginFailed
-from berth_cli.config import command as config_command
+from berth_cli.commands import config as config_command
 from berth_cli.main import COMMANDS, main
 from tests.conftest import PROJECT
 

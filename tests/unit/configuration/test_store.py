@@ -10,8 +10,8 @@ import pytest
 
 from berth.configuration.store import ConfigurationInvalid, Configurations, parsed
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
-from berth_cli.embedded_store.lease_lock import InMemoryItem
+from berth_cli.server.store.cache_table import InMemoryConfigurationStore
+from berth_cli.server.store.lease_lock import InMemoryItem
 from tests.builders.custom_plugins import NAMED, installed_plugins
 
 OLDER, OLD, BROKEN = '{"profile": "full"}', '{"profile": "resource-segregation"}', '{"kind": "Deployment"}'

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from berth.runtime.http import callers
-from berth_cli.serve.template_api import read_template_api
+from berth_cli.server.functions import read_template_api
 from tests.builders.authorizer_events import certificate_event
 from tests.fakes.log_lines import LogLines
 from tests.fakes.moto_account import moto_session

@@ -15,7 +15,7 @@ from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.head import Pointer
 from berth.nodecache.feed.leader import PublishIntervals
 from berth.runtime.watcher.watcher_run import MARGIN_SECONDS
-from berth_cli.serve.watcher_thread import LocalLambdaContext
+from berth_cli.server.watcher_thread import LocalLambdaContext
 from tests.builders.tables import create_cache_table
 from tests.fakes.log_lines import LogLines
 from tests.unit.runtime.telemetry.metric_lines import printed

@@ -9,7 +9,7 @@ from itertools import count
 from typing import TypeVar
 
 from berth.lease.lock import Conflict, Fence, Lease, LeaseLock, LeaseSpec, Unavailable, Written
-from berth_cli.embedded_store.lease_lock import ConditionFailed, InMemoryItem, InMemoryLeaseLock, publish
+from berth_cli.server.store.lease_lock import ConditionFailed, InMemoryItem, InMemoryLeaseLock, publish
 
 from .clocks import AT
 from .faults import Fault, Faults

@@ -6,7 +6,7 @@ from itertools import count
 
 from berth.lease.config import Handover, LeaderElectionConfig
 from berth.lease.elector import LeaderElector, Standby
-from berth_cli.embedded_store.lease_lock import InMemoryItem, InMemoryLeaseLock
+from berth_cli.server.store.lease_lock import InMemoryItem, InMemoryLeaseLock
 
 from .clocks import EnvironmentClock
 

@@ -8,7 +8,7 @@ from berth.extender.ports import PodCoverage
 from berth.ledger.announcements import AnnouncementReader, has_ended, pod_on_node
 from berth.scheduling.objects import Pod, read_pod, read_pods
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.embedded_store.announcement_log import InMemoryAnnouncementLog
+from berth_cli.server.store.ledger_table import InMemoryAnnouncementLog
 from tests.builders.announcements import announcement
 from tests.builders.nodes import node
 from tests.builders.pods import pod_object, pod_with

@@ -16,8 +16,8 @@ from berth.nodecache.snapshot_view import SnapshotView
 from berth.nodecache.warm_node_cache import WarmNodeCache
 from berth.scheduling.configuration.document import BerthConfiguration, WhenStale
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
-from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
+from berth_cli.server.store.cache_table import InMemoryConfigurationStore
+from berth_cli.server.store.ledger_table import InMemoryLedgerTable
 from tests.builders.nodes import node
 from tests.fakes.published import PublishedCluster
 

@@ -19,8 +19,8 @@ from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod import PodKey
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
-from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
+from berth_cli.server.store.cache_table import InMemoryConfigurationStore
+from berth_cli.server.store.ledger_table import InMemoryLedgerTable
 from tests.builders.nodes import node
 from tests.builders.pods import pod
 from tests.fakes.published import PublishedCluster

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
+from berth_cli.server.store.ledger_table import InMemoryLedgerTable
 from tests.builders.nodes import labelled
 from tests.fakes.verbs import Verbs
 

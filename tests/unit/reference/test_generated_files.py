@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from berth_cli.config import schema
-from berth_cli.doctor.checks.cluster import TESTED
+from berth_cli.configuration import schema
+from berth_cli.installation.doctor.checks.cluster import TESTED
 from tests.deployment.template import read_template
 from tests.scheduler_facts.facts import MEASURED, Facts
 from tools.reference.__main__ import GENERATED, outdated

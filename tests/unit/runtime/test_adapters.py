@@ -16,8 +16,8 @@ from berth.runtime.tables import Tables, tables_opened_by
 from berth.scheduling.objects import NodeInfo
 from berth.scheduling.snapshot.parts import NODES_AND_PODS, NODES_ONLY
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
-from berth_cli.embedded_store.lease_lock import InMemoryItem, InMemoryLeaseLock
+from berth_cli.server.store.cache_table import InMemoryConfigurationStore
+from berth_cli.server.store.lease_lock import InMemoryItem, InMemoryLeaseLock
 from tests.builders.pods import pod_object
 from tests.fakes.cache_tables import CountingCacheTable, InterruptedCacheTable
 from tests.fakes.published import PublishedCluster

@@ -16,8 +16,8 @@ from berth.runtime.settings import PolicySettings
 from berth.runtime.tables import Tables, tables_opened_by
 from berth.runtime.telemetry.telemetry import SERVICE
 from berth.scheduling.configuration.document import BerthConfiguration, Decisions
-from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
-from berth_cli.embedded_store.lease_lock import InMemoryItem, InMemoryLeaseLock
+from berth_cli.server.store.cache_table import InMemoryConfigurationStore
+from berth_cli.server.store.lease_lock import InMemoryItem, InMemoryLeaseLock
 from tests.builders.nodes import labelled
 from tests.builders.pods import pod_object
 from tests.builders.requests import cache_mode

@@ -18,8 +18,8 @@ from berth.scheduling.gangs.gang import GangKey
 from berth.scheduling.managed_resources.demand import Demand
 from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.gangs import EXPIRY_SECONDS, KEPT_SECONDS, POLL_SECONDS, GangEvent, GangEventType, GangWatch
-from berth_cli.embedded_store.gang_table import InMemoryGangTable
-from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
+from berth_cli.server.store.gang_table import InMemoryGangTable
+from berth_cli.server.store.ledger_table import InMemoryLedgerTable
 from tests.builders.gang_items import TRAIN, claim, gang, intent
 from tests.fakes.clock import HandDrivenClock
 from tests.fakes.pods import PodsInMemory

@@ -12,7 +12,7 @@ from berth.lease.config import ReleaseOutcome
 from berth.ledger.lease import ELECTION, counted_elsewhere
 from berth.ledger.nodes.table import Marker, MarkerState
 from berth.upkeep.ledger_holder import PUBLISH_SECONDS, LedgerHolder, release_ledger
-from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
+from berth_cli.server.store.ledger_table import InMemoryLedgerTable
 from tests.fakes.ledger_lease import IdentityInMemory, LeaseInMemory
 from tests.unit.lease.clocks import AT, EnvironmentClock
 

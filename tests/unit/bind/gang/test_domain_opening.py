@@ -16,8 +16,8 @@ from berth.ledger.gangs.item import TURN_MEMBER_SECONDS, TURN_SECONDS, Domain
 from berth.pods import Binding, FoundPod
 from berth.scheduling.gangs.gang import Gang
 from berth.scheduling.gangs.gang import gang_of as gang_of_pod
-from berth_cli.embedded_store.gang_table import InMemoryGangTable
-from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
+from berth_cli.server.store.gang_table import InMemoryGangTable
+from berth_cli.server.store.ledger_table import InMemoryLedgerTable
 from tests.builders.gang_items import claim
 from tests.builders.gangs import ENABLED, members
 from tests.simulation.gangs.binds import GangWorld, gang_of

@@ -11,7 +11,7 @@ import pytest
 from berth.extender.outcomes import BindOutcome
 from berth.ledger.gangs.item import GangItem, GangState
 from berth.scheduling.gangs.gang import GangKey
-from berth_cli.embedded_store.gang_table import InMemoryGangTable
+from berth_cli.server.store.gang_table import InMemoryGangTable
 from tests.builders.gang_items import TRAIN
 from tests.simulation.gangs.binds import CALL_SECONDS, GangWorld, Member, gang_of
 from tests.simulation.gangs.wire import Turns

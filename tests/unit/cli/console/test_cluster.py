@@ -22,7 +22,7 @@ from berth_cli.console.cluster import (
     followed_dump,
     followed_kubeconfig,
 )
-from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
+from berth_cli.server.store.cache_table import InMemoryConfigurationStore
 from tests.builders.counted import LICENCE, LICENCES, configuration, counted_node_object
 from tests.builders.kubeconfigs import kubeconfig_for
 from tests.builders.nodes import node_object, node_with

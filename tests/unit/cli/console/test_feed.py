@@ -13,8 +13,7 @@ from berth.scheduling.objects import NodeInfo
 from berth_cli.console import feed as feed_module
 from berth_cli.console.access import Refusal
 from berth_cli.console.cluster import NotRead, ObservedCluster
-from berth_cli.console.feed import Feed
-from berth_cli.console.rows import node_row
+from berth_cli.console.feed import Feed, node_row
 from tests.builders.counted import LICENCE, LICENCES, configuration, counted_node
 from tests.unit.cli.console.cases import DEFAULT, NOW, HandDrivenSource, node, snapshot
 

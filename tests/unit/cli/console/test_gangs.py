@@ -18,8 +18,8 @@ from berth_cli.console.access import Refusal
 from berth_cli.console.cluster import NotRead, ObservedCluster
 from berth_cli.console.feed import Feed
 from berth_cli.console.gangs import GangDocuments
-from berth_cli.embedded_store.gang_table import InMemoryGangTable
-from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
+from berth_cli.server.store.gang_table import InMemoryGangTable
+from berth_cli.server.store.ledger_table import InMemoryLedgerTable
 from tests.builders.gang_items import claim, gang, intent
 from tests.builders.gangs import member as gang_member
 from tests.builders.planned import gang_configuration

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from berth_cli.console.rows import node_row, pod_row
+from berth_cli.console.feed import node_row, pod_row
 from tests.builders.counted import LICENCE, LICENCES, counted_node, counting
 from tests.unit.cli.console.cases import NO_COUNTING, node, pod, snapshot
 

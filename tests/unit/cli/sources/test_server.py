@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ssl
 import time
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
@@ -120,6 +121,27 @@ def test_distinguishes_missing_tls_from_missing_server() -> None:
         assert endpoint(server.host).certificate() is None
     gone = endpoint(server.host).healthz()
     assert gone == NoResponse("connection refused or blocked")
+
+
+def test_calls_paths_with_credentials_of_address() -> None:
+    with kubernetes_on_loopback() as server:
+        asked = Endpoint(server.host.replace("http://", "http://me:p%40@") + "/scheduler/", NO_MATERIAL, timeout=5)
+        asked.verb("filter", b"{}")
+        asked.healthz()
+    assert [(each.method, each.path) for each in server.requests] == [
+        ("POST", "/scheduler/filter"),
+        ("GET", "/healthz"),
+    ]
+    assert server.requests[0].headers["Authorization"] == "Basic " + b64encode(b"me:p@").decode()
+    assert "p@" not in asked.address
+
+
+def test_response_has_duration_and_server_clock() -> None:
+    with kubernetes_on_loopback() as server:
+        found = endpoint(server.host).healthz()
+    assert isinstance(found, HttpResponse)
+    assert found.seconds > 0
+    assert found.date == pytest.approx(found.requested_at, abs=2)
 
 
 def test_invalid_certificate_error_does_not_quote_it() -> None:

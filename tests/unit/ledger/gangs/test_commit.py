@@ -11,8 +11,8 @@ from berth.ledger.nodes.ledger import new_ledger
 from berth.scheduling.managed_resources.configuration import ManagedResource
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.managed_resources.demand import Demand
-from berth_cli.embedded_store.gang_table import InMemoryGangTable
-from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
+from berth_cli.server.store.gang_table import InMemoryGangTable
+from berth_cli.server.store.ledger_table import InMemoryLedgerTable
 from tests.builders.gang_items import TRAIN, claim, gang, intent
 
 GPU = "example.com/gpu"

@@ -16,7 +16,7 @@ from berth.ledger.gangs.table import NotTransacted, Transaction
 from berth.scheduling.gangs.gang import GangKey
 from berth.scheduling.managed_resources.demand import Demand
 from berth.scheduling.objects.pod import PodKey
-from berth_cli.embedded_store.gang_table import InMemoryGangTable
+from berth_cli.server.store.gang_table import InMemoryGangTable
 from tests.builders.gang_items import gang
 from tests.fakes.dynamodb_units import item_size
 from tests.simulation.gangs.binds import ZONE, GangWorld, gang_of

@@ -11,8 +11,8 @@ from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.ledger.gangs.item import GangItem, GangState
 from berth.ledger.gangs.table import TableOpenGangs
 from berth.scheduling.gangs.gang import OpenGang
-from berth_cli.embedded_store.gang_table import InMemoryGangTable
-from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
+from berth_cli.server.store.gang_table import InMemoryGangTable
+from berth_cli.server.store.ledger_table import InMemoryLedgerTable
 from tests.builders.gang_items import TRAIN, gang, intent
 
 NOW = 30.0

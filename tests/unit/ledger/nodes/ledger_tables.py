@@ -15,7 +15,7 @@ from mypy_boto3_dynamodb.client import DynamoDBClient
 
 from berth.ledger.nodes.dynamodb_table import DynamoDBLedgerTable
 from berth.ledger.nodes.table import LedgerTable
-from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
+from berth_cli.server.store.ledger_table import InMemoryLedgerTable
 from tests.builders.tables import create_ledger_table
 
 IN_MEMORY, MOTO, MINISTACK, DYNAMODB_LOCAL = "in memory", "moto", "ministack", "DynamoDB Local"

@@ -16,8 +16,8 @@ from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.feed.table import LogItem, LogWrite, StaleFence, TableUnavailable
 from berth.nodecache.feed.writer import Leadership, Retention, Writer
 from berth.scheduling.snapshot.parts import SnapshotPart
-from berth_cli.embedded_store.cache_table import InMemoryCacheTable
-from berth_cli.embedded_store.lease_lock import InMemoryItem, InMemoryLeaseLock
+from berth_cli.server.store.cache_table import InMemoryCacheTable
+from berth_cli.server.store.lease_lock import InMemoryItem, InMemoryLeaseLock
 from tests.fakes.cache_tables import CountingCacheTable
 from tests.unit.lease.clocks import EnvironmentClock
 

@@ -22,7 +22,7 @@ from berth.nodecache.feed.leader import Publication, PublishIntervals
 from berth.nodecache.feed.table import LogItem, LogWrite
 from berth.nodecache.feed.watcher import FOLLOW_SECONDS, RunResult, Watcher, WatcherOutcome
 from berth.scheduling.snapshot.parts import SnapshotPart
-from berth_cli.embedded_store.lease_lock import InMemoryLeaseLock
+from berth_cli.server.store.lease_lock import InMemoryLeaseLock
 from tests.fakes.cache_tables import InterruptedCacheTable, outage
 from tests.unit.lease.clocks import EnvironmentClock
 from tests.unit.nodecache.feed.feeds import HeldLease, Store, new_id

@@ -5,7 +5,7 @@ from __future__ import annotations
 from berth.runtime.cluster_settings import BindSettings
 from berth.runtime.http.bind_endpoint import bind_adapters
 from berth.runtime.tables import tables_opened_by
-from berth_cli.embedded_store.store import EmbeddedStore
+from berth_cli.server.store.embedded_store import EmbeddedStore
 
 SETTINGS = BindSettings(
     cache_table="memory", ledger_table="memory", in_cluster=True, configuration='{"profile": "label-priority"}'

@@ -18,9 +18,9 @@ from berth.lease.clock import SystemClock
 from berth.runtime.cluster_settings import BindSettings
 from berth.runtime.http.bind_endpoint import DEADLINE_PASSED, BindAdapters, BindHandler
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
-from berth_cli.embedded_store.lease_lock import InMemoryItem
-from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
+from berth_cli.server.store.cache_table import InMemoryConfigurationStore
+from berth_cli.server.store.lease_lock import InMemoryItem
+from berth_cli.server.store.ledger_table import InMemoryLedgerTable
 from tests.builders.requests import binding, body_of
 
 

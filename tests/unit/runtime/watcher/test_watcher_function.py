@@ -5,7 +5,7 @@ from __future__ import annotations
 from berth.configuration.store import Configurations, hash_of
 from berth.runtime.watcher.watcher_function import CONFIGURATION_SECONDS, _AppliedConfiguration
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
+from berth_cli.server.store.cache_table import InMemoryConfigurationStore
 from tests.fakes.cache_tables import CountingCacheTable
 from tests.fakes.clock import HandDrivenClock
 from tests.fakes.published import PublishedCluster

@@ -13,7 +13,7 @@ from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.events import ReservationEvent, ReservationEventType
 from berth.upkeep.reconciler.reconciler import Reconciler
-from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
+from berth_cli.server.store.ledger_table import InMemoryLedgerTable
 from tests.fakes.clock import HandDrivenClock
 from tests.fakes.counted_cluster import COUNTING, SLOT, CountedCluster
 

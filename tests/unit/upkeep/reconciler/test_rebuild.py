@@ -13,7 +13,7 @@ from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.events import ReservationEventType
 from berth.upkeep.reconciler.rebuild import LATE_SECONDS
-from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
+from berth_cli.server.store.ledger_table import InMemoryLedgerTable
 from tests.fakes.counted_cluster import SLOT, CountedCluster
 from tests.unit.upkeep.reconciler.reconciler_harness import HTTP_TIMEOUT, NODE, ReconcilerHarness
 

@@ -10,7 +10,7 @@ import pytest
 from berth.ledger.nodes.entry import EntryState, NodeLedger, OpenReservation
 from berth.ledger.nodes.table import Marker, MarkerState, NotWritten, TableUnavailable, Written
 from berth.upkeep.reconciler.events import ReservationEventType
-from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
+from berth_cli.server.store.ledger_table import InMemoryLedgerTable
 from tests.fakes.counted_cluster import SLOT
 from tests.unit.upkeep.reconciler.reconciler_harness import NODE, ReconcilerHarness
 

@@ -15,7 +15,7 @@ from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.plugins import custom_plugins as loading
 from berth.scheduling.plugins.arguments import NoArgs
 from berth.scheduling.plugins.custom_plugins import NotAPlugin, custom_plugin
-from berth_cli.config.document import parse_document
+from berth_cli.configuration.document import parse_document
 
 MODULE = """
 from berth.scheduling.framework import FilterPlugin, ScorePlugin

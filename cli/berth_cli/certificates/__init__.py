@@ -1,1 +1,0 @@
-"""`berth certificates`: a private certificate authority for a cluster, and its client certificates."""

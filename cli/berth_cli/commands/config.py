@@ -1,0 +1,224 @@
+"""`berth config`: check BerthConfiguration documents, apply them to a stack, and roll them back."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+import orjson
+
+from berth.scheduling.configuration.document import Decisions
+from berth_cli.configuration.apply import ApplyOptions, apply_configuration
+from berth_cli.configuration.check import check_document, report
+from berth_cli.configuration.document import ValidDocument, error_line, load_document, parse_document
+from berth_cli.configuration.schema import schema_text
+from berth_cli.configuration.warnings import KEPT_ON_STACK, configuration_warnings, records_warnings
+from berth_cli.sources.where import TableNames, tables_options
+from berth_cli.terminal.input_files import display_name, read_bytes
+from berth_cli.terminal.options import collected, plugins_option
+from berth_cli.terminal.output import Format, echo_table, output_option, render, to_yaml
+
+# The AWS SDK is slow to import: the functions that read tables import it, so that a usage error appears without delay.
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+CHECK_EPILOG = """\b
+Examples:
+  berth config check examples/configuration.yaml
+  berth config check berth.yaml --cluster dump.json
+  berth config check berth.yaml --plugins my-plugins
+  cat berth.yaml | berth config check - -o json
+"""
+APPLY_EPILOG = """\b
+Examples:
+  berth config apply berth.yaml --stack berth-production --dry-run
+  berth config apply berth.yaml --stack berth-production
+  berth config apply berth.yaml --stack berth-production --stop-counting
+  berth config apply berth.yaml --plugins my-plugins --stack berth-production
+  berth config apply berth.yaml --stack berth-production --no-wait
+  cat berth.yaml | berth config apply - --cache-table berth-cache
+"""
+ROLLBACK_EPILOG = """\b
+Examples:
+  berth config rollback --stack berth-production
+  berth config rollback --to 3 --stack berth-production --dry-run
+"""
+NOTHING_APPLIED = (
+    "no configuration was applied: the stack's parameter Profile decides; apply one with: berth config apply"
+)
+HISTORY_HEADER = ("VERSION", "APPLIED", "HASH", "PROFILE", "PLUGINS", "NOTE")
+
+
+@click.group()
+def config() -> None:
+    """Check BerthConfiguration documents, apply them to a stack and roll them back."""
+
+
+@config.command(epilog=CHECK_EPILOG)
+@click.argument("file", type=click.Path(path_type=Path))
+@plugins_option
+@click.option(
+    "--cluster",
+    type=click.Path(path_type=Path),
+    help="Cluster dump: also warn about counted resources that no node has.",
+)
+@output_option()
+def check(file: Path, cluster: Path | None, output: str) -> None:
+    """Validate the BerthConfiguration in FILE.
+
+    Each error names line and field, the value that was found, the allowed values, and an example. Warnings name parts
+    of a valid document that have no effect. Plugins of your own are loaded; `berth plugin check` runs them. `-` reads
+    standard input.
+
+    Exit status: 0 valid, with or without warnings; 1 invalid; 2 file not found or usage error.
+    """
+    try:
+        text = read_bytes(file)
+    except OSError as error:
+        raise click.BadParameter(f"{file}: {error.strerror}") from error
+    checked, name = check_document(text, cluster), display_name(file)
+    if output != Format.TABLE:
+        click.echo(render({"file": name, **report(checked)}, output))
+    elif isinstance(checked.result, ValidDocument):
+        click.echo(f"{name} is valid: {checked.description}")
+        for warning in checked.warnings:
+            line = checked.result.source.line(warning.path)
+            click.echo(error_line(name, f"warning: {warning.field}", warning.message, line), err=True)
+    else:
+        for each in checked.result:
+            click.echo(error_line(name, each.field, each.message, each.line), err=True)
+            if each.example:
+                click.echo(f"    example: {each.example}", err=True)
+    sys.exit(0 if isinstance(checked.result, ValidDocument) else 1)
+
+
+def apply_options(command: F) -> F:
+    """Add the options of apply and rollback; the command gets ApplyOptions as `options`."""
+    fields = ("tables", "stop_counting", "dry_run", "skip_trial", "no_wait")
+    command = collected("options", ApplyOptions, fields)(command)
+    for name, text in (
+        ("--no-wait", "Return once the document is stored; some verbs may still use the previous document."),
+        ("--skip-trial", "Apply the document without a trial, for example if no verb works."),
+        ("--dry-run", "Try the document and print what it would change; do not apply it."),
+        ("--stop-counting", "The document counts nothing, although the ledger has counted resources."),
+    ):
+        command = click.option(name, is_flag=True, help=text)(command)
+    return plugins_option(tables_options(command))
+
+
+@config.command(epilog=APPLY_EPILOG)
+@click.argument("file", type=click.Path(path_type=Path))
+@apply_options
+def apply(file: Path, options: ApplyOptions) -> None:
+    """Apply the BerthConfiguration in FILE to a running stack without a deployment.
+
+    `-` reads standard input. The document is validated. Then each verb's function loads it, with the plugins that are
+    deployed, and evaluates recent pods with the current document and with this one; the differences are printed. A
+    document is refused if a function cannot load it, or if none of these pods would have a node. A document that counts
+    nothing needs --stop-counting once the ledger has counted.
+
+    The command ends when every verb uses the document: bind reads it up to 10 seconds late, and a call that has begun
+    takes up to the httpTimeout, or, without --stack, 30 seconds. --no-wait ends it earlier. The watcher reads the
+    document within 15 seconds.
+
+    Exit status: 0 applied, or tried with --dry-run; 1 invalid or refused document, unavailable stack or table; 2 usage
+    error.
+    """
+    options.check()
+    loaded = load_document(file)
+    name, configuration = display_name(file), loaded.configuration
+    # A table may be that of servers that keep records in other places.
+    no_records = records_warnings(configuration, KEPT_ON_STACK if options.tables.stack else [*Decisions])
+    for warning in (*configuration_warnings(configuration), *no_records):
+        line = loaded.source.line(warning.path)
+        click.echo(error_line(name, f"warning: {warning.field}", warning.message, line), err=True)
+    if configuration.counting.counts and options.stop_counting:
+        raise click.ClickException(f"{name} counts resources: --stop-counting is for one without them")
+    from berth_cli.sources.stack import open_tables
+
+    with open_tables(options.tables) as opened:
+        apply_configuration(opened, configuration, name, options)
+
+
+@config.command(epilog="Example: berth config show --stack berth-production > berth.yaml")
+@tables_options
+@click.option("--version", type=int, help="A version of berth config history, instead of the current one.")
+@click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True)
+def show(tables: TableNames, version: int | None, output: str) -> None:
+    """Print the BerthConfiguration that was applied to a stack.
+
+    Exit status: 0 printed, 1 no such document or unavailable stack or table, 2 usage error.
+    """
+    tables.require("cache")
+    from berth_cli.configuration.versions import Versions
+    from berth_cli.sources.stack import open_tables
+
+    with open_tables(tables) as opened:
+        text = opened.store.read() if version is None else Versions.of(opened).numbered(version).document
+    if text is None:
+        raise click.ClickException(NOTHING_APPLIED)
+    click.echo(to_yaml(text) if output == "yaml" else render(orjson.loads(text), output))
+
+
+@config.command(epilog="Example: berth config history --stack berth-production")
+@tables_options
+@output_option()
+def history(tables: TableNames, output: str) -> None:
+    """List the last ten documents that were applied, the newest first.
+
+    With --stack, version 0 is the configuration that the stack was deployed with.
+
+    Exit status: 0 listed, 1 unavailable stack or table, 2 usage error.
+    """
+    tables.require("cache")
+    from berth_cli.configuration.versions import Versions, history_cells
+    from berth_cli.sources.stack import open_tables
+
+    with open_tables(tables) as opened:
+        rows = Versions.of(opened).rows()
+    if output != Format.TABLE:
+        click.echo(render(rows, output))
+    elif rows:
+        echo_table(HISTORY_HEADER, map(history_cells, rows))
+    else:
+        click.echo(NOTHING_APPLIED)
+
+
+@config.command(epilog=ROLLBACK_EPILOG)
+@click.option(
+    "--to",
+    "version",
+    type=int,
+    help="A version of berth config history; 0 is the one that was deployed.  [default: the last one with another "
+    "document]",
+)
+@apply_options
+def rollback(version: int | None, options: ApplyOptions) -> None:
+    """Apply an earlier document again, as `berth config apply` does. It becomes the newest version.
+
+    The command ends when every verb uses the document, or, with --no-wait, when it is stored.
+
+    Exit status: 0 applied, or tried with --dry-run; 1 no such version, refused or unavailable; 2 usage error.
+    """
+    options.check()
+    from berth_cli.configuration.versions import Versions
+    from berth_cli.sources.stack import open_tables
+
+    with open_tables(options.tables) as opened:
+        versions = Versions.of(opened)
+        found = versions.previous() if version is None else versions.numbered(version)
+        name = f"version {found.version}"
+        result = parse_document(found.document.encode())
+        if not isinstance(result, ValidDocument):
+            causes = "\n".join(error_line(name, each.field, each.message, None) for each in result)
+            raise click.ClickException(causes)
+        apply_configuration(opened, result.configuration, name, options, f"rollback to {name}")
+
+
+@config.command(epilog="Example: berth config schema > berth.schema.json")
+def schema() -> None:
+    """Print the JSON Schema of BerthConfiguration documents, for editors and CI checks."""
+    click.echo(schema_text(), nl=False)

@@ -1,0 +1,160 @@
+"""`berth plugin`: check plugins of one's own, and build a Lambda layer of them."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from pathlib import Path
+
+import click
+
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.configuration.plugin_config import PluginConfig, build_plugin
+from berth.scheduling.plugins.custom_plugins import NotAPlugin, custom_plugin
+from berth_cli.configuration.document import load_configuration
+from berth_cli.terminal.options import NAME_PARENT, REGION_HELP, plugins_option
+from berth_cli.terminal.output import Format, output_option, render
+
+ARCHITECTURES = ("arm64", "x86_64")
+PYTHONS = ("3.11", "3.12", "3.13")
+
+CHECK_EPILOG = """\b
+Examples:
+  berth plugin check berth_plugins.team_nodes:TeamNodes --plugins examples/custom-plugin
+  berth plugin check berth_plugins.team_nodes:TeamNodes --plugins . --cluster dump.json --config berth.yaml
+"""
+PACKAGE_EPILOG = """\b
+Examples:
+  berth plugin package examples/custom-plugin --stack berth-production
+  berth plugin package examples/custom-plugin --architecture x86_64 --python 3.12 --file plugins.zip
+"""
+
+
+@click.group()
+def plugin() -> None:
+    """Check plugins of your own, and build a Lambda layer of them."""
+
+
+@plugin.command(epilog=CHECK_EPILOG)
+@click.argument("plugin", metavar="MODULE:CLASS")
+@plugins_option
+@click.option(
+    "--cluster",
+    type=click.Path(path_type=Path),
+    help="Cluster dump to check the plugin on; default: a sample of six nodes and five pods.",
+)
+@click.option(
+    "--config", type=click.Path(path_type=Path), help="BerthConfiguration document with the plugin's arguments."
+)
+@output_option()
+def check(plugin: str, cluster: Path | None, config: Path | None, output: str) -> None:
+    """Check a plugin of your own on a cluster.
+
+    The check filters and scores the pods of the cluster, and pods and clusters with small changes. The rules: the
+    plugin raises no exception; results have the right type; scores are integers of 0 to 100; pods of one `shape` get
+    the same answer; what `reads` leaves out makes no difference; the same call gets the same answer each time; the
+    plugin does no I/O and uses neither clock nor random numbers; an updated state answers like a new one; a pod fits
+    only after changes that are registered; a node takes at most 200 microseconds of processor time.
+
+    Exit status: 0 every rule holds; 1 a rule is broken, or there is no such plugin; 2 usage error.
+    """
+    # Imported here: a usage error must not wait for it.
+    from berth.testing.checks import check_plugin
+    from berth_cli.configuration.plugin_cluster import SAMPLE, checked_cluster
+
+    configuration = load_configuration(config, None)
+    try:
+        custom_plugin(plugin)
+    except NotAPlugin as error:
+        raise click.ClickException(str(error)) from error
+    found = checked_cluster(cluster, configuration)
+    create = partial(build_plugin, plugin, _configs(configuration))
+    result = check_plugin(lambda: create().with_counting(configuration.counting), found.snapshot, found.pods)
+    size = f"{result.nodes} nodes and {result.pods} pods of {SAMPLE if cluster is None else cluster}"
+    if output != Format.TABLE:
+        content = {
+            "plugin": plugin,
+            "nodes": result.nodes,
+            "pods": result.pods,
+            "microsecondsPerNode": None if result.microseconds is None else round(result.microseconds, 1),
+            "findings": [{"rule": each.rule, "message": each.message} for each in result.findings],
+        }
+        click.echo(render(content, output))
+    elif not result.findings:
+        click.echo(f"{plugin} keeps every rule on {size}; {result.microseconds:.1f} µs for a node")
+    else:
+        for each in result.findings:
+            click.echo(f"{plugin}: {each}", err=True)
+        click.echo(f"checked on {size}", err=True)
+    sys.exit(1 if result.findings else 0)
+
+
+def _configs(configuration: BerthConfiguration) -> list[PluginConfig]:
+    """The arguments of all profiles; of several for one plugin the last one counts."""
+    definitions = configuration.definitions.values()
+    return [*configuration.plugin_config, *(each for definition in definitions for each in definition.plugin_config)]
+
+
+@plugin.command(epilog=PACKAGE_EPILOG)
+@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path, file_okay=False, exists=True))
+@click.option("--file", type=click.Path(path_type=Path), help="Where to write; default: berth-plugins-VERSION.zip.")
+@click.option("--stack", help="Stack that gets the layer: its Architecture and PythonRuntime are used.")
+@click.option("--region", help=REGION_HELP)
+@click.option(
+    "--architecture", type=click.Choice(ARCHITECTURES), help="Architecture, without --stack.  [default: arm64]"
+)
+@click.option("--python", type=click.Choice(PYTHONS), help="Version of Python, without --stack.  [default: 3.13]")
+def package(
+    directory: Path,
+    file: Path | None,
+    stack: str | None,
+    region: str | None,
+    architecture: str | None,
+    python: str | None,
+) -> None:
+    """Build a Lambda layer of the package berth_plugins in DIR.
+
+    berth_plugins/__init__.py has a line such as __version__ = "1.0.0". A requirements.txt in DIR is installed as wheels
+    for the stack's platform; every requirement needs a version and hashes. Packages that every function of Berth has
+    are left out. The modules are imported once, unless dependencies are for another platform than this machine's. The
+    same input makes the same file. Publish it as a layer version, and deploy the stack with its ARN as PluginLayerArn.
+
+    Exit status: 0 written; 1 cannot be packaged; 2 usage error.
+    """
+    if stack is not None and (architecture or python):
+        raise click.UsageError("--stack names architecture and Python: leave --architecture and --python out")
+    # Imported here: a usage error must not wait for it.
+    from berth_cli.installation.plugin_layer import InvalidPackage, Platform, build_layer
+
+    platform = Platform(architecture or "arm64", python or "3.13")
+    if stack is not None:
+        platform = Platform(*_platform_of(stack, region))
+    if not (directory / "berth_plugins").is_dir():
+        raise click.ClickException(f"{directory} has no folder berth_plugins; {NAME_PARENT}")
+    try:
+        layer = build_layer(directory, file, platform)
+    except InvalidPackage as error:
+        raise click.ClickException(str(error)) from error
+    packages = "1 dependency" if layer.dependencies == 1 else f"{layer.dependencies} dependencies"
+    click.echo(
+        f"wrote {layer.file}: plugins {layer.version}, {packages}, {layer.size} bytes, for python{platform.python} on "
+        f"{platform.architecture}"
+    )
+    if not layer.is_imported:
+        click.echo("its modules were not imported here: the dependencies are for another platform")
+    click.echo("publish it, and deploy the stack with the ARN as PluginLayerArn:")
+    click.echo(
+        f"  aws lambda publish-layer-version --layer-name {stack or 'berth'}-plugins --description {layer.version} "
+        f"--zip-file fileb://{layer.file} --compatible-runtimes python{platform.python} "
+        f"--compatible-architectures {platform.architecture} --query LayerVersionArn --output text"
+    )
+
+
+def _platform_of(stack: str, region: str | None) -> tuple[str, str]:
+    from berth_cli.sources.stack import StackUnavailable, describe
+
+    try:
+        parameters = describe(stack, region).parameters
+    except StackUnavailable as error:
+        raise click.ClickException(str(error)) from error
+    return parameters.get("Architecture", "arm64"), parameters.get("PythonRuntime", "python3.13").removeprefix("python")

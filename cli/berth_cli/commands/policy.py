@@ -1,0 +1,174 @@
+"""`berth policy`: the cases of a policy, and what changes from one policy to another."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth_cli.configuration.document import read_policy, weight_option
+from berth_cli.placement.policy.case_run import document, lines, run_case
+from berth_cli.placement.policy.cases import read_cases
+from berth_cli.placement.policy.diff_from_dump import diff_policies, objects_to_place, schedulers_of
+from berth_cli.placement.policy.diff_report import MARKDOWN, rendered
+from berth_cli.placement.policy.policy_diff import Limit, PolicyDiff, limit_violations, read_limit
+from berth_cli.placement.warnings import dump_warnings
+from berth_cli.sources.dump.admission import DEFAULT_SCHEDULER
+from berth_cli.sources.dump.documents import parse_objects
+from berth_cli.terminal.input_files import InvalidInput, display_name, read_input
+from berth_cli.terminal.options import plugins_option
+from berth_cli.terminal.output import Format, output_option, render
+
+TEST_EPILOG = """\b
+Example of a case file:
+  apiVersion: berth.dev/v1alpha1
+  kind: PolicyTest
+  config: berth.yaml
+  cluster: dump.yaml
+  cases:
+    - name: training gets a GPU
+      pods: train.yaml
+      expect:
+        train-*: {node: gpu-*}
+
+\b
+Examples:
+  berth policy test tests/policy
+  berth policy test tests/policy --scheduler-name berth    # whose pending pods the cases place
+
+\b
+Exit status: 0 all cases passed, 1 some failed, 2 usage error, an invalid case or an unreadable file.
+"""
+
+DIFF_EPILOG = """\b
+Examples:
+  kubectl get nodes,pods,ns,pdb,pc,svc,rc,rs,sts -A -o json > dump.json
+  berth policy diff berth.yaml proposed.yaml --dump dump.json
+  berth policy diff berth.yaml proposed.yaml --dump dump.json --max-moved 5%
+  berth policy diff berth.yaml proposed.yaml --recording monday.rec
+  git show main:berth.yaml | berth policy diff - berth.yaml --dump dump.json -o markdown
+
+\b
+Exit status: 0 within the limits, 1 a limit is exceeded or a recorded decision of OLD is not the same again, 2 usage
+error, unreadable input, no pods to compare, or a recording without fields that a policy reads.
+"""
+
+
+@click.group()
+def policy() -> None:
+    """Test a policy, and show what a new one changes, before it is live."""
+
+
+@policy.command(epilog=TEST_EPILOG)
+@click.argument("path", metavar="DIR", type=click.Path(path_type=Path, exists=True))
+@plugins_option
+@click.option(
+    "--scheduler-name",
+    "schedulers",
+    multiple=True,
+    help=f"Place pending pods of this scheduler; default: {DEFAULT_SCHEDULER} and the policy's `profiles`.",
+)
+@output_option()
+def test(path: Path, schedulers: tuple[str, ...], output: str) -> None:
+    """Test a policy on the cases in DIR.
+
+    DIR is a folder, or one file. Every YAML file below it with `kind: PolicyTest` has cases: a cluster, pods, and what
+    is expected of each pod. The pods are placed as kube-scheduler with Berth would place them.
+    """
+    results = [run_case(case, schedulers) for case in read_cases(path)]
+    click.echo("\n".join(lines(results)) if output == Format.TABLE else render(document(results), output))
+    sys.exit(1 if any(result.failures for result in results) else 0)
+
+
+def _limit(_: click.Context, __: click.Parameter, text: str | None) -> Limit | None:
+    try:
+        return None if text is None else read_limit(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+
+
+@policy.command(epilog=DIFF_EPILOG)
+@click.argument("old", type=click.Path(path_type=Path))
+@click.argument("new", type=click.Path(path_type=Path))
+@plugins_option
+@click.option("--dump", type=click.Path(path_type=Path), help="Place the pods of this dump; - reads standard input.")
+@click.option(
+    "--recording",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Judge the pods of this recording of berth serve, on the recorded states.",
+)
+@click.option(
+    "--max-pending",
+    callback=_limit,
+    default="0",
+    show_default=True,
+    metavar="N|N%",
+    help="So many pods may lose their node, or so many per cent of the pods.",
+)
+@click.option(
+    "--max-moved", callback=_limit, metavar="N|N%", help="So many pods may go elsewhere; default: any number."
+)
+@weight_option
+@click.option(
+    "--scheduler-name",
+    "schedulers",
+    multiple=True,
+    help=f"Place the pods of this scheduler; default: {DEFAULT_SCHEDULER} and the documents' `profiles`.",
+)
+@output_option(MARKDOWN)
+def diff(
+    old: Path,
+    new: Path,
+    dump: Path | None,
+    recording: Path | None,
+    max_pending: Limit | None,
+    max_moved: Limit | None,
+    weight: int,
+    schedulers: tuple[str, ...],
+    output: str,
+) -> None:
+    """Show what changes from the policy OLD to the policy NEW.
+
+    Both policies place the same pods, as kube-scheduler with Berth would: by priority, each on the result of the
+    previous ones, from empty nodes. The output has the pods that go elsewhere or become pending, and the rule that is
+    the cause. Pods of DaemonSets, static pods and pods of other schedulers stay where they are.
+
+    With --recording each recorded pod is judged on the state of its last attempt; --weight and --scheduler-name have
+    no effect. Decisions that OLD made are made again, and must be the same: give one policy twice to check only that.
+    """
+    if (dump is None) == (recording is None):
+        raise click.UsageError("give --dump FILE or --recording FILE")
+    if [str(path) for path in (old, new, dump)].count("-") > 1:
+        raise click.UsageError("only one file can come from standard input")
+    before, after = read_policy(old), read_policy(new)
+    if dump is None:
+        assert recording is not None
+        found = _of_recording(recording, before, after)
+    else:
+        names = schedulers or schedulers_of(before, after)
+        objects = objects_to_place(parse_objects(read_input(dump), display_name(dump)), names)
+        for warning in dump_warnings(objects, after.gangs):
+            click.echo(f"warning: {warning}", err=True)
+        found = diff_policies(objects, display_name(dump), (before, after), names, weight)
+    not_kept = list(limit_violations(found, max_pending, max_moved))
+    click.echo(rendered(found, not_kept, output))
+    if found.missing:
+        raise InvalidInput(
+            f"{recording} lacks what a policy reads: record again while a policy is in force that reads it"
+        )
+    sys.exit(1 if not_kept or found.differing else 0)
+
+
+def _of_recording(recording: Path, before: BerthConfiguration, after: BerthConfiguration) -> PolicyDiff:
+    # Imported here: most comparisons are of a dump.
+    from berth_cli.placement.policy.diff_from_recording import diff_recording
+    from berth_cli.placement.recording.format import read_recording
+    from berth_cli.placement.recording.replay import RecordedDecisions
+
+    recorded = RecordedDecisions(read_recording(recording))
+    found = diff_recording(recorded, before, after, str(recording))
+    for note in recorded.notes:
+        click.echo(f"warning: {note}", err=True)
+    return found

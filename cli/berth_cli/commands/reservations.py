@@ -1,0 +1,174 @@
+"""`berth reservations`. Only the watcher changes the ledger: release and rebuild are requests to it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import click
+
+from berth_cli.sources.where import StateSource, TableNames, state_options, tables_options
+from berth_cli.terminal.output import Format, echo_table, output_option, render
+
+if TYPE_CHECKING:
+    from berth.ledger.nodes.table import LedgerTable
+    from berth_cli.sources.stack import OpenTables
+
+POLL_SECONDS = 1.0
+
+LIST_EPILOG = """\b
+Examples:
+  berth reservations list --stack berth-production
+  berth reservations list --ledger-table berth-LedgerTable-1A2B -o json | jq '.nodes[] | select(.owed != {})'
+  berth reservations list --url http://127.0.0.1:8080/scheduler
+  berth reservations list --stack berth-production -o json | jq '.reservations[] | select(.diverged)'
+"""
+RELEASE_EPILOG = """\b
+Examples:
+  berth reservations release ml/train-0 --stack berth-production
+  berth reservations release ml/train-0 --ledger-table berth-LedgerTable-1A2B --wait 0
+"""
+REBUILD_EPILOG = """\b
+Examples:
+  berth reservations rebuild --stack berth-production
+  berth reservations rebuild --ledger-table berth-LedgerTable-1A2B --yes --wait 300
+"""
+
+
+@click.group()
+def reservations() -> None:
+    """List, release and rebuild reservations of counted resources."""
+
+
+@reservations.command("list", epilog=LIST_EPILOG)
+@state_options
+@output_option()
+def list_(source: StateSource, output: str) -> None:
+    """List the reservations: pod, node, amount and reason; and what the pod claims, if that differs.
+
+    Reads the whole ledger table, and the node cache for what pods claim; with --url a berth serve does. Exit status: 0
+    success, 1 table or server cannot be read, 2 usage error.
+    """
+    from berth_cli.ledger.reservations import HEADER, cells, node_warnings
+
+    content = source.document("reservations", _of_tables)
+    if output != Format.TABLE:
+        click.echo(render(content, output))
+        return
+    if content["reservations"]:
+        echo_table(HEADER, (cells(each, time.time()) for each in content["reservations"]))
+    else:
+        click.echo(f"no reservations on {len(content['nodes'])} nodes")
+    for note in node_warnings(content):
+        click.echo(click.style(note, fg="yellow"))
+
+
+def _of_tables(opened: OpenTables) -> Mapping[str, Any]:
+    """The document of the ledger, compared with the pods in the node cache if the cache table is known."""
+    from berth_cli.ledger.claims import NotCompared, claim_sources, diverging_claims
+    from berth_cli.ledger.reservations import document
+
+    ledgers, open_reservations = opened.ledger.nodes(), opened.ledger.open_reservations()
+    if opened.cache_table:
+        claims = diverging_claims(claim_sources(opened.client, opened.cache_table), ledgers)
+    else:
+        claims = NotCompared("give --cache-table too")
+    if isinstance(claims, NotCompared):
+        click.echo(click.style(f"not compared with the pods: {claims.cause}", fg="yellow"), err=True)
+    return document(ledgers, open_reservations, time.time(), claims)
+
+
+@reservations.command(epilog=RELEASE_EPILOG)
+@click.argument("pod", metavar="NAMESPACE/POD")
+@tables_options
+@click.option("--wait", default=30.0, show_default=True, help="Seconds to wait for the watcher; 0 does not wait.")
+@output_option()
+def release(pod: str, tables: TableNames, wait: float, output: str) -> None:
+    """Ask the watcher to review the reservations of a pod now, instead of at their expiry.
+
+    Reservations of a running pod are kept. Exit status: 0 released, 1 still reserved or no reservation, 2 usage error.
+    """
+    from berth_cli.ledger.reservations import ReleaseOutcome, release_result, request_release
+    from berth_cli.sources.stack import open_tables
+
+    namespace, _, name = pod.partition("/")
+    if not namespace or not name or "/" in name:
+        raise click.BadParameter("use the form NAMESPACE/POD", param_hint="POD")
+    tables.require("ledger")
+    with open_tables(tables) as opened:
+        requested = request_release(opened.ledger, namespace, name)
+        if not requested:
+            raise click.ClickException(f"no reservation for {pod}; list them with: berth reservations list")
+        deadline, found = time.monotonic() + wait, release_result(opened.ledger, requested)
+        while found.outcome is ReleaseOutcome.AWAITING_WATCHER and time.monotonic() < deadline:
+            time.sleep(POLL_SECONDS)
+            found = release_result(opened.ledger, requested)
+    if output != Format.TABLE:
+        click.echo(render({"pod": pod, "result": found.outcome, "detail": found.detail}, output))
+    if found.outcome is not ReleaseOutcome.RELEASED:
+        raise click.ClickException(found.detail)
+    click.echo(f"released: {found.detail}", err=output != Format.TABLE)
+
+
+@reservations.command(epilog=REBUILD_EPILOG)
+@tables_options
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option("--wait", default=180.0, show_default=True, help="Seconds to wait for the end; 0 does not wait.")
+@output_option()
+def rebuild(tables: TableNames, yes: bool, wait: float, output: str) -> None:
+    """Ask the watcher to rebuild the ledger from the pods on the nodes, for example after a restore from a backup.
+
+    Until the end, which takes about a minute, no pod that requests counted resources is bound. Running pods stay. Exit
+    status: 0 rebuilt, 1 failed or not finished in time, 2 usage error.
+    """
+    from berth.ledger.nodes.table import Marker, MarkerState
+    from berth_cli.sources.stack import open_tables
+
+    # What happens meanwhile is no part of the result.
+    progress = partial(click.echo, err=output != Format.TABLE)
+    tables.require("ledger")
+    with open_tables(tables) as opened:
+        ledger = opened.ledger
+        seen = ledger.marker()
+        if seen is None:
+            progress("the table is new: the watcher builds its ledgers without a request")
+        elif seen.state is MarkerState.REBUILDING:
+            progress("a rebuild is already in progress")
+        else:
+            if not yes:
+                click.confirm(
+                    "Until the rebuild ends, no pod that requests counted resources is bound. Continue?",
+                    abort=True,
+                    err=output != Format.TABLE,
+                )
+            requested = Marker(MarkerState.REBUILDING, seen.epoch, time.time(), uuid4().hex)
+            if not ledger.put_marker(requested, seen):
+                raise click.ClickException(
+                    "another rebuild was requested at the same time; see: berth reservations list"
+                )
+            progress("requested a rebuild from the watcher")
+        if wait > 0:
+            _wait_until_ready(ledger, wait)
+            nodes = [each.node for each in ledger.nodes()]
+            progress(f"the ledger is ready: {len(nodes)} nodes")
+    if output != Format.TABLE:
+        result = {"result": "rebuilt", "nodes": nodes} if wait > 0 else {"result": "requested"}
+        click.echo(render(result, output))
+
+
+def _wait_until_ready(ledger: LedgerTable, wait: float) -> None:
+    from rich.console import Console
+
+    from berth.ledger.nodes.table import MarkerState
+
+    deadline = time.monotonic() + wait
+    with Console(stderr=True).status("waiting until the watcher has rebuilt the ledger"):
+        while (marker := ledger.marker()) is None or marker.state is not MarkerState.READY:
+            if time.monotonic() >= deadline:
+                raise click.ClickException(
+                    f"not finished after {wait:g} s; is the watcher running with WatcherMode continuous?"
+                )
+            time.sleep(POLL_SECONDS)

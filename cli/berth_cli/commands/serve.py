@@ -1,0 +1,347 @@
+"""`berth serve`: run the Lambda functions behind a local HTTP server."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth_cli.configuration.document import load_configuration
+from berth_cli.configuration.warnings import serve_warnings
+from berth_cli.server.options import ListenOptions, StoreOptions, http_timeout_of
+from berth_cli.terminal.input_files import STDIN
+from berth_cli.terminal.options import CONSOLE_PORT, plugins_option
+
+if TYPE_CHECKING:
+    from berth.extender.reply import DecisionRecorder
+    from berth_cli.placement.recording.format import RecordingWriter
+    from berth_cli.server.local_stack import LocalStack
+    from berth_cli.server.options import Store
+
+EPILOG = """\b
+Examples:
+  berth serve --kubeconfig ~/.kube/config --port 8080
+  berth serve --kubeconfig ~/.kube/config --store dynamodb --endpoint-url http://127.0.0.1:8000
+  berth serve --kubeconfig ~/.kube/config --console
+  berth serve --cluster dump.yaml --tls-cert server.crt --tls-key server.key \\
+      --client-ca certificates/ca.crt --allow-list certificates/allow-list
+  berth serve --kubeconfig ~/.kube/config --config berth.yaml --record monday.rec
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.option(
+    "--cluster", type=click.Path(path_type=Path), help="Cluster dump: the output of kubectl get nodes,pods -A -o yaml."
+)
+@click.option(
+    "--kubeconfig", type=click.Path(path_type=Path), help="Live cluster: the watcher and bind call its API server."
+)
+@click.option(
+    "--binder-kubeconfig",
+    type=click.Path(path_type=Path),
+    help="Separate credentials for bind; --kubeconfig is then used by the watcher only (see examples/rbac.yaml).",
+)
+@click.option("--profile", help="Name of a built-in profile, for example label-priority.")
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path),
+    help="BerthConfiguration document (YAML). With a store in memory, a changed file is tried and applied.",
+)
+@plugins_option
+@click.option(
+    "--store",
+    "store_kind",
+    type=click.Choice(["memory", "dynamodb"]),
+    default="memory",
+    show_default=True,
+    help="Where the node cache and the ledger are: in this process, or in DynamoDB tables that servers share.",
+)
+@click.option("--cache-table", help="Name of the cache table, with --store dynamodb.  [default: berth-cache]")
+@click.option("--ledger-table", help="Name of the ledger table, with --store dynamodb.  [default: berth-ledger]")
+@click.option("--region", help="AWS region of the tables; default: from the AWS configuration.")
+@click.option("--endpoint-url", help="Address of DynamoDB, for DynamoDB Local.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--port", default=8080, show_default=True, help="Port to listen on; 0 selects a free port.")
+@click.option("--tls-cert", type=click.Path(path_type=Path), help="Server certificate (PEM); enables HTTPS.")
+@click.option("--tls-key", type=click.Path(path_type=Path), help="Private key of the server certificate (PEM).")
+@click.option(
+    "--client-ca", type=click.Path(path_type=Path), help="Mutual TLS: certificate authority of the clients (PEM)."
+)
+@click.option(
+    "--allow-list",
+    type=click.Path(path_type=Path),
+    help="Mutual TLS: serials of the allowed clients, as berth certificates writes them; read again every 30 s.",
+)
+@click.option(
+    "--allowed-host",
+    "allowed_hosts",
+    multiple=True,
+    metavar="NAME",
+    help="A DNS name by which callers reach this address over HTTP, besides localhost; repeatable.",
+)
+@click.option(
+    "--decisions-file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="With decisions: file in the configuration: where records of decisions go, a JSON object a line.",
+)
+@click.option(
+    "--record",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write every decision, with the state that it is made on, to a new file for berth policy diff --recording.",
+)
+@click.option(
+    "--http-timeout",
+    "http_timeout_text",
+    default="5s",
+    show_default=True,
+    help="httpTimeout of kube-scheduler's configuration: bind, and a gang's wait in it, end before.",
+)
+@click.option("--console", "console", is_flag=True, help="Also show the cluster on a page, see berth console.")
+@click.option(
+    "--console-port", default=CONSOLE_PORT, show_default=True, help="Port of the page; 0 selects a free port."
+)
+@click.option("-v", "--verbose", is_flag=True, help="Log every call.")
+def serve(
+    cluster: Path | None,
+    kubeconfig: Path | None,
+    binder_kubeconfig: Path | None,
+    profile: str | None,
+    config: Path | None,
+    store_kind: str,
+    cache_table: str | None,
+    ledger_table: str | None,
+    region: str | None,
+    endpoint_url: str | None,
+    host: str,
+    port: int,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+    client_ca: Path | None,
+    allow_list: Path | None,
+    allowed_hosts: tuple[str, ...],
+    decisions_file: Path | None,
+    record: Path | None,
+    http_timeout_text: str,
+    console: bool,
+    console_port: int,
+    verbose: bool,
+) -> None:
+    """Run the extender on http://HOST:PORT/scheduler.
+
+    Handlers, routes and events are those of the deployed stack; the store is in this process unless --store says
+    otherwise. Set the scheduler's urlPrefix to the printed address. Stop with Ctrl-C. Exit status: 0 stopped, 1 cannot
+    start, 2 usage error.
+    """
+    if (cluster is None) == (kubeconfig is None):
+        raise click.UsageError("give either --cluster FILE (a dump) or --kubeconfig FILE (a live cluster)")
+    if binder_kubeconfig is not None and (kubeconfig is None or not binder_kubeconfig.is_file()):
+        raise click.UsageError("--binder-kubeconfig needs an existing file and --kubeconfig")
+    listen_options = ListenOptions(host, port, tls_cert, tls_key, client_ca, allow_list, allowed_hosts)
+    listen_options.check()
+    store_options = StoreOptions(store_kind == "dynamodb", cache_table, ledger_table, region, endpoint_url)
+    store_options.check(live=kubeconfig is not None)
+    http_timeout = http_timeout_of(http_timeout_text)
+    configuration = load_configuration(config, profile)
+    source = cluster or kubeconfig
+    if source is None or not source.is_file():
+        made_with = "kubectl config view --raw --minify" if kubeconfig else "kubectl get nodes,pods -A -o yaml"
+        what = "kubeconfig" if kubeconfig else "dump"
+        raise click.ClickException(f"{source} is not a file; make a {what} with: {made_with} > FILE")
+    with suppress(KeyboardInterrupt):
+        _serve(
+            configuration,
+            config,
+            source,
+            binder_kubeconfig,
+            live=kubeconfig is not None,
+            listen_options=listen_options,
+            store_options=store_options,
+            decisions_file=decisions_file,
+            record=record,
+            http_timeout=http_timeout,
+            console_port=console_port if console else None,
+            verbose=verbose,
+        )
+    click.echo("stopped")
+
+
+def _serve(
+    configuration: BerthConfiguration,
+    config: Path | None,
+    source: Path,
+    binder: Path | None,
+    *,
+    live: bool,
+    listen_options: ListenOptions,
+    store_options: StoreOptions,
+    decisions_file: Path | None,
+    record: Path | None,
+    http_timeout: float,
+    console_port: int | None,
+    verbose: bool,
+) -> None:
+    """Serve until Ctrl-C: uvicorn shuts down cleanly and then raises the signal again."""
+    # Imported here: these imports take most of the start-up time, and a usage error must not wait for them.
+    from botocore.exceptions import BotoCoreError
+
+    from berth_cli.server import local_stack
+    from berth_cli.server.gateway import RequestCheck
+    from berth_cli.server.http import server
+    from berth_cli.server.http.limits import allow_open_files
+    from berth_cli.server.http.tls import TLS, InvalidTLSFiles
+    from berth_cli.server.watcher_thread import watcher_thread
+    from berth_cli.terminal.logs import log_to, make_readable_on_terminal
+
+    log_to(sys.stderr)
+    for path in (source, binder) if live else ():
+        if path is not None:
+            _check_kubeconfig(path)
+    try:
+        tls = (
+            TLS(listen_options.tls_cert, listen_options.tls_key, listen_options.client_ca).context()
+            if listen_options.tls_cert and listen_options.tls_key
+            else None
+        )
+        listener = server.listen(listen_options.host, listen_options.port)
+    except (InvalidTLSFiles, server.ListenError) as error:
+        raise click.ClickException(str(error)) from error
+    cluster = local_stack.kubeconfig_environment(source) if live else local_stack.dump_environment(source)
+    store = store_options.store() or local_stack.memory_store(configuration, cluster)
+    until_the_end = ExitStack()
+    try:
+        file = None if decisions_file is None else until_the_end.enter_context(_recorder_of(decisions_file))
+        stack = local_stack.start(
+            configuration,
+            cluster,
+            log_level="INFO" if verbose else "WARNING",
+            allow_list=listen_options.allow_list,
+            binder=None if binder is None else local_stack.kubeconfig_environment(binder),
+            # Over HTTPS the certificate has proved the name.
+            check=RequestCheck(None if tls else listen_options.host_names),
+            store=store,
+            decisions_file=file,
+            recording=None if record is None else _new_recording(record, has_all_fields=not live),
+            http_timeout=http_timeout,
+        )
+    except BotoCoreError as error:
+        raise click.ClickException(f"{error}; are AWS credentials and region set?") from error
+    make_readable_on_terminal()
+    first_run = stack.run_watcher_once()
+    if first_run["reason"] and not live:
+        raise click.ClickException(str(first_run["reason"]))
+    if not first_run["nodes"] and not live:
+        raise click.ClickException(f"{source} has no nodes; make a dump with: kubectl get nodes,pods -A -o yaml > FILE")
+    uvicorn_server = server.create_server(stack.gateway, tls)
+    address = f"{'https' if tls else 'http'}://{listen_options.host}:{listener.getsockname()[1]}"
+    click.echo(f"Berth serves the profile {configuration.profile} on {address}/scheduler")
+    warnings = partial(serve_warnings, has_file=file is not None, has_table=store_options.is_dynamodb)
+    for warning in (
+        *warnings(configuration),
+        *store_options.warnings(config),
+        *allow_open_files(stack.gateway.limits.connections),
+    ):
+        click.echo(f"warning: {warning}", err=True)
+    click.echo(f"cluster: {source}, {_state(first_run, live=live)}; health: {address}/healthz; Ctrl-C stops")
+    click.echo(f"store: {store.description}")
+    try:
+        with (
+            until_the_end,
+            watcher_thread(stack.run_watcher),
+            _followed(config, configuration, stack, store, warnings),
+            _console(stack, address, console_port),
+        ):
+            uvicorn_server.run(sockets=[listener])
+    finally:
+        stack.finish_recording()
+        stack.release_ledger()
+
+
+@contextmanager
+def _recorder_of(path: Path) -> Iterator[DecisionRecorder]:
+    from berth_cli.server.decisions_file import decisions_file
+
+    try:
+        with decisions_file(path, lambda line: click.echo(line, err=True)) as recorder:
+            yield recorder
+    except OSError as error:
+        raise click.ClickException(f"--decisions-file {path}: {error.strerror}") from error
+
+
+def _new_recording(path: Path, *, has_all_fields: bool) -> RecordingWriter:
+    from berth import __version__
+    from berth_cli.placement.recording.format import Header, RecordingWriter
+
+    try:
+        return RecordingWriter(path, Header(time.time(), __version__, has_all_fields))
+    except OSError as error:
+        cause = "the file exists; name a new one" if isinstance(error, FileExistsError) else error.strerror
+        raise click.ClickException(f"--record {path}: {cause}") from error
+
+
+@contextmanager
+def _console(stack: LocalStack, address: str, port: int | None) -> Iterator[None]:
+    """port: None without the page."""
+    if port is None:
+        yield
+        return
+    from berth_cli.console.running import console_in_thread, serve_contents, show_address
+    from berth_cli.server.http.server import ListenError
+
+    try:
+        with console_in_thread(serve_contents(address, stack.cache, stack.decisions), port, show_address):
+            yield
+    except ListenError as error:
+        raise click.ClickException(f"--console-port: {error}") from error
+
+
+@contextmanager
+def _followed(
+    config: Path | None,
+    configuration: BerthConfiguration,
+    stack: LocalStack,
+    store: Store,
+    warnings: Callable[[BerthConfiguration], Iterable[object]],
+) -> Iterator[None]:
+    """Apply the configuration's file when it changes. Tables that servers share change by berth config apply alone."""
+    from berth_cli.configuration.changed_file import ConfigurationFile, local_functions, polled
+    from berth_cli.server.store.embedded_store import EmbeddedStore
+    from berth_cli.terminal.logs import say
+
+    if config is None or str(config) == STDIN or not isinstance(store, EmbeddedStore):
+        yield
+        return
+    functions = local_functions(stack.gateway.handlers)
+    counts = configuration.counting.counts
+    file = ConfigurationFile(
+        config, counts, store.configuration, functions, lambda line: say(line, sys.stderr), warnings
+    )
+    with polled(file.poll):
+        yield
+
+
+def _state(first_run: Mapping[str, str | int], *, live: bool) -> str:
+    if first_run["reason"]:
+        return f"not readable yet ({first_run['reason']}), retrying"
+    if not live:
+        return f"{first_run['nodes']} nodes, read again when it changes"
+    if not first_run["publications"]:
+        return "watched by another server with these tables"
+    return f"{first_run['nodes']} nodes, watched"
+
+
+def _check_kubeconfig(path: Path) -> None:
+    """Fail at once for an invalid kubeconfig. An unreachable API server is retried instead."""
+    from berth.cluster.api_server import kubeconfig
+    from berth.nodecache.feed.cluster import ClusterUnavailable
+
+    try:
+        kubeconfig.from_file(path)
+    except ClusterUnavailable as error:
+        raise click.ClickException(str(error)) from error

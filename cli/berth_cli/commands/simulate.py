@@ -1,0 +1,175 @@
+"""`berth simulate`: place the pods of a cluster dump and explain each placement."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import click
+
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth_cli.configuration.document import policy_options, read_policy
+from berth_cli.placement.changed_objects import AddNodes, Changes
+from berth_cli.placement.queue import Queue, read_queue
+from berth_cli.placement.report import Summary, document, explained, table
+from berth_cli.placement.scheduler.control_loop import Outcome, control_loop_of
+from berth_cli.placement.warnings import dump_warnings, eviction_warnings
+from berth_cli.placement.what_if import Dump, WhatIf, what_if
+from berth_cli.sources.dump.admission import DEFAULT_SCHEDULER
+from berth_cli.sources.dump.cluster import Cluster
+from berth_cli.sources.dump.documents import parse_objects
+from berth_cli.sources.dump.manifests import read_manifests
+from berth_cli.terminal.input_files import STDIN, display_name, read_input
+from berth_cli.terminal.output import Format, output_option, render, to_yaml
+
+EPILOG = """\b
+Examples:
+  kubectl get nodes,pods,ns,pdb,pc,svc,rc,rs,sts -A -o json > dump.json
+  berth simulate --cluster dump.json
+  berth simulate --cluster dump.json --pod deployment.yaml --explain
+  berth simulate --cluster dump.json --pod urgent.yaml    # shows evicted pods
+  kubectl get nodes,pods -A -o json | berth simulate --cluster - -o json
+  berth simulate --cluster dump.json --config berth.yaml --weight 5
+  berth simulate --cluster dump.json --drain n1 --add-nodes 3 --like n2
+
+\b
+Exit status: 0 all pods placed, 1 some pods pending, 2 usage error or unreadable input.
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.option("--cluster", type=click.Path(path_type=Path), help="Cluster dump; - reads standard input.")
+@click.option(
+    "--pod",
+    "pods",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="Place the pods of this manifest (Pod, Deployment, StatefulSet, Job, …); - reads standard input.",
+)
+@policy_options
+@click.option(
+    "--scheduler-name",
+    "schedulers",
+    multiple=True,
+    help=f"Place pending pods of this scheduler; default: {DEFAULT_SCHEDULER} and the document's `profiles`.",
+)
+@click.option("--add-nodes", type=click.IntRange(1, 10_000), multiple=True, metavar="N", help="What if: add N nodes.")
+@click.option("--like", multiple=True, metavar="NODE", help="The node that those of --add-nodes are like.")
+@click.option(
+    "--drain", multiple=True, metavar="NODE", help="What if: cordon the node and evict its pods, as kubectl does."
+)
+@output_option()
+@click.option(
+    "--explain",
+    is_flag=True,
+    help="Show every node of every pod: its scores by plugin and Berth's share, or why it is rejected.",
+)
+def simulate(
+    cluster: Path | None,
+    pods: tuple[Path, ...],
+    profile: str | None,
+    config: Path | None,
+    weight: int,
+    schedulers: tuple[str, ...],
+    add_nodes: tuple[int, ...],
+    like: tuple[str, ...],
+    drain: tuple[str, ...],
+    output: str,
+    explain: bool,
+) -> None:
+    """Place the pods of a cluster dump and explain each placement.
+
+    Pods are placed by priority, each on the result of the previous ones. kube-scheduler's own plugins always apply. A
+    profile other than `full` applies in addition, as an extender. A pod that fits on no node preempts; its victims are
+    removed at once. Volumes and dynamic resources are ignored. Warnings name pods that have them, and kinds that the
+    dump lacks. Without --pod the pending pods of the dump are placed.
+
+    What-if options change the dump: --add-nodes with --like, and --drain, together and repeatedly. The output shows
+    each pod before and after.
+    """
+    if cluster is None:
+        raise click.UsageError(
+            "give --cluster FILE (a dump: kubectl get nodes,pods -A -o json > FILE), or - for standard input"
+        )
+    if [str(path) for path in (cluster, *pods)].count(STDIN) > 1:
+        raise click.UsageError("only one file can come from standard input")
+    if len(add_nodes) != len(like):
+        raise click.UsageError("--add-nodes N and --like NODE belong together: give as many of one as of the other")
+    changes = Changes(tuple(map(AddNodes, add_nodes, like)), tuple(dict.fromkeys(drain)))
+    if changes and explain:
+        raise click.UsageError("--explain shows one run; leave out the changes, or --explain")
+    configuration = read_policy(config, profile)
+    # Reading creates no reference cycles and keeps all objects, so garbage collection would only cost time.
+    gc.disable()
+    try:
+        objects = list(parse_objects(read_input(cluster), display_name(cluster)))
+        dump = Dump(objects, display_name(cluster), read_manifests(pods), schedulers)
+        if changes:
+            gc.freeze()
+            gc.enable()
+            has_pending = _compare(what_if(dump, changes, configuration, weight), output)
+        else:
+            _warn(dump_warnings(objects, configuration.gangs, dump.manifests))
+            found, queue = read_queue(objects, dump.where, configuration, schedulers, dump.manifests)
+            del objects, dump
+            gc.freeze()
+            gc.enable()
+            has_pending = _place(configuration, found, queue, weight, Format(output), explain).pending > 0
+    finally:
+        gc.enable()
+        gc.unfreeze()
+    sys.exit(1 if has_pending else 0)
+
+
+def _compare(found: WhatIf, output: str) -> bool:
+    """Show the pods before and after the changes; say whether one is pending after them."""
+    _warn(found.warnings)
+    if output == Format.TABLE:
+        _print(found.lines())
+    else:
+        click.echo(render(found.document(), output))
+    return found.has_pending
+
+
+def _place(
+    configuration: BerthConfiguration, cluster: Cluster, queue: Queue, weight: int, output: Format, explain: bool
+) -> Summary:
+    loop = control_loop_of(configuration, cluster.snapshot, weight=weight, explain_placed=explain)
+    summary = Summary(queue, cluster.unreadable)
+    # Output that is printed pod by pod shows the progress itself.
+    streams = output is Format.JSON or explain
+    outcomes = loop.run(queue.pods)
+    if sys.stderr.isatty() and not (streams and sys.stdout.isatty()):
+        outcomes = _with_progress(outcomes, len(queue.pods))
+    outcomes = summary.count(outcomes)
+    if output is Format.JSON:
+        _print(document(outcomes, summary, explain_placed=explain))
+    elif output is Format.YAML:
+        _print([to_yaml("".join(document(outcomes, summary, explain_placed=explain)))])
+    else:
+        _print(explained(outcomes, summary) if explain else table(outcomes, summary))
+    _warn(eviction_warnings(summary.evicted, cluster.snapshot.disruption_budgets))
+    return summary
+
+
+def _print(lines: Iterable[str]) -> None:
+    for line in lines:
+        click.echo(line)
+
+
+def _warn(warnings: Iterable[str]) -> None:
+    for warning in warnings:
+        click.echo(f"warning: {warning}", err=True)
+
+
+def _with_progress(outcomes: Iterator[Outcome], total: int) -> Iterator[Outcome]:
+    """The outcomes, with a progress bar on standard error."""
+    # Imported here: the import takes 0.1 s.
+    from rich.console import Console
+    from rich.progress import Progress
+
+    # Without this, rich would redirect standard output to the console of the bar.
+    with Progress(console=Console(stderr=True), transient=True, redirect_stdout=False, redirect_stderr=False) as bar:
+        yield from bar.track(outcomes, total=total, description="placing pods")

@@ -1,1 +1,0 @@
-"""`berth config`: check and apply BerthConfiguration documents, and print their JSON Schema."""

@@ -1,0 +1,1 @@
+"""BerthConfiguration documents: read, checked, tried on the verbs, applied."""

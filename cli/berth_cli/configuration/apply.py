@@ -1,0 +1,164 @@
+"""Try a BerthConfiguration on the verbs, store it where every function reads it, and wait until it has effect."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import click
+import orjson
+
+from berth.configuration.store import REFRESH_SECONDS
+from berth.runtime.http.events import LONGEST_WAIT_SECONDS
+from berth_cli.sources.where import TableNames
+
+if TYPE_CHECKING:
+    from berth.ledger.nodes.table import Marker
+    from berth.scheduling.configuration.document import BerthConfiguration
+    from berth_cli.configuration.trial import TrialResult
+    from berth_cli.sources.stack import OpenTables
+
+NOT_TRIED = "note: it was not tried on the verbs, because table names name no functions; --stack does"
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyOptions:
+    """How a document is applied."""
+
+    tables: TableNames
+    stop_counting: bool
+    dry_run: bool
+    skip_trial: bool
+    no_wait: bool
+
+    def check(self) -> None:
+        """Raise UsageError."""
+        self.tables.require("cache")
+        if self.dry_run and (self.tables.stack is None or self.skip_trial):
+            raise click.UsageError("--dry-run needs --stack and excludes --skip-trial: it asks the stack's functions")
+
+
+def apply_configuration(
+    opened: OpenTables, configuration: BerthConfiguration, name: str, options: ApplyOptions, note: str = ""
+) -> None:
+    """Try, apply, and wait until it has taken effect, and print each step. Raises ClickException.
+
+    name: of the document, in messages. note: of the new version in the history.
+    """
+    from berth.configuration.store import hash_of
+
+    document = configuration.model_dump_json(by_alias=True, exclude_unset=True)
+    trial = None if options.skip_trial else _tried(opened, document)
+    if trial is not None:
+        for line in trial.lines():
+            click.echo(line)
+        if trial.refusal:
+            raise click.ClickException(f"{name} is not applied: {trial.refusal}; {trial.remedy}")
+    if options.dry_run:
+        click.echo(f"{name} is not applied: --dry-run")
+        return
+    effect = effect_delay(opened.store.read(), "" if opened.deployed is None else opened.deployed.http_timeout)
+    stops = _stops_counting(opened, configuration, options)
+    plugin_version = "" if trial is None else trial.plugin_version
+    opened.store.apply(document, stops_counting=stops, at=time.time(), note=note, plugin_version=plugin_version)
+    hash_ = hash_of(document)
+    click.echo(f"{name} is applied to {opened.cache_table}: profile {configuration.profile}, hash {hash_}")
+    if trial is None and not options.skip_trial:
+        click.echo(NOT_TRIED, err=True)
+    if options.no_wait:
+        click.echo(f"note: it takes up to {effect.seconds:g} s {effect.cause}", err=True)
+        return
+    click.echo(f"waiting {effect.seconds:g} s {effect.cause}; --no-wait leaves this out", err=True)
+    time.sleep(effect.seconds)
+    if opened.store.read() != document:
+        raise click.ClickException(
+            f"{name} was applied, but another document was applied meanwhile: see berth config history"
+        )
+    click.echo("every verb uses it")
+
+
+def _tried(opened: OpenTables, document: str) -> TrialResult | None:
+    """Try the document; None if the functions are unknown."""
+    from berth_cli.configuration.trial import TrialUnavailable, deployed_functions, try_document
+
+    if opened.deployed is None:
+        return None
+    try:
+        return try_document(document, deployed_functions(opened.deployed))
+    except TrialUnavailable as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _stops_counting(opened: OpenTables, configuration: BerthConfiguration, options: ApplyOptions) -> bool:
+    """Whether the document ends counting. Asks for a rebuild if it begins again: while counting was stopped, pods were
+    bound that the ledger does not have. Raises ClickException if the ledger counts, and the document would not.
+    """
+    ledger = opened.ledger if opened.ledger_table else None
+    seen = None if ledger is None else ledger.marker()
+    is_stopped = seen is not None and opened.store.counting_is_stopped()
+    if configuration.counting.counts:
+        if ledger is not None and seen is not None and is_stopped:
+            if not ledger.put_marker(_rebuild_request(seen), seen):
+                raise click.ClickException("the ledger changed at the same time; apply the document again")
+            click.echo("requested a rebuild of the ledger from the watcher: counting was stopped before")
+        return False
+    if seen is not None and not is_stopped and not options.stop_counting:
+        raise click.ClickException(
+            "the document counts nothing, but the ledger counts resources: add managedResources, or give "
+            "--stop-counting"
+        )
+    return options.stop_counting or is_stopped
+
+
+def _rebuild_request(seen: Marker) -> Marker:
+    from berth.ledger.nodes.table import Marker, MarkerState
+
+    return Marker(MarkerState.REBUILDING, seen.epoch, time.time(), uuid4().hex)
+
+
+# The head has the document's hash at once, but some verbs read the head at intervals only: bind, and every verb if
+# `minHeadReadInterval` says so. No answer proves that all warm environments have read it, because they cannot be
+# addressed. So the proof is the time: the longest interval, and the longest call that may have begun before its end.
+
+MAX_INTERVAL = 60.0
+"""Of `minHeadReadInterval`."""
+
+
+@dataclass(frozen=True, slots=True)
+class EffectDelay:
+    """interval: the longest time for which a verb does not look for another document. call: the longest call. Both in
+    seconds."""
+
+    interval: float
+    call: float
+
+    @property
+    def seconds(self) -> float:
+        """The delay after the document was stored."""
+        return self.interval + self.call
+
+    @property
+    def cause(self) -> str:
+        """What takes so long."""
+        return (
+            f"until every verb uses the document: a verb may read it {self.interval:g} s late, and a call that has "
+            f"begun takes up to {self.call:g} s"
+        )
+
+
+def effect_delay(before: str | None, http_timeout: str) -> EffectDelay:
+    """Compute the delay. before: the applied document until now, as JSON; None: none was applied. http_timeout: of the
+    scheduler, in seconds; empty: unknown."""
+    call = float(http_timeout) if http_timeout else LONGEST_WAIT_SECONDS
+    try:
+        content = orjson.loads(before or "{}")
+    except orjson.JSONDecodeError:
+        # Written by hand, and about to be replaced: which document the verbs used is unknown.
+        return EffectDelay(MAX_INTERVAL, call)
+    match content:
+        # It is in force until a verb has read the next one.
+        case {"nodeCache": {"minHeadReadInterval": int() | float() as seconds}}:
+            return EffectDelay(max(REFRESH_SECONDS, seconds), call)
+    return EffectDelay(REFRESH_SECONDS, call)

@@ -1,0 +1,117 @@
+"""The file of `berth serve --config`: a changed document is tried on the verbs, and applied, without a restart."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any
+
+from berth.configuration.store import ConfigurationStore
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth_cli.configuration.document import ValidDocument, error_line, parse_document
+from berth_cli.configuration.trial import VERB_FUNCTIONS, Invoke, try_document
+
+POLL_SECONDS = 1.0
+STOP_SECONDS = 2.0
+
+Handler = Callable[[Mapping[str, object], object], Any]
+"""A function's handler: event and context in, answer out."""
+
+log = logging.getLogger(__name__)
+
+
+def local_functions(handlers: Mapping[str, Handler]) -> Mapping[str, Invoke]:
+    """The verbs' functions of this process, by verb. handlers: by route."""
+    routes = {verb: f"POST /scheduler/{verb}" for verb in VERB_FUNCTIONS.values()}
+    return {verb: partial(_invoke, handlers[route]) for verb, route in routes.items() if route in handlers}
+
+
+def _invoke(handler: Handler, event: Mapping[str, object]) -> object:
+    return handler(event, None)
+
+
+class ConfigurationFile:
+    """For one thread. `say` gets a line for each change."""
+
+    def __init__(
+        self,
+        path: Path,
+        counts: bool,
+        store: ConfigurationStore,
+        functions: Mapping[str, Invoke],
+        say: Callable[[str], None],
+        warnings: Callable[[BerthConfiguration], Iterable[object]],
+    ) -> None:
+        """counts: whether the configuration that the server began with counts resources. warnings: about a document."""
+        self._path = path
+        self._counts = counts
+        self._store = store
+        self._functions = functions
+        self._say = say
+        self._warnings = warnings
+        self._seen = self._read()
+
+    def poll(self) -> None:
+        """Apply the document if the file was changed since the last call."""
+        text = self._read()
+        # An editor may replace the file in two steps: without content it is not there yet.
+        if text and text != self._seen:
+            self._seen = text
+            self._changed(text)
+
+    def _read(self) -> bytes:
+        try:
+            return self._path.read_bytes()
+        except OSError:
+            return b""
+
+    def _changed(self, text: bytes) -> None:
+        result = parse_document(text)
+        if not isinstance(result, ValidDocument):
+            for each in result:
+                self._say(error_line(str(self._path), each.field, each.message, each.line))
+            self._refuse("it is invalid")
+            return
+        if result.configuration.counting.counts != self._counts:
+            self._refuse("a document that begins or ends counting resources needs a restart")
+            return
+        for warning in self._warnings(result.configuration):
+            self._say(f"{self._path}: warning: {warning}")
+        document = result.configuration.model_dump_json(by_alias=True, exclude_unset=True)
+        trial = try_document(document, self._functions)
+        for line in trial.lines():
+            self._say(line)
+        if trial.refusal:
+            self._refuse(trial.refusal)
+            return
+        self._store.apply(document, at=time.time(), plugin_version=trial.plugin_version)
+        self._say(f"{self._path} is applied: profile {result.configuration.profile}")
+
+    def _refuse(self, cause: str) -> None:
+        self._say(f"{self._path} is not applied: {cause}; the document before stays in force")
+
+
+@contextmanager
+def polled(poll: Callable[[], None], seconds: float = POLL_SECONDS) -> Iterator[None]:
+    """Call `poll` again and again in a thread until the block ends, even after an unexpected error."""
+    stop = Event()
+
+    def loop() -> None:
+        while not stop.wait(seconds):
+            try:
+                poll()
+            except Exception:
+                log.exception("the changed configuration was not applied")
+
+    thread = Thread(target=loop, name="configuration file", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join(STOP_SECONDS)

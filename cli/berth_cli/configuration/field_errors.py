@@ -1,0 +1,123 @@
+"""What is wrong with a field of a document: where it stands, what was found, and what may stand there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from berth_cli.terminal.strict_yaml import YAMLDocument
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+WHOLE_DOCUMENT = "document"
+
+# Messages of pydantic that use Python's type names, in the words of YAML.
+_YAML_MESSAGES = {
+    "model_type": "Input should be a mapping",
+    "dict_type": "Input should be a mapping",
+    "tuple_type": "Input should be a list",
+    "frozen_set_type": "Input should be a list",
+}
+_KINDS = {bool: "", int: "the number ", float: "the number ", str: "the string "}
+_MAX_VALUE_LENGTH = 60
+_QUOTED = re.compile(r"'([^']*)'")
+_PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """An invalid field.
+
+    `field`: its path, or `document` if the error concerns the whole document. `line`: from 1; None if unknown.
+    `example`: what is valid there, as YAML; may be empty.
+    """
+
+    field: str
+    message: str
+    line: int | None = None
+    example: str = ""
+
+
+def field_path(path: Iterable[object]) -> str:
+    """The path as Kubernetes writes it: `pluginConfig[0].args.label`; a key with dots stands in brackets."""
+    text = ""
+    for part in path:
+        if isinstance(part, int) or _PLAIN_KEY.fullmatch(str(part)) is None:
+            text += f"[{part}]"
+        else:
+            text += f".{part}" if text else str(part)
+    return text or WHOLE_DOCUMENT
+
+
+def field_errors(details: Sequence[ErrorDetails], document: YAMLDocument) -> list[FieldError]:
+    """The errors of a validation, in the order of their lines."""
+    found = [_field_error(detail, document) for detail in details]
+    return sorted(found, key=lambda each: each.line or 0)
+
+
+def _field_error(detail: ErrorDetails, document: YAMLDocument) -> FieldError:
+    # Imported here: building the schema takes a moment.
+    from berth_cli.configuration.schema import example_at
+
+    path = [part for part in detail["loc"] if part != "[key]"]
+    if detail["type"] == "extra_forbidden":
+        message, meant = _unknown_field(path, document.value)
+    else:
+        message, meant = "; ".join(_invalid_value(detail)), path
+    return FieldError(field_path(path), message, document.line(path), example_at(document.value, meant))
+
+
+def _unknown_field(path: list[str | int], document: object) -> tuple[str, list[str | int]]:
+    """The message, and the path of the field that is probably meant: for an example."""
+    from berth_cli.configuration.schema import known_fields
+
+    *parents, name = path
+    known = known_fields(document, parents)
+    if not known:
+        return "unknown field", parents
+    parts, meant = ["unknown field"], parents
+    if child := next((each for each in known if name in known_fields(document, [*parents, each])), None):
+        parts, meant = [*parts, f"`{name}` belongs under `{child}`"], [*parents, child]
+    elif parents and name in known_fields(document, []):
+        parts, meant = [*parts, f"`{name}` belongs at the top level"], [name]
+    elif closest := _closest(str(name), known):
+        return f"unknown field; did you mean `{closest}`? allowed: {', '.join(known)}", [*parents, closest]
+    return "; ".join([*parts, f"allowed: {', '.join(known)}"]), meant
+
+
+def _invalid_value(detail: ErrorDetails) -> Iterator[str]:
+    """Yield what the value should be, what it is, and the allowed value that is closest to it."""
+    yield _YAML_MESSAGES.get(detail["type"]) or detail["msg"].removeprefix("Value error, ")
+    value = detail["input"]
+    is_container = isinstance(value, dict | list | tuple)
+    if detail["type"] == "missing" or (is_container and not detail["type"].endswith("_type")):
+        return
+    yield f"found {_described(value)}"
+    expected = _QUOTED.findall(str(detail.get("ctx", {}).get("expected", "")))
+    if isinstance(value, str) and (closest := _closest(value, expected)):
+        yield f"did you mean `{closest}`?"
+
+
+def _described(value: object) -> str:
+    match value:
+        case None:
+            return "nothing"
+        case dict():
+            return "a mapping"
+        case list() | tuple():
+            return "a list"
+        case bool():
+            return str(value).lower()
+    text = repr(value)
+    return _KINDS.get(type(value), "") + (text if len(text) <= _MAX_VALUE_LENGTH else f"{text[:_MAX_VALUE_LENGTH]}…")
+
+
+def _closest(name: str, known: Sequence[str]) -> str:
+    """The known name that is probably meant; empty: none is close. Underscores and case do not count."""
+    plain = {each.replace("_", "").replace("-", "").lower(): each for each in known}
+    found = get_close_matches(name.replace("_", "").replace("-", "").lower(), plain, n=1, cutoff=0.7)
+    return plain[found[0]] if found else ""

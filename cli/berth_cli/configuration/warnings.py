@@ -1,0 +1,190 @@
+"""Warnings about a valid document: parts of it have no effect, or hardly the effect that their author wants."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from berth.scheduling.configuration.document import BerthConfiguration, BindConfiguration, Decisions, WhenStale
+from berth.scheduling.configuration.plugin_config import ALL_PLUGINS, plugin_factory
+from berth.scheduling.framework.plugin import ClusterScorePlugin, ScorePlugin
+from berth.scheduling.framework.shipped_profiles import FULL, SHIPPED
+from berth.scheduling.managed_resources.capacity import capacity_of
+from berth.scheduling.managed_resources.configuration import NoAmount
+from berth.scheduling.objects import NodeInfo
+from berth_cli.configuration.field_errors import field_path
+
+MANAGED_RESOURCES = "ManagedResources"
+
+KEPT_ON_STACK = frozenset((Decisions.OFF, Decisions.LOG, Decisions.TABLE))
+_NEEDED_FOR_RECORDS = {
+    Decisions.MEMORY: "berth serve",
+    Decisions.FILE: "--decisions-file of berth serve",
+    Decisions.TABLE: "--store dynamodb, or a stack",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigurationWarning:
+    """`path`: of the field, as the document has it."""
+
+    path: tuple[str | int, ...]
+    message: str
+
+    @property
+    def field(self) -> str:
+        """The path as text."""
+        return field_path(self.path)
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.message}"
+
+
+def configuration_warnings(configuration: BerthConfiguration) -> list[ConfigurationWarning]:
+    """Return what the document alone shows."""
+    return [
+        *_counting(configuration),
+        *_unused_arguments(configuration),
+        *_definitions(configuration),
+        *_bind(configuration),
+        *_rules_about_pods(configuration),
+    ]
+
+
+def serve_warnings(configuration: BerthConfiguration, *, has_file: bool, has_table: bool) -> Iterator[object]:
+    """For `berth serve`. has_file: for records of decisions. has_table: whether its tables are DynamoDB's."""
+    yield from configuration_warnings(configuration)
+    missing = {kind for kind, has in ((Decisions.FILE, has_file), (Decisions.TABLE, has_table)) if not has}
+    yield from records_warnings(configuration, {*Decisions} - missing)
+    if has_file and configuration.decisions is not Decisions.FILE:
+        yield "--decisions-file: nothing is written there without decisions: file in the configuration"
+
+
+def records_warnings(configuration: BerthConfiguration, kept: Collection[Decisions]) -> Iterator[ConfigurationWarning]:
+    """Records of decisions that go nowhere. kept: what there is a place for."""
+    decisions = configuration.decisions
+    if decisions is not None and decisions not in kept:
+        needed = _NEEDED_FOR_RECORDS[decisions]
+        yield ConfigurationWarning(("decisions",), f"nothing is recorded: {decisions} needs {needed}")
+
+
+def capacity_warnings(configuration: BerthConfiguration, nodes: Collection[NodeInfo]) -> Iterator[ConfigurationWarning]:
+    """Counted resources of which no node of a cluster has any."""
+    for index, resource in enumerate(configuration.managed_resources):
+        capacities = [capacity_of(resource, node) for node in nodes]
+        if not any(not isinstance(each, NoAmount) and each for each in capacities):
+            source = "capacity or devices" if resource.capacity or resource.devices else "its allocatable of that name"
+            yield ConfigurationWarning(
+                ("managedResources", index),
+                f"none of {len(nodes)} nodes has capacity for {resource.name}, by {source}: "
+                "pods that request it stay pending",
+            )
+
+
+def _used_profiles(configuration: BerthConfiguration) -> dict[str, set[str]]:
+    """The plugins of each profile that decides for some pod."""
+    names = dict.fromkeys((configuration.profile, *configuration.profiles.values()))
+    return {name: {each.name for each in configuration.composition(name).plugins} for name in names}
+
+
+def _counting(configuration: BerthConfiguration) -> Iterator[ConfigurationWarning]:
+    for name, plugins in _used_profiles(configuration).items():
+        if configuration.managed_resources and MANAGED_RESOURCES not in plugins:
+            yield ConfigurationWarning(
+                ("managedResources",),
+                f"profile {name} has no plugin ManagedResources: filter passes nodes that have nothing left of "
+                "managedResources, and bind refuses them; enable the plugin in a definition",
+            )
+        if not configuration.managed_resources and MANAGED_RESOURCES in plugins:
+            where = ("definitions", name) if name in configuration.definitions else ("profile",)
+            yield ConfigurationWarning(
+                where, f"profile {name} counts managedResources, and there are none: every node passes; add some"
+            )
+
+
+def _unused_arguments(configuration: BerthConfiguration) -> Iterator[ConfigurationWarning]:
+    used = _used_profiles(configuration)
+    own = {name: _configured(configuration, name) for name in used}
+    in_tree = {each.name for each in SHIPPED[FULL].plugins}
+    for index, config in enumerate(configuration.plugin_config):
+        path = ("pluginConfig", index)
+        profiles = [name for name, plugins in used.items() if config.name in plugins]
+        if not profiles:
+            reader = "only berth simulate uses these arguments" if config.name in in_tree else "these have no effect"
+            yield ConfigurationWarning(path, f"no profile in use has the plugin {config.name}: {reader}")
+        elif all(config.name in own[name] for name in profiles):
+            yield ConfigurationWarning(
+                path, f"these arguments have no effect: each profile with {config.name} has arguments of its own"
+            )
+
+
+def _configured(configuration: BerthConfiguration, profile: str) -> set[str]:
+    definition = configuration.definitions.get(profile)
+    return set() if definition is None else {each.name for each in definition.plugin_config}
+
+
+def _definitions(configuration: BerthConfiguration) -> Iterator[ConfigurationWarning]:
+    used = _used_profiles(configuration)
+    for name, definition in configuration.definitions.items():
+        path = ("definitions", name)
+        if name not in used:
+            yield ConfigurationWarning(path, "no scheduler uses this profile: neither profile nor profiles names it")
+        plugins = {each.name for each in definition.composition().plugins}
+        for index, config in enumerate(definition.plugin_config):
+            if config.name not in plugins:
+                yield ConfigurationWarning(
+                    (*path, "pluginConfig", index), f"this profile has no plugin {config.name}: these have no effect"
+                )
+        for index, enabled in enumerate(definition.plugins.enabled):
+            if "weight" in enabled.model_fields_set and not _scores(enabled.name):
+                yield ConfigurationWarning(
+                    (*path, "plugins", "enabled", index, "weight"),
+                    f"{enabled.name} only filters: a weight has no effect",
+                )
+        extended = set() if definition.extends is None else {each.name for each in SHIPPED[definition.extends].plugins}
+        for index, disabled in enumerate(definition.plugins.disabled):
+            if disabled.name not in (*extended, ALL_PLUGINS):
+                yield ConfigurationWarning(
+                    (*path, "plugins", "disabled", index),
+                    f"{definition.extends or 'the profile'} has no plugin {disabled.name}: nothing is disabled",
+                )
+
+
+def _scores(plugin: str) -> bool:
+    constructor = plugin_factory(plugin).plugin
+    return not isinstance(constructor, type) or issubclass(constructor, ScorePlugin | ClusterScorePlugin)
+
+
+def _bind(configuration: BerthConfiguration) -> Iterator[ConfigurationWarning]:
+    for scheduler in configuration.profiles:
+        if not configuration.bind.covers_scheduler(scheduler):
+            yield ConfigurationWarning(
+                ("profiles", scheduler), "bind refuses the pods of this scheduler: bind.schedulerNames does not list it"
+            )
+
+
+def _rules_about_pods(configuration: BerthConfiguration) -> Iterator[ConfigurationWarning]:
+    """The document does not say who binds."""
+    rules = {name: configuration.build_profile(name).for_bind().filters for name in _used_profiles(configuration)}
+    for name, filters in rules.items():
+        if filters:
+            schedulers = [("profiles", scheduler) for scheduler, used in configuration.profiles.items() if used == name]
+            where = ("profile",) if name == configuration.profile else schedulers[0]
+            plugins = ", ".join(each.name for each in filters)
+            yield ConfigurationWarning(
+                where,
+                f"profile {name} has rules that depend on other pods ({plugins}): for pods that are created at the "
+                "same time they are best effort, unless Berth binds every pod (bindVerb): "
+                "docs/concepts/rules-about-pods.md",
+            )
+    if not any(rules.values()):
+        return
+    if configuration.bind != BindConfiguration():
+        yield ConfigurationWarning(
+            ("bind",), "bind does not cover all pods: rules that depend on other pods are best effort"
+        )
+    if configuration.node_cache.when_stale is WhenStale.PASS:
+        yield ConfigurationWarning(
+            ("nodeCache", "whenStale"),
+            "while the cache is stale, rules that depend on other pods are best effort; fail keeps them",
+        )

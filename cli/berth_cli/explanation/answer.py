@@ -1,0 +1,74 @@
+"""One answer of the command: lines for people, a document for programs, and the exit status."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from berth_cli.explanation import report
+from berth_cli.explanation.attempts import Attempts
+from berth_cli.explanation.counterfactuals.search import SEARCH_SECONDS
+from berth_cli.explanation.explanation import IS_PENDING, Cause, Verdict, explain_pod, pending_cause
+from berth_cli.explanation.gang import explain_gang, gang_document, gang_text, with_changes
+from berth_cli.explanation.rules import Rules
+from berth_cli.explanation.sources.inputs import Inputs
+from berth_cli.explanation.target import Target
+from berth_cli.terminal.input_files import NoSuchNode
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """status: the exit status."""
+
+    lines: Sequence[str]
+    document: Mapping[str, object]
+    status: int
+
+
+def answer_to(inputs: Inputs, *, weight: int = 1, node: str | None = None, gang: bool = False) -> Answer:
+    """weight: of the extender in kube-scheduler's configuration. node: only this one. gang: the pod's gang instead of
+    the pod. Raises InvalidInput and PluginFailed."""
+    rules = Rules(inputs.configuration)
+    if gang:
+        return _of_gang(inputs, rules)
+    return _of_pod(weight, inputs, rules) if node is None else _of_node(node, inputs.target, rules)
+
+
+def _of_node(node: str, target: Target, rules: Rules) -> Answer:
+    names = list(target.case.snapshot.nodes)
+    if node not in names:
+        raise NoSuchNode("the cluster", node, names)
+    pod, snapshot = target.case.pod, target.case.snapshot
+    rejection = rules.rejected(pod, names, snapshot).get(node)
+    found = pod, node, rejection, list(rules.by_plugin(pod, node, snapshot))
+    return Answer(list(report.node_text(*found)), report.node_document(*found), 0 if rejection is None else 1)
+
+
+def _of_gang(inputs: Inputs, rules: Rules) -> Answer:
+    found, end = explain_gang(inputs.target, inputs.configuration), time.monotonic() + SEARCH_SECONDS
+    cause = _cause(inputs, rules)
+    if found.verdict is Verdict.PLACEABLE and cause is not None:
+        found = replace(found, verdict=cause.verdict, cause=cause)
+    found = with_changes(found, inputs.target, rules, lambda: time.monotonic() >= end)
+    return Answer(list(gang_text(found)), gang_document(found), int(found.verdict in IS_PENDING))
+
+
+def _of_pod(weight: int, inputs: Inputs, rules: Rules) -> Answer:
+    end, now, target = time.monotonic() + SEARCH_SECONDS, time.time(), inputs.target
+    cause = _cause(inputs, rules)
+    if isinstance(inputs.attempts, Attempts):
+        target = replace(target, state=replace(target.state, was_tried=True))
+    found = explain_pod(target, rules, weight=weight, now=now, is_over=lambda: time.monotonic() >= end, cause=cause)
+    history = [*inputs.notes, *([""] if inputs.notes and inputs.attempts else [])]
+    history += report.history_text(inputs.attempts, now)
+    document = report.document(found) | report.history_document(inputs.attempts)
+    if inputs.notes:
+        document["notes"] = list(inputs.notes)
+    lines = list(report.text(found, sorted(inputs.configuration.profiles), now, history))
+    return Answer(lines, document, 1 if found.verdict in IS_PENDING else 0)
+
+
+def _cause(inputs: Inputs, rules: Rules) -> Cause | None:
+    passes = inputs.passes_exempt and rules.berth.exempts(inputs.target.case.pod)
+    return pending_cause(inputs.target, inputs.attempts, "" if passes else inputs.failure)

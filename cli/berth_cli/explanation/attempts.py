@@ -1,0 +1,88 @@
+"""The attempts to place one pod, from the records of decisions, wherever they were kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+FILTERS = frozenset({"filter", "filter_onlyone"})
+
+
+class RejectedCount(BaseModel):
+    """How many nodes one reason rejects, with examples. code: a server may have codes of its own release."""
+
+    model_config = ConfigDict(frozen=True)
+
+    code: str
+    reason: str
+    plugin: str
+    count: int
+    nodes: tuple[str, ...]
+
+
+class Attempt(BaseModel):
+    """One call of a verb, as a record of version 1 has it. time: seconds since the epoch. nodes: those that the
+    scheduler asked about. feasible: None if no rule was applied. chosen: by bind. error: why the call failed; empty
+    where it decided."""
+
+    model_config = ConfigDict(frozen=True, populate_by_name=True)
+
+    version: Literal[1] = 1
+    time: float
+    verb: str
+    uid: str
+    outcome: str
+    profile: str
+    configuration_hash: str = Field(alias="configurationHash")
+    cache_age: float | None = Field(alias="cacheAgeSeconds")
+    nodes: int
+    feasible: int | None
+    reasons: tuple[RejectedCount, ...]
+    chosen: str | None = None
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempts:
+    """The oldest first, at least one. bind: the one that followed the last attempt."""
+
+    all: Sequence[Attempt]
+    bind: Attempt | None = None
+
+    @property
+    def last(self) -> Attempt:
+        """The newest."""
+        return self.all[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class NoRecord:
+    """There are no attempts on record. reason: why, and what to do."""
+
+    reason: str
+
+
+def cause_of(error: ValidationError) -> str:
+    """Return why records cannot be read: the first field that is wrong."""
+    first = error.errors()[0]
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+
+
+def attempts_of(records: Sequence[Attempt]) -> Attempts | None:
+    """The attempts to place a pod; of several pods that had its name, the last one's. None if there is none.
+
+    records: of the name, the oldest first.
+    """
+    of_filters = [each for each in records if each.verb in FILTERS]
+    # Where the scheduler is configured without filter, its calls of prioritize are the attempts.
+    found = of_filters or [each for each in records if each.verb == "prioritize"]
+    if not found:
+        return None
+    # A call that failed does not know the pod's uid.
+    uid = next((each.uid for each in reversed(found) if each.uid), "")
+    own = [each for each in found if each.uid in (uid, "")]
+    binds = [each for each in records if each.verb == "bind" and each.time >= own[-1].time]
+    return Attempts(own, binds[-1] if binds else None)

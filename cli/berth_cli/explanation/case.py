@@ -1,0 +1,176 @@
+"""A pod in a cluster, and the same after a change of the pod or of a node.
+
+Changes are made to the objects as Kubernetes stores them, and read again. So a changed pod or node means exactly what
+it would mean to the verbs.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import ChainMap
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+import orjson
+
+from berth.decisions.document import pod_document
+from berth.scheduling.fields.reading import Object
+from berth.scheduling.gangs.gang import SIZE
+from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
+from berth.scheduling.objects.pod_group import gang_names, names_gang, names_pod_group
+from berth.scheduling.objects.projection import part
+from berth.scheduling.snapshot.changes import Changes
+from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.placement.changed_objects import EVERY_NODE, node_like
+
+Edit = Callable[[Object], None]
+"""Changes an object in place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """pod: as it is before it has a node. snapshot: the cluster without this pod. The objects are those of both.
+    in_gang: whether the pod is placed together with the other members of its gang, which are then in the snapshot.
+    planned: members that are in the snapshot as if they were on the nodes of the gang's plan."""
+
+    pod: Pod
+    pod_object: Object
+    snapshot: Snapshot
+    node_objects: Mapping[str, Object]
+    in_gang: bool = False
+    planned: tuple[Pod, ...] = ()
+
+    @property
+    def mates(self) -> tuple[Pod, ...]:
+        """The other members of its gang that have no node, in the order of their names."""
+        if not self.in_gang or not names_gang(self.pod):
+            return ()
+        planned = {pod.uid for pod in self.planned}
+        members = self.snapshot.pods_by_gang.get((self.pod.namespace, gang_names(self.pod)[0]), {}).values()
+        waiting = [pod for pod in members if not pod.node_name or pod.uid in planned]
+        found = [pod for pod in waiting if not pod.terminating and pod.uid != self.pod.uid]
+        return tuple(sorted(found, key=lambda pod: (len(pod.name), pod.name)))
+
+    @property
+    def whom(self) -> str:
+        """Whom a change of the pod concerns: in a gang every member with the same spec."""
+        mates = self.mates
+        if not mates:
+            return "the pod"
+        return "each member" if all(mate.spec is self.pod.spec for mate in mates) else "each member like it"
+
+    @property
+    def whose(self) -> str:
+        """The same in front of what is changed."""
+        return {"the pod": "the pod's", "each member": "each member's"}.get(self.whom, "each like member's")
+
+    def rooted_at(self, uid: str) -> Case:
+        """The same cluster, with this member of the gang as the pod of the case. It has no node."""
+        if uid == self.pod.uid:
+            return self
+        snapshot = self.snapshot.with_changes(Changes(pods=(self.pod,)))
+        other = snapshot.unbound[uid]
+        without = snapshot.with_changes(Changes(pods_gone=[("", uid)]))
+        return replace(self, pod=other, pod_object=dict(pod_document(other)), snapshot=without)
+
+    def with_pod(self, edit: Edit) -> Case | None:
+        """With another spec of the pod, and of the members of its gang that have the same; None if it cannot be read
+        any more."""
+        return self._with_pods(edit, [mate for mate in self.mates if mate.spec is self.pod.spec])
+
+    def with_size(self, size: int) -> Case | None:
+        """Return the case with so many members of its gang that are placed together."""
+        if names_pod_group(self.pod):
+            name = self.pod.namespace, gang_names(self.pod)[0]
+            groups = self.snapshot.pod_groups.values()
+            changed = [replace(each, minimum=size) if each.key[1:] == name else each for each in groups]
+            return self.with_changes(Changes(pod_groups=changed))
+
+        def edit(obj: Object) -> None:
+            part(part(obj, "metadata"), "annotations")[SIZE] = str(size)
+
+        return self._with_pods(edit, self.mates)
+
+    def with_more_members(self, count: int) -> Case | None:
+        """Return the case with so many more pods like this one."""
+        changed = []
+        for number in range(count):
+            copy = _copy(self.pod_object)
+            part(copy, "metadata").update(name=f"{self.pod.name}-new-{number}", uid=f"{self.pod.uid}.new.{number}")
+            changed.append(read_pod(copy))
+        added = [each for each in changed if isinstance(each, Pod)]
+        return self.with_changes(Changes(pods=added)) if len(added) == count else None
+
+    def with_node(self, name: str, edit: Edit) -> Case | None:
+        """Return the case with another state of the node; None if it cannot be read any more."""
+        changed = _copy(self.node_objects[name])
+        edit(changed)
+        return self._with_nodes({name: changed}, ())
+
+    def with_nodes_like(self, like: str, names: Iterable[str]) -> Case | None:
+        """Return the case with more nodes of this kind, and what runs on every node of it."""
+        added = {name: node_like(self.node_objects[like], name) for name in names}
+        return self._with_nodes(added, [copy for name in added for copy in self._agents(like, name)])
+
+    def with_one_of_each_kind(self) -> tuple[Case | None, Mapping[str, str]]:
+        """With a new node of each kind that the cluster has; and for each of these the first node, by name, that it is
+        like."""
+        kinds: dict[bytes, str] = {}
+        for name in sorted(self.node_objects):
+            kinds.setdefault(orjson.dumps(node_like(self.node_objects[name], ""), option=orjson.OPT_SORT_KEYS), name)
+        likes = {self.new_names(name, 1)[0]: name for name in kinds.values()}
+        agents = [copy for new, name in likes.items() for copy in self._agents(name, new)]
+        return self._with_nodes(
+            {new: node_like(self.node_objects[name], new) for new, name in likes.items()}, agents
+        ), likes
+
+    def new_names(self, like: str, count: int) -> Sequence[str]:
+        """Names that no node has."""
+        free = (name for number in itertools.count(1) if (name := f"{like}-new-{number}") not in self.node_objects)
+        return list(itertools.islice(free, count))
+
+    def with_changes(self, changes: Changes) -> Case:
+        """Return the case in the cluster after these changes. The objects of nodes stay."""
+        return replace(self, snapshot=self.snapshot.with_changes(changes))
+
+    def _agents(self, like: str, name: str) -> Iterator[Pod]:
+        """Yield what runs on every node, on the node of this name."""
+        agents = (pod for pod in self.snapshot.nodes[like].pods if pod.controller_kind in EVERY_NODE)
+        return (replace(pod, uid=f"{pod.uid}.{name}", node_name=name) for pod in agents)
+
+    def _with_pods(self, edit: Edit, mates: Iterable[Pod]) -> Case | None:
+        changed = _copy(self.pod_object)
+        edit(changed)
+        pod = read_pod(changed)
+        others = [_edited(mate, edit) for mate in mates]
+        if not isinstance(pod, Pod) or None in others:
+            return None
+        case = replace(self, pod=pod, pod_object=changed)
+        return case.with_changes(Changes(pods=[each for each in others if each])) if others else case
+
+    def _with_nodes(self, changed: Mapping[str, Object], pods: Sequence[Pod]) -> Case | None:
+        nodes = [read_node(each) for each in changed.values()]
+        readable = [node for node in nodes if isinstance(node, NodeInfo) and node.defect is None]
+        if len(readable) < len(nodes):
+            return None
+        # Nobody writes to them.
+        maps = [cast("MutableMapping[str, Object]", each) for each in (changed, self.node_objects)]
+        return replace(self.with_changes(Changes(nodes=readable, pods=pods)), node_objects=ChainMap(*maps))
+
+
+def _edited(pod: Pod, edit: Edit) -> Pod | None:
+    changed = _copy(dict(pod_document(pod)))
+    edit(changed)
+    read = read_pod(changed)
+    return read if isinstance(read, Pod) else None
+
+
+def objects_in(value: object) -> list[Object]:
+    """The objects in a list; none if it is no list."""
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def _copy(obj: Object) -> Object:
+    copied: Object = orjson.loads(orjson.dumps(obj))
+    return copied

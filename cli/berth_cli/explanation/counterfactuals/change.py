@@ -1,0 +1,84 @@
+"""One change of the pod, of its gang or of the cluster, as somebody would make it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from berth.scheduling.fields.reading import Object
+from berth_cli.explanation.case import Case, Edit
+
+
+class ChangeKind(StrEnum):
+    """The kinds of changes, the smallest first. The names are part of the JSON output."""
+
+    LABEL_NODE = "LabelNode"
+    UNCORDON_NODE = "UncordonNode"
+    ADD_TOLERATION = "AddToleration"
+    LOWER_REQUEST = "LowerRequest"
+    CREATE_MEMBERS = "CreateMembers"
+    LOWER_GANG_SIZE = "LowerGangSize"
+    END_PODS = "EndPods"
+    SOFTEN_SPREAD = "SoftenSpread"
+    REMOVE_NODE_SELECTOR = "RemoveNodeSelector"
+    REMOVE_POD_AFFINITY = "RemovePodAffinity"
+    ADD_NODE = "AddNode"
+
+
+RANK = {kind: rank for rank, kind in enumerate(ChangeKind)}
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """text: for people. subject: what is changed, apart from the node: equal changes of different nodes have the same.
+    node: the node that is changed; empty if the pod is. size: to compare two changes of a kind. details: for
+    programs. apply: the case after the change; None if it cannot be made. ended: the UIDs of the pods that end."""
+
+    kind: ChangeKind
+    text: str
+    subject: str
+    apply: Callable[[Case], Case | None]
+    node: str = ""
+    size: float = 0.0
+    details: Mapping[str, object] = field(default_factory=dict)
+    ended: frozenset[str] = frozenset()
+
+
+Option = tuple[Change, ...]
+"""Changes that together answer one reason."""
+
+
+def of_pod(kind: ChangeKind, text: str, subject: str, edit: Edit, size: float = 0.0, **details: object) -> Change:
+    """A change of the pod, and of the members of its gang that are like it."""
+    return Change(kind, text, subject, lambda case: case.with_pod(edit), size=size, details=details)
+
+
+def of_node(
+    kind: ChangeKind, text: str, node: str, edit: Edit, subject: str = "", size: float = 0.0, **details: object
+) -> Change:
+    """A change of a node."""
+    return Change(kind, text, subject, lambda case: case.with_node(node, edit), node, size, details)
+
+
+def size_of(changes: Option) -> tuple[int, int, float]:
+    """Fewer changes are smaller, then those of smaller kinds, then smaller ones of a kind."""
+    return len(changes), sum(RANK[each.kind] for each in changes), sum(each.size for each in changes)
+
+
+def apply_all(changes: Iterable[Change], case: Case) -> Case | None:
+    """The case after all of them; None if one cannot be made."""
+    for each in changes:
+        changed = each.apply(case)
+        if changed is None:
+            return None
+        case = changed
+    return case
+
+
+def at(obj: Object, *path: str) -> Object:
+    """The part of an object that this path names; empty if it is missing."""
+    for name in path:
+        found = obj.get(name)
+        obj = found if isinstance(found, dict) else {}
+    return obj

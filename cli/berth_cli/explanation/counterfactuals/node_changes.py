@@ -1,0 +1,200 @@
+"""Proposals to change the cluster: labels of a node, its cordon, the pods that it has; and more nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice, product
+
+from berth.scheduling.fields.node_affinity import NodeSelector, NodeSelectorTerm
+from berth.scheduling.fields.reading import Object
+from berth.scheduling.fields.resources import PODS, shown_amount
+from berth.scheduling.fields.selectors import Operator
+from berth.scheduling.fields.taints import Taint, tolerated
+from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.plugins.node_ports import WantedPorts
+from berth.scheduling.snapshot.changes import Changes
+from berth_cli.explanation.case import Case, objects_in
+from berth_cli.explanation.counterfactuals.change import Change, ChangeKind, Option, at, of_node, of_pod
+from berth_cli.placement.changed_objects import EVERY_NODE, is_node_state
+
+CORDON = "node.kubernetes.io/unschedulable"
+CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
+NOT_OURS = ("kubernetes.io", "k8s.io", "k8s.aws", "karpenter.sh", "amazonaws.com", "cloud.google.com", "azure.com")
+"""Whose labels say what a node is, such as its zone: another value does not make it another node."""
+
+MAX_LABELS = 3
+"""A node that lacks more labels is another kind of node."""
+
+MAX_VALUES = 3
+"""Of one label."""
+
+MAX_PODS = 5
+"""Nobody ends more pods for one."""
+
+MAX_OPTIONS = 8
+"""For one node: sets of labels, and pods of which one is enough."""
+
+Held = Callable[[Pod], Mapping[str, int]]
+"""What a pod holds, by resource."""
+
+
+def label_node(node: NodeInfo, labels: Mapping[str, str]) -> Change:
+    """Give a node these labels; a label that it has gets another value."""
+
+    def edit(obj: Object) -> None:
+        metadata = at(obj, "metadata")
+        metadata["labels"] = {**at(metadata, "labels"), **labels}
+
+    noun = "label" if len(labels) == 1 else "labels"
+    if node.labels.keys().isdisjoint(labels):
+        text = f"add the {noun} {', '.join(f'{key}={value}' for key, value in labels.items())} to node {node.name}"
+    else:
+        shown = ", ".join(f"{key} from {node.labels.get(key, '')} to {value}" for key, value in labels.items())
+        text = f"change the {noun} {shown} on node {node.name}"
+    subject = ", ".join(sorted(labels))
+    return of_node(ChangeKind.LABEL_NODE, text, node.name, edit, subject, len(labels), labels=dict(labels))
+
+
+def labels_for(node: NodeInfo, selected: Mapping[str, str], terms: NodeSelector | None) -> Iterator[Option]:
+    """The labels that a node selector and one of the terms ask for. terms: None for no more than the selector."""
+    missing = {key: value for key, value in selected.items() if node.labels.get(key) != value}
+    alternatives: Iterable[Mapping[str, str]] = [{}]
+    if terms is not None:
+        alternatives = (labels for each in terms.terms for labels in _labels_for_term(each, node))
+    for labels in sorted(islice(alternatives, MAX_OPTIONS), key=len):
+        wanted = {**labels, **missing}
+        is_own = any(key in node.labels or key.rpartition("/")[0].endswith(NOT_OURS) for key in wanted)
+        if 0 < len(wanted) <= MAX_LABELS and not is_own:
+            yield (label_node(node, wanted),)
+
+
+def _labels_for_term(term: NodeSelectorTerm, node: NodeInfo) -> Iterator[Mapping[str, str]]:
+    """Alternatives; none if new labels are no answer."""
+    if term.invalid or not all(field.matches(node.name) for field in term.fields):
+        return
+    wrong = [each for each in term.expressions if not each.matches(node.labels)]
+    if all(each.operator in (Operator.IN, Operator.EXISTS) for each in wrong):
+        values = [sorted(each.values)[:MAX_VALUES] if each.operator is Operator.IN else ["true"] for each in wrong]
+        for chosen in product(*values):
+            yield {each.key: value for each, value in zip(wrong, chosen, strict=True)}
+
+
+def uncordon(node: str) -> Change:
+    """Let pods on a cordoned node again."""
+
+    def edit(obj: Object) -> None:
+        spec = at(obj, "spec")
+        spec["unschedulable"] = False
+        spec["taints"] = [each for each in objects_in(spec.get("taints")) if each.get("key") != CORDON]
+
+    return of_node(ChangeKind.UNCORDON_NODE, f"uncordon node {node}", node, edit)
+
+
+def answers_to_taints(case: Case, node: NodeInfo) -> Iterator[Option]:
+    """Let the pod tolerate them. A cordon has a taint, too; what says of the node that it is not ready, is leaving or
+    belongs to the control plane stays."""
+    taints = [each for each in node.taints if each.forbids and not tolerated(each, case.pod.spec.tolerations)]
+    own = [each for each in taints if each.key != CORDON]
+    if not any(is_node_state(each.key) or each.key in CONTROL_PLANE for each in own):
+        cordon = (uncordon(node.name),) if len(own) < len(taints) else ()
+        yield (*cordon, *(_tolerate(case, each) for each in own))
+
+
+def _tolerate(case: Case, taint: Taint) -> Change:
+    toleration = {"key": taint.key, "operator": "Equal", "value": taint.value, "effect": taint.effect}
+
+    def edit(obj: Object) -> None:
+        spec = at(obj, "spec")
+        spec["tolerations"] = [*objects_in(spec.get("tolerations")), toleration]
+
+    shown = f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
+    text = f"let {case.whom} tolerate {shown}"
+    return of_pod(ChangeKind.ADD_TOLERATION, text, shown, edit, toleration=toleration)
+
+
+def free(case: Case, node: NodeInfo, shortages: Mapping[str, int], held: Held) -> Iterator[Option]:
+    """End the fewest pods that hold what is missing; none if all together hold too little."""
+    removable = _removable(case, node)
+    amounts = {pod.uid: {**held(pod), PODS: 1} for pod in removable}
+
+    def excess(pod: Pod) -> tuple[int, float]:
+        """Order pods that are enough: the less important, then those that hold little more than is missing."""
+        own = amounts[pod.uid]
+        return pod.priority or 0, sum(own.get(name, 0) / missing for name, missing in shortages.items())
+
+    def is_enough(pods: Sequence[Pod]) -> bool:
+        return all(sum(amounts[pod.uid].get(name, 0) for pod in pods) >= missing for name, missing in shortages.items())
+
+    for pod in sorted((each for each in removable if is_enough([each])), key=excess)[:MAX_OPTIONS]:
+        yield (_end([pod], node.name, shortages, amounts),)
+    holders = [pod for pod in removable if any(amounts[pod.uid].get(name) for name in shortages)]
+    several = sorted(holders, key=lambda pod: (excess(pod)[0], -excess(pod)[1], pod.uid))[:MAX_PODS]
+    enough = (several[:count] for count in range(2, len(several) + 1) if is_enough(several[:count]))
+    yield from ((_end(pods, node.name, shortages, amounts),) for pods in islice(enough, 1))
+
+
+def end_holders_of_ports(case: Case, node: NodeInfo) -> Iterator[Option]:
+    """End the pods of the node that have one of the pod's host ports."""
+    wanted = WantedPorts(case.pod.spec.host_ports)
+    found = [pod for pod in node.pods if any(map(wanted.conflict_with, pod.spec.host_ports))]
+    removable = _removable(case, node)
+    if len(found) <= MAX_PODS and all(pod in removable for pod in found):
+        yield (_end(found, node.name, {}, {}),)
+
+
+def _removable(case: Case, node: NodeInfo) -> list[Pod]:
+    """Those that would stay ended and are not more important, the least important first. Its own controller would only
+    create another pod for this one; planned members of its gang are not on their nodes yet."""
+    own, planned = case.pod, {pod.uid for pod in case.planned}
+    mates = (own.namespace, own.spec.controller)
+    found = [
+        pod
+        for pod in node.pods
+        if pod.controller_kind not in EVERY_NODE
+        and pod.uid not in planned
+        and (pod.priority or 0) <= (own.priority or 0)
+        and (own.spec.controller is None or (pod.namespace, pod.spec.controller) != mates)
+    ]
+    return sorted(found, key=lambda pod: (pod.priority or 0, pod.uid))
+
+
+def _end(
+    pods: Sequence[Pod], node: str, shortages: Mapping[str, int], amounts: Mapping[str, Mapping[str, int]]
+) -> Change:
+    holds = ", ".join(f"{pod.namespace}/{pod.name}{_holding(amounts.get(pod.uid, {}), shortages)}" for pod in pods)
+    missing = " and ".join(
+        "room for a pod" if name == PODS else f"{shown_amount(name, amount)} {name}"
+        for name, amount in shortages.items()
+    )
+    text = f"free {missing} on node {node}: end {holds}" if missing else f"end {holds} on node {node}"
+    gone = Changes(pods_gone=[(node, pod.uid) for pod in pods])
+    size = len(pods) + sum((pod.priority or 0) > 0 for pod in pods) / 10
+    details = {
+        "pods": [f"{pod.namespace}/{pod.name}" for pod in pods],
+        "free": {name: shown_amount(name, amount) for name, amount in shortages.items()},
+    }
+    return Change(
+        ChangeKind.END_PODS,
+        text,
+        ",".join(sorted(shortages)),
+        lambda case: case.with_changes(gone),
+        node,
+        size,
+        details,
+        frozenset(pod.uid for pod in pods),
+    )
+
+
+def _holding(own: Mapping[str, int], wanted: Collection[str]) -> str:
+    held = [f"{shown_amount(name, own[name])} {name}" for name in wanted if name != PODS and own.get(name)]
+    return f" (holds {', '.join(held)})" if held else ""
+
+
+def add_nodes(case: Case, like: str, count: int = 1) -> Change:
+    """More nodes like this one, as `berth simulate --add-nodes` adds them."""
+    text = f"add a node like {like}" if count == 1 else f"add {count} nodes like {like}"
+    names = case.new_names(like, count)
+    details = {"like": like, "count": count}
+    return Change(
+        ChangeKind.ADD_NODE, text, "", lambda case: case.with_nodes_like(like, names), names[0], count, details
+    )

@@ -1,0 +1,168 @@
+"""Proposals to change the pod, or its gang: lower requests, fewer or softer rules, more or fewer members."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from berth.scheduling.fields.quantity import Quantity, quantity
+from berth.scheduling.fields.reading import Object
+from berth.scheduling.fields.resources import EPHEMERAL_STORAGE, MEBIBYTE, MEMORY, shown_amount, units_of
+from berth.scheduling.managed_resources.configuration import ManagedResource
+from berth.scheduling.managed_resources.counting import Counting, left
+from berth.scheduling.objects import NodeInfo
+from berth_cli.explanation.case import Case, objects_in
+from berth_cli.explanation.counterfactuals.change import Change, ChangeKind, Option, at, of_pod
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
+
+
+def lower_requests(case: Case, shortages: Mapping[str, int]) -> Iterator[Option]:
+    """Ask for less of each resource that is short, by what is missing; not where that leaves nothing."""
+    asked = case.pod.spec.requests.asked
+    lower = {name: _rounded(name, asked.get(name, 0) - missing) for name, missing in shortages.items()}
+    if lower and all(amount > 0 for amount in lower.values()):
+        yield tuple(_lower_request(case, name, amount) for name, amount in lower.items())
+
+
+def lower_counted_requests(
+    case: Case, node: NodeInfo, resources: Iterable[ManagedResource], counting: Counting
+) -> Iterator[Option]:
+    """Ask for no more of each counted resource than the node has left, one device has, and one pod may have."""
+    capacity = counting.capacity(node)
+    room = left(capacity, counting.used(node.pods, capacity))
+    lower = {}
+    for each in resources:
+        asked = case.pod.spec.requests.asked.get(each.name, 0)
+        most = max((room[pool] for pool in counting.pools(each.name, capacity)), default=0)
+        lower[each.name] = min(asked, most, asked if each.pod_limit is None else each.pod_limit)
+        if asked == lower[each.name]:
+            del lower[each.name]
+    if lower and all(amount > 0 for amount in lower.values()):
+        yield tuple(_lower_request(case, name, amount) for name, amount in lower.items())
+
+
+def _rounded(name: str, units: int) -> int:
+    """Down to what people write."""
+    return units // MEBIBYTE * MEBIBYTE if name in (MEMORY, EPHEMERAL_STORAGE) and units > MEBIBYTE else units
+
+
+def _lower_request(case: Case, name: str, amount: int) -> Change:
+    """Ask for so many units. The largest container gives way, each init container asks for no more, and a limit follows
+    its request."""
+    asked = case.pod.spec.requests.asked[name]
+    before, after = shown_amount(name, asked), shown_amount(name, amount)
+
+    def edit(obj: Object) -> None:
+        spec = at(obj, "spec")
+        rest = amount - _amount(at(spec, "overhead").get(name), name)
+        _cap(at(spec, "resources"), name, rest)
+        containers = sorted(objects_in(spec.get("containers")), key=lambda each: -_requested(each, name))
+        for each in containers[:1]:
+            _cap(at(each, "resources"), name, rest - sum(_requested(other, name) for other in containers[1:]))
+        for each in objects_in(spec.get("initContainers")):
+            _cap(at(each, "resources"), name, rest)
+
+    text = f"lower {case.whose} request of {name} from {before} to {after}"
+    share, details = (asked - amount) / asked, {"resource": name, "from": before, "to": after}
+    return of_pod(ChangeKind.LOWER_REQUEST, text, name, edit, share, **details)
+
+
+def _cap(resources: Object, name: str, units: int) -> None:
+    """Let the request be at most so much."""
+    if _requested({"resources": resources}, name) > units:
+        for amounts in (at(resources, "requests"), at(resources, "limits")):
+            if name in amounts:
+                amounts[name] = shown_amount(name, max(0, units))
+
+
+def _requested(container: Object, name: str) -> int:
+    return _amount(at(container, "resources", "requests").get(name), name)
+
+
+def _amount(value: object, name: str) -> int:
+    amount = None if value is None else quantity(value)
+    return units_of(name, amount) if isinstance(amount, Quantity) else 0
+
+
+def remove_node_selector(case: Case, labels: Mapping[str, str]) -> Iterator[Option]:
+    """Drop the entries of nodeSelector that the node does not have; without the required node affinity."""
+    spec = case.pod.spec
+    wrong = {key: value for key, value in (spec.node_selector or {}).items() if labels.get(key) != value}
+    removed = tuple(_remove_entry(case, key, value) for key, value in wrong.items())
+    required = spec.node_affinity.required
+    if required is not None and not any(
+        not term.invalid and all(each.matches(labels) for each in term.expressions) for term in required.terms
+    ):
+        removed += (remove_affinity(case),)
+    if removed:
+        yield removed
+
+
+def _remove_entry(case: Case, key: str, value: str) -> Change:
+    def edit(obj: Object) -> None:
+        at(obj, "spec", "nodeSelector").pop(key, None)
+
+    text = f"remove {key}={value} from {case.whose} nodeSelector"
+    return of_pod(ChangeKind.REMOVE_NODE_SELECTOR, text, key, edit, key=key, value=value)
+
+
+def remove_affinity(case: Case) -> Change:
+    """Drop the required node affinity."""
+
+    def edit(obj: Object) -> None:
+        at(obj, "spec", "affinity", "nodeAffinity").pop(REQUIRED, None)
+
+    text = f"remove {case.whose} required node affinity"
+    return of_pod(ChangeKind.REMOVE_NODE_SELECTOR, text, "nodeAffinity", edit)
+
+
+def remove_terms(case: Case, field: str) -> Iterator[Option]:
+    """Drop one of the required terms of podAffinity or podAntiAffinity."""
+    for index, term in enumerate(objects_in(at(case.pod_object, "spec", "affinity", field).get(REQUIRED))):
+
+        def edit(obj: Object, index: int = index) -> None:
+            terms = objects_in(at(obj, "spec", "affinity", field).get(REQUIRED))
+            at(obj, "spec", "affinity", field)[REQUIRED] = [*terms[:index], *terms[index + 1 :]]
+
+        key = term.get("topologyKey")
+        text = f"remove {case.whose} required {field} term {index + 1} (topologyKey {key})"
+        yield (of_pod(ChangeKind.REMOVE_POD_AFFINITY, text, f"{field} {index}", edit, index=index, topologyKey=key),)
+
+
+def soften_spread(case: Case) -> Iterator[Option]:
+    """Make one of the hard spread constraints a soft one."""
+    for index, each in enumerate(objects_in(at(case.pod_object, "spec").get("topologySpreadConstraints"))):
+
+        def edit(obj: Object, index: int = index) -> None:
+            objects_in(at(obj, "spec").get("topologySpreadConstraints"))[index]["whenUnsatisfiable"] = SOFT
+
+        if each.get("whenUnsatisfiable", HARD) == HARD:
+            text = f"make {case.whose} spread over {each.get('topologyKey')} soft (whenUnsatisfiable: {SOFT})"
+            yield (of_pod(ChangeKind.SOFTEN_SPREAD, text, str(index), edit, index=index),)
+
+
+def create_members(case: Case, count: int) -> Change:
+    """So many more members of the gang, like the pod."""
+    gated = sum(mate.spec.gated for mate in case.mates)
+    text = f"create {count} more {'member' if count == 1 else 'members'}" + (f" ({gated} more gated)" if gated else "")
+    return Change(
+        ChangeKind.CREATE_MEMBERS,
+        text,
+        "",
+        lambda case: case.with_more_members(count),
+        size=count,
+        details={"count": count},
+    )
+
+
+def lower_size(before: int, size: int) -> Iterator[Option]:
+    """Let fewer members of the gang be enough."""
+    if 0 < size < before:
+        text, share = f"lower the gang's size from {before} to {size}", (before - size) / before
+        details = {"size": size}
+        yield (
+            Change(
+                ChangeKind.LOWER_GANG_SIZE, text, "", lambda case: case.with_size(size), size=share, details=details
+            ),
+        )

@@ -1,0 +1,166 @@
+"""What might answer a reason: from its code to changes of the node or of the pod."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain, product
+
+from berth.scheduling.fields.reading import UnreadableObject
+from berth.scheduling.fields.resources import PODS
+from berth.scheduling.framework.plugin import Status
+from berth.scheduling.managed_resources.counting import left
+from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.plugins.node_affinity import NodeAffinity
+from berth.scheduling.plugins.node_priority_label import NodePriorityLabel
+from berth.scheduling.reason_code import ReasonCode
+from berth_cli.explanation.case import Case
+from berth_cli.explanation.counterfactuals import node_changes, pod_changes
+from berth_cli.explanation.counterfactuals.change import Option
+from berth_cli.explanation.rules import Rules
+
+DEFAULT_PRIORITY = "1"
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A node that one plugin rejects for the pod of a case."""
+
+    case: Case
+    node: NodeInfo
+    rules: Rules
+
+    def held(self, pod: Pod) -> Mapping[str, int]:
+        """The counted resources that a pod asks for."""
+        demands = self.rules.berth.counting.demands(pod)
+        return {} if isinstance(demands, UnreadableObject) else {each.resource: each.amount for each in demands}
+
+
+Answer = Callable[[Rejected], Iterator[Option]]
+
+
+def proposals(rejected: Rejected, status: Status) -> Iterator[Option]:
+    """Changes that might answer all reasons of one plugin's status. Reasons that no change answers have none."""
+    answers = dict.fromkeys(ANSWERS.get(code) for code in status.reason_codes)
+    options = [[] if answer is None else list(answer(rejected)) for answer in answers]
+    for chosen in product(*options):
+        yield tuple(chain.from_iterable(chosen))
+
+
+def shortage(case: Case, node: NodeInfo) -> float:
+    """Return how much the node lacks, each resource as a part of the pod's request: to begin with the closest nodes."""
+    asked = case.pod.spec.requests.asked
+    return sum(missing / asked[name] for name, missing in shortages(case.pod, node).items() if asked.get(name))
+
+
+def shortages(pod: Pod, node: NodeInfo) -> Mapping[str, int]:
+    """Return what is missing of each resource in the scheduler's units, and of places for pods."""
+    short = {name: amount - node.free.get(name, 0) for name, amount in pod.spec.requests.asked.items()}
+    places = {PODS: 1} if len(node.pods) >= node.allowed_pods else {}
+    return {name: amount for name, amount in chain(short.items(), places.items()) if amount > 0}
+
+
+def _priority_label(of: Rejected) -> Iterator[Option]:
+    for plugin in of.rules.plugins(of.case.pod, NodePriorityLabel):
+        yield (node_changes.label_node(of.node, {plugin.label: DEFAULT_PRIORITY}),)
+
+
+def _added_affinity(of: Rejected) -> Iterator[Option]:
+    for plugin in of.rules.plugins(of.case.pod, NodeAffinity):
+        if plugin.added_required is not None:
+            yield from node_changes.labels_for(of.node, {}, plugin.added_required)
+
+
+def _node_affinity(of: Rejected) -> Iterator[Option]:
+    spec = of.case.pod.spec
+    yield from node_changes.labels_for(of.node, spec.node_selector or {}, spec.node_affinity.required)
+    yield from pod_changes.remove_node_selector(of.case, of.node.labels)
+
+
+def _resources(of: Rejected) -> Iterator[Option]:
+    short = shortages(of.case.pod, of.node)
+    yield from pod_changes.lower_requests(of.case, short)
+    yield from node_changes.free(of.case, of.node, short, lambda pod: pod.spec.requests.placed)
+
+
+def _lower_counted(of: Rejected) -> Iterator[Option]:
+    resources = of.rules.configuration.managed_resources
+    return pod_changes.lower_counted_requests(of.case, of.node, resources, of.rules.berth.counting)
+
+
+def _counted_resources(of: Rejected) -> Iterator[Option]:
+    yield from _lower_counted(of)
+    counting, node, short = of.rules.berth.counting, of.node, {}
+    capacity = counting.capacity(node)
+    room, demands = left(capacity, counting.used(node.pods, capacity)), counting.demands(of.case.pod)
+    for demand in () if isinstance(demands, UnreadableObject) else demands:
+        # Of devices the one with the most room lacks the least.
+        lacks = [demand.of(capacity[pool]) - room[pool] for pool in counting.pools(demand.resource, capacity)]
+        short[demand.resource] = min(lacks, default=demand.amount)
+    yield from node_changes.free(of.case, node, {name: amount for name, amount in short.items() if amount > 0}, of.held)
+    yield from _capacity(of)
+
+
+def _capacity(of: Rejected) -> Iterator[Option]:
+    """Label the node with an amount, where the label cannot be read, or where no node has it yet."""
+    wanted: Counter[str] = Counter()
+    for pod in (of.case.pod, *of.node.pods):
+        wanted.update(of.held(pod))
+    unreadable, labels = of.rules.berth.counting.unreadable(of.node), {}
+    for each in of.rules.configuration.managed_resources:
+        label = None if each.capacity is None else each.capacity.node_label
+        nodes = of.case.snapshot.nodes.values()
+        if label is None or not wanted[each.name]:
+            continue
+        if each.name in unreadable or not any(label in other.labels for other in nodes):
+            labels[label] = str(wanted[each.name])
+    if labels:
+        yield (node_changes.label_node(of.node, labels),)
+
+
+ANSWERS: Mapping[ReasonCode, Answer] = {
+    ReasonCode.NODE_UNSCHEDULABLE: lambda of: iter([(node_changes.uncordon(of.node.name),)]),
+    ReasonCode.UNTOLERATED_TAINT: lambda of: node_changes.answers_to_taints(of.case, of.node),
+    ReasonCode.PRIORITY_LABEL_MISSING: _priority_label,
+    ReasonCode.PRIORITY_LABEL_NOT_INTEGER: _priority_label,
+    ReasonCode.NODE_AFFINITY_MISMATCH: _node_affinity,
+    ReasonCode.ADDED_NODE_AFFINITY_MISMATCH: _added_affinity,
+    ReasonCode.NODE_AFFINITY_CONFLICT: lambda of: iter([(pod_changes.remove_affinity(of.case),)]),
+    ReasonCode.NODE_NOT_SELECTED: lambda of: iter([(pod_changes.remove_affinity(of.case),)]),
+    ReasonCode.INSUFFICIENT_RESOURCE: _resources,
+    ReasonCode.TOO_MANY_PODS: _resources,
+    ReasonCode.INSUFFICIENT_COUNTED_RESOURCE: _counted_resources,
+    ReasonCode.REQUEST_ABOVE_POD_LIMIT: _lower_counted,
+    ReasonCode.NODE_CAPACITY_UNREADABLE: _capacity,
+    ReasonCode.HOST_PORT_TAKEN: lambda of: node_changes.end_holders_of_ports(of.case, of.node),
+    ReasonCode.TOPOLOGY_SPREAD_SKEW: lambda of: pod_changes.soften_spread(of.case),
+    ReasonCode.TOPOLOGY_SPREAD_LABEL_MISSING: lambda of: pod_changes.soften_spread(of.case),
+    ReasonCode.POD_AFFINITY_MISMATCH: lambda of: pod_changes.remove_terms(of.case, "podAffinity"),
+    ReasonCode.POD_ANTI_AFFINITY_CONFLICT: lambda of: pod_changes.remove_terms(of.case, "podAntiAffinity"),
+}
+"""By the code of a reason that one plugin gives. The search answers those of GANG_CODES for the whole gang."""
+
+GANG_CODES = frozenset({ReasonCode.GANG_WAITS_FOR_MEMBERS, ReasonCode.GANG_DOES_NOT_FIT})
+
+NO_CHANGE: Mapping[ReasonCode, str] = {
+    ReasonCode.PLUGIN_REASON: "it comes from a plugin of your own, and only the plugin knows what it wants",
+    ReasonCode.NODE_NAME_MISMATCH: "the pod names its node itself; it is judged here without that",
+    ReasonCode.NODE_AFFINITY_INVALID: "it rejects no node: scoring fails, and no API server stores such a pod",
+    ReasonCode.NODE_NOT_READY: "the node has to become ready: look at its kubelet",
+    ReasonCode.NODE_NOT_RUNNING: "the node has to become ready: look at its kubelet",
+    ReasonCode.NODE_RESERVED: "the policy keeps the node for pods that ask for its resources",
+    ReasonCode.SEGREGATED_RESOURCE_MISSING: "no node has the resource that the pod asks for; add one that has it",
+    ReasonCode.REQUEST_UNREADABLE: "the pod's request is no amount; correct it",
+    ReasonCode.REQUEST_ABOVE_DEVICE: "the pod asks for more than 100 per cent of a device; correct its request",
+    ReasonCode.TOPOLOGY_SPREAD_INVALID: "the constraint cannot be read; correct its selector",
+    ReasonCode.POD_AFFINITY_INVALID: "the term cannot be read; correct its selector",
+    ReasonCode.EXISTING_POD_ANTI_AFFINITY_CONFLICT: "a pod there keeps it away, by a rule of its own",
+    ReasonCode.GANG_INVALID: "the members contradict each other, or their PodGroup is missing; correct what it says",
+    ReasonCode.GANG_PLACED_ELSEWHERE: "it is no failure: the pod has its place on another node",
+    ReasonCode.GANG_IN_OTHER_DOMAIN: "a gang that runs stays in its topology domain; changes are for the nodes there",
+    ReasonCode.NODE_NOT_IN_CACHE: "the watcher publishes the node within seconds; it cannot be judged until then",
+    ReasonCode.NODE_UNREADABLE: "the node is malformed, and no API server stores such a one; correct the dump",
+    ReasonCode.TOO_COSTLY: "no single rule of the pod costs too much; shorten its rules, or give Berth more time",
+}
+"""The other codes of filter: why no small change answers them."""

@@ -1,0 +1,252 @@
+"""The search: proposals for the closest nodes, the smallest first, each verified by all rules until the time is over.
+
+For a member of a gang each change is judged with the whole gang planned on all nodes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import islice, product
+
+from berth.scheduling.framework.plugin import Status
+from berth.scheduling.gangs.gang import GangError, GangWait
+from berth.scheduling.gangs.planner import GangPlacement
+from berth.scheduling.gangs.planning import GangPlan
+from berth.scheduling.snapshot.changes import Changes
+from berth_cli.explanation.case import Case
+from berth_cli.explanation.counterfactuals.change import Change, Option, apply_all, size_of
+from berth_cli.explanation.counterfactuals.node_changes import add_nodes
+from berth_cli.explanation.counterfactuals.pod_changes import create_members, lower_size
+from berth_cli.explanation.counterfactuals.proposals import Rejected, proposals, shortage
+from berth_cli.explanation.rules import Rules
+
+SEARCH_SECONDS = 5.0
+"""How long changes are looked for: on a large cluster the search ends before it has tried all."""
+
+MAX_RESULTS = 8
+MAX_CHANGES = 3
+MAX_NODES = 40
+"""Nodes for which changes are proposed."""
+
+MAX_ALIKE = 3
+"""Of the nodes that fail for the same reasons."""
+
+MAX_COMBINATIONS = 48
+"""Of so many answers, for one node."""
+
+MAX_KINDS = 5
+"""Of nodes of which a new one takes the pod, or the gang's next member."""
+
+IsOver = Callable[[], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Counterfactual:
+    """Changes after which the pod fits. fits: the nodes that take it then. Every rule was run on the changed state."""
+
+    changes: Option
+    fits: Sequence[str]
+
+
+class SearchEnd(StrEnum):
+    """Why a search ended. COMPLETE: nothing else is proposed for any node. The names are part of the JSON output."""
+
+    COMPLETE = "complete"
+    RESULTS = "results"
+    TIME = "time"
+    NODES = "nodes"
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What a search found, the smallest changes first. tried: for how many nodes changes were proposed."""
+
+    found: Sequence[Counterfactual] = ()
+    end: SearchEnd = SearchEnd.COMPLETE
+    tried: int = 0
+
+
+@dataclass(slots=True)
+class _Candidates:
+    """Changes that might place the pod. tried: for how many nodes. is_cut: whether there are more nodes."""
+
+    options: list[Option]
+    tried: int = 0
+    is_cut: bool = False
+
+
+def search(case: Case, rules: Rules, is_over: IsOver) -> Search:
+    """The smallest changes that place the pod, in a gang with all members. is_over: asked before each step."""
+    is_member = rules.is_member(case.pod, case.snapshot)
+    case = replace(case, in_gang=is_member)
+    candidates = _of_gang(case, rules, is_over) if is_member else _for_nodes(case, rules, is_over)
+    if not is_member:
+        candidates.options += [(add_nodes(case, like),) for like in islice(_kinds_that_fit(case, rules), MAX_KINDS)]
+    findings = _Findings()
+    for changes in sorted(candidates.options, key=size_of):
+        if len(findings) == MAX_RESULTS or is_over():
+            break
+        changed = None if findings.has_smaller(changes) else apply_all(changes, case)
+        if changed is not None:
+            # One node's case is changed for this node; in a gang it may be another one.
+            names = () if is_member else {each.node for each in changes if each.node}
+            if fits := rules.fitting(changed.pod, sorted(names or changed.snapshot.nodes), changed.snapshot):
+                findings.add(*_without_needless(case, changes, fits, rules))
+    end = SearchEnd.NODES if candidates.is_cut else SearchEnd.COMPLETE
+    if is_over():
+        end = SearchEnd.TIME
+    elif len(findings) == MAX_RESULTS:
+        end = SearchEnd.RESULTS
+    return Search(findings.all, end, candidates.tried)
+
+
+class _Findings:
+    """Counterfactuals, each of another kind or subject. None contains another one."""
+
+    def __init__(self) -> None:
+        self._found: dict[frozenset[tuple[str, str]], Counterfactual] = {}
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    @property
+    def all(self) -> list[Counterfactual]:
+        """The smallest first."""
+        return sorted(self._found.values(), key=lambda each: size_of(each.changes))
+
+    def has_smaller(self, changes: Option) -> bool:
+        """Return whether some of these changes, or changes like them, are enough."""
+        signature = _signature(changes)
+        ended = frozenset(uid for each in changes for uid in each.ended)
+        return any(
+            smaller <= signature or all(each.ended and each.ended <= ended for each in known.changes)
+            for smaller, known in self._found.items()
+        )
+
+    def add(self, changes: Option, fits: Sequence[str]) -> None:
+        """Changes that `has_smaller` does not know, in place of those that contain them."""
+        signature = _signature(changes)
+        self._found = {known: each for known, each in self._found.items() if not signature <= known}
+        self._found[signature] = Counterfactual(changes, fits)
+
+
+def _signature(changes: Option) -> frozenset[tuple[str, str]]:
+    return frozenset((each.kind, each.subject) for each in changes)
+
+
+def _without_needless(case: Case, changes: Option, fits: Sequence[str], rules: Rules) -> tuple[Option, Sequence[str]]:
+    """The changes without those that are not needed, and the nodes that take the pod then: two reasons may have one
+    answer, and fewer changes may make another node fit."""
+    for index in range(len(changes)) if len(changes) > 1 else ():
+        fewer = (*changes[:index], *changes[index + 1 :])
+        changed = apply_all(fewer, case)
+        if changed is not None and (still := _fitting(changed, rules)):
+            return _without_needless(case, fewer, still, rules)
+    return changes, fits
+
+
+def _fitting(case: Case, rules: Rules) -> Sequence[str]:
+    return rules.fitting(case.pod, sorted(case.snapshot.nodes), case.snapshot)
+
+
+def _for_nodes(case: Case, rules: Rules, is_over: IsOver) -> _Candidates:
+    """For the closest nodes one option for each status."""
+    failing = rules.failing(case.pod, case.snapshot)
+    names, is_cut = _closest(case, failing)
+    found = _Candidates([], len(names), is_cut)
+    for name in names:
+        if is_over():
+            break
+        rejected = Rejected(case, case.snapshot.nodes[name], rules)
+        every = map(_merge, product(*(list(proposals(rejected, status)) for status in failing[name])))
+        found.options += [each for each in islice(every, MAX_COMBINATIONS) if len(each) <= MAX_CHANGES]
+    return found
+
+
+def _kinds_that_fit(case: Case, rules: Rules) -> Iterator[str]:
+    """A node of each kind of which a new one takes the pod."""
+    changed, likes = case.with_one_of_each_kind()
+    if changed is not None:
+        yield from (likes[new] for new in rules.fitting(case.pod, list(likes), changed.snapshot))
+
+
+def _of_gang(case: Case, rules: Rules, is_over: IsOver) -> _Candidates:
+    """Nothing for members that contradict each other: what they say has to be corrected."""
+    placement = rules.placement(case.pod, case.snapshot)
+    if not isinstance(placement, GangPlacement):
+        return _Candidates([])
+    outcome, minimum, waiting = placement.outcome, placement.members.gang.minimum, len(placement.members.waiting)
+    if isinstance(outcome, GangError) and outcome is not GangError.LARGER_THAN_CLUSTER:
+        return _Candidates([])
+    if outcome is GangWait.FOR_MEMBERS:
+        return _Candidates([(create_members(case, minimum - waiting),), *lower_size(minimum, waiting)])
+    beside = next_member(case, placement)
+    found = _for_nodes(beside, rules, is_over)
+    found.options = [tuple(_made_to(beside.pod.uid, change) for change in option) for option in found.options]
+    if not isinstance(outcome, GangPlan):
+        found.options += lower_size(minimum, placement.most)
+    for like in islice(_kinds_that_fit(beside, rules.without_gangs), MAX_KINDS):
+        count = _fewest(case, rules, like, max(1, minimum - placement.most), is_over)
+        found.options += [(add_nodes(case, like, count),)] if count else []
+    return found
+
+
+def _fewest(case: Case, rules: Rules, like: str, most: int, is_over: IsOver) -> int | None:
+    """The fewest nodes that give places to the gang; None if so many do not."""
+
+    def is_enough(count: int) -> bool:
+        changed = add_nodes(case, like, count).apply(case)
+        return changed is not None and bool(_fitting(changed, rules))
+
+    if is_over() or not is_enough(most):
+        return None
+    fails, enough = 0, most
+    while enough - fails > 1 and not is_over():
+        middle = (fails + enough) // 2
+        fails, enough = (fails, middle) if is_enough(middle) else (middle, enough)
+    return enough
+
+
+def next_member(case: Case, placement: GangPlacement) -> Case:
+    """The first member without a place, in the cluster where those with places are on their nodes."""
+    left = [pod for pod in placement.members.waiting if pod.uid not in placement.places]
+    root = case.rooted_at(left[0].uid) if left else case
+    placed = [pod for pod in placement.placed if pod.uid != root.pod.uid]
+    snapshot = root.snapshot.with_changes(Changes(pods_gone=[("", pod.uid) for pod in placed]))
+    return replace(root, snapshot=snapshot.with_changes(Changes(pods=placed)), planned=tuple(placed))
+
+
+def _made_to(uid: str, change: Change) -> Change:
+    """The change as it is made to this member, and to those like it, whichever member the case is about."""
+
+    def apply(case: Case) -> Case | None:
+        changed = change.apply(case.rooted_at(uid))
+        return None if changed is None else changed.rooted_at(case.pod.uid)
+
+    return replace(change, apply=apply)
+
+
+def _merge(options: Iterable[Option]) -> Option:
+    """Changes that answer several reasons, each once: a cordoned node has a taint, too, and a pod ends only once."""
+    found = {(each.kind, each.subject, each.node, each.ended): each for option in options for each in option}
+    ended = [each.ended for each in found.values() if each.ended]
+    return tuple(each for each in found.values() if not any(each.ended < other for other in ended if each.ended))
+
+
+def _closest(case: Case, failing: Mapping[str, Sequence[Status]]) -> tuple[list[str], bool]:
+    """The rejected nodes with the fewest reasons and the smallest shortage, few of those that are alike; and whether
+    others were left out."""
+    rejected = {name: statuses for name, statuses in failing.items() if statuses}
+    nodes = case.snapshot.nodes
+    order = sorted(rejected, key=lambda name: (len(rejected[name]), shortage(case, nodes[name]), name))
+    alike: Counter[tuple[tuple[str, ...], ...]] = Counter()
+    found = []
+    for name in order:
+        key = tuple(status.reasons for status in rejected[name])
+        alike[key] += 1
+        if alike[key] <= MAX_ALIKE:
+            found.append(name)
+    return found[:MAX_NODES], len(order) > len(found[:MAX_NODES])

@@ -1,0 +1,172 @@
+"""The explanation of one pod: a verdict, the reasons of all nodes in groups, scores, and what would place it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from berth.extender.outcomes import FilterOutcome
+from berth.scheduling.objects import Pod
+from berth.scheduling.reason_code import ReasonCode
+from berth_cli.explanation.attempts import Attempt, Attempts, NoRecord
+from berth_cli.explanation.counterfactuals.search import Search, search
+from berth_cli.explanation.rules import DecidedBy, Rejection, Rules
+from berth_cli.explanation.target import Target
+from berth_cli.installation.doctor.checks.pending_pods import UNTRIED_SECONDS
+from berth_cli.placement.scheduler.control_loop import ControlLoop, Outcome, RankedNode
+from berth_cli.placement.scheduler.extender import PolicyExtender
+from berth_cli.placement.scheduler.preemption import Preemption
+
+MAX_RANKED = 10
+SCHEDULER_ERROR, UNSCHEDULABLE = "SchedulerError", "Unschedulable"
+"""Reasons of PodScheduled: the cycle ended with an error, or no node fitted."""
+
+
+class Verdict(StrEnum):
+    """The names are part of the JSON output. PLACEABLE: a node fits now. PREEMPTING: after evictions. Those in FAILS: a
+    node fits, or would after evictions, and a call or the scheduler's cycle fails all the same."""
+
+    PLACED = "placed"
+    PLACEABLE = "placeable"
+    PREEMPTING = "placeable-by-preemption"
+    PENDING = "pending"
+    GATED = "pending-gated"
+    UNTRIED = "pending-not-tried"
+    BERTH_FAILS = "pending-berth-fails"
+    BIND_FAILS = "pending-bind-fails"
+    SCHEDULER_FAILS = "pending-scheduler-fails"
+    FINISHED = "finished"
+
+
+FAILS = frozenset({Verdict.BERTH_FAILS, Verdict.BIND_FAILS, Verdict.SCHEDULER_FAILS})
+IS_PENDING = frozenset({Verdict.PENDING, Verdict.GATED, Verdict.UNTRIED, *FAILS})
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why a pod waits that has a node by every rule. verdict: one of FAILS. event: what fails, as half a sentence.
+    error: the text of whoever failed; may be empty. at: when, in seconds since the epoch; None for now."""
+
+    verdict: Verdict
+    event: str
+    error: str = ""
+    at: float | None = None
+
+
+def pending_cause(target: Target, attempts: Attempts | NoRecord | None, failure: str) -> Cause | None:
+    """Why a pod still waits that has a node by every rule: the calls of its scheduler fail, or the scheduler says what
+    no rule here looks at. None if nothing is known to fail. failure: why Berth answers no call now; may be empty."""
+    if failure:
+        return Cause(Verdict.BERTH_FAILS, failure)
+    if isinstance(attempts, Attempts):
+        bind, last = attempts.bind, attempts.last
+        if bind is not None and bind.error:
+            return Cause(Verdict.BIND_FAILS, f"its bind to {bind.chosen} failed", bind.error, bind.time)
+        if bind is None and (error := _failure_of(last)):
+            return Cause(Verdict.BERTH_FAILS, f"Berth cannot decide ({last.outcome})", error, last.time)
+    state = target.state
+    if state.scheduler_reason == SCHEDULER_ERROR or (state.scheduler_reason == UNSCHEDULABLE and target.unchecked):
+        return Cause(Verdict.SCHEDULER_FAILS, "the scheduler says", state.scheduler_message)
+    return None
+
+
+def _failure_of(last: Attempt) -> str:
+    """Return why the call left no node without judging any."""
+    unjudged, codes = {ReasonCode.TOO_COSTLY, ReasonCode.NODE_NOT_IN_CACHE}, {each.code for each in last.reasons}
+    if last.feasible == 0 and (last.outcome == FilterOutcome.TOO_COSTLY or codes <= unjudged):
+        return last.error or ", ".join(each.reason for each in last.reasons)
+    return last.error
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonGroup:
+    """All nodes that one reason rejects, in the dump's order. A node may have several reasons."""
+
+    code: ReasonCode
+    reason: str
+    plugin: str
+    by: DecidedBy
+    nodes: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """node: the pod's own, or where it would go. fitting: the nodes that pass every rule. ranking: the best of them.
+    search: for changes that would place the pod; None if none were looked for. cause: of a verdict in FAILS."""
+
+    pod: Pod
+    target: Target
+    verdict: Verdict
+    node: str
+    nodes: int
+    fitting: Sequence[str]
+    groups: Sequence[ReasonGroup]
+    ranking: Sequence[RankedNode]
+    preemption: Preemption | None
+    search: Search | None = None
+    cause: Cause | None = None
+
+
+def explain_pod(
+    target: Target,
+    rules: Rules,
+    *,
+    weight: int,
+    now: float,
+    is_over: Callable[[], bool],
+    cause: Cause | None = None,
+) -> Explanation:
+    """Judge every node. now: seconds since the epoch. is_over: whether the search for changes has to stop. cause: why
+    the pod waits, if it has a node."""
+    case = target.case
+    names = list(case.snapshot.nodes)
+    rejected = rules.rejected(case.pod, names, case.snapshot)
+    fitting = [name for name in names if name not in rejected]
+    loop = ControlLoop(rules.scheduler, case.snapshot, PolicyExtender(rules.berth), weight=weight, explain_placed=True)
+    outcome = loop.schedule(case.pod)
+    if fitting and not outcome.node:
+        cause = cause or Cause(Verdict.SCHEDULER_FAILS, "kube-scheduler fails", outcome.message)
+    verdict = _verdict(target, bool(fitting), outcome, now, cause)
+    wants_changes = not fitting and verdict in (Verdict.PENDING, Verdict.PREEMPTING, Verdict.UNTRIED)
+    return Explanation(
+        case.pod,
+        target,
+        verdict,
+        target.state.node or outcome.node,
+        len(names),
+        fitting,
+        reason_groups(rejected),
+        outcome.ranking[:MAX_RANKED] if fitting else (),
+        None if fitting else outcome.preemption,
+        search(case, rules, is_over) if wants_changes else None,
+        cause if verdict in FAILS else None,
+    )
+
+
+def _verdict(target: Target, fits: bool, outcome: Outcome, now: float, cause: Cause | None) -> Verdict:
+    state = target.state
+    if state.phase in ("Succeeded", "Failed"):
+        return Verdict.FINISHED
+    if state.node:
+        return Verdict.PLACED
+    if state.gates:
+        return Verdict.GATED
+    if not state.was_tried and state.created_at is not None and now - state.created_at > UNTRIED_SECONDS:
+        return Verdict.UNTRIED
+    if cause is not None and (fits or outcome.node):
+        return cause.verdict
+    if fits:
+        return Verdict.PLACEABLE
+    return Verdict.PREEMPTING if outcome.node else Verdict.PENDING
+
+
+def reason_groups(rejected: Mapping[str, Rejection]) -> list[ReasonGroup]:
+    """Group by reason, that of most nodes first."""
+    found: dict[tuple[DecidedBy, str, str, ReasonCode], list[str]] = {}
+    for name, rejection in rejected.items():
+        status = rejection.status
+        for reason, code in zip(status.reasons, status.reason_codes, strict=True):
+            found.setdefault((rejection.by, status.plugin, reason, code), []).append(name)
+    groups = [ReasonGroup(code, reason, plugin, by, nodes) for (by, plugin, reason, code), nodes in found.items()]
+    return sorted(groups, key=lambda group: (-len(group.nodes), group.reason))

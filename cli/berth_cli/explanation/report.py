@@ -1,0 +1,252 @@
+"""The output of `berth explain`: text for people, a document for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from berth.scheduling.framework.plugin import SUCCESS
+from berth.scheduling.objects import Pod
+from berth.scheduling.reason_code import REASON_CODES_VERSION, ReasonCode
+from berth_cli.explanation.attempts import Attempts, NoRecord
+from berth_cli.explanation.counterfactuals.proposals import NO_CHANGE
+from berth_cli.explanation.counterfactuals.search import SEARCH_SECONDS, Search, SearchEnd
+from berth_cli.explanation.explanation import Cause, Explanation, ReasonGroup, Verdict
+from berth_cli.explanation.rules import PluginVerdict, Rejection
+from berth_cli.installation.doctor.checks.pending_pods import untried_remedy
+from berth_cli.placement.report import eviction_document, eviction_text
+from berth_cli.placement.scheduler.control_loop import RankedNode
+from berth_cli.terminal.output import duration, examples, table_lines
+
+VERSION = 1
+"""Of the document. It rises when a key is removed or gets another meaning."""
+
+MAX_ATTEMPTS = 5
+
+
+def text(found: Explanation, schedulers: Sequence[str], now: float, history: Iterable[str] = ()) -> Iterator[str]:
+    """The verdict first. schedulers: the names that the configuration has profiles for. history: lines about earlier
+    attempts, which come before the changes."""
+    yield headline(found, now)
+    if found.verdict is Verdict.UNTRIED:
+        yield f"  {untried_remedy(found.pod.scheduler_name, schedulers)}"
+    if found.preemption is not None and (evictions := eviction_text(found.preemption)):
+        yield f"  {evictions}"
+    yield from _remarks(found)
+    if found.groups:
+        yield ""
+        yield from reasons_text(found.groups)
+    if found.ranking:
+        yield ""
+        yield from table_lines([("NODE", "TOTAL", "SCORES"), *map(_ranked, found.ranking)], "  ")
+    lines = list(history)
+    if lines:
+        yield ""
+        yield from lines
+    if found.search is not None:
+        yield ""
+        yield from changes_text(found.search, (each.code for each in found.groups))
+
+
+def _remarks(found: Explanation) -> Iterator[str]:
+    """Yield what the scheduler says, where the verdict does not say the same; and what was not judged."""
+    target = found.target
+    if found.verdict in (Verdict.PLACED, Verdict.FINISHED):
+        return
+    said = target.state.scheduler_message
+    if said and (found.fitting or found.node) and found.verdict is not Verdict.SCHEDULER_FAILS:
+        yield f"  the scheduler says: {said}"
+    for each in (*target.unchecked, *target.warnings):
+        yield f"  {each}"
+
+
+def reasons_text(groups: Iterable[ReasonGroup]) -> Iterator[str]:
+    """A table with a line for each reason."""
+    rows = [("NODES", "RULE", "REASON", "FOR EXAMPLE")]
+    rows += [
+        (str(len(each.nodes)), f"{each.by} {each.plugin}".strip(), each.reason, examples(each.nodes)) for each in groups
+    ]
+    yield from table_lines(rows, "  ")
+
+
+def reason_document(group: ReasonGroup) -> dict[str, object]:
+    """A reason for programs."""
+    return {
+        "code": group.code,
+        "reason": group.reason,
+        "plugin": group.plugin,
+        "by": group.by,
+        "count": len(group.nodes),
+        "nodes": list(group.nodes),
+    }
+
+
+def headline(found: Explanation, now: float) -> str:
+    """The verdict in one line."""
+    name, fits = f"{found.pod.namespace}/{found.pod.name}", f"{len(found.fitting)} of {found.nodes} nodes fit"
+    created = found.target.state.created_at
+    pending = "pending" if created is None else f"pending for {duration(now - created)}"
+    match found.verdict:
+        case Verdict.PLACED:
+            return f"{name}: on node {found.node}; without it, {fits}"
+        case Verdict.FINISHED:
+            return f"{name}: has ended; if it were new, {fits}"
+        case Verdict.GATED:
+            return f"{name}: {pending}: its scheduling gates hold it ({', '.join(found.target.state.gates)}); {fits}"
+        case Verdict.UNTRIED:
+            return f"{name}: {pending}: no scheduler named {found.pod.scheduler_name} has tried it; {fits}"
+        case Verdict.BERTH_FAILS | Verdict.BIND_FAILS | Verdict.SCHEDULER_FAILS:
+            assert found.cause is not None
+            return f"{name}: {pending}: {cause_text(found.cause, now)}; {fits}"
+        case Verdict.PLACEABLE:
+            return f"{name}: can be placed, on {found.node}: {fits}"
+        case Verdict.PREEMPTING:
+            return f"{name}: {pending}: {fits}; preemption would place it on {found.node}"
+        case Verdict.PENDING:
+            return f"{name}: {pending}: {fits}"
+
+
+def cause_text(cause: Cause, now: float | None = None) -> str:
+    """now: seconds since the epoch; None leaves out when it was."""
+    ago = "" if cause.at is None or now is None else f" {duration(now - cause.at)} ago"
+    return f"{cause.event}{ago}" + (f": {cause.error}" if cause.error else "")
+
+
+def document(found: Explanation) -> dict[str, object]:
+    """Build the document for programs."""
+    return {
+        **_header(found.pod),
+        "verdict": found.verdict,
+        "cause": None if found.cause is None else cause_text(found.cause),
+        "schedulerSays": found.target.state.scheduler_message or None,
+        "warnings": [*found.target.unchecked, *found.target.warnings],
+        "node": found.node or None,
+        "nodes": found.nodes,
+        "fitting": list(found.fitting),
+        "reasons": [reason_document(each) for each in found.groups],
+        "ranking": [{"node": each.node, "total": each.total, "scores": dict(each.scores)} for each in found.ranking],
+        "preemption": eviction_document(found.preemption),
+        **search_document(found.search),
+    }
+
+
+def history_text(found: Attempts | NoRecord | None, now: float) -> Iterator[str]:
+    """The last attempts, the newest first. found: None if nobody was asked."""
+    if found is None:
+        return
+    if isinstance(found, NoRecord):
+        yield f"No attempts on record: {found.reason}"
+        return
+    yield f"Attempts: {len(found.all)}; the newest first:"
+    rows = [("AGO", "FIT", "NODES", "OUTCOME", "PROFILE")]
+    for each in list(reversed(found.all))[:MAX_ATTEMPTS]:
+        fitting, nodes = ("-", "-") if each.error else ("all", str(each.nodes))
+        fitting = fitting if each.feasible is None else str(each.feasible)
+        rows.append((duration(now - each.time), fitting, nodes, each.outcome, each.profile))
+    yield from table_lines(rows, "  ")
+    if found.last.error:
+        yield f"The last attempt failed: {found.last.error}"
+    if found.bind is not None:
+        result = f"failed: {found.bind.error}" if found.bind.error else "succeeded"
+        yield f"Bind to {found.bind.chosen or 'a node'}, {duration(now - found.bind.time)} ago: {result}"
+
+
+def history_document(found: Attempts | NoRecord | None) -> dict[str, object]:
+    """The keys that attempts add to a document."""
+    if found is None:
+        return {}
+    if isinstance(found, NoRecord):
+        return {"attempts": [], "bind": None}
+    bind = found.bind
+    return {
+        "attempts": [each.model_dump(by_alias=True, exclude={"version", "uid", "chosen"}) for each in found.all],
+        "bind": bind and {"time": bind.time, "outcome": bind.outcome, "node": bind.chosen or "", "error": bind.error},
+    }
+
+
+def node_text(pod: Pod, node: str, rejection: Rejection | None, verdicts: Sequence[PluginVerdict]) -> Iterator[str]:
+    """Yield one line for each plugin. rejection: by the first rule that rejects the node."""
+    verdict = "fits" if rejection is None else f"rejected by {rejection.by}: {rejection.status.message}"
+    yield f"{pod.namespace}/{pod.name} on {node}: {verdict}"
+    yield ""
+    rows = [("RULE", "VERDICT", "REASON")]
+    for by, plugin, status in verdicts:
+        rows.append((f"{by} {plugin}", "passes" if status is SUCCESS else "rejects", status.message))
+    yield from table_lines(rows, "  ")
+
+
+def node_document(
+    pod: Pod, node: str, rejection: Rejection | None, verdicts: Sequence[PluginVerdict]
+) -> dict[str, object]:
+    """Build the document for programs."""
+    plugins = [
+        {
+            "plugin": plugin,
+            "by": by,
+            "status": status.code.value,
+            "reasons": list(status.reasons),
+            "reasonCodes": list(status.reason_codes),
+        }
+        for by, plugin, status in verdicts
+    ]
+    return {**_header(pod), "node": node, "fits": rejection is None, "plugins": plugins}
+
+
+def _header(pod: Pod) -> Mapping[str, object]:
+    return {
+        "version": VERSION,
+        "reasonCodesVersion": REASON_CODES_VERSION,
+        "namespace": pod.namespace,
+        "name": pod.name,
+    }
+
+
+def search_document(search: Search | None) -> Mapping[str, object]:
+    """Changes for programs. searchEnd: null where none were looked for."""
+    found = () if search is None else search.found
+    return {
+        "counterfactuals": [
+            {
+                "changes": [
+                    {"kind": change.kind, "text": change.text, "node": change.node or None, **change.details}
+                    for change in each.changes
+                ],
+                "fits": list(each.fits),
+            }
+            for each in found
+        ],
+        "searchEnd": None if search is None else search.end,
+    }
+
+
+def changes_text(search: Search, codes: Iterable[ReasonCode]) -> Iterator[str]:
+    """The changes that were found, and why there may be others. codes: of the reasons."""
+    if search.found:
+        yield "Each of these would place it; the rules were run on each:"
+        for each in search.found:
+            fits = "" if any(change.node for change in each.changes) else f" -> {examples(each.fits)}"
+            yield f"  - {'; and '.join(change.text for change in each.changes)}{fits}"
+    if note := search_note(search, SEARCH_SECONDS):
+        yield note
+    for code in () if search.found else dict.fromkeys(codes):
+        if code in NO_CHANGE:
+            yield f"  - {code}: {NO_CHANGE[code]}"
+
+
+def search_note(search: Search, seconds: float) -> str:
+    """Why there are no changes, or may be others; empty if there is nothing to say. seconds: how long they were
+    looked for at most."""
+    if search.found:
+        is_cut = search.end is SearchEnd.TIME
+        return f"The search ended after {seconds:g} s; there may be other changes." if is_cut else ""
+    match search.end:
+        case SearchEnd.TIME:
+            return f"The search for changes ended after {seconds:g} s, and had found none by then."
+        case SearchEnd.NODES:
+            return f"No small change was found that would place it, on the {search.tried} nodes that were tried."
+        case SearchEnd.COMPLETE | SearchEnd.RESULTS:
+            return "No small change was found that would place it."
+
+
+def _ranked(node: RankedNode) -> tuple[str, ...]:
+    parts = [f"{plugin} {score}" for plugin, score in node.scores.items() if score]
+    return node.node, str(node.total), " + ".join(parts)

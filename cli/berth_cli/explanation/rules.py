@@ -1,0 +1,136 @@
+"""The rules that decide about a pod: kube-scheduler's own plugins, then Berth's profile for the pod."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import TypeVar
+
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation
+from berth.scheduling.evaluation.evaluation_cache import EvaluationCache
+from berth.scheduling.exemption import Exemption
+from berth.scheduling.framework.plugin import SUCCESS, Status
+from berth.scheduling.framework.profile import AnyFilter, Profile
+from berth.scheduling.framework.shipped_profiles import FULL
+from berth.scheduling.gangs.gang import NO_OPEN_GANGS, Gang, GangsConfiguration, InvalidGang, gang_of
+from berth.scheduling.gangs.planner import GangPlacement, GangPlanner
+from berth.scheduling.objects import Pod
+from berth.scheduling.policy import Policy
+from berth.scheduling.snapshot.changes import Changes
+from berth.scheduling.snapshot.snapshot import Snapshot
+
+T = TypeVar("T")
+
+NONE_EXEMPT = Exemption(daemonSets=False, systemCritical=False, namespaces=frozenset())
+
+
+class DecidedBy(StrEnum):
+    """Whose rule it is."""
+
+    SCHEDULER = "kube-scheduler"
+    BERTH = "Berth"
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """Why a node is rejected: the first rule that rejects it."""
+
+    by: DecidedBy
+    status: Status
+
+
+PluginVerdict = tuple[DecidedBy, str, Status]
+"""Whose rule it is, the plugin, and what it says of a node."""
+
+
+class Rules:
+    """Both sets of rules. Profile `full` as Berth's contains the scheduler's own rules: then they decide alone."""
+
+    def __init__(self, configuration: BerthConfiguration) -> None:
+        self.configuration = configuration
+        self.scheduler = configuration.build_profile(FULL)
+        self.berth = configuration.policy()
+        self._scheduler = Policy(self.scheduler, NONE_EXEMPT)
+
+    def plugins(self, pod: Pod, kind: type[T]) -> Iterator[T]:
+        """The filters of this kind that decide about the pod."""
+        for _, plugin in self._filters(pod):
+            if isinstance(plugin, kind):
+                yield plugin
+
+    def rejected(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> Mapping[str, Rejection]:
+        """The rejected nodes of these."""
+        first = self._scheduler.feasibility(pod, names, snapshot)
+        found = {name: Rejection(DecidedBy.SCHEDULER, status) for name, status in first.rejected.items()}
+        if first.feasible and (self.berth.plans(pod) or self._berth_profile(pod) is not None):
+            second = self.berth.feasibility(pod, first.feasible, snapshot)
+            found |= {name: Rejection(DecidedBy.BERTH, status) for name, status in second.rejected.items()}
+        return found
+
+    @cached_property
+    def _planner(self) -> GangPlanner:
+        berth = self.berth
+        evaluate = EvaluationCache().of
+        return GangPlanner(self.configuration.gangs, berth.counting, berth.planning_profile, evaluate, berth.was_exempt)
+
+    @cached_property
+    def without_gangs(self) -> Rules:
+        """The same rules, by which every pod is placed alone."""
+        return Rules(self.configuration.model_copy(update={"gangs": GangsConfiguration()}))
+
+    def is_member(self, pod: Pod, snapshot: Snapshot) -> bool:
+        """Return whether the pod is placed together with other members of a gang, or asks for it wrongly."""
+        return self.berth.plans(pod) and self._planner.is_member(pod, snapshot)
+
+    def placement(self, pod: Pod, snapshot: Snapshot) -> GangPlacement | InvalidGang | None:
+        """Return what becomes of the pod's gang; None if no member of it waits. snapshot: the pod may be in it."""
+        snapshot = snapshot.with_changes(Changes(pods=(pod,)))
+        gang = gang_of(pod, snapshot.pod_groups, self.configuration.gangs)
+        if not isinstance(gang, Gang):
+            return gang
+        return self._planner.placement(gang.key, snapshot, NO_OPEN_GANGS)
+
+    def fitting(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> list[str]:
+        """Return those of these nodes that pass every rule."""
+        rejected = self.rejected(pod, names, snapshot)
+        return [name for name in names if name not in rejected]
+
+    def failing(self, pod: Pod, snapshot: Snapshot) -> Mapping[str, Sequence[Status]]:
+        """Return by node the statuses of all filters that reject it, not only of the first."""
+        found: dict[str, list[Status]] = {name: [] for name in snapshot.nodes}
+        for _, plugin in self._filters(pod):
+            statuses = _alone(plugin, pod, snapshot).statuses
+            for name, own in found.items():
+                status = statuses[name]
+                if status is not SUCCESS and status not in own:
+                    own.append(status)
+        return found
+
+    def by_plugin(self, pod: Pod, node: str, snapshot: Snapshot) -> Iterator[PluginVerdict]:
+        """The verdict of every plugin on this node, whatever the others say."""
+        for by, plugin in self._filters(pod):
+            yield by, plugin.name, _alone(plugin, pod, snapshot).statuses[node]
+
+    def _filters(self, pod: Pod) -> Iterator[tuple[DecidedBy, AnyFilter]]:
+        for by, profile in self._profiles(pod):
+            for plugin in profile.filters:
+                yield by, plugin
+
+    def _profiles(self, pod: Pod) -> Iterator[tuple[DecidedBy, Profile]]:
+        yield DecidedBy.SCHEDULER, self.scheduler
+        profile = self._berth_profile(pod)
+        if profile is not None:
+            yield DecidedBy.BERTH, profile
+
+    def _berth_profile(self, pod: Pod) -> Profile | None:
+        profile = self.berth.profile_of(pod)
+        return None if profile.name == FULL else profile
+
+
+def _alone(plugin: AnyFilter, pod: Pod, snapshot: Snapshot) -> Evaluation:
+    """The verdicts of one filter plugin by itself."""
+    profile = Profile(plugin.name, (plugin,), ())
+    return Evaluation.of(profile, pod, snapshot, LocalEvaluation.of(profile, pod, snapshot))

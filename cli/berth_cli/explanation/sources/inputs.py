@@ -1,0 +1,121 @@
+"""What an explanation is made of: the pod in its cluster, the configuration, and the attempts on record."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.fields.reading import Object
+from berth_cli.configuration.document import read_policy
+from berth_cli.explanation.attempts import Attempts, NoRecord
+from berth_cli.explanation.target import GONE_FROM_DUMP, Target, read_target
+from berth_cli.sources.dump.admission import parse_name
+from berth_cli.sources.dump.documents import parse_objects
+from berth_cli.terminal.input_files import display_name, read_input
+from berth_cli.terminal.options import TLSFiles
+from berth_cli.terminal.output import duration
+
+CONFIGURATION_UNKNOWN = (
+    "Evaluated by kube-scheduler's own rules alone: the server's configuration is unknown; give --config or --profile."
+)
+NO_FILES = TLSFiles()
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where the pod, its cluster and its attempts are read. stack: a deployed one, which has all of it."""
+
+    cluster: Path | None = None
+    kubeconfig: Path | None = None
+    url: str | None = None
+    tls: TLSFiles = NO_FILES
+    stack: str | None = None
+    region: str | None = None
+
+    def check(self) -> None:
+        """Raises UsageError."""
+        if self.cluster is not None and self.kubeconfig is not None:
+            raise click.UsageError("give --cluster DUMP or --kubeconfig FILE, not both")
+        if self.stack is not None and self.url is not None:
+            raise click.UsageError("give --stack NAME or --url URL, not both: a stack has its records in its table")
+        if not (self.cluster or self.kubeconfig or self.stack):
+            raise click.UsageError("give --cluster DUMP or --kubeconfig FILE, or --stack NAME")
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """notes: what the reader has to know of the sources. failure: why Berth answers no call now; empty if it does.
+    passes_exempt: whether it passes exempt pods then."""
+
+    configuration: BerthConfiguration
+    attempts: Attempts | NoRecord | None
+    target: Target
+    notes: tuple[str, ...] = ()
+    failure: str = ""
+    passes_exempt: bool = False
+
+
+def read_inputs(sources: Sources, pod: str, config: Path | None, profile: str | None) -> Inputs:
+    """Without config and profile the policy is that of the server or of the stack. Raises InvalidInput."""
+    given = read_policy(config, profile) if config or profile else None
+    attempts: Attempts | NoRecord | None = None
+    running: BerthConfiguration | None = None
+    objects: Iterable[Object] = ()
+    where, gone, is_trimmed = "the cluster", GONE_FROM_DUMP, False
+    notes: tuple[str, ...] = ()
+    failure = ""
+    if sources.url is not None:
+        attempts, running, failure = _ask_server(sources.url, sources.tls, pod, wants_configuration=given is None)
+        notes = (CONFIGURATION_UNKNOWN,) if failure and given is None else ()
+    elif sources.stack is not None:
+        # Imported here: the AWS SDK is slow to import, and a dump needs none.
+        from berth_cli.explanation.sources.stack import read_stack
+
+        state = read_stack(sources.stack, sources.region, parse_name(pod))
+        objects, where, is_trimmed = state.objects, state.where, True
+        gone = "its node cache has none of that name: the pod is gone, or the watcher has not seen it yet"
+        attempts, running, failure = state.attempts, state.configuration, state.failure
+        notes = tuple(state.notes(None if sources.kubeconfig or sources.cluster else given))
+    configuration = given or running or read_policy(None)
+    if sources.cluster is not None:
+        where, gone, is_trimmed = display_name(sources.cluster), GONE_FROM_DUMP, False
+        objects = parse_objects(read_input(sources.cluster), where)
+    elif sources.kubeconfig is not None:
+        # Imported here: the Kubernetes client is slow to import, and a dump needs none.
+        from berth_cli.sources.live import live_objects
+
+        where, gone, is_trimmed = "the cluster", _gone(attempts), False
+        objects = live_objects(sources.kubeconfig, pod, configuration.counting, time.time)
+    target = read_target(objects, where, pod, configuration.counting, gone, is_trimmed=is_trimmed)
+    return Inputs(configuration, attempts, target, notes, failure, passes_exempt=sources.stack is not None)
+
+
+def _ask_server(
+    url: str, tls: TLSFiles, pod: str, *, wants_configuration: bool
+) -> tuple[Attempts | NoRecord, BerthConfiguration | None, str]:
+    """The attempts, the configuration, and why the server does not answer. Raises InvalidInput."""
+    # Imported here: a dump needs no HTTP client.
+    from berth_cli.explanation.sources.server import (
+        ServerUnreachable,
+        open_server,
+        read_attempts,
+        running_configuration,
+    )
+
+    server = open_server(url, tls)
+    try:
+        attempts = read_attempts(server, *parse_name(pod))
+        return attempts, running_configuration(server) if wants_configuration else None, ""
+    except ServerUnreachable as error:
+        return NoRecord(error.message), None, f"Berth does not answer: {error.message}"
+
+
+def _gone(attempts: Attempts | NoRecord | None) -> str:
+    if not isinstance(attempts, Attempts):
+        return "it is gone, or was never there; check the name"
+    return f"it is gone: its last attempt was {duration(time.time() - attempts.last.time)} ago"

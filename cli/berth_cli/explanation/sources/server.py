@@ -1,0 +1,87 @@
+"""What a running `berth serve` says about a pod: the records of its decisions, and its configuration."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from pydantic import BaseModel, ValidationError
+
+from berth.scheduling.configuration.document import BerthConfiguration, Decisions
+from berth_cli.explanation.attempts import Attempt, Attempts, NoRecord, attempts_of, cause_of
+from berth_cli.sources.server import (
+    CredentialsUnreadable,
+    Endpoint,
+    NoResponse,
+    TLSMaterial,
+    json_object,
+    running_berth,
+)
+from berth_cli.terminal.input_files import InvalidInput
+from berth_cli.terminal.options import TLSFiles
+
+CALL_SECONDS = 30.0
+
+
+class ServerUnreachable(InvalidInput):
+    """Nobody answers at this address."""
+
+
+class _Answer(BaseModel):
+    kept: int
+    since: float | None
+    decisions: list[Attempt]
+
+
+def open_server(url: str, files: TLSFiles) -> Endpoint:
+    """The server behind the urlPrefix. Raises InvalidInput."""
+    try:
+        return Endpoint(url, TLSMaterial.of(files), CALL_SECONDS)
+    except CredentialsUnreadable as error:
+        raise InvalidInput(str(error)) from error
+
+
+def running_configuration(server: Endpoint) -> BerthConfiguration:
+    """The configuration that the server decides by. Raises InvalidInput."""
+    found = running_berth(server).configuration
+    if found is None:
+        raise InvalidInput(f"{server.address} does not say its configuration; give --config or --profile")
+    return found
+
+
+def read_attempts(server: Endpoint, namespace: str, name: str) -> Attempts | NoRecord:
+    """The attempts to place this pod; of several pods that had the name, the last one's.
+
+    Raises ServerUnreachable, and InvalidInput for an answer that cannot be read.
+    """
+    answer = _read(server, f"{namespace}/{name}")
+    return attempts_of(answer.decisions) or NoRecord(
+        f"{server.address} {_why_none(server, f'{namespace}/{name}', answer)}"
+    )
+
+
+def _read(server: Endpoint, pod: str) -> _Answer:
+    response = server.get(f"decisions?pod={pod}")
+    if isinstance(response, NoResponse):
+        raise ServerUnreachable(f"{server.address}: {response.cause}; is berth serve running there?")
+    content = json_object(response) or {}
+    if response.status != 200 or "decisions" not in content:
+        reason = content.get("reason") or "is it a berth serve of this release? A stack has no such route"
+        raise InvalidInput(f"{server.address}: /decisions answers {response.status}; {reason}")
+    try:
+        return _Answer.model_validate(content)
+    except ValidationError as error:
+        raise InvalidInput(f"{server.address}: /decisions cannot be read: {cause_of(error)}") from error
+
+
+def _why_none(server: Endpoint, pod: str, answer: _Answer) -> str:
+    configuration = running_berth(server).configuration
+    kept_in = None if configuration is None else configuration.decisions
+    if kept_in not in (None, Decisions.MEMORY):
+        return f"keeps no records in memory: its configuration has decisions: {kept_in}; set decisions: memory"
+    if answer.since is None:
+        return "has no records: no scheduler has called it since it started; try berth doctor"
+    since = datetime.fromtimestamp(answer.since, UTC).isoformat(timespec="seconds")
+    return (
+        f"has no record of pod {pod}: it is not among its {answer.kept} decisions since {since}; check the name, and "
+        "the pod's schedulerName"
+    )

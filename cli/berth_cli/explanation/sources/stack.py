@@ -1,0 +1,134 @@
+"""What the tables of a stack say about a pod: the cluster as its node cache has it, its configuration, and the records
+of its decisions.
+
+The user needs GetItem and Query on the cache table, and cloudformation:DescribeStacks.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import boto3
+from botocore.exceptions import BotoCoreError
+from pydantic import ValidationError
+
+from berth.cluster.field_projection import RequiredFields
+from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
+from berth.configuration.store import ConfigurationInvalid, Configurations
+from berth.decisions.recorders import DynamoDBDecisionTable
+from berth.dynamodb import TableUnavailable
+from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
+from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished
+from berth.nodecache.feed.table import CacheTable
+from berth.scheduling.configuration.document import BerthConfiguration, Decisions, WhenStale
+from berth.scheduling.fields.reading import Object
+from berth_cli.explanation.attempts import Attempt, Attempts, NoRecord, attempts_of, cause_of
+from berth_cli.sources.cached_objects import ObjectsView, as_dump, missing_fields
+from berth_cli.sources.stack import CACHE_TABLE_NAME, CLIENT_CONFIG, StackUnavailable, describe
+from berth_cli.terminal.input_files import InvalidInput
+from berth_cli.terminal.output import duration
+
+MAX_RECORDS = 50
+NOT_IN_NODE_CACHE = (
+    "The pod is judged without {}: the configuration in force does not read them, so the node cache lacks them; give "
+    "--kubeconfig FILE too."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StackState:
+    """objects: as a dump has them, with the fields that Berth keeps. configuration: that in force. age: of the objects,
+    in seconds. where: how the table is called in messages. fallback: why another configuration than the applied one is
+    in force; may be empty."""
+
+    objects: list[Object]
+    configuration: BerthConfiguration
+    attempts: Attempts | NoRecord
+    age: float
+    where: str
+    fallback: str = ""
+
+    @property
+    def stale(self) -> str:
+        """Why the verbs do not decide by these objects; empty if they do."""
+        node_cache = self.configuration.node_cache
+        if self.age <= node_cache.max_staleness:
+            return ""
+        return (
+            f"the node cache is {duration(self.age)} old, older than maxStaleness ({node_cache.max_staleness:g} s): "
+            f"whenStale is {node_cache.when_stale}; run berth doctor"
+        )
+
+    @property
+    def failure(self) -> str:
+        """Why the verbs answer with an error; empty if they do not. An exempt pod passes all the same."""
+        fails = self.configuration.node_cache.when_stale is WhenStale.FAIL
+        return f"Berth cannot decide: {self.stale}" if self.stale and fails else ""
+
+    def notes(self, given: BerthConfiguration | None) -> Iterator[str]:
+        """What the reader has to know. given: the policy that judges by these objects, if it is not the one in force:
+        the node cache lacks what only this policy reads."""
+        yield from filter(None, [self.stale])
+        if self.fallback:
+            yield f"The applied configuration is not in use: {self.fallback}."
+        if given is not None:
+            own = RequiredFields.of(self.configuration.policy())
+            yield from map(NOT_IN_NODE_CACHE.format, missing_fields(given.policy(), own))
+
+
+def read_stack(stack: str, region: str | None, pod: tuple[str, str]) -> StackState:
+    """Read the tables of the stack. pod: namespace and name. Raises InvalidInput."""
+    try:
+        deployed = describe(stack, region)
+        name = deployed.output(CACHE_TABLE_NAME)
+        client = boto3.client("dynamodb", region_name=region, config=CLIENT_CONFIG)
+        configurations = Configurations(DynamoDBConfigurationStore(client, name), deployed.configuration)
+        records = DynamoDBDecisionTable(client, name).of_pod
+        cache, where = DynamoDBCacheTable(client, name), f"the stack {stack}"
+        return read_tables(cache, configurations, lambda: records(*pod, MAX_RECORDS), where, time.time())
+    except (TableUnavailable, StackUnavailable, ConfigurationInvalid) as error:
+        raise InvalidInput(str(error)) from error
+    except BotoCoreError as error:
+        raise InvalidInput(f"{error}; are AWS credentials and region set?") from error
+
+
+def read_tables(
+    cache: CacheTable,
+    configurations: Configurations,
+    records: Callable[[], list[object]],
+    where: str,
+    now: float,
+) -> StackState:
+    """now: seconds since the epoch. Raises InvalidInput, TableUnavailable and ConfigurationInvalid."""
+    head = cache.head()
+    configured = configurations.at("" if head is None else head.configuration_hash)
+    if configured.lacks_plugins:
+        raise InvalidInput(f"{where}: {configured.fallback}")
+    configuration = configured.document
+    try:
+        found = NodeCacheReader(cache, ObjectsView(), time.sleep).at(head)
+    except NothingPublished as error:
+        raise InvalidInput(f"{where}: {error}") from error
+    attempts = _attempts(records(), configuration, where)
+    assert head is not None
+    assert head.pointer is not None
+    age = now - head.pointer.observation.observed_at
+    return StackState(list(as_dump(found)), configuration, attempts, age, where, configured.fallback)
+
+
+def _attempts(documents: list[object], configuration: BerthConfiguration, where: str) -> Attempts | NoRecord:
+    try:
+        records = [Attempt.model_validate(each) for each in documents]
+    except ValidationError as error:
+        return NoRecord(f"{where} has a record that cannot be read: {cause_of(error)}")
+    found = attempts_of(records)
+    if found is not None:
+        return found
+    if configuration.decisions is not Decisions.TABLE:
+        kept_in = configuration.decisions or Decisions.LOG
+        return NoRecord(f"{where} keeps no records in its table: decisions is {kept_in}; apply decisions: table")
+    return NoRecord(
+        f"{where} has no record of this pod: no scheduler has asked about it in seven days, or it asked a moment ago"
+    )

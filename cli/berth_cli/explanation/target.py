@@ -1,0 +1,145 @@
+"""The pod that is asked about, as a dump has it, and the cluster without it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from difflib import get_close_matches
+
+from berth.decisions.document import pod_document
+from berth.scheduling.fields.reading import MalformedField, Object
+from berth.scheduling.managed_resources.counting import Counting
+from berth.scheduling.objects import Pod, UnreadableObject, read_pod
+from berth.scheduling.objects.pod_group import names_gang
+from berth.scheduling.objects.projection import part
+from berth.scheduling.snapshot.changes import Changes
+from berth_cli.explanation.case import Case, objects_in
+from berth_cli.placement.warnings import pod_warnings, unchecked_claims
+from berth_cli.sources.dump.admission import DEFAULT_NAMESPACE, AdmissionDenied, PriorityClasses, admit, parse_name
+from berth_cli.sources.dump.cluster import read_cluster, trim
+from berth_cli.terminal.input_files import InvalidInput
+
+
+@dataclass(frozen=True, slots=True)
+class PodState:
+    """What Kubernetes says of the pod. node: empty while it has none. was_tried: a scheduler has tried it. created_at:
+    seconds since the epoch; None for a manifest. scheduler_reason, scheduler_message: of PodScheduled if it is false.
+    """
+
+    node: str
+    phase: str
+    gates: tuple[str, ...]
+    is_terminating: bool
+    was_tried: bool
+    created_at: float | None
+    scheduler_reason: str = ""
+    scheduler_message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """case: the pod as if it had no node, in the cluster without it. Other members of gangs that wait are in it.
+    unchecked: what no rule here looks at. warnings: about what the dump lacks."""
+
+    case: Case
+    state: PodState
+    unchecked: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+GONE_FROM_DUMP = "it is gone, or newer than the dump; dump again, or check the name"
+
+
+def read_target(
+    objects: Iterable[Object],
+    where: str,
+    pod: str,
+    counting: Counting,
+    gone: str = GONE_FROM_DUMP,
+    *,
+    is_trimmed: bool = False,
+) -> Target:
+    """Find the pod among the objects of a cluster. gone: what to say if it is not there. is_trimmed: whether they have
+    only what the rules read. Raises InvalidInput."""
+    namespace, name = parse_name(pod)
+    found: Object | None = None
+    trimmed, pods = [], []
+    kinds: Counter[str] = Counter()
+    for obj in objects:
+        kinds[str(obj.get("kind"))] += 1
+        if obj.get("kind") == "Pod":
+            metadata = part(obj, "metadata")
+            own = str(metadata.get("namespace") or DEFAULT_NAMESPACE), str(metadata.get("name"))
+            pods.append(own)
+            if own == (namespace, name):
+                found = obj
+                continue
+        trimmed.append(trim(obj, counting))
+    cluster = read_cluster(trimmed, where)
+    if found is None:
+        raise InvalidInput(_not_found(namespace, name, pods, where, gone))
+    state = _read_state(found)
+    unplaced = {**found, "spec": {key: value for key, value in part(found, "spec").items() if key != "nodeName"}}
+    try:
+        stored = admit(unplaced, cluster.priority_classes)
+    except (MalformedField, AdmissionDenied) as error:
+        raise InvalidInput(f"pod {namespace}/{name}: {error}") from error
+    read = read_pod(stored)
+    if isinstance(read, UnreadableObject):
+        raise InvalidInput(f"pod {namespace}/{name}: {read.cause}")
+    nodes = {str(part(obj, "metadata").get("name")): obj for obj in trimmed if obj.get("kind") == "Node"}
+    snapshot = cluster.snapshot
+    members = [pod for pod in cluster.pods if names_gang(pod) and not pod.nominated_node]
+    if members:
+        snapshot = snapshot.with_changes(Changes(pods=[_admitted(pod, cluster.priority_classes) for pod in members]))
+    unchecked, warnings = unchecked_claims(found), [] if is_trimmed else pod_warnings([found], kinds)
+    others = tuple(each for each in warnings if each not in unchecked)
+    return Target(Case(read, stored, snapshot, nodes), state, unchecked, others)
+
+
+def _admitted(pod: Pod, classes: PriorityClasses) -> Pod:
+    """The pod with the API server's defaults, so that hand-written members of a gang are alike."""
+    try:
+        read = read_pod(admit(dict(pod_document(pod)), classes))
+    except (MalformedField, AdmissionDenied):
+        return pod
+    return read if isinstance(read, Pod) else pod
+
+
+def _not_found(namespace: str, name: str, pods: Sequence[tuple[str, str]], where: str, gone: str) -> str:
+    wanted = f"{namespace}/{name}"
+    elsewhere = sorted(other for other, own in pods if own == name)
+    if elsewhere:
+        return f"{where} has no pod {wanted}; did you mean {elsewhere[0]}/{name}?"
+    close = get_close_matches(name, [own for other, own in pods if other == namespace], 1)
+    if close:
+        return f"{where} has no pod {wanted}; did you mean {namespace}/{close[0]}?"
+    return f"{where} has no pod {wanted}: {gone}"
+
+
+def _read_state(obj: Object) -> PodState:
+    metadata, spec, status = (part(obj, name) for name in ("metadata", "spec", "status"))
+    conditions = objects_in(status.get("conditions"))
+    scheduled = next((each for each in conditions if each.get("type") == "PodScheduled"), None)
+    failed = scheduled if scheduled is not None and scheduled.get("status") == "False" else {}
+    return PodState(
+        node=str(spec.get("nodeName") or ""),
+        phase=str(status.get("phase") or ""),
+        gates=tuple(str(each.get("name")) for each in objects_in(spec.get("schedulingGates"))),
+        is_terminating=bool(metadata.get("deletionTimestamp")),
+        was_tried=scheduled is not None,
+        created_at=_seconds(metadata.get("creationTimestamp")),
+        scheduler_reason=str(failed.get("reason") or ""),
+        scheduler_message=str(failed.get("message") or ""),
+    )
+
+
+def _seconds(value: object) -> float | None:
+    try:
+        # PyYAML reads a timestamp as a datetime.
+        moment = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
+    except ValueError:
+        return None
+    return moment.timestamp() if moment.tzinfo else None

@@ -1,1 +1,0 @@
-"""`berth gangs`: list and describe gangs."""

@@ -1,0 +1,135 @@
+"""The stack in its AWS account: cache table, ledger and schedule. Read only, with the caller's rights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import boto3
+from botocore.exceptions import BotoCoreError, ClientError
+
+from berth.dynamodb import HEAD_KEY, cache_table_errors
+from berth.lease.dynamodb_lock import read_item
+from berth.lease.lock import Lease, MalformedLease
+from berth.ledger.nodes.dynamodb_table import DynamoDBLedgerTable
+from berth.nodecache.feed.dynamodb_head import MalformedHead, read_head
+from berth.nodecache.feed.head import Head
+from berth.nodecache.feed.table import TableUnavailable
+from berth_cli.sources.stack import CACHE_TABLE_NAME, CLIENT_CONFIG, LEDGER_TABLE_NAME, DeployedStack, StackUnavailable
+
+SCHEDULE = "AWS::Scheduler::Schedule"
+_DENIED_CODES = (
+    "AccessDenied",
+    "AccessDeniedException",
+    "UnauthorizedOperation",
+    "InvalidAction",
+    "UnknownOperationException",
+)
+
+
+class AccountUnavailable(Exception):
+    """The lookup failed. The message names the cause."""
+
+
+class InspectionDenied(AccountUnavailable):
+    """The caller lacks the permission, or the account lacks the service. It says nothing about the stack.
+
+    remedy: names the permission.
+    """
+
+    def __init__(self, message: str, remedy: str = "") -> None:
+        super().__init__(message)
+        self.remedy = remedy
+
+
+def is_inspection_denied(error: BaseException | None) -> bool:
+    """Return whether the error concerns the caller's permissions or the account's services, not the object itself."""
+    if isinstance(error, ClientError):
+        return str(error.response.get("Error", {}).get("Code", "")) in _DENIED_CODES
+    return isinstance(error, BotoCoreError)
+
+
+@dataclass(frozen=True, slots=True)
+class HeadItem:
+    """The head item of the cache table, as of one read."""
+
+    lease: Lease
+    head: Head
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """The EventBridge schedule that starts the watcher."""
+
+    name: str
+    state: str
+    expression: str
+
+
+class AWSAccount:
+    """Every method may raise AccountUnavailable."""
+
+    def __init__(self, stack: DeployedStack) -> None:
+        self._stack = stack
+
+    def head(self) -> HeadItem | None:
+        """Read the cache table's head item consistently; None if it does not exist."""
+        table = self._output(CACHE_TABLE_NAME)
+        client = boto3.client("dynamodb", region_name=self._stack.region, config=CLIENT_CONFIG)
+        try:
+            with cache_table_errors(table).errors():
+                item = client.get_item(TableName=table, Key=HEAD_KEY, ConsistentRead=True).get("Item")
+            if item is None:
+                return None
+            head = read_head(item)
+            if head.unreadable_reason:
+                raise AccountUnavailable(head.unreadable_reason)
+            return HeadItem(read_item(item), head)
+        except (TableUnavailable, MalformedLease) as error:
+            raise AccountUnavailable(str(error)) from error
+        except MalformedHead as error:
+            raise AccountUnavailable(f"node cache table {table}: the head item cannot be read: {error}") from error
+
+    def ledger_epoch(self) -> int | None:
+        """The epoch in the ledger's marker: the latest leadership's that wrote there. None without a marker."""
+        client = boto3.client("dynamodb", region_name=self._stack.region, config=CLIENT_CONFIG)
+        try:
+            marker = DynamoDBLedgerTable(client, self._output(LEDGER_TABLE_NAME)).marker()
+        except TableUnavailable as error:
+            raise AccountUnavailable(str(error)) from error
+        return None if marker is None else marker.epoch
+
+    def schedules(self) -> list[Schedule]:
+        """The schedules of the stack."""
+        with _account_errors("the schedule", "scheduler:GetSchedule and cloudformation:ListStackResources"):
+            client = boto3.client("scheduler", region_name=self._stack.region, config=CLIENT_CONFIG)
+            names = self._stack.resources.get(SCHEDULE, {}).values()
+            found = [client.get_schedule(Name=name) for name in names]
+        return [Schedule(each["Name"], each["State"], each["ScheduleExpression"]) for each in found]
+
+    def concurrent_executions(self) -> int:
+        """Return how many executions of all functions the account allows at once, in this region."""
+        with _account_errors("the account's limits", "lambda:GetAccountSettings"):
+            client = boto3.client("lambda", region_name=self._stack.region, config=CLIENT_CONFIG)
+            return int(client.get_account_settings()["AccountLimit"]["ConcurrentExecutions"])
+
+    def _output(self, key: str) -> str:
+        try:
+            return self._stack.output(key)
+        except StackUnavailable as error:
+            raise AccountUnavailable(str(error)) from error
+
+
+@contextmanager
+def _account_errors(subject: str, permissions: str) -> Iterator[None]:
+    """Translate errors of AWS within the block."""
+    try:
+        yield
+    except StackUnavailable as error:
+        raise InspectionDenied(str(error), "needs cloudformation:ListStackResources") from error
+    except (ClientError, BotoCoreError) as error:
+        message = f"{subject} cannot be read: {error}"
+        if isinstance(error, ClientError) and is_inspection_denied(error):
+            raise InspectionDenied(message, f"needs {permissions}") from error
+        raise AccountUnavailable(message) from error

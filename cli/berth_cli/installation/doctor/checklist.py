@@ -1,0 +1,231 @@
+"""Run the checks for the given inputs. What others depend on comes first, so the first failure is usually the cause."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from berth.nodecache.feed.cluster import ClusterUnavailable
+from berth_cli.installation.doctor.aws_account import AccountUnavailable, AWSAccount, HeadItem, InspectionDenied
+from berth_cli.installation.doctor.checks import account as account_checks
+from berth_cli.installation.doctor.checks.access import check_access, reaches_berth
+from berth_cli.installation.doctor.checks.cluster import (
+    binder_permissions,
+    check_cluster_of,
+    check_kubernetes_version,
+    check_permissions,
+    check_same_cluster,
+    check_wake_up,
+    watcher_permissions,
+)
+from berth_cli.installation.doctor.checks.counting import check_managed_resources
+from berth_cli.installation.doctor.checks.gangs import check_gang_scheduling
+from berth_cli.installation.doctor.checks.health import check_configuration, check_healthz
+from berth_cli.installation.doctor.checks.pending_pods import check_pending_pods
+from berth_cli.installation.doctor.checks.scheduler import check_document, check_extenders, check_transport
+from berth_cli.installation.doctor.checks.verbs import check_bind_time, check_latency, check_policy, check_verbs, probe
+from berth_cli.installation.doctor.cluster_access import ClusterAccess
+from berth_cli.installation.doctor.findings import CheckName, Finding, Result, failed, ok, skipped
+from berth_cli.installation.doctor.inputs import Inputs
+from berth_cli.installation.doctor.scheduler_configuration import SchedulerSide
+from berth_cli.installation.extenders import managed_resources_of
+
+HOW_TO_PROVIDE = {
+    CheckName.SCHEDULER: "give --scheduler-config FILE, or --scheduler-configmap NAMESPACE/NAME with --kubeconfig",
+    CheckName.MANAGED_RESOURCES: "give --config FILE, --stack NAME, or the address of a running Berth",
+    CheckName.ADDRESS: "give --url URL, --stack NAME or the scheduler's configuration",
+    CheckName.CLUSTER: "give --kubeconfig FILE",
+    CheckName.ACCOUNT: "give --stack NAME",
+}
+
+INPUT_ERRORS = {
+    CheckName.SCHEDULER: {CheckName.SCHEDULER, CheckName.KUBECONFIG},
+    CheckName.MANAGED_RESOURCES: {CheckName.CONFIGURATION, CheckName.STACK},
+    CheckName.ADDRESS: {CheckName.CREDENTIALS, CheckName.TLS_CONFIG, CheckName.STACK, CheckName.SCHEDULER},
+    CheckName.CLUSTER: {CheckName.KUBECONFIG, CheckName.KUBECONFIG_SECRET},
+    CheckName.ACCOUNT: {CheckName.STACK},
+}
+"""Findings that already explain why the input is missing, so that no check needs to ask for it."""
+
+DEPLOY_REMEDY = "check stack, region and credentials, or deploy the stack again"
+# Not "deploy again": CloudFormation restores a deleted resource only if the template changed.
+SCHEDULE_REMEDY = "if it was deleted, create it again: docs/how-to/recover.md"
+KUBECONFIG_REMEDY = "check whether this kubeconfig is of the cluster, and whether the functions use it"
+
+
+class Check(NamedTuple):
+    """`run`: may raise ClusterUnavailable and AccountUnavailable. `remedy`: if the account is unavailable."""
+
+    name: CheckName
+    run: Callable[[], Iterable[Finding]]
+    remedy: str = DEPLOY_REMEDY
+
+
+def run_checks(inputs: Inputs, now: Callable[[], float]) -> Iterator[Finding]:
+    """Run all checks one after another, so that none disturbs the measured times. now: seconds since the epoch."""
+    yield from inputs.findings
+    for group in (_configuration, _account, _cluster, _scheduler, _address):
+        yield from _run(group(inputs, now))
+
+
+def _run(checks: Iterable[Check]) -> Iterator[Finding]:
+    for check in checks:
+        try:
+            yield from check.run()
+        except ClusterUnavailable as error:
+            # No further check of this group would have an answer.
+            yield failed(check.name, str(error), KUBECONFIG_REMEDY)
+            return
+        except InspectionDenied as error:
+            yield skipped(check.name, str(error), error.remedy)
+        except AccountUnavailable as error:
+            yield failed(check.name, str(error), check.remedy)
+        except Exception as error:
+            message = f"internal error in this check: {type(error).__name__}: {error}"
+            yield failed(check.name, message, "report it to the Berth project")
+
+
+def _configuration(inputs: Inputs, now: Callable[[], float]) -> Iterator[Check]:
+    yield Check(CheckName.CONFIGURATION, lambda: _configuration_findings(inputs))
+
+
+def _configuration_findings(inputs: Inputs) -> Iterator[Finding]:
+    configuration = inputs.configuration
+    if configuration is None:
+        return
+    others = list(check_configuration(inputs.running, configuration)) if inputs.is_configuration_given else []
+    yield from others or [ok(CheckName.CONFIGURATION, f"valid, profile {configuration.profile}")]
+
+
+def _account(inputs: Inputs, now: Callable[[], float]) -> Iterator[Check]:
+    account = inputs.account
+    if account is None:
+        yield _not_provided(CheckName.ACCOUNT, inputs)
+        return
+    if inputs.watcher_mode == "external":
+        message = "none: with WatcherMode external berth watch runs without it"
+        yield Check(CheckName.SCHEDULE, lambda: [ok(CheckName.SCHEDULE, message)])
+    else:
+        yield Check(CheckName.SCHEDULE, lambda: account_checks.check_schedule(account), SCHEDULE_REMEDY)
+    yield Check(CheckName.TABLE, lambda: _table_findings(account, inputs, now))
+    yield Check(CheckName.GANGS, lambda: account_checks.check_concurrency(account, inputs.wanted.gangs))
+
+
+def _table_findings(account: AWSAccount, inputs: Inputs, now: Callable[[], float]) -> Iterator[Finding]:
+    item = account.head()
+    yield account_checks.check_table(item)
+    if item is None:
+        return
+    try:
+        epoch = account.ledger_epoch()
+    except AccountUnavailable:
+        epoch = None
+    periodic = inputs.watcher_mode == "periodic"
+    yield account_checks.check_lease(item, now(), periodic=periodic, ledger_epoch=epoch)
+    yield from _same_cluster_findings(item, inputs.reader or inputs.watcher)
+
+
+def _same_cluster_findings(item: HeadItem, access: ClusterAccess | None) -> Iterator[Finding]:
+    if access is None or item.head.pointer is None:
+        return
+    try:
+        yield check_same_cluster(access, item.head.pointer.observation.cluster_uid)
+    except ClusterUnavailable:
+        return  # the checks of the cluster report it
+
+
+def _cluster(inputs: Inputs, now: Callable[[], float]) -> Iterator[Check]:
+    reader, side = inputs.reader or inputs.watcher or inputs.binder, inputs.scheduler_side
+    if reader is None:
+        yield _not_provided(CheckName.CLUSTER, inputs)
+        return
+    yield Check(CheckName.KUBERNETES_VERSION, lambda: [check_kubernetes_version(reader)])
+    if inputs.account is None and not inputs.running.is_on_dump:
+        yield Check(CheckName.SAME_CLUSTER, lambda: check_cluster_of(inputs.running, reader))
+    if inputs.reader is not None:
+        own = () if side is None else side.scheduler_names
+        yield Check(CheckName.SCHEDULER_NAME, lambda: check_pending_pods(reader, own, now()))
+    yield Check(CheckName.WATCHER_RIGHTS, lambda: _watcher_findings(inputs))
+    yield Check(CheckName.BIND_RIGHTS, lambda: _binder_findings(inputs))
+
+
+def _watcher_findings(inputs: Inputs) -> Iterator[Finding]:
+    watcher = inputs.watcher or inputs.as_running_user(inputs.running.watcher)
+    if watcher is None:
+        yield _unknown_user(CheckName.WATCHER_RIGHTS, "watcher")
+        return
+    yield from check_permissions(CheckName.WATCHER_RIGHTS, watcher, watcher_permissions(inputs.wanted))
+    yield check_wake_up(watcher, inputs.wanted.node_cache.wake_up)
+
+
+def _binder_findings(inputs: Inputs) -> Iterator[Finding]:
+    binder = inputs.binder or inputs.as_running_user(inputs.running.binder)
+    if binder is None:
+        yield _unknown_user(CheckName.BIND_RIGHTS, "binder")
+    else:
+        yield from check_permissions(CheckName.BIND_RIGHTS, binder, binder_permissions(inputs.wanted))
+
+
+def _unknown_user(check: CheckName, identity: str) -> Finding:
+    """The caller's permissions are no substitute: an administrator's say nothing about the function's."""
+    remedy = f"give --{identity}-user NAME with an administrator's --kubeconfig"
+    return skipped(check, f"the user of the {identity} is unknown", remedy)
+
+
+def _scheduler(inputs: Inputs, now: Callable[[], float]) -> Iterator[Check]:
+    side = inputs.scheduler_side
+    if side is None:
+        yield _not_provided(CheckName.SCHEDULER, inputs)
+        return
+    yield Check(CheckName.SCHEDULER, lambda: check_document(side, inputs.address))
+    if not side.berth_extenders:
+        return
+    yield Check(CheckName.EXTENDER, lambda: check_extenders(side))
+    yield Check(CheckName.URL_PREFIX, lambda: check_transport(side))
+    yield Check(CheckName.MANAGED_RESOURCES, lambda: _managed_resources_findings(inputs, side))
+    yield Check(CheckName.GANGS, lambda: check_gang_scheduling(side, inputs.wanted.gangs))
+    binder = side.binder
+    if binder is not None:
+        yield Check(CheckName.HTTP_TIMEOUT, lambda: check_bind_time(binder.timeout, inputs.stack_timeout))
+
+
+def _managed_resources_findings(inputs: Inputs, side: SchedulerSide) -> list[Finding]:
+    """For the given configuration and for the one in use: either may be wrong."""
+    known = [each for each in (inputs.configuration, inputs.running.configuration) if each is not None]
+    if not known:
+        return _input_missing(CheckName.MANAGED_RESOURCES, inputs)
+    found = dict.fromkeys(
+        finding for each in known for finding in check_managed_resources(side, managed_resources_of(each))
+    )
+    return [each for each in found if each.result is not Result.OK] or list(found)
+
+
+def _address(inputs: Inputs, now: Callable[[], float]) -> Iterator[Check]:
+    endpoint, verbs = inputs.endpoint, inputs.verbs
+    if endpoint is None:
+        yield _not_provided(CheckName.ADDRESS, inputs)
+        return
+    field, verb = next(iter(verbs.items()))
+    answer = endpoint.verb(verb, probe(field, []))
+    yield Check(CheckName.VERBS, lambda: check_access(endpoint, inputs.material, answer, now()))
+    if not reaches_berth(answer):
+        return
+    if inputs.account is None and (inputs.scheduler_side or inputs.reader):
+        # A server on a dump is meant for neither.
+        yield Check(CheckName.SAME_CLUSTER, lambda: check_cluster_of(inputs.running, None))
+    yield Check(CheckName.CACHE, lambda: check_healthz(endpoint))
+    yield Check(CheckName.VERBS, lambda: check_verbs(endpoint, verbs))
+    yield Check(CheckName.HTTP_TIMEOUT, lambda: check_latency(endpoint, verbs, inputs.node_names, inputs.timeout))
+    filter_verb = inputs.filter_verb_of_all_pods
+    if filter_verb:
+        names = inputs.scheduler_names
+        yield Check(CheckName.POLICY, lambda: check_policy(endpoint, filter_verb, names, inputs.node_names))
+
+
+def _not_provided(check: CheckName, inputs: Inputs) -> Check:
+    return Check(check, lambda: _input_missing(check, inputs))
+
+
+def _input_missing(check: CheckName, inputs: Inputs) -> list[Finding]:
+    reported = {finding.check for finding in inputs.findings}
+    return [] if reported & INPUT_ERRORS[check] else [skipped(check, "not given", HOW_TO_PROVIDE[check])]

@@ -1,0 +1,87 @@
+"""The stack in its AWS account: table, lease and schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from berth.scheduling.gangs.gang import GangsConfiguration
+from berth_cli.installation.doctor.aws_account import AWSAccount, HeadItem
+from berth_cli.installation.doctor.findings import CheckName, Finding, failed, ok, warning
+
+TABLE, LEASE, SCHEDULE = CheckName.TABLE, CheckName.LEASE, CheckName.SCHEDULE
+TAKEOVER_SECONDS = 150.0
+"""Time for a successor of a failed watcher: one minute until the schedule, a cold start, and listing the cluster."""
+
+NO_LEADER_REMEDY = "see the check schedule and the watcher's log"
+AGAIN_REMEDY = "run the check again in a minute"
+# Not "deploy again": CloudFormation restores a manual change only if the template changed.
+ENABLE_REMEDY = "enable it: docs/how-to/recover.md"
+
+
+def check_table(item: HeadItem | None) -> Finding:
+    """`item`: the head item of the cache table, read as the caller; the functions have rights of their own."""
+    if item is None:
+        return failed(TABLE, "the table is empty: no watcher has ever run", NO_LEADER_REMEDY)
+    if item.head.pointer is None:
+        return failed(TABLE, "a lease exists, but nothing has been published yet", NO_LEADER_REMEDY)
+    return ok(TABLE, f"version {item.head.pointer.version} is published")
+
+
+def check_lease(item: HeadItem, now: float, *, periodic: bool, ledger_epoch: int | None = None) -> Finding:
+    """`now`: seconds since the epoch. `periodic`: the watcher releases the lease after each run.
+
+    ledger_epoch: the latest that wrote to the ledger; the ledger refuses a leader below it.
+    """
+    spec = item.lease.spec
+    if ledger_epoch is not None and ledger_epoch > spec.lease_transitions:
+        return failed(
+            LEASE,
+            f"term {spec.lease_transitions} is below the ledger's epoch {ledger_epoch}: the watcher is outranked, and "
+            "confirms and releases no reservation",
+            f"{AGAIN_REMEDY}: the watcher takes a higher term; if it stays, read the watcher's log",
+        )
+    if item.lease.resource_version == 0:
+        return failed(LEASE, "never acquired", NO_LEADER_REMEDY)
+    age = now - spec.renew_time
+    renewed = f"renewed {max(0.0, age):.0f} s ago, term {spec.lease_transitions}"
+    if not spec.holder_identity:
+        if age > TAKEOVER_SECONDS:
+            return failed(LEASE, f"free, {renewed}: no successor", NO_LEADER_REMEDY)
+        if periodic:
+            return ok(LEASE, f"free between two runs of the watcher, {renewed}")
+        return warning(LEASE, f"free, {renewed}: a successor is expected", AGAIN_REMEDY)
+    if age <= spec.lease_duration_seconds:
+        return ok(LEASE, f"held by {spec.holder_identity}, {renewed}")
+    expired = f"expired, held by {spec.holder_identity}, {renewed}"
+    if age <= TAKEOVER_SECONDS:
+        return warning(LEASE, expired, AGAIN_REMEDY)
+    return failed(LEASE, f"{expired}: no successor", NO_LEADER_REMEDY)
+
+
+def check_schedule(account: AWSAccount) -> Iterator[Finding]:
+    """A disabled schedule lets the cache become stale without any error."""
+    found = account.schedules()
+    if not found:
+        yield failed(SCHEDULE, "the stack has no schedule: nothing starts the watcher", "deploy the stack again")
+    for each in found:
+        if each.state == "ENABLED":
+            yield ok(SCHEDULE, f"{each.expression}, enabled")
+        else:
+            yield failed(SCHEDULE, f"{each.name} is {each.state}: nothing starts the watcher", ENABLE_REMEDY)
+
+
+def check_concurrency(account: AWSAccount, gangs: GangsConfiguration) -> Iterator[Finding]:
+    """Return whether all members of the largest gang can wait in bind at once. Nothing if gangs are not enabled."""
+    if not gangs.enabled:
+        return
+    limit = account.concurrent_executions()
+    if limit >= gangs.max_members:
+        message = f"{limit} concurrent executions, for gangs of {gangs.max_members} members at most"
+        yield ok(CheckName.GANGS, message)
+        return
+    yield warning(
+        CheckName.GANGS,
+        f"each member that waits in bind takes an execution environment, and the account has {limit}: a gang of about "
+        f"{limit} members or more is never placed, and maxMembers is {gangs.max_members}",
+        f"request a higher quota of concurrent executions, or set gangs.maxMembers below {limit}",
+    )

@@ -1,0 +1,47 @@
+"""Pending pods that no scheduler has tried: their schedulerName is misspelled, or its scheduler does not run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from berth_cli.installation.doctor.findings import CheckName, Finding, failed, ok
+from berth_cli.installation.kube_scheduler_configuration import DEFAULT_SCHEDULER
+
+if TYPE_CHECKING:
+    from berth_cli.installation.doctor.cluster_access import ClusterAccess, UntriedPod
+
+UNTRIED_SECONDS = 60.0
+"""A running scheduler tries a new pod within this time, unless very many are created at once."""
+MISSPELLED = 0.8
+"""How alike a name and its misspelling are. Two names that only both end with -scheduler are less."""
+
+
+def check_pending_pods(access: ClusterAccess, own: Sequence[str], now: float) -> Iterator[Finding]:
+    """One finding for each schedulerName whose pods no scheduler has tried: it is misspelled, or its scheduler is down.
+
+    `own`: the names that the scheduler of Berth serves. `now`: seconds since the epoch.
+    """
+    waiting: dict[str, list[UntriedPod]] = {}
+    for pod in access.untried_pods():
+        if now - pod.created_at > UNTRIED_SECONDS:
+            waiting.setdefault(pod.scheduler_name, []).append(pod)
+    for name, pods in sorted(waiting.items()):
+        shown = f"{pods[0].namespace}/{pods[0].name}" + (f" and {len(pods) - 1} more" if len(pods) > 1 else "")
+        yield failed(
+            CheckName.SCHEDULER_NAME, f"no scheduler named {name} has tried {shown}", untried_remedy(name, own)
+        )
+    if not waiting:
+        yield ok(CheckName.SCHEDULER_NAME, "every pending pod has been tried by its scheduler")
+
+
+def untried_remedy(name: str, own: Sequence[str]) -> str:
+    """Return what to do about pods of this schedulerName. own: the names that the scheduler of Berth serves."""
+    if name in own or name == DEFAULT_SCHEDULER:
+        return f"check whether the scheduler of {name} runs with this configuration and holds its lease"
+    served = sorted({*own, DEFAULT_SCHEDULER})
+    close = get_close_matches(name, served, 1, MISSPELLED)
+    if close:
+        return f"did you mean {close[0]}? A pod's schedulerName cannot be changed: create the pod again"
+    return f"set schedulerName to one of {', '.join(served)}, or run a scheduler with a profile of this name"

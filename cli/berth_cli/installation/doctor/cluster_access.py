@@ -1,0 +1,199 @@
+"""The cluster through an API server, as the user of a kubeconfig or, for an administrator, as another user."""
+
+from __future__ import annotations
+
+import time
+from base64 import b64decode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from berth.cluster.api_server.access import Server
+from berth.cluster.api_server.client import APPLY, Answer, ApiServer, ApiServerUnreachable
+from berth.cluster.kubernetes_cluster import cluster_uid, user_info
+from berth.cluster.kubernetes_queue import NAME, NAMESPACE
+from berth.nodecache.feed.cluster import ClusterUnavailable
+from berth_cli.sources.server import Subject
+
+WAKE_UP_PATH = f"/apis/storage.k8s.io/v1/namespaces/{NAMESPACE}/csistoragecapacities/{NAME}"
+NOT_FOUND = 404
+MAX_PENDING_PODS = 500
+_AUTHENTICATED_GROUP = "system:authenticated"
+_SERVICE_ACCOUNT_PREFIX = "system:serviceaccount:"
+
+
+@dataclass(frozen=True, slots=True)
+class Permission:
+    """An RBAC permission; an empty field matches all."""
+
+    verb: str
+    resource: str
+    group: str = ""
+    subresource: str = ""
+    namespace: str = ""
+    name: str = ""
+
+    def __str__(self) -> str:
+        resource = self.resource + (f"/{self.subresource}" if self.subresource else "")
+        resource += f".{self.group}" if self.group else ""
+        name = "/".join(part for part in (self.namespace, self.name) if part)
+        return f"{self.verb} {resource}{f' {name}' if name else ''}"
+
+
+_WAKE_UP_PERMISSION = Permission("patch", "csistoragecapacities", "storage.k8s.io", namespace=NAMESPACE, name=NAME)
+
+
+@dataclass(frozen=True, slots=True)
+class UntriedPod:
+    """A pending pod that no scheduler has tried: none has set its condition PodScheduled.
+
+    `created_at`: seconds since the epoch.
+    """
+
+    namespace: str
+    name: str
+    scheduler_name: str
+    created_at: float
+
+
+def parse_subject(text: str) -> Subject:
+    """Parse `NAME[,GROUP…]`; add the groups that the API server gives every user and every service account."""
+    name, *groups = (part.strip() for part in text.split(","))
+    if name.startswith(_SERVICE_ACCOUNT_PREFIX):
+        namespace = name.removeprefix(_SERVICE_ACCOUNT_PREFIX).partition(":")[0]
+        groups += ["system:serviceaccounts", f"system:serviceaccounts:{namespace}"]
+    return Subject(name, tuple(dict.fromkeys([*groups, _AUTHENTICATED_GROUP])))
+
+
+class ClusterAccess:
+    """Every method may raise ClusterUnavailable."""
+
+    def __init__(self, api: ApiServer, timeout: float, subject: Subject | None = None) -> None:
+        """`subject`: whose permissions are reviewed; the caller needs the permission to create these reviews. None:
+        the caller's own."""
+        self._api = api
+        self._timeout = timeout
+        self._subject = subject
+
+    @classmethod
+    def of(cls, server: Server, timeout: float) -> ClusterAccess:
+        """Connect as the user of the server's credentials. Calls nothing yet."""
+        return cls(ApiServer(server, time.monotonic), timeout)
+
+    def reviewing(self, subject: Subject) -> ClusterAccess:
+        """The same cluster with the permissions of another user, by access reviews."""
+        return ClusterAccess(self._api, self._timeout, subject)
+
+    def as_user(self, subject: Subject) -> ClusterAccess:
+        """The same; itself if it is this user."""
+        return self if subject.name == self.user() else self.reviewing(subject)
+
+    def user(self) -> str:
+        """User name according to the API server."""
+        if self._subject is not None:
+            return self._subject.name
+        return str(user_info(self._api, self._timeout).get("username", ""))
+
+    def is_allowed(self, right: Permission) -> bool:
+        """Result of an access review."""
+        subject, kind = self._subject, "SelfSubjectAccessReview"
+        spec: dict[str, object] = {}
+        if subject is not None:
+            kind, spec = "SubjectAccessReview", {"user": subject.name, "groups": list(subject.groups)}
+        attributes = {
+            "verb": right.verb,
+            "group": right.group,
+            "resource": right.resource,
+            "subresource": right.subresource,
+            "namespace": right.namespace,
+            "name": right.name,
+        }
+        spec["resourceAttributes"] = {key: value for key, value in attributes.items() if value}
+        review = {"apiVersion": "authorization.k8s.io/v1", "kind": kind, "spec": spec}
+        path = f"/apis/authorization.k8s.io/v1/{kind.lower()}s"
+        status = self._request_ok("POST", path, review).content.get("status")
+        return isinstance(status, dict) and status.get("allowed") is True
+
+    def uid(self) -> str:
+        """UID of the cluster."""
+        return cluster_uid(self._api)
+
+    def version(self) -> str:
+        """The API server's version, such as v1.36.3."""
+        return str(self._request_ok("GET", "/version").content.get("gitVersion", ""))
+
+    def node_names(self) -> list[str]:
+        """Names of all nodes."""
+        items = self._request_ok("GET", "/api/v1/nodes").content.get("items")
+        return [item["metadata"]["name"] for item in items] if isinstance(items, list) else []
+
+    def untried_pods(self) -> list[UntriedPod]:
+        """List the untried ones of the first pending pods, without those whose scheduling gates hold them."""
+        query = {"fieldSelector": "spec.nodeName=,status.phase=Pending", "limit": str(MAX_PENDING_PODS)}
+        items = self._request_ok("GET", "/api/v1/pods", query=query).content.get("items")
+        return [_untried_pod(item) for item in items if _is_untried(item)] if isinstance(items, list) else []
+
+    def try_wake_up(self) -> str:
+        """Try the wake-up of the scheduling queue as a dry run; return the error, or an empty string."""
+        if self._subject is not None:
+            # Only the user itself can try it: check that the object exists and that the user may patch it.
+            found = self._request("GET", WAKE_UP_PATH)
+            if not found.ok:
+                return found.message
+            allowed = self.is_allowed(_WAKE_UP_PERMISSION)
+            return "" if allowed else f"{self._subject.name} may not {_WAKE_UP_PERMISSION}"
+        body = {
+            "apiVersion": "storage.k8s.io/v1",
+            "kind": "CSIStorageCapacity",
+            "metadata": {"name": NAME},
+            "storageClassName": NAME,
+        }
+        query = {"fieldManager": "berth", "force": "true", "dryRun": "All"}
+        answer = self._request("PATCH", WAKE_UP_PATH, body, query, APPLY)
+        return "" if answer.ok else answer.message
+
+    def config_texts(self, namespace: str, name: str) -> dict[str, str]:
+        """Data of the ConfigMap with this name, else of the Secret; empty if neither exists."""
+        for resource in ("configmaps", "secrets"):
+            answer = self._request("GET", f"/api/v1/namespaces/{namespace}/{resource}/{name}")
+            data = answer.content.get("data")
+            if answer.ok and isinstance(data, dict):
+                if resource == "configmaps":
+                    return data
+                return {key: b64decode(text).decode() for key, text in data.items()}
+            if not answer.ok and answer.status != NOT_FOUND:
+                raise ClusterUnavailable(answer.message)
+        return {}
+
+    def _request_ok(self, method: str, path: str, body: object = None, query: dict[str, str] | None = None) -> Answer:
+        answer = self._request(method, path, body, query)
+        if not answer.ok:
+            raise ClusterUnavailable(answer.message)
+        return answer
+
+    def _request(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        query: dict[str, str] | None = None,
+        content_type: str = "application/json",
+    ) -> Answer:
+        try:
+            return self._api.request(
+                method, path, body=body, query=query, content_type=content_type, timeout=self._timeout
+            )
+        except ApiServerUnreachable as error:
+            raise ClusterUnavailable(str(error)) from error
+
+
+def _is_untried(pod: Mapping[str, Any]) -> bool:
+    conditions = pod.get("status", {}).get("conditions") or ()
+    return not pod["spec"].get("schedulingGates") and all(each["type"] != "PodScheduled" for each in conditions)
+
+
+def _untried_pod(pod: Mapping[str, Any]) -> UntriedPod:
+    metadata, scheduler_name = pod["metadata"], pod["spec"]["schedulerName"]
+    created_at = datetime.fromisoformat(metadata["creationTimestamp"]).timestamp()
+    return UntriedPod(metadata["namespace"], metadata["name"], scheduler_name, created_at)

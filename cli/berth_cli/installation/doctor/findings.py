@@ -1,0 +1,161 @@
+"""Findings of checks, each one line about one thing with its remedy; and the report that has them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import click
+
+CONTRACT = "docs/reference/extender-contract.md"
+FACTS = re.compile(r"\bfacts? (\d+a?(?:(?:, | and )\d+a?)*)")
+"""How a message cites facts of the contract."""
+
+
+class Result(StrEnum):
+    """SKIPPED: not checked, the message says why. WARNING: it works, with a disadvantage."""
+
+    OK = "ok"
+    WARNING = "warning"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+class CheckName(StrEnum):
+    """The names of the checks. docs/reference/doctor.md describes each with cause and remedy."""
+
+    # the account
+    STACK = "stack"
+    TABLE = "table"
+    LEASE = "lease"
+    SCHEDULE = "schedule"
+
+    # the cluster
+    KUBECONFIG = "kubeconfig"
+    KUBECONFIG_SECRET = "kubeconfig-secret"  # noqa: S105  a name
+    KUBERNETES_VERSION = "kubernetes-version"
+    SAME_CLUSTER = "same-cluster"
+    WATCHER_RIGHTS = "watcher-rights"
+    BIND_RIGHTS = "bind-rights"
+    WAKE_UP = "wake-up"
+
+    # the scheduler's configuration
+    SCHEDULER = "scheduler"
+    SCHEDULER_NAME = "schedulerName"
+    EXTENDER = "extender"
+    PERCENTAGE_OF_NODES_TO_SCORE = "percentageOfNodesToScore"
+    LEADER_ELECTION = "leaderElection"
+    NODE_CACHE_CAPABLE = "nodeCacheCapable"
+    WEIGHT = "weight"
+    FILTER_ONLYONE = "filter_onlyone"
+    BIND_VERB = "bindVerb"
+    IGNORABLE = "ignorable"
+    MANAGED_RESOURCES = "managedResources"
+    GANGS = "gangs"
+    URL_PREFIX = "urlPrefix"
+    VERIFICATION = "verification"
+    TLS_CONFIG = "tlsConfig"
+    CREDENTIALS = "credentials"
+
+    # the address
+    CONFIGURATION = "configuration"
+    SERVER_CERTIFICATE = "server-certificate"
+    CLIENT_CERTIFICATE = "client-certificate"
+    VERBS = "verbs"
+    FILTER_VERB = "filterVerb"
+    PRIORITIZE_VERB = "prioritizeVerb"
+    PREEMPT_VERB = "preemptVerb"
+    HTTP_TIMEOUT = "httpTimeout"
+    CLOCK = "clock"
+    CACHE = "cache"
+    WATCHER = "watcher"
+    POLICY = "policy"
+
+    # inputs without which a group of checks is skipped
+    ADDRESS = "address"
+    CLUSTER = "cluster"
+    ACCOUNT = "account"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The result of one check for one thing."""
+
+    check: CheckName
+    result: Result
+    message: str
+    remedy: str = ""
+
+    @property
+    def facts(self) -> list[str]:
+        """The numbers of the facts that the message cites."""
+        return [number for cited in FACTS.findall(self.message) for number in re.findall(r"\d+a?", cited)]
+
+
+def ok(check: CheckName, message: str) -> Finding:
+    """The check passed."""
+    return Finding(check, Result.OK, message)
+
+
+def warning(check: CheckName, message: str, remedy: str) -> Finding:
+    """It works, with a disadvantage."""
+    return Finding(check, Result.WARNING, message, remedy)
+
+
+def failed(check: CheckName, message: str, remedy: str) -> Finding:
+    """It does not work, or not as configured."""
+    return Finding(check, Result.FAILED, message, remedy)
+
+
+def skipped(check: CheckName, message: str, remedy: str = "") -> Finding:
+    """It was not checked."""
+    return Finding(check, Result.SKIPPED, message, remedy)
+
+
+COLORS = {Result.OK: "green", Result.WARNING: "yellow", Result.FAILED: "red", Result.SKIPPED: "cyan"}
+WIDTH = max(map(len, Result)) + 2
+
+
+def lines(finding: Finding) -> Iterator[str]:
+    """Lines for the finding, its remedy and the facts behind it. Colored; click removes colors in a pipe."""
+    # Messages of other systems may contain line breaks.
+    yield f"{click.style(f'{finding.result:<{WIDTH}}', fg=COLORS[finding.result])}{finding.check}: " + " ".join(
+        finding.message.split()
+    )
+    if finding.remedy:
+        yield f"{'':<{WIDTH}}{click.style('->', dim=True)} {finding.remedy}"
+        if finding.facts:
+            yield f"{'':<{WIDTH}}{click.style('facts', dim=True)} {', '.join(finding.facts)}: {CONTRACT}"
+
+
+def summary(findings: Sequence[Finding]) -> str:
+    """The number of findings by result."""
+    counted = Counter(finding.result for finding in findings)
+    return ", ".join(f"{counted[result]} {result}" for result in Result if counted[result])
+
+
+def document(findings: Sequence[Finding]) -> dict[str, object]:
+    """Build the document for programs."""
+    counted = Counter(finding.result for finding in findings)
+    return {
+        "findings": [
+            {
+                "check": each.check,
+                "result": each.result,
+                "message": each.message,
+                "remedy": each.remedy,
+                "links": [f"{CONTRACT}#fact-{fact}" for fact in each.facts],
+            }
+            for each in findings
+        ],
+        "summary": {result.value: counted[result] for result in Result},
+    }
+
+
+def exit_status(findings: Sequence[Finding], *, strict: bool) -> int:
+    """0, or 1 if a check failed; with `strict` also for warnings."""
+    failures = {Result.FAILED, Result.WARNING} if strict else {Result.FAILED}
+    return 1 if any(finding.result in failures for finding in findings) else 0

@@ -1,0 +1,210 @@
+"""Builds a Lambda layer of the user's plugins and their locked dependencies."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+
+from berth.configuration.store import REQUIREMENTS, declared_version, package_files, version_of
+from berth_cli.terminal.input_files import PROJECT
+
+_EVERY_FUNCTIONS = PROJECT / "layers" / "scheduling" / "requirements.txt"
+_SOME_FUNCTIONS = PROJECT / "layers" / "kubernetes" / "requirements.txt"
+PLATFORMS: Mapping[str, str] = {"arm64": "manylinux2014_aarch64", "x86_64": "manylinux2014_x86_64"}
+MAX_BYTES = 50_000_000
+"""Of a zip file that Lambda takes in one call."""
+
+_PIN = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)(?:\[[^]]*\])?==([^\s;\\]+)")
+_LONG_AGO = (1980, 1, 1, 0, 0, 0)
+
+
+_IMPORT_ALL = """
+import importlib, pkgutil, sys
+sys.path.insert(0, sys.argv[1])
+sys.dont_write_bytecode = True
+names = ["berth_plugins"]
+for name in names:
+    try:
+        module = importlib.import_module(name)
+    except (Exception, SystemExit) as error:
+        sys.exit(f"{name} cannot be imported: {type(error).__name__}: {error}")
+    names += [f"{name}.{each.name}" for each in pkgutil.iter_modules(getattr(module, "__path__", []))]
+"""
+
+
+class InvalidPackage(Exception):
+    """The directory cannot be packaged. The message names cause and remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Platform:
+    """architecture: arm64 or x86_64. python: such as 3.13. Both as the stack has them."""
+
+    architecture: str
+    python: str
+
+    @classmethod
+    def this(cls) -> Platform:
+        """That of this process."""
+        machine = os.uname().machine
+        return cls({"aarch64": "arm64"}.get(machine, machine), "{}.{}".format(*sys.version_info))
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A built layer. dependencies: how many packages were added to the plugins. is_imported: whether its modules were
+    imported; dependencies for another platform cannot be."""
+
+    file: Path
+    version: str
+    dependencies: int
+    size: int
+    is_imported: bool
+
+
+def build_layer(directory: Path, file: Path | None, platform: Platform) -> Layer:
+    """Write the layer to the file, by default `berth-plugins-VERSION.zip`. Raises InvalidPackage and OSError."""
+    if not declared_version(directory):
+        raise InvalidPackage(
+            f"{directory}/berth_plugins/__init__.py has no version of up to 20 characters: add a line such as "
+            '__version__ = "1.0.0"'
+        )
+    for path in package_files(directory):
+        _check_syntax(path)
+    version = version_of(directory)
+    file = file or Path(f"berth-plugins-{version.replace('+', '-')}.zip")
+    requirements = directory / REQUIREMENTS
+    pins = own_requirements(requirements) if requirements.is_file() else {}
+    with TemporaryDirectory() as folder:
+        root = Path(folder) / "python"
+        root.mkdir()
+        if pins:
+            _install(pins, root, platform)
+        for path in [*package_files(directory), *([requirements] if requirements.is_file() else [])]:
+            target = root / path.relative_to(directory)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target)
+        is_imported = not pins or platform == Platform.this()
+        if is_imported:
+            _check_imports(root)
+        _compile(root, platform)
+        _zip(root.parent, file)
+    size = file.stat().st_size
+    if size > MAX_BYTES:
+        raise InvalidPackage(f"{file} has {size} bytes; Lambda takes {MAX_BYTES} at once: leave dependencies out")
+    return Layer(file, version, len(pins), size, is_imported)
+
+
+def own_requirements(file: Path) -> Mapping[str, str]:
+    """The locked requirements by name, without those that every function has. Raises InvalidPackage."""
+    everywhere = {name: version for name, version, _ in _requirements(_EVERY_FUNCTIONS)}
+    present = {**{name: version for name, version, _ in _requirements(_SOME_FUNCTIONS)}, **everywhere}
+    found: dict[str, str] = {}
+    for name, version, text in _requirements(file):
+        if present.get(name, version) != version:
+            raise InvalidPackage(
+                f"{file}: {name} is {version}, but Berth's own layers have {present[name]}, and all layers are one "
+                f"folder for Python: lock {name}=={present[name]}"
+            )
+        if name not in everywhere:
+            found[name] = text
+    return found
+
+
+def _requirements(file: Path) -> Iterator[tuple[str, str, str]]:
+    """Name, version and text of each requirement. Raises InvalidPackage if one is not pinned, or has no hash."""
+    text = file.read_text(encoding="utf-8").replace("\\\n", " ")
+    for line in text.splitlines():
+        requirement = line.strip()
+        if not requirement or requirement.startswith("#"):
+            continue
+        found = _PIN.match(requirement)
+        if found is None or "--hash=sha256:" not in requirement:
+            raise InvalidPackage(
+                f"{file}: {requirement.split()[0]} is not pinned with a hash; lock it: uv pip compile requirements.in "
+                "--generate-hashes --output-file requirements.txt"
+            )
+        yield re.sub(r"[-_.]+", "-", found[1]).lower(), found[2], requirement
+
+
+def _check_syntax(path: Path) -> None:
+    if path.suffix == ".py":
+        try:
+            ast.parse(path.read_text(encoding="utf-8"), str(path))
+        except (SyntaxError, UnicodeDecodeError) as error:
+            raise InvalidPackage(f"{path} is no Python: {error}") from error
+
+
+def _check_imports(root: Path) -> None:
+    """A module that cannot be imported would be found by the verbs, which then use an earlier document."""
+    done = subprocess.run(  # noqa: S603  # this Python, in a process of its own
+        [sys.executable, "-c", _IMPORT_ALL, str(root)], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        cause = done.stderr.strip().rpartition("\n")[2]
+        raise InvalidPackage(f"{cause}; correct it, or lock what it needs in {REQUIREMENTS}")
+
+
+def _install(pins: Mapping[str, str], root: Path, platform: Platform) -> None:
+    """Install as layers/layer.mk does: wheels for the platform, whatever machine this is; nothing is resolved."""
+    locked = root.parent / "locked.txt"
+    locked.write_text("\n".join(pins.values()) + "\n", encoding="utf-8")
+    done = subprocess.run(  # noqa: S603  # pip or uv, with the options of Berth's own layers
+        [
+            *_installer(platform),
+            *("--no-deps", "--require-hashes", "--only-binary=:all:", "--python-version", platform.python),
+            *("--target", str(root), "--requirement", str(locked)),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    locked.unlink()
+    if done.returncode:
+        raise InvalidPackage(f"the requirements cannot be installed: {done.stderr.strip()}")
+    shutil.rmtree(root / "bin", ignore_errors=True)
+
+
+def _installer(platform: Platform) -> list[str]:
+    """pip of this environment; where it has none, uv: `uv tool install` makes such environments."""
+    tag = PLATFORMS[platform.architecture]
+    if find_spec("pip") is not None:
+        options = ["--quiet", "--disable-pip-version-check", "--root-user-action=ignore", "--no-compile"]
+        return [sys.executable, "-m", "pip", "install", *options, "--implementation", "cp", "--platform", tag]
+    uv = shutil.which("uv")
+    if uv is None:
+        raise InvalidPackage(
+            f"{REQUIREMENTS} cannot be installed: this environment has no pip, and no uv is on the PATH; install uv, "
+            "or Berth again with pip: pipx, or uv tool install --with pip"
+        )
+    # uv names a platform in another order.
+    manylinux, _, machine = tag.partition("_")
+    return [uv, "pip", "install", "--quiet", "--python", sys.executable, "--python-platform", f"{machine}-{manylinux}"]
+
+
+def _compile(root: Path, platform: Platform) -> None:
+    """Byte-code, if the platform's Python is here: without it every cold start compiles its imports."""
+    python = shutil.which(f"python{platform.python}")
+    if python is not None:
+        options = ["-q", "--invalidation-mode", "unchecked-hash", "-s", str(root), "-p", "/opt/python", str(root)]
+        subprocess.run([python, "-m", "compileall", *options], check=False, capture_output=True)  # noqa: S603
+
+
+def _zip(root: Path, file: Path) -> None:
+    """The same bytes for the same content: times and rights are constants."""
+    with ZipFile(file, "w", ZIP_DEFLATED) as archive:
+        for path in sorted(root.rglob("*")):
+            if path.is_file():
+                entry = ZipInfo(path.relative_to(root).as_posix(), _LONG_AGO)
+                entry.compress_type, entry.external_attr = ZIP_DEFLATED, 0o100644 << 16
+                archive.writestr(entry, path.read_bytes())

@@ -1,0 +1,103 @@
+"""A second kube-scheduler, for control planes whose own scheduler cannot be configured with extenders.
+
+Its rights and its Deployment are files of the Helm chart, which the command and the chart fill in.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from base64 import b64encode
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from string import Template
+
+from berth_cli.installation.kube_scheduler_configuration import Document, Entry, yaml_text
+from berth_cli.terminal.input_files import PROJECT
+
+FILES = PROJECT / "charts" / "berth" / "files" / "scheduler"
+CONFIGURATION, CA = "config.yaml", "ca.crt"
+CONFIGURATION_FOLDER, TLS_FOLDER = "/etc/berth", "/etc/berth-tls"
+_CREDENTIALS = re.compile("//[^/@]*@")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecondScheduler:
+    """`configuration`: text of the KubeSchedulerConfiguration. `client`: certificate and key in PEM; or
+    `client_secret`: the name of an existing Secret of type kubernetes.io/tls.
+    """
+
+    name: str
+    namespace: str
+    image: str
+    flags: Sequence[str]
+    configuration: str = field(repr=False)
+    has_password: bool = False
+    ca: str = ""
+    client: tuple[bytes, bytes] | None = field(default=None, repr=False)
+    client_secret: str = ""
+
+
+def mounted_tls(*, client: object, ca: object) -> Entry | None:
+    """The extender's `tlsConfig` with paths in the container. client, ca: whether there is one."""
+    entry: Entry = {"certFile": f"{TLS_FOLDER}/tls.crt", "keyFile": f"{TLS_FOLDER}/tls.key"} if client else {}
+    return (entry | ({"caFile": f"{CONFIGURATION_FOLDER}/{CA}"} if ca else {})) or None
+
+
+def manifests(second: SecondScheduler) -> str:
+    """The manifests in the order of their dependencies, as a YAML stream for `kubectl apply -f -`."""
+    values = {
+        "NAME": second.name,
+        "NAMESPACE": second.namespace,
+        "IMAGE": second.image,
+        "FLAGS": json.dumps(second.flags)[1:-1],
+        "TLS_SECRET": _tls_secret(second),
+        "HASH": _configuration_hash(second),
+    }
+    rights, deployment = (
+        Template((FILES / file).read_text(encoding="utf-8")).substitute(values)
+        for file in ("rights.yaml", "deployment.yaml")
+    )
+    return "---\n".join((rights, *map(yaml_text, _configuration_objects(second)), deployment))
+
+
+def chart_values(second: SecondScheduler) -> Document:
+    """The values of the Helm chart for this scheduler. It has no client certificate but that of an existing Secret."""
+    scheduler = {
+        "name": second.name,
+        "image": second.image,
+        "flags": list(second.flags),
+        "tlsSecret": second.client_secret,
+        "ca": second.ca,
+        "configuration": second.configuration,
+    }
+    return {"scheduler": {name: value for name, value in scheduler.items() if value}}
+
+
+def _tls_secret(second: SecondScheduler) -> str:
+    return second.client_secret or f"{second.name}-tls"
+
+
+def _configuration_objects(second: SecondScheduler) -> list[Document]:
+    """Public files in a ConfigMap, files with secrets in Secrets."""
+    texts = {CONFIGURATION: second.configuration} | ({CA: second.ca} if second.ca else {})
+    metadata = {"name": second.name, "namespace": second.namespace}
+    found: list[Document] = [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": texts}]
+    if second.has_password:
+        found = [{"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque", "stringData": texts}]
+    if second.client is not None:
+        certificate, key = (b64encode(each).decode() for each in second.client)
+        secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {**metadata, "name": _tls_secret(second)}}
+        found.append({**secret, "type": "kubernetes.io/tls", "data": {"tls.crt": certificate, "tls.key": key}})
+    return found
+
+
+def _configuration_hash(second: SecondScheduler) -> str:
+    """A hash of the configuration. A change of it makes the Deployment restart: kube-scheduler reads its files once.
+
+    It covers no secret: anyone who can read the Deployment could otherwise guess passwords and compare hashes.
+    """
+    public = _CREDENTIALS.sub("//", second.configuration)
+    certificate = second.client[0] if second.client is not None else b""
+    return hashlib.sha256(f"{public}\0{second.ca}\0".encode() + certificate).hexdigest()[:16]

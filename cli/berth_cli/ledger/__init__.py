@@ -1,0 +1,1 @@
+"""What stands in the ledger: gangs and reservations of counted resources."""

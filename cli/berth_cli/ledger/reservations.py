@@ -1,0 +1,173 @@
+"""The reservations of a ledger as table rows and as a JSON document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+
+from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger, OpenReservation, Shares
+from berth.ledger.nodes.table import LedgerTable
+from berth.scheduling.objects.pod import PodKey
+from berth.upkeep.reconciler.reconciler import Intervals
+from berth_cli.ledger.claims import Claims, NotCompared
+from berth_cli.terminal.output import shown_age
+
+EXPIRY_SECONDS = Intervals().expiry
+
+HEADER = ("NODE", "POD", "STATE", "HOLDS", "CLAIMS", "SINCE", "WHY")
+
+
+def document(
+    ledgers: Sequence[NodeLedger],
+    open_reservations: Sequence[OpenReservation],
+    now: float,
+    claims: Claims | NotCompared,
+) -> dict[str, object]:
+    """Return all reservations by node and pod, and the nodes. `now`: seconds since the epoch.
+
+    The state is `announced` if only the start of the bind is recorded. `claims`: what the pod itself says, if that
+    differs from what it holds; null with `diverged` null if the pods are not compared.
+    """
+    found = [_entry(ledger, entry, now, claims) for ledger in ledgers for entry in ledger.entries.values()]
+    held = {(each["node"], each["uid"]) for each in found}
+    latest = {(each.node, each.pod.uid): each for each in sorted(open_reservations, key=lambda each: each.since)}
+    found += [_announced(each, now, claims) for key, each in latest.items() if key not in held]
+    return {
+        "reservations": sorted(found, key=lambda each: (each["node"], each["pod"])),
+        "nodes": [
+            {
+                "node": ledger.node,
+                "capacity": dict(ledger.capacity),
+                "available": None if ledger.avail is None else dict(ledger.avail),
+                "owed": dict(ledger.owed),
+            }
+            for ledger in ledgers
+        ],
+    }
+
+
+def cells(reservation: Mapping[str, Any], now: float) -> tuple[str, ...]:
+    """The row of a reservation of a document, for HEADER."""
+    claims, since = reservation["claims"], datetime.fromisoformat(reservation["since"]).timestamp()
+    return (
+        *(reservation[field] for field in ("node", "pod", "state")),
+        amounts(reservation["holds"]),
+        "-" if claims is None else amounts(claims) or "nothing",
+        shown_age(now - since),
+        reservation["why"],
+    )
+
+
+def node_warnings(content: Mapping[str, Any]) -> Iterator[str]:
+    """The document's nodes under rebuild, and those whose reservations exceed their capacity."""
+    for each in content["nodes"]:
+        if each["available"] is None:
+            yield f"{each['node']}: being rebuilt; no reservations until the end"
+        for pool, amount in sorted(each["owed"].items()):
+            yield f"{each['node']}: reservations exceed the capacity by {amount} {pool}; no new reservations"
+
+
+def amounts(holds: Mapping[str, int]) -> str:
+    """The amounts as text, for example `3 example.com/slot`."""
+    return ", ".join(f"{amount} {pool}" for pool, amount in sorted(holds.items()))
+
+
+def _entry(ledger: NodeLedger, entry: Entry, now: float, claims: Claims | NotCompared) -> dict[str, Any]:
+    if entry.state is EntryState.BOUND:
+        # An entry without an attempt was found on the node: bound by another scheduler or before a rebuild.
+        why = "the pod is on this node" if entry.attempt else "the pod is on this node, found there by the watcher"
+    else:
+        why = _reservation_reason(now - entry.since)
+    return _reservation(ledger.node, entry.pod, entry.state, entry.shares, entry.since, why, claims)
+
+
+def _announced(each: OpenReservation, now: float, claims: Claims | NotCompared) -> dict[str, Any]:
+    why = "a review by the watcher is requested" if each.release_requested else _reservation_reason(now - each.since)
+    known: Claims | NotCompared = claims if isinstance(claims, NotCompared) else {}
+    return _reservation(each.node, each.pod, "announced", each.shares, each.since, why, known)
+
+
+def _reservation(
+    node: str, pod: PodKey, state: str, holds: Shares, since: float, why: str, claims: Claims | NotCompared
+) -> dict[str, Any]:
+    claim = None if isinstance(claims, NotCompared) else claims.get((node, pod.uid))
+    return {
+        "node": node,
+        "pod": f"{pod.namespace}/{pod.name}",
+        "uid": pod.uid,
+        "state": state,
+        "holds": dict(holds),
+        "diverged": None if isinstance(claims, NotCompared) else claim is not None,
+        "claims": None if claim is None else dict(claim),
+        "since": datetime.fromtimestamp(since, UTC).isoformat(timespec="seconds"),
+        "why": why if claim is None else f"{why}; DIVERGED: what it holds counts",
+    }
+
+
+def _reservation_reason(age: float) -> str:
+    # Whether the bind goes on is not known here: it may take as long as the stack's httpTimeout.
+    left = min(EXPIRY_SECONDS, EXPIRY_SECONDS - age)
+    if left < 1:
+        return "bind did not complete; the watcher reviews it now"
+    return f"bind has not confirmed it; the watcher reviews it in {left:.0f} s"
+
+
+class ReleaseOutcome(StrEnum):
+    """AWAITING_WATCHER: the watcher has not reviewed the reservation. STILL_RESERVED: it did, and keeps it."""
+
+    RELEASED = "released"
+    STILL_RESERVED = "still-reserved"
+    AWAITING_WATCHER = "awaiting-watcher"
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """`detail`: the released amounts and nodes, or why they are still reserved."""
+
+    outcome: ReleaseOutcome
+    detail: str
+
+
+def request_release(ledger: LedgerTable, namespace: str, name: str) -> Sequence[OpenReservation]:
+    """Ask the watcher to review all reservations of pods with this name; return them. Raises TableUnavailable."""
+    entries = [
+        OpenReservation(entry.pod, node.node, entry.attempt, entry.shares, entry.since)
+        for node in ledger.nodes()
+        for entry in node.entries.values()
+    ]
+    # A confirmed entry has no open reservation: the request makes one, so that the watcher finds it.
+    found = {_attempt(each): each for each in (*entries, *ledger.open_reservations()) if _is_of(each, namespace, name)}
+    for each in found.values():
+        ledger.request_release(each)
+    return list(found.values())
+
+
+def release_result(ledger: LedgerTable, requested: Sequence[OpenReservation]) -> Release:
+    """Read what became of the requests, of which there is at least one. Raises TableUnavailable."""
+    waiting = {_attempt(each) for each in ledger.open_reservations()}
+    # The watcher closes a request last, so an open request has not been reviewed yet.
+    if any(_attempt(each) in waiting for each in requested):
+        cause = "the watcher has not answered; is it running with WatcherMode continuous?"
+        return Release(ReleaseOutcome.AWAITING_WATCHER, cause)
+    for each in requested:
+        node = ledger.node(each.node)
+        entry = None if node is None else node.entries.get(each.pod.uid)
+        if entry is not None and entry.attempt == each.attempt:
+            is_bound = entry.state is EntryState.BOUND
+            on_node = f"the pod is on {each.node}: its reservation ends with the pod"
+            cause = on_node if is_bound else f"another bind of the pod to {each.node} is in progress"
+            return Release(ReleaseOutcome.STILL_RESERVED, cause)
+    return Release(
+        ReleaseOutcome.RELEASED, "; ".join(sorted({f"{amounts(each.shares)} on {each.node}" for each in requested}))
+    )
+
+
+def _attempt(each: OpenReservation) -> tuple[str, str, str]:
+    return each.pod.uid, each.node, each.attempt
+
+
+def _is_of(each: OpenReservation, namespace: str, name: str) -> bool:
+    return (each.pod.namespace, each.pod.name) == (namespace, name)

@@ -1,0 +1,177 @@
+"""Make changes to the objects of a dump: what the cluster's controllers would leave for the scheduler to do.
+
+The objects that are given stay as they are. What did not change is shared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from berth.scheduling.fields.reading import Object
+from berth.scheduling.objects.projection import controller_of, part
+from berth_cli.sources.dump.admission import DEFAULT_NAMESPACE
+from berth_cli.sources.dump.manifests import as_new_pod
+from berth_cli.terminal.input_files import NoSuchNode
+
+PodName = tuple[str, str]
+"""Namespace and name. A pod that is created again has another UID."""
+
+EVERY_NODE = ("DaemonSet", "Node")
+"""The kinds of controllers whose pods belong to their node: DaemonSets, and the kubelet of a static pod."""
+
+_HOSTNAME = "kubernetes.io/hostname"
+_STATE_OF_A_NODE = (
+    "node.kubernetes.io/",
+    "node.cloudprovider.kubernetes.io/",
+    "ToBeDeletedByClusterAutoscaler",
+    "DeletionCandidateOfClusterAutoscaler",
+    "karpenter.sh/disrupt",
+    "karpenter.sh/unregistered",
+)
+_MIRROR = "kubernetes.io/config.mirror"
+
+
+@dataclass(frozen=True, slots=True)
+class AddNodes:
+    """So many more nodes like this one, with copies of the pods that run on every node."""
+
+    count: int
+    like: str
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """All changes of one call. Nodes are added first: a drained node can be replaced by ones like it."""
+
+    add_nodes: tuple[AddNodes, ...] = ()
+    drain: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.add_nodes or self.drain)
+
+
+@dataclass(slots=True)
+class ChangedObjects:
+    """`created`: pods that the scheduler has to place because of the changes. `notes`: what else the changes mean."""
+
+    objects: list[Object]
+    created: set[PodName] = field(default_factory=set)
+    notes: list[str] = field(default_factory=list)
+
+
+def change_objects(objects: Sequence[Object], changes: Changes) -> ChangedObjects:
+    """The objects after the changes. Raises NoSuchNode where a change names a node that the dump lacks."""
+    nodes = [str(part(obj, "metadata").get("name")) for obj in objects if obj.get("kind") == "Node"]
+    for name in (*(each.like for each in changes.add_nodes), *changes.drain):
+        if name not in nodes:
+            raise NoSuchNode("the dump", name, nodes)
+    found = ChangedObjects(list(objects))
+    taken = set(nodes)
+    for addition in changes.add_nodes:
+        found.objects += list(_added(addition, objects, taken))
+    if changes.drain:
+        _drain(found, set(changes.drain))
+    return found
+
+
+def pod_name(obj: Object) -> PodName:
+    """Namespace and name of an object."""
+    metadata = part(obj, "metadata")
+    return str(metadata.get("namespace") or DEFAULT_NAMESPACE), str(metadata.get("name"))
+
+
+def node_of(pod: Object) -> str:
+    """The node that the pod is on; empty without one."""
+    return str(part(pod, "spec").get("nodeName") or "")
+
+
+def is_leaving(pod: Object) -> bool:
+    """Return whether the pod has ended or is being deleted."""
+    has_ended = part(pod, "status").get("phase") in ("Succeeded", "Failed")
+    return has_ended or bool(part(pod, "metadata").get("deletionTimestamp"))
+
+
+def runs_on_every_node(pod: Object) -> bool:
+    """A DaemonSet's pod, or a static one: it belongs to its node, and `kubectl drain` leaves it there."""
+    return _controller_kind(pod) in EVERY_NODE or _MIRROR in part(part(pod, "metadata"), "annotations")
+
+
+def _controller_kind(pod: Object) -> str:
+    """The kind of the pod's controller; empty without one."""
+    owner = controller_of(part(pod, "metadata").get("ownerReferences"))
+    return "" if owner is None else str(owner.get("kind"))
+
+
+def _added(addition: AddNodes, objects: Iterable[Object], taken: set[str]) -> Iterator[Object]:
+    """New nodes like one of the dump, and what runs on every node."""
+    model: Object = {}
+    agents: list[Object] = []
+    for obj in objects:
+        if obj.get("kind") == "Node" and part(obj, "metadata").get("name") == addition.like:
+            model = obj
+        elif obj.get("kind") == "Pod" and node_of(obj) == addition.like and runs_on_every_node(obj):
+            agents.append(obj)
+    number = 0
+    for _ in range(addition.count):
+        number += 1
+        while (name := f"{addition.like}-new-{number}") in taken:
+            number += 1
+        taken.add(name)
+        yield node_like(model, name)
+        for agent in agents:
+            yield _agent_on(agent, name)
+
+
+def is_node_state(key: str) -> bool:
+    """Return whether a taint is set for the state of a node, such as not ready, cordoned, or about to be removed."""
+    return key.startswith(_STATE_OF_A_NODE)
+
+
+def node_like(model: Object, name: str) -> Object:
+    """A new node of the same kind: it is ready and schedulable, whatever the state of the other, and has pulled no
+    image."""
+    metadata, spec, status = part(model, "metadata"), part(model, "spec"), part(model, "status")
+    labels = metadata.get("labels")
+    if isinstance(labels, dict) and _HOSTNAME in labels:
+        labels = labels | {_HOSTNAME: name}
+    taints = spec.get("taints")
+    if isinstance(taints, list):
+        taints = [each for each in taints if not is_node_state(str(part({"": each}, "").get("key")))]
+    conditions = [{"type": "Ready", "status": "True"}] if status.get("conditions") else None
+    return {
+        **model,
+        "metadata": {**metadata, "name": name, "labels": labels, "uid": None},
+        "spec": {**spec, "taints": taints, "unschedulable": None},
+        "status": {**status, "images": None, "conditions": conditions},
+    }
+
+
+def _agent_on(pod: Object, node: str) -> Object:
+    metadata = part(pod, "metadata")
+    return {
+        **pod,
+        "metadata": {**metadata, "name": f"{metadata.get('name')}-{node}", "uid": None},
+        "spec": {**part(pod, "spec"), "nodeName": node},
+    }
+
+
+def _drain(found: ChangedObjects, nodes: set[str]) -> None:
+    """Cordon and evict as `kubectl drain --ignore-daemonsets --force` does. Controllers create their pods again."""
+    stay: list[Object] = []
+    lost: list[str] = []
+    for obj in found.objects:
+        if obj.get("kind") == "Node" and part(obj, "metadata").get("name") in nodes:
+            stay.append({**obj, "spec": {**part(obj, "spec"), "unschedulable": True}})
+        elif obj.get("kind") != "Pod" or node_of(obj) not in nodes or runs_on_every_node(obj):
+            stay.append(obj)
+        elif is_leaving(obj):
+            continue
+        elif _controller_kind(obj):
+            stay.append(as_new_pod(obj, len(stay)))
+            found.created.add(pod_name(obj))
+        else:
+            lost.append("/".join(pod_name(obj)))
+    found.objects = stay
+    if lost:
+        found.notes.append(f"no controller creates these pods again: {', '.join(sorted(lost))}")

@@ -1,0 +1,1 @@
+"""`berth policy`: cases that a policy must pass, and what a new policy changes."""

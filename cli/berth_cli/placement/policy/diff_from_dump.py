@@ -1,0 +1,98 @@
+"""Place the pods of a dump by two policies.
+
+The nodes are emptied first: each pod that a scheduler has placed is placed again, by priority, beside the pods of
+DaemonSets and static pods. Both policies so decide on the same pods in the same order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.fields.reading import Object
+from berth.scheduling.objects import Pod
+from berth.scheduling.objects.projection import part
+from berth_cli.placement.changed_objects import PodName, is_leaving, node_of, runs_on_every_node
+from berth_cli.placement.comparison import Cause, Comparison, compare
+from berth_cli.placement.policy.policy_diff import PolicyDiff, pods_text
+from berth_cli.placement.queue import read_queue
+from berth_cli.placement.run import RunRecorder
+from berth_cli.placement.scheduler.control_loop import ControlLoop, control_loop_of
+from berth_cli.sources.dump.admission import DEFAULT_SCHEDULER
+from berth_cli.sources.dump.manifests import as_new_pod
+from berth_cli.terminal.input_files import InvalidInput
+
+
+def schedulers_of(old: BerthConfiguration, new: BerthConfiguration) -> frozenset[str]:
+    """The default scheduler, and those that have a profile of their own in one of the policies."""
+    return frozenset({DEFAULT_SCHEDULER, *old.profiles, *new.profiles})
+
+
+def objects_to_place(objects: Iterable[Object], schedulers: Collection[str]) -> list[Object]:
+    """The objects of the dump; pods that are placed again have no node."""
+    return [as_new_pod(obj, 0) if _is_placed_again(obj, schedulers) else obj for obj in objects]
+
+
+def diff_policies(
+    objects: Sequence[Object],
+    where: str,
+    policies: Sequence[BerthConfiguration],
+    schedulers: Collection[str],
+    weight: int = 1,
+) -> PolicyDiff:
+    """Place the pods without a node by both policies. `where`: the dump, for messages. `schedulers`: whose pods; the
+    others stay where they are. `weight`: of the extender in kube-scheduler's configuration.
+
+    Raises InvalidInput, also if there is no pod to place: such a comparison would keep every limit.
+    """
+    read = [read_queue(objects, where, policy, schedulers) for policy in policies]
+    before, after = (
+        control_loop_of(policy, cluster.snapshot, weight=weight)
+        for policy, (cluster, _) in zip(policies, read, strict=True)
+    )
+    pods = list(zip(*(queue.pods for _, queue in read), strict=True))
+    if not pods:
+        raise InvalidInput(f"{where}: no pods to compare: {_why_none(objects, schedulers)}")
+    source = f"{where}: {pods_text(len(pods))} placed again, from empty nodes"
+    return PolicyDiff(_compare_placements(before, after, pods), len(pods), source)
+
+
+def _compare_placements(before: ControlLoop, after: ControlLoop, pods: Sequence[tuple[Pod, Pod]]) -> Comparison:
+    """Place each pod by both control loops. pods: each as the two policies read it."""
+    outcomes, outcomes_after = before.run(pod for pod, _ in pods), after.run(same_pod for _, same_pod in pods)
+    recorded, recorded_after = RunRecorder(), RunRecorder()
+    reasons: dict[PodName, Cause] = {}
+    for pod, same_pod in pods:
+        outcome = next(outcomes)
+        rejection = after.rejection(same_pod, outcome.node) if outcome.node else None
+        outcome_after = next(outcomes_after)
+        recorded.add(outcome)
+        recorded_after.add(outcome_after)
+        if outcome.node and outcome_after.node != outcome.node:
+            reasons[pod.namespace, pod.name] = Cause.of(outcome.node, rejection)
+    return compare(recorded.finish(before.snapshot), recorded_after.finish(after.snapshot), reasons=reasons)
+
+
+def _why_none(objects: Iterable[Object], schedulers: Collection[str]) -> str:
+    others = sorted({_scheduler_of(obj) for obj in objects if _is_of_a_scheduler(obj)} - set(schedulers))
+    if not others:
+        return "no pod that a scheduler places"
+    return (
+        f"no pod of {' or '.join(sorted(schedulers))}, only of {', '.join(others)}; give --scheduler-name "
+        f"{others[0]}, or name the scheduler in `profiles` of a policy"
+    )
+
+
+def _is_placed_again(obj: Object, schedulers: Collection[str]) -> bool:
+    return bool(_is_of_a_scheduler(obj) and node_of(obj)) and _scheduler_of(obj) in schedulers
+
+
+def _is_of_a_scheduler(obj: Object) -> bool:
+    """Return whether a scheduler placed the pod, or has to place it."""
+    if obj.get("kind") != "Pod" or not part(obj, "metadata"):
+        return False
+    return not (runs_on_every_node(obj) or is_leaving(obj))
+
+
+def _scheduler_of(pod: Object) -> str:
+    return str(part(pod, "spec").get("schedulerName") or DEFAULT_SCHEDULER)

@@ -1,0 +1,105 @@
+"""The output of `berth policy diff`: a table, Markdown for a comment, or an object for JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from berth_cli.placement.comparison import comparison_document, figure_rows, figures, pod_rows
+from berth_cli.placement.policy.policy_diff import MOVED, NEWLY_PENDING, PolicyDiff, RuleCount, headline, missing_texts
+from berth_cli.terminal.output import Format, render
+
+MARKDOWN = "markdown"
+"""The value of -o that only a comparison has."""
+
+ROWS_OF_A_COMMENT = 50
+"""GitHub takes comments of 65,536 characters."""
+
+
+def table(diff: PolicyDiff, exceeded: Iterable[str]) -> Iterator[str]:
+    """For people, on a terminal."""
+    yield from (f"warning: {each}" for each in missing_texts(diff))
+    yield f"{diff.source}: {headline(diff)}"
+    if diff.changed:
+        yield ""
+        yield from pod_rows(diff.changed)
+    for title, rules in (("newly pending", diff.rejecting_rules), ("moved", diff.moving_rules)):
+        if rules:
+            yield ""
+            yield f"rules, {title}:"
+            yield from (f"  {rule}" for rule in rules)
+    yield ""
+    yield from figure_rows(diff.comparison)
+    for line in exceeded:
+        yield ""
+        yield f"limit exceeded: {line}"
+
+
+def markdown(diff: PolicyDiff, exceeded: Iterable[str]) -> Iterator[str]:
+    """For a comment on a pull request."""
+    for each in missing_texts(diff):
+        yield f"Warning: {_escaped(each)}."
+        yield ""
+    yield f"**{headline(diff)}** ({_escaped(diff.source)})"
+    for line in exceeded:
+        yield ""
+        yield f"Limit exceeded: {line}."
+    if diff.changed:
+        shown = diff.changed[:ROWS_OF_A_COMMENT]
+        yield ""
+        yield from _markdown_table(
+            ("Pod", "Before", "After", "Message"),
+            [(each.name, str(each.before), str(each.after), each.message) for each in shown],
+        )
+        if len(diff.changed) > len(shown):
+            yield ""
+            yield f"and {len(diff.changed) - len(shown)} more pods"
+    yield ""
+    yield "<details><summary>Load</summary>"
+    yield ""
+    yield from _markdown_table(("", "Before", "After"), figures(diff.comparison))
+    yield ""
+    yield "</details>"
+
+
+def rendered(diff: PolicyDiff, exceeded: Sequence[str], output: str) -> str:
+    """The comparison as `-o` says."""
+    match output:
+        case Format.TABLE:
+            return "\n".join(table(diff, exceeded))
+        case "markdown":
+            return "\n".join(markdown(diff, exceeded))
+    return render(document(diff, exceeded), output)
+
+
+def document(diff: PolicyDiff, exceeded: Iterable[str]) -> dict[str, object]:
+    """Build the document for programs. Of the pods, those that the policies place differently."""
+    found = comparison_document(diff.comparison, diff.changed)
+    return {
+        "source": diff.source,
+        "missingFields": list(diff.missing),
+        "judged": diff.judged,
+        "repeated": {"decisions": diff.repeated, "differing": diff.differing},
+        "newlyPending": len(diff.pods(NEWLY_PENDING)),
+        "moved": len(diff.pods(MOVED)),
+        "limitsExceeded": list(exceeded),
+        "rules": {"newlyPending": _rules(diff.rejecting_rules), "moved": _rules(diff.moving_rules)},
+        **found,
+    }
+
+
+def _rules(rules: Iterable[RuleCount]) -> list[dict[str, object]]:
+    return [
+        {"plugin": each.plugin or None, "code": each.code, "reason": each.reason, "pods": each.pods} for each in rules
+    ]
+
+
+def _markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(header)} |"
+    yield f"|{'---|' * len(header)}"
+    for row in rows:
+        yield f"| {' | '.join(map(_escaped, row))} |"
+
+
+def _escaped(text: str) -> str:
+    """A cell: names of labels and reasons may contain anything, such as a bar or a tag."""
+    return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("@", "&#64;")

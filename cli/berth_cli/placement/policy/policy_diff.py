@@ -1,0 +1,121 @@
+"""What a new policy changes, whatever the pods come from, and the limits that it must keep."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from berth.scheduling.reason_code import ReasonCode
+from berth_cli.placement.comparison import Comparison, Effect, PodComparison
+
+_LIMIT = re.compile(r"(?P<number>[0-9]{1,9})(?P<per_cent>%?)", re.ASCII)
+NEWLY_PENDING = (Effect.NEWLY_PENDING, Effect.EVICTED)
+MOVED = (Effect.MOVED,)
+NEWLY_PLACED = (Effect.NEWLY_PLACED,)
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """At most so many pods, or so many per cent of the judged ones."""
+
+    number: int
+    per_cent: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.number}{'%' if self.per_cent else ''}"
+
+    def allows(self, count: int, judged: int) -> bool:
+        """Return whether so many of the judged pods are within the limit."""
+        return 100 * count <= self.number * judged if self.per_cent else count <= self.number
+
+
+@dataclass(frozen=True, slots=True)
+class RuleCount:
+    """A rule, and how many pods it concerns. `plugin`: empty if no rule but a score decides; there is no code."""
+
+    plugin: str
+    reason: str
+    pods: int
+    code: ReasonCode | None = None
+
+    def __str__(self) -> str:
+        return f"{pods_text(self.pods)}: " + (f"{self.plugin}: {self.reason}" if self.plugin else self.reason)
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyDiff:
+    """`judged`: how many pods both policies placed. `source`: which pods these are, in words. `missing`: what the
+    policies read and the source does not have: without it the comparison may be wrong. `repeated`: how many recorded
+    decisions the old policy made and has made again; `differing`: how many of them are not the same."""
+
+    comparison: Comparison
+    judged: int
+    source: str
+    missing: tuple[str, ...] = ()
+    repeated: int = 0
+    differing: int = 0
+
+    def pods(self, effects: tuple[Effect, ...]) -> list[PodComparison]:
+        """The pods with one of these effects."""
+        return [each for each in self.comparison.pods if each.effect in effects]
+
+    @property
+    def changed(self) -> list[PodComparison]:
+        """The pods that the policies place differently: those that lose their node first."""
+        order = (NEWLY_PENDING, MOVED, NEWLY_PLACED)
+        return [each for effects in order for each in self.pods(effects)]
+
+    @property
+    def rejecting_rules(self) -> list[RuleCount]:
+        """The rules that reject nodes for the newly pending pods, each with the number of these pods."""
+        return _counted(
+            (rule.plugin, rule.reason, rule.code) for each in self.pods(NEWLY_PENDING) for rule in each.after.rules
+        )
+
+    @property
+    def moving_rules(self) -> list[RuleCount]:
+        """Why moved pods are not on the nodes that they had, each with the number of these pods."""
+        causes = (each.cause for each in self.pods(MOVED))
+        return _counted((cause.plugin, cause.reason, cause.code) for cause in causes if cause is not None)
+
+
+def _counted(rules: Iterable[tuple[str, str, ReasonCode | None]]) -> list[RuleCount]:
+    counted = sorted(Counter(rules).items(), key=lambda item: (-item[1], item[0][:2]))
+    return [RuleCount(plugin, reason, count, code) for (plugin, reason, code), count in counted]
+
+
+def limit_violations(diff: PolicyDiff, pending: Limit | None, moved: Limit | None) -> Iterator[str]:
+    """Yield one line for each limit that the new policy does not keep. None: any number."""
+    for text, limit, effects in (("newly pending", pending, NEWLY_PENDING), ("moved", moved, MOVED)):
+        count = len(diff.pods(effects))
+        if limit is not None and not limit.allows(count, diff.judged):
+            yield f"{count} of {pods_text(diff.judged)} {text}, at most {limit} allowed"
+
+
+def read_limit(text: str) -> Limit:
+    """A number of pods, or per cent: `5` or `5%`. Raises ValueError."""
+    found = _LIMIT.fullmatch(text)
+    if found is None:
+        raise ValueError(f"{text!r} is neither a number of pods nor per cent, such as 5 or 5%")
+    return Limit(int(found["number"]), bool(found["per_cent"]))
+
+
+def pods_text(count: int) -> str:
+    """`1 pod`, `2 pods`."""
+    return f"{count} pod{'' if count == 1 else 's'}"
+
+
+def missing_texts(diff: PolicyDiff) -> list[str]:
+    """Return what the source lacks, a line for each part, and whether recorded decisions are not the same again."""
+    found = [f"the policies are judged without {each}: the recording does not have them" for each in diff.missing]
+    if diff.differing:
+        found.append(f"{diff.differing} of {diff.repeated} decisions of the old policy are not the same again")
+    return found
+
+
+def headline(diff: PolicyDiff) -> str:
+    """Return what the new policy does, in one line."""
+    lost, moved, gained = (len(diff.pods(each)) for each in (NEWLY_PENDING, MOVED, NEWLY_PLACED))
+    return f"{lost} newly pending, {moved} moved, {gained} newly placed"

@@ -1,0 +1,92 @@
+"""kube-scheduler's queue: which pods are placed, and in which order.
+
+The highest priority comes first. Pods of equal priority are sorted by namespace and name, because a dump does not
+contain the order of their arrival.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.fields.reading import Object
+from berth.scheduling.objects import Pod
+from berth_cli.sources.dump.admission import DEFAULT_SCHEDULER
+from berth_cli.sources.dump.cluster import Cluster, read_cluster, trim
+from berth_cli.sources.dump.manifests import Manifests
+
+NO_MANIFESTS = Manifests()
+
+
+class SkipReason(StrEnum):
+    """Why a pod without a node is not placed."""
+
+    FINISHED = "finished"
+    TERMINATING = "being deleted"
+    GATED = "gated"
+    ANOTHER_SCHEDULER = "of another scheduler"
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """The pods to place, in order; the number of skipped pods by reason; the names of other schedulers."""
+
+    pods: tuple[Pod, ...]
+    skipped: Counter[SkipReason] = field(default_factory=Counter)
+    other_schedulers: frozenset[str] = frozenset()
+
+
+def read_queue(
+    objects: Iterable[Object],
+    where: str,
+    configuration: BerthConfiguration,
+    schedulers: Collection[str] = (),
+    manifests: Manifests = NO_MANIFESTS,
+    created: Collection[tuple[str, str]] = (),
+) -> tuple[Cluster, Queue]:
+    """The cluster of a dump, and the pods to place in it: those of the manifests, whatever their scheduler is, or the
+    pending ones of the schedulers. Raises InvalidInput.
+
+    schedulers: without any the default scheduler and those in `profiles`. created: namespace and name of pods of the
+    dump that are placed in any case.
+    """
+    trimmed = [trim(obj, configuration.counting) for obj in objects]
+    cluster = read_cluster([*trimmed, *manifests.others], where, replaced=manifests.names)
+    if not manifests.pods:
+        schedulers = schedulers or (DEFAULT_SCHEDULER, *configuration.profiles)
+        return cluster, build_queue(cluster.pods, schedulers, created)
+    also = [pod for pod in cluster.pods if (pod.namespace, pod.name) in created]
+    return cluster, build_queue([*manifests.read(cluster.priority_classes), *also], ())
+
+
+def build_queue(pods: Iterable[Pod], schedulers: Collection[str], created: Collection[tuple[str, str]] = ()) -> Queue:
+    """Queue the pods without a node. `schedulers`: names of the schedulers to place for; empty: all. `created`:
+    namespace and name of pods that are placed whatever their scheduler is."""
+    queued: list[Pod] = []
+    skipped: Counter[SkipReason] = Counter()
+    others: set[str] = set()
+    for pod in pods:
+        reason = _skipped(pod, () if (pod.namespace, pod.name) in created else schedulers)
+        if reason is None:
+            queued.append(pod)
+            continue
+        skipped[reason] += 1
+        if reason is SkipReason.ANOTHER_SCHEDULER:
+            others.add(pod.scheduler_name)
+    queued.sort(key=lambda pod: (-(pod.priority or 0), pod.namespace, pod.name))
+    return Queue(tuple(queued), skipped, frozenset(others))
+
+
+def _skipped(pod: Pod, schedulers: Collection[str]) -> SkipReason | None:
+    if pod.finished:
+        return SkipReason.FINISHED
+    if pod.terminating:
+        return SkipReason.TERMINATING
+    if pod.spec.gated:
+        return SkipReason.GATED
+    if schedulers and (pod.scheduler_name or DEFAULT_SCHEDULER) not in schedulers:
+        return SkipReason.ANOTHER_SCHEDULER
+    return None

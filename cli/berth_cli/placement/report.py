@@ -1,0 +1,220 @@
+"""The output of `berth simulate`: one line for each pod, each pod with all nodes, or JSON."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import orjson
+
+from berth.scheduling.framework.plugin import Code
+from berth.scheduling.objects import Pod
+from berth.scheduling.preemption.priority import priority_of
+from berth_cli.placement.queue import Queue
+from berth_cli.placement.scheduler.control_loop import EXTENDER, Outcome
+from berth_cli.placement.scheduler.preemption import Preemption
+from berth_cli.terminal.output import table_lines
+
+NO_NODE_TEXT = "<none>"
+NO_PODS = "no pods to place: every pod of the dump has a node; create pods and dump again, or give --pod FILE"
+_HEADER = ("NAMESPACE", "POD", "PRIORITY", "NODE", "MESSAGE")
+
+
+@dataclass(slots=True)
+class Summary:
+    """Counts the outcomes that pass through `count`."""
+
+    queue: Queue
+    unreadable: Mapping[str, int]
+    placed: int = 0
+    pending: int = 0
+    evicted: int = 0
+
+    def count(self, outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
+        """Yield the outcomes unchanged and count them."""
+        for outcome in outcomes:
+            if outcome.node:
+                self.placed += 1
+            else:
+                self.pending += 1
+            if outcome.preemption is not None:
+                self.evicted += len(outcome.preemption.victims)
+            yield outcome
+
+    def lines(self) -> Iterator[str]:
+        """The summary as text lines."""
+        if self.placed or self.pending:
+            yield f"{self.placed} of {self.placed + self.pending} pods placed"
+        elif self.queue.other_schedulers:
+            yield f"no pods to place: give --scheduler-name {min(self.queue.other_schedulers)}"
+        elif self.queue.skipped:
+            yield "no pods to place: every pod without a node is left out"
+        else:
+            yield NO_PODS
+        if self.evicted:
+            yield f"evicted: {self.evicted}"
+        yield from left_out(self.queue, self.unreadable)
+
+    def document(self) -> dict[str, object]:
+        """The summary as a JSON object."""
+        return {
+            "placed": self.placed,
+            "pending": self.pending,
+            "evicted": self.evicted,
+            "skipped": {str(reason): count for reason, count in sorted(self.queue.skipped.items())},
+            "otherSchedulers": sorted(self.queue.other_schedulers),
+            "unreadable": dict(self.unreadable),
+        }
+
+
+def left_out(queue: Queue, unreadable: Mapping[str, int]) -> Iterator[str]:
+    """Yield what the simulation does not place or read, as text lines."""
+    for reason, count in sorted(queue.skipped.items()):
+        yield f"left out: {count} {reason}"
+    if queue.other_schedulers:
+        yield f"other schedulers: {', '.join(sorted(queue.other_schedulers))} (see --scheduler-name)"
+    for cause, count in unreadable.items():
+        yield f"left out: {count} unreadable ({cause})"
+
+
+def table(outcomes: Iterable[Outcome], summary: Summary) -> Iterator[str]:
+    """Yield one line for each pod. The column widths need all outcomes, so nothing is yielded before the last one."""
+    rows = [
+        (each.pod.namespace, each.pod.name, str(each.pod.priority or 0), each.node or NO_NODE_TEXT, _message(each))
+        for each in outcomes
+    ]
+    if rows:
+        yield from table_lines([_HEADER, *rows])
+        yield ""
+    yield from summary.lines()
+
+
+def explained(outcomes: Iterable[Outcome], summary: Summary) -> Iterator[str]:
+    """Each pod with every node: total scores, best first, then the rejecting plugin and reason of each other node.
+
+    The evicted pods follow.
+    """
+    for outcome in outcomes:
+        where = " ".join(filter(None, (outcome.node, _devices(outcome)))) if outcome.node else outcome.message
+        yield f"{outcome.pod.namespace}/{outcome.pod.name}: {where}"
+        rows = [
+            (node, "", f"total {total}{_shares(scores)}" if outcome.totals else "only candidate")
+            for node, total, scores in outcome.ranking
+        ]
+        rows += [(node, status.plugin, status.message) for node, status in outcome.rejected.items()]
+        yield from table_lines(rows, "  ")
+        if evictions := eviction_text(outcome.preemption):
+            yield f"  {evictions}"
+        yield ""
+    yield from summary.lines()
+
+
+def document(outcomes: Iterable[Outcome], summary: Summary, *, explain_placed: bool) -> Iterator[str]:
+    """One JSON object with one line per pod, yielded as pods are placed. `explain_placed`: include all totals."""
+    yield '{"pods": ['
+    separator = " "
+    for outcome in outcomes:
+        yield f"{separator}{orjson.dumps(_pod(outcome, explain_placed)).decode()}"
+        separator = ","
+    yield f'], "summary": {orjson.dumps(summary.document()).decode()}}}'
+
+
+def _pod(outcome: Outcome, explain_placed: bool) -> dict[str, object]:
+    found: dict[str, object] = {
+        "namespace": outcome.pod.namespace,
+        "name": outcome.pod.name,
+        "priority": outcome.pod.priority or 0,
+        "node": outcome.node or None,
+        "message": outcome.message or None,
+    }
+    preemption = eviction_document(outcome.preemption)
+    if preemption:
+        found["preemption"] = preemption
+    if outcome.devices:
+        found["devices"] = dict(outcome.devices)
+    nodes = _nodes(outcome, explain_placed)
+    if nodes:
+        found["nodes"] = nodes
+    return found
+
+
+def _message(outcome: Outcome) -> str:
+    return "; ".join(filter(None, (outcome.message, _devices(outcome), eviction_text(outcome.preemption))))
+
+
+def _nodes(outcome: Outcome, explain_placed: bool) -> dict[str, dict[str, object]]:
+    nodes: dict[str, dict[str, object]] = {}
+    for name, total, scores in outcome.ranking if explain_placed else ():
+        nodes[name] = {"status": Code.SUCCESS.value}
+        if outcome.totals:
+            nodes[name] |= {"total": total, "scores": scores}
+    for name, status in outcome.rejected.items():
+        nodes[name] = {
+            "status": status.code.value,
+            "plugin": status.plugin,
+            "reasons": status.reasons,
+            "reasonCodes": status.reason_codes,
+        }
+    return nodes
+
+
+def _shares(scores: Mapping[str, int]) -> str:
+    """The scores that are not 0; Berth's always, where it is asked."""
+    parts = [f"{plugin} {score}" for plugin, score in scores.items() if score or plugin == EXTENDER]
+    return f" = {' + '.join(parts)}" if parts else ""
+
+
+def _devices(outcome: Outcome) -> str:
+    """The devices that the pod uses, by counted resource."""
+    return ", ".join(f"device {index} of {resource}" for resource, index in outcome.devices.items())
+
+
+def eviction_text(preemption: Preemption | None) -> str:
+    """The evictions in one line; empty without evictions."""
+    if preemption is None or preemption.nominated is None:
+        return ""
+    text = f"evicts {', '.join(_name(victim) for victim in preemption.victims)}"
+    budgets = sorted({budget for each in preemption.violated.values() for budget in each})
+    if budgets:
+        text += f" (violates {', '.join(budgets)})"
+    reasons = Counter(map(str, preemption.others().values()))
+    others = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
+    return f"{text}; other nodes: {others}" if others else text
+
+
+def eviction_document(preemption: Preemption | None) -> dict[str, object] | None:
+    """Return None without preemption, or if no eviction helps; the nodes then have the reasons."""
+    if preemption is None:
+        return None
+    if preemption.ineligible is not None:
+        return {"reason": preemption.ineligible}
+    if preemption.nominated is None:
+        return None
+    return {
+        "node": preemption.nominated,
+        "victims": [
+            {
+                "namespace": victim.namespace,
+                "name": victim.name,
+                "uid": victim.uid,
+                "priority": priority_of(victim),
+                "violates": list(preemption.violated.get(victim.uid, ())),
+            }
+            for victim in preemption.victims
+        ],
+        "numPDBViolations": preemption.candidates[preemption.nominated].num_pdb_violations,
+        "otherNodes": {node: _other(preemption, node, reason) for node, reason in preemption.others().items()},
+    }
+
+
+def _other(preemption: Preemption, node: str, reason: str) -> dict[str, object]:
+    candidate = preemption.candidates.get(node)
+    if candidate is None:
+        return {"reason": reason}
+    victims = [_name(victim) for victim in candidate.pods]
+    return {"reason": reason, "victims": victims, "numPDBViolations": candidate.num_pdb_violations}
+
+
+def _name(pod: Pod) -> str:
+    return f"{pod.namespace}/{pod.name}"

@@ -1,0 +1,138 @@
+"""Where the pods of a cluster are after a run of the control loop."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from berth.scheduling.evaluation.verdicts import Rejected
+from berth.scheduling.framework.plugin import Status
+from berth.scheduling.objects import NodeInfo
+from berth.scheduling.reason_code import ReasonCode
+from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.placement.changed_objects import PodName
+from berth_cli.placement.report import NO_NODE_TEXT
+from berth_cli.placement.scheduler.control_loop import ControlLoop, Outcome
+
+
+class PlaceKind(StrEnum):
+    """What became of a pod. ABSENT: the cluster has no such pod."""
+
+    NODE = "node"
+    PENDING = "pending"
+    EVICTED = "evicted"
+    ABSENT = "absent"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """The plugin that rejects nodes, its reason with its code, and how many nodes it rejects with it."""
+
+    plugin: str
+    reason: str
+    nodes: int
+    code: ReasonCode
+
+    def __str__(self) -> str:
+        return f"{self.plugin}: {self.reason} ({self.nodes} {'node' if self.nodes == 1 else 'nodes'})"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a pod is. `message`: of a pending pod, the text of its event; of an evicted one, for which pod.
+    `rules`: what rejects the nodes for a pending pod, the most frequent first."""
+
+    kind: PlaceKind
+    node: str = ""
+    message: str = ""
+    rules: tuple[Rule, ...] = ()
+
+    def __str__(self) -> str:
+        match self.kind:
+            case PlaceKind.NODE:
+                return self.node
+            case PlaceKind.PENDING:
+                return NO_NODE_TEXT
+            case PlaceKind.EVICTED:
+                return "<evicted>"
+            case PlaceKind.ABSENT:
+                return "-"
+
+
+NOWHERE = Place(PlaceKind.ABSENT)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The end of a run. `places`: of the pods that were queued or evicted. `on_nodes`: the node of every pod that has
+    one. `priorities`: of the queued pods."""
+
+    places: Mapping[PodName, Place]
+    on_nodes: Mapping[PodName, str]
+    priorities: Mapping[PodName, int]
+    nodes: Mapping[str, NodeInfo]
+
+    def place_of(self, pod: PodName) -> Place:
+        """Return where the pod is in the end."""
+        found = self.places.get(pod)
+        if found is not None:
+            return found
+        node = self.on_nodes.get(pod)
+        return NOWHERE if node is None else Place(PlaceKind.NODE, node)
+
+    def count(self, kind: PlaceKind) -> int:
+        """Return how many of the queued and evicted pods are in such a place."""
+        return sum(place.kind is kind for place in self.places.values())
+
+
+class RunRecorder:
+    """Records the outcomes of a run, one by one."""
+
+    def __init__(self) -> None:
+        self._places: dict[PodName, Place] = {}
+        self._priorities: dict[PodName, int] = {}
+
+    def add(self, outcome: Outcome) -> None:
+        """Record one outcome, and the victims of its preemption."""
+        pod = outcome.pod
+        name = pod.namespace, pod.name
+        self._priorities[name] = pod.priority or 0
+        if outcome.preemption is not None:
+            for victim in outcome.preemption.victims:
+                message = f"evicted for {pod.namespace}/{pod.name}"
+                self._places[victim.namespace, victim.name] = Place(PlaceKind.EVICTED, message=message)
+                self._priorities.setdefault((victim.namespace, victim.name), victim.priority or 0)
+        self._places[name] = (
+            Place(PlaceKind.NODE, outcome.node)
+            if outcome.node
+            else Place(PlaceKind.PENDING, message=outcome.message, rules=rules_of(outcome.rejected))
+        )
+
+    def finish(self, snapshot: Snapshot) -> Run:
+        """The run, which ended with this snapshot."""
+        on_nodes = {(pod.namespace, pod.name): node.name for node in snapshot.nodes.values() for pod in node.pods}
+        return Run(self._places, on_nodes, self._priorities, dict(snapshot.nodes))
+
+
+def record(loop: ControlLoop, outcomes: Iterable[Outcome]) -> Run:
+    """Run the loop to its end. `outcomes`: those of this loop."""
+    recorder = RunRecorder()
+    for outcome in outcomes:
+        recorder.add(outcome)
+    return recorder.finish(loop.snapshot)
+
+
+def rules_of(rejected: Mapping[str, Status]) -> tuple[Rule, ...]:
+    """The rejections grouped by plugin and reason, the most frequent first."""
+    found = rejected if isinstance(rejected, Rejected) else Rejected.of(rejected)
+    counted: Counter[tuple[str, str, ReasonCode]] = Counter()
+    for index, count in Counter(found.codes).items():
+        status = found.statuses[index]
+        for reason, code in zip(status.reasons, status.reason_codes, strict=True):
+            counted[status.plugin, reason, code] += count
+    return tuple(
+        Rule(plugin, reason, count, code)
+        for (plugin, reason, code), count in sorted(counted.items(), key=lambda item: (-item[1], item[0]))
+    )

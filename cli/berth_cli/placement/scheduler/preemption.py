@@ -1,0 +1,192 @@
+"""kube-scheduler's PostFilter: preemption for a pod that fits on no node, and its effect on the snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from berth.scheduling.evaluation.evaluation import Evaluation
+from berth.scheduling.framework.plugin import Code, Status, unresolvable
+from berth.scheduling.objects import NodeInfo, Pod, PodDisruptionBudget
+from berth.scheduling.preemption.priority import NodeRejection, priority_of
+from berth.scheduling.preemption.victim_review import Ineligible, PreemptResult, ineligible
+from berth.scheduling.preemption.victims import (
+    Criterion,
+    DisruptionBudgets,
+    Victims,
+    after_evictions,
+    best_candidates,
+    deciding_criterion,
+    eviction_cost,
+    potential_victims,
+)
+from berth.scheduling.snapshot.changes import Changes
+from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.placement.scheduler.extender import Extender
+from berth_cli.placement.scheduler.victim_cache import VictimCache, victims_on
+
+Review = Callable[[Mapping[str, Victims]], PreemptResult]
+"""An extender's review of the candidates."""
+
+Select = Callable[[Evaluation, Pod, NodeInfo, DisruptionBudgets], Victims | None]
+
+
+class NoCandidateReason(StrEnum):
+    """Why a node is no candidate. NOT_HELPFUL has kube-scheduler's text."""
+
+    NOT_HELPFUL = "preemption is not helpful for scheduling"
+    NO_VICTIMS = "too little room even without all pods of lower priority"
+
+
+@dataclass(frozen=True, slots=True)
+class Preemption:
+    """The result of preemption for a pod.
+
+    candidates: the nodes where evictions would make room. tied: the names of the best ones. ineligible: why the pod may
+    not preempt. not_candidates: the reasons of the other nodes. violated: the budgets that the victims on the nominated
+    node violate, by the victim's UID.
+    """
+
+    candidates: Mapping[str, Victims] = field(default_factory=dict)
+    tied: Sequence[str] = ()
+    ineligible: Ineligible | None = None
+    not_candidates: Mapping[str, NoCandidateReason | NodeRejection] = field(default_factory=dict)
+    violated: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @property
+    def nominated(self) -> str | None:
+        """The node to preempt on. Of equal nodes kube-scheduler takes any one, Berth the first by name."""
+        return self.tied[0] if self.tied else None
+
+    @property
+    def victims(self) -> tuple[Pod, ...]:
+        """On the nominated node, the most important first."""
+        return self.candidates[self.tied[0]].pods if self.tied else ()
+
+    def others(self) -> dict[str, NoCandidateReason | NodeRejection | Criterion]:
+        """Return why not the other nodes."""
+        found: dict[str, NoCandidateReason | NodeRejection | Criterion] = dict(self.not_candidates)
+        if self.nominated is not None:
+            least = eviction_cost(self.candidates[self.nominated])
+            found |= {
+                name: deciding_criterion(eviction_cost(victims), least)
+                for name, victims in self.candidates.items()
+                if name != self.nominated
+            }
+        return found
+
+
+def evaluate(
+    evaluation: Evaluation,
+    pod: Pod,
+    statuses: Mapping[str, Status],
+    *,
+    review: Review | None = None,
+    select: Select = victims_on,
+    budgets: DisruptionBudgets | None = None,
+) -> Preemption:
+    """`statuses`: the cycle's verdicts on all nodes, none of them good. review: an extender's part, where there is one.
+    budgets: those of the snapshot, if the caller has them already.
+
+    Evictions help on no node with another code than UNSCHEDULABLE. All others are tried, where kube-scheduler stops
+    after a share of them.
+    """
+    snapshot = evaluation.snapshot
+    name = pod.nominated_node
+    reason = ineligible(pod, snapshot.nodes.get(name), statuses.get(name))
+    if reason is not None:
+        return Preemption(ineligible=reason)
+    budgets = budgets or DisruptionBudgets(snapshot.disruption_budgets)
+    none: dict[str, NoCandidateReason | NodeRejection] = {}
+    found: dict[str, Victims] = {}
+    for name, status in statuses.items():
+        if status.code is not Code.UNSCHEDULABLE:
+            none[name] = NoCandidateReason.NOT_HELPFUL
+            continue
+        victims = select(evaluation, pod, snapshot.nodes[name], budgets)
+        if victims is None:
+            none[name] = NoCandidateReason.NO_VICTIMS
+        else:
+            found[name] = victims
+    candidates: Mapping[str, Victims] = found
+    if review is not None and found:
+        reviewed = review(found)
+        candidates, none = reviewed.victims, {**none, **reviewed.rejected}
+    tied = best_candidates(candidates)
+    if not tied:
+        return Preemption(candidates, not_candidates=none)
+    return Preemption(candidates, tied, None, none, _violated(pod, snapshot.nodes[tied[0]], candidates, budgets))
+
+
+def _violated(
+    pod: Pod, node: NodeInfo, candidates: Mapping[str, Victims], budgets: DisruptionBudgets
+) -> Mapping[str, Sequence[str]]:
+    """The violated budgets. As in the choice of victims, reprieved pods use up the budgets too."""
+    violated = budgets.violated(potential_victims(node.pods, pod))
+    return {victim.uid: violated[victim.uid] for victim in candidates[node.name].pods if victim.uid in violated}
+
+
+class Preemptor:
+    """The scheduler's plugins select the victims; the extender reviews the nodes that have them."""
+
+    def __init__(self, extender: Extender | None) -> None:
+        self._extender = extender
+        self._victim_cache = VictimCache()
+        self._budgets_of: Sequence[PodDisruptionBudget] = ()
+        self._budgets = DisruptionBudgets(())
+
+    def preempt(
+        self,
+        evaluation: Evaluation,
+        pod: Pod,
+        scheduler_rejected: Mapping[str, Status],
+        extender_rejected: Mapping[str, Status],
+    ) -> Preemption:
+        """Try to preempt. The arguments: nodes rejected by the scheduler's plugins and by the extender."""
+        extender, snapshot = self._extender, evaluation.snapshot
+        budgets, select = self._budgets_in(snapshot), self._victim_cache.select
+        if extender is None:
+            return evaluate(evaluation, pod, scheduler_rejected, select=select, budgets=budgets)
+
+        def review(candidates: Mapping[str, Victims]) -> PreemptResult:
+            return extender.preempt(pod, candidates, snapshot)
+
+        statuses = {**scheduler_rejected, **_as_recorded_by_scheduler(extender, pod, extender_rejected, snapshot)}
+        return evaluate(evaluation, pod, statuses, review=review, select=select, budgets=budgets)
+
+    def _budgets_in(self, snapshot: Snapshot) -> DisruptionBudgets:
+        """The same object as long as the budgets are unchanged."""
+        if self._budgets_of is not snapshot.disruption_budgets:
+            self._budgets_of = snapshot.disruption_budgets
+            self._budgets = DisruptionBudgets(self._budgets_of)
+        return self._budgets
+
+
+def _as_recorded_by_scheduler(
+    extender: Extender, pod: Pod, rejected: Mapping[str, Status], snapshot: Snapshot
+) -> dict[str, Status]:
+    """Status of nodes that the extender rejected: unresolvable unless in `FailedNodes` (fact 15)."""
+    resolvable = extender.resolvable(pod, rejected, snapshot) if rejected else ()
+    return {
+        name: status if name in resolvable else unresolvable(status.plugin, status.message)
+        for name, status in rejected.items()
+    }
+
+
+def apply_preemption(snapshot: Snapshot, pod: Pod, preemption: Preemption) -> Snapshot:
+    """Remove the victims, nominate the pod to their node, and clear lower-priority nominations to it."""
+    node, victims = preemption.nominated or "", preemption.victims
+    budgets = after_evictions(snapshot.disruption_budgets, victims)
+    displaced = [
+        replace(other, nominated_node="")
+        for other in snapshot.nominated.get(node, ())
+        if other.scheduler_name == pod.scheduler_name and priority_of(other) < priority_of(pod)
+    ]
+    return snapshot.with_changes(
+        Changes(
+            pods=(*displaced, replace(pod, nominated_node=node)),
+            pods_gone=[(node, victim.uid) for victim in victims],
+            disruption_budgets=None if budgets is snapshot.disruption_budgets else budgets,
+        )
+    )

@@ -1,0 +1,98 @@
+"""A cache of victims by node, for later pods with the same filters.
+
+A simulation of many pods evaluates the same nodes again and again, and each preemption changes only one node and the
+disruption budgets. Between calls the budgets may change only through these evictions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import inf
+
+from berth.scheduling.evaluation.evaluation import Evaluation, nominated_beside
+from berth.scheduling.evaluation.evaluation_cache import MAX_BYTES, bytes_of
+from berth.scheduling.framework.profile import LocalFilters
+from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.preemption.priority import priority_of
+from berth.scheduling.preemption.victims import (
+    Demand,
+    DisruptionBudgets,
+    DryRun,
+    Victims,
+    potential_victims,
+    select_victims,
+)
+
+MAX_SHAPES = 64
+
+
+def victims_on(evaluation: Evaluation, pod: Pod, node: NodeInfo, budgets: DisruptionBudgets) -> Victims | None:
+    """The victims on one node; None if evictions make too little room."""
+    return select_victims(DryRun.of(evaluation, pod, node), pod, budgets)
+
+
+@dataclass(frozen=True, slots=True)
+class _CachedVictims:
+    """Victims of one node for priorities in (`over`, `up_to`], while the budgets cover the demand alike."""
+
+    node: NodeInfo
+    over: float
+    up_to: float
+    demand: Demand
+    victims: Victims | None
+
+    def holds(self, node: NodeInfo, priority: int, budgets: DisruptionBudgets) -> bool:
+        """Return whether the entry is valid for this node, priority and budgets."""
+        return self.node is node and self.over < priority <= self.up_to and budgets.splits_alike(self.demand)
+
+
+@dataclass(frozen=True, slots=True)
+class _CachedShape:
+    """Cached victims for one set of filters. The reference keeps the filters' id unique."""
+
+    filters: LocalFilters
+    by_node: dict[str, _CachedVictims] = field(default_factory=dict)
+
+
+class VictimCache:
+    """Its size is bounded by MAX_SHAPES times the number of nodes, and in bytes. Not thread-safe."""
+
+    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
+        self._shapes: dict[int, _CachedShape] = {}
+        self._max_bytes, self.size = max_bytes, 0
+
+    def select(self, evaluation: Evaluation, pod: Pod, node: NodeInfo, budgets: DisruptionBudgets) -> Victims | None:
+        """The result of `victims_on`, cached if possible."""
+        # Filters over other nodes and nominated pods can change while this node does not.
+        if (
+            evaluation.filters
+            or evaluation.rejected is not None
+            or nominated_beside(pod, node.name, evaluation.snapshot)
+        ):
+            return victims_on(evaluation, pod, node, budgets)
+        known = self._known(evaluation.local.filters, pod)
+        found = known.get(node.name)
+        if found is None or not found.holds(node, priority_of(pod), budgets):
+            demand = budgets.demand(potential_victims(node.pods, pod))
+            found = _CachedVictims(node, *_range(pod, node), demand, victims_on(evaluation, pod, node, budgets))
+            known[node.name] = found
+        return found.victims
+
+    def _known(self, filters: LocalFilters, pod: Pod) -> dict[str, _CachedVictims]:
+        shape = self._shapes.get(id(filters))
+        if shape is None:
+            size = bytes_of(pod)
+            if len(self._shapes) >= MAX_SHAPES or self.size + size > self._max_bytes:
+                self._shapes.clear()
+                self.size = 0
+            self.size += size
+            shape = self._shapes[id(filters)] = _CachedShape(filters)
+        return shape.by_node
+
+
+def _range(pod: Pod, node: NodeInfo) -> tuple[float, float]:
+    """The range of priorities for which the same pods of the node have lower priority."""
+    priority = priority_of(pod)
+    others = [priority_of(other) for other in node.pods]
+    lower, higher = (each for each in others if each < priority), (each for each in others if each >= priority)
+    return max(lower, default=-inf), min(higher, default=inf)

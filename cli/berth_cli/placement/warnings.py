@@ -1,0 +1,103 @@
+"""What a simulation cannot see: what the dump lacks, and what of a pod is not looked at."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from berth.scheduling.fields.reading import Object
+from berth.scheduling.gangs.gang import GangsConfiguration
+from berth.scheduling.objects.pod_group import POD_GROUP_LABELS
+from berth.scheduling.objects.projection import part
+from berth.scheduling.objects.workloads import KINDS, SERVICE
+from berth_cli.placement.changed_objects import PodName, node_of, pod_name
+from berth_cli.sources.dump.manifests import Manifests
+
+NO_MANIFESTS = Manifests()
+NO_GANGS = GangsConfiguration()
+_SYSTEM_CLASSES = ("system-cluster-critical", "system-node-critical")
+_DUMP = "kubectl get nodes,pods,ns,pdb,pc,svc,rc,rs,sts -A -o json"
+
+
+def dump_warnings(
+    objects: Sequence[Object],
+    gangs: GangsConfiguration,
+    manifests: Manifests = NO_MANIFESTS,
+    created: Collection[PodName] = (),
+) -> list[str]:
+    """About the pods of a dump that are to be placed. created: those that are placed beside the manifests' pods."""
+    pods = [obj for obj in objects if obj.get("kind") == "Pod" and not node_of(obj)]
+    if manifests.pods:
+        pods = [*manifests.pods, *(obj for obj in pods if pod_name(obj) in created)]
+    return pod_warnings(pods, Counter(str(obj.get("kind")) for obj in (*objects, *manifests.others)), gangs)
+
+
+def pod_warnings(pods: Iterable[Object], kinds: Counter[str], gangs: GangsConfiguration = NO_GANGS) -> list[str]:
+    """About pods that are to be placed, as they were given; kinds: how many objects of each kind the dump has."""
+    found: Counter[str] = Counter()
+    for pod in pods:
+        # What several pods have in common is said once.
+        found.update(list(dict.fromkeys(_of_pod(pod, kinds, gangs))))
+    return [f"{text} ({count} pods)" if count > 1 else text for text, count in found.items()]
+
+
+def eviction_warnings(evicted: int, budgets: Collection[object]) -> Iterator[str]:
+    """About a simulation that preempted so many pods. budgets: the PodDisruptionBudgets of the dump."""
+    if evicted and not budgets:
+        yield (
+            f"preemption: the dump has no PodDisruptionBudgets, so none protects a pod ({evicted} evicted); dump with: "
+            f"{_DUMP}"
+        )
+
+
+def _of_pod(pod: Object, kinds: Counter[str], gangs: GangsConfiguration) -> Iterator[str]:
+    spec = part(pod, "spec")
+    yield from unchecked_claims(pod)
+    yield from _lacking(pod, spec, kinds)
+    if gangs.enabled and not kinds["PodGroup"] and _names_pod_group(pod, spec):
+        yield "its PodGroup: the dump has no PodGroups, so its gang is unknown; add kubectl get podgroups -A -o json"
+
+
+def unchecked_claims(pod: Object) -> tuple[str, ...]:
+    """Return what the pod asks for of volumes and devices, which no rule here looks at."""
+    spec = part(pod, "spec")
+    volumes = spec.get("volumes")
+    found = [
+        f"spec.volumes[].{source}: volumes are not checked; the scheduler may reject more nodes"
+        for volume in (volumes if isinstance(volumes, list) else ())
+        for source in ("persistentVolumeClaim", "ephemeral")
+        if isinstance(volume, dict) and source in volume
+    ]
+    if spec.get("resourceClaims"):
+        found.append("spec.resourceClaims: claims are not checked; the scheduler may reject more nodes")
+    return tuple(dict.fromkeys(found))
+
+
+def _lacking(pod: Object, spec: Object, kinds: Counter[str]) -> Iterator[str]:
+    """Kinds that the dump lacks, and that a rule about this pod needs."""
+    class_name = spec.get("priorityClassName")
+    if class_name and class_name not in _SYSTEM_CLASSES and spec.get("priority") is None and not kinds["PriorityClass"]:
+        yield f"spec.priorityClassName: the dump has no PriorityClasses, so the priority is 0; dump with: {_DUMP}"
+    affinity = part(spec, "affinity")
+    terms = str([affinity.get("podAffinity"), affinity.get("podAntiAffinity")])
+    if "namespaceSelector" in terms and not kinds["Namespace"]:
+        yield f"namespaceSelector: the dump has no Namespaces, so it matches none by label; dump with: {_DUMP}"
+    workloads = _workloads_of(pod)
+    if workloads and not spec.get("topologySpreadConstraints") and not any(kinds[kind] for kind in workloads):
+        yield (
+            f"the default spread needs {', '.join(workloads)}, and the dump has none, so it has no effect; "
+            f"dump with: {_DUMP}"
+        )
+
+
+def _workloads_of(pod: Object) -> tuple[str, ...]:
+    """The kinds by which the default spread knows the pods that belong together."""
+    metadata = part(pod, "metadata")
+    if metadata.get("ownerReferences"):
+        return KINDS
+    return (SERVICE,) if metadata.get("labels") else ()
+
+
+def _names_pod_group(pod: Object, spec: Object) -> bool:
+    labels = part(part(pod, "metadata"), "labels")
+    return bool(spec.get("schedulingGroup")) or not POD_GROUP_LABELS.keys().isdisjoint(labels)

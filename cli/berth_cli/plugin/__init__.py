@@ -1,1 +1,0 @@
-"""`berth plugin`: check and package plugins of the user's own."""

@@ -1,1 +1,0 @@
-"""`berth policy diff`: the same pods placed by two policies."""

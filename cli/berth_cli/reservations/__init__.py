@@ -1,1 +1,0 @@
-"""`berth reservations`: list and rebuild reservations of counted resources."""

@@ -1,1 +1,0 @@
-"""`berth scheduler-config`: print the kube-scheduler configuration that calls Berth."""

@@ -1,0 +1,81 @@
+"""The file of `decisions: file`: a record a line, as JSON.
+
+Calls of one scheduler have few different lists of nodes. Each list is a line of its own, and records refer to it."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import orjson
+
+from berth.decisions.document import NODE_NAMES
+from berth.decisions.recorders import BackgroundRecorder
+from berth.extender.reply import DecisionRecorder
+
+MAX_BYTES = 100_000_000
+"""Then the file gets the suffix .1, in place of the one that had it."""
+
+MAX_PER_SECOND = 200
+
+MAX_LISTS = 16
+"""Lists of nodes that are kept in memory. A record with an older one has its list written again."""
+
+NODE_LIST = "nodeList"
+"""The key of a list's number, in its own line and in those of records."""
+
+
+class DecisionsFile:
+    """Appended to by one thread. Every record is there for readers at once."""
+
+    def __init__(self, path: Path, max_bytes: int = MAX_BYTES) -> None:
+        """Raises OSError if the file cannot be written."""
+        self._path, self._most_bytes = path, max_bytes
+        self._lists: dict[tuple[str, ...], int] = {}
+        self._last_list = 0
+        path.open("ab").close()
+
+    def put(self, document: Mapping[str, object]) -> None:
+        """Append a record. Raises OSError."""
+        lines = self._lines(document)
+        size = self._path.stat().st_size if self._path.exists() else 0
+        if size and size + len(lines) > self._most_bytes:
+            os.replace(self._path, f"{self._path}.1")
+            self._lists.clear()
+            lines = self._lines(document)
+        with self._path.open("ab") as file:
+            file.write(lines)
+
+    def _lines(self, document: Mapping[str, object]) -> bytes:
+        """The record, after the list of its nodes where the file does not have it yet."""
+        record = dict(document)
+        names = record.pop(NODE_NAMES, None)
+        if not isinstance(names, list):
+            return _line(record)
+        key = tuple(names)
+        is_new = key not in self._lists
+        if is_new:
+            if len(self._lists) == MAX_LISTS:
+                del self._lists[next(iter(self._lists))]
+            self._last_list += 1
+            self._lists[key] = self._last_list
+        number = self._lists[key]
+        new = _line({NODE_LIST: number, NODE_NAMES: names}) if is_new else b""
+        return new + _line({**record, NODE_LIST: number})
+
+
+def _line(content: Mapping[str, object]) -> bytes:
+    return orjson.dumps(content, option=orjson.OPT_APPEND_NEWLINE)
+
+
+@contextmanager
+def decisions_file(path: Path, warn: Callable[[str], None]) -> Iterator[DecisionRecorder]:
+    """A recorder for this file. What waits is written when the block ends. Raises OSError."""
+    recorder = BackgroundRecorder(DecisionsFile(path).put, time.time, warn, MAX_PER_SECOND, every_node=True)
+    try:
+        yield recorder
+    finally:
+        recorder.close()

@@ -1,0 +1,150 @@
+"""GET /metrics of `berth serve`, for Prometheus. The deployed stack has its metrics in CloudWatch instead."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter as Counted
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+
+from prometheus_client import (
+    CONTENT_TYPE_PLAIN_0_0_4,
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    disable_created_metrics,
+    generate_latest,
+)
+
+from berth import __version__
+from berth.extender.deadline import Deadline
+from berth.ledger.gangs.item import GangState
+from berth.ledger.gangs.table import GangTable
+from berth.ledger.nodes.table import LedgerTable
+from berth.nodecache.feed.table import CacheTable, TableUnavailable
+from berth.runtime.http.endpoint import Endpoint, EndpointSettings
+from berth.runtime.http.events import HTTPAnswer, HTTPEvent
+from berth.upkeep.gangs import GangEvent, GangEventType
+
+ROUTE = "GET /metrics"
+
+CALLS = "berth_call_duration_seconds"
+NO_NODE_FITS = "berth_no_node_fits_total"
+GANG_EVENTS = "berth_gang_events_total"
+GANG_COMMITS = "berth_gang_commit_seconds"
+RECORDED_DECISIONS = "berth_recorded_decisions_total"
+
+BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
+"""Upper bounds in seconds. kube-scheduler waits for 5 s by default (fact 5)."""
+
+COMMIT_BUCKETS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
+"""Upper bounds of gangs, in seconds: members may come one after the other."""
+
+disable_created_metrics()  # type: ignore[no-untyped-call]
+
+
+class MetricsOutcome(StrEnum):
+    """UNAVAILABLE: a table could not be read; the answer lacks the gauges of its state."""
+
+    OK = "ok"
+    UNAVAILABLE = "failure-table-unavailable"
+
+
+class ServerMetrics:
+    """What happened in this process since its start. Safe to share between threads."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self._calls = Histogram(
+            CALLS,
+            "Duration of calls by verb and outcome.",
+            ("verb", "outcome"),
+            registry=self.registry,
+            buckets=BUCKETS,
+        )
+        self._no_node_fits = Counter(
+            NO_NODE_FITS,
+            "Calls for which no node fits, by the code of the main reason.",
+            ("verb", "reason_code"),
+            registry=self.registry,
+        )
+        self._gang_events = Counter(GANG_EVENTS, "What became of gangs.", ("happening",), registry=self.registry)
+        self._gang_commits = Histogram(
+            GANG_COMMITS,
+            "From the first member in bind to the commit of its gang.",
+            registry=self.registry,
+            buckets=COMMIT_BUCKETS,
+        )
+        for each in GangEventType:
+            self._gang_events.labels(each.value)
+
+    def record_call(self, verb: str, outcome: str, milliseconds: float, reason_code: str = "") -> None:
+        """Record the end of a call. reason_code: of the reason that rejects most nodes, if no node fits."""
+        self._calls.labels(verb, str(outcome)).observe(milliseconds / 1000)
+        if reason_code:
+            self._no_node_fits.labels(verb, str(reason_code)).inc()
+
+    def record_gang_event(self, event: GangEvent) -> None:
+        """Record what the watcher of this process has found."""
+        self._gang_events.labels(event.type.value).inc()
+        if event.type is GangEventType.COMMITTED:
+            self._gang_commits.observe(event.seconds)
+
+
+class MetricsEndpoint(Endpoint):
+    """Reads the head of the cache, and the open reservations and the gangs if there is a ledger."""
+
+    def __init__(
+        self,
+        settings: EndpointSettings,
+        metrics: ServerMetrics,
+        cache: CacheTable,
+        ledger: LedgerTable | None,
+        gangs: Callable[[], GangTable] | None = None,
+        wall: Callable[[], float] = time.time,
+        recorded: Callable[[], Mapping[str, int]] = dict,
+    ) -> None:
+        """gangs: opens their table; None if there is none. wall: seconds since the epoch. recorded: decisions for the
+        recording, by what became of them."""
+        super().__init__("metrics", settings)
+        self._metrics, self._cache, self._ledger, self._gangs = metrics, cache, ledger, gangs
+        self._wall, self._recorded = wall, recorded
+
+    def _respond(self, event: HTTPEvent, caller: str, started: float, deadline: Deadline) -> HTTPAnswer:
+        now = CollectorRegistry()
+        Gauge("berth_build_info", "The release that runs.", ("version",), registry=now).labels(__version__).set(1)
+        if recorded := self._recorded():
+            text = "Decisions for the recording, by what became of them."
+            decisions = Counter(RECORDED_DECISIONS, text, ("result",), registry=now)
+            for result, number in recorded.items():
+                decisions.labels(result).inc(number)
+        detail = ""
+        try:
+            self._add_state(now)
+        except TableUnavailable as error:
+            detail = str(error)
+        self._log_ended(
+            MetricsOutcome.UNAVAILABLE if detail else MetricsOutcome.OK, detail, caller, started, failed=bool(detail)
+        )
+        body = (generate_latest(now) + generate_latest(self._metrics.registry)).decode()
+        headers = {"Content-Type": CONTENT_TYPE_PLAIN_0_0_4}
+        return {"statusCode": 200, "headers": headers, "body": body, "isBase64Encoded": False}
+
+    def _add_state(self, now: CollectorRegistry) -> None:
+        """Add gauges of what the tables have now. Raises TableUnavailable."""
+        head, at = self._cache.head(), self._wall()
+        pointer = None if head is None else head.pointer
+        if pointer is not None and not pointer.unreadable_reason:
+            age, since = at - pointer.observation.observed_at, at - pointer.heartbeat
+            Gauge("berth_cache_age_seconds", "Age of the data in the node cache.", registry=now).set(round(age, 3))
+            heartbeat = Gauge("berth_cache_heartbeat_age_seconds", "Time since the last publication.", registry=now)
+            heartbeat.set(round(since, 3))
+        if self._ledger is not None:
+            reserved = len(self._ledger.open_reservations())
+            Gauge("berth_open_reservations", "Reservations of pods that are being bound.", registry=now).set(reserved)
+        if self._gangs is not None:
+            states = Counted(item.state for item in self._gangs().gangs())
+            gangs = Gauge("berth_gangs", "Gangs by the state of their last placement.", ("state",), registry=now)
+            for state in GangState:
+                gangs.labels(state.value).set(states[state])

@@ -1,0 +1,233 @@
+"""The stack in this process: the template's functions behind a gateway."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from berth.configuration.store import Configurations
+from berth.decisions.recorders import RecentDecisions
+from berth.extender.reply import DecisionRecorder
+from berth.lease.clock import SystemClock
+from berth.nodecache.feed.cluster import ClusterUnavailable
+from berth.runtime.adapters import CacheAdapters, cache_adapters
+from berth.runtime.cluster import connect
+from berth.runtime.cluster_settings import ClusterSettings
+from berth.runtime.decisions import decisions_also_recorded_by, decisions_recorded_by
+from berth.runtime.http.endpoint import Endpoint, EndpointSettings
+from berth.runtime.http.events import HTTPAnswer
+from berth.runtime.settings import PolicySettings, deployed
+from berth.runtime.tables import tables_opened_by
+from berth.runtime.telemetry.telemetry import calls_observed_by
+from berth.runtime.telemetry.watcher_metrics import gangs_observed_by
+from berth.scheduling.configuration.document import BerthConfiguration, Decisions
+from berth.upkeep.ledger_holder import release_ledger
+from berth_cli.ledger.claims import ClaimSources
+from berth_cli.server.endpoints.decisions import ROUTE as DECISIONS_ROUTE
+from berth_cli.server.endpoints.decisions import DecisionsEndpoint
+from berth_cli.server.endpoints.metrics import ROUTE as METRICS_ROUTE
+from berth_cli.server.endpoints.metrics import MetricsEndpoint, ServerMetrics
+from berth_cli.server.endpoints.state import User, state_endpoints
+from berth_cli.server.functions import Handler, load_handler, read_template_api, set_environment
+from berth_cli.server.gateway import Gateway, RequestCheck, members_in_bind
+from berth_cli.server.options import Store
+from berth_cli.server.store.embedded_store import EmbeddedStore
+from berth_cli.server.watcher_thread import LocalLambdaContext
+
+if TYPE_CHECKING:
+    from berth_cli.placement.recording.format import RecordingWriter
+    from berth_cli.placement.recording.recorder import DecisionRecording
+
+log = logging.getLogger("berth")
+
+WATCHER = "WatcherFunction"
+BINDER = "BindFunction"
+SCHEDULE_EVENT: Mapping[str, object] = {"source": "aws.scheduler"}
+PERIODIC_EVENT: Mapping[str, object] = {"mode": "periodic"}
+PERIODIC_RUN_SECONDS = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class LocalStack:
+    """`gateway` serves the routes; `watcher` is the handler of the watcher function.
+
+    cache: what the verbs decide on. decisions: the last ones. ledger_identity: of an embedded ledger that counts; empty
+    otherwise. recording: of all decisions.
+    """
+
+    gateway: Gateway
+    watcher: Handler
+    cache: CacheAdapters
+    decisions: RecentDecisions
+    ledger_identity: str = ""
+    recording: DecisionRecording | None = None
+
+    def run_watcher_once(self) -> dict[str, str | int]:
+        """Run the watcher once: list the cluster, publish a snapshot, end. Returns its run result."""
+        result: dict[str, str | int] = self.watcher(PERIODIC_EVENT, LocalLambdaContext(PERIODIC_RUN_SECONDS))
+        if self.recording is not None:
+            self.recording.read_state()
+        return result
+
+    def run_watcher(self, context: LocalLambdaContext) -> dict[str, str | int]:
+        """Run the watcher as the schedule does, until no time is left. Returns its run result."""
+        result: dict[str, str | int] = self.watcher(SCHEDULE_EVENT, context)
+        return result
+
+    def finish_recording(self) -> None:
+        """Write the decisions that wait to be written. Call it after the last call of a verb."""
+        if self.recording is not None:
+            self.recording.close()
+
+    def release_ledger(self) -> None:
+        """Give up the Lease of an embedded ledger: it ends with the process. Call it after the last watcher run."""
+        if not self.ledger_identity:
+            return
+        with suppress(ClusterUnavailable):
+            lease = connect(ClusterSettings.from_environ(os.environ)).ledger_lease
+            if lease is not None:
+                release_ledger(lease, self.ledger_identity, SystemClock())
+
+
+def start(
+    configuration: BerthConfiguration,
+    cluster: Mapping[str, str],
+    log_level: str = "WARNING",
+    allow_list: Path | None = None,
+    binder: Mapping[str, str] | None = None,
+    check: RequestCheck | None = None,
+    store: Store | None = None,
+    decisions_file: DecisionRecorder | None = None,
+    recording: RecordingWriter | None = None,
+    http_timeout: float | None = None,
+) -> LocalStack:
+    """Load all functions, on this store or, without one, on a new one in memory.
+
+    `cluster`: BERTH_ variables that name the cluster; `binder`: other values for bind. `allow_list`: the functions
+    check the client certificate; without it callers are not authenticated. `check`: the gateway's, with host names of
+    its own. `decisions_file`: where the configuration says so. `recording`: of all decisions.
+    `http_timeout`: the scheduler's, in seconds; None: 5.
+    """
+    store = store or memory_store(configuration, cluster)
+    set_environment(
+        {
+            "BERTH_CACHE_TABLE": store.cache_table,
+            "BERTH_LEDGER_TABLE": store.ledger_table,
+            "BERTH_CONFIGURATION": configuration.model_dump_json(by_alias=True),
+            "POWERTOOLS_METRICS_DISABLED": "true",
+            "POWERTOOLS_TRACE_DISABLED": "true",
+            "POWERTOOLS_LOG_LEVEL": log_level,
+            **cluster,
+            **({} if http_timeout is None else {"BERTH_HTTP_TIMEOUT": str(http_timeout)}),
+            **({} if allow_list is None else {"BERTH_AUTHENTICATION": "mtls", "BERTH_ALLOW_LIST": str(allow_list)}),
+        }
+    )
+    api = read_template_api()
+    watcher, overrides = api.functions[WATCHER], {BINDER: binder}
+    metrics, recent = ServerMetrics(), RecentDecisions(time.time)
+    recorders: dict[Decisions, DecisionRecorder] = {Decisions.MEMORY: recent}
+    if decisions_file is not None:
+        recorders[Decisions.FILE] = decisions_file
+    with (
+        tables_opened_by(store.open),
+        calls_observed_by(metrics.record_call),
+        gangs_observed_by(metrics.record_gang_event),
+        decisions_recorded_by(recorders),
+        _recorded_by(recording) as recorder,
+    ):
+        handlers = {
+            function: load_handler(function, overrides.get(function.logical_id))
+            for function in {*api.routes.values(), watcher}
+        }
+        settings = EndpointSettings.from_environ(os.environ)
+        adapters = cache_adapters(PolicySettings.from_environ(os.environ))
+        tables, sources = adapters.tables, ClaimSources(adapters.tables.cache, adapters.configurations)
+        own = {
+            **state_endpoints(settings, tables.ledger, tables.gangs, sources, _users(cluster, binder or cluster)),
+            METRICS_ROUTE: MetricsEndpoint(
+                settings,
+                metrics,
+                tables.cache,
+                tables.ledger,
+                tables.gangs,
+                recorded=lambda: {} if recorder is None else recorder.results,
+            ),
+            DECISIONS_ROUTE: DecisionsEndpoint(settings, recent),
+        }
+    routes: dict[str, Handler] = {route: handlers[function] for route, function in api.routes.items()}
+    return LocalStack(
+        Gateway(
+            routes | {route: partial(_handle, endpoint) for route, endpoint in own.items()},
+            check=check,
+            members=members_in_bind(configuration.gangs),
+            begun=adapters.begun,
+        ),
+        handlers[watcher],
+        adapters,
+        recent,
+        store.identity if isinstance(store, EmbeddedStore) and configuration.policy().counting.counts else "",
+        recorder,
+    )
+
+
+@contextmanager
+def _recorded_by(writer: RecordingWriter | None) -> Iterator[DecisionRecording | None]:
+    """Yield all decisions of functions that are loaded until the block ends go to the writer as well."""
+    if writer is None:
+        yield None
+        return
+    # Imported here: few servers record.
+    from berth_cli.placement.recording.recorder import DecisionRecording
+
+    settings = PolicySettings.from_environ(os.environ)
+    tables = cache_adapters(settings).tables
+    configurations = Configurations(tables.configuration, partial(deployed, settings.configuration))
+    recording = DecisionRecording(
+        writer, tables.cache, lambda applied: configurations.at(applied).document, time.time, log.warning
+    )
+    with decisions_also_recorded_by(recording):
+        yield recording
+
+
+def _handle(endpoint: Endpoint, event: Mapping[str, object], _: object) -> HTTPAnswer:
+    return endpoint.handle(event)
+
+
+def _users(watcher: Mapping[str, str], binder: Mapping[str, str]) -> Mapping[str, User]:
+    """Nobody, if the cluster is a file."""
+    if DUMP in watcher:
+        return {}
+    return {"watcher": partial(_user, watcher), "binder": partial(_user, binder)}
+
+
+def _user(variables: Mapping[str, str]) -> Mapping[str, object]:
+    return connect(ClusterSettings.from_environ(variables)).user() or {}
+
+
+def memory_store(configuration: BerthConfiguration, cluster: Mapping[str, str]) -> EmbeddedStore:
+    """A new store. On a live cluster its ledger begins as a lost one and is rebuilt: binds of an earlier process may be
+    under way. Binds of a dump end with their process, so there its ledger is ready at once."""
+    store = EmbeddedStore()
+    if DUMP in cluster and configuration.policy().counting.counts:
+        store.mark_ledger_ready()
+    return store
+
+
+DUMP = "BERTH_CLUSTER_DUMP"
+
+
+def dump_environment(path: Path) -> dict[str, str]:
+    """Environment variables for a cluster dump."""
+    return {DUMP: str(path)}
+
+
+def kubeconfig_environment(path: Path) -> dict[str, str]:
+    """Environment variables for a live cluster."""
+    return {"BERTH_KUBECONFIG": str(path)}

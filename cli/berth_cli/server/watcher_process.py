@@ -1,0 +1,139 @@
+"""Runs the watcher again and again until it is stopped.
+
+Each run lasts as long as one of the watcher function, and ends with the same handover. So what holds for the function
+holds here: a lost table, a changed configuration or a lost lease is found by the next run at the latest.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from threading import Event
+from typing import Protocol
+
+import orjson
+
+from berth.nodecache.feed.watcher import WatcherOutcome
+from berth.runtime.cluster_settings import WatcherSettings
+from berth.runtime.watcher.watcher_function import LambdaContext
+from berth_cli.sources.stack import CACHE_TABLE_NAME, LEDGER_TABLE_NAME, WARM_UP_FUNCTIONS, DeployedStack
+
+RUN_SECONDS = 15 * 60.0
+"""The longest run of a Lambda function."""
+
+FAILED_PAUSE_SECONDS = 5.0
+PAUSE_SECONDS = {WatcherOutcome.HANDED_OVER.value: 0.0, WatcherOutcome.NOT_NEEDED.value: 60.0}
+"""By outcome: another leader and another standby exist, so this process looks again in a minute, as the schedule."""
+
+log = logging.getLogger("berth")
+
+
+class Watch(Protocol):
+    """The handler of the watcher function."""
+
+    def __call__(self, event: object, context: LambdaContext) -> Mapping[str, str | int]:
+        """The result of the run."""
+
+
+class WatcherProcess:
+    """`run` in one thread; `stop` may be called by a signal handler."""
+
+    def __init__(
+        self,
+        watch: Watch,
+        progressed: Callable[[], None],
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """progressed: called several times a second, unless the watcher hangs."""
+        self._watch = watch
+        self._progressed = progressed
+        self._monotonic = monotonic
+        self._stopped = Event()
+
+    def run(self) -> None:
+        """Until `stop`: then the watcher publishes what it has, and releases the lease."""
+        while not self._stopped.is_set():
+            try:
+                outcome = str(self._watch({}, _Run(self, self._monotonic() + RUN_SECONDS))["outcome"])
+            except Exception:
+                log.exception("the watcher failed; the next run starts in %g s", FAILED_PAUSE_SECONDS)
+                outcome = ""
+            self._stopped.wait(PAUSE_SECONDS.get(outcome, FAILED_PAUSE_SECONDS))
+
+    def stop(self) -> None:
+        """End the run within a second, and start no other."""
+        self._stopped.set()
+
+    def remaining(self, until: float) -> float:
+        """Seconds that a run has. until: by the monotonic clock."""
+        self._progressed()
+        return 0.0 if self._stopped.is_set() else max(0.0, until - self._monotonic())
+
+
+class _Run:
+    """The Lambda context of one run."""
+
+    def __init__(self, process: WatcherProcess, until: float) -> None:
+        self._process = process
+        self._until = until
+
+    def get_remaining_time_in_millis(self) -> int:
+        return int(self._process.remaining(self._until) * 1000)
+
+
+ALIVE, READY = "alive", "ready"
+
+TOUCH_SECONDS = 10.0
+"""Between two changes of ALIVE. A watcher that did not change it for two minutes hangs."""
+
+
+class Health:
+    """ALIVE: its time of change is the last progress. READY: exists once a leader is known, this one or another."""
+
+    def __init__(self, directory: Path | None, monotonic: Callable[[], float]) -> None:
+        """directory: created; None: no files. Raises OSError."""
+        self._directory = directory
+        self._monotonic = monotonic
+        self._touched_at: float | None = None
+        if directory is not None:
+            directory.mkdir(parents=True, exist_ok=True)
+            (directory / READY).unlink(missing_ok=True)
+
+    def progressed(self) -> None:
+        """The watcher does not hang. Called twice a second and more."""
+        now = self._monotonic()
+        if self._touched_at is None or now - self._touched_at >= TOUCH_SECONDS:
+            self._touched_at = now
+            self._touch(ALIVE)
+
+    def new_leader(self, holder: str) -> None:
+        """The lease could be read. Empty: it is free."""
+        if holder:
+            self._touch(READY)
+
+    def _touch(self, name: str) -> None:
+        if self._directory is not None:
+            with suppress(OSError):  # the probe notices
+                (self._directory / name).touch()
+
+
+def watcher_settings(stack: DeployedStack, kubeconfig: Path | None) -> WatcherSettings:
+    """kubeconfig: None for the service account of the pod. Raises StackUnavailable and SettingsInvalid.
+
+    A process waits for the leader to fail as a standby does: no schedule would start it again.
+    """
+    profile = stack.parameters.get("Profile")
+    return WatcherSettings.from_environ(
+        {
+            "BERTH_CACHE_TABLE": stack.output(CACHE_TABLE_NAME),
+            "BERTH_LEDGER_TABLE": stack.output(LEDGER_TABLE_NAME),
+            "BERTH_HTTP_TIMEOUT": stack.http_timeout,
+            "BERTH_CONFIGURATION": orjson.dumps({"profile": profile}).decode() if profile else "",
+            "BERTH_WATCHER_STANDBY": "true",
+            "BERTH_WARM_UP_FUNCTIONS": stack.outputs.get(WARM_UP_FUNCTIONS, ""),
+            **({"BERTH_IN_CLUSTER": "true"} if kubeconfig is None else {"BERTH_KUBECONFIG": str(kubeconfig)}),
+        }
+    )

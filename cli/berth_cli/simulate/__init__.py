@@ -1,1 +1,0 @@
-"""`berth simulate`: place the pods of a cluster dump as kube-scheduler with Berth would."""

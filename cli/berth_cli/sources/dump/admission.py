@@ -1,0 +1,165 @@
+"""The API server's defaults and admission of a new pod, as far as they affect placement.
+
+A pod from a manifest lacks these fields, a stored pod has them. Not covered, because a dump lacks the objects:
+LimitRanges, the overhead of a RuntimeClass, webhooks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from copy import deepcopy
+
+from berth.scheduling.fields.reading import (
+    Object,
+    read_object,
+    read_object_list,
+    read_string,
+    read_string_map,
+    read_strings,
+)
+from berth.scheduling.fields.resources import is_pod_level
+from berth.scheduling.objects import PriorityClass
+from berth.scheduling.preemption.priority import priority_class_of
+
+DEFAULT_SCHEDULER = "default-scheduler"
+DEFAULT_NAMESPACE = "default"
+
+_NOT_READY = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+_NO_EXECUTE = "NoExecute"
+
+
+class AdmissionDenied(Exception):
+    """The API server would reject the pod. The message names the reason."""
+
+
+class PriorityClasses:
+    """The PriorityClasses of the cluster."""
+
+    def __init__(self, classes: Iterable[PriorityClass]) -> None:
+        self._by_name = {each.name: each for each in classes}
+
+    def resolve(self, spec: Object) -> None:
+        """Set the priority from the pod's class or the default class, unless the spec has a priority.
+
+        Raises AdmissionDenied for an unknown class.
+        """
+        if spec.get("priority") is not None:
+            return
+        name = read_string(spec.get("priorityClassName"), "Pod.spec.priorityClassName")
+        found = priority_class_of(name, self._by_name)
+        if found is None:
+            raise AdmissionDenied(f"no PriorityClass with name {name} was found")
+        spec["priority"] = found.value
+        if found.name:
+            spec["priorityClassName"] = found.name
+        if found.preemption_policy and spec.get("preemptionPolicy") is None:
+            spec["preemptionPolicy"] = found.preemption_policy
+
+
+def admit(manifest: Object, classes: PriorityClasses) -> Object:
+    """The v1.Pod as the API server would store it; a stored pod is unchanged.
+
+    Raises MalformedField and AdmissionDenied.
+    """
+    pod = deepcopy(manifest)
+    metadata = pod["metadata"] = read_object(pod.get("metadata"), "Pod.metadata")
+    spec = pod["spec"] = read_object(pod.get("spec"), "Pod.spec")
+    set_identity(metadata)
+    if not spec.get("schedulerName"):
+        spec["schedulerName"] = DEFAULT_SCHEDULER
+    classes.resolve(spec)
+    for field in ("containers", "initContainers"):
+        for container in read_object_list(spec.get(field), f"Pod.spec.{field}"):
+            _default_requests(container, f"Pod.spec.{field}[]")
+            if spec.get("hostNetwork") is True:
+                _set_host_ports(container, f"Pod.spec.{field}[].ports")
+    _default_pod_requests(spec)
+    _add_default_tolerations(spec)
+    _merge_label_keys(spec, read_string_map(metadata.get("labels"), "Pod.metadata.labels"))
+    return pod
+
+
+def set_identity(metadata: Object) -> None:
+    """Set namespace and UID, which hand-written objects lack. Pods are identified by UID."""
+    namespace = metadata.get("namespace") or DEFAULT_NAMESPACE
+    metadata["namespace"] = namespace
+    if not metadata.get("uid"):
+        # A namespace contains no dot, so this UID is unique.
+        metadata["uid"] = f"{namespace}.{metadata.get('name')}"
+
+
+def _default_requests(container: Object, path: str) -> None:
+    """A limit without a request is also the request."""
+    resources = read_object(container.get("resources"), f"{path}.resources")
+    limits = read_object(resources.get("limits"), f"{path}.resources.limits")
+    if limits:
+        resources["requests"] = limits | read_object(resources.get("requests"), f"{path}.resources.requests")
+
+
+def _set_host_ports(container: Object, path: str) -> None:
+    """With hostNetwork, a container port is also the host port."""
+    for port in read_object_list(container.get("ports"), path):
+        if not port.get("hostPort"):
+            port["hostPort"] = port.get("containerPort")
+
+
+def _default_pod_requests(spec: Object) -> None:
+    """A pod-level limit is also the pod-level request, except for resources that a container requests."""
+    path = "Pod.spec.resources"
+    resources = read_object(spec.get("resources"), path)
+    limits = read_object(resources.get("limits"), f"{path}.limits")
+    requested = {
+        name
+        for field in ("containers", "initContainers")
+        for container in read_object_list(spec.get(field), f"Pod.spec.{field}")
+        for name in read_object(read_object(container.get("resources"), path).get("requests"), path)
+    }
+    found = {name: amount for name, amount in limits.items() if is_pod_level(name) and name not in requested}
+    if found:
+        resources["requests"] = found | read_object(resources.get("requests"), f"{path}.requests")
+
+
+def _add_default_tolerations(spec: Object) -> None:
+    """Tolerate not-ready and unreachable nodes for 300 s (admission plugin DefaultTolerationSeconds)."""
+    tolerations = read_object_list(spec.get("tolerations"), "Pod.spec.tolerations")
+    for key in _NOT_READY:
+        if not any(
+            each.get("key") in (None, "", key) and each.get("effect") in (None, "", _NO_EXECUTE) for each in tolerations
+        ):
+            tolerations.append({"key": key, "operator": "Exists", "effect": _NO_EXECUTE, "tolerationSeconds": 300})
+    spec["tolerations"] = tolerations
+
+
+def _merge_label_keys(spec: Object, labels: Mapping[str, str]) -> None:
+    """Merge `matchLabelKeys` and `mismatchLabelKeys` of pod affinity into the selector that is evaluated."""
+    affinity = read_object(spec.get("affinity"), "Pod.spec.affinity")
+    for kind in ("podAffinity", "podAntiAffinity"):
+        path = f"Pod.spec.affinity.{kind}"
+        rules = read_object(affinity.get(kind), path)
+        terms = read_object_list(rules.get("requiredDuringSchedulingIgnoredDuringExecution"), path)
+        for weighted in read_object_list(rules.get("preferredDuringSchedulingIgnoredDuringExecution"), path):
+            terms.append(read_object(weighted.get("podAffinityTerm"), path))
+        for term in terms:
+            _merge_into(term, labels, path)
+
+
+def _merge_into(term: Object, labels: Mapping[str, str], path: str) -> None:
+    selector = term.get("labelSelector")
+    if selector is None:
+        return
+    selector = read_object(selector, f"{path}.labelSelector")
+    added = [
+        {"key": key, "operator": operator, "values": [labels[key]]}
+        for field, operator in (("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn"))
+        for key in read_strings(term.get(field), f"{path}.{field}")
+        if key in labels
+    ]
+    before = read_object_list(selector.get("matchExpressions"), f"{path}.labelSelector.matchExpressions")
+    # A stored term contains both the keys and the merged expressions.
+    selector["matchExpressions"] = before + [each for each in added if each not in before]
+
+
+def parse_name(text: str) -> tuple[str, str]:
+    """Split [NAMESPACE/]POD as kubectl does."""
+    namespace, _, name = text.rpartition("/")
+    return namespace or DEFAULT_NAMESPACE, name.removeprefix("pod/")

@@ -1,0 +1,106 @@
+"""Read the objects of a dump into a snapshot and the list of pods without a node."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from berth.scheduling.fields.reading import MalformedField, Object
+from berth.scheduling.gangs.gang import ANNOTATIONS as GANG_ANNOTATIONS
+from berth.scheduling.managed_resources.counting import Counting
+from berth.scheduling.objects import (
+    Pod,
+    PriorityClass,
+    UnreadableObject,
+    read_pod,
+    read_priority_class,
+    trimmed_node,
+    trimmed_pod,
+)
+from berth.scheduling.objects.cluster import read_objects
+from berth.scheduling.objects.projection import part, select_fields
+from berth.scheduling.objects.workloads import Workloads
+from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.sources.dump.admission import AdmissionDenied, PriorityClasses, set_identity
+from berth_cli.terminal.input_files import InvalidInput
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """`snapshot`: the nodes and the pods on them. `pods`: pods without a node, in the order of the dump.
+
+    `unreadable`: number of skipped objects by cause.
+    """
+
+    snapshot: Snapshot
+    pods: tuple[Pod, ...]
+    priority_classes: PriorityClasses
+    unreadable: Counter[str]
+
+
+def trim(obj: Object, counting: Counting) -> Object:
+    """Keep only the fields that Berth reads: about a tenth of kubectl's output."""
+    kind = obj.get("kind")
+    if kind not in ("Node", "Pod") or not all(
+        isinstance(obj.get(part), dict | None) for part in ("metadata", "spec", "status")
+    ):
+        return obj
+    if kind == "Pod":
+        kept = trimmed_pod(obj, counting.pod_annotations | GANG_ANNOTATIONS)
+        # Of gangs of equal priority the oldest is placed first.
+        created = select_fields(part(obj, "metadata"), ("creationTimestamp",))
+        return {"kind": kind, **kept, "metadata": part(kept, "metadata") | created}
+    return {"kind": kind, **trimmed_node(obj, counting.node_annotations)}
+
+
+def read_cluster(objects: list[Object], where: str, *, replaced: Collection[tuple[object, object]] = ()) -> Cluster:
+    """Read the objects. `replaced`: (namespace, name) of pods to leave out. Raises InvalidInput."""
+    read_classes = [read_priority_class(obj) for obj in objects if obj.get("kind") == "PriorityClass"]
+    classes = PriorityClasses(each for each in read_classes if isinstance(each, PriorityClass))
+    others, waiting = _partition(objects, classes, replaced)
+    found = read_objects(others)
+    if not found.nodes:
+        raise InvalidInput(f"{where} has no nodes; make a dump with: kubectl get nodes,pods -A -o json > FILE")
+    results = [read_pod(obj) for obj in waiting]
+    pods = tuple(each for each in results if isinstance(each, Pod))
+    unreadable = [*found.unreadable, *(each for each in results if isinstance(each, UnreadableObject))]
+    snapshot = Snapshot.of(
+        found.nodes,
+        # Of the pods without a node, only nominated pods affect other pods.
+        [*found.pods, *(pod for pod in pods if pod.nominated_node)],
+        namespaces=found.namespaces,
+        disruption_budgets=found.disruption_budgets,
+        priority_classes=found.priority_classes,
+        workloads=Workloads.of(found.workloads),
+        pod_groups=found.pod_groups,
+    )
+    return Cluster(snapshot, pods, classes, Counter(each.cause for each in unreadable))
+
+
+def _partition(
+    objects: list[Object], classes: PriorityClasses, replaced: Collection[tuple[object, object]]
+) -> tuple[list[Object], list[Object]]:
+    """Separate the pods without a node from all other objects, and set the defaults of hand-written pods."""
+    others: list[Object] = []
+    waiting: list[Object] = []
+    for obj in objects:
+        metadata, spec = obj.get("metadata"), obj.get("spec")
+        on_a_node = True
+        if obj.get("kind") == "Pod" and isinstance(metadata, dict):
+            set_identity(metadata)
+            if (metadata["namespace"], metadata.get("name")) in replaced:
+                continue
+            if isinstance(spec, dict):
+                _resolve(classes, spec)
+            on_a_node = isinstance(spec, dict) and bool(spec.get("nodeName"))
+        (others if on_a_node else waiting).append(obj)
+    return others, waiting
+
+
+def _resolve(classes: PriorityClasses, spec: Object) -> None:
+    """Set the pod's priority if its class is known; the classes may be missing from a dump."""
+    try:
+        classes.resolve(spec)
+    except (AdmissionDenied, MalformedField):
+        return

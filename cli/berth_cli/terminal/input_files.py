@@ -1,0 +1,60 @@
+"""Files that commands read; `-` is standard input."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from difflib import get_close_matches
+from pathlib import Path
+
+import click
+
+STDIN = "-"
+MAX_NAMES = 5
+"""In a message."""
+
+
+class InvalidInput(click.ClickException):
+    """An unusable file; the message names it. The exit status is that of a usage error."""
+
+    exit_code = 2
+
+
+class NoSuchNode(InvalidInput):
+    """No node has this name. The message has the closest name, or the first ones."""
+
+    def __init__(self, where: str, name: str, nodes: Sequence[str]) -> None:
+        super().__init__(f"{where} has no node {name}; {names_instead(name, nodes)}")
+
+
+def names_instead(name: str, known: Sequence[str]) -> str:
+    """The closest of these names, or the first ones."""
+    closest = get_close_matches(name, known, n=1)
+    if closest:
+        return f"did you mean {closest[0]}?"
+    more = f", and {len(known) - MAX_NAMES} more" if len(known) > MAX_NAMES else ""
+    return f"it has {', '.join(known[:MAX_NAMES]) or 'none'}{more}"
+
+
+def display_name(file: Path) -> str:
+    """The name of the file in messages."""
+    return "standard input" if str(file) == STDIN else str(file)
+
+
+def read_bytes(file: Path) -> bytes:
+    """The content of the file. Raises OSError."""
+    return sys.stdin.buffer.read() if str(file) == STDIN else file.read_bytes()
+
+
+def read_input(file: Path) -> bytes:
+    """The same. Raises InvalidInput."""
+    try:
+        return read_bytes(file)
+    except OSError as error:
+        raise InvalidInput(f"{file}: {error.strerror}") from error
+
+
+# A wheel packs these files in berth_cli/project (see pyproject.toml). In a clone, the clone's own files are used.
+_PACKED = Path(__file__).resolve().parents[1] / "project"
+PROJECT = _PACKED if _PACKED.is_dir() else Path(__file__).resolve().parents[3]
+TEMPLATE = PROJECT / "template.yaml"

@@ -1,1 +1,0 @@
-"""`berth watch`: the watcher of a stack as a process."""

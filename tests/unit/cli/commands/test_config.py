@@ -1,0 +1,127 @@
+"""`berth config check` and `berth config schema`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from berth_cli.configuration.schema import schema_text
+from berth_cli.main import main
+from tests.builders.json_schema import violations
+from tests.conftest import PROJECT
+
+SCHEMA: dict[str, Any] = json.loads(schema_text())
+DOCUMENTS = sorted(
+    path for path in (PROJECT / "examples").rglob("*.yaml") if "\nkind: BerthConfiguration" in path.read_text()
+)
+
+
+def run(*arguments: str, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(main, ["config", *arguments], input=stdin, prog_name="berth")
+
+
+# ---------------------------------------------------------------------------------------------------------------- check
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        pytest.param("kind: BerthConfiguration", "profile label-priority, plugins NodePriorityLabel", id="the default"),
+        pytest.param(
+            "profile: mine\ndefinitions: {mine: {plugins: {enabled: [{name: NodeName}, {name: NodeReady}]}}}",
+            "profile mine, plugins NodeName, NodeReady",
+            id="a profile of one's own",
+        ),
+        pytest.param(
+            "profiles: {gpus: resource-segregation}",
+            "profile label-priority, plugins NodePriorityLabel; "
+            "for gpus: profile resource-segregation, plugins ResourceSegregation",
+            id="profiles of schedulers",
+        ),
+    ],
+)
+def test_check_prints_profiles_of_valid_document(document: str, message: str) -> None:
+    done = run("check", "-", stdin=document)
+    assert (done.exit_code, done.stdout, done.stderr) == (0, f"standard input is valid: {message}\n", "")
+
+
+def test_check_prints_line_field_and_example_of_each_error(tmp_path: Path) -> None:
+    path = tmp_path / "berth.yaml"
+    path.write_text("kind: Berth\nprofile: fastest\nexempt:\n  daemonsets: true\n")
+    done = run("check", str(path))
+    assert (done.exit_code, done.stdout) == (1, "")
+    profiles = "'label-priority', 'resource-segregation', 'managed-resources', 'full'"
+    assert done.stderr.splitlines() == [
+        f"{path}:1: kind: Input should be 'BerthConfiguration'; found the string 'Berth'",
+        "    example: kind: BerthConfiguration",
+        f"{path}:2: profile: Input should be {profiles}; found the string 'fastest'",
+        "    example: profile: label-priority",
+        f"{path}:4: exempt.daemonsets: unknown field; did you mean `daemonSets`? "
+        "allowed: daemonSets, systemCritical, namespaces",
+        "    example: daemonSets: false",
+    ]
+
+
+def test_check_warns_about_doubtful_but_valid_document() -> None:
+    done = run("check", "-", stdin="profile: label-priority\nmanagedResources: [{name: example.com/licence}]")
+    assert done.exit_code == 0
+    assert done.stderr == (
+        "standard input:2: warning: managedResources: profile label-priority has no plugin ManagedResources: "
+        "filter passes nodes that have nothing left of managedResources, and bind refuses them; "
+        "enable the plugin in a definition\n"
+    )
+
+
+def test_check_warns_about_resources_that_no_node_of_a_cluster_has(tmp_path: Path) -> None:
+    dump = tmp_path / "dump.json"
+    dump.write_text(json.dumps({"items": [{"kind": "Node", "metadata": {"name": "a", "uid": "1"}}]}))
+    text = "profile: managed-resources\nmanagedResources:\n- name: example.com/licence"
+    done = run("check", "-", "--cluster", str(dump), "-o", "json", stdin=text)
+    assert done.exit_code == 0
+    [warning] = json.loads(done.stdout)["warnings"]
+    assert (warning["line"], warning["field"]) == (3, "managedResources[0]")
+    assert warning["message"].startswith("none of 1 nodes has capacity for example.com/licence, by its allocatable")
+
+
+# --------------------------------------------------------------------------------------------------------------- schema
+def test_schema_file_matches_models() -> None:
+    assert (PROJECT / "docs" / "configuration.schema.json").read_text() == schema_text(), (
+        "berth config schema > docs/configuration.schema.json"
+    )
+    assert run("schema").stdout == schema_text()
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(PROJECT)))
+def test_examples_match_schema(path: Path) -> None:
+    assert violations(yaml.safe_load(path.read_text()), SCHEMA) == []
+
+
+# ----------------------------------------------------------------------------------------------------------- the manual
+def _fields(schema: object) -> Iterator[str]:
+    if isinstance(schema, dict):
+        properties = schema.get("properties")
+        yield from properties if isinstance(properties, dict) else ()
+    for each in schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ():
+        yield from _fields(each)
+
+
+def test_reference_lists_every_field() -> None:
+    reference = (PROJECT / "docs" / "reference" / "configuration.md").read_text()
+    missing = [field for field in sorted(set(_fields(SCHEMA))) if f"`{field}`" not in reference]
+    assert missing == []
+
+
+MANUAL = ("README.md", "docs/tutorial.md", "docs/how-to/policies.md", "docs/concepts/preemption.md")
+"""Pages in which each block of YAML is a BerthConfiguration document."""
+
+
+@pytest.mark.parametrize("page", MANUAL)
+def test_accepts_every_document_in_the_manual(page: str) -> None:
+    examples = [block.split("```")[0] for block in (PROJECT / page).read_text().split("```yaml\n")[1:]]
+    assert examples
+    for example in examples:
+        assert run("check", "-", stdin=example).exit_code == 0, example

@@ -1,0 +1,155 @@
+"""`berth config apply`: change the configuration of a running stack."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from click.testing import CliRunner, Result
+from mypy_boto3_dynamodb.client import DynamoDBClient
+
+from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
+from berth.ledger.nodes.dynamodb_table import DynamoDBLedgerTable
+from berth.ledger.nodes.table import Marker, MarkerState
+from berth_cli.main import main
+from berth_cli.server.options import CACHE_TABLE
+from tests.builders.events import http_event
+from tests.builders.requests import body_of, cache_mode
+from tests.builders.tables import create_cache_table, create_ledger_table
+
+pytestmark = pytest.mark.usefixtures("pauses")
+
+SEGREGATION = """\
+apiVersion: berth.dev/v1alpha1
+kind: BerthConfiguration
+profile: resource-segregation
+nodeCache: {maxStaleness: 86400}
+"""
+
+
+def apply(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["config", "apply", *arguments], prog_name="berth")
+
+
+@pytest.fixture
+def document(tmp_path: Path) -> Path:
+    path = tmp_path / "berth.yaml"
+    path.write_text(SEGREGATION)
+    return path
+
+
+@pytest.fixture
+def applied(dynamodb: DynamoDBClient, document: Path) -> Any:
+    """Applied to the session's stack, and taken back afterwards."""
+    yield apply(str(document), "--cache-table", CACHE_TABLE)
+    dynamodb.update_item(
+        TableName=CACHE_TABLE,
+        Key={"pk": {"S": "head"}, "sk": {"N": "0"}},
+        UpdateExpression="REMOVE configurationHash",
+    )
+    dynamodb.delete_item(TableName=CACHE_TABLE, Key={"pk": {"S": "configuration"}, "sk": {"N": "0"}})
+
+
+def test_apply_prints_table_profile_and_hash(applied: Result, document: Path) -> None:
+    assert applied.exit_code == 0, applied.stderr
+    assert applied.stdout.startswith(f"{document} is applied to {CACHE_TABLE}: profile resource-segregation, hash ")
+
+
+@pytest.mark.parametrize(
+    ("decisions", "warning"),
+    [
+        pytest.param("memory", ":1: warning: decisions: nothing is recorded: memory needs berth serve\n", id="memory"),
+        pytest.param("file", ":1: warning: decisions: nothing is recorded: file needs", id="file"),
+        pytest.param("table", "", id="table"),
+    ],
+)
+def test_apply_says_what_a_stack_does_not_record(tmp_path: Path, decisions: str, warning: str) -> None:
+    path = tmp_path / "berth.yaml"
+    path.write_text(f"decisions: {decisions}\n")
+    found = apply(str(path), "--stack", "missing").stderr
+    assert ("nothing is recorded" in found, warning in found) == (bool(warning), True)
+
+
+def test_warm_function_uses_applied_configuration_on_next_call(
+    load_function: Callable[..., Callable[..., Any]], document: Path, request: pytest.FixtureRequest
+) -> None:
+    handler = load_function("filter", {})
+    event = http_event(body_of(cache_mode(["plain"])), "POST /scheduler/filter")
+    assert orjson.loads(handler(event, None)["body"])["NodeNames"] == []
+    request.getfixturevalue("applied")
+    assert orjson.loads(handler(event, None)["body"])["NodeNames"] == ["plain"]
+
+
+def test_apply_rejects_invalid_document(dynamodb: DynamoDBClient, tmp_path: Path) -> None:
+    path = tmp_path / "wrong.yaml"
+    path.write_text("profile: labels\n")
+    done = apply(str(path), "--cache-table", CACHE_TABLE)
+    assert done.exit_code == 1
+    assert f"{path}:1: profile: Input should be 'label-priority'" in done.stderr
+    assert "Item" not in dynamodb.get_item(TableName=CACHE_TABLE, Key={"pk": {"S": "configuration"}, "sk": {"N": "0"}})
+
+
+COUNTS = "managedResources: [{name: example.com/slot}]\n"
+COUNTS_NOTHING = "profile: full\n"
+OWN_CACHE, OWN_LEDGER = "apply-cache", "apply-ledger"
+
+
+@pytest.fixture
+def counting(dynamodb: DynamoDBClient) -> Iterator[DynamoDBConfigurationStore]:
+    """A cache table and a ledger that counts; no document is applied yet."""
+    create_cache_table(dynamodb, OWN_CACHE)
+    create_ledger_table(dynamodb, OWN_LEDGER)
+    DynamoDBLedgerTable(dynamodb, OWN_LEDGER).put_marker(Marker(MarkerState.READY, 1, 0.0, "nonce"), None)
+    yield DynamoDBConfigurationStore(dynamodb, OWN_CACHE, OWN_LEDGER)
+    for name in (OWN_CACHE, OWN_LEDGER):
+        dynamodb.delete_table(TableName=name)
+
+
+def apply_to_both(document: str, *options: str) -> Result:
+    tables = ("--cache-table", OWN_CACHE, "--ledger-table", OWN_LEDGER)
+    return CliRunner().invoke(main, ["config", "apply", "-", *tables, *options], input=document)
+
+
+def test_apply_refuses_to_stop_counting_by_accident(counting: DynamoDBConfigurationStore) -> None:
+    assert apply_to_both(COUNTS).exit_code == 0
+    in_force = counting.read()
+    done = apply_to_both(COUNTS_NOTHING)
+    assert done.exit_code == 1
+    assert "the document counts nothing, but the ledger counts resources" in done.stderr
+    assert counting.read() == in_force
+
+
+def test_apply_stops_counting_on_purpose_until_a_document_counts_again(counting: DynamoDBConfigurationStore) -> None:
+    assert apply_to_both(COUNTS_NOTHING, "--stop-counting").exit_code == 0
+    assert counting.counting_is_stopped()
+    assert apply_to_both("profile: label-priority\n").exit_code == 0
+    assert counting.counting_is_stopped()
+    assert apply_to_both(COUNTS).exit_code == 0
+    assert not counting.counting_is_stopped()
+    assert apply_to_both(COUNTS_NOTHING).exit_code == 1
+
+
+def test_apply_requests_a_rebuild_where_counting_was_stopped(
+    counting: DynamoDBConfigurationStore, dynamodb: DynamoDBClient
+) -> None:
+    ledger = DynamoDBLedgerTable(dynamodb, OWN_LEDGER)
+    apply_to_both(COUNTS)
+    before = ledger.marker()
+    assert before is not None
+    assert before.state is MarkerState.READY
+    apply_to_both(COUNTS_NOTHING, "--stop-counting")
+    assert ledger.marker() == before
+    assert "requested a rebuild" in apply_to_both(COUNTS).stdout
+    after = ledger.marker()
+    assert after is not None
+    assert (after.state, after.epoch) == (MarkerState.REBUILDING, before.epoch)
+
+
+def test_apply_rejects_stop_counting_with_a_document_that_counts(counting: DynamoDBConfigurationStore) -> None:
+    done = apply_to_both(COUNTS, "--stop-counting")
+    assert done.exit_code == 1
+    assert "standard input counts resources" in done.stderr
+    assert counting.read() is None

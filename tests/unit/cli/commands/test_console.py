@@ -1,0 +1,62 @@
+"""`berth console` with options that it cannot use."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from berth_cli.commands.console import console
+from berth_cli.console.running import Console, ConsoleContents
+from berth_cli.server.http.server import ListenError
+from tests.conftest import CLUSTER
+
+DUMP = ["--cluster", str(CLUSTER)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        pytest.param([], "give one of --cluster DUMP, --kubeconfig FILE and --stack NAME", id="no source"),
+        pytest.param([*DUMP, "--stack", "s"], "give one of --cluster DUMP", id="two sources"),
+        pytest.param(["--stack", "s", "--profile", "full"], "have no effect with --stack", id="the stack has a policy"),
+        pytest.param([*DUMP, "--region", "eu-west-1"], "--region needs --stack", id="a region of nothing"),
+        pytest.param(["--cluster", "/no/such/dump"], "does not exist", id="no such file"),
+        pytest.param([*DUMP, "--profile", "no-such"], "no-such", id="no such profile"),
+        pytest.param([*DUMP, "--host", "0.0.0.0"], "No such option '--host'", id="no other address than loopback"),
+    ],
+)
+def test_rejects_options_with_one_line(arguments: list[str], line: str) -> None:
+    done = CliRunner().invoke(console, arguments)
+    assert done.exit_code == 2
+    assert line in done.stderr
+    assert done.stdout == ""
+
+
+def test_explanations_and_comparisons_get_the_weight(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[ConsoleContents] = []
+
+    def open_console(shown: ConsoleContents, *_: object) -> Console:
+        asked.append(shown)
+        raise ListenError("not here")
+
+    monkeypatch.setattr("berth_cli.console.running.open_console", open_console)
+    CliRunner().invoke(console, [*DUMP, "--weight", "5"])
+    assert [each.weight for each in asked] == [5]
+
+
+def test_port_in_use_names_the_option() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        done = CliRunner().invoke(console, [*DUMP, "--port", str(taken.getsockname()[1])])
+    assert done.exit_code == 1
+    assert "choose another with --port" in done.stderr
+
+
+def test_unreadable_kubeconfig_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "kubeconfig"
+    path.write_text("{}")
+    done = CliRunner().invoke(console, ["--kubeconfig", str(path), "--port", "0"])
+    assert done.exit_code == 1
+    assert str(path) in done.stderr

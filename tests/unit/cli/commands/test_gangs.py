@@ -1,0 +1,105 @@
+"""`berth gangs`: what it prints of the ledger's table, and which placement it ends."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import orjson
+import pytest
+from click.testing import CliRunner, Result
+from mypy_boto3_dynamodb.client import DynamoDBClient
+
+from berth.ledger.gangs.dynamodb_table import DynamoDBGangTable
+from berth.ledger.gangs.item import Domain, GangState
+from berth_cli.main import main
+from berth_cli.server.options import LEDGER_TABLE
+from tests.builders.gang_items import TRAIN, claim, gang, intent
+
+TABLE = ("--ledger-table", LEDGER_TABLE)
+
+
+def berth(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["gangs", *arguments], prog_name="berth")
+
+
+@pytest.fixture
+def table(dynamodb: DynamoDBClient) -> Iterator[DynamoDBGangTable]:
+    """The session's embedded table, with one gang of which one member is in bind."""
+    table, now = DynamoDBGangTable(dynamodb, LEDGER_TABLE), time.time()
+    table.put_domain(Domain(claim(until=now + 60), 1), table.domain())
+    table.put(gang([intent(until=now + 60)], at=now - 5), None)
+    yield table
+    for item in dynamodb.scan(TableName=LEDGER_TABLE)["Items"]:
+        if item["pk"] == {"S": "gang"}:
+            dynamodb.delete_item(TableName=LEDGER_TABLE, Key={"pk": item["pk"], "sk": item["sk"]})
+
+
+def test_list_prints_state_and_what_is_missing(table: DynamoDBGangTable) -> None:
+    done = berth("list", *TABLE)
+    assert done.exit_code == 0, done.output
+    head, line = done.stdout.splitlines()
+    assert head.split() == ["GANG", "STATE", "MEMBERS", "IN", "BIND", "ON", "NODES", "PRIORITY", "AGE", "WAITS", "FOR"]
+    assert line.startswith("ml/train  open")
+    assert line.endswith("1 of 2 members are in bind")
+    assert "only gangs that are or were in bind: give --cache-table too" in done.stderr
+
+
+def test_describe_prints_json_of_one_gang(table: DynamoDBGangTable) -> None:
+    found = orjson.loads(berth("describe", "ml/train", *TABLE, "-o", "json").stdout)
+    assert (found["gang"], found["state"]) == ("ml/train", "open")
+    assert found["places"] == [{"pod": "ml/train-0", "state": "in-bind", "node": "n1"}]
+
+
+def test_describe_fails_for_a_gang_that_nobody_knows(table: DynamoDBGangTable) -> None:
+    done = berth("describe", "ml/other", *TABLE)
+    assert (done.exit_code, "no gang ml/other" in done.stderr) == (1, True)
+
+
+def test_describe_counts_nobody_of_a_committed_gang_in_bind(table: DynamoDBGangTable) -> None:
+    """As the list does: its members have their places."""
+    item = table.gang(TRAIN)
+    assert item is not None
+    table.put(item.changed(GangState.COMMITTED, time.time()), item)
+    assert orjson.loads(berth("describe", "ml/train", *TABLE, "-o", "json").stdout)["members"]["inBind"] == 0
+
+
+def test_lists_gangs_of_a_server(table: DynamoDBGangTable, gateway_port: int) -> None:
+    done = berth("list", *server(gateway_port), "-o", "json")
+    assert [each["gang"] for each in orjson.loads(done.stdout)["gangs"]] == ["ml/train"]
+
+
+@pytest.mark.parametrize("at_server", [False, True])
+def test_release_ends_the_placement(table: DynamoDBGangTable, gateway_port: int, at_server: bool) -> None:
+    done = berth("release", "ml/train", *(server(gateway_port) if at_server else TABLE))
+    assert (done.exit_code, done.stdout) == (0, "released: ml/train\n"), done.output
+    found = table.gang(TRAIN)
+    assert found is not None
+    assert (found.state, found.reason) == (GangState.ENDED, "gang waits: an operator ended its placement")
+    assert table.domain().open is None
+
+
+@pytest.mark.parametrize("at_server", [False, True])
+def test_release_fails_if_no_member_is_in_bind(table: DynamoDBGangTable, gateway_port: int, at_server: bool) -> None:
+    done = berth("release", "ml/other", *(server(gateway_port) if at_server else TABLE), "-o", "json")
+    assert done.exit_code == 1
+    assert orjson.loads(done.stdout) == {"gang": "ml/other", "result": "not-in-bind"}
+
+
+def server(port: int) -> tuple[str, str]:
+    """The options that name it."""
+    return ("--url", f"http://127.0.0.1:{port}/scheduler")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param(["list"], id="no source"),
+        pytest.param(["list", *TABLE, "--url", "http://127.0.0.1:1/scheduler"], id="two sources"),
+        pytest.param(["list", "--stack", "s", "--cache-table", "t"], id="a cache table with a stack"),
+        pytest.param(["release", "train", *TABLE], id="no namespace"),
+        pytest.param(["describe", "ml/a/b", *TABLE], id="a name that is none"),
+    ],
+)
+def test_usage_errors_exit_with_2(arguments: list[str]) -> None:
+    assert berth(*arguments).exit_code == 2

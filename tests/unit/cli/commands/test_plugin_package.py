@@ -1,0 +1,159 @@
+"""`berth plugin package`: what is in the layer, and what cannot be packaged."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+from click.testing import CliRunner, Result
+
+from berth.configuration.store import version_of
+from berth_cli.commands.plugin import ARCHITECTURES, PYTHONS
+from berth_cli.installation import plugin_layer as layer
+from berth_cli.main import main
+from tests.deployment.template import read_template
+
+HASH = f"--hash=sha256:{'0' * 64}"
+
+
+@pytest.fixture
+def plugins(tmp_path: Path) -> Path:
+    folder = tmp_path / "berth_plugins"
+    folder.mkdir()
+    (folder / "__init__.py").write_text('__version__ = "1.2.0"\n')
+    (folder / "mine.py").write_text("NAME = 'Mine'\n")
+    return tmp_path
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(main, ["plugin", "package", *map(str, arguments)], prog_name="berth")
+
+
+def names(file: Path) -> list[str]:
+    return ZipFile(file).namelist()
+
+
+def test_layer_has_package_where_functions_find_it(plugins: Path) -> None:
+    (plugins / "berth_plugins" / "__pycache__").mkdir()
+    (plugins / "berth_plugins" / "__pycache__" / "mine.cpython-313.pyc").touch()
+    (plugins / "tests").mkdir()
+    (plugins / "tests" / "test_mine.py").touch()
+    done = run(plugins, "--file", plugins / "layer.zip", "--python", "3.11")
+    assert done.exit_code == 0, done.output
+    sources = [name for name in names(plugins / "layer.zip") if not name.endswith(".pyc")]
+    assert sources == ["python/berth_plugins/__init__.py", "python/berth_plugins/mine.py"]
+    assert f"plugins {version_of(plugins)}, 0 dependencies, " in done.stdout
+    assert "for python3.11 on arm64" in done.stdout
+
+
+def test_same_input_makes_same_file(plugins: Path) -> None:
+    run(plugins, "--file", plugins / "one.zip")
+    (plugins / "berth_plugins" / "mine.py").touch()
+    run(plugins, "--file", plugins / "two.zip")
+    assert (plugins / "one.zip").read_bytes() == (plugins / "two.zip").read_bytes()
+
+
+def test_layer_has_the_version_of_its_directory(plugins: Path) -> None:
+    """The verbs compute theirs of what is in /opt/python."""
+    (plugins / "requirements.txt").write_text("# none\n")
+    run(plugins, "--file", plugins / "layer.zip")
+    ZipFile(plugins / "layer.zip").extractall(plugins / "opt")
+    assert version_of(plugins / "opt" / "python") == version_of(plugins)
+
+
+def stub(file: Path) -> Path:
+    """In place of pip or uv: the real ones ask a package index (test_plugin_package.py, marked `build`)."""
+    file.write_text(
+        f"#!{sys.executable}\n"
+        "import pathlib, sys\n"
+        "options = sys.argv[1:]\n"
+        "target = pathlib.Path(options[options.index('--target') + 1])\n"
+        "requirements = pathlib.Path(options[options.index('--requirement') + 1]).read_text()\n"
+        "(target / 'asked.txt').write_text(' '.join(options) + '\\n' + requirements)\n"
+    )
+    file.chmod(0o755)
+    return file
+
+
+@pytest.mark.parametrize(
+    ("has_pip", "command", "platform"),
+    [
+        pytest.param(True, "-m pip install", "--platform manylinux2014_x86_64", id="pip"),
+        pytest.param(False, "pip install", "--python-platform x86_64-manylinux2014", id="uv, where there is no pip"),
+    ],
+)
+def test_installs_wheels_of_the_platform(
+    plugins: Path, monkeypatch: pytest.MonkeyPatch, has_pip: bool, command: str, platform: str
+) -> None:
+    if has_pip:
+        monkeypatch.setattr(sys, "executable", str(stub(plugins / "python")))
+    else:
+        monkeypatch.setattr(layer, "find_spec", lambda name: None)
+        monkeypatch.setattr(shutil, "which", {"uv": str(stub(plugins / "uv"))}.get)
+    (plugins / "requirements.txt").write_text(f"numpy==2.4.0 \\\n    {HASH} \\\n    {HASH}\n    # via -r in\n")
+    done = run(plugins, "--file", plugins / "layer.zip", "--architecture", "x86_64", "--python", "3.12")
+    assert ", 1 dependency, " in done.stdout
+    asked = ZipFile(plugins / "layer.zip").read("python/asked.txt").decode()
+    assert asked.startswith(f"{command} ")
+    for option in ("--require-hashes", "--no-deps", "--only-binary=:all:", "--python-version 3.12", platform):
+        assert option in asked
+    assert "numpy==2.4.0" in asked
+    assert asked.count(HASH) == 2
+
+
+def test_says_what_to_install_where_there_is_neither_pip_nor_uv(plugins: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(layer, "find_spec", lambda name: None)
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    (plugins / "requirements.txt").write_text(f"numpy==2.4.0 {HASH}\n")
+    done = run(plugins, "--file", plugins / "layer.zip")
+    assert (done.exit_code, "has no pip, and no uv is on the PATH; install uv, or" in done.stderr) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("requirement", "message"),
+    [
+        pytest.param("numpy>=2", "numpy>=2 is not pinned with a hash; lock it: uv pip compile", id="a range"),
+        pytest.param("numpy==2.4.0", "numpy==2.4.0 is not pinned with a hash", id="no hash"),
+        pytest.param(f"pydantic==1.0 {HASH}", "pydantic is 1.0, but Berth's own layers have ", id="Berth has another"),
+        pytest.param(f"PyYAML==1.0 {HASH}", "pyyaml is 1.0, but Berth's own layers have ", id="bind has another"),
+    ],
+)
+def test_refuses_requirement(plugins: Path, requirement: str, message: str) -> None:
+    (plugins / "requirements.txt").write_text(f"{requirement}\n")
+    done = run(plugins, "--file", plugins / "layer.zip")
+    assert (done.exit_code, message in done.stderr) == (1, True), done.stderr
+    assert not (plugins / "layer.zip").exists()
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "message"),
+    [
+        pytest.param(
+            "__init__.py", "", "__init__.py has no version of up to 20 characters: add a line such as", id="none"
+        ),
+        pytest.param("mine.py", "def (:", "mine.py is no Python: invalid syntax", id="a syntax error"),
+        pytest.param(
+            "mine.py",
+            "import not_there",
+            "berth_plugins.mine cannot be imported: ModuleNotFoundError: No module named 'not_there'; correct it, or",
+            id="a module that is not there",
+        ),
+        pytest.param(
+            "mine.py", "import sys; sys.exit(0)", "berth_plugins.mine cannot be imported: SystemExit: 0", id="an exit"
+        ),
+        pytest.param("mine.py", "1 / 0", "berth_plugins.mine cannot be imported: ZeroDivisionError", id="an exception"),
+    ],
+)
+def test_refuses_package(plugins: Path, file: str, content: str, message: str) -> None:
+    (plugins / "berth_plugins" / file).write_text(content)
+    done = run(plugins, "--file", plugins / "layer.zip")
+    assert (done.exit_code, message in done.stderr) == (1, True), done.stderr
+
+
+def test_platforms_are_those_of_the_template() -> None:
+    parameters = read_template()["Parameters"]
+    assert set(ARCHITECTURES) == set(layer.PLATFORMS) == set(parameters["Architecture"]["AllowedValues"])
+    assert [f"python{each}" for each in PYTHONS] == parameters["PythonRuntime"]["AllowedValues"]

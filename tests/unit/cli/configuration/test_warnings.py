@@ -1,0 +1,101 @@
+"""Warnings about documents that are valid and have parts without effect."""
+
+from __future__ import annotations
+
+import pytest
+
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.objects import NodeInfo
+from berth_cli.configuration.warnings import capacity_warnings, configuration_warnings
+from tests.builders.nodes import node
+
+LICENCES = {"name": "example.com/licence", "capacity": {"nodeLabel": "example.com/licences"}}
+
+
+def configuration(**fields: object) -> BerthConfiguration:
+    return BerthConfiguration.model_validate(fields)
+
+
+@pytest.mark.parametrize(
+    ("document", "warnings"),
+    [
+        pytest.param({}, [], id="the default"),
+        pytest.param({"profile": "managed-resources", "managedResources": [LICENCES]}, [], id="counted and checked"),
+        pytest.param(
+            {"managedResources": [LICENCES]},
+            ["managedResources: profile label-priority has no plugin ManagedResources"],
+            id="counted and not checked",
+        ),
+        pytest.param(
+            {"profile": "full", "nodeCache": {"whenStale": "pass"}},
+            [
+                "profile: profile full has rules that depend on other pods (",
+                "nodeCache.whenStale: while the cache is stale, rules that depend on other pods are best effort",
+            ],
+            id="rules about other pods, and a stale cache that passes",
+        ),
+        pytest.param(
+            {"profile": "managed-resources"},
+            ["profile: profile managed-resources counts managedResources, and there are none"],
+            id="checked and not counted",
+        ),
+        pytest.param(
+            {"pluginConfig": [{"name": "NodePriorityLabel"}, {"name": "ResourceSegregation"}]},
+            ["pluginConfig[1]: no profile in use has the plugin ResourceSegregation: these have no effect"],
+            id="arguments for a plugin that no profile uses",
+        ),
+        pytest.param(
+            {
+                "profile": "mine",
+                "pluginConfig": [{"name": "NodePriorityLabel"}],
+                "definitions": {"mine": {"extends": "label-priority", "pluginConfig": [{"name": "NodePriorityLabel"}]}},
+            },
+            ["pluginConfig[0]: these arguments have no effect: each profile with NodePriorityLabel"],
+            id="arguments that the only profile replaces",
+        ),
+        pytest.param(
+            {"definitions": {"mine": {"extends": "label-priority"}}},
+            ["definitions.mine: no scheduler uses this profile"],
+            id="a profile that no scheduler uses",
+        ),
+        pytest.param(
+            {
+                "profile": "mine",
+                "definitions": {"mine": {"plugins": {"enabled": [{"name": "NodeReady", "weight": 5}]}}},
+            },
+            ["definitions.mine.plugins.enabled[0].weight: NodeReady only filters"],
+            id="a weight for a plugin that only filters",
+        ),
+        pytest.param(
+            {"profiles": {"batch": "full"}, "bind": {"schedulerNames": ["default-scheduler"]}},
+            [
+                "profiles.batch: bind refuses the pods of this scheduler",
+                "profiles.batch: profile full has rules that depend on other pods (",
+                "bind: bind does not cover all pods: rules that depend on other pods are best effort",
+            ],
+            id="a scheduler that bind refuses",
+        ),
+    ],
+)
+def test_warns_about_parts_without_effect(document: dict[str, object], warnings: list[str]) -> None:
+    found = [str(each) for each in configuration_warnings(configuration(**document))]
+    assert [each[: len(start)] for each, start in zip(found, warnings, strict=True)] == warnings
+
+
+@pytest.mark.parametrize(
+    ("nodes", "warnings"),
+    [
+        pytest.param([node("a", labels={"example.com/licences": "3"}), node("b")], [], id="on one node"),
+        pytest.param(
+            [node("a"), node("b", labels={"example.com/licences": "0"})],
+            [
+                "managedResources[0]: none of 2 nodes has capacity for example.com/licence, by capacity or devices: "
+                "pods that request it stay pending"
+            ],
+            id="on no node",
+        ),
+    ],
+)
+def test_warns_about_a_counted_resource_without_capacity(nodes: list[NodeInfo], warnings: list[str]) -> None:
+    found = capacity_warnings(configuration(managedResources=[LICENCES]), nodes)
+    assert [str(each) for each in found] == warnings

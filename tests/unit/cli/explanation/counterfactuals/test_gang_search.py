@@ -1,0 +1,136 @@
+"""Counterfactuals of a gang: each change is judged with all members planned on all nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from berth_cli.explanation.counterfactuals.search import Search, SearchEnd, search
+from berth_cli.explanation.rules import Rules
+from berth_cli.explanation.target import Target, read_target
+from tests.builders.gangs import member_object
+from tests.builders.nodes import PRIORITY, node_with
+from tests.builders.planned import gang_configuration
+from tests.builders.pods import pod_with
+from tests.unit.cli.explanation.cases import Object
+
+CONFIGURATION = gang_configuration()
+LABELLED = gang_configuration(profile="label-priority")
+TAINT = {"key": "dedicated", "value": "ml", "effect": "NoSchedule"}
+
+
+def member(number: int, size: object = 3, cpu: str = "2", **fields: Any) -> Object:
+    requests: Any = {"requests": {"cpu": cpu}} if cpu else {}
+    return {"kind": "Pod", **member_object(f"train-{number}", "train", size, **requests, **fields)}
+
+
+def members(count: int, size: object = 3, **fields: Any) -> list[Object]:
+    return [member(number, size, **fields) for number in range(count)]
+
+
+def target(*objects: Object, pod: str = "ml/train-0") -> Target:
+    return read_target([dict(each) for each in objects], "there", pod, CONFIGURATION.counting)
+
+
+def found(*objects: Object, configuration: Any = CONFIGURATION) -> Search:
+    return search(target(*objects).case, Rules(configuration), lambda: False)
+
+
+def texts(result: Search) -> list[str]:
+    return ["; ".join(change.text for change in each.changes) for each in result.found]
+
+
+# A node has 4 cpus, and a member asks for 2.
+@pytest.mark.parametrize(
+    ("objects", "wanted"),
+    [
+        pytest.param(
+            [node_with("a"), *members(3)],
+            [
+                "lower the gang's size from 3 to 2",
+                "add a node like a",
+            ],
+            id="no room for one member: one more node gives places to all",
+        ),
+        pytest.param(
+            [node_with("a"), *members(7, 7)],
+            [
+                "lower the gang's size from 7 to 2",
+                "add 3 nodes like a",
+            ],
+            id="no room for five: the fewest nodes",
+        ),
+        pytest.param(
+            [node_with("a"), node_with("b"), *members(2)],
+            ["create 1 more member", "lower the gang's size from 3 to 2"],
+            id="a member is missing",
+        ),
+        pytest.param(
+            [node_with("a"), *members(2, 4)],
+            [
+                "lower the gang's size from 4 to 2",
+            ],
+            id="members are missing, and there is no room for them",
+        ),
+        pytest.param(
+            [node_with("a"), node_with("b"), *members(2), member(2, spec={"schedulingGates": [{"name": "g"}]})],
+            ["create 1 more member (1 more gated)", "lower the gang's size from 3 to 2"],
+            id="a member is gated",
+        ),
+        pytest.param(
+            [node_with("a"), node_with("b", taints=[TAINT]), *members(3)],
+            [
+                "let each member tolerate dedicated=ml:NoSchedule",
+                "lower the gang's size from 3 to 2",
+                "add a node like a",
+            ],
+            id="a taint keeps the next member out",
+        ),
+        pytest.param(
+            [
+                node_with("a"),
+                node_with("b"),
+                pod_with("web", nodeName="b", requests={"cpu": "3"}),
+                *members(3),
+            ],
+            [
+                "lower each member's request of cpu from 2 to 1",
+                "lower the gang's size from 3 to 2",
+                "free 1 cpu on node b: end default/web (holds 3 cpu)",
+                "add a node like a",
+            ],
+            id="a pod is in the way: members that are only planned are not ended",
+        ),
+        pytest.param(
+            [node_with("a"), node_with("b"), member(0), member(1, cpu="5"), member(2)],
+            [
+                "lower each like member's request of cpu from 5 to 4",
+                "lower the gang's size from 3 to 2",
+            ],
+            id="another member than the one that is asked about",
+        ),
+        pytest.param(
+            [node_with("a", allocatable={"pods": "2", "cpu": "9", "memory": "1Gi"}), *members(3)],
+            ["lower the gang's size from 3 to 2", "add a node like a"],
+            id="larger than the cluster",
+        ),
+        pytest.param([node_with("a"), *members(2, "two")], [], id="a size that is no number"),
+        pytest.param(
+            [node_with("a"), member(0, 3), member(1, 2), member(2, 2, cpu="0")], [], id="members that contradict"
+        ),
+    ],
+)
+def test_finds_the_smallest_changes_that_place_the_gang(objects: Sequence[Object], wanted: Sequence[str]) -> None:
+    assert texts(found(*objects)) == wanted
+
+
+def test_changes_a_node_for_all_members_that_go_there() -> None:
+    objects = [node_with("a"), node_with("b", {PRIORITY: "1"}), *members(3)]
+    assert texts(found(*objects, configuration=LABELLED))[:1] == [f"add the label {PRIORITY}=1 to node a"]
+
+
+def test_ends_when_the_time_is_over() -> None:
+    result = search(target(node_with("a"), *members(3)).case, Rules(CONFIGURATION), lambda: True)
+    assert (result.found, result.end) == ([], SearchEnd.TIME)

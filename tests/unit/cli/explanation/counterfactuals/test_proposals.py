@@ -1,0 +1,368 @@
+"""Each reason of filter has the change that answers it, tried with the real rules, or says why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from berth.scheduling.preemption.priority import NodeRejection
+from berth.scheduling.reason_code import ReasonCode
+from berth_cli.explanation.counterfactuals.proposals import ANSWERS, GANG_CODES, NO_CHANGE
+from tests.builders.nodes import PRIORITY, node_with
+from tests.builders.pods import container, pod_with
+from tests.unit.cli.explanation.cases import COUNTED, FULL, LABELLED, LICENCE, Object, changes, rules, target
+
+TAINT = {"key": "dedicated", "value": "ml", "effect": "NoSchedule"}
+CORDON = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
+NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+APP = {"matchLabels": {"app": "s"}}
+SPREAD = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule", "labelSelector": APP}
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+TERM = {"labelSelector": APP, "topologyKey": "kubernetes.io/hostname"}
+GPU, SHARE = "nvidia.com/gpu", "example.com/gpu-share"
+
+
+SEGREGATED: Mapping[str, Any] = {"profile": "resource-segregation"}
+ADDED_AFFINITY: Mapping[str, Any] = {
+    "profile": "full",
+    "pluginConfig": [
+        {
+            "name": "NodeAffinity",
+            "args": {
+                "addedAffinity": {
+                    REQUIRED: {
+                        "nodeSelectorTerms": [
+                            {"matchExpressions": [{"key": "pool", "operator": "In", "values": ["batch"]}]}
+                        ]
+                    }
+                }
+            },
+        }
+    ],
+}
+
+
+def counting(**resource: Any) -> Mapping[str, Any]:
+    return {"profile": "managed-resources", "managedResources": [{"name": LICENCE, **resource}]}
+
+
+LIMITED = counting(capacity={"nodeLabel": "licences"}, podLimit=2)
+
+
+DEVICES = counting(devices={"sizes": {"nodeLabel": "gpus"}, "percentName": SHARE})
+
+
+def near(*values: str) -> dict[str, Any]:
+    return {"podAffinity": {REQUIRED: [TERM]}} if not values else {"podAntiAffinity": {REQUIRED: [TERM]}}
+
+
+def names(*values: str) -> dict[str, Any]:
+    """Each node by its name, in one term."""
+    fields = [{"key": "metadata.name", "operator": "In", "values": [value]} for value in values]
+    return {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{"matchFields": fields}]}}}
+
+
+def expressions(*items: Mapping[str, object]) -> dict[str, Any]:
+    return {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{"matchExpressions": list(items)}]}}}
+
+
+def owned(name: str, **fields: Any) -> dict[str, Any]:
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-5d", "uid": "u", "controller": True}
+    return pod_with(name, metadata={"ownerReferences": [owner]}, **fields)
+
+
+def zone(name: str, value: str) -> Object:
+    return node_with(name, {"zone": value})
+
+
+ROWS = [
+    pytest.param(
+        pod_with(),
+        [node_with("a")],
+        LABELLED,
+        [f"add the label {PRIORITY}=1 to node a"],
+        id="a node without the priority label gets it",
+    ),
+    pytest.param(
+        pod_with(),
+        [node_with("a", taints=[TAINT])],
+        FULL,
+        ["let the pod tolerate dedicated=ml:NoSchedule"],
+        id="a taint is tolerated",
+    ),
+    pytest.param(
+        pod_with(),
+        [node_with("a", taints=[CORDON], unschedulable=True)],
+        FULL,
+        ["uncordon node a", "add a node like a"],
+        id="a cordoned node is uncordoned",
+    ),
+    pytest.param(
+        pod_with(nodeSelector={"disk": "ssd"}),
+        [node_with("a")],
+        FULL,
+        ["add the label disk=ssd to node a", "remove disk=ssd from the pod's nodeSelector"],
+        id="nodeSelector",
+    ),
+    pytest.param(
+        pod_with(affinity=expressions({"key": "gpu", "operator": "In", "values": ["h100", "a100"]})),
+        [node_with("a")],
+        FULL,
+        ["add the label gpu=a100 to node a", "remove the pod's required node affinity"],
+        id="node affinity with In",
+    ),
+    pytest.param(
+        pod_with(requests={"cpu": "5"}),
+        [node_with("a")],
+        FULL,
+        ["lower the pod's request of cpu from 5 to 4"],
+        id="a request that no node ever has",
+    ),
+    pytest.param(
+        pod_with(requests={"memory": "9Gi"}),
+        [node_with("a")],
+        FULL,
+        ["lower the pod's request of memory from 9Gi to 8Gi"],
+        id="memory is shown in binary units",
+    ),
+    pytest.param(
+        pod_with(requests={"cpu": "3"}),
+        [node_with("a"), pod_with("w", nodeName="a", requests={"cpu": "2"})],
+        FULL,
+        [
+            "lower the pod's request of cpu from 3 to 2",
+            "free 1 cpu on node a: end default/w (holds 2 cpu)",
+            "add a node like a",
+        ],
+        id="a full node",
+    ),
+    pytest.param(
+        pod_with(requests={LICENCE: "2"}),
+        [node_with("a", {"licences": "2"}), pod_with("w", nodeName="a", requests={LICENCE: "1"})],
+        COUNTED,
+        [
+            f"lower the pod's request of {LICENCE} from 2 to 1",
+            f"free 1 {LICENCE} on node a: end default/w (holds 1 {LICENCE})",
+            "add a node like a",
+        ],
+        id="a counted resource",
+    ),
+    pytest.param(
+        pod_with(containers=[{**container(), "ports": [{"hostPort": 80}]}]),
+        [node_with("a"), pod_with("w", nodeName="a", containers=[{**container(), "ports": [{"hostPort": 80}]}])],
+        FULL,
+        ["end default/w on node a", "add a node like a"],
+        id="a host port",
+    ),
+    pytest.param(
+        pod_with(labels={"app": "s"}, topologySpreadConstraints=[SPREAD]),
+        [
+            zone("a", "a"),
+            node_with("b", {"zone": "b"}, allocatable={"pods": "0"}),
+            pod_with("s", {"app": "s"}, nodeName="a"),
+        ],
+        FULL,
+        [
+            "make the pod's spread over zone soft (whenUnsatisfiable: ScheduleAnyway)",
+        ],
+        id="a spread constraint, beside a node that is out of reach",
+    ),
+    pytest.param(
+        pod_with(affinity=near()),
+        [node_with("a")],
+        FULL,
+        ["remove the pod's required podAffinity term 1 (topologyKey kubernetes.io/hostname)"],
+        id="an affinity that no pod matches",
+    ),
+    pytest.param(
+        pod_with(affinity=near("away")),
+        [node_with("a"), pod_with("s", {"app": "s"}, nodeName="a")],
+        FULL,
+        [
+            "remove the pod's required podAntiAffinity term 1 (topologyKey kubernetes.io/hostname)",
+            "add a node like a",
+        ],
+        id="an anti-affinity",
+    ),
+    pytest.param(
+        pod_with(labels={"app": "s"}),
+        [node_with("a"), pod_with("s", nodeName="a", affinity=near("away"))],
+        FULL,
+        ["add a node like a"],
+        id="the anti-affinity of another pod",
+    ),
+    pytest.param(
+        pod_with(requests={"cpu": "5"}),
+        [node_with("a", taints=[TAINT])],
+        FULL,
+        [
+            "let the pod tolerate dedicated=ml:NoSchedule; lower the pod's request of cpu from 5 to 4",
+        ],
+        id="two reasons need two changes",
+    ),
+    pytest.param(
+        pod_with(),
+        [node_with("a", {PRIORITY: "high"})],
+        LABELLED,
+        [f"change the label {PRIORITY} from high to 1 on node a"],
+        id="a priority label that is no integer",
+    ),
+    pytest.param(
+        pod_with(),
+        [node_with("a")],
+        ADDED_AFFINITY,
+        ["add the label pool=batch to node a"],
+        id="the affinity that the configuration adds",
+    ),
+    pytest.param(
+        pod_with(affinity=names("a", "b")),
+        [node_with("a"), node_with("b")],
+        FULL,
+        ["remove the pod's required node affinity"],
+        id="an affinity that contradicts itself",
+    ),
+    pytest.param(
+        pod_with(affinity=names("b")),
+        [node_with("a"), node_with("b", taints=[TAINT])],
+        FULL,
+        [
+            "let the pod tolerate dedicated=ml:NoSchedule",
+            "remove the pod's required node affinity",
+        ],
+        id="a node by its name",
+    ),
+    pytest.param(
+        pod_with(),
+        [node_with("a", allocatable={"pods": "1"}), pod_with("w", nodeName="a")],
+        FULL,
+        ["free room for a pod on node a: end default/w", "add a node like a"],
+        id="as many pods as the node may have",
+    ),
+    pytest.param(
+        pod_with(requests={LICENCE: "3"}),
+        [node_with("a", {"licences": "4"})],
+        LIMITED,
+        [f"lower the pod's request of {LICENCE} from 3 to 2"],
+        id="more than podLimit",
+    ),
+    pytest.param(
+        pod_with(requests={LICENCE: "2"}),
+        [node_with("a", {"licences": "some"}), pod_with("w", nodeName="a", requests={LICENCE: "1"})],
+        COUNTED,
+        ["change the label licences from some to 3 on node a"],
+        id="a capacity that cannot be read",
+    ),
+    pytest.param(
+        pod_with(topologySpreadConstraints=[SPREAD]),
+        [node_with("a")],
+        FULL,
+        ["make the pod's spread over zone soft (whenUnsatisfiable: ScheduleAnyway)"],
+        id="a topology key that no node has",
+    ),
+    pytest.param(
+        pod_with(requests={LICENCE: "2"}),
+        [node_with("a")],
+        COUNTED,
+        ["add the label licences=2 to node a"],
+        id="a counted resource of which no node says how much it has",
+    ),
+    pytest.param(
+        pod_with(requests={SHARE: "50", LICENCE: "9"}),
+        [node_with("a", {"gpus": "8_8"})],
+        DEVICES,
+        [f"lower the pod's request of {LICENCE} from 9 to 8"],
+        id="more than one device",
+    ),
+]
+
+NOTHING_ABSURD = [
+    pytest.param(
+        pod_with(),
+        [node_with("a", taints=[NOT_READY], status={"conditions": [{"type": "Ready", "status": "False"}]})],
+        FULL,
+        ["add a node like a"],
+        id="a node that is not ready: a new one is",
+    ),
+    pytest.param(
+        pod_with(),
+        [node_with("a", taints=[{"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}])],
+        FULL,
+        [],
+        id="the taint of the control plane is not tolerated",
+    ),
+    pytest.param(
+        pod_with(),
+        [node_with("a", taints=[{"key": "ToBeDeletedByClusterAutoscaler", "effect": "NoSchedule"}])],
+        FULL,
+        ["add a node like a"],
+        id="a node that an autoscaler removes: a new one stays",
+    ),
+    pytest.param(
+        pod_with(nodeSelector={"topology.kubernetes.io/zone": "b"}),
+        [node_with("a", {"topology.kubernetes.io/zone": "a"}), node_with("b")],
+        FULL,
+        ["remove topology.kubernetes.io/zone=b from the pod's nodeSelector"],
+        id="a zone is no label to change, nor to add",
+    ),
+    pytest.param(
+        pod_with(nodeSelector={"disk": "ssd"}),
+        [node_with("a", {"disk": "hdd"})],
+        FULL,
+        ["remove disk=ssd from the pod's nodeSelector"],
+        id="a label that the node has says what it is",
+    ),
+    pytest.param(
+        pod_with(requests={GPU: "1"}),
+        [node_with("a"), pod_with("w", nodeName="a", requests={"cpu": "4"})],
+        SEGREGATED,
+        [],
+        id="a resource that no node has: no pod holds it, and the pod keeps its request",
+    ),
+    pytest.param(
+        pod_with(),
+        [node_with("a", allocatable={"cpu": "4", "memory": "8Gi", "pods": "10", GPU: "2"})],
+        SEGREGATED,
+        [],
+        id="a node that the policy keeps for others stays kept",
+    ),
+    pytest.param(
+        owned("p", requests={"cpu": "3"}),
+        [node_with("a"), owned("w", nodeName="a", requests={"cpu": "4"})],
+        FULL,
+        ["add a node like a"],
+        id="a pod of the same controller is not ended",
+    ),
+    pytest.param(
+        pod_with(requests={"cpu": "3"}, priority=1),
+        [node_with("a"), pod_with("w", nodeName="a", requests={"cpu": "4"}, priority=2)],
+        FULL,
+        ["add a node like a"],
+        id="a pod that is more important is not ended",
+    ),
+]
+
+
+@pytest.mark.parametrize(("pod", "objects", "document", "wanted"), [*ROWS, *NOTHING_ABSURD])
+def test_finds_the_smallest_changes_that_place_the_pod(
+    pod: Object, objects: list[Object], document: Mapping[str, Any], wanted: list[str]
+) -> None:
+    assert changes(pod, *objects, document=document) == wanted
+
+
+def test_every_code_of_filter_is_answered_or_has_a_reason_why_not() -> None:
+    of_preempt = {rejection.reason_code for rejection in NodeRejection} | {ReasonCode.VICTIM_UNREADABLE}
+    of_filter = set(ReasonCode) - of_preempt | {ReasonCode.TOO_COSTLY}
+    assert sorted([*ANSWERS, *GANG_CODES, *NO_CHANGE]) == sorted(of_filter)
+
+
+def test_every_answer_has_a_row() -> None:
+    shown = set()
+    for row in ROWS:
+        values: Any = row.values
+        pod, objects, document, _ = values
+        case = target(pod, *objects, document=document).case
+        failing = rules(document).failing(case.pod, case.snapshot)
+        shown |= {code for statuses in failing.values() for status in statuses for code in status.reason_codes}
+    assert shown >= set(ANSWERS)

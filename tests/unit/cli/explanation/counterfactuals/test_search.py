@@ -1,0 +1,95 @@
+"""The search: the smallest changes first, none that contains another one, and why it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from berth_cli.explanation.counterfactuals.change import Change, ChangeKind
+from berth_cli.explanation.counterfactuals.search import Counterfactual, Search, SearchEnd, search
+from berth_cli.explanation.report import changes_text, search_document
+from tests.builders.nodes import PRIORITY, node_with
+from tests.builders.pods import pod_with
+from tests.unit.cli.explanation.cases import FULL, LABELLED, Object, changes, rules, target
+
+TAINT = {"key": "dedicated", "value": "ml", "effect": "NoSchedule"}
+
+
+def found(pod: Object, *objects: Object, document: Mapping[str, Any] = FULL) -> Search:
+    return search(target(pod, *objects, document=document).case, rules(document), lambda: False)
+
+
+def test_shows_small_changes_before_large_ones() -> None:
+    busy = pod_with("w", nodeName="b", requests={"cpu": "2"})
+    shown = changes(pod_with(requests={"cpu": "3"}), node_with("a", taints=[TAINT]), node_with("b"), busy)
+    assert (shown[0], shown[-1]) == ("let the pod tolerate dedicated=ml:NoSchedule", "add a node like b")
+
+
+def test_leaves_daemon_set_pods_where_they_are() -> None:
+    owner = {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "d", "uid": "u", "controller": True}
+    daemon = pod_with("d", nodeName="a", requests={"cpu": "2"}, metadata={"ownerReferences": [owner]})
+    results = changes(pod_with(requests={"cpu": "3"}), node_with("a"), daemon)
+    # A new node would have the DaemonSet's pod, too.
+    assert results == ["lower the pod's request of cpu from 3 to 2"]
+
+
+def test_shows_no_change_that_contains_a_smaller_one() -> None:
+    results = changes(pod_with(), node_with("a", taints=[TAINT]), document=LABELLED)
+    assert results == [f"let the pod tolerate dedicated=ml:NoSchedule; add the label {PRIORITY}=1 to node a"]
+    both = changes(pod_with(), node_with("a", taints=[TAINT]), node_with("b"), document=LABELLED)
+    assert both == [f"add the label {PRIORITY}=1 to node b"]
+
+
+def test_stops_when_the_time_is_over() -> None:
+    assert search(target(pod_with(), node_with("a", taints=[TAINT])).case, rules(), lambda: True).found == []
+
+
+FOUND = Counterfactual(
+    (Change(ChangeKind.LABEL_NODE, "add the label a=b to node n", "a", lambda case: case, "n"),), ["n"]
+)
+SHOWN = ["Each of these would place it; the rules were run on each:", "  - add the label a=b to node n"]
+
+
+@pytest.mark.parametrize(
+    ("result", "lines"),
+    [
+        pytest.param(Search(), ["No small change was found that would place it."], id="none"),
+        pytest.param(
+            Search(end=SearchEnd.TIME),
+            ["The search for changes ended after 5 s, and had found none by then."],
+            id="none in time",
+        ),
+        pytest.param(
+            Search(end=SearchEnd.NODES, tried=40),
+            ["No small change was found that would place it, on the 40 nodes that were tried."],
+            id="none on the nodes that were tried",
+        ),
+        pytest.param(Search([FOUND]), SHOWN, id="all"),
+        pytest.param(
+            Search([FOUND], SearchEnd.TIME),
+            [*SHOWN, "The search ended after 5 s; there may be other changes."],
+            id="some in time",
+        ),
+    ],
+)
+def test_says_why_the_search_ended(result: Search, lines: Sequence[str]) -> None:
+    assert list(changes_text(result, ())) == lines
+    assert search_document(result)["searchEnd"] == result.end
+
+
+@pytest.mark.parametrize(
+    ("count", "end"),
+    [pytest.param(3, SearchEnd.COMPLETE, id="all nodes"), pytest.param(4, SearchEnd.NODES, id="three that are alike")],
+)
+def test_says_whether_all_nodes_were_tried(count: int, end: SearchEnd) -> None:
+    nodes = [node_with(f"n{number}") for number in range(count)]
+    assert found(pod_with(requests={"cpu": "5"}), *nodes).end is end
+
+
+def test_says_that_there_may_be_more_than_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("berth_cli.explanation.counterfactuals.search.MAX_RESULTS", 2)
+    busy = pod_with("w", nodeName="a", requests={"cpu": "2"})
+    result = found(pod_with(requests={"cpu": "3"}), node_with("a"), busy)
+    assert (len(result.found), result.end) == (2, SearchEnd.RESULTS)

@@ -1,0 +1,205 @@
+"""The records of a `berth serve`, read from its own route: attempts of a pod, and one line for what cannot be read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import count
+from typing import Any
+
+import orjson
+import pytest
+
+from berth.bind.answer import answer_bind, failed
+from berth.decisions.recorders import RecentDecisions
+from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
+from berth_cli.explanation.attempts import Attempts, NoRecord
+from berth_cli.explanation.sources.server import read_attempts, running_configuration
+from berth_cli.server.endpoints.decisions import DecisionsEndpoint
+from berth_cli.sources.server import HttpResponse, NoResponse
+from berth_cli.terminal.input_files import InvalidInput
+from tests.builders.events import http_event
+from tests.builders.nodes import labelled, node
+from tests.builders.pods import pod_object
+from tests.builders.requests import binding, body_of, cache_mode
+from tests.fakes.binder import ScriptedBinder, Step, created, refused
+from tests.fakes.doctor import ADDRESS, FakeEndpoint, answered
+from tests.fakes.verbs import Verbs
+
+
+@dataclass
+class Server(FakeEndpoint):
+    """It answers /decisions from memory. answer: another answer of this route."""
+
+    recent: RecentDecisions = field(default_factory=lambda: RecentDecisions(map(float, count(1)).__next__))
+    answer: HttpResponse | NoResponse | None = None
+
+    def get(self, name: str, body: bytes | None = None) -> HttpResponse | NoResponse:
+        route, _, query = name.partition("?")
+        if route != "decisions":
+            return answered({}, 404)
+        if self.answer is not None:
+            return self.answer
+        event = {**http_event(None, "GET /decisions"), "rawQueryString": query}
+        found = DecisionsEndpoint(EndpointSettings(), self.recent).handle(event)
+        return answered(orjson.loads(found["body"]), found["statusCode"])
+
+    def decide(self, *names: str, verb: str = "filter", pod: str = "p", uid: str = "") -> None:
+        asked = pod_object(pod)
+        if uid:
+            asked["metadata"]["uid"] = uid  # type: ignore[index]
+        verbs = Verbs([labelled("a", "1"), node("b"), node("c")], recorder=self.recent)
+        verbs.ask(verb, cache_mode(names, asked))
+
+    def bind(self, node: str, step: Step, pod: str = "p") -> None:
+        answering = partial(answer_bind, binder=ScriptedBinder(step))
+        endpoint = VerbEndpoint("bind", EndpointSettings(), answering, failed, recorder=self.recent)
+        endpoint.handle(http_event(body_of(binding(pod, uid=f"uid-{pod}", node=node)), "POST /scheduler/bind"))
+
+
+def attempts(server: Server, pod: str = "p") -> Attempts:
+    found = read_attempts(server, "ml", pod)
+    assert isinstance(found, Attempts)
+    return found
+
+
+def test_reads_the_attempts_of_the_pod_the_oldest_first() -> None:
+    server = Server()
+    server.decide("b", "c", "new")
+    server.decide("b", pod="other")
+    server.decide("a", "b")
+    found = attempts(server)
+    assert [(each.time, each.nodes, each.feasible) for each in found.all] == [(1.0, 3, 0), (3.0, 2, 1)]
+    assert [(each.code, each.count, each.nodes) for each in found.all[0].reasons] == [
+        ("PriorityLabelMissing", 2, ("b", "c")),
+        ("NodeNotInCache", 1, ("new",)),
+    ]
+
+
+def test_calls_of_prioritize_are_the_attempts_where_filter_is_not_called() -> None:
+    server = Server()
+    server.decide("a", verb="prioritize")
+    assert [each.verb for each in attempts(server).all] == ["prioritize"]
+
+
+@pytest.mark.parametrize(
+    ("step", "bind"),
+    [
+        pytest.param(created(), ("bound", "a", ""), id="bound"),
+        pytest.param(refused(403, "not allowed"), ("refused", "a", "not allowed"), id="a bind that failed"),
+    ],
+)
+def test_the_bind_that_followed_is_no_attempt_of_its_own(step: Step, bind: tuple[str, str, str]) -> None:
+    server = Server()
+    server.decide("a", "b")
+    server.bind("a", step)
+    found = attempts(server)
+    assert found.bind is not None
+    assert len(found.all) == 1
+    assert (found.bind.outcome, found.bind.chosen, found.bind.error) == bind
+
+
+def test_a_bind_before_the_last_attempt_says_nothing_about_it() -> None:
+    server = Server()
+    server.bind("a", refused(403, "not allowed"))
+    server.decide("a", "b")
+    assert attempts(server).bind is None
+
+
+def test_a_call_that_failed_is_an_attempt_with_its_cause() -> None:
+    server = Server()
+    Verbs(recorder=server.recent).ask("filter", cache_mode(["a"], pod_object("p")))
+    [found] = attempts(server).all
+    assert found.outcome == "failure-cache-unavailable"
+    assert found.error.startswith("the node cache is empty")
+
+
+def recorded(**changed: Any) -> HttpResponse:
+    """The answer with one record, with these keys changed."""
+    server = Server()
+    server.decide("b")
+    response = server.get("decisions?pod=ml/p")
+    assert isinstance(response, HttpResponse)
+    content = orjson.loads(response.body)
+    content["decisions"][0] |= changed
+    return answered(content)
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        pytest.param(
+            NoResponse("connection refused or blocked"),
+            "connection refused or blocked; is berth serve running there?",
+            id="nobody answers",
+        ),
+        pytest.param(
+            answered({"message": "Not Found"}, 404),
+            "/decisions answers 404; is it a berth serve of this release? A stack has no such route",
+            id="a stack, or an earlier release",
+        ),
+        pytest.param(answered({"reason": "not allowed"}, 401), "/decisions answers 401; not allowed", id="refused"),
+        pytest.param(
+            recorded(version=2),
+            "/decisions cannot be read: decisions.0.version: Input should be 1",
+            id="a later version",
+        ),
+        pytest.param(
+            recorded(reasons=None),
+            "/decisions cannot be read: decisions.0.reasons: Input should be a valid tuple",
+            id="another form",
+        ),
+    ],
+)
+def test_says_in_one_line_what_is_wrong(answer: HttpResponse | NoResponse, message: str) -> None:
+    with pytest.raises(InvalidInput) as raised:
+        read_attempts(Server(answer=answer), "ml", "p")
+    assert raised.value.message == f"{ADDRESS}: {message}"
+
+
+@pytest.mark.parametrize(
+    ("configuration", "decisions", "reason"),
+    [
+        pytest.param(
+            {"decisions": "off"},
+            1,
+            "keeps no records in memory: its configuration has decisions: off; set decisions: memory",
+            id="records switched off",
+        ),
+        pytest.param(
+            {"decisions": "table"},
+            0,
+            "keeps no records in memory: its configuration has decisions: table; set decisions: memory",
+            id="records in the table",
+        ),
+        pytest.param(
+            {"decisions": "memory"},
+            0,
+            "has no records: no scheduler has called it since it started; try berth doctor",
+            id="no call yet, with records in memory",
+        ),
+        pytest.param(
+            {},
+            0,
+            "has no records: no scheduler has called it since it started; try berth doctor",
+            id="no call yet",
+        ),
+        pytest.param(
+            {},
+            2,
+            "has no record of pod ml/p: it is not among its 2 decisions since 1970-01-01T00:00:01+00:00; "
+            "check the name, and the pod's schedulerName",
+            id="a pod that was never seen",
+        ),
+    ],
+)
+def test_says_why_there_is_no_record(configuration: dict[str, str], decisions: int, reason: str) -> None:
+    server = Server(health=answered({"configuration": configuration}))
+    for _ in range(decisions):
+        server.decide("b", pod="other")
+    assert read_attempts(server, "ml", "p") == NoRecord(f"{ADDRESS} {reason}")
+
+
+def test_reads_the_configuration_that_the_server_decides_by() -> None:
+    server = Server(health=answered({"configuration": {"profile": "label-priority"}}))
+    assert running_configuration(server).profile == "label-priority"

@@ -1,0 +1,174 @@
+"""Why a pod waits that has a node by every rule: its attempts, its bind, Berth as it is now, its condition."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from berth_cli.explanation.attempts import Attempt, Attempts, NoRecord
+from berth_cli.explanation.explanation import Cause, Explanation, Verdict, explain_pod, pending_cause
+from berth_cli.explanation.report import document, headline
+from berth_cli.explanation.target import Target
+from tests.builders.nodes import node_with
+from tests.builders.pods import pod_with
+from tests.unit.cli.explanation.cases import Object, recorded, rules, target
+
+STALE = "the node cache is of 10:00, older than maxStaleness (180 s); does the watcher run?"
+REFUSED_CALL = 'Post "http://127.0.0.1:8080/scheduler/filter": dial tcp 127.0.0.1:8080: connect: connection refused'
+UNBOUND = "0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims."
+CLAIM = {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]}
+CREATED = {"creationTimestamp": "1970-01-01T00:10:00Z"}
+NOW = 600.0 + 240
+
+
+def said(reason: str, message: str) -> dict[str, Any]:
+    return {"status": {"conditions": [_condition(reason, message)]}}
+
+
+def _condition(reason: str, message: str) -> Mapping[str, str]:
+    return {"type": "PodScheduled", "status": "False", "reason": reason, "message": message}
+
+
+def attempt(
+    feasible: int | None = 1, error: str = "", outcome: str = "feasible", reasons: Sequence[str] = ()
+) -> Attempt:
+    counts = [{"code": code, "reason": f"reason {code}", "plugin": "", "count": 1, "nodes": ()} for code in reasons]
+    return recorded(NOW - 60, nodes=1, feasible=feasible, error=error, outcome=outcome, reasons=counts)
+
+
+def attempts(last: Attempt, bind: Attempt | None = None) -> Attempts:
+    return Attempts([last], bind)
+
+
+FAILED = attempts(attempt(None, STALE, "failure-cache-unavailable"))
+BERTH, BIND, SCHEDULER = Verdict.BERTH_FAILS, Verdict.BIND_FAILS, Verdict.SCHEDULER_FAILS
+
+
+@pytest.mark.parametrize(
+    ("pod", "records", "failure", "wanted"),
+    [
+        pytest.param(
+            {}, FAILED, "", (BERTH, f"Berth cannot decide (failure-cache-unavailable) 1 min ago: {STALE}"), id="a call"
+        ),
+        pytest.param(
+            {},
+            attempts(attempt(0, outcome="too-costly", reasons=["TooCostly"])),
+            "",
+            (BERTH, "Berth cannot decide (too-costly) 1 min ago: reason TooCostly"),
+            id="a call that took too long",
+        ),
+        pytest.param(
+            {},
+            attempts(attempt(0, outcome="none-feasible", reasons=["NodeNotInCache"])),
+            "",
+            (BERTH, "Berth cannot decide (none-feasible) 1 min ago: reason NodeNotInCache"),
+            id="a cache that knows none of the nodes",
+        ),
+        pytest.param(
+            {},
+            attempts(attempt(), recorded(NOW - 30, verb="bind", outcome="refused", chosen="n1", error="not allowed")),
+            "",
+            (BIND, "its bind to n1 failed 30 s ago: not allowed"),
+            id="a bind",
+        ),
+        pytest.param({}, FAILED, "Berth does not answer: x", (BERTH, "Berth does not answer: x"), id="now"),
+        pytest.param(
+            said("SchedulerError", REFUSED_CALL),
+            NoRecord("none"),
+            "",
+            (SCHEDULER, f"the scheduler says: {REFUSED_CALL}"),
+            id="the scheduler's cycle, without records",
+        ),
+        pytest.param(
+            {**CLAIM, **said("Unschedulable", UNBOUND)},
+            None,
+            "",
+            (SCHEDULER, f"the scheduler says: {UNBOUND}"),
+            id="a claim that no rule here looks at",
+        ),
+    ],
+)
+def test_a_pod_that_has_a_node_is_pending_for_what_fails(
+    pod: dict[str, Any], records: Attempts | NoRecord | None, failure: str, wanted: tuple[Verdict, str]
+) -> None:
+    assert explained(pod, records, failure, node_with("n1")) == (
+        wanted[0],
+        f"default/p: pending for 4 min: {wanted[1]}; 1 of 1 nodes fit",
+    )
+
+
+@pytest.mark.parametrize(
+    ("pod", "records", "wanted"),
+    [
+        pytest.param({}, attempts(attempt()), "can be placed, on n1: 1 of 1 nodes fit", id="a call that passed"),
+        pytest.param(
+            {},
+            attempts(attempt(0, outcome="none-feasible", reasons=["PriorityLabelMissing"])),
+            "can be placed, on n1: 1 of 1 nodes fit",
+            id="a node that fits by now",
+        ),
+        pytest.param(
+            {},
+            attempts(attempt(None, outcome="passed-without-cache")),
+            "can be placed, on n1: 1 of 1 nodes fit",
+            id="a call that passed without a cache",
+        ),
+        pytest.param(
+            said("Unschedulable", "0/1 nodes are available: 1 Insufficient cpu."),
+            None,
+            "can be placed, on n1: 1 of 1 nodes fit",
+            id="a rule that is known, and passes by now",
+        ),
+        pytest.param(CLAIM, None, "can be placed, on n1: 1 of 1 nodes fit", id="a claim, and no scheduler objects"),
+        pytest.param({"nodeName": "n1"}, FAILED, "on node n1; without it, 1 of 1 nodes fit", id="a pod on its node"),
+        pytest.param(
+            {"requests": {"cpu": "9"}}, FAILED, "pending for 4 min: 0 of 1 nodes fit", id="a pod that has no node"
+        ),
+        pytest.param(
+            {"schedulingGates": [{"name": "g"}]},
+            FAILED,
+            "pending for 4 min: its scheduling gates hold it (g); 1 of 1 nodes fit",
+            id="a gated pod",
+        ),
+    ],
+)
+def test_nothing_else_makes_it_pending(pod: dict[str, Any], records: Attempts | None, wanted: str) -> None:
+    assert explained(pod, records, "", node_with("n1"))[1] == f"default/p: {wanted}"
+
+
+def test_a_pod_that_only_preemption_places_is_pending_for_what_fails() -> None:
+    low = pod_with("low", nodeName="n1", requests={"cpu": "4"}, priority=0)
+    verdict, line = explained({"requests": {"cpu": "4"}, "priority": 5}, FAILED, "", node_with("n1"), low)
+    assert (verdict, line.endswith("; 0 of 1 nodes fit")) == (BERTH, True)
+
+
+def test_a_cycle_that_fails_in_scoring_is_no_placement() -> None:
+    term = {"weight": 1, "preference": {"matchExpressions": [{"key": "a", "operator": "Gt", "values": ["x"]}]}}
+    affinity = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [term]}}
+    verdict, line = explained({"affinity": affinity}, None, "", node_with("n1"), node_with("n2"))
+    assert verdict is SCHEDULER
+    assert 'kube-scheduler fails: running PreScore plugin "NodeAffinity": pod has a preferred node affinity' in line
+
+
+def test_the_document_has_the_cause_without_its_age() -> None:
+    found = _explanation({}, pending_cause(_target({}), FAILED, ""))
+    assert document(found)["cause"] == f"Berth cannot decide (failure-cache-unavailable): {STALE}"
+
+
+def explained(
+    pod: Mapping[str, Any], records: Attempts | NoRecord | None, failure: str, *objects: Object
+) -> tuple[Verdict, str]:
+    found = _explanation(pod, pending_cause(_target(pod), records, failure), *objects)
+    return found.verdict, headline(found, NOW)
+
+
+def _explanation(pod: Mapping[str, Any], cause: Cause | None, *objects: Object) -> Explanation:
+    return explain_pod(_target(pod, *objects), rules(), weight=1, now=NOW, is_over=lambda: False, cause=cause)
+
+
+def _target(pod: Mapping[str, Any], *objects: Object) -> Target:
+    found = target(pod_with("p", metadata=CREATED, **pod), *(objects or [node_with("n1")]))
+    return replace(found, state=replace(found.state, was_tried=True))

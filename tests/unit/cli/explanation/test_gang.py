@@ -1,0 +1,168 @@
+"""`--gang`: the verdict on a gang as a whole, its members, and what keeps the next one out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.exemption import SYSTEM_CRITICAL_PRIORITY
+from berth.scheduling.reason_code import ReasonCode
+from berth_cli.explanation.explanation import Verdict, explain_pod
+from berth_cli.explanation.gang import explain_gang, gang_document, gang_text
+from berth_cli.explanation.rules import Rules
+from berth_cli.explanation.target import Target, read_target
+from berth_cli.terminal.input_files import InvalidInput
+from tests.builders.gangs import custom_group_object, member_object
+from tests.builders.nodes import PRIORITY, node_with
+from tests.builders.planned import gang_configuration
+from tests.unit.cli.explanation.cases import Object
+
+CPU = {"cpu": "2"}
+CONFIGURATION = gang_configuration()
+
+
+def member(name: str, gang: str = "train", size: int = 4, node: str = "", **fields: Any) -> Object:
+    found = member_object(name, gang, size, requests=CPU, **fields)
+    if node:
+        found["spec"]["nodeName"] = node
+    return {"kind": "Pod", **found}
+
+
+def members(count: int, size: int = 4, gang: str = "train", **fields: Any) -> list[Object]:
+    return [member(f"{gang}-{number}", gang, size, **fields) for number in range(count)]
+
+
+def target(*objects: Object, pod: str = "ml/train-0") -> Target:
+    return read_target([dict(each) for each in objects], "there", pod, CONFIGURATION.counting)
+
+
+def text(*objects: Object, configuration: BerthConfiguration = CONFIGURATION) -> list[str]:
+    return [" ".join(line.split()) for line in gang_text(explain_gang(target(*objects), configuration))]
+
+
+# A node has 4 cpus, and a member asks for 2.
+ROOM_FOR_FOUR: Sequence[Object] = [node_with("a"), node_with("b")]
+ROOM_FOR_TWO: Sequence[Object] = [node_with("a")]
+
+
+@pytest.mark.parametrize(
+    ("objects", "headline"),
+    [
+        pytest.param(
+            [*ROOM_FOR_FOUR, *members(4)],
+            "can be placed: 4 members wait for a node, 4 are needed, and all of these have places",
+            id="placeable",
+        ),
+        pytest.param([*ROOM_FOR_FOUR, *members(3)], "pending: 3 members wait for a node, 4 are needed", id="members"),
+        pytest.param(
+            [*ROOM_FOR_TWO, *members(4)],
+            "pending: 4 members wait for a node, 4 are needed, and there is room for 2 of them together",
+            id="room",
+        ),
+        pytest.param([*ROOM_FOR_FOUR, *members(4, node="a")], "placed: 4 members are on nodes", id="placed"),
+        pytest.param(
+            [*ROOM_FOR_FOUR, member("train-0"), member("train-1", node="a")],
+            "placed: 1 members are on nodes; 1 more are placed one by one",
+            id="a member that replaces another",
+        ),
+        pytest.param(
+            [*ROOM_FOR_FOUR, *members(3), member("train-3", size=5)],
+            "pending: gang size differs between members",
+            id="members that disagree",
+        ),
+        pytest.param([*ROOM_FOR_FOUR, *members(1, size=0)], "pending: gang size is below 1", id="a gang that is none"),
+        pytest.param(
+            [*ROOM_FOR_FOUR, *members(3), member("launcher", node="a", priority=SYSTEM_CRITICAL_PRIORITY)],
+            "pending: 3 members wait for a node, 4 are needed",
+            id="an exempt pod on a node",
+        ),
+        pytest.param(
+            [*ROOM_FOR_FOUR, *members(4, spec={"schedulingGates": [{"name": "quota"}]})],
+            "pending: 0 members wait for a node, 4 are needed",
+            id="all members are gated",
+        ),
+    ],
+)
+def test_begins_with_the_verdict(objects: Sequence[Object], headline: str) -> None:
+    assert text(*objects)[0] == f"gang ml/train: {headline}"
+
+
+def test_names_what_keeps_the_next_member_out_beside_those_that_fit() -> None:
+    lines = text(*ROOM_FOR_TWO, *members(4))
+    assert lines[2:7] == [
+        "MEMBER STATE NODE",
+        "ml/train-0 planned a",
+        "ml/train-1 planned a",
+        "ml/train-2 waiting",
+        "ml/train-3 waiting",
+    ]
+    assert lines[8:] == [
+        "With these on their nodes, the next member fits on no node:",
+        "NODES RULE REASON FOR EXAMPLE",
+        "1 kube-scheduler NodeResourcesFit Insufficient cpu a",
+    ]
+
+
+def test_a_gang_of_a_pod_group_is_read_from_the_dump() -> None:
+    group = custom_group_object("train", 2)
+    pods = [{"kind": "Pod", **member_object(f"train-{number}", None, label="train", requests=CPU)} for number in (0, 1)]
+    assert text(*ROOM_FOR_TWO, group, *pods)[0].startswith("gang ml/train: can be placed: 2 members wait")
+
+
+def test_document_has_members_and_reasons_with_codes() -> None:
+    found = gang_document(explain_gang(target(*ROOM_FOR_TWO, *members(3, size=3)), CONFIGURATION))
+    assert (found["gang"], found["verdict"], found["minimum"]) == ("ml/train", "pending", 3)
+    assert (found["reason"], found["code"]) == ("gang does not fit", "GangDoesNotFit")
+    assert found["members"] == [
+        {"pod": "ml/train-0", "state": "planned", "node": "a"},
+        {"pod": "ml/train-1", "state": "planned", "node": "a"},
+        {"pod": "ml/train-2", "state": "waiting", "node": None},
+    ]
+    reasons: Any = found["reasons"]
+    assert [each["code"] for each in reasons] == ["InsufficientResource"]
+
+
+@pytest.mark.parametrize(
+    ("pod", "document", "message"),
+    [
+        pytest.param(member("train-0"), {}, "the configuration does not enable gangs", id="gangs are off"),
+        pytest.param(
+            {"kind": "Pod", **member_object("train-0", None)},
+            {"gangs": {"enabled": True}},
+            "pod ml/train-0 is in no gang",
+            id="a pod that is placed alone",
+        ),
+        pytest.param(
+            member("train-0", priority=SYSTEM_CRITICAL_PRIORITY),
+            {"gangs": {"enabled": True}},
+            "pod ml/train-0 is in no gang",
+            id="an exempt pod",
+        ),
+    ],
+)
+def test_refuses_what_is_no_gang(pod: Object, document: Mapping[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        explain_gang(target(*ROOM_FOR_TWO, pod), BerthConfiguration.model_validate(document))
+
+
+@pytest.mark.parametrize("profile", ["label-priority", "full"])
+@pytest.mark.parametrize(
+    ("count", "verdict", "code"),
+    [
+        pytest.param(4, Verdict.PLACEABLE, None, id="all members wait"),
+        pytest.param(3, Verdict.PENDING, ReasonCode.GANG_WAITS_FOR_MEMBERS, id="a member is missing"),
+    ],
+)
+def test_a_member_alone_is_judged_with_the_members_that_wait(
+    count: int, verdict: Verdict, code: ReasonCode | None, profile: str
+) -> None:
+    nodes = [node_with(name, {PRIORITY: "1"}) for name in ("a", "b")]
+    rules = Rules(BerthConfiguration.model_validate({"profile": profile, "gangs": {"enabled": True}}))
+    found = explain_pod(target(*nodes, *members(count)), rules, weight=1, now=0.0, is_over=lambda: True)
+    assert found.verdict is verdict
+    assert [each.code for each in found.groups if each.code is not ReasonCode.GANG_PLACED_ELSEWHERE] == (
+        [code] if code else []
+    )

@@ -1,0 +1,230 @@
+"""All checks together, on fakes: which findings a misconfiguration has, and that the cause comes first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pytest
+
+from berth.lease.lock import Lease, LeaseSpec
+from berth.nodecache.feed.head import Head, Observation, Pointer, PublishedVersion, in_every_part
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth_cli.installation.doctor.aws_account import (
+    AccountUnavailable,
+    HeadItem,
+    InspectionDenied,
+    Schedule,
+)
+from berth_cli.installation.doctor.checklist import run_checks
+from berth_cli.installation.doctor.cluster_access import UntriedPod
+from berth_cli.installation.doctor.findings import CheckName, Finding, Result, failed
+from berth_cli.installation.doctor.inputs import Inputs
+from berth_cli.installation.extenders import ManagedResource, ManagedResources
+from berth_cli.sources.server import HttpResponse, NoResponse
+from tests.fakes.doctor import HEALTHY, NOW, FakeAccess, FakeAccount, FakeEndpoint, answered
+from tests.unit.cli.installation.doctor.scheduler_documents import document, side
+
+HOUR = 3600.0
+LICENCE = ManagedResource("example.com/licence")
+COUNTING = BerthConfiguration.model_validate(
+    {"profile": "managed-resources", "managedResources": [{"name": LICENCE.name}]}
+)
+NODES = ("a", "b")
+FITS = answered({"NodeNames": ["a"], "FailedNodes": {}, "Error": ""})
+NONE_FITS = answered(
+    {"NodeNames": [], "FailedNodes": {"a": "no label"}, "FailedAndUnresolvableNodes": {"b": "no label"}, "Error": ""}
+)
+
+
+def healthy(**fields: object) -> HttpResponse:
+    return answered({**HEALTHY, "cluster": "uid-of-the-cluster", "configuration": {}, **fields})
+
+
+def running(verbs: Mapping[str, HttpResponse | NoResponse] | None = None, **fields: object) -> FakeEndpoint:
+    users = answered({"watcher": {"username": "berth-watcher"}, "binder": {"username": "berth-binder"}})
+    return FakeEndpoint(verbs={"filter": FITS, **(verbs or {})}, health=healthy(**fields), named_users=users)
+
+
+STALE_VERBS = {
+    "filter": answered({"NodeNames": None, "Error": "the node cache is 3600 s old"}),
+    "prioritize": answered(b"", 503),
+}
+STALE = running(STALE_VERBS, observedAgeSeconds=HOUR, heartbeatAgeSeconds=HOUR)
+STALE_CHECKS = ("cache", "watcher", "filterVerb", "prioritizeVerb")
+EMPTY = FakeEndpoint(
+    verbs=STALE_VERBS, health=answered({"status": "failure-cache-unavailable", "reason": "no table"}, 503)
+)
+
+
+class WithoutTable(FakeAccount):
+    """A stack whose table was deleted."""
+
+    def head(self) -> HeadItem | None:
+        raise AccountUnavailable("the table does not exist")
+
+
+def stack(age: float, **fields: object) -> FakeAccount:
+    newest = in_every_part(PublishedVersion(7, 3))
+    pointer = Pointer(7, 3, newest, None, 0, 0, Observation("uid-of-the-cluster", {}), NOW - age, "0.1.0")
+    lease = Lease(LeaseSpec("watcher-1", 15, NOW - 2 * HOUR, NOW - age, 3), 9, "u", "n")
+    return FakeAccount(HeadItem(lease, Head("u", pointer)), **fields)  # type: ignore[arg-type]
+
+
+def inputs(**fields: object) -> Inputs:
+    """A correct installation of `berth serve`, with changes."""
+    sound: dict[str, object] = {
+        "scheduler_side": side(document(httpTimeout="5s")),
+        "endpoint": running(),
+        "reader": FakeAccess(nodes=NODES),
+    }
+    return Inputs(**{**sound, **fields})  # type: ignore[arg-type]
+
+
+def diagnose(given: Inputs) -> list[Finding]:
+    return list(run_checks(given, lambda: NOW))
+
+
+def bad(findings: list[Finding]) -> list[str]:
+    """The checks that are not ok, in their order."""
+    return list(dict.fromkeys(each.check for each in findings if each.result in (Result.FAILED, Result.WARNING)))
+
+
+def test_correct_installation_has_no_finding() -> None:
+    found = diagnose(inputs())
+    assert not bad(found), found
+    checked = {each.check for each in found if each.result is Result.OK}
+    assert {"same-cluster", "policy", "schedulerName", "watcher-rights", "bind-rights"} <= checked
+
+
+@dataclass(frozen=True)
+class Case:
+    """`check`: the first finding. `message`: a part of it. `effects`: the checks that fail for the same cause."""
+
+    given: Inputs
+    check: str
+    message: str
+    effects: tuple[str, ...] = ()
+
+
+CASES = {
+    "a scheduler pointed at a server on a dump": Case(
+        inputs(endpoint=running(cluster="dump-1")), "same-cluster", "Berth reads a dump"
+    ),
+    "a server on a dump without a kubeconfig": Case(
+        inputs(endpoint=running(cluster="dump-1"), reader=None), "same-cluster", "Berth reads a dump"
+    ),
+    "a server of another cluster": Case(
+        inputs(endpoint=running(cluster="other")), "same-cluster", "the cache is of cluster other"
+    ),
+    "no node that passes the policy": Case(
+        inputs(endpoint=running({"filter": NONE_FITS})), "policy", "none of the 2 nodes passes"
+    ),
+    "pending pods of a misspelled scheduler": Case(
+        inputs(reader=FakeAccess(nodes=NODES, untried=[UntriedPod("team-a", "p", "default-schedular", NOW - HOUR)])),
+        "schedulerName",
+        "no scheduler named default-schedular has tried team-a/p",
+    ),
+    "a scheduler that ignores what the running Berth does not count": Case(
+        inputs(scheduler_side=side(document(ManagedResources((LICENCE,)), httpTimeout="5s"))),
+        "managedResources",
+        "licence is ignored by the scheduler but not counted by Berth",
+    ),
+    "another user's rights": Case(
+        inputs(reader=FakeAccess(nodes=NODES, forbidden_to={"berth-watcher": lambda right: right.resource == "nodes"})),
+        "watcher-rights",
+        "berth-watcher may not list nodes",
+    ),
+    "a schedule that is disabled": Case(
+        inputs(endpoint=STALE, account=stack(HOUR, scheduled=[Schedule("every-minute", "DISABLED", "rate")])),
+        "schedule",
+        "nothing starts the watcher",
+        ("lease", *STALE_CHECKS),
+    ),
+    "no watcher on a stack, for an unknown cause": Case(
+        inputs(endpoint=STALE, account=stack(HOUR)), "lease", "no successor", STALE_CHECKS
+    ),
+    "no watcher of berth serve": Case(inputs(endpoint=STALE), "cache", "whenStale applies", STALE_CHECKS[1:]),
+    "a missing table": Case(
+        inputs(endpoint=EMPTY, account=WithoutTable()),
+        "table",
+        "does not exist",
+        ("cache", "filterVerb", "prioritizeVerb"),
+    ),
+    "an API server that is away": Case(
+        inputs(endpoint=STALE, reader=FakeAccess(unreachable="cannot be reached"), watcher=FakeAccess(unreachable="x")),
+        "kubernetes-version",
+        "cannot be reached",
+        STALE_CHECKS,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=name) for name, case in CASES.items()])
+def test_reports_the_cause_first(case: Case) -> None:
+    found = diagnose(case.given)
+    assert bad(found) == [case.check, *case.effects], found
+    assert any(case.message in each.message for each in found if each.check == case.check), found
+
+
+def test_given_configuration_that_is_not_in_use_is_reported() -> None:
+    counted = side(document(ManagedResources((LICENCE,), counts_only=True), httpTimeout="5s"))
+    found = diagnose(inputs(scheduler_side=counted, configuration=COUNTING, is_configuration_given=True))
+    assert bad(found) == ["configuration", "managedResources"]
+
+
+def test_reports_given_configuration_that_is_invalid_beside_the_applied_one() -> None:
+    given = failed(CheckName.CONFIGURATION, "berth.yaml:1: profile: unknown", "fix it")
+    endpoint = running(configurationFallback="the plugin fails")
+    found = diagnose(inputs(findings=(given,), is_configuration_given=True, endpoint=endpoint))
+    assert [each.check for each in found if each.result is Result.FAILED] == [CheckName.CONFIGURATION] * 2
+
+
+def test_rights_of_unknown_users_are_not_those_of_the_caller() -> None:
+    found = diagnose(inputs(endpoint=FakeEndpoint(verbs={"filter": FITS}, health=healthy())))
+    skipped = {each.check for each in found if each.result is Result.SKIPPED}
+    assert {"watcher-rights", "bind-rights"} <= skipped
+
+
+class WithoutRights(FakeAccount):
+    """A stack in an account whose limits the caller may not read, and whose schedule was deleted."""
+
+    def schedules(self) -> list[Schedule]:
+        raise AccountUnavailable("not found")
+
+    def concurrent_executions(self) -> int:
+        raise InspectionDenied("not allowed", "needs lambda:GetAccountSettings")
+
+
+def test_missing_permission_of_caller_is_skipped_and_deleted_schedule_is_not() -> None:
+    gangs = BerthConfiguration.model_validate({"gangs": {"enabled": True}})
+    found = {each.check: each for each in diagnose(Inputs(account=WithoutRights(), configuration=gangs))}
+    assert found[CheckName.GANGS].result is Result.SKIPPED
+    assert found[CheckName.GANGS].remedy == "needs lambda:GetAccountSettings"
+    assert found[CheckName.SCHEDULE].result is Result.FAILED
+    assert "docs/how-to/recover.md" in found[CheckName.SCHEDULE].remedy
+    assert "deploy" not in found[CheckName.SCHEDULE].remedy
+
+
+def test_external_watcher_needs_no_schedule() -> None:
+    found = diagnose(Inputs(account=stack(1, scheduled=[]), watcher_mode="external"))
+    assert [each.message for each in found if each.check is CheckName.SCHEDULE and each.result is Result.OK]
+
+
+class Broken(FakeAccount):
+    """An account of which one answer cannot be parsed."""
+
+    def schedules(self) -> list[Schedule]:
+        raise KeyError("x")
+
+
+def test_error_in_a_check_does_not_stop_the_others() -> None:
+    found = {each.check: each for each in diagnose(Inputs(account=Broken(stack(1).item)))}
+    assert "KeyError" in found[CheckName.SCHEDULE].message
+    assert found[CheckName.LEASE].result is Result.OK
+
+
+def test_unreachable_server_is_one_failure() -> None:
+    silent = FakeEndpoint(verbs={"filter": NoResponse("no response in time")}, health=NoResponse("no response in time"))
+    found = diagnose(inputs(endpoint=silent, reader=None))
+    assert bad(found) == ["verbs"]

@@ -1,0 +1,16 @@
+"""docs/reference/doctor.md describes every check and no other."""
+
+from __future__ import annotations
+
+import re
+
+from berth_cli.installation.doctor.findings import CONTRACT, FACTS
+from tests.conftest import PROJECT
+
+
+def test_each_cited_fact_has_a_section() -> None:
+    contract = (PROJECT / CONTRACT).read_text()
+    sources = [path.read_text() for path in (PROJECT / "cli" / "berth_cli" / "installation" / "doctor").rglob("*.py")]
+    cited = {number for source in sources for found in FACTS.findall(source) for number in re.findall(r"\d+a?", found)}
+    assert cited
+    assert not [number for number in cited if f'<a id="fact-{number}"></a>' not in contract]

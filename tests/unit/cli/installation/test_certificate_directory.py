@@ -1,0 +1,174 @@
+"""The directory of an authority: allowed certificates over time, and protection of existing files."""
+
+from __future__ import annotations
+
+import stat
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+
+from berth.authentication.allow_list import AllowListStatus, parse
+from berth_cli.installation.certificate_directory import (
+    CertificateDirectory,
+    CertificateError,
+    CertificateState,
+    IssuedCertificate,
+)
+from berth_cli.installation.key_pair import new_authority
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+DAY = timedelta(days=1)
+YEAR = 365 * DAY
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> CertificateDirectory:
+    made = CertificateDirectory(tmp_path / "certificates")
+    made.create("my-cluster", NOW, 10 * YEAR)
+    return made
+
+
+def listing(directory: CertificateDirectory, issued: IssuedCertificate, at: datetime) -> AllowListStatus:
+    """By the file that a server reads, as it was last written."""
+    return parse(directory.allow_list_file.read_text()).status([int(issued.serial, 16)], at.timestamp())
+
+
+def state(directory: CertificateDirectory, issued: IssuedCertificate, at: datetime) -> CertificateState:
+    [found] = directory.record().find(issued.serial)
+    return found.state(at)
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_key_files_are_readable_by_owner_only(directory: CertificateDirectory) -> None:
+    issued = directory.issue("scheduler", NOW, YEAR)
+    _, key = directory.files(issued)
+    assert (mode(directory.path), mode(directory.authority_key_file), mode(key)) == (0o700, 0o600, 0o600)
+
+
+def test_only_key_files_contain_private_keys(directory: CertificateDirectory) -> None:
+    directory.rotate(directory.issue("scheduler", NOW, YEAR).name, NOW, YEAR, DAY)
+    for path in directory.path.iterdir():
+        assert (b"PRIVATE KEY" in path.read_bytes()) is (path.suffix == ".key")
+
+
+def test_issued_certificate_is_on_allow_list(directory: CertificateDirectory) -> None:
+    issued = directory.issue("scheduler", NOW, YEAR)
+    assert listing(directory, issued, NOW) is AllowListStatus.LISTED
+    assert state(directory, issued, NOW) is CertificateState.ACTIVE
+
+
+def test_rotation_allows_both_certificates_during_overlap(directory: CertificateDirectory) -> None:
+    before = directory.issue("scheduler", NOW, YEAR)
+    after = directory.rotate("scheduler", NOW, YEAR, 7 * DAY)
+    assert listing(directory, before, NOW + 6 * DAY) is AllowListStatus.LISTED
+    assert listing(directory, before, NOW + 7 * DAY) is AllowListStatus.EXPIRED
+    assert listing(directory, after, NOW + 7 * DAY) is AllowListStatus.LISTED
+    assert state(directory, before, NOW + 6 * DAY) is CertificateState.RETIRING
+    assert state(directory, before, NOW + 7 * DAY) is CertificateState.RETIRED
+
+
+def test_revoke_removes_all_certificates_of_client(directory: CertificateDirectory) -> None:
+    before = directory.issue("scheduler", NOW, YEAR)
+    after = directory.rotate("scheduler", NOW, YEAR, 7 * DAY)
+    other = directory.issue("second-scheduler", NOW, YEAR)
+    directory.revoke("scheduler", NOW)
+    assert listing(directory, before, NOW) is AllowListStatus.NOT_LISTED
+    assert listing(directory, after, NOW) is AllowListStatus.NOT_LISTED
+    assert listing(directory, other, NOW) is AllowListStatus.LISTED
+
+
+def test_revoke_accepts_any_notation_of_serial(directory: CertificateDirectory) -> None:
+    before = directory.issue("scheduler", NOW, YEAR)
+    after = directory.rotate("scheduler", NOW, YEAR, 7 * DAY)
+    assert directory.revoke(f"00:{before.serial.upper()}", NOW)[0].serial == before.serial
+    assert listing(directory, before, NOW) is AllowListStatus.NOT_LISTED
+    assert listing(directory, after, NOW) is AllowListStatus.LISTED
+
+
+def test_rewritten_allow_list_omits_expired_certificates(directory: CertificateDirectory) -> None:
+    issued = directory.issue("scheduler", NOW, DAY)
+    directory.write_allow_list(NOW + DAY)
+    assert listing(directory, issued, NOW) is AllowListStatus.NOT_LISTED
+    assert state(directory, issued, NOW + DAY) is CertificateState.EXPIRED
+
+
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [
+        pytest.param(lambda it: it.create("c", NOW, YEAR), "already has an authority", id="a second authority"),
+        pytest.param(lambda it: it.issue("scheduler", NOW, YEAR), "berth certificates rotate", id="a second issue"),
+        pytest.param(lambda it: it.rotate("other", NOW, YEAR, DAY), "berth certificates issue other", id="no client"),
+        pytest.param(lambda it: it.revoke("other", NOW), "has no unrevoked certificate other", id="nothing to revoke"),
+        pytest.param(lambda it: it.issue("other", NOW, 11 * YEAR), "expires on 2036", id="longer than the authority"),
+    ],
+)
+def test_rejected_operation_changes_no_file(directory: CertificateDirectory, what: object, message: str) -> None:
+    assert callable(what)
+    directory.issue("scheduler", NOW, YEAR)
+    before = {path: path.read_bytes() for path in directory.path.iterdir()}
+    with pytest.raises(CertificateError, match=message):
+        what(directory)
+    assert {path: path.read_bytes() for path in directory.path.iterdir()} == before
+
+
+def test_existing_key_is_never_overwritten(directory: CertificateDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even by one with the same name and serial, if that could be."""
+    issued = directory.issue("scheduler", NOW, YEAR)
+    certificate, key = directory.files(issued)
+    before = key.read_bytes()
+    same = replace(
+        new_authority("other", NOW, YEAR), certificate=x509.load_pem_x509_certificate(certificate.read_bytes())
+    )
+    directory.revoke("scheduler", NOW)
+    monkeypatch.setattr("berth_cli.installation.certificate_directory.new_client", lambda *_: same)
+    with pytest.raises(CertificateError, match="exists and is not overwritten"):
+        directory.issue("scheduler", NOW, YEAR)
+    assert key.read_bytes() == before
+
+
+@pytest.mark.parametrize("left", ["ca.key", "ca.crt"])
+def test_incomplete_authority_is_not_overwritten(tmp_path: Path, left: str) -> None:
+    (tmp_path / left).write_text("all that is left")
+    with pytest.raises(CertificateError, match="already has an authority"):
+        CertificateDirectory(tmp_path).create("my-cluster", NOW, YEAR)
+    assert (tmp_path / left).read_text() == "all that is left"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        pytest.param("certificates.json", b"{", "is not a valid certificate record", id="a record that is none"),
+        pytest.param(
+            "certificates.json",
+            b'{"certificates": [{}]}',
+            "is not a valid certificate record",
+            id="an entry that is none",
+        ),
+        pytest.param("ca.key", b"x", "not a certificate and its key in PEM", id="a key that is none"),
+    ],
+)
+def test_reports_damaged_directory(directory: CertificateDirectory, name: str, content: bytes, message: str) -> None:
+    (directory.path / name).write_bytes(content)
+    with pytest.raises(CertificateError, match=message):
+        directory.issue("scheduler", NOW, YEAR)
+
+
+def test_interrupted_issue_allows_no_client(directory: CertificateDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The files are there, and the certificate is not on the list; the next try makes another."""
+    before = directory.allow_list_file.read_text()
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("berth_cli.installation.certificate_directory._replace", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            directory.issue("scheduler", NOW, YEAR)
+    assert directory.allow_list_file.read_text() == before
+    assert listing(directory, directory.issue("scheduler", NOW, YEAR), NOW) is AllowListStatus.LISTED

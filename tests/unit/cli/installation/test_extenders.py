@@ -1,0 +1,185 @@
+"""The extender entries: verbs and managedResources, the counted resources of a configuration, and notes."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth_cli.installation.extenders import (
+    ExtenderOptions,
+    ManagedResource,
+    ManagedResources,
+    extenders,
+    managed_resources_of,
+    option_notes,
+)
+from berth_cli.server.functions import read_template_api
+from tests.builders import counted
+
+URL = "https://berth.example.com/scheduler"
+LICENCE, SHARED = ManagedResource("example.com/licence"), ManagedResource("example.com/gpu", ignored_by_scheduler=False)
+IN_DOCUMENT = [
+    {"name": "example.com/licence", "ignoredByScheduler": True},
+    {"name": "example.com/gpu", "ignoredByScheduler": False},
+]
+
+
+def verbs(entry: dict[str, Any]) -> list[str]:
+    return [entry[key] for key in ("filterVerb", "prioritizeVerb", "bindVerb", "preemptVerb") if key in entry]
+
+
+def entries(**choices: Any) -> list[dict[str, Any]]:
+    return extenders(ExtenderOptions(url_prefix=URL, **choices))
+
+
+def test_default_is_one_entry_with_all_verbs() -> None:
+    assert entries() == [
+        {
+            "urlPrefix": URL,
+            "filterVerb": "filter",
+            "prioritizeVerb": "prioritize",
+            "weight": 1,
+            "bindVerb": "bind",
+            "preemptVerb": "preempt",
+            "nodeCacheCapable": True,
+            "httpTimeout": "5s",
+            "ignorable": False,
+        }
+    ]
+
+
+@pytest.mark.parametrize("filter_onlyone", [True, False])
+def test_every_verb_has_a_route(filter_onlyone: bool) -> None:
+    [entry] = entries(filter_onlyone=filter_onlyone)
+    assert {f"POST /scheduler/{verb}" for verb in verbs(entry)} <= read_template_api().routes.keys()
+
+
+@pytest.mark.parametrize("tls", [None, {"certFile": "a", "keyFile": "b"}, {"caFile": "c"}])
+def test_never_sets_enable_https(tls: dict[str, object] | None) -> None:
+    [entry] = entries(tls=tls)
+    assert "enableHTTPS" not in entry
+    assert "insecure" not in (entry.get("tlsConfig") or {})
+    assert entry.get("tlsConfig") == tls
+
+
+def test_counting_policy_has_one_gated_entry() -> None:
+    [entry] = entries(managed=ManagedResources((LICENCE, SHARED), counts_only=True))
+    assert entry["managedResources"] == IN_DOCUMENT
+    assert verbs(entry) == ["filter", "prioritize", "bind", "preempt"]
+
+
+def test_policy_for_all_pods_has_separate_bind_entry() -> None:
+    every_pod, counted = entries(managed=ManagedResources((LICENCE, SHARED)))
+    assert (verbs(every_pod), "managedResources" in every_pod) == (["filter", "prioritize", "preempt"], False)
+    assert (verbs(counted), counted["managedResources"]) == (["bind"], IN_DOCUMENT)
+
+
+@pytest.mark.parametrize(
+    "managed",
+    [
+        pytest.param(ManagedResources((LICENCE,), counts_only=True, by_annotation=True), id="requests by annotation"),
+        pytest.param(ManagedResources((LICENCE,), rules_about_pods=True), id="rules about other pods"),
+        pytest.param(ManagedResources((LICENCE,), gangs=True), id="members of gangs"),
+    ],
+)
+def test_bind_of_every_pod_needs_ungated_entry(managed: ManagedResources) -> None:
+    every_pod, ignoring = entries(managed=managed)
+    assert verbs(every_pod) == ["filter", "prioritize", "bind", "preempt"]
+    assert "managedResources" not in every_pod
+    assert (verbs(ignoring), ignoring["managedResources"]) == ([], IN_DOCUMENT[:1])
+
+
+@pytest.mark.parametrize("counts_only", [True, False])
+@pytest.mark.parametrize("by_annotation", [True, False])
+@pytest.mark.parametrize("resources", [(), (LICENCE,)])
+def test_at_most_one_entry_binds(
+    counts_only: bool, by_annotation: bool, resources: tuple[ManagedResource, ...]
+) -> None:
+    found = entries(managed=ManagedResources(resources, counts_only, by_annotation))
+    assert sum("bindVerb" in entry for entry in found) == 1
+
+
+COUNTED = (ManagedResource("example.com/licence"),)
+BOTH = (ManagedResource("example.com/gpu", False), ManagedResource("example.com/gpu-percentage", False))
+
+NAMED = SimpleNamespace(names=("example.com/licence",), ignored_by_scheduler=True, requests=None)
+GPU = SimpleNamespace(
+    names=("example.com/gpu", "example.com/gpu-percentage"), ignored_by_scheduler=False, requests=None
+)
+ANNOTATED = SimpleNamespace(names=("example.com/slot",), ignored_by_scheduler=True, requests=object())
+
+COUNTING, SCORING = ["ManagedResources"], ["NodePriorityLabel"]
+
+
+def configuration(counted: list[Any], *plugins: list[str]) -> BerthConfiguration:
+    """With a profile for each list of plugins."""
+    named = {str(index): [SimpleNamespace(name=name) for name in each] for index, each in enumerate(plugins)}
+    found = SimpleNamespace(
+        managed_resources=tuple(counted),
+        gangs=SimpleNamespace(enabled=False),
+        profile="0",
+        profiles={f"scheduler-{name}": name for name in named},
+        composition=lambda name: SimpleNamespace(plugins=named[name]),
+        build_profile=lambda name: SimpleNamespace(for_bind=lambda: SimpleNamespace(filters=())),
+    )
+    return cast(BerthConfiguration, found)
+
+
+@pytest.mark.parametrize(
+    ("counted", "plugins", "wanted"),
+    [
+        pytest.param([], [SCORING], ManagedResources(), id="nothing is counted"),
+        pytest.param([NAMED], [COUNTING], ManagedResources(COUNTED, counts_only=True), id="nothing else is done"),
+        pytest.param([NAMED], [COUNTING, SCORING], ManagedResources(COUNTED), id="a profile does more"),
+        pytest.param([NAMED], [SCORING], ManagedResources(COUNTED), id="bind counts all the same"),
+        pytest.param(
+            [GPU], [COUNTING], ManagedResources(BOTH, counts_only=True), id="every name by which a container asks"
+        ),
+        pytest.param(
+            [ANNOTATED],
+            [COUNTING],
+            ManagedResources(counts_only=True, by_annotation=True),
+            id="annotations are no names",
+        ),
+    ],
+)
+def test_reads_managed_resources(counted: list[Any], plugins: list[list[str]], wanted: ManagedResources) -> None:
+    assert managed_resources_of(configuration(counted, *plugins)) == wanted
+
+
+@pytest.mark.parametrize(
+    ("profile", "rules_about_pods"),
+    [
+        pytest.param("managed-resources", False, id="the ledger judges what is counted"),
+        pytest.param("label-priority", False, id="rules about nodes"),
+        pytest.param("full", True, id="rules about other pods"),
+    ],
+)
+def test_says_whether_rules_are_about_other_pods(profile: str, rules_about_pods: bool) -> None:
+    found = managed_resources_of(counted.configuration(counted.LICENCES, profile=profile))
+    assert found.rules_about_pods is rules_about_pods
+
+
+def test_gangs_need_every_pod_even_where_the_policy_only_counts() -> None:
+    found = managed_resources_of(counted.configuration(counted.LICENCES, gangs={"enabled": True}))
+    assert (found.gangs, found.counts_only, found.bind_needs_every_pod) == (True, False, True)
+
+
+def notes(*, with_password: bool = False, second: bool = False, **choices: Any) -> str:
+    found = option_notes(ExtenderOptions(**{"url_prefix": URL} | choices), with_password=with_password, second=second)
+    return "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("choices", "message"),
+    [
+        pytest.param({"with_password": True}, "fact 37", id="basic credentials"),
+        pytest.param({"managed": ManagedResources(gangs=True)}, "fact 44", id="the price of bounded retries"),
+        pytest.param({"url_prefix": "http://[::1]/scheduler", "second": True}, "is loopback", id="a pod has its own"),
+    ],
+)
+def test_prints_note(choices: dict[str, Any], message: str) -> None:
+    assert message in notes(**choices)

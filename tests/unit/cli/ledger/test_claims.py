@@ -1,0 +1,89 @@
+"""What pods claim, beside what the ledger holds for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import orjson
+import pytest
+from mypy_boto3_dynamodb.client import DynamoDBClient
+
+from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
+from berth.ledger.nodes.entry import Entry, EntryState
+from berth.ledger.nodes.ledger import new_ledger
+from berth.nodecache.feed.cluster import Added
+from berth.runtime.adapters import cache_adapters
+from berth.runtime.cluster_settings import WatcherMode, WatcherSettings
+from berth.runtime.settings import PolicySettings
+from berth.runtime.watcher.watcher_run import Invocation, TimeLimit, WatcherRun
+from berth.scheduling.objects.pod import PodKey
+from berth.scheduling.objects.projection import compact_pod
+from berth_cli.ledger.claims import NotCompared, claim_sources, diverging_claims
+from berth_cli.ledger.reservations import cells, document
+from tests.builders.tables import create_cache_table
+from tests.unit.runtime.watcher.scripted_connection import ScriptedConnection
+
+TABLE = "claims"
+SEAT = "example.com/seat"
+DOCUMENT = {
+    "profile": "managed-resources",
+    "managedResources": [{"name": SEAT, "requests": {"podAnnotation": SEAT}}],
+}
+
+
+@pytest.fixture
+def table(dynamodb: DynamoDBClient) -> Iterator[str]:
+    create_cache_table(dynamodb, TABLE)
+    yield TABLE
+    dynamodb.delete_table(TableName=TABLE)
+
+
+def published(dynamodb: DynamoDBClient, annotations: Mapping[str, Mapping[str, str]]) -> None:
+    """The node cache with a pod for each name, on the node, with these annotations."""
+    store = DynamoDBConfigurationStore(dynamodb, TABLE)
+    store.apply(orjson.dumps(DOCUMENT).decode())
+    adapters = cache_adapters(PolicySettings(cache_table=TABLE))
+    connection = ScriptedConnection("node-a")
+    for name, given in annotations.items():
+        metadata = {"namespace": "ml", "name": name, "uid": f"uid-{name}", "annotations": given}
+        pod = compact_pod({"metadata": metadata, "spec": {"nodeName": "node-a"}}, (SEAT,))
+        connection.scripted.send("pods", Added(pod, "2"))
+    environ = {"BERTH_CACHE_TABLE": TABLE, "BERTH_KUBECONFIG": "unused", "BERTH_WATCHER_MODE": "periodic"}
+    invocation = Invocation(WatcherSettings.from_environ(environ), WatcherMode.PERIODIC, TimeLimit(lambda: 60.0))
+    WatcherRun(invocation, adapters, connection).execute(adapters.configurations.at(""), lambda: False)
+
+
+def entry(name: str, units: int) -> Entry:
+    return Entry(PodKey("ml", name, f"uid-{name}"), EntryState.BOUND, f"attempt-{name}", {SEAT: units}, 0.0)
+
+
+def test_marks_reservation_whose_pod_claims_something_else(dynamodb: DynamoDBClient, table: str) -> None:
+    published(dynamodb, {"honest": {SEAT: "3"}, "lowered": {SEAT: "1"}, "removed": {}})
+    held = [entry(name, 3) for name in ("honest", "lowered", "removed", "unpublished")]
+    ledgers = [new_ledger("node-a", {SEAT: 20}, {each.pod.uid: each for each in held}, 1)]
+
+    claims = diverging_claims(claim_sources(dynamodb, table), ledgers)
+
+    assert claims == {("node-a", "uid-lowered"): {SEAT: 1}, ("node-a", "uid-removed"): {}}
+    reservations = document(ledgers, (), 0.0, claims)["reservations"]
+    assert isinstance(reservations, list)
+    lines = {each["pod"]: "  ".join(cells(each, 0.0)) for each in reservations}
+    assert f"3 {SEAT}  1 {SEAT}" in lines["ml/lowered"]
+    assert f"3 {SEAT}  nothing" in lines["ml/removed"]
+    assert "DIVERGED" in lines["ml/lowered"]
+    assert "DIVERGED" not in lines["ml/honest"]
+    assert {each["pod"]: (each["diverged"], each["claims"]) for each in reservations} == {
+        "ml/honest": (False, None),
+        "ml/lowered": (True, {SEAT: 1}),
+        "ml/removed": (True, {}),
+        "ml/unpublished": (False, None),
+    }
+
+
+def test_says_why_nothing_was_compared(dynamodb: DynamoDBClient, table: str) -> None:
+    assert diverging_claims(claim_sources(dynamodb, table), ()) == NotCompared(
+        "the configuration in force counts nothing"
+    )
+    absent = diverging_claims(claim_sources(dynamodb, "absent"), ())
+    assert isinstance(absent, NotCompared)
+    assert "table" in absent.cause

@@ -1,0 +1,218 @@
+"""Gangs as the commands print them: the state by the gang's item and by what filter knows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from berth.ledger.gangs.item import Domain, GangItem, GangState
+from berth.ledger.gangs.table import Transaction
+from berth.ledger.nodes.entry import Entry, EntryState
+from berth.ledger.nodes.ledger import new_ledger
+from berth.ledger.nodes.node_write import EntryChange, NodeWrite, PoolChange
+from berth.scheduling.gangs.overview import GangStage, GangStatus, MemberStatus
+from berth.scheduling.managed_resources.demand import Demand
+from berth.upkeep.gangs import EXPIRY_SECONDS
+from berth_cli.ledger.gangs import (
+    Gangs,
+    NotRead,
+    ReleaseOutcome,
+    described,
+    document,
+    member_cells,
+    release,
+)
+from berth_cli.server.store.gang_table import InMemoryGangTable
+from berth_cli.server.store.ledger_table import InMemoryLedgerTable
+from tests.builders.gang_items import TRAIN, claim, gang, intent
+
+NOW = 1_800_000_000.0
+TWO = [intent("train-0", "n0", until=NOW + 3), intent("train-1", "n1", until=NOW - 1)]
+WAITING = GangStatus(
+    TRAIN,
+    GangStage.HAS_PLACES,
+    2,
+    7,
+    NOW - 300,
+    "",
+    "",
+    (MemberStatus("train-0", "uid-train-0", place="n0"), MemberStatus("train-1", "uid-train-1")),
+)
+ON_ONE = replace(
+    WAITING, stage=GangStage.PLACED, members=(replace(WAITING.members[0], node="n0", place=""), WAITING.members[1])
+)
+
+
+def item(state: GangState, age: float = 1.0) -> GangItem:
+    return gang(TWO, state=state, at=NOW - age, reason="gang does not fit: Insufficient example.com/gpu")
+
+
+def shown(found: Gangs) -> dict[str, Any]:
+    content: Any = document(found, NOW)
+    [each] = content["gangs"]
+    return dict(each)
+
+
+@pytest.mark.parametrize(
+    ("found", "state", "waits_for"),
+    [
+        pytest.param(Gangs([item(GangState.OPEN)]), "open", "1 of 2 members are in bind", id="in bind"),
+        pytest.param(
+            Gangs([item(GangState.PREPARING)]),
+            "preparing",
+            "its counted resources are being held, node by node",
+            id="in two phases",
+        ),
+        pytest.param(
+            Gangs([item(GangState.ROLLING_BACK)]),
+            "rolling-back",
+            "gang does not fit: Insufficient example.com/gpu",
+            id="rolled back",
+        ),
+        pytest.param(Gangs([item(GangState.COMMITTED)], statuses=[ON_ONE]), "committed", "", id="just committed"),
+        pytest.param(
+            Gangs([item(GangState.COMMITTED, EXPIRY_SECONDS)], statuses=[ON_ONE]),
+            "degraded",
+            "1 of 2 members are on nodes",
+            id="committed, and one is missing",
+        ),
+        pytest.param(
+            Gangs([item(GangState.COMMITTED, EXPIRY_SECONDS)], statuses=NotRead("away")),
+            "committed",
+            "",
+            id="committed, and the pods are unknown",
+        ),
+        pytest.param(
+            Gangs([item(GangState.ENDED)]), "ended", "gang does not fit: Insufficient example.com/gpu", id="ended"
+        ),
+        pytest.param(
+            Gangs([item(GangState.ENDED)], statuses=[WAITING]),
+            "has-places",
+            "the scheduler's next try",
+            id="ended, and it is tried again",
+        ),
+        pytest.param(
+            Gangs(domain=Domain(claim("other", until=NOW + 9), 3), statuses=[WAITING]),
+            "has-places",
+            "ml/other, which is being placed",
+            id="another gang is open",
+        ),
+        pytest.param(
+            Gangs(domain=Domain(claim("other", until=NOW - 1), 3), statuses=[WAITING]),
+            "has-places",
+            "the scheduler's next try",
+            id="the time of the other is over",
+        ),
+        pytest.param(
+            Gangs(statuses=[replace(WAITING, stage=GangStage.WAITS_FOR_MEMBERS, waits_for="1 of 2 members exist")]),
+            "waits-for-members",
+            "1 of 2 members exist",
+            id="never in bind",
+        ),
+        pytest.param(
+            Gangs(statuses=[ON_ONE]),
+            "degraded",
+            "1 of 2 members are on nodes",
+            id="a member is on a node, and the time of the commit is over",
+        ),
+        pytest.param(
+            Gangs(statuses=[replace(ON_ONE, minimum=1)]), "committed", "", id="it runs, and the item is deleted"
+        ),
+    ],
+)
+def test_says_the_state_and_what_the_gang_waits_for(found: Gangs, state: str, waits_for: str) -> None:
+    each = shown(found)
+    assert (each["state"], each["waitsFor"]) == (state, waits_for)
+
+
+def test_counts_members_and_shows_where_each_one_is() -> None:
+    each = shown(Gangs([item(GangState.OPEN)], statuses=[WAITING]))
+    assert each["members"] == {"exist": 2, "inBind": 1, "onNodes": 0}
+    assert each["places"] == [
+        {"pod": "ml/train-0", "state": "in-bind", "node": "n0"},
+        {"pod": "ml/train-1", "state": "in-bind", "node": "n1"},
+    ]
+
+
+def test_names_the_open_gang_while_its_time_lasts() -> None:
+    assert document(Gangs(domain=Domain(claim("other", until=NOW + 1), 1)), NOW)["open"] == "ml/other"
+    assert document(Gangs(domain=Domain(claim("other", until=NOW - 1), 1)), NOW)["open"] is None
+
+
+def test_describes_one_gang_with_its_members() -> None:
+    found = shown(Gangs(statuses=[replace(WAITING, topology_key="zone")]))
+    assert list(described(found, NOW)) == [
+        "ml/train: has-places for 5m",
+        "waits for: the scheduler's next try",
+        "members: 2, on nodes: 0, in bind: 0, needed: 2; priority 7",
+        "all members in one zone",
+    ]
+    assert list(map(member_cells, found["places"])) == [("ml/train-0", "has-place", "n0"), ("ml/train-1", "waits", "-")]
+
+
+GPU = "example.com/gpu"
+MEMBER = intent("train-0", "n0", until=NOW + 5, demands=(Demand(GPU, 1),))
+ANOTHER = Domain(claim("other"), 2)
+
+
+def stored(state: GangState | None, domain: Domain | None) -> tuple[InMemoryLedgerTable, InMemoryGangTable]:
+    """One node, and the gang in a state; by default the domain names it."""
+    ledger = InMemoryLedgerTable()
+    ledger.create(new_ledger("n0", {GPU: 1}, {}, 1))
+    table = InMemoryGangTable(ledger)
+    table.put_domain(domain or Domain(claim(), 1), Domain())
+    if state is not None:
+        table.put(gang([MEMBER], state=state, at=NOW), None)
+    return ledger, table
+
+
+@pytest.mark.parametrize(
+    ("state", "domain", "outcome", "after"),
+    [
+        pytest.param(GangState.OPEN, None, ReleaseOutcome.RELEASED, GangState.ENDED, id="an open round ends"),
+        pytest.param(GangState.PREPARING, ANOTHER, ReleaseOutcome.RELEASED, GangState.ENDED, id="one with holds ends"),
+        pytest.param(GangState.ROLLING_BACK, ANOTHER, ReleaseOutcome.RELEASED, GangState.ENDED, id="a roll-back ends"),
+        pytest.param(GangState.COMMITTED, ANOTHER, ReleaseOutcome.COMMITTED, GangState.COMMITTED, id="a commit stays"),
+        pytest.param(GangState.ENDED, ANOTHER, ReleaseOutcome.NOT_IN_BIND, GangState.ENDED, id="an ended round stays"),
+        pytest.param(None, ANOTHER, ReleaseOutcome.NOT_IN_BIND, None, id="it was never in bind"),
+        pytest.param(None, None, ReleaseOutcome.RELEASED, None, id="it only keeps the domain"),
+        pytest.param(GangState.ENDED, None, ReleaseOutcome.RELEASED, GangState.ENDED, id="it has ended and keeps it"),
+    ],
+)
+def test_release_ends_what_is_under_way(
+    state: GangState | None, domain: Domain | None, outcome: ReleaseOutcome, after: GangState | None
+) -> None:
+    _, table = stored(state, domain)
+    assert release(table, TRAIN, lambda: NOW) is outcome
+    found = table.gang(TRAIN)
+    assert (None if found is None else found.state) is after
+    assert table.domain() == (domain or Domain(None, 1))
+
+
+def test_release_gives_back_what_the_gang_holds() -> None:
+    ledger, table = stored(GangState.PREPARING, ANOTHER)
+    item = table.gang(TRAIN)
+    assert item is not None
+    held = Entry(MEMBER.pod, EntryState.RESERVED, MEMBER.attempt, {GPU: 1}, NOW)
+    hold = NodeWrite((EntryChange(MEMBER.pod.uid, None, held),), {GPU: PoolChange(avail=-1, min_avail=1)})
+    assert table.transact(Transaction(item, None, None, {"n0": hold})) is None
+    assert release(table, TRAIN, lambda: NOW) is ReleaseOutcome.RELEASED
+    assert [node.avail for node in ledger.nodes()] == [{GPU: 1}]
+
+
+def test_release_writes_nothing_if_a_member_comes_meanwhile() -> None:
+    class Joined(InMemoryGangTable):
+        def domain(self) -> Domain:
+            found = super().domain()
+            self.join(TRAIN, 1, intent("train-1", "n0"))
+            return found
+
+    ledger, _ = stored(GangState.OPEN, None)
+    table = Joined(ledger)
+    table.put(gang([MEMBER], state=GangState.OPEN, at=NOW), None)
+    assert release(table, TRAIN, lambda: NOW) is ReleaseOutcome.CHANGED
+    found = table.gang(TRAIN)
+    assert found is not None
+    assert found.state is GangState.OPEN

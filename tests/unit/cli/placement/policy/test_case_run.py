@@ -1,0 +1,178 @@
+"""What a case expects of its pods, and how it says that something else happens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.reason_code import ReasonCode
+from berth_cli.placement.policy.case_run import run_case
+from berth_cli.placement.policy.cases import Case, PodExpectation
+from berth_cli.sources.dump.manifests import Manifests, manifests_of
+from tests.unit.cli.placement.objects import Object, gang, node, pod
+
+RANKED = BerthConfiguration.model_validate(
+    {"profile": "label-priority", "pluginConfig": [{"name": "NodePriorityLabel", "args": {"label": "rank"}}]}
+)
+NO_LABEL = "node(s) didn't have the priority label rank"
+
+
+def failures(
+    *pods: Object,
+    expect: Mapping[str, dict[str, Any]],
+    also: tuple[Object, ...] = (),
+    policy: BerthConfiguration = RANKED,
+) -> list[str]:
+    """What does not hold, with the details."""
+    failed = run_case(case(*pods, expect=expect, also=also, policy=policy)).failures
+    return [line for each in failed for line in (str(each), *each.details)]
+
+
+def case(
+    *pods: Object,
+    expect: Mapping[str, dict[str, Any]],
+    also: tuple[Object, ...] = (),
+    policy: BerthConfiguration = RANKED,
+) -> Case:
+    """Three nodes of 4 cpus: `low` and `high` have a rank, `none` has not. also: in the cluster."""
+    cluster = (node("low", rank="1"), node("high", rank="9"), node("none"), *also)
+    manifests = manifests_of(pods, "here") if pods else Manifests()
+    expectations = {name: PodExpectation(**expected) for name, expected in expect.items()}
+    return Case("c", Path("t.yaml"), 1, policy, 13, cluster, manifests, expectations)
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [
+        pytest.param({"node": "high"}, id="its node"),
+        pytest.param({"node": "h*"}, id="a pattern of nodes"),
+        pytest.param({"node": ("low", "high")}, id="one of several nodes"),
+        pytest.param({"pending": False}, id="any node"),
+        pytest.param({"rejected": {"none": NO_LABEL}}, id="why not another node"),
+        pytest.param({"rejected": {"none": "PriorityLabelMissing"}}, id="why not another node, by its code"),
+    ],
+)
+def test_passes_where_a_placed_pod_is_as_expected(expected: dict[str, Any]) -> None:
+    assert failures(pod("p"), expect={"p": expected}) == []
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [
+        pytest.param({"pending": True}, id="no node"),
+        pytest.param({"reason": "Insufficient cpu"}, id="its event"),
+        pytest.param({"reason": "InsufficientResource"}, id="the code of a reason"),
+        pytest.param({"rejected": {"*": "Insufficient cpu"}, "pending": True}, id="why not a node"),
+        pytest.param({"rejected": {"*": "InsufficientResource"}}, id="why not a node, by its code"),
+    ],
+)
+def test_passes_where_a_pending_pod_is_as_expected(expected: dict[str, Any]) -> None:
+    assert failures(pod("p", cpu="9"), expect={"p": expected}) == []
+
+
+@pytest.mark.parametrize(
+    ("expected", "says"),
+    [
+        pytest.param(
+            {"node": "none"},
+            ["default/p: expected node none, found high", f"none: NodePriorityLabel: {NO_LABEL}"],
+            id="a node that is rejected",
+        ),
+        pytest.param({"node": "x*"}, ["default/p: expected node x*, found high", "no node has such a name"], id="none"),
+        pytest.param({"pending": True}, ["default/p: expected no node, found high"], id="it has a node"),
+        pytest.param({"reason": "cpu"}, ["default/p: expected a reason with 'cpu', found high"], id="no reason"),
+        pytest.param(
+            {"rejected": {"low": "cpu"}},
+            ["default/p: expected low rejected with 'cpu', found low: not rejected"],
+            id="a node that is not rejected",
+        ),
+        pytest.param(
+            {"rejected": {"none": "cpu"}},
+            [f"default/p: expected none rejected with 'cpu', found none: NodePriorityLabel: {NO_LABEL}"],
+            id="another reason",
+        ),
+        pytest.param(
+            {"rejected": {"x": "cpu"}},
+            ["default/p: expected x rejected with 'cpu', found no such node; it has low, high, none"],
+            id="no such",
+        ),
+    ],
+)
+def test_says_what_happens_instead(expected: dict[str, Any], says: list[str]) -> None:
+    found = failures(pod("p"), expect={"p": expected})
+    assert [line for line in found if " total " not in line] == says
+
+
+@pytest.mark.parametrize(
+    ("expected", "codes"),
+    [
+        pytest.param({"node": "none"}, [ReasonCode.PRIORITY_LABEL_MISSING], id="of the node that was expected"),
+        pytest.param({"rejected": {"none": "cpu"}}, [ReasonCode.PRIORITY_LABEL_MISSING], id="of another reason"),
+        pytest.param({"reason": "cpu"}, [], id="of a pod that has a node"),
+    ],
+)
+def test_a_failure_has_the_codes_of_what_was_found(expected: dict[str, Any], codes: list[ReasonCode]) -> None:
+    [found] = run_case(case(pod("p"), expect={"p": expected})).failures
+    assert list(found.codes) == codes
+
+
+def test_a_pattern_means_each_pod_that_matches() -> None:
+    found = failures(pod("p-1"), pod("p-2", cpu="9"), pod("q", cpu="9"), expect={"p-*": {"pending": False}})
+    assert [line.split(":")[0] for line in found] == ["default/p-2"]
+
+
+def test_an_expectation_of_no_pod_fails() -> None:
+    assert failures(pod("p"), expect={"other": {"pending": True}}) == [
+        "default/other: expected such a pod among those to place, found default/p"
+    ]
+
+
+def test_without_pods_the_pending_ones_of_the_cluster_are_placed() -> None:
+    assert failures(also=(pod("waiting"), pod("there", "low")), expect={"waiting": {"node": "high"}}) == []
+
+
+def test_an_evicted_pod_is_pending_at_the_end() -> None:
+    important = pod("important", cpu="4", priority=9, nodeSelector={"rank": "9"})
+    lesser = pod("lesser", "high", cpu="4", priority=1)
+    expect: dict[str, dict[str, Any]] = {
+        "important": {"node": "high"},
+        "lesser": {"pending": True, "reason": "evicted for default/important"},
+    }
+    assert failures(important, also=(lesser,), expect=expect) == []
+
+
+def test_names_the_scheduler_of_pods_that_are_left_out_and_places_them_by_name() -> None:
+    waiting = pod("p", schedulerName="berth")
+    case = Case(
+        "c",
+        Path("t.yaml"),
+        1,
+        RANKED,
+        13,
+        (node("high", rank="9"), waiting),
+        Manifests(),
+        {"p": PodExpectation(node=("high",))},
+    )
+    [failure] = run_case(case).failures
+    assert str(failure) == "default/p: expected such a pod among those to place, found none"
+    assert failure.details == (
+        "left out: 1 of another scheduler",
+        "other schedulers: berth (see --scheduler-name)",
+    )
+    assert run_case(case, ["berth"]).failures == ()
+
+
+@pytest.mark.parametrize(
+    ("size", "expected"),
+    [
+        pytest.param(3, {"pending": False}, id="a node for each member"),
+        pytest.param(4, {"pending": True, "reason": "gang does not fit"}, id="no node for one of them"),
+    ],
+)
+def test_a_gang_is_placed_as_a_whole(size: int, expected: dict[str, Any]) -> None:
+    policy = BerthConfiguration.model_validate({"profile": "full", "gangs": {"enabled": True}})
+    assert failures(*gang(size), expect={"train-*": expected}, policy=policy) == []

@@ -1,0 +1,75 @@
+"""What a new policy changes, and the limits that it must keep."""
+
+from __future__ import annotations
+
+import pytest
+
+from berth.scheduling.reason_code import ReasonCode
+from berth_cli.placement.comparison import Cause, Comparison, PodComparison
+from berth_cli.placement.policy.policy_diff import Limit, PolicyDiff, RuleCount, headline, limit_violations, read_limit
+from berth_cli.placement.run import Place, PlaceKind, Rule, Run
+
+NOTHING = Run({}, {}, {}, {})
+CPU = Rule("NodeResourcesFit", "Insufficient cpu", 3, ReasonCode.INSUFFICIENT_RESOURCE)
+RESERVED = Rule("ResourceSegregation", "reserved", 2, ReasonCode.NODE_RESERVED)
+
+
+def on(node: str) -> Place:
+    return Place(PlaceKind.NODE, node)
+
+
+def pending(*rules: Rule) -> Place:
+    return Place(PlaceKind.PENDING, rules=rules)
+
+
+def pod(name: str, before: Place, after: Place, cause: Cause | None = None) -> PodComparison:
+    return PodComparison(("default", name), 0, before, after, cause)
+
+
+def diff(*pods: PodComparison, judged: int = 10) -> PolicyDiff:
+    return PolicyDiff(Comparison(NOTHING, NOTHING, pods), judged, "dump.json")
+
+
+LOST = pod("lost", on("a"), pending(CPU))
+EVICTED = pod("evicted", on("a"), Place(PlaceKind.EVICTED))
+MOVED = pod("moved", on("a"), on("b"))
+GAINED = pod("gained", pending(), on("b"))
+SAME = pod("same", on("a"), on("a"))
+
+
+def test_lists_changed_pods_lost_ones_first() -> None:
+    assert diff(SAME, GAINED, MOVED, LOST, EVICTED).changed == [LOST, EVICTED, MOVED, GAINED]
+
+
+def test_an_evicted_pod_counts_as_newly_pending() -> None:
+    assert headline(diff(SAME, GAINED, MOVED, LOST, EVICTED)) == "2 newly pending, 1 moved, 1 newly placed"
+
+
+def test_counts_the_pods_that_each_rule_rejects_nodes_for() -> None:
+    both = pod("both", on("a"), pending(CPU, RESERVED))
+    assert diff(LOST, both).rejecting_rules == [
+        RuleCount("NodeResourcesFit", "Insufficient cpu", 2, ReasonCode.INSUFFICIENT_RESOURCE),
+        RuleCount("ResourceSegregation", "reserved", 1, ReasonCode.NODE_RESERVED),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("limits", "lines"),
+    [
+        pytest.param((None, None), [], id="no limits"),
+        pytest.param((Limit(1), Limit(2)), [], id="within both"),
+        pytest.param((Limit(0), None), ["1 of 10 pods newly pending, at most 0 allowed"], id="pending"),
+        pytest.param((None, Limit(1)), ["2 of 10 pods moved, at most 1 allowed"], id="moved"),
+        pytest.param((None, Limit(20, per_cent=True)), [], id="exactly the per cent"),
+        pytest.param(
+            (None, Limit(19, per_cent=True)), ["2 of 10 pods moved, at most 19% allowed"], id="above the per cent"
+        ),
+    ],
+)
+def test_names_each_limit_that_is_exceeded(limits: tuple[Limit | None, Limit | None], lines: list[str]) -> None:
+    assert list(limit_violations(diff(LOST, MOVED, MOVED, SAME), *limits)) == lines
+
+
+@pytest.mark.parametrize(("text", "limit"), [("0", Limit(0)), ("5", Limit(5)), ("5%", Limit(5, per_cent=True))])
+def test_reads_a_number_of_pods_or_per_cent(text: str, limit: Limit) -> None:
+    assert (read_limit(text), str(limit)) == (limit, text)

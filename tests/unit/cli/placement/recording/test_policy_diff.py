@@ -1,0 +1,98 @@
+"""`berth policy diff --recording`: an exact replay, limits, and fields that a recording lacks."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth_cli.main import main
+from tests.unit.cli.placement.recording.recorded import recording
+from tests.unit.cli.placement.recording.test_replay import FULL, LABELLED, ONLY_B, two_nodes
+
+
+def diff(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["policy", "diff", *arguments, "--recording", "r"], prog_name="berth")
+
+
+def test_the_same_policy_twice_is_an_exact_replay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    recording(Path("r"), two_nodes, LABELLED)
+    Path("berth.yaml").write_text("profile: label-priority\n")
+    done = diff("berth.yaml", "berth.yaml")
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert done.stdout.startswith(
+        "r: 2 pods judged on the recorded states, 2 decisions of the old policy made again, 0 differ: "
+        "0 newly pending, 0 moved, 0 newly placed"
+    )
+    found = json.loads(diff("berth.yaml", "berth.yaml", "-o", "json").stdout)
+    assert (found["repeated"], found["pods"]) == ({"decisions": 2, "differing": 0}, [])
+
+
+def test_decision_that_is_not_the_same_again_is_told_and_has_status_1(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    recording(Path("whole"), two_nodes, LABELLED)
+    lines = gzip.decompress(Path("whole").read_bytes()).replace(b'"outcome":"feasible"', b'"outcome":"other"')
+    digest = re.findall(rb'"digest":"(\w+)"', lines)[0]
+    Path("r").write_bytes(gzip.compress(lines.replace(digest, b"another")))
+    Path("berth.yaml").write_text("profile: label-priority\n")
+    done = diff("berth.yaml", "berth.yaml")
+    assert done.exit_code == 1
+    assert done.stdout.startswith("warning: 1 of 2 decisions of the old policy are not the same again")
+
+
+def test_another_policy_is_compared_with_the_recorded_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    recording(Path("r"), two_nodes, LABELLED)
+    Path("berth.yaml").write_text("profile: label-priority\n")
+    Path("new.yaml").write_text(BerthConfiguration.model_validate(ONLY_B).model_dump_json(by_alias=True))
+    done = diff("berth.yaml", "new.yaml")
+    assert (done.exit_code, "0 newly pending, 1 moved, 0 newly placed" in done.stdout) == (0, True), done.output
+
+
+def test_a_truncated_recording_is_compared_and_said_to_be_truncated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    recording(Path("r"), two_nodes, LABELLED)
+    Path("r").write_bytes(Path("r").read_bytes()[:-8])  # gzip's last eight bytes are sum and length
+    Path("berth.yaml").write_text("profile: label-priority\n")
+    done = diff("berth.yaml", "berth.yaml")
+    assert (done.exit_code, done.stderr) == (
+        0,
+        "warning: the recording ends in the middle: its process was killed; what is there was replayed\n",
+    )
+    assert "2 decisions of the old policy made again, 0 differ" in done.stdout
+
+
+def test_policy_diff_judges_a_recording_within_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    recording(Path("r"), two_nodes, FULL)
+    for name, document in (("old.yaml", "profile: full\n"), ("new.yaml", "profile: label-priority\n")):
+        Path(name).write_text(document)
+    done = CliRunner().invoke(main, ["policy", "diff", "old.yaml", "new.yaml", "--recording", "r"], prog_name="berth")
+    assert done.exit_code == 1
+    assert "limit exceeded: 1 of 2 pods newly pending, at most 0 allowed" in done.stdout
+
+
+def diff_by_a_policy_that_reads_more(tmp_path: Path, *options: str, has_all_fields: bool = False) -> Result:
+    recording(tmp_path / "r", two_nodes, LABELLED, has_all_fields=has_all_fields)
+    (tmp_path / "new.yaml").write_text("profile: full\n")
+    policies = [str(tmp_path / "new.yaml")] * 2
+    arguments = ["policy", "diff", *policies, "--recording", str(tmp_path / "r"), *options]
+    return CliRunner().invoke(main, arguments, prog_name="berth")
+
+
+def test_a_policy_that_reads_what_was_not_recorded_keeps_no_limit(tmp_path: Path) -> None:
+    """It would be judged without it, and could pass for that reason alone."""
+    done = diff_by_a_policy_that_reads_more(tmp_path)
+    assert done.exit_code == 2
+    assert done.stdout.startswith("warning: the policies are judged without Services and controllers, by which")
+    assert "r lacks what a policy reads: record again while a policy is in force that reads it" in done.stderr

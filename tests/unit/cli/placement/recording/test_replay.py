@@ -1,0 +1,295 @@
+"""Recorded decisions, made again: the same by the same policy, and compared by another one."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+from weakref import WeakSet
+
+import pytest
+from click.testing import CliRunner
+
+from berth.extender.deadline import NO_DEADLINE, Deadline
+from berth.extender.ports import OpenGangs
+from berth.ledger.nodes.entry import OpenReservation
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.evaluation.time_limit import TimeLimit
+from berth.scheduling.gangs.gang import ANNOTATIONS, GangKey, OpenGang
+from berth.scheduling.objects.pod import PodKey
+from berth.scheduling.objects.projection import compact_pod
+from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.main import main
+from berth_cli.placement.policy.diff_from_recording import diff_recording
+from berth_cli.placement.policy.policy_diff import MOVED, PolicyDiff
+from berth_cli.placement.recording.format import AppliedPolicy, DecisionLine, read_recording
+from berth_cli.placement.recording.replay import RecordedDecision, RecordedDecisions
+from berth_cli.server.store.ledger_table import InMemoryLedgerTable
+from berth_cli.terminal.input_files import InvalidInput
+from tests.builders.gangs import member_object
+from tests.builders.nodes import PRIORITY, node_with
+from tests.builders.pods import pod_object, pod_with
+from tests.builders.requests import cache_mode, full_mode
+from tests.fakes.verbs import Verbs
+from tests.unit.cli.placement.recording.recorded import Replay, recording, replay
+
+VERBS = ("filter", "filter_onlyone", "prioritize")
+LABELLED: Mapping[str, Any] = {"profile": "label-priority"}
+FULL: Mapping[str, Any] = {"profile": "full"}
+
+
+def day(verbs: Verbs, seed: int = 7, decisions: int = 60) -> None:
+    """Nodes and pods come and go while pods are decided about, in requests as kube-scheduler makes them."""
+    random = Random(seed)
+    names = [f"n{number}" for number in range(12)]
+    for number in range(decisions):
+        if number % 5 == 0:
+            nodes = [
+                node_with(
+                    name,
+                    {PRIORITY: str(random.randrange(10))} if random.random() < 0.8 else {},
+                    allocatable={"cpu": "8"},
+                )
+                for name in random.sample(names, 10)
+            ]
+            verbs.cluster.publish("nodes", [{k: v for k, v in each.items() if k != "kind"} for each in nodes])
+            pods = [
+                compact_pod(pod_with(f"web-{index}", nodeName=random.choice(names), requests={"cpu": "2"}))
+                for index in range(8)
+            ]
+            verbs.cluster.publish("pods", pods)
+        start = random.randrange(len(names))
+        asked = [*names[start:], *names[:start], *(["unknown"] if number % 7 == 0 else [])]
+        pod = pod_object(f"p{number}", requests={"cpu": str(random.randrange(1, 9))})
+        verbs.ask(VERBS[number % 3], cache_mode(asked, pod))
+
+
+def replayed(path: Path) -> Replay:
+    return replay(RecordedDecisions(read_recording(path)))
+
+
+def compared(path: Path, old: Mapping[str, Any], new: Mapping[str, Any]) -> PolicyDiff:
+    before, after = (BerthConfiguration.model_validate(each) for each in (old, new))
+    return diff_recording(RecordedDecisions(read_recording(path)), before, after, "r")
+
+
+@pytest.mark.parametrize("document", [LABELLED, FULL], ids=["label-priority", "full"])
+def test_the_same_policy_decides_the_same(tmp_path: Path, document: Mapping[str, Any]) -> None:
+    path = tmp_path / "r"
+    assert recording(path, day, document) == []
+    found = replayed(path)
+    assert (found.decisions, found.differing, len(found.pods)) == (60, 0, 60)
+
+
+def test_another_policy_would_be_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "r"
+    recording(path, day, LABELLED)
+    lines = [replace(each, document=FULL) if isinstance(each, AppliedPolicy) else each for each in read_recording(path)]
+    assert replay(RecordedDecisions(lines)).differing > 30
+
+
+GANGS: Mapping[str, Any] = {**FULL, "gangs": {"enabled": True}}
+
+
+class GivenOpenGangs(OpenGangs):
+    """These, whenever somebody asks."""
+
+    def __init__(self, *gangs: OpenGang) -> None:
+        self._gangs = gangs
+
+    def open_gangs(self, deadline: Deadline = NO_DEADLINE) -> Sequence[OpenGang]:
+        return self._gangs
+
+
+def waiting(name: str, gang: str, created: str) -> dict[str, Any]:
+    """A member of a gang of two as the node cache has it."""
+    pod = member_object(name, gang, 2, created=created, requests={"cpu": "3"})
+    found: dict[str, Any] = compact_pod(pod, ANNOTATIONS)
+    found["metadata"]["creationTimestamp"] = created
+    return found
+
+
+def two_gangs(verbs: Verbs, verb: str = "filter", asked: str = "young-0") -> Any:
+    """Room for one of two gangs. The old one goes first, unless the young one is being bound."""
+    nodes = [node_with(name, allocatable={"cpu": "4", "pods": "10"}) for name in ("a", "b")]
+    verbs.cluster.publish("nodes", [{k: v for k, v in each.items() if k != "kind"} for each in nodes])
+    old, young = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
+    members = [waiting(f"{gang}-{n}", gang, at) for gang, at in (("old", old), ("young", young)) for n in range(2)]
+    verbs.cluster.publish("pods", members)
+    request = cache_mode(["a", "b"], member_object(asked, "young", 2, created=young, requests={"cpu": "3"}))
+    return verbs.ask(verb, request).json["NodeNames"]
+
+
+YOUNG = OpenGang(GangKey("ml", "young"), 0, {"uid-young-1": "a"})
+
+
+@pytest.mark.parametrize(
+    ("verb", "asked"),
+    [
+        pytest.param("filter", "young-0", id="a member that the node cache has"),
+        pytest.param("filter_onlyone", "young-0", id="the only place"),
+        pytest.param("filter", "young-9", id="a member that it does not have yet"),
+    ],
+)
+def test_a_members_decision_is_the_same_with_the_gangs_that_were_being_bound(
+    tmp_path: Path, verb: str, asked: str
+) -> None:
+    path, answers = tmp_path / "r", list[list[str]]()
+    recording(
+        path, lambda verbs: answers.append(two_gangs(verbs, verb, asked)), GANGS, open_gangs=GivenOpenGangs(YOUNG)
+    )
+    assert (replayed(path).decisions, replayed(path).differing) == (1, 0)
+    assert answers == [["b"] if asked == "young-0" else []]
+
+
+def test_a_member_that_waits_is_judged_by_another_policy_among_the_same_gangs(tmp_path: Path) -> None:
+    path = tmp_path / "r"
+    recording(path, two_gangs, GANGS, open_gangs=GivenOpenGangs(YOUNG))
+    found = compared(path, GANGS, GANGS)
+    assert [str(each.after) for each in found.comparison.pods] == ["b"]
+
+
+def test_a_decision_that_took_too_long_is_not_recorded(tmp_path: Path) -> None:
+    """How long it takes depends on the machine."""
+    path = tmp_path / "r"
+    nodes = [node_with("a")]
+
+    def play(verbs: Verbs) -> None:
+        verbs.cluster.publish("nodes", [{k: v for k, v in each.items() if k != "kind"} for each in nodes])
+        verbs.ask("filter", cache_mode(["a"]))
+
+    recording(path, play, LABELLED, time_limit=TimeLimit(0.0, lambda: 0.0, lambda: 0.0))
+    assert not [each for each in read_recording(path) if isinstance(each, DecisionLine)]
+
+
+def test_full_mode_is_not_recorded(tmp_path: Path) -> None:
+    path = tmp_path / "r"
+    recording(path, lambda verbs: verbs.ask("filter", full_mode([{"metadata": {"name": "a"}}])), LABELLED)
+    assert not [each for each in read_recording(path) if isinstance(each, DecisionLine)]
+
+
+def two_nodes(verbs: Verbs) -> None:
+    """A pod that fits on both nodes, and one that the label alone keeps from `plain`."""
+    nodes = [node_with("a", {PRIORITY: "9"}), node_with("b", {PRIORITY: "1"}), node_with("plain")]
+    verbs.cluster.publish("nodes", [{k: v for k, v in each.items() if k != "kind"} for each in nodes])
+    verbs.ask("filter", cache_mode(["a", "b"], pod_object("both", requests={"cpu": "1"})))
+    verbs.ask("filter", cache_mode(["plain"], pod_object("plain", requests={"cpu": "1"})))
+
+
+ONLY_B: Mapping[str, Any] = {
+    "definitions": {
+        "by-hand": {
+            "plugins": {"enabled": [{"name": "NodeAffinity"}, {"name": "NodePriorityLabel"}]},
+            "pluginConfig": [
+                {
+                    "name": "NodeAffinity",
+                    "args": {
+                        "addedAffinity": {
+                            "requiredDuringSchedulingIgnoredDuringExecution": {
+                                "nodeSelectorTerms": [
+                                    {"matchExpressions": [{"key": PRIORITY, "operator": "In", "values": ["1"]}]}
+                                ]
+                            }
+                        }
+                    },
+                }
+            ],
+        }
+    },
+    "profile": "by-hand",
+}
+
+
+def test_another_policy_moves_pods_and_says_which_rule_is_the_cause(tmp_path: Path) -> None:
+    path = tmp_path / "r"
+    recording(path, two_nodes, LABELLED)
+    found = compared(path, LABELLED, ONLY_B)
+    assert found.judged == 2
+    [moved] = found.pods(MOVED)
+    assert (moved.name, str(moved.before), str(moved.after)) == ("ml/both", "a", "b")
+    assert str(moved.cause) == "NodeAffinity rejects a: node(s) didn't match scheduler-enforced node affinity"
+
+
+def test_a_pod_stays_where_the_other_policy_finds_no_better_node(tmp_path: Path) -> None:
+    path = tmp_path / "r"
+
+    def play(verbs: Verbs) -> None:
+        verbs.cluster.publish("nodes", [{"metadata": {"name": name, "labels": {PRIORITY: "5"}}} for name in "abcdef"])
+        for number in range(20):
+            verbs.ask("filter", cache_mode(list("abcdef"), pod_object(f"p{number}")))
+
+    recording(path, play, LABELLED)
+    found = compared(path, LABELLED, {})
+    assert (found.judged, found.changed) == (20, [])
+    assert len({str(each.before) for each in found.comparison.pods}) > 2
+
+
+class _Watched(RecordedDecisions):
+    """most: how many of the decisions' states there are at once."""
+
+    most = 0
+
+    def __iter__(self) -> Iterator[RecordedDecision]:
+        snapshots = WeakSet[Snapshot]()
+        for decision in super().__iter__():
+            snapshots.add(decision.snapshot)
+            self.most = max(self.most, len(snapshots))
+            yield decision
+
+
+@pytest.mark.parametrize("document", [LABELLED, FULL], ids=["label-priority", "full"])
+def test_the_same_policy_twice_repeats_every_decision_and_moves_no_pod(
+    tmp_path: Path, document: Mapping[str, Any]
+) -> None:
+    path = tmp_path / "r"
+    recording(path, day, document)
+    found = compared(path, document, document)
+    assert (found.judged, found.changed, found.repeated, found.differing) == (40, [], 60, 0)
+
+
+def test_a_recording_without_decisions_cannot_be_compared(tmp_path: Path) -> None:
+    path = tmp_path / "r"
+    recording(path, lambda verbs: None, LABELLED)
+    with pytest.raises(InvalidInput, match="no decisions of filter to compare"):
+        compared(path, LABELLED, {})
+
+
+COUNTED: Mapping[str, Any] = {
+    "profile": "managed-resources",
+    "managedResources": [
+        {"name": "example.com/licence", "ignoredByScheduler": True, "capacity": {"nodeLabel": "licences"}}
+    ],
+}
+
+
+def test_pods_that_were_being_bound_count_again(tmp_path: Path) -> None:
+    path, ledger = tmp_path / "r", InMemoryLedgerTable()
+    ledger.put_open(OpenReservation(PodKey("ml", "q", "uid-q"), "a", "attempt", {"example.com/licence": 1}, 0.0))
+
+    def play(verbs: Verbs) -> None:
+        verbs.cluster.publish("nodes", [{"metadata": {"name": "a", "labels": {"licences": "1"}}}])
+        answer = verbs.ask("filter", cache_mode(["a"], pod_object("p", requests={"example.com/licence": "1"})))
+        assert answer.json["NodeNames"] == []
+
+    recording(path, play, COUNTED, ledger)
+    assert (replayed(path).decisions, replayed(path).differing) == (1, 0)
+    without = [replace(each, assumed=()) if isinstance(each, DecisionLine) else each for each in read_recording(path)]
+    assert replay(RecordedDecisions(without)).differing == 1
+
+
+def test_a_recording_that_lacks_the_states_of_all_decisions_cannot_be_replayed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It must not be taken for one whose decisions are all the same."""
+    monkeypatch.chdir(tmp_path)
+    recording(Path("r"), two_nodes, LABELLED)
+    lines = gzip.decompress(Path("r").read_bytes()).splitlines(keepends=True)
+    Path("r").write_bytes(gzip.compress(b"".join(each for each in lines if b'"kind":"state"' not in each)))
+    Path("new.yaml").write_text("profile: full\n")
+    command = ["policy", "diff", "new.yaml", "new.yaml", "--recording", "r"]
+    done = CliRunner().invoke(main, command, prog_name="berth")
+    assert done.exit_code == 2, done.output
+    assert "the recording lacks the states of all its decisions: record again" in done.stderr

@@ -1,0 +1,234 @@
+"""The control loop: each pod is placed on the result of the previous ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
+from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.placement.scheduler.control_loop import ControlLoop, Outcome
+from berth_cli.placement.scheduler.extender import PolicyExtender
+from tests.builders.custom_plugins import PATH, failing_policy
+
+GPU = "nvidia.com/gpu"
+FULL = BerthConfiguration.model_validate({"profile": "full"}).build_profile("full")
+
+
+def node(name: str, cpu: str = "4", labels: Mapping[str, str] | None = None, **rest: object) -> NodeInfo:
+    allocatable = {"cpu": cpu, "memory": "32Gi", "pods": "110", **rest.pop("more", {})}  # type: ignore[dict-item]
+    read = read_node(
+        {"metadata": {"name": name, "labels": labels or {}}, "spec": rest, "status": {"allocatable": allocatable}}
+    )
+    assert isinstance(read, NodeInfo)
+    return read
+
+
+def pod(name: str, cpu: str = "1", *, node_name: str = "", nominated: str = "", **spec: Any) -> Pod:
+    read = read_pod(
+        {
+            "metadata": {"name": name, "namespace": "default", "uid": name, "labels": {"app": name[:3]}},
+            "spec": {
+                "containers": [{"name": "c", "resources": {"requests": {"cpu": cpu, **spec.pop("more", {})}}}],
+                "schedulerName": "default-scheduler",
+                **({"nodeName": node_name} if node_name else {}),
+                **spec,
+            },
+            "status": {"nominatedNodeName": nominated},
+        }
+    )
+    assert isinstance(read, Pod)
+    return read
+
+
+def extender(document: Mapping[str, object]) -> PolicyExtender:
+    return PolicyExtender(BerthConfiguration.model_validate(document).policy())
+
+
+def outcomes(loop: ControlLoop, *pods: Pod) -> list[Outcome]:
+    return list(loop.run(pods))
+
+
+# ------------------------------------------------------------------------------------------------- the scheduler alone
+def test_each_pod_sees_earlier_placements() -> None:
+    loop = ControlLoop(FULL, Snapshot.of([node("a"), node("b")]))
+    found = outcomes(loop, *(pod(f"web-{index}", "2") for index in range(5)))
+    assert [each.node for each in found] == ["a", "b", "a", "b", ""]
+    assert found[-1].message == "0/2 nodes are available: 2 Insufficient cpu."
+    assert [len(each.pods) for each in loop.snapshot.nodes.values()] == [2, 2]
+
+
+def test_takes_highest_total_then_first_name() -> None:
+    loop = ControlLoop(FULL, Snapshot.of([node("c"), node("b"), node("a"), node("small", "2")]))
+    [found] = outcomes(loop, pod("web"))
+    assert found.node == "a"
+    assert dict(zip(found.candidates, found.totals, strict=True))["small"] < max(found.totals)
+
+
+def test_pending_pod_does_not_affect_next_pod() -> None:
+    snapshot = Snapshot.of([node("a", "1")])
+    loop = ControlLoop(FULL, snapshot)
+    assert outcomes(loop, pod("large", "2"))[0].node == ""
+    assert loop.snapshot is snapshot
+    assert outcomes(loop, pod("small", "1"))[0].node == "a"
+
+
+@pytest.mark.parametrize(
+    ("nodes", "waiting", "message"),
+    [
+        pytest.param([], pod("p"), "no nodes available to schedule pods", id="no nodes"),
+        pytest.param(
+            [*(node(f"small-{index}", "1") for index in range(10)), node("off", unschedulable=True)],
+            pod("p", "2"),
+            "0/11 nodes are available: 1 node(s) were unschedulable, 10 Insufficient cpu.",
+            id="reasons are counted, and sorted as text",
+        ),
+        pytest.param(
+            [node("a", "1"), node("b", "1")],
+            pod("p", "2", more={GPU: "1"}),
+            f"0/2 nodes are available: 2 Insufficient cpu, 2 Insufficient {GPU}.",
+            id="all reasons of a node count",
+        ),
+        pytest.param(
+            [node("a")],
+            pod(
+                "p",
+                affinity={
+                    "nodeAffinity": {
+                        "requiredDuringSchedulingIgnoredDuringExecution": {
+                            "nodeSelectorTerms": [
+                                {
+                                    "matchFields": [
+                                        {"key": "metadata.name", "operator": "In", "values": [name]}
+                                        for name in ("x", "y")
+                                    ]
+                                }
+                            ]
+                        }
+                    }
+                },
+            ),
+            "0/1 nodes are available: pod affinity terms conflict.",
+            id="a pod that is rejected as such",
+        ),
+    ],
+)
+def test_message_equals_failed_scheduling_event(nodes: list[NodeInfo], waiting: Pod, message: str) -> None:
+    [found] = outcomes(ControlLoop(FULL, Snapshot.of(nodes)), waiting)
+    assert (found.node, found.message) == ("", message)
+
+
+def test_places_nominated_pod_on_nominated_node() -> None:
+    waiting = pod("web", nominated="b")
+    loop = ControlLoop(FULL, Snapshot.of([node("a"), node("b")], [waiting]))
+    assert outcomes(loop, waiting)[0].node == "b"
+    assert not loop.snapshot.nominated
+
+
+def test_reserves_room_of_nominated_pod() -> None:
+    nominated = pod("first", "4", nominated="a", priority=5)
+    loop = ControlLoop(FULL, Snapshot.of([node("a")], [nominated]))
+    assert outcomes(loop, pod("web", "1", priority=5))[0].message == "0/1 nodes are available: 1 Insufficient cpu."
+
+
+# -------------------------------------------------------------------------------------------------- with Berth's policy
+SEGREGATED = Snapshot.of([*(node(f"cpu-{index}", "2") for index in range(2)), node("gpu", "8", more={GPU: "8"})])
+
+
+def test_extender_filters_nodes_left_by_plugins() -> None:
+    loop = ControlLoop(FULL, SEGREGATED, extender({"profile": "resource-segregation"}))
+    found = outcomes(loop, *(pod(f"web-{index}", "2") for index in range(3)), pod("train", more={GPU: "1"}))
+    assert [each.node for each in found] == ["cpu-0", "cpu-1", "", "gpu"]
+    assert found[2].message == (
+        "0/3 nodes are available: 1 node(s) were reserved for pods that ask for their resources, 2 Insufficient cpu."
+    )
+    assert {name: status.plugin for name, status in found[2].rejected.items()} == {
+        "cpu-0": "NodeResourcesFit",
+        "cpu-1": "NodeResourcesFit",
+        "gpu": "ResourceSegregation",
+    }
+
+
+@pytest.mark.parametrize(
+    ("weight", "wanted"),
+    [
+        pytest.param(1, "gpu", id="at weight 1 the scheduler's own scores win here"),
+        pytest.param(13, "cpu", id="at weight 13 they cannot: all of them together are worth 1,200"),
+    ],
+)
+def test_weights_extender_scores(weight: int, wanted: str) -> None:
+    advised_against = [{"key": "x", "effect": "PreferNoSchedule"}]
+    snapshot = Snapshot.of([node("cpu", taints=advised_against), node("gpu", more={GPU: "8"})])
+    preferred = {"pluginConfig": [{"name": "ResourceSegregation", "args": {"mode": "preferred"}}]}
+    asked = extender({"profile": "resource-segregation", **preferred})
+    assert outcomes(ControlLoop(FULL, snapshot, asked, weight=weight), pod("web"))[0].node == wanted
+
+
+def test_plugins_still_filter_exempt_pods() -> None:
+    agents = [pod(f"agent-{index}", "2", priority=2_000_000_000) for index in range(7)]
+    found = outcomes(ControlLoop(FULL, SEGREGATED, extender({"profile": "resource-segregation"})), *agents)
+    assert sorted(each.node for each in found) == ["", "cpu-0", "cpu-1", "gpu", "gpu", "gpu", "gpu"]
+    assert found[-1].message == "0/3 nodes are available: 3 Insufficient cpu."
+
+
+def test_uses_profile_of_pods_scheduler() -> None:
+    document = {"profile": "full", "profiles": {"strict": "resource-segregation"}}
+    loop = ControlLoop(FULL, SEGREGATED, extender(document))
+    found = outcomes(loop, pod("web-1", "4"), pod("web-2", "4", schedulerName="strict"))
+    assert [each.node for each in found] == ["gpu", ""]
+
+
+# ------------------------------------------------------------------------------------------------- whatever the cluster
+sizes = st.sampled_from(["500m", "1", "2", "3"])
+specs: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
+    {},
+    optional={
+        "priority": st.integers(0, 3),
+        "nodeSelector": st.sampled_from([{"zone": "a"}, {"zone": "b"}]),
+        "tolerations": st.just([{"operator": "Exists"}]),
+        "topologySpreadConstraints": st.just(
+            [
+                {
+                    "maxSkew": 1,
+                    "topologyKey": "zone",
+                    "whenUnsatisfiable": "DoNotSchedule",
+                    "labelSelector": {"matchLabels": {"app": "web"}},
+                }
+            ]
+        ),
+    },
+)
+pods = st.lists(st.tuples(sizes, specs), max_size=10).map(
+    lambda found: [pod(f"web-{index}", cpu, **spec) for index, (cpu, spec) in enumerate(found)]
+)
+taints = st.sampled_from([[], [{"key": "x", "effect": "NoSchedule"}], [{"key": "x", "effect": "PreferNoSchedule"}]])
+clusters = st.lists(st.tuples(sizes, st.sampled_from("ab"), taints), min_size=1, max_size=5).map(
+    lambda found: Snapshot.of(
+        [node(f"n{index}", cpu, {"zone": zone}, taints=taint) for index, (cpu, zone, taint) in enumerate(found)]
+    )
+)
+
+
+@given(clusters, pods)
+def test_never_overcommits_node(snapshot: Snapshot, pods: list[Pod]) -> None:
+    loop = ControlLoop(FULL, snapshot)
+    found = list(loop.run(pods))
+    placed = sum(1 for each in found if each.node)
+    evicted = sum(len(each.preemption.victims) for each in found if each.preemption is not None)
+    assert sum(len(each.pods) for each in loop.snapshot.nodes.values()) == placed - evicted
+    for each in loop.snapshot.nodes.values():
+        assert min(each.free.values()) >= 0
+
+
+def test_leaves_only_the_pod_pending_for_which_a_plugin_fails() -> None:
+    loop = ControlLoop(FULL, Snapshot.of([node("a")]), PolicyExtender(failing_policy()))
+    first, failed, last = outcomes(loop, pod("good-0"), pod("bad"), pod("good-1"))
+    assert (first.node, last.node) == ("a", "a")
+    assert failed.message.startswith(
+        f"pod default/bad: plugin {PATH} failed in filter on node a: ZeroDivisionError: division by zero"
+    )

@@ -1,0 +1,192 @@
+"""Preemption in the control loop: victims, nominations and their effect on later pods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.objects import Pod
+from berth.scheduling.preemption.priority import NodeRejection
+from berth.scheduling.preemption.victims import Criterion
+from berth_cli.placement.queue import build_queue
+from berth_cli.placement.scheduler.control_loop import ControlLoop, Outcome
+from berth_cli.placement.scheduler.extender import PolicyExtender
+from berth_cli.placement.scheduler.preemption import NoCandidateReason
+from tests.builders.nodes import PRIORITY, node_with
+from tests.builders.pods import pod_with
+from tests.unit.scheduling.preemption.preempting import FIRST, SECOND, app, budget, placed, snapshot
+
+Object = dict[str, Any]
+
+LICENCE = "example.com/licence"
+DB = {"app": "db"}
+PREEMPTED = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
+
+
+def waiting(name: str, cpu: str = "4", priority: int = 100, *, nominated: str = "", **fields: Any) -> Object:
+    return pod_with(name, requests={"cpu": cpu}, priority=priority, status={"nominatedNodeName": nominated}, **fields)
+
+
+def run(*objects: Object, document: Mapping[str, object] | None = None) -> tuple[list[Outcome], ControlLoop]:
+    """Place those of the objects that are pods without a node, as `berth simulate` does."""
+    configuration = BerthConfiguration.model_validate(document or {"profile": "full"})
+    cluster = snapshot(*objects)
+    extender = PolicyExtender(configuration.policy())
+    loop = ControlLoop(configuration.build_profile("full"), cluster, extender)
+    return list(loop.run(build_queue(cluster.unbound.values(), ()).pods)), loop
+
+
+def placement(outcome: Outcome) -> tuple[str, list[str]]:
+    """The node, and who had to go."""
+    victims = () if outcome.preemption is None else outcome.preemption.victims
+    return outcome.node, [victim.name for victim in victims]
+
+
+def names(pods: Sequence[Pod]) -> list[str]:
+    return [each.name for each in pods]
+
+
+def test_removes_victims_and_places_pod() -> None:
+    [found], loop = run(node_with("n"), placed("a", 1, "2"), placed("b", 2, "2"), waiting("urgent", "2"))
+    assert placement(found) == ("n", ["a"])
+    assert found.message == ""
+    assert names(loop.snapshot.nodes["n"].pods) == ["b", "urgent"]
+    assert not loop.snapshot.nominated
+
+
+def test_each_preemption_sees_earlier_ones() -> None:
+    nodes = [node_with("a"), placed("on-a", 1, "4", node="a"), node_with("b"), placed("on-b", 2, "4", node="b")]
+    found, _ = run(*nodes, *(waiting(f"urgent-{number}") for number in range(3)))
+    assert [placement(each) for each in found] == [("a", ["on-a"]), ("b", ["on-b"]), ("", [])]
+    assert found[-1].message == "0/2 nodes are available: 2 Insufficient cpu."
+
+
+def test_cached_victims_are_per_priority() -> None:
+    nodes = [node_with("n"), placed("a", 1, "2"), placed("b", 50, "2")]
+    found, _ = run(*nodes, waiting("first", "4", 40), waiting("second", "4", 60))
+    assert [(each.pod.name, *placement(each)) for each in found] == [("second", "n", ["b", "a"]), ("first", "", [])]
+
+
+def test_evictions_use_disruption_budget() -> None:
+    """The second pod goes where the victim is more important, but breaks no budget."""
+    objects = [
+        budget(1, app("db")),
+        *(node_with("a"), placed("on-a", 1, "4", node="a", labels=DB)),
+        *(node_with("b"), placed("on-b", 2, "4", node="b", labels=DB)),
+        *(node_with("c"), placed("on-c", 9, "4", node="c")),
+    ]
+    found, loop = run(*objects, waiting("first"), waiting("second"), waiting("third"))
+    assert [placement(each) for each in found] == [("a", ["on-a"]), ("c", ["on-c"]), ("b", ["on-b"])]
+    assert [each.preemption and dict(each.preemption.violated) for each in found] == [
+        {},
+        {},
+        {"uid-on-b": ("default/budget-1",)},
+    ]
+    assert [each.disruptions_allowed for each in loop.snapshot.disruption_budgets] == [0]
+
+
+def test_reports_why_other_nodes_were_not_chosen() -> None:
+    [found], _ = run(
+        *(node_with("best"), placed("v", 1, "4", SECOND, node="best")),
+        *(node_with("same"), placed("w", 1, "4", SECOND, node="same")),
+        *(node_with("earlier"), placed("x", 1, "4", FIRST, node="earlier")),
+        *(node_with("higher"), placed("y", 2, "4", node="higher")),
+        *(node_with("more"), placed("z", 1, "2", node="more"), placed("zz", 1, "2", node="more")),
+        *(node_with("equals"), placed("q", 100, "4", node="equals")),
+        node_with("off", unschedulable=True),
+        waiting("urgent"),
+    )
+    assert found.node == "best"
+    assert found.preemption is not None
+    assert found.preemption.others() == {
+        "same": Criterion.TIED,
+        "earlier": Criterion.START,
+        "higher": Criterion.HIGHEST,
+        "more": Criterion.SUM,
+        "equals": NoCandidateReason.NO_VICTIMS,
+        "off": NoCandidateReason.NOT_HELPFUL,
+    }
+
+
+def test_waits_for_terminating_victims() -> None:
+    leaving = placed("leaving", 1, "4", node="n", terminating=True, conditions=[PREEMPTED])
+    other = node_with("m"), placed("other", 1, "4", node="m")
+    [found], _ = run(node_with("n"), leaving, *other, waiting("urgent", nominated="n"))
+    assert placement(found) == ("", [])
+    assert found.message.endswith("preemption: not eligible due to a terminating pod on the nominated node.")
+
+
+def test_higher_priority_takes_room_and_nomination() -> None:
+    leaving = placed("leaving", 1, "4", terminating=True, conditions=[PREEMPTED])
+    found, loop = run(node_with("n"), leaving, waiting("middle", priority=50, nominated="n"), waiting("urgent"))
+    assert [(each.pod.name, *placement(each)) for each in found] == [("urgent", "n", ["leaving"]), ("middle", "", [])]
+    assert found[1].pod.nominated_node == ""
+    assert not loop.snapshot.nominated
+
+
+# -------------------------------------------------------------------------------------------------- with Berth's policy
+LABEL = {"profile": "label-priority"}
+
+
+def test_nodes_rejected_by_policy_are_no_candidates() -> None:
+    """Full ones because the policy does not agree, those with room because filter has dropped them."""
+    [found], _ = run(
+        *(node_with("barred"), placed("a", 1, "4", node="barred")),
+        *(node_with("dropped"), placed("b", 1, "1", node="dropped")),
+        *(node_with("good", {PRIORITY: "1"}), placed("c", 2, "4", node="good")),
+        waiting("urgent", "3"),
+        document=LABEL,
+    )
+    assert placement(found) == ("good", ["c"])
+    assert found.preemption is not None
+    assert found.preemption.others() == {"barred": NodeRejection.BARRED, "dropped": NoCandidateReason.NOT_HELPFUL}
+
+
+def test_pod_rejected_by_policy_only_evicts_no_pod() -> None:
+    [found], loop = run(node_with("n"), placed("a", 1, "1"), waiting("urgent", "1"), document=LABEL)
+    assert placement(found) == ("", [])
+    assert names(loop.snapshot.nodes["n"].pods) == ["a"]
+
+
+LICENCES = {
+    "profile": "licences",
+    "definitions": {
+        "licences": {
+            "plugins": {"enabled": [{"name": "NodeResourcesFit"}]},
+            "pluginConfig": [{"name": "NodeResourcesFit", "args": {"ignoredResources": []}}],
+        }
+    },
+    # As `ignoredByScheduler` configures the scheduler.
+    "pluginConfig": [{"name": "NodeResourcesFit", "args": {"ignoredResources": [LICENCE]}}],
+}
+
+
+def licensed(name: str, priority: int, cpu: str, node: str = "n") -> Object:
+    found = placed(name, priority, cpu, node=node)
+    found["spec"]["containers"][0]["resources"]["requests"][LICENCE] = "1"
+    return found
+
+
+def test_policy_can_add_victims() -> None:
+    asking = waiting("urgent", "1")
+    asking["spec"]["containers"][0]["resources"]["requests"][LICENCE] = "1"
+    node = node_with("n", allocatable={"cpu": "2", LICENCE: "1"})
+    [found], _ = run(node, placed("a", 1, "1500m"), licensed("b", 2, "100m"), asking, document=LICENCES)
+    assert placement(found) == ("n", ["b", "a"])
+
+
+@pytest.mark.parametrize("choose", ["all", "one"])
+def test_selects_best_node_accepted_by_policy(choose: str) -> None:
+    document = {**LABEL, "preemption": {"choose": choose}}
+    objects = [
+        *(node_with("a", {PRIORITY: "1"}), placed("on-a", 2, "4", node="a")),
+        *(node_with("b", {PRIORITY: "1"}), placed("on-b", 1, "4", node="b")),
+    ]
+    [found], _ = run(*objects, waiting("urgent"), document=document)
+    assert placement(found) == ("b", ["on-b"])
+    assert found.preemption is not None
+    wanted = {"all": Criterion.HIGHEST, "one": NodeRejection.NOT_BEST}
+    assert found.preemption.others() == {"a": wanted[choose]}

@@ -1,0 +1,93 @@
+"""The victims that the simulation remembers for pods of one shape: equal to a fresh dry run, whatever the priority."""
+
+from __future__ import annotations
+
+import pytest
+
+from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation
+from berth.scheduling.evaluation.evaluation_cache import EvaluationCache
+from berth.scheduling.objects import Pod
+from berth.scheduling.preemption.victims import DisruptionBudgets, Victims
+from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.placement.scheduler.victim_cache import VictimCache, victims_on
+from tests.unit.scheduling.preemption.preempting import NODE, PROFILE, placed, read, snapshot, urgent
+
+
+class Preemptors:
+    """Pods of one shape and several priorities, which preempt on one node by way of one cache."""
+
+    def __init__(self, cluster: Snapshot) -> None:
+        self.cluster, self.cache, self.evaluations = cluster, VictimCache(), EvaluationCache()
+        self.budgets = DisruptionBudgets(cluster.disruption_budgets)
+
+    def cached(self, pod: Pod, local: LocalEvaluation) -> Victims | None:
+        evaluation = Evaluation.of(PROFILE, pod, self.cluster, local)
+        return self.cache.select(evaluation, pod, self.cluster.nodes["n"], self.budgets)
+
+    def fresh(self, pod: Pod, local: LocalEvaluation) -> Victims | None:
+        evaluation = Evaluation.of(PROFILE, pod, self.cluster, local)
+        return victims_on(evaluation, pod, self.cluster.nodes["n"], self.budgets)
+
+
+def names(victims: Victims | None) -> list[str] | None:
+    return None if victims is None else [pod.name for pod in victims.pods]
+
+
+@pytest.mark.parametrize(
+    ("priorities", "expected"),
+    [
+        pytest.param([100, 30], [["fifty", "ten"], None], id="a lower priority has fewer potential victims"),
+        pytest.param([30, 100], [None, ["fifty", "ten"]], id="a higher priority has more"),
+        pytest.param([100, 50], [["fifty", "ten"], None], id="a pod of equal priority is no victim"),
+        pytest.param([51, 100], [["fifty", "ten"], ["fifty", "ten"]], id="no pod between the two priorities"),
+        pytest.param([100, 10, 100], [["fifty", "ten"], None, ["fifty", "ten"]], id="back and forth"),
+    ],
+)
+def test_selects_the_victims_of_a_fresh_dry_run(priorities: list[int], expected: list[list[str] | None]) -> None:
+    cluster = snapshot(NODE, placed("fifty", 50, cpu="3"), placed("ten", 10, cpu="1"))
+    preemptors = Preemptors(cluster)
+    local = LocalEvaluation.of(PROFILE, read(urgent()), cluster)
+    for priority, wanted in zip(priorities, expected, strict=True):
+        pod = read(urgent(priority=priority))
+        assert names(preemptors.cached(pod, local)) == wanted
+        assert names(preemptors.fresh(pod, local)) == wanted
+
+
+@pytest.mark.parametrize(
+    "first",
+    [pytest.param(30, id="the next higher priority ends the range"), pytest.param(50, id="and so does an equal one")],
+)
+def test_selects_again_above_the_next_higher_priority(first: int) -> None:
+    cluster = snapshot(NODE, placed("eighty", 80), placed("fifty", 50, cpu="2"), placed("ten", 10))
+    preemptors = Preemptors(cluster)
+    local = LocalEvaluation.of(PROFILE, read(urgent("2")), cluster)
+    assert preemptors.cached(read(urgent("2", priority=first)), local) is None
+    assert names(preemptors.cached(read(urgent("2", priority=60)), local)) == ["fifty"]
+
+
+def test_caches_victims_within_range_of_priorities(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+
+    def counted(evaluation: Evaluation, pod: Pod, *rest: object) -> Victims | None:
+        calls.append(pod.priority or 0)
+        return victims_on(evaluation, pod, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("berth_cli.placement.scheduler.victim_cache.victims_on", counted)
+    cluster = snapshot(NODE, placed("fifty", 50, cpu="3"), placed("ten", 10, cpu="1"))
+    preemptors = Preemptors(cluster)
+    local = LocalEvaluation.of(PROFILE, read(urgent()), cluster)
+    for priority in (51, 100, 50, 50, 11, 10, 9):
+        preemptors.cached(read(urgent(priority=priority)), local)
+    assert calls == [51, 50, 10]
+
+
+def test_shapes_stay_within_the_bytes() -> None:
+    cluster = snapshot(NODE, placed("ten", 10, cpu="1"))
+    preemptors = Preemptors(cluster)
+    preemptors.cache = VictimCache(max_bytes=200_000)
+    most = 0
+    for number in range(30):
+        pod = read(urgent(tolerations=[{"key": f"key-{number}-{index}"} for index in range(20)]))
+        preemptors.cached(pod, LocalEvaluation.of(PROFILE, pod, cluster))
+        most = max(most, preemptors.cache.size)
+    assert 100_000 < most <= 200_000

@@ -1,0 +1,79 @@
+"""What becomes of pods, from two runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
+from berth_cli.placement.changed_objects import PodName
+from berth_cli.placement.comparison import Effect, PodComparison, cluster_load, compare
+from berth_cli.placement.run import NOWHERE, Place, PlaceKind, Run
+from tests.unit.cli.placement import objects
+
+PENDING, EVICTED = Place(PlaceKind.PENDING), Place(PlaceKind.EVICTED)
+
+
+def on(node: str) -> Place:
+    return Place(PlaceKind.NODE, node)
+
+
+def run(places: dict[PodName, Place], on_nodes: dict[PodName, str] | None = None, priority: int = 0) -> Run:
+    return Run(places, on_nodes or {}, dict.fromkeys(places, priority), {})
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "wanted"),
+    [
+        pytest.param(on("a"), on("a"), Effect.SAME, id="the same node"),
+        pytest.param(PENDING, PENDING, Effect.SAME, id="still pending"),
+        pytest.param(on("a"), on("b"), Effect.MOVED, id="another node"),
+        pytest.param(on("a"), PENDING, Effect.NEWLY_PENDING, id="loses its node"),
+        pytest.param(EVICTED, PENDING, Effect.NEWLY_PENDING, id="evicted before, pending now"),
+        pytest.param(PENDING, on("a"), Effect.NEWLY_PLACED, id="gets a node"),
+        pytest.param(EVICTED, on("a"), Effect.NEWLY_PLACED, id="is not evicted any more"),
+        pytest.param(on("a"), EVICTED, Effect.EVICTED, id="evicted from a node"),
+        pytest.param(PENDING, EVICTED, Effect.EVICTED, id="placed and then evicted"),
+        pytest.param(on("a"), NOWHERE, Effect.DELETED, id="deleted from a node"),
+        pytest.param(PENDING, NOWHERE, Effect.DELETED, id="deleted while it waits"),
+    ],
+)
+def test_names_the_effect_on_a_pod(before: Place, after: Place, wanted: Effect) -> None:
+    assert PodComparison(("default", "p"), 0, before, after).effect is wanted
+
+
+def test_finds_the_place_of_a_pod_that_only_one_run_decided_on() -> None:
+    pod = ("default", "drained")
+    [found] = compare(run({}, {pod: "a"}), run({pod: on("b")}, {pod: "b"})).pods
+    assert (found.before, found.after, found.effect) == (on("a"), on("b"), Effect.MOVED)
+
+
+def test_lists_pods_that_no_run_decided_on_if_they_are_named() -> None:
+    pod = ("default", "scaled-down")
+    [found] = compare(run({}, {pod: "a"}), run({}), also=[pod]).pods
+    assert found.effect is Effect.DELETED
+
+
+# --------------------------------------------------------------------------------------------------------------- load
+def node(name: str, *pods: objects.Object, unschedulable: bool = False, **allocatable: str) -> NodeInfo:
+    obj = objects.node(name)
+    obj["spec"]["unschedulable"] = unschedulable
+    obj["status"]["allocatable"].update({key.replace("_", "/"): value for key, value in allocatable.items()})
+    info = read_node(obj)
+    assert isinstance(info, NodeInfo)
+    read = [read_pod(each) for each in pods]
+    return info.with_pods(each for each in read if isinstance(each, Pod))
+
+
+def pod(name: str, cpu: str, owner: str = "ReplicaSet/x") -> objects.Object:
+    return objects.pod(name, "a", owner, cpu=cpu)
+
+
+def test_counts_schedulable_nodes_alone() -> None:
+    found = cluster_load([node("a", pod("p", "1")), node("b", pod("q", "4"), unschedulable=True)])
+    assert (found.nodes, found.share("cpu")) == (1, 25)
+
+
+def test_a_node_with_pods_of_daemon_sets_alone_is_unused() -> None:
+    agent = pod("agent", "1", "DaemonSet/agent")
+    nodes = [node("a"), node("b", agent), node("c", agent, pod("p", "1"))]
+    assert cluster_load(nodes).unused == 2

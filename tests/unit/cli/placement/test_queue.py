@@ -1,0 +1,52 @@
+"""The queue: selection and order of pods."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from berth.scheduling.objects import Pod, read_pod
+from berth_cli.placement.queue import SkipReason, build_queue
+
+OURS = {"default-scheduler"}
+
+
+def pod(name: str, namespace: str = "default", **spec: object) -> Pod:
+    status: Any = spec.pop("status", {})
+    metadata = {"name": name, "namespace": namespace, "uid": f"{namespace}/{name}", **spec.pop("metadata", {})}  # type: ignore[dict-item]
+    read = read_pod({"metadata": metadata, "spec": {"schedulerName": "default-scheduler", **spec}, "status": status})
+    assert isinstance(read, Pod)
+    return read
+
+
+def test_sorts_by_priority_then_namespace_and_name() -> None:
+    pods = [
+        pod("b", priority=0),
+        pod("last", priority=-1),
+        pod("a"),
+        pod("c", "another", priority=0),
+        pod("first", "zzz", priority=9),
+    ]
+    assert [each.name for each in build_queue(pods, OURS).pods] == ["first", "c", "a", "b", "last"]
+
+
+@pytest.mark.parametrize(
+    ("other", "why"),
+    [
+        pytest.param(pod("p", status={"phase": "Succeeded"}), SkipReason.FINISHED, id="has ended"),
+        pytest.param(pod("p", status={"phase": "Failed"}), SkipReason.FINISHED, id="has failed"),
+        pytest.param(pod("p", metadata={"deletionTimestamp": "x"}), SkipReason.TERMINATING, id="is being deleted"),
+        pytest.param(pod("p", schedulingGates=[{"name": "g"}]), SkipReason.GATED, id="is gated"),
+        pytest.param(pod("p", schedulerName="volcano"), SkipReason.ANOTHER_SCHEDULER, id="has another scheduler"),
+    ],
+)
+def test_skips_pod(other: Pod, why: SkipReason) -> None:
+    found = build_queue([pod("waiting"), other], OURS)
+    assert [each.name for each in found.pods] == ["waiting"]
+    assert found.skipped == Counter({why: 1})
+
+
+def test_no_scheduler_names_queue_all_pods() -> None:
+    assert len(build_queue([pod("p", schedulerName="volcano"), pod("q")], ()).pods) == 2

@@ -1,0 +1,156 @@
+"""GET /metrics: calls, gangs, age of the cache and open reservations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from berth.ledger.gangs.item import GangState
+from berth.ledger.nodes.entry import OpenReservation
+from berth.nodecache.feed.table import CacheTable
+from berth.runtime.http.endpoint import EndpointSettings
+from berth.runtime.http.events import HTTPAnswer
+from berth.scheduling.objects.pod import PodKey
+from berth.upkeep.gangs import GangEvent, GangEventType
+from berth_cli.server.endpoints.metrics import (
+    BUCKETS,
+    CALLS,
+    GANG_COMMITS,
+    GANG_EVENTS,
+    NO_NODE_FITS,
+    RECORDED_DECISIONS,
+    MetricsEndpoint,
+    ServerMetrics,
+)
+from berth_cli.server.store.gang_table import InMemoryGangTable
+from berth_cli.server.store.ledger_table import InMemoryLedgerTable
+from tests.builders.events import http_event
+from tests.builders.gang_items import TRAIN, gang, intent
+from tests.builders.nodes import node
+from tests.fakes.cache_tables import InterruptedCacheTable, outage
+from tests.fakes.published import PublishedCluster
+from tests.unit.lease.clocks import EnvironmentClock
+
+
+def scrape(
+    cache: CacheTable,
+    clock: EnvironmentClock,
+    ledger: InMemoryLedgerTable | None = None,
+    gangs: InMemoryGangTable | None = None,
+) -> HTTPAnswer:
+    opened = None if gangs is None else lambda: gangs
+    endpoint = MetricsEndpoint(EndpointSettings(), ServerMetrics(), cache, ledger, opened, clock.wall)
+    return endpoint.handle(http_event(None, "GET /metrics"))
+
+
+def published() -> PublishedCluster:
+    cluster = PublishedCluster()
+    cluster.publish_nodes([node("a")])
+    return cluster
+
+
+def test_answers_in_the_text_format() -> None:
+    cluster = published()
+    answer = scrape(cluster.table, cluster.clock)
+    assert (answer["statusCode"], answer["headers"]) == (
+        200,
+        {"Content-Type": "text/plain; version=0.0.4; charset=utf-8"},
+    )
+    assert answer["body"].endswith("\n")
+    assert "# TYPE berth_call_duration_seconds histogram" in answer["body"].splitlines()
+
+
+def key(name: str, **labels: str) -> str:
+    return f"{name}{sorted(labels.items())}"
+
+
+def samples(metrics: ServerMetrics, recorded: Mapping[str, int] | None = None) -> dict[str, float]:
+    """What Prometheus reads, by name and labels."""
+    cluster = published()
+    endpoint = MetricsEndpoint(
+        EndpointSettings(), metrics, cluster.table, None, None, cluster.clock.wall, lambda: recorded or {}
+    )
+    text = endpoint.handle(http_event(None, "GET /metrics"))["body"]
+    return {
+        key(each.name, **each.labels): each.value
+        for family in text_string_to_metric_families(text)
+        for each in family.samples
+    }
+
+
+def test_counts_calls_by_verb_outcome_and_duration() -> None:
+    metrics = ServerMetrics()
+    for milliseconds in (0.5, 1.0, 2.0, 9000.0):
+        metrics.record_call("filter", "decided", milliseconds)
+    metrics.record_call("bind", "failure-internal", 1)
+    found, labels = samples(metrics), {"verb": "filter", "outcome": "decided"}
+    buckets = [found[key(f"{CALLS}_bucket", **labels, le=str(bound))] for bound in (*BUCKETS, "+Inf")]
+    assert (buckets[:2], buckets[-2:]) == ([2, 3], [3, 4])
+    assert found[key(f"{CALLS}_sum", **labels)] == pytest.approx(9.0035)
+    assert found[key(f"{CALLS}_count", verb="bind", outcome="failure-internal")] == 1
+
+
+def test_counts_calls_for_which_no_node_fits_by_reason() -> None:
+    metrics = ServerMetrics()
+    for code in ("UntoleratedTaint", "", "UntoleratedTaint"):
+        metrics.record_call("filter", "none-feasible", 1, code)
+    assert {name: value for name, value in samples(metrics).items() if name.startswith(NO_NODE_FITS)} == {
+        key(NO_NODE_FITS, verb="filter", reason_code="UntoleratedTaint"): 2
+    }
+
+
+def test_counts_what_became_of_gangs_and_how_long_commits_took() -> None:
+    metrics = ServerMetrics()
+    for event in (
+        GangEvent(GangEventType.OPENED, TRAIN),
+        GangEvent(GangEventType.COMMITTED, TRAIN, 4, seconds=0.7),
+        GangEvent(GangEventType.COMMITTED, TRAIN, 4, seconds=400.0),
+        GangEvent(GangEventType.DEGRADED, TRAIN, 3, minimum=4),
+    ):
+        metrics.record_gang_event(event)
+    found = samples(metrics)
+    happened = {"opened": 1, "committed": 2, "timed-out": 0, "degraded": 1, "forgotten": 0}
+    assert {name: value for name, value in found.items() if name.startswith(GANG_EVENTS)} == {
+        key(GANG_EVENTS, happening=happening): count for happening, count in happened.items()
+    }
+    buckets = [found[key(f"{GANG_COMMITS}_bucket", le=bound)] for bound in ("0.5", "1.0", "300.0", "+Inf")]
+    assert (buckets, found[key(f"{GANG_COMMITS}_count")]) == ([0, 1, 1, 2], 2)
+
+
+def test_counts_recorded_decisions_by_their_result() -> None:
+    assert samples(ServerMetrics(), {"written": 3})[key(RECORDED_DECISIONS, result="written")] == 3
+    assert not [name for name in samples(ServerMetrics()) if name.startswith(RECORDED_DECISIONS)]
+
+
+def test_shows_age_of_the_cache() -> None:
+    cluster = published()
+    cluster.clock.advance(30)
+    lines = scrape(cluster.table, cluster.clock)["body"].splitlines()
+    assert "berth_cache_age_seconds 30.0" in lines
+    assert "berth_cache_heartbeat_age_seconds 30.0" in lines
+
+
+def test_shows_open_reservations_where_there_is_a_ledger() -> None:
+    cluster, ledger = published(), InMemoryLedgerTable()
+    ledger.put_open(OpenReservation(PodKey("ml", "p", "uid-p"), "a", "attempt", {"example.com/licence": 1}, 0.0))
+    assert "berth_open_reservations 1.0" in scrape(cluster.table, cluster.clock, ledger)["body"].splitlines()
+    assert "berth_open_reservations" not in scrape(cluster.table, cluster.clock)["body"]
+
+
+def test_shows_gangs_by_state_where_there_is_a_table() -> None:
+    cluster, gangs = published(), InMemoryGangTable(InMemoryLedgerTable())
+    gangs.put(gang([intent()], state=GangState.COMMITTED), None)
+    lines = scrape(cluster.table, cluster.clock, gangs=gangs)["body"].splitlines()
+    assert 'berth_gangs{state="committed"} 1.0' in lines
+    assert 'berth_gangs{state="open"} 0.0' in lines
+    assert "berth_gangs" not in scrape(cluster.table, cluster.clock)["body"]
+
+
+def test_unavailable_table_leaves_the_calls() -> None:
+    cluster = published()
+    answer = scrape(InterruptedCacheTable(cluster.table, {"head": outage}), cluster.clock)
+    assert answer["statusCode"] == 200
+    assert "berth_call_duration_seconds" in answer["body"]
+    assert "berth_cache_age_seconds" not in answer["body"]

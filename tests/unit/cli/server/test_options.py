@@ -1,0 +1,43 @@
+"""Options of `berth serve` that belong together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import pytest
+
+from berth_cli.server.options import StoreOptions, http_timeout_of
+
+
+@pytest.mark.parametrize(
+    ("is_dynamodb", "config", "warnings"),
+    [
+        pytest.param(False, Path("berth.yaml"), [], id="memory: the file is followed"),
+        pytest.param(True, None, [], id="no file"),
+        pytest.param(
+            True,
+            Path("berth.yaml"),
+            [
+                "berth.yaml is in use only until a document is applied to the shared tables, and a change of it has no "
+                "effect; apply it: berth config apply FILE --cache-table berth-cache"
+            ],
+            id="shared tables",
+        ),
+    ],
+)
+def test_says_that_shared_tables_do_not_follow_a_file(
+    is_dynamodb: bool, config: Path | None, warnings: list[str]
+) -> None:
+    assert list(StoreOptions(is_dynamodb, None, None, None, None).warnings(config)) == warnings
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("5s", 5.0), ("2s", 2.0), ("30s", 30.0)])
+def test_http_timeout_is_a_duration(text: str, seconds: float) -> None:
+    assert http_timeout_of(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["1s", "31s", "5", "soon"])
+def test_another_http_timeout_is_refused(text: str) -> None:
+    with pytest.raises(click.UsageError, match="is no duration from 2s to 30s"):
+        http_timeout_of(text)

@@ -1,0 +1,101 @@
+"""Logs on a terminal and in a pipe."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator
+from io import StringIO
+
+import orjson
+import pytest
+
+from berth_cli.terminal.logs import JSONFormatter, ReadableStream, make_readable_on_terminal, readable, say
+
+CALL = {
+    "level": "WARNING",
+    "message": "filter",
+    "timestamp": "2026-01-02T12:00:01.5+00:00",
+    "service": "berth",
+    "verb": "filter",
+    "outcome": "failure-internal",
+    "pod": "ml/train-0",
+    "detail": "no table",
+    "milliseconds": 3.2,
+}
+TIME = r"\d\d:\d\d:\d\d "
+
+
+class Terminal(StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        pytest.param(CALL, r"WARNING filter failure-internal ml/train-0: no table \(3.2 ms\)", id="a call"),
+        pytest.param({**CALL, "pod": "", "detail": ""}, r"WARNING filter failure-internal \(3.2 ms\)", id="no pod"),
+        pytest.param(
+            {"level": "INFO", "message": "became leader", "timestamp": "2026-01-02 12:00:01,500+0000"},
+            "INFO    became leader",
+            id="a message, with a timestamp of the functions' logger",
+        ),
+        pytest.param(
+            {"level": "ERROR", "message": "it failed", "timestamp": CALL["timestamp"], "exception": "Traceback"},
+            "ERROR   it failed\nTraceback",
+            id="an exception",
+        ),
+    ],
+)
+def test_line_of_function_is_readable(line: dict[str, object], expected: str) -> None:
+    assert re.fullmatch(TIME + expected, readable(orjson.dumps(line).decode()))
+
+
+@pytest.mark.parametrize("line", ["Berth serves", "[1]", "{}", '{"metrics": 1}'])
+def test_other_text_stays(line: str) -> None:
+    assert readable(line) == line
+
+
+def test_stream_rewrites_each_line() -> None:
+    stream = StringIO()
+    ReadableStream(stream).write(f"{orjson.dumps(CALL).decode()}\nplain\n")
+    first, second = stream.getvalue().splitlines()
+    assert first.endswith("(3.2 ms)")
+    assert second == "plain"
+
+
+def test_record_of_command_is_json_in_a_pipe() -> None:
+    record = logging.LogRecord("berth_cli", logging.WARNING, "", 0, "%s failed", ("it",), None)
+    found = orjson.loads(JSONFormatter().format(record))
+    assert (found["level"], found["message"], found["service"]) == ("WARNING", "it failed", "berth")
+    assert found.keys() <= CALL.keys()
+
+
+@pytest.fixture
+def handler() -> Iterator[logging.StreamHandler[StringIO]]:
+    logger, found = logging.getLogger("berth"), logging.StreamHandler(StringIO())
+    logger.addHandler(found)
+    yield found
+    logger.removeHandler(found)
+
+
+def test_functions_log_readable_lines_on_a_terminal_only(handler: logging.StreamHandler[StringIO]) -> None:
+    others = [each for each in logging.getLogger("berth").handlers if each is not handler]
+    before = [(each, each.stream) for each in others if isinstance(each, logging.StreamHandler)]
+    make_readable_on_terminal(StringIO())
+    in_pipe: object = type(handler.stream)
+    make_readable_on_terminal(Terminal())
+    on_terminal: object = type(handler.stream)
+    assert (in_pipe, on_terminal) == (StringIO, ReadableStream)
+    for each, stream in before:
+        each.setStream(stream)
+
+
+def test_message_for_the_operator_is_text_on_a_terminal_and_json_in_a_pipe() -> None:
+    terminal, pipe = Terminal(), StringIO()
+    for output in (terminal, pipe):
+        say("berth.yaml is applied: profile full", output)
+    assert terminal.getvalue() == "berth.yaml is applied: profile full\n"
+    found = orjson.loads(pipe.getvalue())
+    assert (found["level"], found["message"]) == ("INFO", "berth.yaml is applied: profile full")
