@@ -24,7 +24,7 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 
 T = TypeVar("T")
 
-NONE_EXEMPT = Exemption(daemonSets=False, systemCritical=False, namespaces=frozenset())
+NO_EXEMPTION = Exemption(daemonSets=False, systemCritical=False, namespaces=frozenset())
 
 
 class DecidedBy(StrEnum):
@@ -53,7 +53,7 @@ class Rules:
         self.configuration = configuration
         self.scheduler = configuration.build_profile(FULL)
         self.berth = configuration.policy()
-        self._scheduler = Policy(self.scheduler, NONE_EXEMPT)
+        self._scheduler = Policy(self.scheduler, NO_EXEMPTION)
 
     def plugins(self, pod: Pod, kind: type[T]) -> Iterator[T]:
         """The filters of this kind that decide about the pod."""

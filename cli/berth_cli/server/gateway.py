@@ -17,7 +17,7 @@ from enum import Enum, auto
 import orjson
 
 from berth.bind.answer import read_binding
-from berth.ledger.gangs.item import MOST_QUEUED_MEMBERS
+from berth.ledger.gangs.item import MAX_QUEUED_MEMBERS
 from berth.nodecache.binds_under_way import BegunBinds
 from berth.pods import Binding
 from berth.scheduling.gangs.gang import GangsConfiguration
@@ -96,7 +96,7 @@ BIND_THREADS = 256
 def members_in_bind(gangs: GangsConfiguration) -> int:
     """How many members of gangs may wait in bind at once, each with a connection and a thread: those of the open gang,
     and those in the queue."""
-    return gangs.max_members + max(gangs.max_members, MOST_QUEUED_MEMBERS) if gangs.enabled else 0
+    return gangs.max_members + max(gangs.max_members, MAX_QUEUED_MEMBERS) if gangs.enabled else 0
 
 
 class Gateway:

@@ -21,7 +21,7 @@ from berth.nodecache.feed.head import Head, SnapshotPointer
 from berth.nodecache.feed.table import LogItem, LogWrite
 from berth.nodecache.feed.watcher import Watcher, WatcherOutcome
 from berth.nodecache.feed.writer import Retention
-from berth.runtime.watcher.watcher_run import HORIZON_SECONDS, TimeLimit
+from berth.runtime.watcher.watcher_run import HORIZON_SECONDS, RunLimit
 from berth.scheduling.snapshot.parts import ALL_PARTS, Parts
 from berth_cli.server.store.lease_lock import InMemoryItem, InMemoryLeaseLock
 from berth_cli.server.watcher_process import FAILED_PAUSE_SECONDS, PAUSE_SECONDS
@@ -226,7 +226,7 @@ class Day(Witness):
         world.pause(world.random.uniform(*COLD_START))
         clock, network = world.clock(actor), Network(world, Faults())
         ends_at = clock.wall() + BUDGET
-        limit = TimeLimit(lambda: ends_at - clock.wall(), clock.wall, world.pause)
+        limit = RunLimit(lambda: ends_at - clock.wall(), clock.wall, world.pause)
 
         def elector(item: InMemoryItem, horizon: float, callbacks: LeaderCallbacks | None = None) -> LeaderElector:
             lock = MeteredLock(InMemoryLeaseLock(item, self._new_id), network, requests)

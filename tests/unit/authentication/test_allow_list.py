@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from berth.authentication.allow_list import (
-    LEAST_SERIAL,
+    MIN_SERIAL,
     AllowList,
     AllowListEntry,
     AllowListStatus,
@@ -78,7 +78,7 @@ def test_returns_status_of_serial(serials: set[int], now: float, listing: AllowL
 
 entries = st.builds(
     AllowListEntry,
-    st.integers(LEAST_SERIAL, 2**160),
+    st.integers(MIN_SERIAL, 2**160),
     st.none() | st.integers(0, 2**32).map(float),
     st.from_regex(r"[a-z0-9-]{0,12}", fullmatch=True),
 )

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import orjson
 import pytest
 
-from berth.bind.rules import REFRESH_SECONDS, RETRY_SECONDS, CountingConfiguration
+from berth.bind.rules import REFRESH_SECONDS, RETRY_SECONDS, RulesInForce
 from berth.bind.share import Reservations
 from berth.configuration.store import Configurations, CountingLossCheck, CountingLost
 from berth.dynamodb import TableUnavailable
@@ -37,7 +37,7 @@ class Bind:
         self.outage = False
         self.reads = 0
         self.warnings: list[str] = []
-        self.counting = CountingConfiguration(
+        self.counting = RulesInForce(
             self._hash,
             Configurations(self.store, BerthConfiguration),
             Reservations(self.ledger, lambda: "id", time.time, call_seconds=1),

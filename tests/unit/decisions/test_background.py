@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from berth.decisions.record import Record
-from berth.decisions.recorders import MOST_WAITING, BackgroundRecorder
+from berth.decisions.recorders import MAX_WAITING, BackgroundRecorder
 from tests.builders.nodes import labelled, node
 from tests.builders.pods import pod_object
 from tests.builders.requests import cache_mode, victims_by_uid
@@ -86,12 +86,12 @@ def test_no_call_waits_for_a_writer_that_hangs() -> None:
     def hang(_: Mapping[str, object]) -> None:
         released.wait()
 
-    recorder = BackgroundRecorder(hang, lambda: 0.0, lambda _: None, 10 * MOST_WAITING)
+    recorder = BackgroundRecorder(hang, lambda: 0.0, lambda _: None, 10 * MAX_WAITING)
     verbs = Verbs(NODES, recorder=recorder)
-    answers = [verbs.ask("filter", cache_mode(["fits"])).json["NodeNames"] for _ in range(2 * MOST_WAITING)]
+    answers = [verbs.ask("filter", cache_mode(["fits"])).json["NodeNames"] for _ in range(2 * MAX_WAITING)]
     released.set()
     recorder.close()
-    assert answers == [["fits"]] * (2 * MOST_WAITING)
+    assert answers == [["fits"]] * (2 * MAX_WAITING)
 
 
 def test_a_call_makes_no_record(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from itertools import count
 
 import pytest
 
-from berth.decisions.recorders import MOST_NODE_LISTS, RecentDecisions
+from berth.decisions.recorders import MAX_NODE_LISTS, RecentDecisions
 from tests.builders.nodes import labelled
 from tests.builders.pods import pod_object
 from tests.builders.requests import cache_mode, victims_by_uid
@@ -62,6 +62,6 @@ def test_calls_for_the_same_nodes_share_their_positions() -> None:
 def test_keeps_few_node_lists_in_full_mode() -> None:
     recent, verbs = recording()
     items = [{"metadata": {"name": "a", "labels": {}}}]
-    for _ in range(MOST_NODE_LISTS + 5):
+    for _ in range(MAX_NODE_LISTS + 5):
         verbs.ask("filter", {"Pod": pod_object(), "Nodes": {"items": items}, "NodeNames": None})
-    assert len(recent.all()) == MOST_NODE_LISTS
+    assert len(recent.all()) == MAX_NODE_LISTS

@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from berth.decisions.document import document, with_every_node
-from berth.decisions.record import MOST_UNKNOWN, Record
+from berth.decisions.record import MAX_UNKNOWN, Record
 from berth.decisions.recorders import RecentDecisions
 from berth.extender.outcomes import FilterOutcome
 from berth.extender.ports import UNREAD_CACHE, CacheState
@@ -70,8 +70,8 @@ def test_each_record_has_its_own_unknown_names_where_positions_are_shared() -> N
 
 
 def test_keeps_few_and_short_names_of_unknown_nodes() -> None:
-    record, _ = recorded("filter", ["x" * 300, *(f"new-{number}" for number in range(MOST_UNKNOWN))])
-    assert record.unknown == ("x" * 253, *(f"new-{number}" for number in range(MOST_UNKNOWN - 1)))
+    record, _ = recorded("filter", ["x" * 300, *(f"new-{number}" for number in range(MAX_UNKNOWN))])
+    assert record.unknown == ("x" * 253, *(f"new-{number}" for number in range(MAX_UNKNOWN - 1)))
     assert record.names()[-1] == ""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from berth.extender.arguments import Candidates, read_candidates
+from berth.extender.arguments import RequestNodes, read_candidates
 from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.outcomes import Failure, FailureOutcome
 from berth.extender.ports import CacheUnavailable, DecisionContext, NodeCache
@@ -43,7 +43,7 @@ class Answering(NodeCache):
 def test_cache_mode_decides_on_cache() -> None:
     snapshots = Answering(Snapshot.of([labelled("n1", "1")]))
     found = read_candidates(body_of(cache_mode(["n1", "n2", "n1"])), snapshots)
-    assert isinstance(found, Candidates)
+    assert isinstance(found, RequestNodes)
     assert list(found.names) == ["n1", "n2"]
     assert found.items is None
     assert dict(found.snapshot.nodes) == {"n1": labelled("n1", "1")}
@@ -54,7 +54,7 @@ def test_full_mode_decides_on_request_and_keeps_its_objects() -> None:
     snapshots = Answering(CacheUnavailable("not to be asked"))
     obj = labelled_object("n1", "1")
     found = read_candidates(body_of(full_mode([obj])), snapshots)
-    assert isinstance(found, Candidates)
+    assert isinstance(found, RequestNodes)
     assert list(found.names) == ["n1"]
     assert found.items == {"n1": obj}
     assert snapshots.asked == 0
@@ -63,7 +63,7 @@ def test_full_mode_decides_on_request_and_keeps_its_objects() -> None:
 def test_last_object_of_a_name_counts_and_is_returned() -> None:
     first, second = labelled_object("n1", "1"), labelled_object("n1", "2")
     found = read_candidates(body_of(full_mode([first, second])), Answering(CacheUnavailable("")))
-    assert isinstance(found, Candidates)
+    assert isinstance(found, RequestNodes)
     assert found.items == {"n1": second}
     assert found.snapshot.nodes["n1"].labels == labelled("n1", "2").labels
 
@@ -71,7 +71,7 @@ def test_last_object_of_a_name_counts_and_is_returned() -> None:
 def test_prefers_names_when_request_has_names_and_objects() -> None:
     request = full_mode([labelled_object("n1", "1")]) | {"NodeNames": ["n2"]}
     found = read_candidates(body_of(request), Answering(Snapshot.of([])))
-    assert isinstance(found, Candidates)
+    assert isinstance(found, RequestNodes)
     assert list(found.names) == ["n2"]
 
 
@@ -91,7 +91,7 @@ def test_does_not_read_cache_for_rejected_request() -> None:
 def test_an_empty_list_needs_no_cache(request_body: dict[str, object]) -> None:
     snapshots = Answering(CacheUnavailable("not to be asked"))
     found = read_candidates(body_of(request_body), snapshots)
-    assert isinstance(found, Candidates)
+    assert isinstance(found, RequestNodes)
     assert list(found.names) == []
     assert snapshots.asked == 0
 
@@ -104,7 +104,7 @@ def test_full_mode_reads_pods_from_cache_when_pod_requests_counted_resource() ->
     cached = cached.assuming([AssumedPod("ml", "a", "uid-a", "n1", {LICENCE: 1})])
     request = full_mode([counted_node_object("n1", "4"), counted_node_object("new", "4")], asking_object(licence="1"))
     found = read_candidates(body_of(request), Answering(cached, configuration()))
-    assert isinstance(found, Candidates)
+    assert isinstance(found, RequestNodes)
     # The nodes are the request's, with what it says of them; a node that the cache does not know has no pods.
     assert sorted(found.snapshot.nodes) == ["n1", "new"]
     rejected = found.policy.feasibility(found.pod, found.names, found.snapshot).rejected
@@ -113,7 +113,9 @@ def test_full_mode_reads_pods_from_cache_when_pod_requests_counted_resource() ->
 
 def test_full_mode_needs_no_cache_without_counted_request() -> None:
     cache = Answering(CacheUnavailable("not to be asked"), configuration())
-    assert isinstance(read_candidates(body_of(full_mode([counted_node_object()], asking_object())), cache), Candidates)
+    assert isinstance(
+        read_candidates(body_of(full_mode([counted_node_object()], asking_object())), cache), RequestNodes
+    )
     assert cache.asked == 0
 
 
@@ -131,5 +133,5 @@ def test_full_mode_without_cache_answers_as_configured(when_stale: WhenStale, na
     if names is None:
         assert found == Failure(FailureOutcome.CACHE_UNAVAILABLE, "cause; remedy", "ml/asks")
     else:
-        assert isinstance(found, Candidates)
+        assert isinstance(found, RequestNodes)
         assert found.policy.feasibility(found.pod, found.names, found.snapshot).feasible == names

@@ -235,7 +235,7 @@ def test_makes_no_objects_of_what_scheduling_does_not_read(kind: str) -> None:
 
 
 def test_remembered_metadata_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pod_texts, "MOST_METADATA_BYTES", 1_000_000)
+    monkeypatch.setattr(pod_texts, "MAX_METADATA_BYTES", 1_000_000)
     recent = pod_texts._RecentMetadata()
     for number in range(10):
         text = orjson.dumps({"annotations": {f"key-{number}-{index}": "" for index in range(COUNT)}}).decode()

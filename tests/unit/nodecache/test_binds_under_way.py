@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import pytest
 
-from berth.nodecache.binds_under_way import MOST_PODS, BegunBinds
+from berth.nodecache.binds_under_way import MAX_PODS, BegunBinds
 from berth.pods import Binding
 from berth.scheduling.objects import Pod, read_pod
 from berth.scheduling.objects.pod_group import GANG_ANNOTATION
@@ -48,7 +48,7 @@ def named_in_gang() -> Pod:
     "binds",
     [
         pytest.param(asked(), id="nobody asked about the pod"),
-        pytest.param(asked(POD, *(pod(uid=f"uid-{n}") for n in range(MOST_PODS))), id="too many others since"),
+        pytest.param(asked(POD, *(pod(uid=f"uid-{n}") for n in range(MAX_PODS))), id="too many others since"),
         pytest.param(asked(named_in_gang()), id="it waits for its gang"),
     ],
 )

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from berth.bind.rules import CountingConfiguration
+from berth.bind.rules import RulesInForce
 from berth.bind.share import Reservations
 from berth.configuration.store import Configurations, CountingLossCheck
 from berth.nodecache.feed.reader import NodeCacheReader
@@ -54,7 +54,7 @@ class Image:
         reader = NodeCacheReader(self.table, SnapshotView(), self.clock.advance)
         self.cache = WarmNodeCache(self.table, reader, configurations, self.clock, pytest.fail)
         reservations = Reservations(InMemoryLedgerTable(), lambda: "id", time.time, call_seconds=1)
-        self.counted = CountingConfiguration(
+        self.counted = RulesInForce(
             self.table.configuration_hash,
             configurations,
             reservations,

@@ -14,8 +14,8 @@ from berth.scheduling.framework.plugin import ALL_EVENTS, EVENTS_ON_ONE_NODE, GA
 from berth.scheduling.objects.projection import compact_pod, rejected_by_berth
 from berth.upkeep.wake_up import (
     BURST,
-    LEAST_INTERVAL_SECONDS,
     MEMBER_REFILL_SECONDS,
+    MIN_INTERVAL_SECONDS,
     REFILL_SECONDS,
     WATCH_SECONDS,
     WaitingPod,
@@ -168,7 +168,7 @@ def test_wakes_once_a_second_and_keeps_later_changes() -> None:
 
 
 def test_looks_again_after_a_second_where_nothing_is_due() -> None:
-    assert Scene(node_change(), WAITING).wake_up.step() == LEAST_INTERVAL_SECONDS
+    assert Scene(node_change(), WAITING).wake_up.step() == MIN_INTERVAL_SECONDS
 
 
 class TestLateRejection:

@@ -89,7 +89,7 @@ def search(case: Case, rules: Rules, is_over: IsOver) -> Search:
     for changes in sorted(candidates.options, key=size_of):
         if len(findings) == MAX_RESULTS or is_over():
             break
-        changed = None if findings.has_smaller(changes) else apply_all(changes, case)
+        changed = None if findings.contains_subset_of(changes) else apply_all(changes, case)
         if changed is not None:
             # One node's case is changed for this node; in a gang it may be another one.
             names = () if is_member else {each.node for each in changes if each.node}
@@ -117,7 +117,7 @@ class _Findings:
         """The smallest first."""
         return sorted(self._found.values(), key=lambda each: size_of(each.changes))
 
-    def has_smaller(self, changes: Option) -> bool:
+    def contains_subset_of(self, changes: Option) -> bool:
         """Return whether some of these changes, or changes like them, are enough."""
         signature = _signature(changes)
         ended = frozenset(uid for each in changes for uid in each.ended)
@@ -127,7 +127,7 @@ class _Findings:
         )
 
     def add(self, changes: Option, fits: Sequence[str]) -> None:
-        """Changes that `has_smaller` does not know, in place of those that contain them."""
+        """Changes that `contains_subset_of` does not know, in place of those that contain them."""
         signature = _signature(changes)
         self._found = {known: each for known, each in self._found.items() if not signature <= known}
         self._found[signature] = Counterfactual(changes, fits)
@@ -185,7 +185,7 @@ def _of_gang(case: Case, rules: Rules, is_over: IsOver) -> _Candidates:
         return _Candidates([(create_members(case, minimum - waiting),), *lower_size(minimum, waiting)])
     beside = next_member(case, placement)
     found = _for_nodes(beside, rules, is_over)
-    found.options = [tuple(_made_to(beside.pod.uid, change) for change in option) for option in found.options]
+    found.options = [tuple(_change_for_member(beside.pod.uid, change) for change in option) for option in found.options]
     if not isinstance(outcome, GangPlan):
         found.options += lower_size(minimum, placement.most)
     for like in islice(_kinds_that_fit(beside, rules.without_gangs), MAX_KINDS):
@@ -219,7 +219,7 @@ def next_member(case: Case, placement: GangPlacement) -> Case:
     return replace(root, snapshot=snapshot.with_changes(Changes(pods=placed)), planned=tuple(placed))
 
 
-def _made_to(uid: str, change: Change) -> Change:
+def _change_for_member(uid: str, change: Change) -> Change:
     """The change as it is made to this member, and to those like it, whichever member the case is about."""
 
     def apply(case: Case) -> Case | None:

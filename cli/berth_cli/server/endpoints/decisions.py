@@ -9,14 +9,14 @@ from urllib.parse import parse_qs
 import orjson
 
 from berth.decisions.document import (
-    MOST_ANSWERED,
-    MOST_WITH_NODES,
+    MAX_ANSWERED,
+    MAX_WITH_NODES,
     call_document,
     document,
     header,
     with_every_node,
 )
-from berth.decisions.record import MOST_NAME_CHARACTERS, CallRecord, Record
+from berth.decisions.record import MAX_NAME_CHARACTERS, CallRecord, Record
 from berth.decisions.recorders import RecentDecisions
 from berth.extender.deadline import Deadline
 from berth.runtime.http.endpoint import Endpoint, EndpointSettings
@@ -51,7 +51,7 @@ class _Wanted:
         namespace, slash, name = self.pod.partition("/")
         if self.pod and not (slash and namespace and name):
             return "pod is not NAMESPACE/NAME"
-        return "node is longer than the name of a node" if len(self.node) > MOST_NAME_CHARACTERS else ""
+        return "node is longer than the name of a node" if len(self.node) > MAX_NAME_CHARACTERS else ""
 
     def matches(self, record: Record | CallRecord) -> bool:
         named = record if isinstance(record, CallRecord) else record.pod
@@ -64,7 +64,7 @@ class _Wanted:
         """Decisions in the answer; None: all that are kept."""
         if self.node:
             return None
-        return MOST_WITH_NODES if self.every_node else MOST_ANSWERED
+        return MAX_WITH_NODES if self.every_node else MAX_ANSWERED
 
     def document(self, record: Record | CallRecord) -> dict[str, object]:
         if self.node:

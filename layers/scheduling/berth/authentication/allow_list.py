@@ -24,7 +24,7 @@ from berth.authentication.outcomes import AuthorizerOutcome
 COMMENT = "#"
 _LINE = re.compile(r"(?P<serial>[0-9a-fA-F:]+)(?:\s+until\s+(?P<until>\S+))?")
 
-LEAST_SERIAL = 1 << 56
+MIN_SERIAL = 1 << 56
 """The smallest serial of 8 bytes. The gateway writes serials in more than one notation, so a shorter one could be read
 as another client's; and a short serial is no random one."""
 
@@ -90,7 +90,7 @@ def _read(text: str) -> AllowListEntry | None:
     if found is None or not digits:
         return None
     serial = int(digits, 16)
-    if serial < LEAST_SERIAL:
+    if serial < MIN_SERIAL:
         return None
     if found["until"] is None:
         return AllowListEntry(serial)

@@ -31,7 +31,7 @@ import re
 
 from berth.bind.protocol import (
     DEADLINE_PASSED,
-    OPEN,
+    UNSETTLED,
     PreparedBind,
     UnboundPods,
     result_of_assignment,
@@ -100,7 +100,7 @@ def _plain_bind(binding: Binding, binder: PodBinder, deadline: Deadline) -> Bind
         # Half of the time left: after a lost answer the pod has to be read.
         answer = binder.create_binding(binding, deadline.remaining() / 2)
         result = result_of_binding(answer)
-        if result.outcome not in OPEN:
+        if result.outcome not in UNSETTLED:
             return result
         cause = answer.cause if isinstance(answer, Unanswered) else result.reason
         if not deadline.remaining():

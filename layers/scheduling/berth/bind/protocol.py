@@ -32,7 +32,7 @@ CONFLICT = 409
 DEADLINE_PASSED = "the deadline was over before the API server was asked"
 
 # After these answers to a Binding, the pod has to be read: it may be bound, or may be bound again.
-OPEN = {BindOutcome.UNANSWERED, BindOutcome.CONTENDED}
+UNSETTLED = {BindOutcome.UNANSWERED, BindOutcome.CONTENDED}
 # The pod is on its node.
 BOUND = {BindOutcome.BOUND, BindOutcome.ALREADY_BOUND}
 # After these, no Binding of the pod to this node can succeed any more.
@@ -183,7 +183,7 @@ class PreparedBind:
             if not self._deadline.remaining():
                 return BindResult(BindOutcome.UNANSWERED, DEADLINE_PASSED)
             result = self._create_binding(pod, reservation)
-            if result.outcome not in OPEN:
+            if result.outcome not in UNSETTLED:
                 return result
         # The last Binding may have been created, too.
         last = self._read_unbound_pod() if self._deadline.remaining() else result

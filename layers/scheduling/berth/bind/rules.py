@@ -75,7 +75,7 @@ class _Read:
     seconds: float
 
 
-class CountingConfiguration:
+class RulesInForce:
     """For one warm environment. Safe to share between threads."""
 
     def __init__(

@@ -18,8 +18,9 @@ from berth.dynamodb import TableUnavailable
 from berth.extender.outcomes import BindOutcome, BindResult
 from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger, OpenReservation, Shares
 from berth.ledger.nodes.ledger import DeviceChoice, Ledger, LedgerOutcome, LedgerResult
-from berth.ledger.nodes.table import DeadlineExceeded, LedgerTable
+from berth.ledger.nodes.table import LedgerTable
 from berth.pods import Binding
+from berth.scheduling.evaluation.time_limit import DeadlineExceeded
 from berth.scheduling.managed_resources.counting import Counting, Insufficient
 from berth.scheduling.managed_resources.demand import Demand
 from berth.scheduling.objects.pod import PodKey

@@ -17,19 +17,19 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 VERSION = 1
 """It rises when a key is removed or gets another meaning."""
 
-MOST_EXAMPLES = 3
+MAX_EXAMPLES = 3
 
 
-MOST_ANSWERED = 50
+MAX_ANSWERED = 50
 """Documents in one answer, the newest of those that are asked for. One takes a few kilobytes."""
 
-MOST_WITH_NODES = 3
+MAX_WITH_NODES = 3
 """The same of documents with every node. Such a one takes a node's name and a few bits for each node."""
 
-MOST_REASONS = 50
+MAX_REASONS = 50
 """A plugin of a user's own may have a reason for each node."""
 
-MOST_REASON_CHARACTERS = 1000
+MAX_REASON_CHARACTERS = 1000
 """Such a reason may be of any length."""
 
 NODE_NAMES, BITMAP = "nodeNames", "bitmap"
@@ -38,14 +38,14 @@ NODE_NAMES, BITMAP = "nodeNames", "bitmap"
 def with_every_node(record: Record, *, by_plugin: bool = False) -> dict[str, object]:
     """The same with the nodes of the request, and for each reason a bit for each of them, the first node's the
     lowest, as hexadecimal digits."""
-    names, rejected = record.names(), record.rejected()[:MOST_REASONS]
+    names, rejected = record.names(), record.rejected()[:MAX_REASONS]
     found = document(record, names, by_plugin=by_plugin)
     reasons = [_reason(each, names) | {BITMAP: f"{each.bitmap:x}"} for each in rejected]
     return found | {"reasons": reasons, NODE_NAMES: names}
 
 
 def document(
-    record: Record, names: Sequence[str], *, by_plugin: bool = False, most_examples: int = MOST_EXAMPLES
+    record: Record, names: Sequence[str], *, by_plugin: bool = False, most_examples: int = MAX_EXAMPLES
 ) -> dict[str, object]:
     """names: of the nodes of the request, in its order. A reason has the number of its nodes, and examples. by_plugin:
     whether scores by plugin are computed, which takes longer than the decision."""
@@ -55,7 +55,7 @@ def document(
         "nodes": record.nodes,
         "feasible": record.feasible,
         "chosen": record.chosen or None,
-        "reasons": [_reason(each, names, most_examples) for each in record.rejected()[:MOST_REASONS]],
+        "reasons": [_reason(each, names, most_examples) for each in record.rejected()[:MAX_REASONS]],
         "best": [
             {"node": each.node, "score": each.score, "byPlugin": each.by_plugin}
             for each in record.best(by_plugin=by_plugin)
@@ -109,10 +109,10 @@ def header(record: Record | CallRecord) -> dict[str, object]:
     }
 
 
-def _reason(group: RejectedNodes, names: Sequence[str], most_examples: int = MOST_EXAMPLES) -> dict[str, object]:
+def _reason(group: RejectedNodes, names: Sequence[str], most_examples: int = MAX_EXAMPLES) -> dict[str, object]:
     return {
         "code": group.code,
-        "reason": group.reason[:MOST_REASON_CHARACTERS],
+        "reason": group.reason[:MAX_REASON_CHARACTERS],
         "plugin": group.plugin,
         "count": group.count,
         "nodes": list(islice(nodes_of(group, names), most_examples)),

@@ -28,10 +28,10 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 
 _REJECTED = bytes(byte == 0 for byte in range(256))
 BEST = 10
-MOST_UNKNOWN = 10
+MAX_UNKNOWN = 10
 """So many names of unknown nodes: a request may have any number of them, and names of any length."""
 
-MOST_NAME_CHARACTERS = 253
+MAX_NAME_CHARACTERS = 253
 """Of a node's name in Kubernetes."""
 
 
@@ -178,7 +178,7 @@ def _highest(scores: Sequence[int], names: Sequence[str]) -> list[int]:
 
 def _unknown(nodes: NodeRefs) -> Sequence[str]:
     names = (name for name, position in zip(nodes.names, nodes.positions, strict=True) if position == UNKNOWN)
-    return tuple(name[:MOST_NAME_CHARACTERS] for name in islice(names, MOST_UNKNOWN))
+    return tuple(name[:MAX_NAME_CHARACTERS] for name in islice(names, MAX_UNKNOWN))
 
 
 def _compact(scores: Sequence[int]) -> Sequence[int]:
@@ -189,8 +189,8 @@ def _compact(scores: Sequence[int]) -> Sequence[int]:
         return array("q", scores)
 
 
-MOST_EXAMPLES = 3
-MOST_VICTIM_NODES = 10
+MAX_EXAMPLES = 3
+MAX_VICTIM_NODES = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +266,7 @@ class CallRecord:
                     nodes,
                     len(found.victims),
                     rejected=_groups(found.rejected, unreadable),
-                    victims={node: len(found.victims[node].pods) for node in sorted(found.victims)[:MOST_VICTIM_NODES]},
+                    victims={node: len(found.victims[node].pods) for node in sorted(found.victims)[:MAX_VICTIM_NODES]},
                 )
             case UnjudgedCall(pod, nodes, cache):
                 return cls(at, verb, outcome, milliseconds, pod.namespace, pod.name, pod.uid, cache, nodes=nodes)
@@ -283,7 +283,7 @@ def _groups(rejected: Mapping[str, NodeRejection], unreadable: Mapping[str, str]
     for node, reason in unreadable.items():
         found.setdefault((ReasonCode.VICTIM_UNREADABLE, reason), []).append(node)
     groups = [
-        RejectedProposals(code, reason, len(nodes), tuple(nodes[:MOST_EXAMPLES]))
+        RejectedProposals(code, reason, len(nodes), tuple(nodes[:MAX_EXAMPLES]))
         for (code, reason), nodes in found.items()
     ]
     return tuple(sorted(groups, key=lambda group: (-group.count, group.reason)))

@@ -32,10 +32,10 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
 
-MOST_A_SECOND = 10
+MAX_A_SECOND = 10
 """Of one verb in one environment: a write takes half a millisecond of the processor."""
 
-MOST_WAITING = 100
+MAX_WAITING = 100
 """A decision keeps its request, which takes half a megabyte with 5,000 nodes."""
 
 PAUSE_SECONDS = 0.05
@@ -70,7 +70,7 @@ class BackgroundRecorder(DecisionRecorder):
         write: Write,
         wall: Callable[[], float],
         warn: Callable[[str], None],
-        most_a_second: int = MOST_A_SECOND,
+        most_a_second: int = MAX_A_SECOND,
         *,
         every_node: bool = False,
     ) -> None:
@@ -88,7 +88,7 @@ class BackgroundRecorder(DecisionRecorder):
 
     def record(self, verb: str, outcome: Outcome, decision: AnyDecision, milliseconds: float) -> None:
         now = self._wall()
-        if not self._has_room(int(now), outcome) or len(self._waiting) >= MOST_WAITING:
+        if not self._has_room(int(now), outcome) or len(self._waiting) >= MAX_WAITING:
             return
         self._waiting.append(_Recorded(verb, outcome, decision, now, milliseconds))
         if self._thread is None:
@@ -136,30 +136,28 @@ class BackgroundRecorder(DecisionRecorder):
                     self._warn(f"decisions are not recorded: {type(error).__name__}: {error}")
 
 
-MOST_RECORDS = 1000
-MOST_NODES = 2_000_000
+MAX_RECORDS = 1000
+MAX_NODES = 2_000_000
 """In all records together. A node takes two bytes of a record: 4 MB, and 400 records of 5,000 nodes."""
 
-MOST_NODE_LISTS = 16
+MAX_NODE_LISTS = 16
 """Counted where a record has another list than the one before it."""
 
-MOST_SNAPSHOTS = 4
+MAX_SNAPSHOTS = 4
 """So many decisions keep the state that their scores by plugin are computed from."""
 
 
 class RecentDecisions(DecisionRecorder):
     """The newest records. Recording one takes the same time however many there are."""
 
-    def __init__(
-        self, wall: Callable[[], float], most_records: int = MOST_RECORDS, most_nodes: int = MOST_NODES
-    ) -> None:
+    def __init__(self, wall: Callable[[], float], most_records: int = MAX_RECORDS, most_nodes: int = MAX_NODES) -> None:
         """wall: seconds since the epoch."""
         self._wall, self._most_records, self._most_nodes = wall, most_records, most_nodes
         self._records: deque[Record] = deque()
         self._calls: deque[CallRecord] = deque(maxlen=most_records)
         self._nodes = 0
         self._node_lists = 0
-        self._snapshots: deque[Snapshot] = deque(maxlen=MOST_SNAPSHOTS)
+        self._snapshots: deque[Snapshot] = deque(maxlen=MAX_SNAPSHOTS)
         self._lock = Lock()
 
     def record(self, verb: str, outcome: Outcome, decision: AnyDecision, milliseconds: float) -> None:
@@ -178,7 +176,7 @@ class RecentDecisions(DecisionRecorder):
             while (
                 len(self._records) > self._most_records
                 or self._nodes > self._most_nodes
-                or self._node_lists > MOST_NODE_LISTS
+                or self._node_lists > MAX_NODE_LISTS
             ):
                 self._drop()
 

@@ -167,7 +167,7 @@ TOO_MANY_NODES = f"the request has more than {MAX_NODES} nodes"
 
 
 @dataclass(frozen=True, slots=True)
-class Candidates:
+class RequestNodes:
     """The pod, its candidate nodes (each once, in the request's order), and the state to decide on.
 
     items: the node objects of full mode, which the answer echoes; None in node-cache mode. state: for records of
@@ -196,7 +196,7 @@ class Passthrough:
 
 def read_candidates(
     body: str | bytes, cache: NodeCache, deadline: Deadline = NO_DEADLINE
-) -> Candidates | Passthrough | Failure:
+) -> RequestNodes | Passthrough | Failure:
     """Decode the request and bring the snapshot up to date; in full mode the request itself is the snapshot."""
     request = read_scheduling_request(body, "the request is not a scheduling request")
     if isinstance(request, Failure):
@@ -211,7 +211,7 @@ def read_candidates(
 
 def _read_names(
     arguments: dict[str, object], pod: Pod, cache: NodeCache, deadline: Deadline
-) -> Candidates | Passthrough | Failure:
+) -> RequestNodes | Passthrough | Failure:
     # NodeNames takes precedence over Nodes, as in kube-scheduler's reading of an answer (fact 12).
     names, nodes = arguments.get("nodenames"), arguments.get("nodes")
     if names is not None:
@@ -223,7 +223,7 @@ def _read_names(
 
 def _node_cache_mode(
     pod: Pod, names: object, cache: NodeCache, deadline: Deadline
-) -> Candidates | Passthrough | Failure:
+) -> RequestNodes | Passthrough | Failure:
     if not isinstance(names, list) or not _are_strings(names):
         return bad_request("NodeNames is not a list of strings")
     if len(names) > MAX_NODES:
@@ -237,7 +237,7 @@ def _node_cache_mode(
     if isinstance(cluster, Snapshot):
         # A repeated name is answered once: the scheduler would add up its scores (fact 18).
         refs = NodeRefs.of(names, cluster.nodes.positions)
-        return Candidates(pod, refs, context.policy, cluster, None, context.state, context.coverage)
+        return RequestNodes(pod, refs, context.policy, cluster, None, context.state, context.coverage)
     # Exempt pods pass without a cache: they may be needed to repair it.
     exempt = context.policy.exempts(pod)
     if exempt or cluster.when_stale is WhenStale.PASS:
@@ -245,10 +245,10 @@ def _node_cache_mode(
     return Failure(cluster.outcome, cluster.reason)
 
 
-def _no_candidates(pod: Pod, cache: NodeCache, items: Mapping[str, object] | None, deadline: Deadline) -> Candidates:
+def _no_candidates(pod: Pod, cache: NodeCache, items: Mapping[str, object] | None, deadline: Deadline) -> RequestNodes:
     """An empty list has an empty answer. It needs no snapshot."""
     snapshot = Snapshot.of([])
-    return Candidates(pod, NodeRefs.of([], snapshot.nodes.positions), cache.policy(deadline), snapshot, items)
+    return RequestNodes(pod, NodeRefs.of([], snapshot.nodes.positions), cache.policy(deadline), snapshot, items)
 
 
 def _are_strings(values: list[object]) -> TypeGuard[list[str]]:
@@ -260,7 +260,7 @@ def _are_strings(values: list[object]) -> TypeGuard[list[str]]:
     return True
 
 
-def _full_mode(pod: Pod, nodes: object, cache: NodeCache, deadline: Deadline) -> Candidates | Failure:
+def _full_mode(pod: Pod, nodes: object, cache: NodeCache, deadline: Deadline) -> RequestNodes | Failure:
     listed = folded(nodes).get("items") if isinstance(nodes, dict) else nodes
     if not isinstance(listed, list | None):
         return bad_request("Nodes.items is not a list")
@@ -281,7 +281,7 @@ def _full_mode(pod: Pod, nodes: object, cache: NodeCache, deadline: Deadline) ->
         policy, snapshot = _with_cached_pods(infos.values(), pod, cache, deadline)
     if isinstance(snapshot, Failure):
         return snapshot
-    return Candidates(pod, NodeRefs.of(list(infos), snapshot.nodes.positions), policy, snapshot, items)
+    return RequestNodes(pod, NodeRefs.of(list(infos), snapshot.nodes.positions), policy, snapshot, items)
 
 
 def _with_cached_pods(

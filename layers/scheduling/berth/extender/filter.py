@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from berth.extender.arguments import Candidates, LastAttempt, Passthrough, read_candidates, read_pod_version
+from berth.extender.arguments import LastAttempt, Passthrough, RequestNodes, read_candidates, read_pod_version
 from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.joined_nodes import JoinedNodes
 from berth.extender.outcomes import WAITING, Failure, FilterOutcome, deadline_passed
@@ -87,17 +87,19 @@ def _answer(
     return answer if decision.feasible else answer._replace(reason_code=decision.main_reason_code or "")
 
 
-def _decided(decide: Decide, candidates: Candidates, deadline: Deadline, open_gangs: Sequence[OpenGang]) -> Feasibility:
+def _decided(
+    decide: Decide, candidates: RequestNodes, deadline: Deadline, open_gangs: Sequence[OpenGang]
+) -> Feasibility:
     left = deadline.decision_seconds()
     return decide(candidates.policy, candidates.pod, candidates.names, candidates.snapshot, left, open_gangs)
 
 
-def _read_again(body: str | bytes, cache: NodeCache, deadline: Deadline) -> Candidates | None:
+def _read_again(body: str | bytes, cache: NodeCache, deadline: Deadline) -> RequestNodes | None:
     found = read_candidates(body, cache, deadline) if deadline.decision_seconds() else None
-    return found if isinstance(found, Candidates) else None
+    return found if isinstance(found, RequestNodes) else None
 
 
-def _waits(body: str | bytes, candidates: Candidates, found: Feasibility) -> bool:
+def _waits(body: str | bytes, candidates: RequestNodes, found: Feasibility) -> bool:
     """Return whether the rejection has to wait: it would lead to evictions, and the cache may be behind.
 
     The scheduler preempts as soon as no node is left. It may know of a node that has just joined, or of a pod that has
@@ -118,7 +120,7 @@ def _waits(body: str | bytes, candidates: Candidates, found: Feasibility) -> boo
     return known.last_attempt is LastAttempt.NONE
 
 
-def _decision(candidates: Candidates, found: Feasibility, open_gangs: Sequence[OpenGang]) -> Decision:
+def _decision(candidates: RequestNodes, found: Feasibility, open_gangs: Sequence[OpenGang]) -> Decision:
     return Decision(
         candidates.pod,
         candidates.names,
@@ -150,7 +152,7 @@ def _outcome(decision: Feasibility) -> FilterOutcome:
     return FilterOutcome.FEASIBLE if decision.feasible else FilterOutcome.NONE_FEASIBLE
 
 
-def _encode(candidates: Candidates, decision: Feasibility) -> dict[str, object]:
+def _encode(candidates: RequestNodes, decision: Feasibility) -> dict[str, object]:
     failed = {name: status.message for name, status in decision.failed.items()}
     unresolvable = reasons(decision.unresolvable)
     if candidates.items is None:

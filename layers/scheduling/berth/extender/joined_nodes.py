@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from berth.extender.arguments import Candidates
+from berth.extender.arguments import RequestNodes
 from berth.scheduling.snapshot.node_list import UNKNOWN
 
 READS, SECONDS = 10, 0.025
@@ -25,7 +25,7 @@ class JoinedNodes:
         self._sleep = sleep
         self._absent = set[str]()
 
-    def wait(self, candidates: Candidates, read: Callable[[], Candidates | None]) -> Candidates:
+    def wait(self, candidates: RequestNodes, read: Callable[[], RequestNodes | None]) -> RequestNodes:
         """Return the candidates as a cache has them that has one more of the nodes; else the same.
 
         read: the candidates as the cache has them now, or None if there is no decision.
@@ -44,7 +44,7 @@ class JoinedNodes:
         return candidates
 
 
-def _unknown(candidates: Candidates) -> set[str]:
+def _unknown(candidates: RequestNodes) -> set[str]:
     refs = candidates.names
     if refs.all_known:
         return set()

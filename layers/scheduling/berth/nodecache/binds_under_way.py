@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from berth.ledger.nodes.table import LedgerTable
     from berth.pods import Binding
 
-MOST_PODS = 256
+MAX_PODS = 256
 """The scheduler binds a pod after its filter, and other schedulers ask about so many pods in between at most."""
 
 
@@ -48,7 +48,7 @@ class BegunBinds:
         with self._lock:
             self._asked[pod.uid] = pod
             self._asked.move_to_end(pod.uid)
-            if len(self._asked) > MOST_PODS:
+            if len(self._asked) > MAX_PODS:
                 self._asked.popitem(last=False)
 
     @contextmanager

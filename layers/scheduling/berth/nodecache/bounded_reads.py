@@ -15,7 +15,7 @@ from typing import Protocol, TypeVar
 
 from berth.extender.deadline import Deadline
 
-MOST_THREADS = 64
+MAX_THREADS = 64
 """More than one process answers calls at once. They start when they are needed."""
 
 T = TypeVar("T")
@@ -45,7 +45,7 @@ class BoundedReads(Reads):
     """Of a store behind a network. After the deadline nothing is read; without one, a read runs in the same thread."""
 
     def __init__(self) -> None:
-        self._threads = ThreadPoolExecutor(MOST_THREADS, thread_name_prefix="read")
+        self._threads = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="read")
 
     def before(self, deadline: Deadline, read: Callable[[], T]) -> T:
         remaining = deadline.remaining()

@@ -32,17 +32,17 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 from berth.testing.harness import Judgement, PluginHarness, side_effects
 from berth.testing.variants import history, placed, reduced, variants
 
-MOST_NODES = 200
-MOST_PODS = 30
-MOST_VARIANTS = 40
+MAX_NODES = 200
+MAX_PODS = 30
+MAX_VARIANTS = 40
 STEPS = 12
 FEW_NODES = 12
 HISTORIES = 20
 """Of each pod, on few nodes, so that a change often concerns the pod."""
-MOST_FINDINGS = 3
+MAX_FINDINGS = 3
 """Of one rule: more of the same do not help."""
 
-MOST_MICROSECONDS = 200.0
+MAX_MICROSECONDS = 200.0
 """For filter and score of one node. With 5,000 nodes that is a second; a decision may take two."""
 
 
@@ -117,7 +117,7 @@ def check_plugin(
     create: makes the plugin, with the checks of `checked_plugin`. clock: seconds; by default of this thread on the
     processor, so that a busy machine makes no plugin slow.
     """
-    snapshot = _limited(snapshot, MOST_NODES)
+    snapshot = _limited(snapshot, MAX_NODES)
     try:
         subject = _Subject(create, create(), snapshot, _different(pods))
     except PluginFailed as error:
@@ -127,8 +127,8 @@ def check_plugin(
     if not findings:
         findings = [found for rule, check in _CHECKS for found in _findings(rule, check, subject)]
         microseconds = _microseconds(subject, clock)
-        if microseconds > MOST_MICROSECONDS:
-            message = f"{microseconds:.0f} µs for a node; more than {MOST_MICROSECONDS:.0f} µs are too slow for 5,000"
+        if microseconds > MAX_MICROSECONDS:
+            message = f"{microseconds:.0f} µs for a node; more than {MAX_MICROSECONDS:.0f} µs are too slow for 5,000"
             findings.append(Finding(Rule.TIME, message))
     return CheckResult(tuple(findings), len(snapshot.nodes), len(subject.pods), microseconds)
 
@@ -142,7 +142,7 @@ def _different(pods: Sequence[Pod]) -> list[Pod]:
     found: dict[object, Pod] = {}
     for pod in pods:
         found.setdefault((pod.label_set, pod.spec), pod)
-    return [*found.values()][:MOST_PODS]
+    return [*found.values()][:MAX_PODS]
 
 
 def _findings(rule: Rule, check: _Check, subject: _Subject) -> list[Finding]:
@@ -150,7 +150,7 @@ def _findings(rule: Rule, check: _Check, subject: _Subject) -> list[Finding]:
     try:
         for message in check(subject):
             found.setdefault(message, Finding(rule, message))
-            if len(found) == MOST_FINDINGS:
+            if len(found) == MAX_FINDINGS:
                 break
     except PluginFailed as error:
         found.setdefault(error.failure, Finding(rule, f"it {error.failure}"))
@@ -212,7 +212,7 @@ def _shape(subject: _Subject) -> Iterator[str]:
         first, expected = by_shape.setdefault(own, (pod, judged))
         if node := _difference(expected, judged):
             yield f"pods {_name(first)} and {_name(pod)} have one shape, but node {node} is judged differently"
-        for what, variant in islice(variants(pod, subject.pods), MOST_VARIANTS):
+        for what, variant in islice(variants(pod, subject.pods), MAX_VARIANTS):
             if shape(variant) == own and (node := _difference(judged, harness.judgement(variant))):
                 yield (
                     f"pod {_name(pod)} with {what} has the same shape, but node {node} is judged differently; "

@@ -58,7 +58,7 @@ class NoSchedulingQueue(SchedulingQueue):
         return None
 
 
-LEAST_INTERVAL_SECONDS = 1.0
+MIN_INTERVAL_SECONDS = 1.0
 
 WATCH_SECONDS = 1.0
 """How much later than the others an event of a watch may arrive."""
@@ -158,9 +158,9 @@ class WakeUp:
                 self._is_capacity_freed = False
                 self._due |= self._waiting.keys()
             due = {key: self._waiting[key] for key in sorted(self._due & self._waiting.keys())}
-            left = self._woken_at + max(LEAST_INTERVAL_SECONDS, self._readable_after) - now
+            left = self._woken_at + max(MIN_INTERVAL_SECONDS, self._readable_after) - now
             if left > 0 or not self._budget.allows(due, now):
-                return left if 0 < left < LEAST_INTERVAL_SECONDS else LEAST_INTERVAL_SECONDS
+                return left if 0 < left < MIN_INTERVAL_SECONDS else MIN_INTERVAL_SECONDS
             self._woken_at = now
             self._budget.spend(due, now)
             if now >= self._is_readable_at:
@@ -171,7 +171,7 @@ class WakeUp:
             self._warn(f"waiting pods were not woken: {error}")
             with self._lock:
                 self._due |= due.keys()
-        return LEAST_INTERVAL_SECONDS
+        return MIN_INTERVAL_SECONDS
 
     def _learn(self, changes: Iterable[Change], events: set[ClusterEvent]) -> None:
         """events: those that happened besides."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from berth.bind.gang.member import MOST_GETS, MemberLiveness, liveness_of, lost_of
+from berth.bind.gang.member import MAX_GETS, MemberLiveness, liveness_of, lost_of
 from berth.pods import FoundPod, Refused, Unanswered
 from berth.scheduling.objects import Pod
 from tests.builders.gang_items import intent
@@ -92,9 +92,9 @@ def test_member_on_a_node_proves_the_commit_of_an_item_that_is_gone() -> None:
 @pytest.mark.parametrize(
     ("gone", "gets", "liveness"),
     [
-        pytest.param(MOST_GETS, MOST_GETS, MemberLiveness.NONE_LIVES, id="as many as it may ask for"),
-        pytest.param(MOST_GETS + 1, MOST_GETS, MemberLiveness.UNKNOWN, id="one more"),
-        pytest.param(1000, MOST_GETS, MemberLiveness.UNKNOWN, id="a large gang"),
+        pytest.param(MAX_GETS, MAX_GETS, MemberLiveness.NONE_LIVES, id="as many as it may ask for"),
+        pytest.param(MAX_GETS + 1, MAX_GETS, MemberLiveness.UNKNOWN, id="one more"),
+        pytest.param(1000, MAX_GETS, MemberLiveness.UNKNOWN, id="a large gang"),
     ],
 )
 def test_number_of_requests_is_bounded(gone: int, gets: int, liveness: MemberLiveness) -> None:
@@ -144,7 +144,7 @@ def test_no_member_is_lost_of_which_the_api_server_does_not_say_it(answer: Refus
 
 
 @pytest.mark.parametrize(
-    ("waiting", "lost"), [pytest.param(MOST_GETS, MOST_GETS, id="as many"), pytest.param(MOST_GETS + 1, 0, id="more")]
+    ("waiting", "lost"), [pytest.param(MAX_GETS, MAX_GETS, id="as many"), pytest.param(MAX_GETS + 1, 0, id="more")]
 )
 def test_asks_for_none_where_the_cache_lacks_too_many(waiting: int, lost: int) -> None:
     server = ApiServer()

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
-from berth.bind.rules import CountingConfiguration
+from berth.bind.rules import RulesInForce
 from berth.bind.share import Reservations
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth.configuration.store import Configurations, CountingLossCheck
@@ -53,7 +53,7 @@ class Bind:
     def __init__(self, client: DynamoDBClient) -> None:
         self.clock = EnvironmentClock()
         ledger, store = InMemoryLedgerTable(), DynamoDBConfigurationStore(client, TABLE)
-        self._counting = CountingConfiguration(
+        self._counting = RulesInForce(
             DynamoDBCacheTable(client, TABLE).configuration_hash,
             Configurations(store, BerthConfiguration),
             Reservations(ledger, lambda: "id", time.time, call_seconds=1),

@@ -15,7 +15,7 @@ from berth.nodecache.feed.cluster import Added
 from berth.runtime.adapters import cache_adapters
 from berth.runtime.cluster_settings import WatcherMode, WatcherSettings
 from berth.runtime.settings import PolicySettings
-from berth.runtime.watcher.watcher_run import Invocation, TimeLimit, WatcherRun
+from berth.runtime.watcher.watcher_run import Invocation, RunLimit, WatcherRun
 from berth.scheduling.objects.pod import PodKey
 from berth.scheduling.objects.projection import compact_pod
 from berth_cli.ledger.claims import NotCompared, claim_sources, diverging_claims
@@ -49,7 +49,7 @@ def published(dynamodb: DynamoDBClient, annotations: Mapping[str, Mapping[str, s
         pod = compact_pod({"metadata": metadata, "spec": {"nodeName": "node-a"}}, (SEAT,))
         connection.scripted.send("pods", Added(pod, "2"))
     environ = {"BERTH_CACHE_TABLE": TABLE, "BERTH_KUBECONFIG": "unused", "BERTH_WATCHER_MODE": "periodic"}
-    invocation = Invocation(WatcherSettings.from_environ(environ), WatcherMode.PERIODIC, TimeLimit(lambda: 60.0))
+    invocation = Invocation(WatcherSettings.from_environ(environ), WatcherMode.PERIODIC, RunLimit(lambda: 60.0))
     WatcherRun(invocation, adapters, connection).execute(adapters.configurations.at(""), lambda: False)
 
 

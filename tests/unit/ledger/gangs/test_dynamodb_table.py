@@ -18,7 +18,7 @@ from berth.ledger.nodes.dynamodb_table import DynamoDBLedgerTable
 from berth.ledger.nodes.entry import Entry, EntryState
 from berth.ledger.nodes.ledger import new_ledger
 from berth.ledger.nodes.node_write import EntryChange, NodeWrite, PoolChange
-from berth.ledger.nodes.table import DeadlineExceeded
+from berth.scheduling.evaluation.time_limit import DeadlineExceeded
 from tests.builders.gang_items import TRAIN, gang, intent
 from tests.fakes.clock import HandDrivenClock
 from tests.fakes.throttled_dynamodb import NewTable, ThrottledMoto

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from berth.ledger.gangs.item import (
-    MOST_QUEUED_GANGS,
-    MOST_QUEUED_MEMBERS,
+    MAX_QUEUED_GANGS,
+    MAX_QUEUED_MEMBERS,
     QUEUED_SECONDS,
     REST_SECONDS,
     TURN_MEMBER_SECONDS,
@@ -117,7 +117,7 @@ def test_commit_takes_nobody_when_calls_have_ended_and_fewer_than_the_minimum_wa
 class TestQueue:
     """Which gangs may wait in bind while another one is open."""
 
-    FULL = Domain(claim("other"), 4, queue={OTHER: QueuedGang(MOST_QUEUED_MEMBERS - 3, NOW + 1)})
+    FULL = Domain(claim("other"), 4, queue={OTHER: QueuedGang(MAX_QUEUED_MEMBERS - 3, NOW + 1)})
 
     @pytest.mark.parametrize(
         ("domain", "members", "may_wait"),
@@ -132,7 +132,7 @@ class TestQueue:
             pytest.param(
                 replace(
                     OPEN,
-                    queue={GangKey("ml", str(each)): QueuedGang(1, NOW + 1) for each in range(MOST_QUEUED_GANGS)},
+                    queue={GangKey("ml", str(each)): QueuedGang(1, NOW + 1) for each in range(MAX_QUEUED_GANGS)},
                 ),
                 1,
                 False,

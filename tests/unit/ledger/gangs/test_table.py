@@ -8,7 +8,7 @@ import pytest
 
 from berth.ledger.gangs.item import Domain
 from berth.ledger.gangs.table import GangTable, TimedGangTable, Transaction
-from berth.ledger.nodes.table import DeadlineExceeded
+from berth.scheduling.evaluation.time_limit import DeadlineExceeded
 from berth_cli.server.store.gang_table import InMemoryGangTable
 from berth_cli.server.store.ledger_table import InMemoryLedgerTable
 from tests.builders.gang_items import TRAIN, claim, gang, intent

@@ -12,7 +12,7 @@ from berth.configuration.store import hash_of
 from berth.lease.dynamodb_lock import lease_update
 from berth.lease.lock import Lease, LeaseSpec
 from berth.ledger.lease import counted_elsewhere
-from berth.nodecache.feed.dynamodb_head import MOST_CHUNKS, MalformedHead, pointer_update, read_head
+from berth.nodecache.feed.dynamodb_head import MAX_CHUNKS, MalformedHead, pointer_update, read_head
 from berth.nodecache.feed.head import (
     BEGINNING,
     Head,
@@ -112,7 +112,7 @@ def test_rejects_versions_of_parts_that_contradict_the_version(of: str, newest: 
     [
         pytest.param([1, 0], id="a part is missing"),
         pytest.param([1, -1, 2], id="a negative number"),
-        pytest.param([1, 0, MOST_CHUNKS], id="more than any cluster needs"),
+        pytest.param([1, 0, MAX_CHUNKS], id="more than any cluster needs"),
     ],
 )
 def test_rejects_numbers_of_chunks_that_no_writer_writes(counts: list[int]) -> None:
@@ -145,7 +145,7 @@ def test_head_with_all_that_it_may_name_stays_below_two_kilobytes() -> None:
     epoch, at, uid = 10**9, 1_800_000_000.123, "0d2f6a52-5d2f-4a4e-9d5e-000000000000"
     holder = f"watcher_{uid}"
     newest = in_every_part(PublishedVersion(10**12, epoch))
-    chunks = dict.fromkeys(SnapshotPart, MOST_CHUNKS // len(SnapshotPart))
+    chunks = dict.fromkeys(SnapshotPart, MAX_CHUNKS // len(SnapshotPart))
     watched = (*BASE_RESOURCES, *SPREAD_RESOURCES, *GANG_RESOURCES)
     positions = {resource.key: Position(str(2**63), at, at) for resource in watched}
     pointer = Pointer(

@@ -10,7 +10,7 @@ from threading import Event
 import orjson
 import pytest
 
-from berth.bind.rules import CountingConfiguration
+from berth.bind.rules import RulesInForce
 from berth.bind.share import Reservations
 from berth.configuration.store import Configurations, CountingLossCheck
 from berth.extender.deadline import PASSED, Deadline
@@ -27,7 +27,7 @@ from tests.builders.requests import binding, body_of
 def handler(read_hash: Callable[[], str]) -> BindHandler:
     ledger, clock = InMemoryLedgerTable(), SystemClock()
     store = InMemoryConfigurationStore(InMemoryItem())
-    configuration = CountingConfiguration(
+    configuration = RulesInForce(
         read_hash,
         Configurations(store, BerthConfiguration),
         Reservations(ledger, lambda: "id", time.time, call_seconds=1),

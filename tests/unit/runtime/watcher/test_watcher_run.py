@@ -30,7 +30,7 @@ from berth.runtime.watcher.watcher_run import (
     LONGEST_SLEEP_SECONDS,
     MARGIN_SECONDS,
     Invocation,
-    TimeLimit,
+    RunLimit,
     WatcherRun,
     restore_configuration,
 )
@@ -56,7 +56,7 @@ class LimitedRun:
     def __init__(self, remaining: float) -> None:
         self.clock = HandDrivenClock()
         ends_at = self.clock.now + remaining
-        self.limit = TimeLimit(lambda: ends_at - self.clock.now, self.clock, self.clock.sleep)
+        self.limit = RunLimit(lambda: ends_at - self.clock.now, self.clock, self.clock.sleep)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def invocation(mode: WatcherMode = WatcherMode.PERIODIC, standby: bool = False, 
     if standby:
         environ["BERTH_WATCHER_STANDBY"] = "true"
     settings = WatcherSettings.from_environ(environ)
-    return Invocation(settings, settings.mode, TimeLimit(lambda: remaining))
+    return Invocation(settings, settings.mode, RunLimit(lambda: remaining))
 
 
 def test_periodic_run_publishes_once_and_releases_both_leases(

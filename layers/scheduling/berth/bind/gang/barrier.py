@@ -35,7 +35,7 @@ Guarantees:
 
 Not guaranteed:
 - That all members of a committed gang get onto their nodes. A pod can be deleted, a node can go. Who commits looks for
-  both just before, in the node cache; for at most MOST_GETS members that it lacks, at the API server.
+  both just before, in the node cache; for at most MAX_GETS members that it lacks, at the API server.
 - That each member of a commit still waits for it. At least the minimum did, by their clocks, when it was written; a
   member whose call had ended is bound by its next one.
 - That a node keeps the value of the topology key.

@@ -22,8 +22,9 @@ from berth.extender.outcomes import BindOutcome, BindResult
 from berth.ledger.gangs.item import GangItem, GangState, Intent
 from berth.ledger.nodes.entry import OpenReservation, Shares
 from berth.ledger.nodes.ledger import DeviceChoice
-from berth.ledger.nodes.table import DeadlineExceeded, LedgerTable
+from berth.ledger.nodes.table import LedgerTable
 from berth.pods import Binding, FoundPod, PodBinder, Refused, Unanswered
+from berth.scheduling.evaluation.time_limit import DeadlineExceeded
 from berth.scheduling.gangs.gang import Gang
 from berth.scheduling.gangs.members import lives
 from berth.scheduling.managed_resources.counting import Counting, Insufficient
@@ -166,7 +167,7 @@ class MemberShare:
             raise DeadlineExceeded
 
 
-MOST_GETS = 8
+MAX_GETS = 8
 """Of one call. All members of a gang that was created again ask, so without a limit they made n² requests. If more
 would be needed, the watcher counts: it forgets a gang of which no member lives."""
 
@@ -217,13 +218,13 @@ def liveness_of(uid: str, committed: Iterable[Intent], pods: Mapping[str, Pod], 
     if uid in intents:
         return MemberLiveness.LIVES
     asked = list(_to_ask(intents, pods))
-    for name, wanted in asked[:MOST_GETS]:
+    for name, wanted in asked[:MAX_GETS]:
         lives_there = _lives(get(name), wanted)
         if lives_there is None:
             return MemberLiveness.UNKNOWN
         if lives_there:
             return MemberLiveness.LIVES
-    return MemberLiveness.UNKNOWN if len(asked) > MOST_GETS else MemberLiveness.NONE_LIVES
+    return MemberLiveness.UNKNOWN if len(asked) > MAX_GETS else MemberLiveness.NONE_LIVES
 
 
 def lost_of(waiting: Iterable[Intent], pods: Mapping[str, Pod], get: Get) -> int:
@@ -236,7 +237,7 @@ def lost_of(waiting: Iterable[Intent], pods: Mapping[str, Pod], get: Get) -> int
     ending = sum(pod is not None and not lives(pod) for _, pod in cached)
     unknown = [intent.pod for intent, pod in cached if pod is None]
     gone = 0
-    for pod in unknown if len(unknown) <= MOST_GETS else ():
+    for pod in unknown if len(unknown) <= MAX_GETS else ():
         lives_there = _lives(get(pod.name), pod.uid)
         if lives_there is None:
             return ending

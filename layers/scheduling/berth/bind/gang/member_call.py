@@ -37,7 +37,8 @@ from berth.extender.outcomes import BindOutcome, BindResult
 from berth.ledger.gangs.commit import CommitOutcome, GangCommit, requests_of
 from berth.ledger.gangs.item import Domain, GangItem, GangState, Intent
 from berth.ledger.gangs.table import GangTable, TimedGangTable
-from berth.ledger.nodes.table import DeadlineExceeded, LedgerTable
+from berth.ledger.nodes.table import LedgerTable
+from berth.scheduling.evaluation.time_limit import DeadlineExceeded
 
 BINDING_SECONDS = 0.5
 """What a call keeps for its Binding after the commit."""

@@ -16,11 +16,11 @@ from berth.scheduling.gangs.gang import Gang, GangError, GangKey
 from berth.scheduling.managed_resources.demand import Demand
 from berth.scheduling.objects.pod import PodKey
 
-MOST_QUEUED_MEMBERS = 200
+MAX_QUEUED_MEMBERS = 200
 """In bind for gangs that are not open, together: the open gang's members must find a free execution environment or
 thread. One gang may wait whatever its minimum. Of each, only as many members wait as its minimum."""
 
-MOST_QUEUED_GANGS = 16
+MAX_QUEUED_GANGS = 16
 """They are in the domain's item, which every member reads while it waits."""
 
 QUEUED_SECONDS = 2.0
@@ -228,8 +228,8 @@ class Domain:
         if mine is not None and mine.until - now > QUEUED_SECONDS / 2:
             return self
         others = {each: queued for each, queued in self.queue.items() if queued.until > now and each != key}
-        has_room = sum(queued.members for queued in others.values()) + members <= MOST_QUEUED_MEMBERS
-        if others and not (has_room and len(others) < MOST_QUEUED_GANGS):
+        has_room = sum(queued.members for queued in others.values()) + members <= MAX_QUEUED_MEMBERS
+        if others and not (has_room and len(others) < MAX_QUEUED_GANGS):
             return None
         return replace(self, queue={**others, key: QueuedGang(members, now + QUEUED_SECONDS)})
 

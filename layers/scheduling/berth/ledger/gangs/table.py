@@ -29,7 +29,7 @@ MAX_NODES = 98
 """Nodes in one transaction, beside the items of gang and domain: DynamoDB takes 100 actions."""
 
 
-MOST_READS = 4
+MAX_READS = 4
 """Of the ledgers of MAX_NODES nodes. Those of the largest size have 39 MB, and DynamoDB answers 16 MB at once."""
 
 
@@ -124,13 +124,13 @@ class GangTable(ABC):
 
     def _ledgers(self, nodes: Sequence[str]) -> Mapping[str, NodeLedger]:
         found = dict[str, NodeLedger]()
-        for _ in range(MOST_READS):
+        for _ in range(MAX_READS):
             read = self.read_ledgers(nodes)
             found |= read.ledgers
             if not read.left:
                 return found
             nodes = read.left
-        raise TableThrottled(f"ledger table: throttled, {len(nodes)} ledgers are left after {MOST_READS} reads")
+        raise TableThrottled(f"ledger table: throttled, {len(nodes)} ledgers are left after {MAX_READS} reads")
 
     @abstractmethod
     def transact(self, transaction: Transaction) -> NotTransacted | None:

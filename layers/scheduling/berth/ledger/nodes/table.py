@@ -133,7 +133,3 @@ class LedgerTable(ABC):
 
         If the table has this marker already, an earlier try has succeeded.
         """
-
-
-class DeadlineExceeded(Exception):
-    """There is not enough time left for another call."""

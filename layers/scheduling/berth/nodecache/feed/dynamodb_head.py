@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, UniversalAttributeValueTypeDef
 
 
-MOST_CHUNKS = 10_000
+MAX_CHUNKS = 10_000
 """More than any cluster needs: 3.5 GB. A pointer with more is malformed; a reader must not request them."""
 
 
@@ -106,7 +106,7 @@ def _read_pointer(item: Mapping[str, AttributeValueTypeDef]) -> Pointer:
     pointer = _pointer(item, outline)
     reached = pointer.snapshot.version if pointer.snapshot else 0
     if not 0 <= pointer.compacted_version <= reached <= pointer.version:
-        raise ValueError("the pointer contradicts itself")
+        raise ValueError("inconsistent head: expected 0 <= compacted <= snapshot <= version")
     return pointer
 
 
@@ -167,7 +167,7 @@ def _read_part_versions(value: AttributeValueTypeDef, version: int) -> PartVersi
 
 def _read_chunks_by_part(value: AttributeValueTypeDef) -> Mapping[SnapshotPart, int]:
     counts = [int(number["N"]) for number in value["L"]]
-    if len(counts) < len(_PARTS) or min(counts) < 0 or sum(counts) > MOST_CHUNKS:
+    if len(counts) < len(_PARTS) or min(counts) < 0 or sum(counts) > MAX_CHUNKS:
         raise ValueError("the snapshot has no such numbers of chunks")
     return {part: count for part, count in zip(_PARTS, counts, strict=False) if count}
 

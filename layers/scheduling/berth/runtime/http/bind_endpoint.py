@@ -24,8 +24,8 @@ from berth.bind.rules import (
     NO_RULES,
     REFRESH_SECONDS,
     BindRules,
-    CountingConfiguration,
     CountingRight,
+    RulesInForce,
 )
 from berth.bind.share import Reservations
 from berth.configuration.store import ConfigurationInvalid, CountingLost
@@ -62,7 +62,7 @@ log = logging.getLogger("berth")
 class BindAdapters:
     """The rules of the configuration in force, and the identity of the ledger; None where there is no ledger."""
 
-    configuration: CountingConfiguration | None = None
+    configuration: RulesInForce | None = None
     identity: Callable[[], StoreIdentity] | None = None
 
 
@@ -115,7 +115,7 @@ def bind_adapters(settings: BindSettings) -> BindAdapters:
         reads=adapters.reads,
         latest_only=True,
     )
-    configuration = CountingConfiguration(
+    configuration = RulesInForce(
         adapters.tables.cache.configuration_hash,
         adapters.configurations,
         reservations,

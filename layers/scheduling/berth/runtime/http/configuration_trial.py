@@ -17,7 +17,7 @@ from berth.scheduling.snapshot.parts import NODES_AND_PODS, Parts
 
 COMPARISON_SECONDS = 3.0
 """After that no further pod is judged. The function's own timeout is longer."""
-MOST_REASONS = 3
+MAX_REASONS = 3
 
 TrialCache = Callable[[Parts], NodeCache]
 """What the verb decides on, for one trial that reads these parts."""
@@ -73,5 +73,5 @@ def _comparison(found: Comparison) -> Mapping[str, object]:
 
 
 def _judgement(judgement: Judgement) -> Mapping[str, object]:
-    reasons = sorted(judgement.rejections.items(), key=lambda item: (-item[1], item[0]))[:MOST_REASONS]
+    reasons = sorted(judgement.rejections.items(), key=lambda item: (-item[1], item[0]))[:MAX_REASONS]
     return {"nodes": len(judgement.feasible), "best": judgement.best, "reasons": dict(reasons)}

@@ -17,7 +17,7 @@ from berth.runtime.telemetry.metrics import NAMESPACE, STACK, Group, Metrics
 
 INTERVAL_SECONDS = 60.0
 
-MOST_DATA = 1000
+MAX_DATA = 1000
 """Of one call."""
 
 Datum = Mapping[str, object]
@@ -92,8 +92,8 @@ class CloudWatchMetrics(Metrics):
         with self._lock:
             kept, self._kept = self._kept, []
             self._sent_at = self._monotonic()
-        for start in range(0, len(kept), MOST_DATA):
-            self._thread.submit(self._send, kept[start : start + MOST_DATA])
+        for start in range(0, len(kept), MAX_DATA):
+            self._thread.submit(self._send, kept[start : start + MAX_DATA])
 
     def _send(self, data: Sequence[Datum]) -> None:
         try:

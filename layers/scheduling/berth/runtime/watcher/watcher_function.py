@@ -21,7 +21,7 @@ from berth.runtime.cluster_settings import WatcherMode, WatcherSettings
 from berth.runtime.telemetry.metrics import Metrics
 from berth.runtime.telemetry.telemetry import Telemetry
 from berth.runtime.telemetry.watcher_metrics import gang_observer
-from berth.runtime.watcher.watcher_run import Invocation, TimeLimit, WatcherRun, ignore_leader, restore_configuration
+from berth.runtime.watcher.watcher_run import Invocation, RunLimit, WatcherRun, ignore_leader, restore_configuration
 
 CONFIGURATION_SECONDS = 15.0
 """How often a watcher checks whether another configuration was applied."""
@@ -54,7 +54,7 @@ class WatcherFunction:
         """Watch until the invocation's time is over. The answer is the result of the last run."""
         with self._telemetry.traced():
             started = time.perf_counter()
-            limit = TimeLimit(lambda: context.get_remaining_time_in_millis() / 1000, time.time)
+            limit = RunLimit(lambda: context.get_remaining_time_in_millis() / 1000, time.time)
             invocation = Invocation(
                 self._settings, self._mode(event), limit, self._metrics, self._on_new_leader, self._on_gang
             )

@@ -54,7 +54,7 @@ IN_PROCESS = PublishIntervals(flush=LOOK_SECONDS, pause=0.0)
 
 
 @dataclass(frozen=True, slots=True)
-class TimeLimit:
+class RunLimit:
     """The time that an invocation has. remaining: seconds until Lambda ends it. wall: seconds since the epoch."""
 
     remaining: Callable[[], float]
@@ -87,7 +87,7 @@ class Invocation:
 
     settings: WatcherSettings
     mode: WatcherMode
-    limit: TimeLimit
+    limit: RunLimit
     metrics: Metrics = field(default_factory=Metrics)
     on_new_leader: Callable[[str], None] = ignore_leader
     on_gang: GangObserver = ignore_gangs

@@ -51,7 +51,7 @@ class _Requested(Container[str]):
         return isinstance(name, str) and self._source[name] in self._positions
 
 
-class _Both(Container[str]):
+class _Intersection(Container[str]):
     """The nodes of a request that are in a domain, too."""
 
     def __init__(self, requested: Container[str], domain: Container[str]) -> None:
@@ -150,7 +150,7 @@ class Plans:
             return Places(allowed)
         # The scheduler knows something about these nodes that the cache does not.
         domain = self.planning.nodes_of(members, plan, self.planned_nodes)
-        within = requested if domain is None else _Both(requested, domain)
+        within = requested if domain is None else _Intersection(requested, domain)
         others = tuple(islice(self.planning.spare(pod, within, self.planned_nodes), MAX_ALTERNATIVES))
         if others:
             return Places(others)

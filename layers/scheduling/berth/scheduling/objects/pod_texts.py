@@ -34,11 +34,11 @@ from berth.scheduling.objects.projection import (
 SMALL = 16_384
 """In characters. A shorter text is decoded at once."""
 
-MOST_TEXTS = 10_000
+MAX_TEXTS = 10_000
 """More hashes of one kind are not kept: pods that differ in what scheduling does not read share a spec."""
 
-MOST_METADATA = 64
-MOST_METADATA_BYTES = 32 << 20
+MAX_METADATA = 64
+MAX_METADATA_BYTES = 32 << 20
 _BYTES_PER_ENTRY = 250
 
 
@@ -148,7 +148,7 @@ class _RecentMetadata:
             if key not in self._found:
                 self._found[key] = found, size
                 self._size += size
-            while self._size > MOST_METADATA_BYTES or len(self._found) > MOST_METADATA:
+            while self._size > MAX_METADATA_BYTES or len(self._found) > MAX_METADATA:
                 _, (_, freed) = self._found.popitem(last=False)
                 self._size -= freed
         return found
@@ -191,7 +191,7 @@ def _metadata(text: str) -> tuple[_Metadata, LabelSet]:
     labels = _LABELS.get(key)
     if labels is None:
         labels = labels_of({"namespace": found.get("namespace"), "labels": decode_object(cut.labels)})
-        if len(_LABELS) < MOST_TEXTS:
+        if len(_LABELS) < MAX_TEXTS:
             _LABELS[key] = labels
     return _Metadata(found, rest.annotations), labels
 
@@ -238,7 +238,7 @@ def _spec(metadata: Object, text: str, status: Object) -> tuple[PodSpec, object]
     spec = _SPEC.decode(text)
     found = pod_spec(shared_fields({"metadata": metadata, "spec": spec, "status": status}, placed=False))
     node_name = spec.get("nodeName")
-    if not resized and node_name is None and len(_SPECS) < MOST_TEXTS:
+    if not resized and node_name is None and len(_SPECS) < MAX_TEXTS:
         _SPECS[key] = found
     return found, node_name
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from berth.scheduling.fields.requests import Images
 from berth.scheduling.framework.plugin import MAX_NODE_SCORE, ClusterScore, ClusterScorePlugin
 from berth.scheduling.objects import NodeInfo, Pod
-from berth.scheduling.plugins.arguments import NoArgs
 from berth.scheduling.snapshot.history import SnapshotDelta
 from berth.scheduling.snapshot.node_list import DistinctValues, NodeRefs, NodeValues, pick
 from berth.scheduling.snapshot.parts import NODES_ONLY
@@ -75,9 +74,6 @@ class ImageLocality(ClusterScorePlugin):
 
     name = NAME
     reads = NODES_ONLY
-
-    def __init__(self, args: NoArgs) -> None:
-        """There is nothing to choose."""
 
     def shape(self, pod: Pod) -> Hashable:
         return pod.spec.images

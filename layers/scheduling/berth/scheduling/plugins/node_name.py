@@ -6,7 +6,6 @@ from collections.abc import Hashable
 
 from berth.scheduling.framework.plugin import SUCCESS, FilterPlugin, PluginState, Status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
-from berth.scheduling.plugins.arguments import NoArgs
 from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.parts import NODES_ONLY
 
@@ -23,9 +22,6 @@ class NodeName(FilterPlugin[str]):
 
     name = NAME
     reads = NODES_ONLY
-
-    def __init__(self, args: NoArgs) -> None:
-        """There is nothing to choose."""
 
     def shape(self, pod: Pod) -> Hashable:
         return pod.node_name

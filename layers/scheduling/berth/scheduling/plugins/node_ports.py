@@ -15,7 +15,6 @@ from berth.scheduling.framework.plugin import (
     unschedulable,
 )
 from berth.scheduling.objects import NodeInfo, Pod
-from berth.scheduling.plugins.arguments import NoArgs
 from berth.scheduling.plugins.shapes import small
 from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.parts import NODES_AND_PODS
@@ -52,9 +51,6 @@ class NodePorts(FilterPlugin[WantedPorts]):
     name = NAME
     reads = NODES_AND_PODS
     events_to_register = NODE_EVENTS | {ClusterEvent.ASSIGNED_POD_DELETE}
-
-    def __init__(self, args: NoArgs) -> None:
-        """There is nothing to choose."""
 
     def shape(self, pod: Pod) -> Hashable:
         return small(pod.spec.host_ports, pod)

@@ -7,7 +7,6 @@ from collections.abc import Hashable
 from berth.scheduling.fields.taints import NO_SCHEDULE, Taint, tolerated
 from berth.scheduling.framework.plugin import SUCCESS, FilterPlugin, PluginState, Status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
-from berth.scheduling.plugins.arguments import NoArgs
 from berth.scheduling.plugins.shapes import tolerations_shape
 from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.parts import NODES_ONLY
@@ -26,9 +25,6 @@ class NodeUnschedulable(FilterPlugin[None]):
 
     name = NAME
     reads = NODES_ONLY
-
-    def __init__(self, args: NoArgs) -> None:
-        """There is nothing to choose."""
 
     def shape(self, pod: Pod) -> Hashable:
         return tolerations_shape(pod)

@@ -8,7 +8,6 @@ from berth.scheduling.fields.taints import PREFER_NO_SCHEDULE, TolerationIndex
 from berth.scheduling.framework.plugin import SUCCESS, FilterPlugin, PluginState, ScorePlugin, Status, unresolvable
 from berth.scheduling.framework.score_scaling import default_normalize_score
 from berth.scheduling.objects import NodeInfo, Pod
-from berth.scheduling.plugins.arguments import NoArgs
 from berth.scheduling.plugins.shapes import tolerations_shape
 from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.parts import NODES_ONLY
@@ -27,9 +26,6 @@ class TaintToleration(FilterPlugin[TolerationIndex], ScorePlugin[TolerationIndex
     name = NAME
     reads = NODES_ONLY
     normalized = True
-
-    def __init__(self, args: NoArgs) -> None:
-        """There is nothing to choose."""
 
     def shape(self, pod: Pod) -> Hashable:
         return tolerations_shape(pod)

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from berth.decisions.document import MOST_WITH_NODES
+from berth.decisions.document import MAX_WITH_NODES
 from berth.decisions.recorders import RecentDecisions
 from berth.runtime.http.endpoint import EndpointSettings
 from berth_cli.server.endpoints.decisions import DecisionsEndpoint
@@ -50,8 +50,8 @@ def test_answers_the_decisions_of_a_pod(query: str, pods: list[str]) -> None:
 
 
 def test_with_nodes_has_every_node_of_the_newest() -> None:
-    _, found = answer(recorded(*(["p"] * (MOST_WITH_NODES + 1))), "pod=ml/p&nodes=1")
-    assert len(found["decisions"]) == MOST_WITH_NODES
+    _, found = answer(recorded(*(["p"] * (MAX_WITH_NODES + 1))), "pod=ml/p&nodes=1")
+    assert len(found["decisions"]) == MAX_WITH_NODES
     [last] = found["decisions"][-1:]
     assert (last["nodeNames"], [each["bitmap"] for each in last["reasons"]]) == (["a"], ["1"])
 
