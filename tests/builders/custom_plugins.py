@@ -9,7 +9,7 @@ from importlib import invalidate_caches
 from pathlib import Path
 
 from berth.configuration.store import installed_version, version_of
-from berth.scheduling.exemption import Exemption
+from berth.scheduling.feasibility import Exemption
 from berth.scheduling.framework import SUCCESS, FilterPlugin, Status
 from berth.scheduling.framework.profile import Scale
 from berth.scheduling.framework.shipped_profiles import build

@@ -9,8 +9,7 @@ from berth.scheduling.configuration.document import BerthConfiguration, BindConf
 from berth.scheduling.configuration.plugin_config import ALL_PLUGINS, plugin_factory
 from berth.scheduling.framework.plugin import ClusterScorePlugin, ScorePlugin
 from berth.scheduling.framework.shipped_profiles import FULL, SHIPPED
-from berth.scheduling.managed_resources.capacity import capacity_of
-from berth.scheduling.managed_resources.configuration import NoAmount
+from berth.scheduling.managed_resources.configuration import NoAmount, capacity_of
 from berth.scheduling.objects import NodeInfo
 from berth_cli.configuration.field_errors import field_path
 

@@ -11,7 +11,7 @@ from typing import TypeVar
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation
 from berth.scheduling.evaluation.evaluation_cache import EvaluationCache
-from berth.scheduling.exemption import Exemption
+from berth.scheduling.feasibility import Exemption
 from berth.scheduling.framework.plugin import SUCCESS, Status
 from berth.scheduling.framework.profile import AnyFilter, Profile
 from berth.scheduling.framework.shipped_profiles import FULL

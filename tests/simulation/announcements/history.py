@@ -22,7 +22,7 @@ from berth.extender.ports import DecisionContext, NodeCache, PodCoverage
 from berth.ledger.announcements import Announcement, AnnouncementLog, AnnouncementReader
 from berth.nodecache.binds_under_way import NOTHING_READ, BindsUnderWay
 from berth.pods import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
-from berth.scheduling.exemption import Exemption
+from berth.scheduling.feasibility import Exemption
 from berth.scheduling.framework import SUCCESS, FilterPlugin, Status, unschedulable
 from berth.scheduling.framework.profile import AnyFilter, Profile
 from berth.scheduling.objects import NodeInfo, Pod, read_pods

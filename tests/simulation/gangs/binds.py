@@ -25,7 +25,7 @@ from berth.ledger.nodes.entry import Entry, EntryState
 from berth.ledger.nodes.ledger import Ledger, new_ledger
 from berth.pods import Binding, Created, Refused, Unanswered
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.exemption import SYSTEM_CRITICAL_PRIORITY
+from berth.scheduling.feasibility import SYSTEM_CRITICAL_PRIORITY
 from berth.scheduling.gangs.gang import GangKey
 from berth.scheduling.objects import Pod, read_pod
 from berth.scheduling.objects.cluster import read_objects

@@ -15,7 +15,7 @@ from berth.extender.outcomes import FilterOutcome
 from berth.extender.ports import UNREAD_CACHE, CacheState
 from berth.extender.reply import Decision
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.exemption import Exemption
+from berth.scheduling.feasibility import Exemption
 from berth.scheduling.framework.plugin import FilterPlugin, Status, unresolvable
 from berth.scheduling.framework.profile import Profile
 from berth.scheduling.objects import NodeInfo, Pod

@@ -22,24 +22,22 @@ SMALL_FUNCTION = {"berth", "aws_lambda_powertools", "orjson", "typing_extensions
 EVERY_FUNCTION = {*SMALL_FUNCTION, *PYDANTIC}
 
 NOT_OF_A_VERB = (
-    "berth.bind.announcing",
     "berth.authentication.allow_list",
     "berth.authentication.authorizer",
-    "berth.authentication.allow_list",
-    "berth.cluster",
-    "berth.bind.rules.",
-    "berth.bind.answer",
-    "berth.ledger.lease",
     "berth.bind",
-    "berth.upkeep.reconciler",
+    "berth.cluster",
+    "berth.lease.lock",
+    "berth.ledger.lease",
+    "berth.runtime.cluster_settings",
     "berth.runtime.http.bind_endpoint",
     "berth.runtime.watcher",
+    "berth.upkeep",
 )
 
 OF_THE_AUTHORIZER = {
     "berth.garbage_collection",
     *("berth.lease", "berth.lease.clock"),
-    *("berth.nodecache", "berth.nodecache.bounded_reads"),
+    *("berth.nodecache", "berth.extender.deadline"),
 }
 """What it takes of other rooms: the clock of its deadline, and the wait for a read until then."""
 
@@ -54,13 +52,12 @@ print(*sys.modules.keys() - before, sep="\\n")
 
 
 NOT_OF_BIND = (
-    "berth.cluster.dump",
+    "berth.cluster.dump_cluster",
+    "berth.cluster.dump_watch",
     "berth.cluster.field_projection",
     "berth.cluster.watch",
-    "berth.pod_events",
-    "berth.upkeep.reconciler",
     "berth.runtime.watcher",
-    "berth.scheduling_queue",
+    "berth.upkeep",
 )
 EKS = {"BERTH_EKS_CLUSTER": "prod", "BERTH_KUBECONFIG_SECRET": ""}
 

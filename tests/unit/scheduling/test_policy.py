@@ -7,8 +7,7 @@ from collections.abc import Hashable
 import pytest
 
 from berth.scheduling.evaluation.evaluation import NOT_IN_CACHE
-from berth.scheduling.exemption import Exemption
-from berth.scheduling.feasibility import Unresolvable
+from berth.scheduling.feasibility import Exemption, Unresolvable
 from berth.scheduling.framework.plugin import (
     SUCCESS,
     Code,

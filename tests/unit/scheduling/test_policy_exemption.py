@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from berth.scheduling.exemption import Exemption
+from berth.scheduling.feasibility import Exemption
 from berth.scheduling.objects import Pod, read_pod
 from tests.builders.pods import pod, pod_object
 

@@ -11,7 +11,7 @@ from berth.cluster.watch.resources import PODS
 from berth.nodecache.feed.changes import Change
 from berth.nodecache.feed.head import Observation
 from berth.nodecache.feed.leader import Publication
-from berth.scheduling.exemption import SYSTEM_CRITICAL_PRIORITY
+from berth.scheduling.feasibility import SYSTEM_CRITICAL_PRIORITY
 from berth.scheduling.gangs.gang import GangKey
 from berth.scheduling.objects.projection import is_member
 from berth.upkeep.gangs import PublishedMembers

@@ -33,12 +33,11 @@ from berth.configuration.store import (
     CountingLossCheck,
     CountingLost,
 )
-from berth.extender.deadline import NO_DEADLINE, PASSED, Deadline
+from berth.extender.deadline import NO_DEADLINE, PASSED, BoundedReads, Deadline, DeadlinePassed, Reads
 from berth.extender.outcomes import FailureOutcome
 from berth.extender.ports import CacheState, CacheUnavailable, DecisionContext, NodeCache, PodCoverage
 from berth.lease.clock import Clock, Instant
 from berth.nodecache.binds_under_way import NOTHING_READ, BindsUnderWay, Needs, OpenBinds
-from berth.nodecache.bounded_reads import BoundedReads, DeadlinePassed, Reads
 from berth.nodecache.feed.head import Head, Pointer
 from berth.nodecache.feed.reader import DEADLINE_PASSED, NodeCacheReader, NothingPublished
 from berth.nodecache.feed.table import CacheTable, TableUnavailable

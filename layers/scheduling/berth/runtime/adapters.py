@@ -13,13 +13,12 @@ from botocore.config import Config
 
 from berth.configuration.store import Configurations, ConfigurationStore, CountingLossCheck
 from berth.dynamodb import TableUnavailable
-from berth.extender.deadline import NO_DEADLINE, Deadline
+from berth.extender.deadline import NO_DEADLINE, BoundedReads, Deadline, DeadlinePassed, ImmediateReads, Reads
 from berth.extender.ports import NoOpenGangs, OpenGangs
 from berth.lease.clock import SystemClock
 from berth.ledger.announcements import AnnouncementReader
 from berth.ledger.nodes.table import LedgerTable
 from berth.nodecache.binds_under_way import BegunBinds, BindsUnderWay
-from berth.nodecache.bounded_reads import BoundedReads, DeadlinePassed, ImmediateReads, Reads
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import CachedCluster, SnapshotView
 from berth.nodecache.warm_node_cache import WarmNodeCache

@@ -18,8 +18,7 @@ from berth.scheduling.evaluation.time_limit import (
     TimeLimited,
 )
 from berth.scheduling.evaluation.verdicts import FilterResult, Rejected
-from berth.scheduling.exemption import Exemption
-from berth.scheduling.feasibility import TOO_COSTLY, Feasibility, ProfileChoice, Unresolvable, too_costly
+from berth.scheduling.feasibility import TOO_COSTLY, Exemption, Feasibility, ProfileChoice, Unresolvable, too_costly
 from berth.scheduling.framework.plugin import GANG_EVENTS, SUCCESS, ClusterEvents, Code, Status
 from berth.scheduling.framework.profile import Profile, Scale
 from berth.scheduling.framework.score_scaling import extender_scale

@@ -12,7 +12,7 @@ from berth.extender.outcomes import BindOutcome
 from berth.extender.ports import CacheUnavailable
 from berth.ledger.gangs.item import GangState
 from berth.scheduling.configuration.document import WhenStale
-from berth.scheduling.exemption import SYSTEM_CRITICAL_PRIORITY
+from berth.scheduling.feasibility import SYSTEM_CRITICAL_PRIORITY
 from tests.builders.gang_items import TRAIN
 from tests.fakes.node_cache import FixedNodeCache
 from tests.simulation.gangs.binds import (

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from berth.ledger.gangs.table import shown
-from berth.scheduling.exemption import SYSTEM_CRITICAL_PRIORITY
+from berth.scheduling.feasibility import SYSTEM_CRITICAL_PRIORITY
 from tests.simulation.gangs.binds import CONFIGURATION, ZONE, GangWorld, Member, gang_of
 
 POLICY = CONFIGURATION.model_copy(update={"profile": "managed-resources"}).policy()

@@ -12,7 +12,7 @@ from berth.configuration.store import ActiveConfiguration
 from berth.dynamodb import TableUnavailable
 from berth.ledger.gangs.item import Domain, GangItem
 from berth.ledger.gangs.table import GangTable
-from berth.scheduling.exemption import SYSTEM_CRITICAL_PRIORITY
+from berth.scheduling.feasibility import SYSTEM_CRITICAL_PRIORITY
 from berth.scheduling.objects import Pod
 from berth_cli.console.access import Refusal
 from berth_cli.console.cluster import NotRead, ObservedCluster

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.exemption import SYSTEM_CRITICAL_PRIORITY
+from berth.scheduling.feasibility import SYSTEM_CRITICAL_PRIORITY
 from berth.scheduling.reason_code import ReasonCode
 from berth_cli.explanation.explanation import Verdict, explain_pod
 from berth_cli.explanation.gang import explain_gang, gang_document, gang_text

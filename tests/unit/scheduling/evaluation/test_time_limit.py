@@ -16,8 +16,7 @@ from berth.scheduling.evaluation.time_limit import (
     TimeLimit,
     TimeLimited,
 )
-from berth.scheduling.exemption import Exemption
-from berth.scheduling.feasibility import TOO_COSTLY
+from berth.scheduling.feasibility import TOO_COSTLY, Exemption
 from berth.scheduling.framework.plugin import (
     SUCCESS,
     ClusterFilter,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from berth.scheduling.exemption import SYSTEM_CRITICAL_PRIORITY
+from berth.scheduling.feasibility import SYSTEM_CRITICAL_PRIORITY
 from berth.scheduling.gangs.overview import GangStage
 from berth.scheduling.objects import NodeInfo, Pod, read_node
 from berth.scheduling.snapshot.snapshot import Snapshot

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from berth.scheduling.evaluation.time_limit import RETRY_SECONDS, DeadlineExceeded, TimeLimit
-from berth.scheduling.exemption import Exemption
-from berth.scheduling.feasibility import Feasibility
+from berth.scheduling.feasibility import Exemption, Feasibility
 from berth.scheduling.framework.plugin import SUCCESS, FilterPlugin, Status, unschedulable
 from berth.scheduling.framework.profile import Profile
 from berth.scheduling.gangs.planner import SLOW_ROUND_SECONDS

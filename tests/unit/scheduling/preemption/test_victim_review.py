@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.exemption import Exemption
+from berth.scheduling.feasibility import Exemption
 from berth.scheduling.framework.plugin import SUCCESS, FilterPlugin, Status, unresolvable
 from berth.scheduling.framework.profile import Profile
 from berth.scheduling.objects import NodeInfo, Pod

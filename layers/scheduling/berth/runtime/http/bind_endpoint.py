@@ -29,7 +29,7 @@ from berth.bind.rules import (
 )
 from berth.bind.share import Reservations
 from berth.configuration.store import ConfigurationInvalid, CountingLost
-from berth.extender.deadline import Deadline
+from berth.extender.deadline import BoundedReads, Deadline, DeadlinePassed
 from berth.extender.outcomes import Failure, FailureOutcome
 from berth.extender.ports import NodeCache
 from berth.extender.reply import Reply
@@ -37,7 +37,6 @@ from berth.lease.clock import SystemClock
 from berth.ledger.lease import StoreIdentity
 from berth.ledger.nodes.table import LedgerTable
 from berth.nodecache.binds_under_way import BindsUnderWay
-from berth.nodecache.bounded_reads import BoundedReads, DeadlinePassed
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.nodecache.feed.table import TableUnavailable
 from berth.nodecache.warm_node_cache import WarmNodeCache

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING
 from botocore.config import Config
 
 from berth.authentication.outcomes import Authentication, AuthorizerOutcome, Decision
-from berth.extender.deadline import Deadline
-from berth.nodecache.bounded_reads import BoundedReads, DeadlinePassed
+from berth.extender.deadline import BoundedReads, Deadline, DeadlinePassed
 from berth.runtime.aws_clients import aws_client
 from berth.runtime.environment import Settings, SettingsInvalid, one_of, variable
 from berth.runtime.http.events import HTTPEvent

@@ -31,8 +31,7 @@ from berth.scheduling.configuration.plugin_config import (
 )
 from berth.scheduling.evaluation.evaluation_cache import MAX_BYTES
 from berth.scheduling.evaluation.time_limit import NO_TIME_LIMIT, TimeLimit
-from berth.scheduling.exemption import Exemption
-from berth.scheduling.feasibility import Unresolvable
+from berth.scheduling.feasibility import Exemption, Unresolvable
 from berth.scheduling.framework.profile import Profile, Scale
 from berth.scheduling.framework.shipped_profiles import (
     COUNTED_FILTER,

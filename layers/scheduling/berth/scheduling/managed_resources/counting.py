@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from berth.scheduling.managed_resources.capacity import capacity_of
 from berth.scheduling.managed_resources.configuration import (
     ManagedResource,
     NoAmount,
     Packing,
     Shares,
     annotation_of,
+    capacity_of,
     device_of,
     devices_in,
     index_in,

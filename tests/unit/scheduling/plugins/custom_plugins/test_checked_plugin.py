@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from berth.scheduling.exemption import Exemption
+from berth.scheduling.feasibility import Exemption
 from berth.scheduling.framework import (
     SUCCESS,
     ClusterFilter,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from berth.dynamodb_pace import WritePace
+from berth.nodecache.feed.dynamodb_table import WritePace
 
 
 @pytest.mark.parametrize(

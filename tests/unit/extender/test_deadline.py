@@ -8,8 +8,7 @@ from contextvars import ContextVar
 
 import pytest
 
-from berth.extender.deadline import NO_DEADLINE, PASSED, Deadline
-from berth.nodecache.bounded_reads import BoundedReads, DeadlinePassed, ImmediateReads
+from berth.extender.deadline import NO_DEADLINE, PASSED, BoundedReads, Deadline, DeadlinePassed, ImmediateReads
 
 ATTRIBUTE: ContextVar[str] = ContextVar("attribute", default="")
 
