@@ -13,7 +13,7 @@ from tests.conftest import PROJECT
 
 PAGE = (PROJECT / "docs/reference/events-and-reasons.md").read_text()
 LAYER = PROJECT / "layers/scheduling/berth"
-SIMULATED_SCHEDULER = PROJECT / "cli/berth_cli/simulate/scheduler"
+SIMULATED_SCHEDULER = PROJECT / "cli/berth_cli/placement/scheduler"
 # Other outcomes never leave the function that they belong to.
 VISIBLE = ("Filter", "Prioritize", "Bind", "Preempt", "Failure", "Authorizer", "Watcher", "Health", "PreTraffic")
 
