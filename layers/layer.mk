@@ -1,5 +1,5 @@
 # Common part of the layers' builds. The packages are wheels for the platform and Python version of these variables,
-# whatever machine builds them. The variables must agree with the template's parameters Architecture and PythonRuntime;
+# whatever machine builds them. The variables must agree with the template's Architecture and Runtime;
 # the defaults do.
 BERTH_ARCHITECTURE ?= arm64
 BERTH_PYTHON_VERSION ?= 3.13

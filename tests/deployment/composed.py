@@ -8,6 +8,7 @@ from typing import Any
 from .template import Deployment
 
 NAME_LIMITS = {
+    "AWS::CloudWatch::Alarm": 255,
     "AWS::CodeDeploy::Application": 100,
     "AWS::CodeDeploy::DeploymentGroup": 100,
     "AWS::DynamoDB::Table": 255,
@@ -20,7 +21,6 @@ NAME_LIMITS = {
 NAME_PROPERTIES = {
     "AWS::ApiGatewayV2::DomainName": "DomainName",
     "AWS::ApiGatewayV2::Stage": "StageName",
-    "AWS::CloudWatch::Alarm": "AlarmName",
     "AWS::CloudWatch::Dashboard": "DashboardName",
     "AWS::Lambda::LayerVersion": "LayerName",
     "AWS::Logs::LogGroup": "LogGroupName",
@@ -121,6 +121,8 @@ class ComposedDeployment(Deployment):
                 return "99999"
             case "AWS::DynamoDB::Table", "Arn":
                 return self._arn.format(service="dynamodb", resource=f"table/{self._name(logical_id)}")
+            case "AWS::CloudWatch::Alarm", "Arn":
+                return self._arn.format(service="cloudwatch", resource=f"alarm:{self._name(logical_id)}")
             case "AWS::Logs::LogGroup", "Arn":
                 return self._arn.format(service="logs", resource=f"log-group:{self._name(logical_id)}:*")
             case "AWS::SecretsManager::Secret", "Arn" | "Id":
@@ -128,9 +130,8 @@ class ComposedDeployment(Deployment):
                 return self._arn.format(service="secretsmanager", resource=secret)
             case ("AWS::IAM::Role" | "AWS::IAM::ManagedPolicy") as kind, "Arn":
                 resource = "role" if kind == "AWS::IAM::Role" else "policy"
-                path = self._property(logical_id, "Path")
                 account = pseudo["AWS::AccountId"]
-                return f"arn:{pseudo['AWS::Partition']}:iam::{account}:{resource}{path}{self._name(logical_id)}"
+                return f"arn:{pseudo['AWS::Partition']}:iam::{account}:{resource}/{self._name(logical_id)}"
             case "AWS::ApiGatewayV2::Api", "ApiEndpoint":
                 return f"https://{API_ID}.execute-api.{pseudo['AWS::Region']}.{pseudo['AWS::URLSuffix']}"
             case "AWS::ApiGatewayV2::DomainName", "RegionalDomainName":

@@ -42,11 +42,14 @@ class Machine:
     @property
     def parameters(self) -> dict[str, str]:
         """The template's parameters for this platform."""
-        return {"Architecture": self.architecture, "PythonRuntime": f"python{self.python_version}"}
+        return {"Architecture": self.architecture}
 
     @property
     def build_variables(self) -> dict[str, str]:
-        """The same for the makefiles of the layers, which do not get the template's parameters."""
+        """The platform for the makefiles of the layers, which do not get the template's parameters.
+
+        The emulator runs functions in its own Python, whatever their runtime is called.
+        """
         return {"BERTH_ARCHITECTURE": self.architecture, "BERTH_PYTHON_VERSION": self.python_version}
 
     @property

@@ -17,6 +17,8 @@ KUBECONFIGS = {
     for user in ("Watcher", "Binder")
 }
 """Parameters that name the stack's cluster."""
+REQUIRED = {"Authentication": "basic", "Profile": "label-priority"}
+"""Parameters without a default."""
 
 
 class _Loader(yaml.CSafeLoader):
@@ -64,6 +66,7 @@ class Deployment:
     def __init__(self, template: dict[str, Any], **parameters: str) -> None:
         self._template = template
         self._parameters = {name: found.get("Default", "") for name, found in template["Parameters"].items()}
+        self._parameters |= {"Profile": REQUIRED["Profile"]}
         if not parameters.keys() & {*KUBECONFIGS, "EksClusterName"}:
             self._parameters |= KUBECONFIGS
         self._parameters |= parameters
@@ -89,7 +92,7 @@ class Deployment:
         return [
             assertion["AssertDescription"]
             for rule in self._template["Rules"].values()
-            if self.value(rule["RuleCondition"])
+            if self.value(rule.get("RuleCondition", True))
             for assertion in rule["Assertions"]
             if not self.value(assertion["Assert"])
         ]

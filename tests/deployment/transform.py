@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from .sam import PROJECT
-from .template import read_template
+from .template import REQUIRED, read_template
 
 PYTHON = PROJECT / ".tools" / "sam" / "bin" / "python"
 TRANSFORM = Path(__file__).with_name("sam_transform.py")
@@ -27,7 +27,7 @@ def transformed(**parameters: str) -> dict[str, Any]:
     """
     if not PYTHON.exists():
         pytest.skip("sam is not installed: make tools")
-    found: dict[str, Any] = json.loads(_transform(json.dumps({"Authentication": "basic", **parameters})))
+    found: dict[str, Any] = json.loads(_transform(json.dumps({**REQUIRED, **parameters})))
     return found
 
 

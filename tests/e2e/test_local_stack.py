@@ -127,13 +127,13 @@ def local_stack(directory: Path, *options: str) -> Iterator[ChildProcess]:
         process.stop()
 
 
-def logged(environment: Mapping[str, str], function: str) -> str:
-    """All messages of a function."""
+def logged(environment: Mapping[str, str]) -> str:
+    """All messages of the functions."""
     session = boto3.Session(
         environment["AWS_ACCESS_KEY_ID"], environment["AWS_SECRET_ACCESS_KEY"], region_name=environment["AWS_REGION"]
     )
     logs = session.client("logs", endpoint_url=environment["AWS_ENDPOINT_URL"])
-    pages = logs.get_paginator("filter_log_events").paginate(logGroupName=f"/aws/lambda/{sam.STACK_NAME}-{function}")
+    pages = logs.get_paginator("filter_log_events").paginate(logGroupName=f"/aws/lambda/{sam.STACK_NAME}-functions")
     return "\n".join(event["message"] for page in pages for event in page["events"])
 
 
@@ -163,7 +163,7 @@ def test_rule_is_written_applied_broken_and_rolled_back(tmp_path: Path) -> None:
         assert "the deployed configuration is used instead" in fallback
         diagnosis = doctor(found, scheduler, plugins)
         assert failed(diagnosis) == ["configuration"], diagnosis.bad
-        assert '"Failures":[1.0]' in logged(found, "filter").replace(" ", "")
+        assert '"Failures":[1.0]' in logged(found).replace(" ", "")
 
         assert "profile label-priority" in config(found, "rollback")
         assert "configurationFallback" not in call(found, "healthz")

@@ -92,8 +92,8 @@ class _Stack(DeployedStack):
         return self
 
     def rejected_binds(self) -> int:
-        lines = [json.loads(line) for line in self.logged("bind").splitlines() if line.startswith("{")]
-        return sum(line.get("outcome") == "rejected" for line in lines)
+        lines = [json.loads(line) for line in self.logged().splitlines() if line.startswith("{")]
+        return sum((line.get("verb"), line.get("outcome")) == ("bind", "rejected") for line in lines)
 
 
 def _on_serve(control_plane: ControlPlane, directory: Path) -> AbstractContextManager[BurstExtender]:
@@ -104,7 +104,7 @@ def _on_serve(control_plane: ControlPlane, directory: Path) -> AbstractContextMa
 
 def _on_stack(control_plane: ControlPlane, directory: Path) -> AbstractContextManager[BurstExtender]:
     # The log has every call, also those that the policy rejected.
-    return _Stack(identities(control_plane), directory, {"LogLevel": "INFO"}, plugins=PLUGINS)
+    return _Stack(identities(control_plane), directory, {"LogRetentionDays": "30"}, plugins=PLUGINS)
 
 
 START: Mapping[str, Callable[[ControlPlane, Path], AbstractContextManager[BurstExtender]]] = {

@@ -109,8 +109,8 @@ def _steps(options: Options, account: Account, folder: Path) -> list[Step]:
 
 
 def _deploy(options: Options, account: Account, folder: Path) -> list[str]:
-    # SAM splits values at quotes, so they are given in a file; JSON is YAML. The ledger must not survive its stack.
-    values = {"Authentication": "basic", "LedgerDeletionProtection": "false"}
+    # SAM splits values at quotes, so they are given in a file; JSON is YAML.
+    values = {"Authentication": "basic", "Profile": "label-priority"}
     (folder / "parameters.yaml").write_text(
         json.dumps(values | dict(each.split("=", 1) for each in options.parameters))
     )

@@ -24,6 +24,7 @@ from tests.deployment import sam
 from tests.deployment.emulator import Emulator
 from tests.e2e.kubernetes.loopback import HOST
 
+PROFILE = "label-priority"
 HTTP_TIMEOUT_SECONDS = 10
 """A first call starts a process and unpacks the layers; the emulator does both on this machine."""
 FIRST_PUBLICATION_SECONDS = 150
@@ -111,7 +112,12 @@ def deploy(
             f"{error}. A function gets the kubeconfig as data; make such a file: kubectl config view --raw --minify "
             "--flatten > FILE. For a user that runs a command, follow docs/install/other-clusters.md (tokens)"
         ) from error
-    defaults = {"Authentication": "basic", "HttpTimeoutSeconds": str(HTTP_TIMEOUT_SECONDS), **machine.parameters}
+    defaults = {
+        "Authentication": "basic",
+        "Profile": PROFILE,
+        "HttpTimeoutSeconds": str(HTTP_TIMEOUT_SECONDS),
+        **machine.parameters,
+    }
     try:
         with step("sam build: functions and layers, about a minute"):
             template = sam.build(directory / "build", machine)

@@ -21,7 +21,7 @@ from tools.supply_chain.audit import PROJECT
 UV = Path(sys.executable).with_name("uv")
 CYCLONEDX = PROJECT / ".tools" / "supply_chain" / "bin" / "cyclonedx-py"
 
-# The template's defaults for Architecture and PythonRuntime.
+# The template's default for Architecture, and its Runtime.
 LAMBDA = ("--python-platform", "aarch64-manylinux2014", "--python-version", "3.13")
 
 

@@ -98,7 +98,7 @@ def _configs(configuration: BerthConfiguration) -> list[PluginConfig]:
 @plugin.command(epilog=PACKAGE_EPILOG)
 @click.argument("directory", metavar="DIR", type=click.Path(path_type=Path, file_okay=False, exists=True))
 @click.option("--file", type=click.Path(path_type=Path), help="Where to write; default: berth-plugins-VERSION.zip.")
-@click.option("--stack", help="Stack that gets the layer: its Architecture and PythonRuntime are used.")
+@click.option("--stack", help="Stack that gets the layer: its Architecture is used.")
 @click.option("--region", help=REGION_HELP)
 @click.option(
     "--architecture", type=click.Choice(ARCHITECTURES), help="Architecture, without --stack.  [default: arm64]"
@@ -157,4 +157,4 @@ def _platform_of(stack: str, region: str | None) -> tuple[str, str]:
         parameters = describe(stack, region).parameters
     except StackUnavailable as error:
         raise click.ClickException(str(error)) from error
-    return parameters.get("Architecture", "arm64"), parameters.get("PythonRuntime", "python3.13").removeprefix("python")
+    return parameters.get("Architecture", "arm64"), "3.13"

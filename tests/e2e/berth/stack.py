@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from tests.deployment import sam
 from tests.deployment.emulator import Emulator
+from tests.deployment.template import REQUIRED
 from tests.e2e.kubernetes.scheduler_configuration import HTTP_TIMEOUT_SECONDS
 from tools.local_stack.plugins import publish_plugins
 
@@ -121,9 +122,9 @@ class DeployedStack:
         )
         return username, password
 
-    def logged(self, function: str) -> str:
-        """All log messages of a function."""
-        logs, group = self._emulator.client("logs"), f"/aws/lambda/{sam.STACK_NAME}-{function}"
+    def logged(self) -> str:
+        """All log messages of the functions."""
+        logs, group = self._emulator.client("logs"), f"/aws/lambda/{sam.STACK_NAME}-functions"
         pages = logs.get_paginator("filter_log_events").paginate(logGroupName=group)
         return "\n".join(event["message"] for page in pages for event in page["events"])
 
@@ -153,7 +154,7 @@ class DeployedStack:
             **self._emulator.create_kubeconfigs(
                 watcher=self._identities.watcher.kubeconfig(), binder=self._identities.binder.kubeconfig()
             ),
-            "Authentication": "basic",
+            **REQUIRED,
             "HttpTimeoutSeconds": str(HTTP_TIMEOUT_SECONDS),
             **machine.parameters,
             **({} if self._plugins is None else self._publish(self._plugins)),

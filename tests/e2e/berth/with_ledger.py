@@ -75,7 +75,7 @@ class StackWithLedger:
     def _save_watcher_log(self) -> None:
         """Save it with the other logs: the emulated account ends with the test."""
         logs = self.stack.client("logs")
-        events = logs.filter_log_events(logGroupName=self.stack.name("WatcherLogGroup"))["events"]
+        events = logs.filter_log_events(logGroupName=self.stack.name("FunctionLogGroup"))["events"]
         self._log.write_text("".join(f"{event['message'].rstrip()}\n" for event in events))
 
     @property

@@ -20,7 +20,7 @@ from botocore.exceptions import ClientError
 
 from tests.deployment import sam
 from tests.deployment.emulator import REGION, Emulator
-from tests.deployment.template import TEMPLATE, read_template
+from tests.deployment.template import REQUIRED, TEMPLATE, read_template
 
 pytestmark = pytest.mark.build
 
@@ -107,7 +107,7 @@ def parameters(emulator: Emulator) -> dict[str, str]:
         for name in read_template()["Parameters"]
         if name.endswith("KubeconfigSecretArn")
     }
-    return {"Authentication": "basic", **secrets, **sam.Machine.this().parameters}
+    return {**REQUIRED, **secrets, **sam.Machine.this().parameters}
 
 
 @pytest.fixture(scope="module")

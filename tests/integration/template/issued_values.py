@@ -57,7 +57,6 @@ def arns(service: str, resource: str, *, regional: bool = True) -> list[str]:
 PARAMETERS_AT_THEIR_LONGEST: dict[str, list[str]] = {
     "WatcherKubeconfigSecretArn": arns("secretsmanager", f"secret:{'w' * 512}-AbCdEf"),
     "BinderKubeconfigSecretArn": arns("secretsmanager", f"secret:{'b' * 512}-AbCdEf"),
-    "KubeconfigKeyArn": arns("kms", f"key/mrk-{'0' * 32}") + arns("kms", f"key/{UUID}"),
     "EksClusterName": ["c" * 100],
     "EksEndpoint": endpoints(),
     "EksCertificateAuthority": [CERTIFICATE_AUTHORITY, LONGEST_CERTIFICATE_AUTHORITY],
@@ -65,9 +64,8 @@ PARAMETERS_AT_THEIR_LONGEST: dict[str, list[str]] = {
     "DomainCertificateArn": arns("acm", f"certificate/{UUID}"),
     "TruststoreUri": [f"s3://{BUCKET}/{'k' * 1024}"],
     "TruststoreVersion": ["v" * 1024, "null"],
-    "RolePath": [f"/{'p' * 510}/"],
     "PermissionsBoundaryArn": arns("iam", f"policy/{'p' * 510}/{'n' * 128}", regional=False),
-    "TableKeyArn": arns("kms", f"key/mrk-{'0' * 32}") + arns("kms", f"key/{UUID}"),
+    "KeyArn": arns("kms", f"key/mrk-{'0' * 32}") + arns("kms", f"key/{UUID}"),
     "VpcSubnetIds": [",".join([f"subnet-{'0123456789abcdef0'}"] * 16), "subnet-01234567"],
     "VpcSecurityGroupIds": [",".join([f"sg-{'0123456789abcdef0'}"] * 5), "sg-01234567"],
     "PluginLayerArn": arns("lambda", f"layer:{'l' * 140}:1234567"),

@@ -42,20 +42,10 @@ def tables(template: dict[str, Any], **parameters: str) -> dict[str, dict[str, A
     return Deployment(template, Authentication="basic", **parameters).resources(TABLE)
 
 
-@pytest.mark.parametrize(
-    ("parameters", "protected", "recoverable"),
-    [
-        pytest.param({}, True, True, id="default"),
-        pytest.param({"LedgerDeletionProtection": "false"}, False, True, id="not protected"),
-        pytest.param({"LedgerPointInTimeRecovery": "false"}, True, False, id="no recovery"),
-    ],
-)
-def test_ledger_protection_follows_the_parameters(
-    template: dict[str, Any], parameters: dict[str, str], protected: bool, recoverable: bool
-) -> None:
-    ledger = tables(template, **parameters)["LedgerTable"]
-    assert ledger["DeletionProtectionEnabled"] is protected
-    assert ledger["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": recoverable}
+def test_ledger_is_protected_and_can_be_recovered(template: dict[str, Any]) -> None:
+    ledger = tables(template)["LedgerTable"]
+    assert ledger["DeletionProtectionEnabled"] is True
+    assert ledger["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
 
 
 def test_ledger_is_retained_with_any_parameters(template: dict[str, Any]) -> None:

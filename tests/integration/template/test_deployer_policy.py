@@ -20,8 +20,7 @@ STACKS = (
     {"Authentication": "mtls"},
     {"WatcherMode": "external"},
     {
-        "Tracing": "Active",
-        "DeploymentPreference": "Canary10Percent5Minutes",
+        "DeploymentPreference": "Canary10Percent10Minutes",
         "VpcSubnetIds": "subnet-0123456789abcdef0",
         "VpcSecurityGroupIds": "sg-0123456789abcdef0",
     },
@@ -36,7 +35,7 @@ A_DEPLOYMENT_GROUP = "arn:aws:codedeploy:REGION:ACCOUNT:deploymentgroup:STACK-Se
 A_DOMAIN = "arn:aws:apigateway:REGION::/domainnames/berth.example.com"
 A_FUNCTION = "arn:aws:lambda:REGION:ACCOUNT:function:STACK-BindFunction-0A1B2C3D4E5F"
 A_LAYER = "arn:aws:lambda:REGION:ACCOUNT:layer:STACK-kubernetes"
-A_LOG_GROUP = "arn:aws:logs:REGION:ACCOUNT:log-group:/aws/lambda/STACK-bind:*"
+A_LOG_GROUP = "arn:aws:logs:REGION:ACCOUNT:log-group:/aws/lambda/STACK-functions:*"
 API_LOG_GROUP = "arn:aws:logs:REGION:ACCOUNT:log-group:/aws/vendedlogs/STACK-api:*"
 A_PARAMETER = "arn:aws:ssm:REGION:ACCOUNT:parameter/berth/STACK/allow-list"
 A_POLICY = "arn:aws:iam::ACCOUNT:policy/STACK-WatcherPolicy-0A1B2C3D4E5F"

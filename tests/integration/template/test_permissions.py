@@ -16,7 +16,6 @@ from tests.deployment.template import KUBECONFIGS, Deployment, read_template
 from tests.deployment.transform import transformed
 
 LOGGING = "arn:aws:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole"
-TRACING = "arn:aws:iam::aws:policy/AWSXrayWriteOnlyAccess"
 NETWORK = "arn:aws:iam::aws:policy/service-role/AWSLambdaVPCAccessExecutionRole"
 
 VERBS = ["FilterFunction", "FilterOnlyOneFunction", "PrioritizeFunction", "BindFunction", "PreemptFunction"]
@@ -60,14 +59,14 @@ def test_every_function_role_is_in_the_table(processed: dict[str, Any]) -> None:
 
 
 def test_pre_traffic_role_may_invoke_versions_and_report(processed: dict[str, Any]) -> None:
-    invoke, report = statements(roles(processed, DeploymentPreference="Canary10Percent5Minutes")["PreTrafficFunction"])
+    invoke, report = statements(roles(processed, DeploymentPreference="Canary10Percent10Minutes")["PreTrafficFunction"])
     assert invoke["Action"] == "lambda:InvokeFunction"
     assert invoke["Resource"] == [{"Fn::Sub": f"${{{verb}.Arn}}:*"} for verb in VERBS]
     assert report["Action"] == "codedeploy:PutLifecycleEventHookExecutionStatus"
     assert report["Resource"]["Fn::Sub"].endswith(":deploymentgroup:${ServerlessDeploymentApplication}/*")
 
 
-@pytest.mark.parametrize("preference", ["AllAtOnce", "Canary10Percent5Minutes"])
+@pytest.mark.parametrize("preference", ["AllAtOnce", "Canary10Percent10Minutes"])
 def test_policies_name_by_the_stack_only_what_the_template_names(preference: str) -> None:
     """CloudFormation shortens other names: a stack's has up to 128 characters, and CodeDeploy takes 100."""
     processed = transformed(DeploymentPreference=preference)
@@ -78,7 +77,7 @@ def test_policies_name_by_the_stack_only_what_the_template_names(preference: str
                 assert text.removeprefix("parameter") in given
 
 
-@pytest.mark.parametrize("preference", ["AllAtOnce", "Canary10Percent5Minutes"])
+@pytest.mark.parametrize("preference", ["AllAtOnce", "Canary10Percent10Minutes"])
 def test_policies_refer_only_to_resources_of_the_template(preference: str) -> None:
     """CloudFormation refuses another one, also in a resource whose condition is false."""
     processed = transformed(DeploymentPreference=preference)
@@ -131,7 +130,7 @@ def test_role_trusts_lambda_and_has_known_managed_policies_only(processed: dict[
     [trust] = role["AssumeRolePolicyDocument"]["Statement"]
     assert (as_list(trust["Action"]), trust["Principal"]) == (["sts:AssumeRole"], {"Service": ["lambda.amazonaws.com"]})
     assert LOGGING in role["ManagedPolicyArns"]
-    assert {arn for arn in role["ManagedPolicyArns"] if isinstance(arn, str)} <= {LOGGING, TRACING, NETWORK}
+    assert {arn for arn in role["ManagedPolicyArns"] if isinstance(arn, str)} <= {LOGGING, NETWORK}
 
 
 def test_outputs_name_the_roles_for_access_entries() -> None:

@@ -131,7 +131,6 @@ def test_authorizer_function_exists_only_where_routes_use_it(deployment: Deploym
     used = any("AuthorizerId" in route for route in deployment.resources("AWS::ApiGatewayV2::Route").values())
     functions = deployment.resources("AWS::Lambda::Function")
     assert ("AuthorizerFunction" in functions) is used
-    assert ("AuthorizerLogGroup" in deployment.resources("AWS::Logs::LogGroup")) is used
 
 
 def test_route_changes_after_the_version_that_checks_callers_is_live() -> None:

@@ -162,11 +162,13 @@ def test_only_the_owner_of_a_secret_or_function_may_use_it(policies: dict[str, l
 
 VERB_FUNCTIONS = tuple(f"{name}Function" for name in ("Filter", "FilterOnlyOne", "Prioritize", "Bind", "Preempt"))
 SERVICE_CALLS = {
-    "ScheduleRole": [("lambda:InvokeFunction", arn("lambda", f"function:{STACK}-WatcherFunction:live"))],
+    "WatcherFunctionEveryMinuteRole": [
+        ("lambda:InvokeFunction", arn("lambda", f"function:{STACK}-WatcherFunction:live"))
+    ],
     "DeploymentRole": [
         *(
             (f"lambda:{action}", arn("lambda", f"function:{STACK}-{function}:live"))
-            for action in ("GetAlias", "UpdateAlias", "GetProvisionedConcurrencyConfig")
+            for action in ("GetAlias", "UpdateAlias")
             for function in VERB_FUNCTIONS
         ),
         ("lambda:InvokeFunction", arn("lambda", f"function:{STACK}-PreTrafficFunction")),
@@ -179,7 +181,7 @@ SERVICE_CALLS = {
 @pytest.fixture(scope="module")
 def service_policies() -> dict[str, list[Any]]:
     """The documents of each role that a service of AWS assumes."""
-    template = Deployment(transformed(), Authentication="basic", DeploymentPreference="Canary10Percent5Minutes")
+    template = Deployment(transformed(), Authentication="basic", DeploymentPreference="Canary10Percent10Minutes")
     roles = template.resources("AWS::IAM::Role")
     functions = {f"{name}Role" for name in template.resources("AWS::Lambda::Function")}
     assert roles.keys() - functions == SERVICE_CALLS.keys()

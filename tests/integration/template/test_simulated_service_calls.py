@@ -83,7 +83,7 @@ class Stack:
 
     def __init__(self, authentication: str) -> None:
         template = Deployment(
-            transformed(), Authentication=authentication, DeploymentPreference="Canary10Percent5Minutes"
+            transformed(), Authentication=authentication, DeploymentPreference="Canary10Percent10Minutes"
         )
         self.functions = template.resources("AWS::Lambda::Function")
         roles = template.resources("AWS::IAM::Role")

@@ -15,6 +15,7 @@ from berth.runtime.http.endpoint import EndpointSettings
 from berth.runtime.pre_traffic import PreTrafficSettings
 from berth.runtime.settings import PolicySettings
 from tests.deployment.template import TEMPLATE, Deployment, of_type, read_template
+from tests.deployment.transform import transformed
 
 PROJECT = TEMPLATE.parent
 TABLE = "AWS::DynamoDB::Table"
@@ -93,10 +94,11 @@ def test_layers_publish_function_versions(template: dict[str, Any]) -> None:
     assert [layer["PublishLambdaVersion"] for layer in layers.values()] == [True, True]
 
 
-@pytest.mark.parametrize("function", FUNCTIONS)
-def test_log_group_has_retention(template: dict[str, Any], functions: dict[str, dict[str, Any]], function: str) -> None:
-    group = functions[function]["LoggingConfig"]["LogGroup"]["Ref"]
-    assert of_type(template, "AWS::Logs::LogGroup")[group]["RetentionInDays"] == {"Ref": "LogRetentionDays"}
+def test_every_log_group_has_retention(template: dict[str, Any], functions: dict[str, dict[str, Any]]) -> None:
+    groups = of_type(template, "AWS::Logs::LogGroup")
+    assert [group["RetentionInDays"] for group in groups.values()] == [{"Ref": "LogRetentionDays"}] * 2
+    assert template["Globals"]["Function"]["LoggingConfig"]["LogGroup"]["Ref"] in groups
+    assert not any("LoggingConfig" in function for function in functions.values())
 
 
 @pytest.mark.parametrize(
@@ -147,7 +149,7 @@ def test_schedule_starts_watcher_every_minute_without_retries(
     [event] = watcher["Events"].values()
     assert event["Type"] == "ScheduleV2"
     assert event["Properties"] == {
-        "RoleArn": {"Fn::GetAtt": "ScheduleRole.Arn"},
+        "PermissionsBoundary": template["Globals"]["Function"]["PermissionsBoundary"],
         "ScheduleExpression": "rate(1 minute)",
         "FlexibleTimeWindow": {"Mode": "OFF"},
         "OmitName": True,
@@ -156,13 +158,15 @@ def test_schedule_starts_watcher_every_minute_without_retries(
     assert template["Globals"]["Function"]["EventInvokeConfig"] == once
 
 
-def test_schedule_role_may_only_invoke_watcher(template: dict[str, Any]) -> None:
-    role = of_type(template, "AWS::IAM::Role")["ScheduleRole"]
+def test_schedule_role_may_only_invoke_watcher() -> None:
+    role = of_type(transformed(), "AWS::IAM::Role")["WatcherFunctionEveryMinuteRole"]
     [trust] = role["AssumeRolePolicyDocument"]["Statement"]
-    assert trust["Principal"] == {"Service": "scheduler.amazonaws.com"}
+    assert trust["Principal"] == {"Service": ["scheduler.amazonaws.com"]}
     [policy] = role["Policies"]
     [statement] = policy["PolicyDocument"]["Statement"]
-    assert (statement["Action"], statement["Resource"]) == ("lambda:InvokeFunction", {"Ref": "WatcherFunction.Alias"})
+    assert statement["Action"] == "lambda:InvokeFunction"
+    assert statement["Resource"] == {"Ref": "WatcherFunctionAliaslive"}
+    assert "ManagedPolicyArns" not in role
 
 
 def test_cache_table_is_deleted_with_the_stack(template: dict[str, Any]) -> None:
@@ -189,7 +193,7 @@ def test_ledger_table_is_retained(template: dict[str, Any]) -> None:
 def test_layer_build_defaults_match_the_template(template: dict[str, Any]) -> None:
     defaults = dict(re.findall(r"^(BERTH_\w+) \?= ([\w.]+)$", (PROJECT / "layers/layer.mk").read_text(), re.MULTILINE))
     assert defaults["BERTH_ARCHITECTURE"] == template["Parameters"]["Architecture"]["Default"]
-    assert f"python{defaults['BERTH_PYTHON_VERSION']}" == template["Parameters"]["PythonRuntime"]["Default"]
+    assert f"python{defaults['BERTH_PYTHON_VERSION']}" == template["Globals"]["Function"]["Runtime"]
 
 
 @pytest.mark.parametrize(

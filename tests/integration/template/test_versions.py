@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.deployment.template import Deployment, of_type, read_template
+from tests.deployment.template import REQUIRED, Deployment, of_type, read_template
 from tests.deployment.transform import transformed
 
 from .issued_values import PARAMETERS_AT_THEIR_LONGEST
@@ -30,8 +30,6 @@ NOT_OF_A_VERSION = {
     "Events",
     "PermissionsBoundary",  # changes the role, which stays the same
     "Policies",
-    "ProvisionedConcurrencyConfig",
-    "ReservedConcurrentExecutions",
     "VersionDescription",
 }
 """Properties that are no part of a version, or whose changes SAM sees."""
@@ -102,7 +100,7 @@ def test_each_parameter_changes_the_logical_id_of_its_layer() -> None:
 
 def another(name: str) -> str:
     parameter = TEMPLATE["Parameters"][name]
-    default = "basic" if name == "Authentication" else str(parameter["Default"])
+    default = REQUIRED.get(name) or str(parameter["Default"])
     allowed = parameter.get("AllowedValues", PARAMETERS_AT_THEIR_LONGEST.get(name, []))
     return next(str(value) for value in allowed if str(value) != default)
 

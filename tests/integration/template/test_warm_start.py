@@ -1,6 +1,6 @@
-"""WarmStart, memory sizes and asynchronous invocation of the functions.
+"""SnapStart, memory sizes and asynchronous invocation of the functions.
 
-Checked on the processed template only: the emulator has neither SnapStart nor provisioned concurrency.
+Checked on the processed template only: the emulator has no SnapStart.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ STARTED_WARM = {
 }
 """The verbs, and the authorizer that the gateway asks before them with Basic credentials."""
 
-CHOICES = read_template()["Parameters"]["WarmStart"]["AllowedValues"]
 ON_PUBLISH = {"ApplyOn": "PublishedVersions"}
 
 
@@ -31,60 +30,18 @@ def resources(kind: str, **parameters: str) -> dict[str, dict[str, Any]]:
     return Deployment(transformed(), Authentication="basic", **parameters).resources(f"AWS::Lambda::{kind}")
 
 
-def snap_start(warm_start: str) -> dict[str, object]:
-    functions = resources("Function", WarmStart=warm_start)
+def snap_start(chosen: str) -> dict[str, object]:
+    functions = resources("Function", SnapStart=chosen)
     return {name: function["SnapStart"] for name, function in functions.items() if "SnapStart" in function}
 
 
-def provisioned(warm_start: str, **parameters: str) -> dict[str, object]:
-    aliases = resources("Alias", WarmStart=warm_start, **parameters)
-    return {
-        name.removesuffix("Aliaslive"): alias["ProvisionedConcurrencyConfig"]
-        for name, alias in aliases.items()
-        if "ProvisionedConcurrencyConfig" in alias
-    }
-
-
-def test_default_has_no_snapshots_and_no_provisioned_concurrency() -> None:
-    assert CHOICES[0] == read_template()["Parameters"]["WarmStart"]["Default"] == "none"
-    assert (snap_start("none"), provisioned("none")) == ({}, {})
+def test_default_has_no_snapshots() -> None:
+    assert read_template()["Parameters"]["SnapStart"]["Default"] == "false"
+    assert snap_start("false") == {}
 
 
 def test_snapstart_applies_to_verbs_and_authorizer() -> None:
-    assert snap_start("snapstart") == dict.fromkeys(STARTED_WARM, ON_PUBLISH)
-
-
-def test_provisioned_concurrency_applies_to_verbs_and_authorizer() -> None:
-    for given, parameters in [(2, {}), ("7", {"ProvisionedConcurrency": "7"})]:
-        kept = {"ProvisionedConcurrentExecutions": given}
-        assert provisioned("provisioned", **parameters) == dict.fromkeys(STARTED_WARM, kept)
-
-
-@pytest.mark.parametrize("choice", CHOICES)
-def test_never_combines_snapstart_and_provisioned_concurrency(choice: str) -> None:
-    assert not (snap_start(choice) and provisioned(choice))
-
-
-@pytest.mark.parametrize("choice", CHOICES)
-def test_watcher_always_starts_cold(choice: str) -> None:
-    assert "WatcherFunction" not in snap_start(choice).keys() | provisioned(choice).keys()
-
-
-@pytest.mark.parametrize(
-    ("runtime", "choice", "refused"),
-    [
-        pytest.param("python3.11", "snapstart", True, id="python3.11 has no SnapStart"),
-        pytest.param("python3.12", "snapstart", False, id="python3.12 has SnapStart"),
-        pytest.param("python3.13", "snapstart", False, id="default runtime"),
-        pytest.param("python3.11", "provisioned", False, id="provisioned with any runtime"),
-        pytest.param("python3.11", "none", False, id="cold start with any runtime"),
-    ],
-)
-def test_rejects_snapstart_for_unsupported_runtime(runtime: str, choice: str, refused: bool) -> None:
-    refusals = Deployment(
-        read_template(), Authentication="basic", PythonRuntime=runtime, WarmStart=choice
-    ).failed_assertions()
-    assert bool(refusals) is refused
+    assert snap_start("true") == dict.fromkeys(STARTED_WARM, ON_PUBLISH)
 
 
 def test_asynchronous_events_are_neither_late_nor_repeated() -> None:
@@ -111,7 +68,7 @@ def test_warm_up_targets_have_an_event_invoke_config() -> None:
 
 def memory_of(function: str, size: str) -> int:
     found = Deployment(
-        read_template(), Authentication="basic", ClusterSize=size, DeploymentPreference="Linear10PercentEvery1Minute"
+        read_template(), Authentication="basic", ClusterSize=size, DeploymentPreference="Linear10PercentEvery10Minutes"
     )
     return int(found.resources("AWS::Serverless::Function")[function]["MemorySize"])
 
@@ -128,13 +85,3 @@ def test_memory_is_at_least_twice_the_measured_use(function: str, size: str) -> 
     _, megabytes, held, *_ = [cell.strip() for cell in row.strip("|").split("|")]
     assert memory_of(function, size) == int(megabytes.replace(",", ""))
     assert memory_of(function, size) * 1024**2 >= 2 * int(held) * 1e6
-
-
-LEFT_UNRESERVED = 100
-"""What Lambda keeps of an account's quota of concurrent executions, unless the whole quota is smaller."""
-
-
-def test_documents_name_the_quota_that_provisioned_environments_need() -> None:
-    default = read_template()["Parameters"]["ProvisionedConcurrency"]["Default"]
-    page = " ".join((PROJECT / "docs/how-to/cold-starts.md").read_text().split())
-    assert f"to {LEFT_UNRESERVED + len(STARTED_WARM) * default} or more for the default of {default}" in page

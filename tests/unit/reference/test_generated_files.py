@@ -34,7 +34,7 @@ def test_every_version_that_doctor_knows_was_measured() -> None:
 
 def test_rejects_a_template_with_a_parameter_in_no_group() -> None:
     template = read_template()
-    template["Parameters"]["Another"] = template["Parameters"]["LogLevel"]
+    template["Parameters"]["Another"] = template["Parameters"]["LogRetentionDays"]
     with pytest.raises(ParameterUngrouped, match="Another"):
         template_parameters(template)
 

@@ -154,6 +154,7 @@ def test_refuses_package(plugins: Path, file: str, content: str, message: str) -
 
 
 def test_platforms_are_those_of_the_template() -> None:
-    parameters = read_template()["Parameters"]
-    assert set(ARCHITECTURES) == set(layer.PLATFORMS) == set(parameters["Architecture"]["AllowedValues"])
-    assert [f"python{each}" for each in PYTHONS] == parameters["PythonRuntime"]["AllowedValues"]
+    template = read_template()
+    architectures = template["Parameters"]["Architecture"]["AllowedValues"]
+    assert set(ARCHITECTURES) == set(layer.PLATFORMS) == set(architectures)
+    assert template["Globals"]["Function"]["Runtime"] == f"python{PYTHONS[-1]}"

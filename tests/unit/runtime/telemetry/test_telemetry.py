@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from enum import StrEnum
-from typing import ClassVar
 
 import pytest
 
@@ -135,41 +132,3 @@ def test_counts_concurrent_calls_separately(metrics: pytest.CaptureFixture[str])
     entries = printed(metrics)
     assert {entry["verb"] for entry in entries} == {f"verb-{index}" for index in range(32)}
     assert all(entry["Calls"] == [1.0] for entry in entries)
-
-
-def test_tracing_is_off_by_default(log_lines: LogLines, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("POWERTOOLS_TRACE_DISABLED", "true")
-    telemetry = Telemetry("filter")
-    with telemetry.traced():
-        telemetry.ended(FilterOutcome.FEASIBLE, pod="", detail="", milliseconds=0, failed=False)
-    assert len(log_lines.all()) == 1
-
-
-def test_traces_call_as_subsegment_with_verb_and_outcome(log_lines: LogLines, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("berth.runtime.telemetry.telemetry.Tracer", RecordingTracer)
-    telemetry = Telemetry("filter")
-    with telemetry.traced():
-        telemetry.ended(FilterOutcome.NONE_FEASIBLE, pod="", detail="", milliseconds=0, failed=False)
-    assert RecordingTracer.subsegments == [("## filter", {"verb": "filter", "outcome": "none-feasible"})]
-
-
-class RecordingTracer:
-    """Powertools' tracer as far as it is used, with X-Ray on; its provider is itself."""
-
-    disabled = False
-    subsegments: ClassVar[list[tuple[str, dict[str, str]]]] = []
-
-    def __init__(self, **_: object) -> None:
-        self.provider = self
-        self._annotations: dict[str, str] | None = None
-
-    @contextmanager
-    def in_subsegment(self, name: str) -> Iterator[None]:
-        self._annotations = {}
-        yield
-        self.subsegments.append((name, self._annotations))
-        self._annotations = None
-
-    def put_annotation(self, key: str, value: str) -> None:
-        assert self._annotations is not None, "the function's own segment takes no annotation"
-        self._annotations[key] = value

@@ -75,11 +75,11 @@ def test_emits_most_objects_left_out_in_an_interval_and_nothing_without_any(
         watcher.published(0, clock.wall(), left_out)
     watcher.close()
     [line] = [line for line in printed(metrics) if "LeftOut" in line]
-    assert described(line) == {"LeftOut": ("Count", BY_STACK)}
-    assert line["LeftOut"] == [3.0]
+    assert described(line) == {"LeftOut": ("Count", BY_STACK), "Failures": ("Count", BY_STACK)}
+    assert (line["LeftOut"], line["Failures"]) == ([3.0], [1.0])
 
 
-def test_counts_failures_while_something_is_left_out_when_there_is_no_alarm_on_it(
+def test_counts_failures_while_something_is_left_out(
     watcher: WatcherMetrics,
     clock: EnvironmentClock,
     metrics: pytest.CaptureFixture[str],

@@ -39,7 +39,7 @@ MAX_MEASURING_SECONDS = 2.0
 
 THROTTLED_STATUS = 429
 """API Gateway's answer above its own limits, and the emulator's above its concurrent calls."""
-THROTTLED_REMEDY = "run berth doctor again; if it stays, raise ApiRateLimit and ApiBurstLimit of the stack"
+THROTTLED_REMEDY = "run berth doctor again; if it stays, find out who calls: the API accepts 2,000 calls a second"
 IS_IT_BERTH = "check whether the address is Berth"
 FUNCTION_LOG = "see the function's log"
 CONSEQUENCES = {

@@ -1,4 +1,4 @@
-"""One log line a call, with its metrics in it; and, where X-Ray is on, a subsegment with the same.
+"""One log line a call, with its metrics in it.
 
 Nothing here is shared between calls.
 
@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 
 import orjson
-from aws_lambda_powertools import Logger, Tracer
+from aws_lambda_powertools import Logger
 
 from berth.runtime.telemetry.metrics import (
     BYTES,
@@ -113,18 +113,13 @@ class Telemetry:
         self._logger = Logger(service=SERVICE, logger_formatter=None)
         self._log = CallLog(self._logger)
         self._metrics = metrics or Metrics()
-        self._tracer = _tracer()
         self._observer = _observer.get()
 
     @contextmanager
     def traced(self) -> Iterator[None]:
-        """The call: a subsegment of the function's trace, unless tracing is off, and one line with all its metrics."""
+        """Measure the call: one line with all its metrics."""
         with measured_call():
-            if self._tracer is None:
-                yield
-                return
-            with self._tracer.provider.in_subsegment(name=f"## {self._verb}"):
-                yield
+            yield
 
     def ended(
         self,
@@ -158,9 +153,6 @@ class Telemetry:
         )
         if metrics and not is_written:  # metrics do not depend on the log level
             print(orjson.dumps({**metrics, **identity}).decode())
-        if self._tracer is not None:
-            self._tracer.put_annotation(VERB, self._verb)
-            self._tracer.put_annotation(OUTCOME, outcome)
 
     def _measured(
         self, outcome: StrEnum, milliseconds: float, sizes: Sizes | None, now: float, identity: Mapping[str, str]
@@ -193,12 +185,3 @@ class Telemetry:
     def exception(self, message: str, pod: str) -> None:
         """Log an exception with its stack trace. Call it while it is being handled."""
         self._logger.exception(message, verb=self._verb, pod=pod)
-
-
-def _tracer() -> Tracer | None:
-    """None where tracing is off. Powertools' tracer would import the X-Ray SDK all the same: a tenth of a cold start,
-    with a clock and an identity in it, which an image of the process (SnapStart) would have for all."""
-    if os.environ.get("POWERTOOLS_TRACE_DISABLED", "").lower() in ("true", "1"):
-        return None
-    tracer = Tracer(service=SERVICE, auto_patch=False)
-    return None if tracer.disabled else tracer

@@ -125,9 +125,9 @@ class WatcherMetrics:
             values = {"Publications": [float(len(changes))], "Changes": [float(sum(changes))], "PublishedAge": [oldest]}
             self._metrics.emit([PUBLISHED_IN_DETAIL if detailed else PUBLISHED], {}, values, now)
         if left_out:
-            # Without metrics in detail a stack has no alarm on LeftOut: the one on failures notices it.
+            # The alarm on failures notices it.
             values = {"LeftOut": [float(left_out)], "Failures": [1.0]}
-            self._metrics.emit([LEFT_OUT if detailed else FAILURES], {}, values, now)
+            self._metrics.emit([FAILURES, *([LEFT_OUT] if detailed else [])], {}, values, now)
         reservations = RESERVATIONS_IN_DETAIL if detailed else ALARMED_RESERVATIONS
         for event_type, times in sorted(happened.items()):
             if detailed or event_type in ALARMED_EVENTS:

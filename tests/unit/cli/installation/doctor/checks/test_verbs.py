@@ -49,7 +49,7 @@ def test_requests_contain_no_real_pod_or_candidate() -> None:
         ),
         pytest.param(
             "prioritizeVerb", "prioritize", answered({"message": "Too Many Requests"}, 429), FAILED, "throttled",
-            "ApiRateLimit", id="throttled by the gateway",
+            "2,000 calls a second", id="throttled by the gateway",
         ),
         pytest.param("filterVerb", "filter", answered({}, 201), FAILED, "fact 3", "log", id="only 200 passes"),
         pytest.param("filterVerb", "filter", answered(b"<html>"), FAILED, "not JSON", "Berth", id="another server"),
