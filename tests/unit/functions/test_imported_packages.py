@@ -37,7 +37,6 @@ NOT_OF_A_VERB = (
 OF_THE_AUTHORIZER = {
     "berth.garbage_collection",
     *("berth.lease", "berth.lease.clock"),
-    *("berth.nodecache", "berth.extender.deadline"),
 }
 """What it takes of other rooms: the clock of its deadline, and the wait for a read until then."""
 
