@@ -78,10 +78,9 @@ e2e: tools .tools/kubectl/kubectl $(CONTROLPLANE) $(ORACLE) ## Run Berth with a 
 	GANG_REPETITIONS=$(or $(REPEAT),1) LATE_VIEW_ROUNDS=$(or $(REPEAT),3) GANG_TARGETS=$(TARGETS) $(BIN)/pytest $(or $(TESTS),tests/e2e) $(if $(CORE),-m "core and (not stack or core_on_stack)")
 parity: setup $(ORACLE) ## Compare with kube-scheduler's own plugins (N=20000 cases a family, LEAST=5000 for each plugin)
 	$(BIN)/python -m tests.parity.compare --kubernetes $(KUBERNETES) --cases $(or $(N),20000) --least $(or $(LEAST),5000)
-upstream: setup $(CONTROLPLANE) ## Run Kubernetes' own integration tests of the scheduler with Berth as extender (SUITES=filters,… MODES=without,beside,alone ONLY=test)
+upstream: setup $(CONTROLPLANE) ## Judge Kubernetes' own tables by Berth, and run its integration tests with Berth (SUITES=filters,… without the tables, MODES=without,beside,alone ONLY=test)
+	$(if $(SUITES),,$(BIN)/python -m tests.upstream.tables)
 	@$(BIN)/python -m tests.upstream $(if $(SUITES),--suites $(SUITES)) $(if $(MODES),--modes $(MODES)) $(if $(ONLY),--only '$(ONLY)')
-upstream-tables: setup ## Judge Kubernetes' own tables of plugins, preemption and helpers by Berth (Go 1.26)
-	$(BIN)/python -m tests.upstream.tables
 chaos: tools $(CONTROLPLANE) ## Play faults, and check what holds after each (SEED=0|today ROUNDS=… ONLY=fault,… WITHIN=seconds)
 	@$(BIN)/python -m tests.chaos --seed $(or $(SEED),0) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(WITHIN),--seconds $(WITHIN)) $(if $(ONLY),--only $(ONLY))
 bench: setup $(CONTROLPLANE) ## Measure calls beside their floor, and pods a second through a scheduler (CASES=name,… NODES=500,1000 RUNS=3 N=500)

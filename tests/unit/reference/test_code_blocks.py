@@ -15,8 +15,8 @@ from tests.conftest import PROJECT
 MAX_COLUMNS = 85
 """What the site shows of a line without scrolling."""
 HIDDEN = {Generic.Prompt, Generic.Output}
-NOT_HERE = {"late-view.md", "architecture.md"}
-"""An event is one line, and a tree has a comment on each folder."""
+NOT_HERE = {"architecture.md"}
+"""A tree has a comment on each folder."""
 
 
 def copied(block: str) -> str:
