@@ -128,7 +128,8 @@ def local_invoke(
             "--skip-pull-image",
             f"--env-vars={variables}",
             "--parameter-overrides",
-            " ".join(f"{name}={value}" for name, value in machine.parameters.items()),
+            # The profile is what the answers in events/ are by.
+            " ".join(f"{name}={value}" for name, value in {"Profile": "label-priority", **machine.parameters}.items()),
         ],
         PROJECT,
         environment,
