@@ -202,13 +202,19 @@ class Tab:
         return found["result"].get("value")
 
     def wait_for(self, condition: str, seconds: float = WAIT_SECONDS) -> None:
-        """Until the expression is true: looked at with each frame."""
+        """Until the expression is true: looked at with each frame, and in a tab that is not drawn with a timer."""
         look = f"""new Promise((resolve) => {{
             const end = performance.now() + {seconds * 1000 - 2000};
             const look = () => {{
                 let found = false;
                 try {{ found = {condition}; }} catch {{ /* not there yet */ }}
-                if (found || performance.now() > end) resolve(Boolean(found)); else requestAnimationFrame(look);
+                if (found || performance.now() > end) resolve(Boolean(found)); else next();
+            }};
+            const next = () => {{
+                let isOver = false;
+                const once = () => {{ if (!isOver) {{ isOver = true; look(); }} }};
+                requestAnimationFrame(once);
+                setTimeout(once, 500);
             }};
             look();
         }})"""

@@ -49,7 +49,7 @@ def test_every_decision_of_a_server_is_the_same_again(tmp_path: Path) -> None:
     path, configuration = tmp_path / "r", tmp_path / "berth.yaml"
     configuration.write_text("profile: label-priority\n")
     play(tmp_path, "--config", str(configuration), "--record", str(path))
-    assert 'berth_recorded_decisions_total{result="dropped"} 0\n' in (tmp_path / "metrics").read_text()
+    assert 'berth_recorded_decisions_total{result="dropped"} 0.0\n' in (tmp_path / "metrics").read_text()
     command = ["policy", "diff", *[str(configuration)] * 2, "--recording", str(path)]
     done = CliRunner().invoke(main, command, prog_name="berth")
     assert done.exit_code == 0, done.output
