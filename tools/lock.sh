@@ -25,9 +25,7 @@ lock requirements/dev requirements/dev.in pyproject.toml
 # What the command has where it is installed, and what the GitHub Action builds it with.
 lock requirements/cli pyproject.toml --constraint requirements/dev.txt
 lock requirements/build requirements/build.in --constraint requirements/dev.txt
-# The runtime has boto3 and what it needs, compiled to byte-code: 17 MB less to fetch at a cold start, and nothing here
-# needs a newer one. (The X-Ray SDK of the tracer asks for botocore.)
-lock_layer scheduling botocore python-dateutil six urllib3
+lock_layer scheduling
 # The scheduling layer has pydantic; and aiohttp with its company serves kubernetes.aio only, which is left out too.
 lock_layer kubernetes pydantic pydantic-core annotated-types typing-extensions typing-inspection \
   aiohttp aiohttp-retry aiosignal aiohappyeyeballs attrs frozenlist multidict propcache yarl

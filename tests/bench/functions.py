@@ -43,7 +43,6 @@ ENVIRONMENT = {
     "AWS_DEFAULT_REGION": "eu-central-1",
     "AWS_ACCESS_KEY_ID": "none",
     "AWS_SECRET_ACCESS_KEY": "none",
-    "POWERTOOLS_TRACE_DISABLED": "true",
     "POWERTOOLS_LOG_LEVEL": "CRITICAL",
     "POWERTOOLS_METRICS_DISABLED": "true",
     "BERTH_CACHE_TABLE": "cache",

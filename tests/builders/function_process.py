@@ -11,7 +11,6 @@ from tests.conftest import PROJECT
 VARIABLES = {
     "AWS_DEFAULT_REGION": "eu-central-1",
     "AWS_EC2_METADATA_DISABLED": "true",
-    "POWERTOOLS_TRACE_DISABLED": "true",
     "BERTH_CACHE_TABLE": "cache",
     "BERTH_LEDGER_TABLE": "ledger",
     "BERTH_KUBECONFIG_SECRET": "secret",

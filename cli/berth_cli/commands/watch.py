@@ -75,7 +75,7 @@ def _watch(
     from berth_cli.terminal.logs import make_readable_on_terminal
 
     # Of Lambda only: a process has no trace, and its output is no log group.
-    os.environ["POWERTOOLS_TRACE_DISABLED"] = os.environ["POWERTOOLS_METRICS_DISABLED"] = "true"
+    os.environ["POWERTOOLS_METRICS_DISABLED"] = "true"
     if region is not None:
         boto3.setup_default_session(region_name=region)
     try:

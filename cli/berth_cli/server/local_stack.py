@@ -122,7 +122,6 @@ def start(
             "BERTH_LEDGER_TABLE": store.ledger_table,
             "BERTH_CONFIGURATION": configuration.model_dump_json(by_alias=True),
             "POWERTOOLS_METRICS_DISABLED": "true",
-            "POWERTOOLS_TRACE_DISABLED": "true",
             "POWERTOOLS_LOG_LEVEL": log_level,
             **cluster,
             **({} if http_timeout is None else {"BERTH_HTTP_TIMEOUT": str(http_timeout)}),

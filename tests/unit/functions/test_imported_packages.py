@@ -85,7 +85,7 @@ OTHERS = {handler.parent.name for handler in PROJECT.glob("functions/*/app.py")}
     ],
 )
 def test_functions_import_no_other_packages(functions: set[str], allowed: set[str]) -> None:
-    """boto3 with s3transfer, and the X-Ray SDK where tracing is off, are what once was imported."""
+    """boto3 with s3transfer once was imported."""
     assert packages(imported(*sorted(functions))) - allowed == set()
 
 
