@@ -12,7 +12,7 @@ from berth.scheduling.framework.plugin import NODE_EVENTS, ClusterEvent
 from berth.upkeep import wake_up
 from berth.upkeep.wake_up import WakeUp, WakeUpBudget, pod_events
 
-from . import history
+from . import leader
 
 Break = Callable[[pytest.MonkeyPatch], None]
 
@@ -22,7 +22,7 @@ Break = Callable[[pytest.MonkeyPatch], None]
 
 def nodes_and_ended_pods_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the rule reads of other pods is not registered."""
-    monkeypatch.setattr(history, "REGISTERED", NODE_EVENTS | {ClusterEvent.ASSIGNED_POD_DELETE})
+    monkeypatch.setattr(leader, "REGISTERED", NODE_EVENTS | {ClusterEvent.ASSIGNED_POD_DELETE})
 
 
 def removal_of_pods_seen_on_nodes_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,7 +74,7 @@ def late_rejection_since_it_was_published(monkeypatch: pytest.MonkeyPatch) -> No
 
 def failed_wake_up_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
     """A warning, and no more."""
-    wake = history.Queue.wake
+    wake = leader.Queue.wake
 
     def once(self, waiting):
         try:
@@ -82,7 +82,7 @@ def failed_wake_up_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
         except ClusterUnavailable:
             return
 
-    monkeypatch.setattr(history.Queue, "wake", once)
+    monkeypatch.setattr(leader.Queue, "wake", once)
 
 
 def new_leader_does_not_wake(monkeypatch: pytest.MonkeyPatch) -> None:

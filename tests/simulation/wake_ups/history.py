@@ -11,23 +11,17 @@ Invariants: after some quiet no pod is left that fits. In histories in which not
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import count
 from random import Random
-from typing import Any
 
-from berth.nodecache.feed.changes import Change, Key, Object
-from berth.nodecache.feed.cluster import ClusterUnavailable
-from berth.nodecache.feed.head import Observation, Position
-from berth.nodecache.feed.leader import ObservedState, Publication
-from berth.scheduling.framework.plugin import EVENTS_ON_ONE_NODE
-from berth.scheduling.objects.projection import rejected_by_berth
-from berth.upkeep.wake_up import SchedulingQueue, WaitingPod, WakeUp
-from tests.simulation.world import EPOCH, Actor, World
+from berth.nodecache.feed.head import Position
+from tests.simulation.world import Actor, World
 
-NODES, PODS = "nodes", "pods"
-NAMES = ("n1", "n2")
+from .cluster import NAMES, Announced, ApiServer, Pod, Published
+from .leader import Leader
+
 POD_NAMES = ("p1", "p2", "p3", "p4", "p5")
 TEAMS = ("blue", "green")
 ROUNDS = 10
@@ -35,7 +29,6 @@ BURST_SECONDS, QUIET_SECONDS = 3.0, 60.0
 """A round: some changes, and enough time for every watch to catch up and for a budget that was spent."""
 PLACED_SECONDS = 2.0
 MONITOR_SECONDS = 0.1
-REGISTERED = EVENTS_ON_ONE_NODE
 DISTURBANCES = ("open", "room", "pod", "pod", "team", "team", "fault")
 
 
@@ -43,7 +36,8 @@ DISTURBANCES = ("open", "room", "pod", "pod", "team", "team", "fault")
 class Plan:
     """Seconds, and shares. flush: between publications. late: of a write. lag: of an interrupted watch. failing: of the
     wake-ups amid disturbances. handovers: of the faults; relists: of the others. readable_after: how old the state may
-    be that a verb remembers. batch: changes in one publication at most."""
+    be that a verb remembers. batch: changes in one publication at most. disturbances: kinds, each as often as it is
+    named."""
 
     seed: int
     flush: float = 0.5
@@ -87,240 +81,6 @@ class Plan:
             random.choice((0.0, 0.0, 0.0, 2.0)),
             random.choice((1, 100)),
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """is_open: for Berth. has_room: for the scheduler's own plugins."""
-
-    is_open: bool = True
-    has_room: bool = True
-
-    def projected(self) -> Object:
-        """As the watcher keeps it, without its name."""
-        return {"metadata": {"labels": {"open": self.is_open, "room": self.has_room}}}
-
-
-@dataclass(frozen=True, slots=True)
-class Pod:
-    """rejected: by Berth, as its condition says."""
-
-    uid: str
-    team: str
-    node: str = ""
-    rejected: bool = False
-
-    def projected(self) -> Object:
-        """As the watcher keeps it."""
-        return {
-            "metadata": {"uid": self.uid, "labels": {"team": self.team}},
-            "spec": {"nodeName": self.node} if self.node else {},
-            "status": {"phase": "Pending"},
-            "shared": "",
-            **({"rejectedByBerth": True} if self.rejected else {}),
-        }
-
-
-class Watch:
-    """What came of one resource and was not taken yet. Nothing overtakes."""
-
-    def __init__(self, world: World, latency: Callable[[], float]) -> None:
-        self._world = world
-        self._latency = latency
-        self.silent_until = 0.0
-        self._last = 0.0
-        self.arrived: deque[tuple[str, Object | None, int, float]] = deque()
-
-    def send(self, name: str, obj: Object | None, version: int) -> None:
-        """It arrives later."""
-        now = self._world.now
-        self._last = at = max(self._last + 1e-6, self.silent_until, now + self._latency())
-        self._world.after(at - now, lambda: self.arrived.append((name, obj, version, at)))
-
-
-class ApiServer:
-    """All objects, and how many writes there were."""
-
-    def __init__(self) -> None:
-        self.nodes: dict[str, Node] = {name: Node() for name in NAMES}
-        self.pods: dict[str, Pod] = {}
-        self.version = 1
-        self.watches: dict[str, Watch] = {}
-        self.changed = lambda: None
-
-    def put(self, name: str, obj: Node | Pod | None) -> None:
-        """None: a pod is deleted."""
-        self.version += 1
-        resource = NODES if isinstance(obj, Node) else PODS
-        if isinstance(obj, Node):
-            self.nodes[name] = obj
-        elif obj is None:
-            del self.pods[name]
-        else:
-            self.pods[name] = obj
-        for kind, watch in self.watches.items():
-            if kind == resource:
-                watch.send(name, None if obj is None else obj.projected(), self.version)
-
-    def fits(self, pod: Pod) -> bool:
-        """Whether the scheduler and Berth would place it, if both knew everything."""
-        taken = {other.node for other in self.pods.values() if other.team == pod.team}
-        return any(node.is_open and node.has_room and name not in taken for name, node in self.nodes.items())
-
-
-@dataclass(frozen=True, slots=True)
-class Published:
-    """What verbs read."""
-
-    objects: Mapping[Key, Object]
-    pods: Position
-
-    def fitting(self, team: str, announced: Iterable[Announced]) -> set[str]:
-        """The open nodes without a pod of the team."""
-        pods = [obj for (kind, _), obj in self.objects.items() if kind == PODS]
-        placed = {_field(pod, "metadata", "uid"): _field(pod, "spec", "nodeName") for pod in pods}
-        taken = {placed[_field(pod, "metadata", "uid")] for pod in pods if _team(pod) == team}
-        taken |= {each.node for each in announced if each.team == team and each.stands(placed, self.pods)}
-        nodes = {name: obj for (kind, name), obj in self.objects.items() if kind == NODES}
-        return {name for name, obj in nodes.items() if _field(obj, "metadata", "labels")["open"]} - taken
-
-
-@dataclass(frozen=True, slots=True)
-class Announced:
-    """A pod that is being bound. version: of the pod, unbound."""
-
-    uid: str
-    team: str
-    node: str
-    version: int
-
-    def stands(self, placed: Mapping[str, str], covered: Position) -> bool:
-        """Whether what is published does not show yet what became of the pod (see announcements)."""
-        return not placed.get(self.uid) and (self.uid in placed or self.version > int(covered.resource_version))
-
-
-def _named(name: str, obj: Object) -> Object:
-    metadata = obj.get("metadata", {})
-    assert isinstance(metadata, Mapping)
-    return {**obj, "metadata": {**metadata, "name": name}}
-
-
-def _field(obj: Object, part: str, name: str) -> Any:
-    found: Any = obj[part]
-    return found.get(name, "")
-
-
-def _team(obj: Object) -> str:
-    return str(_field(obj, "metadata", "labels")["team"])
-
-
-def waiting(obj: Object) -> WaitingPod | None:
-    """The rule registers every change of a node and the pods on it."""
-    return WaitingPod(REGISTERED) if rejected_by_berth(obj) else None
-
-
-class Queue(SchedulingQueue):
-    """The scheduler's, as the watcher reaches it."""
-
-    def __init__(self, history: WakeUpHistory) -> None:
-        self._history = history
-
-    def wake(self, waiting: Sequence[str]) -> None:
-        history = self._history
-        history.world.pause(history.latency())
-        if history.random.random() < history.failing:
-            raise ClusterUnavailable("connection refused")
-        history.world.after(history.latency(), history.scheduler.wake)
-
-
-class Leader:
-    """One leadership: it publishes what its watches bring, and wakes behind that."""
-
-    def __init__(self, history: WakeUpHistory, published: Published | None) -> None:
-        self._history = history
-        self._world, self._api, self._plan = history.world, history.api, history.plan
-        self._state = ObservedState(published.objects if published is not None else {})
-        self._backlog: deque[Change] = deque()
-        self._watches = {resource: Watch(self._world, history.latency) for resource in (NODES, PODS)}
-        self._pods = published.pods if published is not None else Position("0", 0.0, 0.0)
-        self._published = published
-        self.has_begun = self._is_over = False
-
-    def end(self) -> None:
-        self._is_over = True
-
-    def is_over(self) -> bool:
-        return self._is_over
-
-    def run(self) -> None:
-        """Until it is over; it may end between a publication and its wake-up."""
-        if self.is_over():
-            return
-        self.has_begun = True
-        history, world = self._history, self._world
-        clock = world.clock(world.current())
-        wake_up = WakeUp(Queue(history), waiting, clock, history.warnings.append, self._plan.readable_after)
-        self._list()
-        self._api.watches = self._watches
-        steps = history.start("wake-up", lambda: self._wake(wake_up))
-        while not self.is_over():
-            world.pause(self._plan.flush)
-            self._take()
-            changes = [self._backlog.popleft() for _ in range(min(self._plan.batch, len(self._backlog)))]
-            position = self._pods
-            world.pause(history.write_latency())
-            if self.is_over():
-                break  # deposed: it publishes nothing more
-            self._publish(changes, position)
-            world.pause(history.latency())
-            is_complete = not self._backlog
-            observation = Observation("cluster", {PODS: self._history.published.pods})
-            wake_up.published(Publication(1, changes, dict(self._state.objects), is_complete, observation, {}))
-            world.wake(steps)
-
-    def _wake(self, wake_up: WakeUp) -> None:
-        while not self.is_over():
-            self._world.wait(wake_up.step())
-
-    def _list(self) -> None:
-        """All objects as they are now: what came and went since the last publication is never seen."""
-        now = self._world.now + EPOCH
-        self._state.relist(NODES, [_named(name, each.projected()) for name, each in self._api.nodes.items()])
-        self._state.relist(PODS, [_named(name, each.projected()) for name, each in self._api.pods.items()])
-        self._pods = Position(str(self._api.version), now, now)
-
-    def _take(self) -> None:
-        for resource, watch in self._watches.items():
-            while watch.arrived:
-                name, obj, version, at = watch.arrived.popleft()
-                if obj is None:
-                    self._state.remove(resource, _named(name, {}))
-                else:
-                    self._state.put(resource, _named(name, obj))
-                if resource == PODS:
-                    self._pods = replace(self._pods, resource_version=str(version), observed_at=at + EPOCH)
-        self._backlog.extend(self._state.take_changes())
-
-    def relist(self) -> None:
-        """The watch of pods has expired: another one begins at the list."""
-        self._watches[PODS] = Watch(self._world, self._history.latency)
-        self._list()
-
-    def _publish(self, changes: Sequence[Change], position: Position) -> None:
-        before = self._history.published
-        objects = dict(before.objects)
-        for resource, name, obj in changes:
-            objects.pop((resource, name), None)
-            if obj is not None:
-                objects[resource, name] = obj
-        # What is published follows the pods only so far as all of it is.
-        if self._backlog:
-            position = replace(before.pods, listed_at=position.listed_at)
-        self._history.published = Published(objects, position)
-
-    def lag(self, seconds: float) -> None:
-        """Nothing more comes of one watch for so long."""
-        self._watches[self._history.random.choice((NODES, PODS))].silent_until = self._world.now + seconds
 
 
 class Scheduler:
