@@ -1,1 +1,1 @@
-"""One module per plugin, a package where it filters and scores at length; `registry` maps their names to them."""
+"""The plugins: one module each, or a package if a plugin is long; `registry` maps names to plugins."""

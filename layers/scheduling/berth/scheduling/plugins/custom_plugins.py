@@ -1,7 +1,7 @@
-"""Custom plugins, of the package `berth_plugins`, with checks around them: what one raises, and what it returns of a
+"""Custom plugins, of the package `berth_plugins`, with checks around them: an exception of a plugin, or a result of a
 wrong type, becomes PluginFailed.
 
-Plugins that come with Berth run without these checks. A check takes time only when the plugin is asked: verdicts and
+Plugins that come with Berth run without these checks. A check takes time only when the plugin is called: verdicts and
 scores are kept by pod shape.
 
 A name in a configuration imports from this package only. A document cannot run other code.
@@ -44,7 +44,7 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 
 @cache
 def checked_plugin(plugin: type[Plugin], path: str) -> type[Plugin]:
-    """A subclass with the checks. path: `<module>:<Class>`, for messages; also its name if it has none of its own."""
+    """Return a subclass with the checks. path: `<module>:<Class>`, for messages; also its name if it lacks one."""
     methods: dict[str, Any] = {
         "__module__": plugin.__module__,
         "with_counting": _with_counting(path, plugin.with_counting),
@@ -68,8 +68,8 @@ def checked_plugin(plugin: type[Plugin], path: str) -> type[Plugin]:
 
 
 def call(path: str, method: str, run: Callable[..., Any], *args: object, node: str = "") -> Any:
-    """The result. Raises PluginFailed for whatever is raised, sys.exit() included: a plugin ends neither a command nor
-    a function. Ctrl-C does."""
+    """Call a method of a plugin. Raises PluginFailed for any exception, also for sys.exit(): a plugin cannot end a
+    command or a function. Ctrl-C can."""
     try:
         return run(*args)
     except (PluginFailed, KeyboardInterrupt):
@@ -79,7 +79,7 @@ def call(path: str, method: str, run: Callable[..., Any], *args: object, node: s
 
 
 def built_plugin(path: str, plugin: Callable[[Any], Plugin], args: object) -> Plugin:
-    """The plugin with these arguments. Raises PluginFailed."""
+    """Build the plugin with these arguments. Raises PluginFailed."""
     built = call(path, "__init__", plugin, args)
     if not isinstance(built, Plugin):
         raise _wrong(path, "__init__", built, "a plugin")
@@ -87,7 +87,7 @@ def built_plugin(path: str, plugin: Callable[[Any], Plugin], args: object) -> Pl
 
 
 def _with_checked_attributes(path: str, plugin: Plugin) -> Plugin:
-    """The same plugin. A constructor may set them, and a property may raise."""
+    """Check the plugin's attributes and return the plugin. A constructor may set them, and a property may raise."""
     for attribute, (is_valid, wanted) in _ATTRIBUTES.items():
         if attribute != "normalized" or isinstance(plugin, ScorePlugin):
             found = call(path, attribute, getattr, plugin, attribute)
@@ -119,7 +119,7 @@ _ATTRIBUTES: Mapping[str, tuple[Callable[[object], bool], str]] = {
 
 
 def description(error: BaseException) -> str:
-    """`ZeroDivisionError: division by zero (team_nodes.py, line 32)`."""
+    """Describe the error, as in `ZeroDivisionError: division by zero (team_nodes.py, line 32)`."""
     place, trace = "", error.__traceback__
     while trace is not None:
         place = f"{trace.tb_frame.f_code.co_filename.rpartition('/')[2]}, line {trace.tb_lineno}"
@@ -128,7 +128,7 @@ def description(error: BaseException) -> str:
 
 
 def text_of(error: BaseException) -> str:
-    """Its message. An exception of a plugin may raise another one in place of it."""
+    """Return the error's message. The `str` of a plugin's exception may raise another exception."""
     return _text(str, error)
 
 
@@ -162,7 +162,7 @@ def _status(path: str, method: str, found: object, node: str = "") -> Status:
 
 
 def _defect(status: Any) -> str:
-    """The field that has another type; empty: none. One text in place of several reasons is a usual mistake."""
+    """Describe the field of a wrong type; empty if all are right. One text in place of a tuple is a usual mistake."""
     if not isinstance(status.code, Code):
         return f"the code {_shown(status.code)}, not a Code"
     if not isinstance(status.reasons, tuple) or not all(isinstance(each, str) for each in status.reasons):
@@ -173,13 +173,13 @@ def _defect(status: Any) -> str:
 
 
 def _rejection(path: str, method: str, found: object) -> Status | None:
-    """The result, if it is a Status other than success."""
+    """Return the result if it is a Status that rejects, else None."""
     status = _status(path, method, found) if isinstance(found, Status) else SUCCESS
     return None if status is SUCCESS else status
 
 
 def _is_names(found: object) -> bool:
-    """Whether these are names of nodes, or None."""
+    """Return whether these are names of nodes, or None."""
     if found is None:
         return True
     return isinstance(found, Collection) and not isinstance(found, str) and all(isinstance(each, str) for each in found)
@@ -283,7 +283,7 @@ class _CheckedClusterFilter(ClusterFilter):
 
     @classmethod
     def of(cls, path: str, method: str, found: object) -> ClusterFilter:
-        """Raises PluginFailed if it is no ClusterFilter."""
+        """Wrap the state. Raises PluginFailed if it is not a ClusterFilter."""
         if not isinstance(found, ClusterFilter):
             raise _wrong(path, method, found, "a ClusterFilter")
         return cls(path, found)
@@ -321,7 +321,7 @@ class _CheckedClusterScore(ClusterScore):
 
     @classmethod
     def of(cls, path: str, method: str, found: object) -> ClusterScore:
-        """Raises PluginFailed if it is no ClusterScore."""
+        """Wrap the state. Raises PluginFailed if it is not a ClusterScore."""
         if not isinstance(found, ClusterScore):
             raise _wrong(path, method, found, "a ClusterScore")
         return cls(path, found)
@@ -340,19 +340,19 @@ PACKAGE = "berth_plugins"
 PATTERN = re.compile(rf"{PACKAGE}(\.[a-z_][a-z0-9_]*)+:[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 MISSING_REMEDY = "give the command --plugins DIR with the module, and the stack its layer (PluginLayerArn)"
-"""For a missing module: commands and functions load the same document, and each finds the package elsewhere."""
+"""The remedy for a missing module: commands and functions load the same document, and find the package elsewhere."""
 
 _KINDS = (FilterPlugin, ScorePlugin, ClusterFilterPlugin, ClusterScorePlugin)
 
 
 class NotAPlugin(ValueError):
-    """The name leads to no plugin; the message says what is missing."""
+    """The name does not lead to a plugin; the message says what is missing."""
 
 
 def custom_plugin(name: str) -> PluginFactory:
     """The plugin of that name, `berth_plugins.<module>:<Class>`. Its arguments are its class attribute `Args`.
 
-    Raises NotAPlugin, also for whatever the module and the class raise, sys.exit() included. Ctrl-C passes.
+    Raises NotAPlugin, also if the module or the class raises anything, sys.exit() included. Ctrl-C passes.
     """
     if PATTERN.fullmatch(name) is None:
         raise NotAPlugin(f"{name} is no name of a plugin in {PACKAGE}")

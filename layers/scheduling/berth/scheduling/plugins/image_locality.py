@@ -27,7 +27,7 @@ Sizes = frozenset[tuple[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class _State(ClusterScore):
-    """times: how often the pod has each of its images. spread: how many nodes have it.
+    """times: how often the pod has each of its images. spread: how many nodes have each of them.
 
     sizes: the distinct sizes of nodes. by_node: the index of each node's sizes.
     """
@@ -53,7 +53,7 @@ class _State(ClusterScore):
     def _score(self, sizes: Sizes) -> int:
         present = sum(int(float(size) * (self.spread[name] / self.nodes)) * self.times[name] for name, size in sizes)
         most = _MAX_BYTES_PER_CONTAINER * self.images.containers
-        # A pod of no container, which no API server takes, would divide by less than nothing.
+        # A pod without containers, which the API server rejects, would divide by a negative number.
         clipped = min(max(present, _MIN_BYTES), max(most, _MIN_BYTES))
         return MAX_NODE_SCORE * (clipped - _MIN_BYTES) // (most - _MIN_BYTES) if most > _MIN_BYTES else 0
 
@@ -70,7 +70,7 @@ class _State(ClusterScore):
 
 
 class ImageLocality(ClusterScorePlugin):
-    """As in kube-scheduler. Images are compared by the names a node lists."""
+    """Scores as in kube-scheduler. Images are compared by the names that a node lists."""
 
     name = NAME
     reads = NODES_ONLY

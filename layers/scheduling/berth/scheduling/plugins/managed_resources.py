@@ -52,8 +52,8 @@ __all__ = [
     "ManagedResourcesArgs",
 ]
 
-# Given where the node's capacity cannot be read. Where too little is left: `Insufficient` with the resource,
-# unresolvable if the node never has enough.
+# Given if the node's capacity cannot be read. If too little is left: `Insufficient` with the resource, unresolvable if
+# the node never has enough.
 REASON_UNREADABLE = "node(s) had an amount of {} that cannot be read"
 
 
@@ -99,7 +99,7 @@ class ManagedResources(FilterPlugin[PodDemands], ScorePlugin[PodDemands]):
 
     @property
     def reasons(self) -> frozenset[str]:
-        """All reasons that the plugin may return."""
+        """The reasons that the plugin may return."""
         found = {REASON_UNREADABLE, REASON_REQUEST, REASON_PERCENT, REASON_LIMIT, REASON_ANNOTATION}
         return frozenset(found.union(map(insufficient, self._counting.resources)))
 
@@ -129,7 +129,7 @@ class ManagedResources(FilterPlugin[PodDemands], ScorePlugin[PodDemands]):
         free = left(capacity, self._counting.used(node.pods, capacity))
         chosen = self._counting.choose(demands, capacity, free)
         if isinstance(chosen, Insufficient):
-            # The verdict was of another moment.
+            # The verdict was about another state of the node.
             return []
         found = []
         for demand in demands:

@@ -70,13 +70,13 @@ class NodeAffinityArgs(Args):
 
 @dataclass(frozen=True, slots=True)
 class RequiredAffinity:
-    """What a node must match."""
+    """The selector and the terms that a node must match."""
 
     node_selector: Labels | None
     terms: NodeSelector | None
 
     def matches(self, node: NodeInfo) -> bool:
-        """Both of them. A term that cannot be parsed matches nothing."""
+        """Return whether the node matches both. A term that cannot be parsed matches nothing."""
         if self.node_selector and not self.node_selector.items() <= node.labels.items():
             return False
         return self.terms is None or self.terms.matches(node.labels, node.name)
@@ -86,7 +86,7 @@ Preferred = Callable[[Labels, str], int]
 
 
 class NodeAffinity(FilterPlugin[RequiredAffinity], ScorePlugin[Preferred]):
-    """As in kube-scheduler."""
+    """Filters and scores as in kube-scheduler."""
 
     name = NAME
     reads = NODES_ONLY
@@ -98,7 +98,7 @@ class NodeAffinity(FilterPlugin[RequiredAffinity], ScorePlugin[Preferred]):
 
     @property
     def added_required(self) -> NodeSelector | None:
-        """What the configuration requires of a node for every pod."""
+        """The terms that the configuration requires of a node for every pod."""
         return self._added_required
 
     def shape(self, pod: Pod) -> Hashable:
@@ -134,6 +134,6 @@ class NodeAffinity(FilterPlugin[RequiredAffinity], ScorePlugin[Preferred]):
 
 
 def required_of(pod: Pod) -> RequiredAffinity | None:
-    """What the pod itself requires of a node; None where it does not."""
+    """The selector and the terms that the pod itself requires of a node; None if it has neither."""
     selector, terms = pod.spec.node_selector, pod.spec.node_affinity.required
     return None if selector is None and terms is None else RequiredAffinity(selector, terms)

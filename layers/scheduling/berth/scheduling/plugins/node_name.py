@@ -18,7 +18,7 @@ _OTHER_NODE = unresolvable(NAME, REASON, reason_code=ReasonCode.NODE_NAME_MISMAT
 
 
 class NodeName(FilterPlugin[str]):
-    """As in kube-scheduler. The state: the name."""
+    """Filters as in kube-scheduler. The state is the node's name."""
 
     name = NAME
     reads = NODES_ONLY

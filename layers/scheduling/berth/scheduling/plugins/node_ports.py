@@ -28,7 +28,7 @@ _TAKEN = unschedulable(NAME, REASON, reason_code=ReasonCode.HOST_PORT_TAKEN)
 
 
 class WantedPorts:
-    """The ports that the pod wants, found by the ports of a node."""
+    """The ports that the pod wants, indexed to compare them with the ports of a node."""
 
     __slots__ = ("_by_number", "_of_all_addresses", "_ports")
 
@@ -38,7 +38,7 @@ class WantedPorts:
         self._of_all_addresses = {(port.protocol, port.port) for port in self._ports if port.ip == ALL_ADDRESSES}
 
     def conflict_with(self, used: HostPort) -> bool:
-        """All addresses conflict with any; an address conflicts with itself and with all."""
+        """Return whether the used port conflicts: all addresses conflict with any, an address with itself and all."""
         number = (used.protocol, used.port)
         return (
             number in (self._by_number if used.ip == ALL_ADDRESSES else self._of_all_addresses) or used in self._ports
@@ -46,7 +46,7 @@ class WantedPorts:
 
 
 class NodePorts(FilterPlugin[WantedPorts]):
-    """As in kube-scheduler. The state: the ports that the pod wants."""
+    """Filters as in kube-scheduler. The state: the ports that the pod wants."""
 
     name = NAME
     reads = NODES_AND_PODS

@@ -16,9 +16,9 @@ from berth.scheduling.snapshot.parts import NODES_ONLY
 
 NAME = "NodePriorityLabel"
 
-# Given when the node has no such label. No eviction gives a node a label.
+# Given when the node does not have the label. No eviction gives a node a label.
 REASON_NO_LABEL = "node(s) didn't have the priority label {}"
-# Given when the label is no integer.
+# Given when the label is not an integer.
 REASON_NOT_AN_INTEGER = "node(s) had a priority label {} that is not an integer"
 
 _INTEGER = re.compile(r"-?[0-9]{1,15}", re.ASCII)
@@ -34,7 +34,7 @@ class NodePriorityLabelArgs(Args):
 
 
 class NodePriorityLabel(FilterPlugin, ScorePlugin):
-    """Rejects unlabelled nodes. The score is the label's integer, also above 10 and below 0.
+    """Rejects unlabeled nodes. The score is the label's integer, also above 10 and below 0.
 
     In a profile with other scores the lowest candidate gets 0 and the highest gets 100.
     """

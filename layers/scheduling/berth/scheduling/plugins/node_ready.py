@@ -1,7 +1,7 @@
-"""NodeReady: nodes that are not running, or that say of themselves that they are not ready.
+"""NodeReady: rejects nodes that are not running, or whose Ready condition is False or Unknown.
 
-Berth's own. In a live cluster the node lifecycle controller puts a taint on such nodes; here the node's state counts
-before the taint is there, and for the same pods: those that tolerate the taint may go.
+Berth's own plugin. In a live cluster the node lifecycle controller puts a taint on such nodes; here the node's state
+counts before the taint is there, and for the same pods: pods that tolerate the taint may go there.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from berth.scheduling.snapshot.parts import NODES_ONLY
 
 NAME = "NodeReady"
 
-# Given when the Ready condition is False or Unknown. Evicting pods makes no node ready.
+# Given when the Ready condition is False or Unknown. Evicting pods does not make a node ready.
 REASON_NOT_READY = "node(s) were not ready"
 # Given when the node's phase is Pending or Terminated.
 REASON_NOT_RUNNING = "node(s) were not running"
@@ -32,7 +32,7 @@ _NOT_RUNNING_PHASES = ("Pending", "Terminated")
 
 
 class NodeReady(FilterPlugin[frozenset[str]]):
-    """The state: the values of the Ready condition that the pod puts up with. No condition at all is no objection."""
+    """The state: the values of the Ready condition that the pod tolerates. A node without the condition passes."""
 
     name = NAME
     reads = NODES_ONLY

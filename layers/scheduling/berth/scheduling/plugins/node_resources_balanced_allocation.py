@@ -1,4 +1,4 @@
-"""NodeResourcesBalancedAllocation: better where the pod makes the use of a node's resources more even."""
+"""NodeResourcesBalancedAllocation: prefers nodes whose resources the pod makes more evenly used."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NAME = "NodeResourcesBalancedAllocation"
 
 
 class NodeResourcesBalancedAllocationArgs(Args):
-    """`resources`: which ones shall be used alike, each once and with weight 1."""
+    """`resources`: the resources to balance, each once and with weight 1."""
 
     resources: tuple[ResourceSpec, ...] = CPU_AND_MEMORY
 
@@ -40,7 +40,7 @@ class NodeResourcesBalancedAllocationArgs(Args):
 
 
 class NodeResourcesBalancedAllocation(ScorePlugin[tuple[ScoredResource, ...]]):
-    """As in kube-scheduler. A pod that asks for nothing is no reason to prefer a node."""
+    """Scores as in kube-scheduler. A pod that asks for nothing does not prefer any node."""
 
     name = NAME
     reads = NODES_AND_PODS
@@ -56,7 +56,7 @@ class NodeResourcesBalancedAllocation(ScorePlugin[tuple[ScoredResource, ...]]):
         return PluginState(found) if any(each.amount for each in found) else None
 
     def score(self, state: tuple[ScoredResource, ...], node: NodeInfo) -> int:
-        """75 where the balance stays, up to 100 where it improves, down to 50 where it worsens."""
+        """Return 75 if the balance stays, up to 100 if it improves, and down to 50 if it worsens."""
         found = shares(state, node, non_zero=False)
         after = balance([min(share.requested / share.allocatable, 1.0) for share in found])
         before = balance([min(share.allocated / share.allocatable, 1.0) for share in found])

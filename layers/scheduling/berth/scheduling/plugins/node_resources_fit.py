@@ -49,7 +49,7 @@ REASON_INSUFFICIENT = "Insufficient {}"
 REASON_INSUFFICIENT_OTHERS = "Insufficient other resources"
 
 MAX_NAMES = 1000
-"""Characters of resource names in one reason."""
+"""The most characters of resource names in the reasons of one status."""
 
 
 class ScoringStrategyType(StrEnum):
@@ -81,7 +81,7 @@ class RequestedToCapacityRatioParam(Args):
 
 
 class ScoringStrategy(Args):
-    """`requestedToCapacityRatio` goes with the type of that name, and with no other."""
+    """`requestedToCapacityRatio` goes only with the type of that name."""
 
     type: ScoringStrategyType = ScoringStrategyType.LEAST_ALLOCATED
     resources: tuple[ResourceSpec, ...] = CPU_AND_MEMORY
@@ -125,7 +125,7 @@ class NodeResourcesFitArgs(Args):
 
 @dataclass(frozen=True, slots=True)
 class Shortage:
-    """What decides about a status: of the resources that the node has those that suffice and those that do not."""
+    """The key of a status: the requested resources of which the node has enough, and those of which it is short."""
 
     enough: frozenset[str]
     short: frozenset[str]
@@ -151,7 +151,7 @@ class RequestedAmounts:
 
 
 class NodeResourcesFit(FilterPlugin[RequestedAmounts], ScorePlugin[tuple[ScoredResource, ...]]):
-    """As in kube-scheduler. The plugin in a live scheduler is better: its cache is fresher."""
+    """Filters and scores as in kube-scheduler. The plugin in a live scheduler is better: its cache is fresher."""
 
     name = NAME
     reads = NODES_AND_PODS
@@ -196,14 +196,14 @@ class NodeResourcesFit(FilterPlugin[RequestedAmounts], ScorePlugin[tuple[ScoredR
 
 
 def _in_order(amounts: Mapping[str, int], ignored: Callable[[str], bool]) -> tuple[tuple[str, int], ...]:
-    """cpu, memory, ephemeral-storage, then the others by name. kube-scheduler has no order for the others."""
+    """Order amounts: cpu, memory, ephemeral-storage, then by name. kube-scheduler does not order those others."""
     names = [*(name for name in NATIVE if name in amounts), *sorted(amounts.keys() - set(NATIVE))]
     return tuple((name, amounts[name]) for name in names if not ignored(name))
 
 
 def _rejected(state: RequestedAmounts, node: NodeInfo) -> Status:
     amounts, free, allocatable = state.by_name, node.free, node.allocatable
-    # Only what the node has, so that a pod with very many resources costs no more.
+    # Only resources that the node has, so that a pod with very many resources costs no more.
     known = amounts.keys() & (free.keys() | allocatable.keys())
     enough = frozenset(name for name in known if amounts[name] <= free.get(name, 0))
     short = frozenset(known - enough)

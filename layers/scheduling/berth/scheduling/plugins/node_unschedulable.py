@@ -21,7 +21,7 @@ _TAINT = Taint("node.kubernetes.io/unschedulable", "", NO_SCHEDULE)
 
 
 class NodeUnschedulable(FilterPlugin[None]):
-    """As in kube-scheduler. The taint itself is TaintToleration's business."""
+    """Filters as in kube-scheduler. TaintToleration checks the taint itself."""
 
     name = NAME
     reads = NODES_ONLY

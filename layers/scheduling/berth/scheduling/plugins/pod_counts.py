@@ -40,7 +40,7 @@ class TopologyCounts(Generic[K]):
         return self._numbers.get(key, {})
 
     def changed(self, contributions: Mapping[tuple[K, str], int]) -> tuple[TopologyCounts[K], set[tuple[K, str]]]:
-        """The counts with these added, and the pairs that are new or gone. It copies the keys that change."""
+        """The counts with these added, and the pairs that are new or gone. It copies only the keys that change."""
         numbers = dict(self._numbers)
         fresh: set[K] = set()
         changed_pairs: set[tuple[K, str]] = set()
@@ -82,7 +82,7 @@ class PodCounter:
 
     @property
     def is_oversized(self) -> bool:
-        """Whether the counter has grown so much that a new one should replace it."""
+        """Return whether the counter has grown so much that a new one should replace it."""
         return len(self._classified) > MAX_CLASSIFIED
 
     def matches(self, label_set: LabelSet) -> bool:
@@ -109,7 +109,7 @@ class PodCounter:
             self._classified.update(unseen)
 
     def matches_one_of(self, pod_index: PodIndex) -> bool:
-        """Whether a pod in the index may match. Every label set in the index is classified then."""
+        """Return whether a pod in the index may match. It classifies the label sets of the counter's namespaces."""
         self.classify(pod_index.label_sets(self._namespaces))
         return bool(self._matching)
 

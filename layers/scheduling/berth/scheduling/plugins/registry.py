@@ -44,7 +44,7 @@ class PluginFactory:
 
 
 class _Registry(Mapping[str, PluginFactory]):
-    """Names are there without an import of a plugin."""
+    """Knows the names without importing a plugin."""
 
     def __getitem__(self, name: str) -> PluginFactory:
         return _factory(name)
@@ -66,4 +66,4 @@ def _factory(name: str) -> PluginFactory:
 
 
 REGISTRY: Mapping[str, PluginFactory] = _Registry()
-"""All plugins that come with Berth."""
+"""The plugins that come with Berth."""

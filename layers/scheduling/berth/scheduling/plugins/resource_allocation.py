@@ -1,6 +1,6 @@
 """The arithmetic of scores by resources.
 
-Integers divide as in Go, towards zero, and fractions are 64-bit floating point: parity is in the last digit.
+Integers divide as in Go, toward zero, and fractions are 64-bit floats: results equal kube-scheduler's exactly.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def most_allocated(found: Sequence[Share]) -> int:
 
 
 def _percent(part: int, whole: int) -> int:
-    """Beyond 92 PB the product is too large for 64 bits and comes out as anything, in kube-scheduler too."""
+    """Return the percentage. Above 92 PB the product overflows 64 bits, as in kube-scheduler."""
     return _truncated(wrapped(part * MAX_NODE_SCORE), whole)
 
 
@@ -108,7 +108,7 @@ def _weighted(found: Sequence[Share], score: Callable[[Share], int]) -> int:
 
 
 def requested_to_capacity_ratio(points: Sequence[tuple[int, int]]) -> Scorer:
-    """By a broken line of (utilization, score). Resources that score 0 count for nothing, not even in the average."""
+    """Score by a broken line of (utilization, score). Resources that score 0 do not count, not even in the average."""
 
     def scorer(found: Sequence[Share]) -> int:
         total = weights = 0
@@ -136,7 +136,7 @@ def _interpolated(points: Sequence[tuple[int, int]], utilization: int) -> int:
 
 
 def balance(fractions: Sequence[float]) -> int:
-    """MAX_NODE_SCORE where all resources are used alike, less the more they differ (standard deviation)."""
+    """Return MAX_NODE_SCORE if all resources are used alike, and less the more they differ (standard deviation)."""
     deviation = 0.0
     if len(fractions) == 2:
         deviation = abs((fractions[0] - fractions[1]) / 2)

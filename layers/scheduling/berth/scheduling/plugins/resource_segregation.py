@@ -1,10 +1,10 @@
 """ResourceSegregation: nodes with scarce resources are reserved for pods that request these resources.
 
 Berth's own plugin. The resources form one set. A pod that requests some of them goes only to nodes that have all the
-resources it requests. A pod that requests none stays off nodes that have any: always (`required`), or as long as there
-is another node (`preferred`).
+resources it requests. Other pods stay off nodes that have any of them: always (`required`), or as long as there is
+another node (`preferred`).
 
-A node has the resources in its allocatable. Before its device plugin reports, a node has none: use a startup taint.
+A node has the resources in its allocatable, but not before its device plugin reports: use a startup taint.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from berth.scheduling.snapshot.parts import NODES_ONLY
 
 NAME = "ResourceSegregation"
 
-# Given to a pod that requests none of the resources, on a node that has one.
+# Given to a pod that does not request any of the resources, on a node that has one.
 REASON_RESERVED = "node(s) were reserved for pods that ask for their resources"
 # Given to a pod that requests one, on a node without it. NodeResourcesFit checks the amount.
 REASON_MISSING = "node(s) didn't have the resources that the pod asks for"
@@ -50,7 +50,7 @@ class SegregationMode(StrEnum):
 
 
 def _resource(name: str) -> str:
-    """All pods ask for cpu and memory, and all nodes have them: these segregate nothing."""
+    """Refuse resources such as cpu and memory: all pods ask for them, and all nodes have them."""
     if not is_scalar(name):
         raise PydanticCustomError(
             "resource_name", "Input should be the name of an extended resource, such as 'nvidia.com/gpu'"
@@ -104,7 +104,7 @@ class ResourceSegregation(FilterPlugin[RequestedResources], ScorePlugin[Requeste
         return 0 if self._has_any(node) else MAX_NODE_SCORE
 
     def _requested(self, pod: Pod) -> RequestedResources:
-        # Not `&`: with the keys of a mapping that makes a set, which is no key.
+        # Not `&`: with the keys of a mapping that makes a set, which is not hashable.
         return self._resources.intersection(pod.spec.requests.asked)
 
     def _has_any(self, node: NodeInfo) -> bool:

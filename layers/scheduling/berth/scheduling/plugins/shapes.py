@@ -1,7 +1,7 @@
-"""What a plugin reads of a pod, as a key that takes little time to hash.
+"""The part of a pod that a plugin reads, as a key that takes little time to hash.
 
-Pods of different controllers often have equal tolerations, ports, images or requests, and share what is remembered of
-them. A pod with very many shares nothing: its spec stands for them, which is compared by identity.
+Pods of different controllers often have equal tolerations, ports, images or requests, and share the results cached for
+them. A pod with very many does not share: its spec is the key, and is compared by identity.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ C = TypeVar("C", bound=Collection[object])
 
 
 def small(part: C, pod: Pod) -> C | Hashable:
-    """This part of the pod's spec; the spec itself where the part has many elements."""
+    """Return this part of the pod's spec, or the spec itself if the part has many elements."""
     return part if len(part) <= FEW else pod.spec
 
 

@@ -21,7 +21,7 @@ _UNTOLERATED = unresolvable(NAME, REASON, reason_code=ReasonCode.UNTOLERATED_TAI
 
 
 class TaintToleration(FilterPlugin[TolerationIndex], ScorePlugin[TolerationIndex]):
-    """As in kube-scheduler. The state: the tolerations that the question is about."""
+    """Filters and scores as in kube-scheduler. The state: the tolerations that filter or score checks."""
 
     name = NAME
     reads = NODES_ONLY
@@ -37,13 +37,13 @@ class TaintToleration(FilterPlugin[TolerationIndex], ScorePlugin[TolerationIndex
         return _UNTOLERATED if node.taints and state.repelled_by(node.taints) else SUCCESS
 
     def pre_score(self, pod: Pod) -> PluginState[TolerationIndex]:
-        """Only tolerations of the effect that advises; an empty effect stands for any."""
+        """Keep only tolerations of the effect PreferNoSchedule; an empty effect stands for any."""
         return PluginState(
             TolerationIndex([each for each in pod.spec.tolerations if each.effect in ("", PREFER_NO_SCHEDULE)]),
         )
 
     def score(self, state: TolerationIndex, node: NodeInfo) -> int:
-        """How many of the taints that advise against the node are not tolerated: fewer is better."""
+        """Count the node's PreferNoSchedule taints that the pod does not tolerate: fewer is better."""
         if not node.taints:
             return 0
         return sum(taint.effect == PREFER_NO_SCHEDULE and not state.tolerates(taint) for taint in node.taints)

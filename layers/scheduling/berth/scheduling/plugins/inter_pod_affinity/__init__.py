@@ -21,14 +21,14 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 
 
 class InterPodAffinityArgs(Args):
-    """`hardPodAffinityWeight`: what a required term of a pod on a node counts when it means the incoming pod."""
+    """`hardPodAffinityWeight`: the weight of a running pod's required term, if the term matches the incoming pod."""
 
     hard_pod_affinity_weight: int = Field(default=1, ge=0, le=100, alias="hardPodAffinityWeight")
     ignore_preferred_terms_of_existing_pods: bool = Field(default=False, alias="ignorePreferredTermsOfExistingPods")
 
 
 class InterPodAffinity(ClusterFilterPlugin, ClusterScorePlugin):
-    """As in kube-scheduler. Pods that are being deleted count."""
+    """Filters and scores as in kube-scheduler. Pods that are being deleted count."""
 
     name = NAME
     events_to_register = EVENTS_ON_ONE_NODE | {ClusterEvent.NODE_DELETE, ClusterEvent.NAMESPACE}

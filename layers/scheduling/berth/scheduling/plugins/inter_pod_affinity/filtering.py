@@ -192,7 +192,7 @@ def _plus(extra: Pairs, more: Pairs, sign: int) -> Pairs:
 
 
 def pre_filter(pod: Pod, snapshot: Snapshot) -> State | Status:
-    """The state for this pod; rejected for every node when one of its terms cannot be parsed."""
+    """The state for this pod; a Status that rejects every node if one of its terms cannot be parsed."""
     if pod.spec.pod_affinity.invalid is not None:
         return unresolvable(
             NAME, f"parsing pod: {pod.spec.pod_affinity.invalid.cause}", reason_code=ReasonCode.POD_AFFINITY_INVALID

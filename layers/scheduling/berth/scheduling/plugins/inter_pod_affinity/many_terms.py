@@ -1,4 +1,4 @@
-"""Very many terms of one pod, matched at once: what a pod on a node counts for, by topology key.
+"""Match very many terms of one pod at once: the number that a pod on a node counts, by topology key.
 
 The cost follows the pods and the labels of the nodes, and not the number of terms.
 """
@@ -21,10 +21,10 @@ NO_KEYS: Mapping[str, int] = {}
 
 
 class ManyTerms:
-    """Terms with weights. It remembers what each label set counts for; threads may share it.
+    """Terms with weights. It remembers the terms that each label set matches; threads may share it.
 
-    A label set counts for a topology key as much as the weights of the terms of that key that match it; or 1 for one
-    such term or more, where there are no weights.
+    For a topology key, a label set counts the sum of the weights of those terms of the key that match it. Without
+    weights it counts 1 if at least one of these terms matches.
     """
 
     def __init__(
@@ -52,11 +52,11 @@ class ManyTerms:
 
     @property
     def is_oversized(self) -> bool:
-        """Whether it has classified so many labels that it should be made anew."""
+        """Return whether the cache of label sets has grown so much that a new object should replace this one."""
         return len(self._bits) > MAX_LABEL_SETS
 
     def matches(self, label_set: LabelSet) -> bool:
-        """Whether one of the terms matches a pod with these labels."""
+        """Return whether one of the terms matches a pod with these labels."""
         return bool(self._matching(label_set))
 
     def keys_on(self, labels: Labels) -> Iterable[str]:
@@ -64,7 +64,7 @@ class ManyTerms:
         return self._by_key.keys() & labels.keys()
 
     def pairs(self, node: NodeInfo) -> list[tuple[str, str, int]]:
-        """Topology key, its value on the node, and what the pods on the node count for it."""
+        """Return topology keys, each with its value on the node and the number that the node's pods count for it."""
         keys = self.keys_on(node.labels)
         if not keys:
             return []
@@ -114,5 +114,5 @@ class ManyTerms:
 
 
 def _index(selectors: Iterable[LabelSelector]) -> RequirementIndex:
-    """A selector of nothing has a requirement that contradicts itself."""
+    """Index the selectors. None stands for a selector that matches nothing."""
     return RequirementIndex(None if each.nothing else each.requirements for each in selectors)

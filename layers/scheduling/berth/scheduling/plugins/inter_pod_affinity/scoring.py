@@ -40,22 +40,22 @@ class Preferences:
 
     @property
     def is_oversized(self) -> bool:
-        """Whether it has classified so many labels that it should be made anew."""
+        """Return whether the cache of label sets has grown so much that a new object should replace this one."""
         if self._many is not None and self._many.is_oversized:
             return True
         return any(counter.is_oversized for _, _, counter in self._own)
 
     def affected_nodes(self, delta: SnapshotDelta) -> Collection[str]:
-        """The nodes of a delta that may count otherwise after it."""
+        """The nodes of a delta whose counts may have changed."""
         return affected_nodes([counter for _, _, counter in self._own], self._weights_of, delta, self._many)
 
     def match_any_pod(self, pod_index: PodIndex) -> bool:
-        """Whether a pod in the index may count. Then every matching label set is classified."""
+        """Return whether a pod in the index may count. It classifies the label sets of the index."""
         matched = [counter.matches_one_of(pod_index) for _, _, counter in self._own]
         return self._many is not None or any(matched) or any(self._weights_of(spec) for spec in pod_index.specs)
 
     def pairs(self, node: NodeInfo, *, classified: bool = False) -> Iterable[tuple[str, str, int]]:
-        """What the pods on the node add to the score of every node of that topology. classified: see PodCounter."""
+        """Yield the weights that the node's pods add to every node of a topology value. classified: see PodCounter."""
         labels = node.labels
         if self._many is not None:
             yield from self._many.pairs(node)
@@ -87,7 +87,7 @@ class Preferences:
 
 @dataclass(frozen=True, slots=True)
 class State(ClusterScore):
-    """weights: the weight of each topology value. sums: the sum of a node's topology values."""
+    """weights: the weight of each topology value. sums: for each node, the sum of these weights."""
 
     preferences: Preferences
     weights: TopologyCounts[str]

@@ -15,7 +15,7 @@ from berth.scheduling.snapshot.history import SnapshotDelta
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 Pairs = dict[tuple[str, str], int]
-"""A topology key and a value of it, to a number of pods."""
+"""Maps a topology key and one of its values to a number of pods."""
 
 NO_PAIRS: tuple[Pairs, Pairs, Pairs] = ({}, {}, {})
 
@@ -50,9 +50,9 @@ def _counter_of_all(terms: tuple[IncomingPodTerm, ...]) -> PodCounter:
 
 
 def resolve_term(term: PodAffinityTerm, namespaces: Mapping[str, Labels]) -> IncomingPodTerm:
-    """As kube-scheduler resolves it.
+    """Resolve the term as kube-scheduler does.
 
-    It lists the namespaces that the selector matches, and then matches the selector a second time, against no labels
+    kube-scheduler lists the namespaces that the selector matches, and then matches it a second time, against no labels
     at all: so a selector that no labels satisfy (NotIn, DoesNotExist) means every namespace. `{}` does in any case.
     """
     selector = term.namespace_selector
@@ -80,12 +80,12 @@ def affected_nodes(
 
 
 def keys_matching(terms: Iterable[PodAffinityTerm], pod: Pod, namespace_labels: Labels) -> tuple[str, ...]:
-    """The topology keys of those terms, of a pod on a node, that mean the incoming pod."""
+    """The topology keys of those terms, of a pod on a node, that match the incoming pod."""
     return tuple(term.topology_key for term in terms if term.matches(pod.namespace, namespace_labels, pod.labels))
 
 
 class Terms:
-    """What is matched, for pods of one shape: the pod's own terms, and whether others' terms mean the pod."""
+    """The matcher for pods of one shape: the pod's own terms, and the terms of other pods that match the pod."""
 
     def __init__(self, pod: Pod, snapshot: Snapshot) -> None:
         affinity = pod.spec.pod_affinity
@@ -107,21 +107,21 @@ class Terms:
 
     @property
     def is_oversized(self) -> bool:
-        """Whether it has classified so many labels that it should be made anew."""
+        """Return whether the cache of label sets has grown so much that a new object should replace this one."""
         return any(
             counter is not None and counter.is_oversized
             for counter in (self._affinity_counter, self._many, *self._anti_affinity_counters)
         )
 
     def affected_nodes(self, delta: SnapshotDelta) -> Collection[str]:
-        """The nodes of a delta that may count otherwise after it."""
+        """The nodes of a delta whose counts may have changed."""
         counters = (
             (self._affinity_counter, *self._anti_affinity_counters) if self.affinity else self._anti_affinity_counters
         )
         return affected_nodes(counters, self._keys_of, delta, self._many)
 
     def over(self, snapshot: Snapshot) -> tuple[TopologyCounts[str], TopologyCounts[str], TopologyCounts[str]]:
-        """The three counts over all nodes. Nodes are looked at only where some pod in the cluster matters."""
+        """The three counts over all nodes. It looks at the nodes only if some pod in the cluster matters."""
         nodes, pod_index = snapshot.nodes.values(), snapshot.pod_index
         some_anti_affinity = [counter.matches_one_of(pod_index) for counter in self._anti_affinity_counters]
         affinity: list[tuple[str, str, int]] = []
@@ -140,12 +140,12 @@ class Terms:
         return TopologyCounts.of(affinity), TopologyCounts.of(anti_affinity), TopologyCounts.of(existing_anti_affinity)
 
     def affinity_pairs(self, node: NodeInfo, *, classified: bool = False) -> Iterable[tuple[str, str, int]]:
-        """How many pods on the node match all terms of the affinity, for each term. classified: see PodCounter."""
+        """Count the node's pods that match all terms of the affinity, for each term. classified: see PodCounter."""
         number = self._affinity_counter.count(node.usage, classified=classified) if self.affinity else 0
         return _pairs(self.affinity_keys, node, number) if number else ()
 
     def anti_affinity_pairs(self, node: NodeInfo, *, classified: bool = False) -> Iterable[tuple[str, str, int]]:
-        """How many pods on the node match a term of the anti-affinity, each by itself."""
+        """Count the node's pods that match a term of the anti-affinity, for each term. classified: see PodCounter."""
         if self._many is not None:
             return self._many.pairs(node)
         pairs: list[tuple[str, str, int]] = []
@@ -156,7 +156,7 @@ class Terms:
         return pairs
 
     def existing_anti_affinity_pairs(self, node: NodeInfo) -> Iterable[tuple[str, str, int]]:
-        """How many pods on the node have anti-affinity that matches the pod, by topology."""
+        """Count the node's pods whose anti-affinity matches the pod, by topology."""
         pairs = []
         for spec, number in node.usage.specs_with_anti_affinity.items():
             for key in self._keys_of(spec):
@@ -165,7 +165,7 @@ class Terms:
         return pairs
 
     def of_one(self, pod: Pod, node: NodeInfo) -> tuple[Pairs, Pairs, Pairs]:
-        """What one pod adds to the three counts on that node."""
+        """Return the numbers that one pod adds to the three counts on that node."""
         affinity = self.affinity_keys if self.affinity and self._affinity_counter.matches(pod.label_set) else ()
         if self._many is not None:
             anti_affinity = self._many.pairs_of_one(pod.label_set, node)

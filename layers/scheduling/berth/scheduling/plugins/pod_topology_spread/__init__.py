@@ -77,7 +77,7 @@ class DefaultConstraint(Args):
 
 
 class PodTopologySpreadArgs(Args):
-    """`defaultConstraints` go with `defaultingType: List` alone."""
+    """`defaultConstraints` go only with `defaultingType: List`."""
 
     default_constraints: tuple[DefaultConstraint, ...] = Field(default=(), alias="defaultConstraints")
     defaulting_type: DefaultingType = Field(default=DefaultingType.SYSTEM, alias="defaultingType")
@@ -99,7 +99,7 @@ _SYSTEM_DEFAULTS = (
 
 
 class PodTopologySpread(ClusterFilterPlugin, ClusterScorePlugin):
-    """As in kube-scheduler. DoNotSchedule constraints filter, ScheduleAnyway constraints score."""
+    """Filters by DoNotSchedule constraints and scores by ScheduleAnyway constraints, as in kube-scheduler."""
 
     name = NAME
     events_to_register = EVENTS_ON_ONE_NODE | {ClusterEvent.NODE_DELETE, ClusterEvent.OTHERS}

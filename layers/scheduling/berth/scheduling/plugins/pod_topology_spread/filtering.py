@@ -1,4 +1,4 @@
-"""PodTopologySpread, filter: the skew between topology values is limited."""
+"""PodTopologySpread, filter: limits the skew between topology values."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class State(ClusterFilter):
     def _changes(
         self, spread: Spread, names: Collection[str], delta: SnapshotDelta, snapshot: Snapshot
     ) -> tuple[list[dict[str, int]], list[dict[str, int]]]:
-        """By constraint and value: pods, and nodes."""
+        """Return the changes in pods and in nodes, by constraint and topology value."""
         pods: list[dict[str, int]] = [defaultdict(int) for _ in self.domains]
         nodes: list[dict[str, int]] = [defaultdict(int) for _ in self.domains]
         for name in names:
@@ -113,7 +113,7 @@ class State(ClusterFilter):
         return self._adjusted(pod, node, -1)
 
     def _adjusted(self, pod: Pod, node: NodeInfo, sign: int) -> ClusterFilter:
-        """As kube-scheduler does it: here pods that are being deleted count, and those that `{}` selects."""
+        """Count as kube-scheduler does: here pods that are being deleted count, and pods that `{}` selects."""
         spread = self.spread
         if pod.label_set.namespace != spread.pod.label_set.namespace or not spread.covers(node):
             return self

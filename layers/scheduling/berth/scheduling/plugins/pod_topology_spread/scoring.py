@@ -15,8 +15,8 @@ from berth.scheduling.snapshot.node_list import DistinctValues, NodeRefs, NodeVa
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 Place = tuple[str | int | None, ...]
-"""What counts of a node, by constraint: the topology value, or the number of pods on the node itself where the topology
-is the node; None where the label is missing. Nodes in one place have one score."""
+"""The part of a node that counts, by constraint: the topology value, or the number of pods on the node if the topology
+key is the hostname; None if the label is missing. Nodes in one place have one score."""
 
 IGNORED: Place = ()
 
@@ -65,7 +65,7 @@ class State(ClusterScore):
         return tuple(place)
 
     def _raw(self, places: Mapping[int, Place], numbers: Sequence[int]) -> dict[int, int | None]:
-        """By number of the place. The more of the pods and the larger the topology, the higher; None: ignored."""
+        """Return raw scores by the place's number: more pods and larger topologies score higher; None if ignored."""
         counted = {number: place for number, place in places.items() if place}
         candidates = len(numbers) - sum(numbers.count(number) for number in places.keys() - counted.keys())
         weights = []
@@ -85,7 +85,7 @@ class State(ClusterScore):
         return raw
 
     def _normalized(self, raw: Mapping[int, int | None]) -> dict[int, int]:
-        """The least becomes the best; nodes without the topology keys get nothing."""
+        """Reverse the scores, so that the least becomes the best; nodes without the topology keys get 0."""
         counted = [score for score in raw.values() if score is not None]
         highest, lowest = max((0, *counted)), min(counted, default=0)
         if not highest:

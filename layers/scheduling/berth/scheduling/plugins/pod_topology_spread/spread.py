@@ -51,7 +51,7 @@ def constraints_of(
     defaults: Iterable[TopologySpreadConstraint],
     snapshot: Snapshot,
 ) -> tuple[Constraint, ...] | InvalidRequirement:
-    """The pod's own constraints with this action; the defaults, with its workloads' selector, where it has none."""
+    """The pod's own constraints with this action; if it has no own ones, the defaults, with its workloads' selector."""
     own = pod.spec.topology_spread
     if own:
         return _with_action(own, action, pod, None)
@@ -90,7 +90,7 @@ def _with_action(
 
 
 def spread_of(pod: Pod, rules: Rules, snapshot: Snapshot) -> Spread | InvalidRequirement:
-    """The constraints of this pod. InvalidRequirement when a selector cannot be parsed."""
+    """The constraints of this pod; InvalidRequirement if a selector cannot be parsed."""
     constraints = constraints_of(pod, rules.action, rules.defaults, snapshot)
     return (
         constraints
@@ -100,7 +100,7 @@ def spread_of(pod: Pod, rules: Rules, snapshot: Snapshot) -> Spread | InvalidReq
 
 
 class Spread:
-    """The constraints of pods of one shape, and what they count on a node."""
+    """The constraints of pods of one shape, and their counts on a node."""
 
     def __init__(self, pod: Pod, rules: Rules, workloads: Workloads, constraints: tuple[Constraint, ...]) -> None:
         self.pod, self.constraints = pod, constraints
@@ -115,7 +115,7 @@ class Spread:
         self._shared = self._counters[0] if alike else None
         self._all = list(range(len(constraints)))
         self._policies = any(each.honor_affinity or each.honor_taints for each in constraints)
-        # A score takes what is on a node from the node itself.
+        # Scoring counts the pods on a single node from the node itself.
         soft = rules.action is UnsatisfiableConstraintAction.SCHEDULE_ANYWAY
         self._counted = [
             (index, each.topology_key)
@@ -126,7 +126,7 @@ class Spread:
     def at(self, snapshot: Snapshot) -> Spread:
         """The spread for a later snapshot: itself, unless the pod's workloads changed or a counter is oversized.
 
-        Another one, too, where it counted no node and now may.
+        It is a new one, too, if the old one counted no node and now may count one.
         """
         defaulted = not self.pod.spec.topology_spread and snapshot.workloads is not self._workloads
         begins = not self.counts_nodes and self._is_possible(snapshot)
@@ -139,11 +139,11 @@ class Spread:
         return again
 
     def selects_itself(self, index: int) -> bool:
-        """Whether the pod is one of those that the constraint spreads."""
+        """Return whether the constraint's selector matches the pod itself."""
         return self.constraints[index].selector.matches(self.pod.labels)
 
     def matches(self, index: int, label_set: LabelSet) -> bool:
-        """Whether a pod with these labels counts for the constraint. Even `{}` matches here."""
+        """Return whether a pod with these labels counts for the constraint. Even `{}` matches here."""
         return self._counters[index].matches(label_set)
 
     def covers(self, node: NodeInfo) -> bool:
@@ -167,23 +167,23 @@ class Spread:
         return found
 
     def classify(self, snapshot: Snapshot) -> None:
-        """Match the pods of a whole snapshot at once. Not where no node counts: a pod may have 8,000 constraints."""
+        """Match the pods of a whole snapshot at once, unless no node counts: a pod may have 8,000 constraints."""
         self.counts_nodes = self._is_possible(snapshot)
         for counter in self._counters if self.counts_nodes else ():
             counter.matches_one_of(snapshot.pod_index)
 
     def _is_possible(self, snapshot: Snapshot) -> bool:
-        """Whether some node has all topology keys, where it must have them."""
+        """Return whether some node has all topology keys; True if nodes need not have them."""
         return not self.requires_all or any(map(self.covers, snapshot.nodes.values()))
 
     def count(self, index: int, node: NodeInfo, *, classified: bool = False) -> int:
-        """How many pods on the node count: not those that are being deleted. A selector `{}` counts nothing."""
+        """Count the matching pods on the node, without those that are being deleted. A selector `{}` counts nothing."""
         if self.constraints[index].selector.everything:
             return 0
         return self._counters[index].count_running(node.usage, classified=classified)
 
     def domains(self, node: NodeInfo, *, classified: bool = False) -> list[tuple[int, str, int]]:
-        """Constraint, topology value and number of pods, for each constraint that counts the node.
+        """Return the constraint's index, topology value and number of pods, for each constraint that counts the node.
 
         classified: whether the node's label sets are classified already.
         """
@@ -192,10 +192,10 @@ class Spread:
             return []
         included = self.included(node)
         if self._shared is not None and included is self._all:
-            # As it mostly is: one selector for all constraints, and no policy that leaves the node out.
+            # The usual case: one selector for all constraints, and no policy that leaves the node out.
             number = self._shared.count_running(node.usage, classified=classified)
             return [(index, labels.get(key, ""), number) for index, key in self._counted]
-        # A node without the label is the domain of the empty value, where it counts at all.
+        # A node without the label is the domain of the empty value, if it counts at all.
         return [
             (index, labels.get(key, ""), self.count(index, node, classified=classified))
             for index, key in self._counted
@@ -223,7 +223,7 @@ class Spread:
         )
 
     def has_equal_counts(self, before: NodeInfo, after: NodeInfo) -> bool:
-        """Whether a node with moved pods has the same counts as before."""
+        """Return whether a node with moved pods has the same counts as before."""
         if self._shared is None or before.labels is not after.labels or before.taints is not after.taints:
             return False
         return self._shared.count_running(before.usage) == self._shared.count_running(after.usage)
@@ -234,10 +234,10 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class DomainCounts:
-    """One constraint's count. pods: by topology value. nodes: how many nodes make up each domain.
+    """The counts of one constraint. pods: by topology value. nodes: how many nodes make up each domain.
 
-    levels: how many domains have how many pods. full: the values where one pod more would be too many. least: the
-    domains with fewest pods, when asked for.
+    levels: how many domains have how many pods. full: the values that do not allow one more pod. least: the domains
+    with the fewest pods, computed on demand.
     """
 
     constraint: Constraint
@@ -252,14 +252,14 @@ class DomainCounts:
     def of(
         cls, constraint: Constraint, self_match: int, pods: Mapping[str, int], nodes: Mapping[str, int]
     ) -> DomainCounts:
-        """From the counts alone."""
+        """Compute levels and full domains from the counts."""
         levels = Counter(pods.values())
         limit = _limit(constraint, self_match, len(pods), min(levels, default=0))
         full = frozenset(value for value, number in pods.items() if number > limit)
         return cls(constraint, self_match, pods, nodes, levels, full)
 
     def changed(self, pods: Mapping[str, int], nodes: Mapping[str, int]) -> DomainCounts:
-        """With these numbers added; a domain without nodes is none. The others are looked at if the limit changes."""
+        """Add these numbers. A domain without nodes is removed. Other domains are checked only if the limit changes."""
         all_nodes, all_pods, levels = self.nodes, dict(self.pods), dict(self.levels)
         if any(nodes.values()):
             all_nodes = {**all_nodes, **{value: all_nodes.get(value, 0) + number for value, number in nodes.items()}}
@@ -282,11 +282,11 @@ class DomainCounts:
         return DomainCounts(self.constraint, self.self_match, all_pods, all_nodes, levels, full)
 
     def limit(self, least: int) -> int:
-        """How many pods a domain may have for one more to be allowed, when the least has so many."""
+        """The most pods that a domain may have for one more to be allowed, if the smallest domain has `least` pods."""
         return _limit(self.constraint, self.self_match, len(self.pods), least)
 
     def is_full(self, value: str, extra: Mapping[str, int]) -> bool:
-        """The same as `full`, with pods that are assumed to come or go."""
+        """Return whether the domain is full, with pods that are assumed to come or go."""
         numbers = [self.pods[key] + extra[key] for key in extra if key in self.pods]
         # As many of the least as there are changed ones, and one more: one of them is unchanged.
         unchanged = (number for number, key in self._least(len(extra) + 1) if key not in extra)
