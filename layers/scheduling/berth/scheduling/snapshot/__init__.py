@@ -1,1 +1,1 @@
-"""The cluster at one moment, immutable, with what changed since the one before."""
+"""The cluster at one moment, immutable, with the changes since the previous snapshot."""

@@ -93,7 +93,7 @@ def move_pods(
 
 
 def _moves(changes: Changes, unbound: dict[str, Pod]) -> tuple[dict[str, dict[str, Pod]], dict[str, set[str]]]:
-    """For each node, the pods that are added and the UIDs that are removed. Updates `unbound`."""
+    """Return the pods that are added and the UIDs that are removed, by node. Updates `unbound`."""
     arrivals: dict[str, dict[str, Pod]] = {}
     departures: dict[str, set[str]] = {}
     for node_name, uid in changes.pods_gone:
@@ -132,7 +132,7 @@ def nominated(unbound: Iterable[Pod]) -> Mapping[str, tuple[Pod, ...]]:
 def nominated_after(
     before: Mapping[str, tuple[Pod, ...]], unbound: Mapping[str, Pod], changes: Changes
 ) -> Mapping[str, tuple[Pod, ...]]:
-    """The nominated pods after the changes. It looks at all pods only where a nominated pod changed."""
+    """The nominated pods after the changes. It looks at all pods only if a nominated pod changed."""
     if not before and not any(pod.nominated_node for pod in changes.pods):
         return before
     known = {pod.uid for pods in before.values() for pod in pods}
@@ -147,8 +147,8 @@ HIGHEST_PRIORITY = (1 << 31) - 1
 
 @dataclass(frozen=True, slots=True)
 class AssumedPod:
-    """A pod that is being bound to a node. shares: the reserved amounts, by pool; None: what the pod requests. pod:
-    where bind announced it, or has begun."""
+    """A pod that is being bound to a node. shares: the reserved amounts, by pool; None for the requested ones. pod: set
+    if bind announced it, or has begun."""
 
     namespace: str
     name: str

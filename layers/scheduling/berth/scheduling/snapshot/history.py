@@ -1,4 +1,4 @@
-"""What changed between snapshots, so that results for an earlier snapshot can be updated instead of computed again."""
+"""The changes between snapshots, so that results for an earlier snapshot can be updated instead of computed again."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class PodMoves:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotDelta:
-    """What changed from one snapshot to a later one.
+    """The changes from one snapshot to a later one.
 
     before: the nodes that were added, removed or changed, as they were before; None for an added node. reset: the names
     of those nodes of which more than the pods changed. pod_moves: the pods that moved, one entry for each update; pods
@@ -57,7 +57,7 @@ class SnapshotDelta:
 
     @classmethod
     def union(cls, deltas: Sequence[Self]) -> Self:
-        """One delta for several deltas, which are in order of time."""
+        """Combine several deltas, which are in order of time, into one."""
         if len(deltas) == 1:
             return deltas[0]
         before: dict[str, NodeInfo | None] = {}
@@ -100,7 +100,7 @@ class History:
         return History(SnapshotId(), deltas[first:], changed)
 
     def since(self, moment: SnapshotId) -> SnapshotDelta | None:
-        """Everything that changed since a snapshot, as one delta; None where the history does not reach back so far."""
+        """Everything that changed since a snapshot, as one delta; None if the history does not reach back so far."""
         if moment is self.moment:
             return SnapshotDelta()
         for index in range(len(self.deltas) - 1, -1, -1):

@@ -20,15 +20,15 @@ EveryPod = Callable[[], Iterable[Pod]]
 
 
 class GangPodIndex:
-    """Of one snapshot. Threads may share it: two build the same."""
+    """The pods of one snapshot that name a gang. Threads may share it: two threads build the same."""
 
     def __init__(self, by_uid: Mapping[str, Pod] | None = None, every_pod: EveryPod | None = None) -> None:
-        """by_uid: the pods, where they are known. every_pod: those to search, where they are not the snapshot's."""
+        """by_uid: the pods, if they are known. every_pod: the pods to search, if they are not the snapshot's."""
         self._by_uid, self._every_pod = by_uid, every_pod
         self._by_name: Mapping[GangName, Mapping[str, Pod]] | None = None
 
     def by_name(self, every_pod: EveryPod) -> Mapping[GangName, Mapping[str, Pod]]:
-        """The pods of all gangs, by UID. every_pod: those of the snapshot."""
+        """The pods of all gangs, by UID. every_pod: the pods of the snapshot."""
         found = self._by_name
         if found is None:
             if self._by_uid is None:
@@ -40,7 +40,7 @@ class GangPodIndex:
         return found
 
     def after(self, changes: Changes) -> GangPodIndex:
-        """The index of the next snapshot: this one where no such pod changed."""
+        """The index of the next snapshot; this one if no such pod changed."""
         before = self._by_uid
         if before is None:
             return GangPodIndex()
@@ -59,7 +59,7 @@ MAX_GROWTH = 50_000
 class PodIndex:
     """The label sets and the specs with affinity of the pods on nodes.
 
-    Consecutive snapshots share one index, and nothing is removed from it. An entry of a pod that is gone does no harm.
+    Consecutive snapshots share one index, and nothing is removed from it. An entry of a pod that is gone is harmless.
     """
 
     def __init__(self) -> None:
@@ -70,7 +70,7 @@ class PodIndex:
 
     @property
     def is_oversized(self) -> bool:
-        """Whether the index has grown so much that a new one should replace it."""
+        """Return whether the index has grown so much that a new one should replace it."""
         return self._growth > MAX_GROWTH
 
     def add_nodes(self, nodes: Iterable[NodeInfo]) -> None:

@@ -78,16 +78,16 @@ K = TypeVar("K", contravariant=True)
 V = TypeVar("V", covariant=True)
 
 UNKNOWN = 0
-"""The position of every name that is no node's."""
+"""The position of every name that does not belong to a node."""
 
 LAYOUT_CALLS = 256
 
 
 class Lookup(Protocol[K, V]):
-    """A dictionary, or an array."""
+    """A dictionary or an array."""
 
     def __getitem__(self, key: K, /) -> V:
-        """The value."""
+        """Return the value of this key."""
 
 
 def pick(values: Lookup[K, V], keys: Sequence[K]) -> tuple[V, ...]:
@@ -96,12 +96,12 @@ def pick(values: Lookup[K, V], keys: Sequence[K]) -> tuple[V, ...]:
 
 
 class NodePositions:
-    """Positions by name, from 1 to below `size`. Immutable but for the copy that `_lay_out` makes."""
+    """Positions by name, from 1 to below `size`. Immutable except for the copy that `_lay_out` makes."""
 
     __slots__ = ("_calls", "_laid_out", "_numbers", "_vacant", "size")
 
     def __init__(self, names: Iterable[str] = ()) -> None:
-        """names: each once."""
+        """names: distinct names."""
         self._numbers = dict(zip(names, count(UNKNOWN + 1), strict=False))
         self.size = len(self._numbers) + 1
         self._vacant: tuple[int, ...] = ()
@@ -109,7 +109,7 @@ class NodePositions:
 
     @property
     def by_name(self) -> Mapping[str, int]:
-        """All positions by name, in the order in which the names were added."""
+        """The positions by name, in the order in which the names were added."""
         return MappingProxyType(self._numbers)
 
     def __getitem__(self, name: str) -> int:
@@ -134,7 +134,7 @@ class NodePositions:
         return later
 
     def of(self, names: Sequence[str]) -> tuple[int, ...]:
-        """The positions of a request's names; UNKNOWN for a name that is no node's."""
+        """The positions of a request's names; UNKNOWN for a name that does not belong to a node."""
         # Other work has filled the processor's cache since the last call. A copy reads names and numbers in the order
         # of memory, which the processor fetches ahead; the look-ups then find them in the cache: a third less time.
         laid_out = self._laid_out.copy()
@@ -169,8 +169,8 @@ class NodeRefs(Sequence[str]):
     __slots__ = ("all_known", "names", "positions", "source")
 
     def __init__(self, names: list[str], positions: Sequence[int], source: NodePositions, *, all_known: bool) -> None:
-        """names: the list is kept, not copied. source: where the positions come from. all_known: no position is
-        UNKNOWN; False where one may be."""
+        """names: the list is kept, not copied. source: the origin of the positions. all_known: True if no position is
+        UNKNOWN; False if one may be."""
         self.names, self.positions, self.source, self.all_known = names, positions, source, all_known
 
     @classmethod
@@ -209,7 +209,7 @@ class NodeRefs(Sequence[str]):
 
 
 NO_NODE = NodeInfo("", {})
-"""Fills a position that has no node."""
+"""Fills a position that does not hold a node."""
 
 
 class NodeList(Mapping[str, NodeInfo]):
@@ -236,7 +236,7 @@ class NodeList(Mapping[str, NodeInfo]):
         return self._by_position
 
     def changed(self, changed: Mapping[str, NodeInfo | None]) -> NodeList:
-        """The list with these nodes replaced, added, or removed where the value is None."""
+        """The list with these nodes replaced, added, or removed if the value is None."""
         positions, by_position = self.positions, list(self._by_position)
         gone = [name for name, node in changed.items() if node is None and name in self]
         come = [name for name, node in changed.items() if node is not None and name not in self]

@@ -1,7 +1,7 @@
 """The cluster at one moment, and the base of the results that are cached for it.
 
-Plugins that look at all nodes need such a snapshot: an assumed pod changes their verdicts on other nodes. Each one
-follows the one before it by a delta, so that evaluations are updated and not computed again.
+Plugins that look at all nodes need such a snapshot: an assumed pod changes their verdicts on other nodes. Each
+snapshot follows the previous one by a delta, so that evaluations are updated and not computed again.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class Snapshot:
 
     nodes: with the pods on them. unbound: pods without a node, by UID. nominated: the unbound pods that preemption
     makes room for, by node, without gated pods. pods_on_unknown_nodes: by the name of the node. assumed: pods that are
-    being bound and are not on their nodes yet, by node. without_assumed: the same snapshot without assumed pods, where
-    there are any. placed: the same with these pods on their nodes, where it was made already.
+    being bound and are not on their nodes yet, by node. without_assumed: the same snapshot without assumed pods, if
+    there are any. placed: the same with these pods on their nodes, if it was made already.
     """
 
     nodes: NodeList
@@ -103,9 +103,9 @@ class Snapshot:
         )
 
     def sharing(self, earlier: Snapshot | None) -> Snapshot:
-        """The same snapshot with the NodeInfo objects of an earlier one where nothing changed.
+        """Return this snapshot, with the earlier snapshot's NodeInfo objects for the nodes that did not change.
 
-        Verdicts cached for those nodes stay valid. It compares every node and pod; `with_changes` is faster where
+        Verdicts cached for those nodes stay valid. It compares every node and pod; `with_changes` is faster if
         the changes are known.
         """
         if earlier is None:
@@ -162,9 +162,9 @@ class Snapshot:
         )
 
     def assuming(self, assumed: Iterable[AssumedPod]) -> Snapshot:
-        """The same snapshot with assumed pods. Results cached for it stay valid.
+        """Return this snapshot with assumed pods. Results cached for it stay valid.
 
-        An assumed pod is nominated to no node any more.
+        An assumed pod is no longer nominated.
         """
         found = assumed_by_node(assumed, self.nodes, self.unbound)
         if not found:
@@ -180,7 +180,7 @@ class Snapshot:
         alone = replace(
             Snapshot.of(found, self.unbound.values(), pod_groups=self.pod_groups.values()),
             nominated=self.nominated,
-            # Also those on other nodes.
+            # Also the pods on other nodes.
             gang_pods=GangPodIndex(every_pod=self._every_pod),
         )
         assumed = {name: pods for name, pods in self.assumed.items() if name in names}
@@ -192,7 +192,7 @@ class Snapshot:
         return self if self.without_assumed is None else self.without_assumed
 
     def placing_assumed(self, without: str) -> Snapshot:
-        """A snapshot in which the assumed pods are on their nodes, but for the pod of this UID: it is to be placed."""
+        """A snapshot in which the assumed pods are on their nodes, except the pod of this UID: it is to be placed."""
         if not any(pod.uid == without for pods in self.assumed.values() for pod in pods):
             return self.with_assumed
         others = {name: tuple(pod for pod in pods if pod.uid != without) for name, pods in self.assumed.items()}
@@ -238,7 +238,7 @@ class Snapshot:
         return self.domains.names_in(key, value, self.nodes)
 
     def changed_since(self, earlier: Snapshot) -> SnapshotDelta | None:
-        """What changed since then; None where it is unknown or so much that computing everything again is as fast."""
+        """The changes since then; None if unknown, or so many that computing everything again is as fast."""
         return self.history.since(earlier.history.moment)
 
     def _every_pod(self) -> Iterator[Pod]:
@@ -285,27 +285,27 @@ class DerivedFromSnapshot:
         return found
 
     def is_later_than(self, snapshot: Snapshot) -> bool:
-        """Whether its snapshot is a later version of this one; False where its snapshot is gone."""
+        """Return whether its snapshot is a later version of this one; False if its snapshot is gone."""
         found = self._snapshot()
         return found is not None and found.changed_since(snapshot) is not None
 
 
 class PlacedPods:
-    """Of a warm environment. Safe to share between threads."""
+    """Links the snapshots with assumed pods of a warm environment, each to the previous one. Threads may share it."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._last: Snapshot | None = None
 
     def follow(self, snapshot: Snapshot) -> Snapshot:
-        """The same snapshot, whose `with_assumed` follows that of the last call."""
+        """Return this snapshot, with a `with_assumed` that follows that of the last call."""
         with self._lock:
             last = self._last
             if last is None and not snapshot.assumed:
                 return snapshot
             found = replace(snapshot, placed=_first(snapshot) if last is None else _next(last, snapshot))
             if last is None or last.changed_since(snapshot.base) is None or snapshot.history is last.history:
-                # An older snapshot is that of a call that began before another one.
+                # An older snapshot belongs to a call that began earlier.
                 self._last = found
         return found
 
