@@ -1,1 +1,1 @@
-"""Counted resources: what the scheduler ignores and Berth counts. Who asks for what, and who has what left."""
+"""Counted resources: the scheduler ignores them and Berth counts them. The demands of pods, and the room on nodes."""

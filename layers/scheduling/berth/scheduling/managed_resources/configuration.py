@@ -1,8 +1,8 @@
-"""`managedResources` of the configuration: what is counted, where a node says how much it has, and a pod what it asks.
+"""`managedResources` of the configuration: the counted resources, and the sources of capacities and requests.
 
 Named as in KubeSchedulerConfiguration, where the same names stand under the extender's `managedResources`.
 
-A pool is what is counted: a resource, or one of its devices. A device annotation is written by bind with the Binding,
+A pool is the unit of counting: a resource, or one of its devices. With the Binding, bind writes device annotations,
 one for each resource with devices, so that a container can have the bare number in its environment (downward API).
 """
 
@@ -23,14 +23,14 @@ from berth.scheduling.fields.resources import is_extended
 from berth.scheduling.objects.node import NodeInfo
 
 Shares = Mapping[str, int]
-"""By pool, an amount above 0."""
+"""Maps a pool to an amount above 0."""
 
 PREFIX = "berth.dev/"
 MAX_NAME = 63
-"""Characters of an annotation's key after its prefix."""
+"""The most characters of an annotation's key after its prefix."""
 
 MAX_DEVICES = 256
-"""Of one resource on one node: all devices must fit into one item of the ledger."""
+"""The most devices of one resource on one node: all devices must fit into one item of the ledger."""
 
 _INDEX = re.compile(r"0|[1-9][0-9]{0,3}", re.ASCII)
 
@@ -45,7 +45,7 @@ def pool_of(resource: str, index: int) -> str:
 
 
 def device_of(pool: str) -> tuple[str, int] | None:
-    """Resource and device of a pool; None for one without devices. No name of a resource has a `#`."""
+    """The resource and the device of a pool; None for a pool without devices. A resource name cannot contain a `#`."""
     resource, separator, index = pool.partition("#")
     return (resource, int(index)) if separator else None
 
@@ -59,14 +59,14 @@ def devices_in(shares: Shares) -> Mapping[str, int]:
 
 
 def index_in(value: object) -> int | None:
-    """The device that an annotation names; None for what names none."""
+    """The device that an annotation names; None if the value does not name a device."""
     if not isinstance(value, str) or _INDEX.fullmatch(value) is None or int(value) >= MAX_DEVICES:
         return None
     return int(value)
 
 
 MAX_AMOUNT = 10**15
-"""Sums of a thousand of them fit into 64 bits, and nothing that is shared has more units."""
+"""The largest amount: a sum of a thousand fits into 64 bits, and nothing that is shared has more units."""
 
 NOT_A_QUANTITY = "is not a quantity"
 NEGATIVE = "is negative"
@@ -77,20 +77,20 @@ _LARGEST = Quantity(MAX_AMOUNT)
 
 @dataclass(frozen=True, slots=True)
 class NoAmount:
-    """What stands where an amount should be, and is none; `cause` is constant, whatever stands there (fact 17)."""
+    """A value that is not an amount; `cause` is constant, whatever the value is (fact 17)."""
 
     cause: str
 
 
 @lru_cache(maxsize=4096)
 def amount_in(text: str) -> int | NoAmount:
-    """Whole units. An empty text is no quantity."""
+    """Parse a text to whole units. An empty text is not a quantity."""
     found = quantity(text)
     if isinstance(found, UnparsableQuantity):
         return NoAmount(NOT_A_QUANTITY)
     if ZERO.exceeds(found):
         return NoAmount(NEGATIVE)
-    # Compared before it is rounded: beyond 64 bits the rounded number is any.
+    # Compared before it is rounded: beyond 64 bits the rounded number is arbitrary.
     return NoAmount(TOO_LARGE) if found.exceeds(_LARGEST) else found.value()
 
 
@@ -106,7 +106,7 @@ _KEY = re.compile(r"([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z
 
 
 def _resource(name: str) -> str:
-    """What kube-scheduler takes under an extender's `managedResources` (fact 46)."""
+    """Accept the names that kube-scheduler accepts under an extender's `managedResources` (fact 46)."""
     if not is_extended(name):
         raise PydanticCustomError(
             "resource_name",
@@ -138,7 +138,7 @@ class _Document(BaseModel):
 
 
 class NodeSource(_Document):
-    """Where a node says it: exactly one of a resource of its allocatable, a label and an annotation."""
+    """The place of an amount on a node: exactly one of a resource of its allocatable, a label and an annotation."""
 
     allocatable: ResourceName | None = None
     node_label: Key | None = Field(default=None, alias="nodeLabel")
@@ -154,7 +154,7 @@ class NodeSource(_Document):
 
 
 class SizesSource(_Document):
-    """Where a node lists its devices' sizes: a label (separated by underscores) or an annotation (by commas)."""
+    """The list of a node's device sizes: in a label (separated by underscores) or an annotation (by commas)."""
 
     node_label: Key | None = Field(default=None, alias="nodeLabel")
     node_annotation: Key | None = Field(default=None, alias="nodeAnnotation")
@@ -167,15 +167,15 @@ class SizesSource(_Document):
 
 
 class PodSource(_Document):
-    """An annotation in which a pod says what it asks for, instead of its containers' requests."""
+    """An annotation with the amount that a pod asks for, instead of its containers' requests."""
 
     pod_annotation: Key = Field(alias="podAnnotation")
 
 
 class Devices(_Document):
-    """The resource is parts of devices; what one pod asks for is taken from one of them.
+    """The resource consists of devices; the whole amount for one pod comes from one of them.
 
-    Either `sizes`, or `count` and `size`. percentName: a resource by which a pod asks for per cent of a device.
+    Either `sizes`, or `count` and `size`. percentName: a resource by which a pod asks for a percentage of a device.
     """
 
     sizes: SizesSource | None = None
@@ -196,8 +196,8 @@ class ManagedResource(_Document):
     """A resource that Berth counts.
 
     capacity: by default the node's allocatable of the same name. requests: by default those of the containers.
-    podLimit: the most units that one pod may ask for; by default what the node, or the device, has.
-    ignoredByScheduler: as it stands in KubeSchedulerConfiguration; then NodeResourcesFit does not look at it.
+    podLimit: the most units that one pod may ask for; by default the capacity of the node, or of the device.
+    ignoredByScheduler: as in KubeSchedulerConfiguration; if true, NodeResourcesFit does not check the resource.
     """
 
     name: ResourceName
@@ -262,7 +262,7 @@ TOO_MANY_DEVICES = f"has more than {MAX_DEVICES} devices"
 
 
 def capacity_of(resource: ManagedResource, node: NodeInfo) -> Mapping[str, int] | NoAmount:
-    """By pool, amounts above 0. A node that says nothing has nothing."""
+    """Return amounts above 0, by pool; empty if the node does not state a capacity."""
     if resource.devices is None:
         source = resource.capacity
         found = bounded(node.allocatable.get(resource.name, 0)) if source is None else _amount(source, node)
@@ -290,7 +290,7 @@ def _sizes(devices: Devices, node: NodeInfo) -> list[int] | NoAmount:
 
 
 def _listed(source: SizesSource, node: NodeInfo) -> list[int] | NoAmount:
-    # A label can hold no comma.
+    # A label's value cannot contain a comma.
     text, separator = (
         (node.annotations.get(source.node_annotation), ",")
         if source.node_annotation is not None

@@ -1,6 +1,6 @@
-"""Counting: what pods ask for and hold, what nodes have, and which pools a pod's demands go into.
+"""Counting: the demands and the shares of pods, the capacity of nodes, and the pools that demands go into.
 
-Nothing reads anything but its arguments: filter, bind and the watcher count alike.
+All results depend only on the arguments: filter, bind and the watcher count alike.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from berth.scheduling.reason_code import ReasonCode
 
 @dataclass(frozen=True, slots=True)
 class Insufficient:
-    """Not enough is left of these resources. never: of one of them there was never enough."""
+    """Not enough is left of these resources. never: the node never has enough of one of them."""
 
     resources: tuple[str, ...]
     never: bool
@@ -44,12 +44,12 @@ class Insufficient:
 
 
 def insufficient(resource: str) -> str:
-    """Why not, as NodeResourcesFit says it: constant (fact 17)."""
+    """Return the reason in NodeResourcesFit's words: constant (fact 17)."""
     return f"Insufficient {resource}"
 
 
 class Counting:
-    """What one configuration counts. It remembers what specs ask for, and nothing else; threads may share it."""
+    """Counts the resources of one configuration. It remembers only the demands of specs; threads may share it."""
 
     def __init__(self, resources: Iterable[ManagedResource] = ()) -> None:
         self._resources = {each.name: each for each in resources}
@@ -66,24 +66,24 @@ class Counting:
 
     @property
     def ignored_by_scheduler(self) -> frozenset[str]:
-        """Names in requests that NodeResourcesFit does not look at."""
+        """Names in requests that NodeResourcesFit does not check."""
         return frozenset(
             name
             for each in self._resources.values()
             for name in each.names
-            # No node has per cent in its allocatable.
+            # A node does not have percentages in its allocatable.
             if each.ignored_by_scheduler or name != each.name
         )
 
     @property
     def pod_annotations(self) -> frozenset[str]:
-        """The annotations of pods that are read."""
+        """The annotations that are read from pods."""
         devices = {annotation_of(name) for name in self._resources if self._has_devices(name)}
         return frozenset(devices.union(self._demands.annotations))
 
     @property
     def node_annotations(self) -> frozenset[str]:
-        """The annotations of nodes that are read."""
+        """The annotations that are read from nodes."""
         found = set()
         for each in self._resources.values():
             devices = each.devices
@@ -92,7 +92,7 @@ class Counting:
         return frozenset(key for key in found if key is not None)
 
     def demands(self, pod: Pod) -> tuple[Demand, ...] | UnreadableRequest:
-        """What a pod that waits requests; empty for nothing counted. One above its podLimit is unreadable.
+        """The demands of a pod that waits; empty if nothing is counted. A demand above its podLimit is unreadable.
 
         One unreadable request makes them all unreadable: a pod is placed with all that it requests, or not at all.
         """
@@ -106,11 +106,11 @@ class Counting:
         return found.readable
 
     def uncounted(self, pod: Pod) -> Set[str]:
-        """The resources of which a pod on a node counts as nothing, because no request of them can be read."""
+        """The resources that are not counted for a pod on a node, because no request of them can be read."""
         return self._demands.read(pod).uncounted
 
     def capacity(self, node: NodeInfo) -> Mapping[str, int]:
-        """The node's capacity by pool, above 0. A resource that cannot be read has none (see `unreadable`)."""
+        """The node's capacity by pool, above 0. A resource that cannot be read is left out (see `unreadable`)."""
         found: dict[str, int] = {}
         for each in self._resources.values():
             capacity = capacity_of(each, node)
@@ -133,7 +133,7 @@ class Counting:
     def shares(self, pod: Pod, capacity: Mapping[str, int]) -> Shares | None:
         """The amounts that a pod holds on a node of this capacity. Its annotations name its devices.
 
-        None if they name no device: another component bound the pod (see `adopted`).
+        None if they do not name a device: another component bound the pod (see `adopted`).
         """
         if pod.assumed_shares is not None:
             return pod.assumed_shares
@@ -149,7 +149,7 @@ class Counting:
     def adopted(self, pod: Pod, capacity: Mapping[str, int], free: Mapping[str, int]) -> Shares:
         """The amounts that count for a pod on the node, even beyond the capacity.
 
-        Where its annotations name no device, the device with the most room counts.
+        If its annotations do not name a device, the device with the most room counts.
         """
         if pod.assumed_shares is not None:
             return pod.assumed_shares
@@ -165,14 +165,14 @@ class Counting:
         return found
 
     def has_room_as_annotated(self, pod: Pod, capacity: Mapping[str, int], free: Mapping[str, int]) -> bool:
-        """Whether the pod's annotations name its devices, each of which the node has, with room for the pod."""
+        """Return whether the pod's annotations name its devices, and each is on the node, with room for the pod."""
         shares = self.shares(pod, capacity)
         return shares is not None and all(
             amount <= free.get(pool, 0) for pool, amount in shares.items() if device_of(pool) is not None
         )
 
     def names_devices(self, pod: Pod) -> bool:
-        """Whether the pod's annotations name a device for each of its demands that is of one."""
+        """Return whether the pod's annotations name a device for each demand of a resource with devices."""
         return all(
             index_in(pod.annotations.get(annotation_of(demand.resource))) is not None
             for demand in self._demands_of_placed(pod)
@@ -183,9 +183,9 @@ class Counting:
         """The amounts to charge for a pod that nobody reserved for, whatever device its annotations name.
 
         A named device that the node does not have, or without enough room, is not charged as named: the fullest device
-        is. A forged number thus blocks no device that has room. Without a named device, that with the most room is
-        charged. At most the podLimit, and the capacity of the pool, is charged: a forged amount makes no node owe more
-        than it has. Nothing is charged of a resource that the node does not have.
+        is charged instead, so a forged number does not block a device that has room. Without a named device, the device
+        with the most room is charged. The charge is at most the podLimit, and the capacity of the pool: a forged amount
+        does not make a node owe more than it has. A resource that the node does not have is not charged.
         """
         found: dict[str, int] = {}
         for demand in self._demands_of_placed(pod):
@@ -195,7 +195,7 @@ class Counting:
         return found
 
     def charged_after_growth(self, pod: Pod, held: Shares, before: Mapping[str, int], now: Mapping[str, int]) -> Shares:
-        """What a pod that was charged a whole pool is charged now that the pool is larger: its request may be, too.
+        """Raise the charge of a pod that was charged a whole pool, if the pool is larger now: its request may be, too.
 
         before, now: the node's capacity.
         """
@@ -209,7 +209,7 @@ class Counting:
         return found
 
     def beyond_limit(self, pod: Pod, capacity: Mapping[str, int]) -> Mapping[str, int]:
-        """The resources of which a pod on a node requests more than is charged at most, with that amount."""
+        """The resources of which a pod on a node requests more than the largest charge, with that charge."""
         found = {}
         for demand in self._demands_of_placed(pod):
             largest = max((capacity[pool] for pool in self.pools(demand.resource, capacity)), default=0)
@@ -236,7 +236,7 @@ class Counting:
         return min(pools, key=lambda each: free.get(each, 0), default=None)
 
     def resized(self, pod: Pod, held: Shares, capacity: Mapping[str, int]) -> Shares:
-        """The same devices after a change of the capacity: a percentage is of the device's present size."""
+        """Keep the devices after a change of the capacity: a percentage is of the device's present size."""
         found = dict(held)
         for demand in self._demands_of_placed(pod):
             if demand.percent:
@@ -271,7 +271,7 @@ class Counting:
     def choose(
         self, demands: Sequence[Demand], capacity: Mapping[str, int], free: Mapping[str, int]
     ) -> Shares | Insufficient:
-        """Pools with room for all the demands, or the resources that are short."""
+        """Choose pools with room for all the demands, or return the resources that are short."""
         found: dict[str, int] = {}
         short = []
         never = False
@@ -285,7 +285,7 @@ class Counting:
         return Insufficient(tuple(short), never) if short else found
 
     def placed(self, demands: Sequence[Demand], node: NodeInfo) -> Shares | Insufficient:
-        """Pools for these demands beside the pods on the node; or the resources that are short."""
+        """Choose pools for these demands beside the pods on the node, or return the resources that are short."""
         capacity = self.capacity(node)
         free = left(capacity, self.used(node.pods, capacity)) if capacity and node.pods else capacity
         return self.choose(demands, capacity, free)
@@ -300,12 +300,12 @@ class Counting:
     def _demands_of_placed(self, pod: Pod) -> tuple[Demand, ...]:
         """The demands of a pod on a node, whatever their podLimit. A request that cannot be read counts as nothing.
 
-        Only that one: the pod has the rest, and whoever binds it without Berth could hide all of it by one bad request.
+        Only that one is ignored: otherwise one bad request could hide all others of a pod that is bound without Berth.
         """
         return self._demands.read(pod).readable
 
     def _pool(self, pod: Pod, demand: Demand, capacity: Mapping[str, int]) -> str | None:
-        """The pool of the pod's share of this demand; None where it is unknown.
+        """The pool of the pod's share of this demand; None if it is unknown.
 
         A percentage of a missing device is unknown, too: another device counts then.
         """

@@ -42,7 +42,7 @@ class Demand:
 
 @dataclass(frozen=True, slots=True)
 class Demands:
-    """What a pod requests of counted resources. unreadable: by resource, the first of its requests that is not counted.
+    """A pod's requests of counted resources. unreadable: by resource, the first request that is not counted.
 
     Each resource is read by itself: of a pod on a node, a request that cannot be read must not hide the others.
     """
@@ -79,10 +79,10 @@ class DemandReader:
         self._known: WeakKeyDictionary[PodSpec, Demands] = WeakKeyDictionary()
 
     def read(self, pod: Pod) -> Demands:
-        """The pod's demands; none where it requests nothing counted. An unreadable request names its field.
+        """The pod's demands; empty if it requests nothing counted. An unreadable request names its field.
 
-        By the rules of Kubernetes: the larger of the containers' sum and any init container. A pod that gives both an
-        amount and per cent asks for the amount, if it can be read.
+        By the rules of Kubernetes, the larger of the containers' sum and any init container counts. A pod that gives
+        both an amount and a percentage asks for the amount, if it can be read.
         """
         requests = pod.spec.requests
         asks = not self.requests.isdisjoint(requests.asked) or not self.requests.isdisjoint(requests.beyond)
@@ -122,7 +122,7 @@ class DemandReader:
 
 
 def _requested(spec: PodSpec, name: str, resource: str) -> Demand | UnreadableRequest | None:
-    """Of this resource by its containers, under this name; another one stands for per cent. None: nothing."""
+    """The containers' demand of this resource under this name; another name gives a percentage. None if absent."""
     if name in spec.requests.beyond:
         return UnreadableRequest(REASON_REQUEST.format(name))
     units, percent = spec.requests.asked.get(name, 0), name != resource
@@ -137,7 +137,7 @@ def _requested(spec: PodSpec, name: str, resource: str) -> Demand | UnreadableRe
 
 
 def _annotated(pod: Pod, name: str, key: str) -> Demand | UnreadableRequest | None:
-    """By its annotation `key`. None: nothing."""
+    """The demand of the pod's annotation `key`; None if nothing is requested."""
     if key not in pod.annotations:
         return None
     amount = amount_in(pod.annotations[key])
