@@ -1,1 +1,1 @@
-"""The BerthConfiguration document, validated by pydantic; a module for each of its sections that no other room has."""
+"""The BerthConfiguration document, validated by pydantic; one module for each section that no other package has."""

@@ -50,7 +50,7 @@ from berth.scheduling.policy import Policy
 from berth.scheduling.preemption.priority import PreemptionConfiguration
 
 EVENTUAL_READ_SECONDS = 1.0
-"""What an eventually consistent read of DynamoDB may miss, usually."""
+"""The age of a write, in seconds, above which an eventually consistent read of DynamoDB usually returns it."""
 
 
 class WhenStale(StrEnum):
@@ -75,9 +75,9 @@ class WakeUp(StrEnum):
 class NodeCacheConfiguration(BaseModel):
     """The contract on freshness.
 
-    maxStaleness: seconds; how old the data may be. whenStale: `fail` or `pass`. minHeadReadInterval: seconds for which
-    a verb does without asking whether there is something newer. eventuallyConsistent: head reads at half the price,
-    which may miss what was published a moment ago. wakeUp: `object`, `pod` or `none`.
+    maxStaleness: the largest age of the data, in seconds. whenStale: `fail` or `pass`. minHeadReadInterval: seconds for
+    which a verb does not look for newer data. eventuallyConsistent: head reads at half the price, which may miss the
+    latest publication. wakeUp: `object`, `pod` or `none`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
@@ -108,7 +108,7 @@ class Decisions(StrEnum):
 
 
 def _off(value: object) -> object:
-    """Some readers of YAML take `off` for false."""
+    """Return OFF for False: some readers of YAML take `off` for false."""
     return Decisions.OFF if value is False else value
 
 
@@ -119,9 +119,9 @@ Names = Annotated[frozenset[str], Field(min_length=1)]
 
 
 class BindConfiguration(BaseModel):
-    """Which pods bind binds: those of these schedulers, in these namespaces. Without a list, of all of them.
+    """The pods that bind binds: those of these schedulers, in these namespaces. A missing list does not restrict them.
 
-    schedulerNames: bind reads each pod before it binds it.
+    If schedulerNames is set, bind reads each pod before it binds it.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
@@ -130,11 +130,11 @@ class BindConfiguration(BaseModel):
     namespaces: Names | None = None
 
     def covers_namespace(self, namespace: str) -> bool:
-        """Whether pods of this namespace may be bound."""
+        """Return whether pods of this namespace may be bound."""
         return self.namespaces is None or namespace in self.namespaces
 
     def covers_scheduler(self, name: str) -> bool:
-        """Whether pods that ask for this scheduler may be bound."""
+        """Return whether pods that ask for this scheduler may be bound."""
         return self.scheduler_names is None or name in self.scheduler_names
 
 
@@ -178,7 +178,7 @@ class _Document(BaseModel):
 
 
 class EnabledPlugin(_Document):
-    """A plugin to add, or to give another weight. `weight` counts where the plugin scores."""
+    """A plugin to add, or to give another weight. `weight` counts if the plugin scores."""
 
     name: PluginName
     weight: int = Field(default=1, ge=1, le=100, strict=True)
@@ -191,7 +191,7 @@ class DisabledPlugin(_Document):
 
 
 class PluginSet(_Document):
-    """What makes a profile differ from the one that it extends, as in KubeSchedulerConfiguration."""
+    """The differences of a profile from the one that it extends, as in KubeSchedulerConfiguration."""
 
     enabled: tuple[EnabledPlugin, ...] = ()
     disabled: tuple[DisabledPlugin, ...] = ()
@@ -209,8 +209,8 @@ PluginConfigs = Annotated[tuple[PluginConfig, ...], AfterValidator(refuse_repeat
 class ProfileDefinition(_Document):
     """A profile of the user's own.
 
-    scores, what prioritize answers: `extender`: totals as kube-scheduler makes them, brought to 0 to 10; `totals`:
-    these totals themselves; `as-is`: the weighted sum of what the plugins say, not normalised.
+    scores, the answer of prioritize: `extender`: totals as kube-scheduler makes them, brought to 0 to 10; `totals`:
+    these totals themselves; `as-is`: the weighted sum of the plugins' scores, not normalized.
     """
 
     extends: ShippedName | None = None
@@ -223,7 +223,7 @@ class ProfileDefinition(_Document):
         composition = self.composition()
         if not composition.plugins:
             raise PydanticCustomError("no_plugins", "the profile has no plugins")
-        # Its raw score counts taints that are not tolerated; only normalisation reverses it.
+        # Its raw score counts taints that are not tolerated; only normalization reverses it.
         if composition.scale is Scale.AS_IS and "TaintToleration" in {each.name for each in composition.plugins}:
             raise PydanticCustomError("as_is", "TaintToleration cannot score with 'scores: as-is'; use 'totals'")
         return self
@@ -240,7 +240,7 @@ class ProfileDefinition(_Document):
 
 
 class BerthConfiguration(_Document):
-    """Everything about Berth's behaviour that an operator chooses.
+    """Everything about Berth's behavior that an operator chooses.
 
     profile: decides for every pod whose schedulerName is not in `profiles`. Its name, and those there, are names of
     profiles that come with Berth, or of `definitions`. pluginConfig: for all profiles; a definition's own goes first.
@@ -277,7 +277,7 @@ class BerthConfiguration(_Document):
         """The policy this document describes. remembered_bytes, time_limit: see Policy."""
         profiles = {name: self.build_profile(name) for name in {self.profile, *self.profiles.values()}}
         by_scheduler = {scheduler: profiles[name] for scheduler, name in self.profiles.items()}
-        # They import nearly all plugins, and without gangs nothing is planned.
+        # These profiles import nearly all plugins, and without gangs nothing is planned.
         planned = profiles if self.gangs.enabled else {}
         return Policy(
             profiles[self.profile],
@@ -293,8 +293,8 @@ class BerthConfiguration(_Document):
         )
 
     def _for_planning(self, profile: Profile) -> Profile:
-        """With the filters of kube-scheduler that the profile lacks. A request has only nodes that pass them for one
-        member, and a plan needs to know of all."""
+        """The profile with the filters of kube-scheduler that it lacks. A request has only nodes that pass them for one
+        member, and a plan needs to check all members."""
         has = {each.name for each in profile.filters}
         wanted = [*SCHEDULER_FILTERS, *([COUNTED_FILTER] if self.counting.counts else [])]
         missing = [
@@ -324,7 +324,7 @@ class BerthConfiguration(_Document):
 
 
 def validation_messages(error: ValidationError) -> Iterator[str]:
-    """What the wrong fields should be: one line for each cause, with the paths of its fields."""
+    """Yield one line for each cause: the paths of the wrong fields, and what they should be."""
     fields: dict[str, list[str]] = {}
     for detail in error.errors():
         fields.setdefault(detail["msg"], []).append(".".join(map(str, detail["loc"])) or "document")

@@ -98,7 +98,7 @@ class PluginConfig(BaseModel):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        """One alternative a plugin: in validation the name chooses, which JSON Schema cannot follow."""
+        """Return one alternative per plugin: in validation the name chooses, which JSON Schema cannot follow."""
         known = [
             _alternative({"const": name}, handler(each.args.__pydantic_core_schema__))
             for name, each in REGISTRY.items()
@@ -122,7 +122,7 @@ def refuse_repeated_plugins(configs: tuple[PluginConfig, ...]) -> tuple[PluginCo
 
 
 def refuse_repeated(names: Sequence[str]) -> None:
-    """Raises ValidationError with the index of each repeated name."""
+    """Raise ValidationError with the index of each repeated name."""
     repeated = [index for index, name in enumerate(names) if name in names[:index]]
     if repeated:
         raise ValidationError.from_exception_data(
@@ -139,7 +139,7 @@ def refuse_repeated(names: Sequence[str]) -> None:
 
 
 def build_plugin(name: str, configs: Iterable[PluginConfig]) -> Plugin:
-    """The plugin with its arguments: of several configurations the last one, without any the defaults.
+    """Build the plugin with its arguments: of several configurations the last one, without any the defaults.
 
     Raises PluginFailed if a custom plugin cannot be built, or needs arguments.
     """
@@ -149,7 +149,7 @@ def build_plugin(name: str, configs: Iterable[PluginConfig]) -> Plugin:
 
 
 def _default_args(name: str, kind: type[Args]) -> Args:
-    """Raises PluginFailed."""
+    """Return the default arguments. Raises PluginFailed if the plugin needs arguments."""
 
     def default() -> Args:
         try:
