@@ -1,4 +1,4 @@
-"""What a gang is, and which gang a pod belongs to.
+"""Gangs, and the rules by which a pod belongs to a gang.
 
 A pod names its gang in one of these ways. The first that is there counts:
 
@@ -7,7 +7,7 @@ A pod names its gang in one of these ways. The first that is there counts:
 3. The label `pod-group.scheduling.sigs.k8s.io`: the same under the API group that it had before.
 4. Berth's annotations: `berth.dev/gang` and `berth.dev/gang-size`.
 
-A pod that names two gangs of different names is in none: it is rejected.
+A pod that names two gangs of different names is rejected.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ ANNOTATIONS = frozenset({GANG_ANNOTATION, SIZE, TOPOLOGY_KEY, TIMEOUT})
 PodGroups = Mapping[PodGroupKey, PodGroup]
 
 MAX_TIMEOUT = 3600
-"""Seconds."""
+"""The longest timeout, in seconds."""
 
 
 class GangsConfiguration(BaseModel):
     """`gangs` of the configuration. enabled: filter plans gangs as a whole, and bind binds all members or none.
 
-    timeout: seconds that an open gang waits for its members; a PodGroup or an annotation may say a shorter time.
+    timeout: seconds that an open gang waits for its members; a PodGroup or an annotation may set a shorter time.
     maxMembers: a gang of a larger minimum is rejected.
     """
 
@@ -56,7 +56,7 @@ class GangsConfiguration(BaseModel):
 
 
 class GangError(StrEnum):
-    """Why a pod's gang cannot be planned: the reason on every node. Constant, whatever the gang is (fact 17)."""
+    """The reason on every node if a pod's gang cannot be planned. Constant, whatever the gang is (fact 17)."""
 
     NAME = "gang name is not a name"
     SIZE_NOT_A_NUMBER = "gang size is not a number"
@@ -74,7 +74,7 @@ class GangError(StrEnum):
 
 
 class GangWait(StrEnum):
-    """Why the members of a gang have no place yet: the reason on every node. Constant like those above."""
+    """The reason on every node if the members of a gang do not have a place yet. Constant like the errors above."""
 
     FOR_MEMBERS = "gang waits for members"
     FOR_ROOM = "gang does not fit"
@@ -85,11 +85,11 @@ REASON_OTHER_DOMAIN = "gang has its members in another topology domain"
 """The reason on the other nodes, for a member of a committed gang that has a topology key."""
 
 REASONS: frozenset[str] = frozenset({*GangError, *GangWait, REASON_OTHER_DOMAIN})
-"""All reasons that a member of a gang may be rejected for."""
+"""The reasons that a member of a gang may be rejected for."""
 
 
 class GangSource(StrEnum):
-    """What a gang was read from."""
+    """The field that a gang was read from."""
 
     SCHEDULING_GROUP = "schedulingGroup"
     POD_GROUP_LABEL = "label"
@@ -114,7 +114,7 @@ class Gang:
 
     minimum: how many members are placed together. topology_key: a label of nodes whose value is the same on the nodes
     of all members; empty: any nodes. timeout: seconds that an open gang waits for its members. priority, created_at:
-    those of the PodGroup; None: those of the members count.
+    of the PodGroup; None if the members' values count.
     """
 
     key: GangKey
@@ -128,7 +128,7 @@ class Gang:
 
 @dataclass(frozen=True, slots=True)
 class InvalidGang:
-    """The pod asks for a gang that cannot be planned. key: of the gang, where the pod names one."""
+    """A gang that cannot be planned, as a pod asks for it. key: None if the pod does not give one valid name."""
 
     error: GangError
     key: GangKey | None = None
@@ -156,7 +156,7 @@ _INTEGER = re.compile(r"-?[0-9]{1,9}")
 
 
 def gang_of(pod: Pod, pod_groups: PodGroups, configuration: GangsConfiguration) -> Gang | InvalidGang | None:
-    """The gang of the pod; None for a pod that is placed alone. InvalidGang: it is rejected everywhere."""
+    """The gang of the pod; None for a pod that is placed alone; InvalidGang for a pod that is rejected everywhere."""
     if not configuration.enabled or not names_gang(pod):
         return None
     name, *others = gang_names(pod)
@@ -174,7 +174,7 @@ def gang_of(pod: Pod, pod_groups: PodGroups, configuration: GangsConfiguration) 
         return InvalidGang(GangError.TOO_LARGE, key)
     if not 1 <= found.timeout <= MAX_TIMEOUT:
         return InvalidGang(GangError.TIMEOUT, key)
-    # Meanwhile other gangs wait, so pods ask for no more than the operator gives.
+    # Other gangs wait meanwhile, so pods cannot ask for more than the operator allows.
     return replace(found, timeout=min(found.timeout, configuration.timeout))
 
 

@@ -13,16 +13,16 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 NO_MEMBERS: Mapping[str, str] = {}
 
 WasExempt = Callable[[Pod], bool]
-"""Whether a pod is in no gang, whatever it names: see `Policy.was_exempt`."""
+"""Returns whether a pod is in no gang, even if it names one: see `Policy.was_exempt`."""
 
 
 @dataclass(frozen=True, slots=True)
 class GangMembers:
     """A gang with its members.
 
-    waiting: without a node, in the order of their names; of a committed gang those that are not being bound. open: the
-    gang as it is being bound, if it is. is_committed: see there; the members that wait are then placed alone. error:
-    what is wrong between members.
+    waiting: members without a node, ordered by name; of a committed gang those that are not being bound. open: the gang
+    in bind, if it is being bound. is_committed: see the function; waiting members are then placed alone. error: the
+    difference between members that makes the gang invalid.
     """
 
     gang: Gang
@@ -60,32 +60,32 @@ class GangMembers:
 def members_of(key: GangKey, snapshot: Snapshot, was_exempt: WasExempt) -> dict[str, Pod]:
     """The members of a gang, by UID: the pods that name it, also those that are being deleted.
 
-    The one rule for filter, bind and people. An exempt pod is placed without the others, so it is no member: it does
-    not count for the minimum, and on a node it proves no commit.
+    The one rule for filter, bind and people. An exempt pod is placed without the others, so it is not a member: it does
+    not count for the minimum, and on a node it does not prove a commit.
     """
     named = snapshot.pods_by_gang.get((key.namespace, key.name), {})
     return {uid: pod for uid, pod in named.items() if not was_exempt(pod)}
 
 
 def lives(pod: Pod) -> bool:
-    """Whether a member counts: it has not ended, and is not being deleted."""
+    """Return whether a member counts: it has not ended, and is not being deleted."""
     return not (pod.terminating or pod.finished)
 
 
 def waits(pod: Pod) -> bool:
-    """Whether a member has no node, and may get one."""
+    """Return whether a member does not have a node and may get one."""
     return not (pod.node_name or pod.spec.gated) and lives(pod)
 
 
 def priority_of(gang: Gang | None, waiting: Iterable[Pod]) -> int:
-    """Of the PodGroup; without one, the highest of the members that wait. gang: None where it cannot be read."""
+    """The PodGroup's priority; without one, the highest of the waiting members. gang: None if it cannot be read."""
     if gang is not None and gang.priority is not None:
         return gang.priority
     return max((pod.priority or 0 for pod in waiting), default=0)
 
 
 def created_at_of(gang: Gang | None, waiting: Iterable[Pod]) -> float:
-    """The same of its age: seconds since the epoch; inf where it is unknown."""
+    """The creation time of the PodGroup, or of the oldest waiting member: seconds since the epoch; inf if unknown."""
     if gang is not None and gang.created_at is not None:
         return gang.created_at
     return min((inf if pod.created_at is None else pod.created_at for pod in waiting), default=inf)
@@ -98,7 +98,7 @@ def gangs_in(
     open_gangs: Sequence[OpenGang],
     unknown: Pod | None = None,
 ) -> list[GangMembers]:
-    """All gangs with a member that waits, in the order in which they are planned.
+    """The gangs with a member that waits, in the order in which they are planned.
 
     unknown: a member that the snapshot does not have yet.
     """
@@ -119,11 +119,11 @@ def gangs_in(
 
 
 def is_committed(key: GangKey, members: Iterable[Pod], open_gangs: Iterable[OpenGang]) -> bool:
-    """Whether one of these members of the gang is on a node, or is getting its Binding.
+    """Return whether one of these members of the gang is on a node, or is getting its Binding.
 
-    No member gets one before the gang is committed, so a member on a node is the proof, whatever its owner makes of it
-    there. A commit is one only while one of its own members lives: another gang may have the name by now. An open
-    reservation or an announcement is no proof: bind writes them before the member waits for the others.
+    No member gets a Binding before the gang is committed, so a member on a node proves the commit, whatever its owner
+    changes there. A commit counts only while one of its members lives: another gang may have the name by now. An open
+    reservation or an announcement does not prove it: bind writes them before the member waits for the others.
     """
     open_gang = next((each for each in open_gangs if each.key == key), None)
     return _is_committed([pod for pod in members if lives(pod)], open_gang)
@@ -149,7 +149,7 @@ def domains_of(
 
 
 def order_of_members(pod: Pod) -> tuple[int, str, str]:
-    """By the length of the name first: train-2 goes before train-10."""
+    """Order by the length of the name first: train-2 goes before train-10."""
     return len(pod.name), pod.name, pod.uid
 
 
@@ -161,7 +161,7 @@ def _members(
     being_bound: set[str],
     unknown: Pod | None,
 ) -> GangMembers | None:
-    """None where no member of a valid gang waits. unknown: one that is not among the pods."""
+    """Return the gang, or None if no member of a valid gang waits. unknown: a member that is not among the pods."""
     living = [pod for pod in pods if lives(pod) and pod is not unknown]
     if unknown is not None:
         living.append(unknown)

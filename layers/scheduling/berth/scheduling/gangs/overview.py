@@ -1,6 +1,6 @@
-"""All gangs of a cluster as people ask about them: how far each one is, and what it waits for.
+"""An overview of a cluster's gangs, for people: how far each gang is, and what it waits for.
 
-It goes by what filter knows, and by nothing else: whether members are being bound is in the gangs' own items.
+It uses only the data that filter has: the gangs' own items tell whether members are being bound.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class GangStage(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MemberStatus:
-    """node: empty before it is bound. place: where filter would let it go."""
+    """node: empty before the member is bound. place: the node that filter would let it go to."""
 
     name: str
     uid: str
@@ -41,7 +41,7 @@ class MemberStatus:
 
 @dataclass(frozen=True, slots=True)
 class GangStatus:
-    """A gang as filter sees it. minimum: 0 where it cannot be read. created_at: seconds since the epoch; None: unknown.
+    """A gang as filter sees it. minimum: 0 if it cannot be read. created_at: seconds since the epoch; None if unknown.
 
     waits_for: empty for a gang that waits for nothing. It has numbers, names of resources and constant texts.
     """
@@ -63,7 +63,7 @@ class GangStatus:
 def overview(
     snapshot: Snapshot, configuration: GangsConfiguration, was_exempt: WasExempt, planned: Iterable[PlannedGang]
 ) -> list[GangStatus]:
-    """All gangs, by key. planned: those with a member that waits."""
+    """Return the gangs, sorted by key. planned: the gangs with a member that waits."""
     waiting = {each.members.key: each for each in planned}
     found = []
     for key in (GangKey(*name) for name in snapshot.pods_by_gang):
@@ -82,7 +82,7 @@ def _status(
     configuration: GangsConfiguration,
     planned: Mapping[GangKey, PlannedGang],
 ) -> GangStatus | None:
-    """None: its members are placed one by one, or are all being deleted."""
+    """The gang's status; None if its members are placed one by one, or are all being deleted."""
     asked = [gang_of(pod, snapshot.pod_groups, configuration) for pod in pods]
     gang = next((each for each in asked if isinstance(each, Gang)), None)
     invalid = next((each.error for each in asked if isinstance(each, InvalidGang)), None)
@@ -124,7 +124,7 @@ def _stage(
 
 
 def waits_for_members(exist: int, minimum: int, gated: int, invalid: GangError | None) -> str:
-    """gated, invalid: members that exist and do not count."""
+    """Describe the members that are missing. gated, invalid: members that exist and do not count."""
     notes = [f"{exist} of {minimum} members exist"]
     if gated:
         notes.append(f"{gated} more are gated")

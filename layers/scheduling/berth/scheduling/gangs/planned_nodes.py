@@ -23,17 +23,17 @@ ProfileOf = Callable[[Pod], Profile]
 
 
 class PlannedNodes(DerivedFromSnapshot):
-    """Nodes by name, with these pods on them. A copy costs the nodes that have such pods."""
+    """Nodes by name, with these pods on them. The cost of a copy grows with the nodes that have such pods."""
 
     def __init__(self, snapshot: Snapshot, counting: Counting) -> None:
-        """snapshot: without assumed pods."""
+        """snapshot: a snapshot without assumed pods."""
         super().__init__(snapshot)
         self._counting = counting
         self.changed: dict[str, NodeInfo] = {}
         self.placed: list[Pod] = []
 
     def copy(self) -> PlannedNodes:
-        """Another one, to try a plan on."""
+        """Return a copy, to try a plan on."""
         found = PlannedNodes(self.snapshot, self._counting)
         found.changed, found.placed = dict(self.changed), list(self.placed)
         return found
@@ -60,7 +60,7 @@ class PlannedNodes(DerivedFromSnapshot):
 class Candidates:
     """The nodes for members of one shape, the best first. For one snapshot; its filters see the planned pods.
 
-    It goes by the nodes that pass the filters that look at one node. Pods that are added never make such a node good.
+    They are the nodes that pass the filters that look at one node. Added pods never make a rejected node pass.
     """
 
     def __init__(self, profile: Profile, pod: Pod, evaluation: Evaluation, deadline: DecisionDeadline) -> None:
@@ -75,7 +75,7 @@ class Candidates:
             passing = evaluation.local.statuses.filter_nodes(_every_node(snapshot), deadline).feasible
             totals = evaluation.totals(pod, passing, deadline=deadline)
             if isinstance(totals, Status):
-                # Where the pod cannot be scored, the order of the names is as good as any.
+                # If the pod cannot be scored, the order of the names is as good as any.
                 totals = [0] * len(passing)
             ranked = sorted(zip((-total for total in totals), passing.names, strict=True))
             self.order = [name for _, name in ranked]
@@ -83,7 +83,7 @@ class Candidates:
         self.is_rescored = any(SnapshotPart.PODS in plugin.reads for plugin, _ in profile.local_scores)
 
     def includes(self, name: str) -> bool:
-        """Whether the node passes the filters that look at one node, as it is in the snapshot."""
+        """Return whether the node passes the filters that look at one node, as it is in the snapshot."""
         return name in self._by_name
 
     def rank(self, name: str) -> int:
@@ -97,7 +97,7 @@ class Candidates:
         return self._ranks
 
     def passes(self, pod: Pod, name: str, planned_nodes: PlannedNodes, states: Sequence[ClusterFilter]) -> bool:
-        """Whether a member fits onto this candidate, beside planned pods and nominated pods (fact 34)."""
+        """Return whether a member fits onto this candidate, beside planned pods and nominated pods (fact 34)."""
         node = planned_nodes.changed.get(name)
         nominated = (
             nominated_beside(pod, name, planned_nodes.snapshot) if name in planned_nodes.snapshot.nominated else ()
@@ -116,7 +116,7 @@ class Candidates:
         return ClusterStates(self._evaluation, planned_nodes)
 
     def score(self, name: str, planned_nodes: PlannedNodes) -> int:
-        """Of a candidate with the planned pods, the higher the better."""
+        """The score of a candidate with the planned pods, the higher the better."""
         score = self._scores[self._by_name[name]]
         node = planned_nodes.changed.get(name) if self.is_rescored else None
         if node is None:
@@ -136,7 +136,7 @@ class CandidatesByShape:
         self._known: dict[Hashable, Candidates] = {}
         self._shapes: dict[str, Hashable] = {}
         self.deadline = NO_DECISION_DEADLINE
-        """Of the planning that is under way."""
+        """The deadline of the planning that is under way."""
 
     def shape_of(self, pod: Pod) -> Hashable:
         if pod.uid not in self._shapes:
@@ -159,7 +159,7 @@ class NodesLeft:
     """Candidates that members of one shape may still go to, the best first, as their scores change with the members."""
 
     def __init__(self, candidates: Candidates, planned_nodes: PlannedNodes, names: Container[str] | None) -> None:
-        """names: the only ones; None for all."""
+        """names: the only nodes to take; None for all."""
         self._candidates, self._planned_nodes, self._names = candidates, planned_nodes, names
         self._next = 0
         # Nodes with another score than in the order of the candidates.
@@ -197,7 +197,7 @@ class ClusterStates:
 
     def __init__(self, evaluation: Evaluation, planned_nodes: PlannedNodes) -> None:
         self._planned_nodes, self._applied = planned_nodes, 0
-        # A filter that all nodes pass now may not be passed beside a member that keeps others away.
+        # A filter that all nodes pass now may reject nodes beside a member that keeps others away.
         skips = not any(pod.spec.pod_affinity.has_terms for pod in planned_nodes.placed)
         self._states = evaluation.filters if skips else evaluation.all_filters
 
@@ -226,12 +226,12 @@ def _every_node(snapshot: Snapshot) -> NodeRefs:
 
 @dataclass(frozen=True, slots=True)
 class Shortage:
-    """What a gang needs, and what there is beside the gangs that have places.
+    """The need of a gang, and the room that the gangs with places leave.
 
-    members: how many need a place. placed: how many of them would have one. resource, amount: what each of so many
-    members requests of the scarcest resource; empty where other rules decide. room, nodes: how many of them have
-    enough of it, on how many nodes. Amounts and names of resources that some node has: nothing here is a text of the
-    pods' owner.
+    members: how many need a place. placed: how many of them would have one. resource, amount: the scarcest resource,
+    and the amount that each of `requesting` members requests; empty if other rules decide. room, nodes: how many of
+    them have enough of it, on how many nodes. A resource is named only if some node has it, so no text here comes from
+    the pods' owner.
     """
 
     members: int
@@ -255,7 +255,7 @@ class Shortage:
 def shortage_of(
     groups: Sequence[Sequence[Pod]], placed: int, planned_nodes: PlannedNodes, counting: Counting
 ) -> Shortage:
-    """groups: the members that need a place, those that are alike together. placed: how many would have one."""
+    """Return the worst shortage. groups: the members that need a place, by shape. placed: how many would have one."""
     members = sum(map(len, groups))
     found = [short for group in groups for short in _short(group, members, placed, planned_nodes, counting)]
     rules = Shortage(members, placed)
@@ -265,7 +265,7 @@ def shortage_of(
 def _short(
     group: Sequence[Pod], members: int, placed: int, planned_nodes: PlannedNodes, counting: Counting
 ) -> Iterator[Shortage]:
-    """The resources of which the nodes have too little for these members, each looked at alone."""
+    """Yield the resources of which the nodes have too little for these members, each checked alone."""
     needed = len(group)
     for name, amount in group[0].spec.requests.asked.items():
         if name in counting.ignored_by_scheduler or amount <= 0:
@@ -288,7 +288,7 @@ def _short(
 
 
 def _counted(group: Sequence[Pod], demand: Demand, planned_nodes: PlannedNodes, counting: Counting) -> Iterator[int]:
-    """How many of these members have their share of a counted resource, of each node that has one for any."""
+    """Yield for each node how many of these members get their share of a counted resource there, if any does."""
     for name in planned_nodes.snapshot.nodes:
         fitting, tried = 0, planned_nodes
         while fitting < len(group) and not isinstance(counting.placed((demand,), tried.node(name)), Insufficient):

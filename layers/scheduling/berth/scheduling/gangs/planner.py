@@ -1,9 +1,9 @@
-"""What filter answers for the members of gangs: places by a plan of all gangs that wait.
+"""The answers of filter for members of gangs: places from a plan of all gangs that wait.
 
 Gangs are planned one after the other, by priority and then by age. Each gets what the earlier ones leave, and a gang
 that does not fit takes nothing. So two gangs never wait for each other, and a small gang may pass a large one that does
 not fit. The plan depends on the snapshot, the pods that are being bound and the open gangs, and on nothing else: the
-calls of all members find the same one. It is made once for each state of these, in one call or in several, and
+calls of all members find the same plan. It is made once for each such state, in one call or in several, and
 remembered.
 
 Nothing is written: kube-scheduler also asks for members that it only tries (facts G1 and G2).
@@ -63,7 +63,7 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 NAME = "Gang"
 
 REASON_ELSEWHERE = "gang has its places on other nodes"
-"""Given on the other nodes where a member has a place. They are no failure: the pod is feasible."""
+"""The reason on the other nodes if a member has a place. These nodes did not fail: the pod is feasible."""
 
 ELSEWHERE = unresolvable(NAME, REASON_ELSEWHERE, reason_code=ReasonCode.GANG_PLACED_ELSEWHERE)
 OTHER_DOMAIN = unresolvable(NAME, REASON_OTHER_DOMAIN, reason_code=ReasonCode.GANG_IN_OTHER_DOMAIN)
@@ -77,11 +77,11 @@ STATUSES: Mapping[GangError | GangWait, Status] = {
 hot loop (fact 15 and decision 0002; G6)."""
 
 SLOW_ROUND_SECONDS = 30.0
-"""A round that takes several calls counts for so long, whatever changes meanwhile: otherwise none would come to its end
-in a cluster that changes all the time. Bind, and the scheduler's own filters, decide on the state as it is then."""
+"""Seconds for which a round of several calls stays valid, whatever changes meanwhile: otherwise no round would end in a
+cluster that changes all the time. Bind, and the scheduler's own filters, decide on the state as it is then."""
 
 ROUNDS = 4
-"""States of which the plans are remembered: threads may be a state apart, and a member may be new."""
+"""The number of states whose plans are remembered: threads may be a state apart, and a member may be new."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +94,8 @@ class InDomain:
 
 @dataclass(frozen=True, slots=True)
 class PlannedGang:
-    """What becomes of a gang with a member that waits. outcome: None for a committed gang. places: nodes by UID, of the
-    members that have one. shortage: of a gang that does not fit."""
+    """The result for a gang with a waiting member. outcome: None for a committed gang. places: nodes by the UIDs of the
+    members that have one. shortage: set for a gang that does not fit."""
 
     members: GangMembers
     outcome: GangOutcome
@@ -105,10 +105,10 @@ class PlannedGang:
 
 @dataclass(frozen=True, slots=True)
 class GangPlacement:
-    """What becomes of one gang, for explanations.
+    """The placement of one gang, for explanations.
 
-    outcome: None for a committed gang. places: by UID, of as many members as fit together. most: their number. placed:
-    all pods that are planned by then, on their nodes. before: the gangs with places that are planned before it.
+    outcome: None for a committed gang. places: nodes by UID, of as many members as fit together. most: their number.
+    placed: the pods that are planned by then, on their nodes. before: the gangs with places that are planned earlier.
     """
 
     members: GangMembers
@@ -124,7 +124,7 @@ class GangPlacement:
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """What a round depends on. The moment is the same object or another one; the rest is compared."""
+    """The state that a round depends on. The moment is compared by identity, the rest by value."""
 
     moment: SnapshotId
     assumed: Mapping[str, tuple[Pod, ...]]
@@ -136,7 +136,7 @@ UNLIMITED = TimeLimited(NO_TIME_LIMIT)
 
 
 class GangPlanner:
-    """Of a warm environment. Threads may share it."""
+    """Plans gangs in a warm environment, and remembers the plans. Threads may share it."""
 
     def __init__(
         self,
@@ -147,15 +147,15 @@ class GangPlanner:
         was_exempt: WasExempt,
         limited: TimeLimited = UNLIMITED,
     ) -> None:
-        """profile_of: with all filters that decide where a member may go. evaluate: of one shape, remembered. limited:
-        of `decide`; it remembers gangs that are too costly to plan."""
+        """profile_of: returns the profile with all filters for a member. evaluate: caches by shape. limited: limits
+        `decide`; it remembers gangs that are too costly to plan."""
         self._configuration, self._counting, self._was_exempt = configuration, counting, was_exempt
         self._profile_of, self._evaluate, self._limited = profile_of, evaluate, limited
         self._rounds: deque[tuple[_State, PlanningRound]] = deque(maxlen=ROUNDS)
         self._lock = Lock()
 
     def is_member(self, pod: Pod, snapshot: Snapshot) -> bool:
-        """Whether the pod is placed with others, or asks for it wrongly.
+        """Return whether the pod is placed with others, or asks for a gang that is invalid.
 
         Members of a committed gang are placed alone.
         """
@@ -172,9 +172,9 @@ class GangPlanner:
         open_gangs: Sequence[OpenGang],
         seconds_left: float = inf,
     ) -> Places | InDomain | GangError | GangWait | None:
-        """Where this member may go among the nodes of a request, or why it waits. None: it is placed like other pods.
+        """Return the requested nodes that this member may go to, or why it waits; None if it is placed like other pods.
 
-        Raises DeadlineExceeded where the time ends before all gangs are planned; the next call goes on.
+        Raises DeadlineExceeded if the time ends before all gangs are planned; the next call goes on.
         """
         gang = gang_of(pod, snapshot.pod_groups, self._configuration)
         if gang is None:
@@ -196,7 +196,7 @@ class GangPlanner:
         self, pod: Pod, names: Iterable[str], snapshot: Snapshot, open_gangs: Sequence[OpenGang] = ()
     ) -> tuple[str, ...]:
         """The nodes among these where a member of a committed gang may not go: all members are in one topology domain.
-        Empty where its gang has no topology key."""
+        Empty if its gang does not have a topology key."""
         gang = gang_of(pod, snapshot.pod_groups, self._configuration)
         if not isinstance(gang, Gang) or not gang.topology_key:
             return ()
@@ -208,7 +208,7 @@ class GangPlanner:
         )
 
     def planned(self, snapshot: Snapshot, open_gangs: Sequence[OpenGang]) -> Sequence[PlannedGang]:
-        """All gangs with a member that waits, in the order in which they are planned. For people, without a time limit:
+        """The gangs with a member that waits, in the order in which they are planned. For people, without a time limit:
         filter's answers are those of `decide`."""
         found = self._new_round(snapshot, open_gangs, None).finished(UNLIMITED, NO_DECISION_DEADLINE)
         return [self._described(members, outcome, found) for members, outcome in found.each()]
@@ -224,7 +224,7 @@ class GangPlanner:
         return PlannedGang(members, outcome, {}, shortage_of(groups, placed, found.planned_nodes, self._counting))
 
     def placement(self, key: GangKey, snapshot: Snapshot, open_gangs: Sequence[OpenGang]) -> GangPlacement | None:
-        """What becomes of this gang; None where no member of it waits. Nothing is remembered, and no time limited."""
+        """Plan this gang; None if none of its members waits. It caches nothing and has no time limit."""
         gangs = gangs_in(snapshot, self._configuration, self._was_exempt, open_gangs)
         found = self._plans_for(gangs, snapshot, self._candidates_on(snapshot))
         for members in gangs:
@@ -249,7 +249,7 @@ class GangPlanner:
             if slow is not None:
                 found = slow.finished(self._limited, call)
                 if not found.includes(pod, key) and not self._is_committed(key, snapshot, open_gangs, pod):
-                    # It came later.
+                    # The member came after the round began.
                     raise DeadlineExceeded(REASON_UNFINISHED)
                 return found
             for known, each in self._rounds:
@@ -263,7 +263,7 @@ class GangPlanner:
         latest = self._rounds[0][1] if self._rounds else None
         if latest is None or not latest.is_slow:
             return None
-        # Also where the wall clock was set back.
+        # A negative age means that the wall clock was set back.
         return latest if 0 <= self._limited.wall() - latest.began_at < SLOW_ROUND_SECONDS else None
 
     def _new_round(self, snapshot: Snapshot, open_gangs: Sequence[OpenGang], unknown: Pod | None) -> PlanningRound:
@@ -273,8 +273,8 @@ class GangPlanner:
         return PlanningRound(gangs, plans, candidates, self._limited.wall())
 
     def _plans_for(self, gangs: Sequence[GangMembers], snapshot: Snapshot, candidates: CandidatesByShape) -> Plans:
-        """No gang is planned yet; members that are committed have their places."""
-        # Without what members that wait have reserved: those in the barrier keep their nodes by the plan.
+        """Prepare the plans: no gang is planned yet, and committed members have their places."""
+        # Without the reservations of waiting members: members in the barrier keep their nodes by the plan.
         planned_nodes = planned_nodes_of(
             snapshot, self._counting, {pod.uid for members in gangs for pod in members.waiting}
         )

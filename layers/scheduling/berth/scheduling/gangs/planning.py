@@ -22,7 +22,7 @@ from berth.scheduling.objects.pod import Pod
 
 @dataclass(frozen=True, slots=True)
 class GangPlan:
-    """Where the members of a gang go. places: node by UID. domain: the value of the gang's topology key.
+    """The nodes of a gang's members. places: node by UID. domain: the value of the gang's topology key.
 
     elsewhere: plans of the gang in other domains, the best first.
     """
@@ -32,7 +32,7 @@ class GangPlan:
     elsewhere: tuple[GangPlan, ...] = ()
 
     def among(self, names: Container[str]) -> GangPlan:
-        """The plan for the domain that these nodes are of: kube-scheduler tries one after the other (G2)."""
+        """The plan for the domain of these nodes: kube-scheduler tries one domain after the other (G2)."""
         if not self.elsewhere:
             return self
         plans = (self, *self.elsewhere)
@@ -41,7 +41,7 @@ class GangPlan:
 
 @dataclass(slots=True)
 class _Attempt:
-    """One try to place members. planned_nodes: a copy of its own."""
+    """An attempt to place members. planned_nodes: its own copy."""
 
     planned_nodes: PlannedNodes
     places: dict[str, str] = field(default_factory=dict)
@@ -61,10 +61,10 @@ class GangPlanning:
         self._domains: dict[str, Mapping[str, frozenset[str]]] = {}
 
     def plan(self, members: GangMembers, planned_nodes: PlannedNodes) -> tuple[GangPlan, PlannedNodes] | None:
-        """Places for as many members as the gang needs, and the nodes with them; None where they do not fit."""
+        """Places for as many members as the gang needs, and the nodes with them; None if they do not fit."""
         gang = members.gang
         key = self._key(members, planned_nodes)
-        # What is left only shrinks: what did not fit before does not fit now.
+        # The room only shrinks: members that did not fit before do not fit now.
         if key is not None and gang.minimum >= self._too_large.get(key, gang.minimum + 1):
             return None
         if gang.topology_key:
@@ -77,7 +77,7 @@ class GangPlanning:
         return found
 
     def most(self, members: GangMembers, planned_nodes: PlannedNodes) -> int:
-        """How many of the members that are needed have a place: less than all of a gang that does not fit."""
+        """Count the needed members that have a place: fewer than needed for a gang that does not fit."""
         key, first = members.gang.topology_key, members.waiting[: members.gang.minimum]
         every: Iterable[Container[str] | None] = self._by_domain(planned_nodes, key).values() if key else (None,)
         groups = self.by_shape(first)
@@ -103,11 +103,11 @@ class GangPlanning:
         return self._by_domain(planned_nodes, key)[plan.domain] if key else None
 
     def has_cluster_rules(self, pod: Pod, planned_nodes: PlannedNodes) -> bool:
-        """Whether where one member goes may decide where another one can go, beyond that node."""
+        """Return whether placing a member may change verdicts on other nodes."""
         return bool(self._candidates_of(pod).states(planned_nodes).now())
 
     def _key(self, members: GangMembers, planned_nodes: PlannedNodes) -> Hashable:
-        """What decides with the number whether a gang fits; None where more decides."""
+        """The key that decides, with the number of members, whether a gang fits; None if more than the key decides."""
         shapes = {self._shape_of(pod) for pod in members.waiting}
         if len(shapes) > 1 or members.arrived or self.has_cluster_rules(members.waiting[0], planned_nodes):
             return None
@@ -156,7 +156,7 @@ class GangPlanning:
     def _placed(
         self, members: GangMembers, planned_nodes: PlannedNodes, names: Container[str] | None
     ) -> _Attempt | None:
-        """Places for as many members as are needed, on these nodes; names None: on any."""
+        """Place as many members as are needed on these nodes; None if they do not fit. names: None for all nodes."""
         needed = members.gang.minimum
         first = members.waiting[:needed]
         kept = [pod for pod in members.waiting if pod.uid in members.arrived]
@@ -192,7 +192,7 @@ class GangPlanning:
         planned_nodes: PlannedNodes,
         names: Container[str] | None,
     ) -> _Attempt | None:
-        """None where fewer members than needed have places."""
+        """Return the attempt; None if fewer members than needed have places."""
         attempt = self._tried(groups, needed, arrived, planned_nodes, names)
         return attempt if len(attempt.places) >= needed else None
 
@@ -217,7 +217,7 @@ class GangPlanning:
     def _place_arrived(
         self, group: Sequence[Pod], arrived: Mapping[str, str], attempt: _Attempt, names: Container[str] | None
     ) -> None:
-        """Members that have arrived in bind stay where they are, if they still fit there."""
+        """Keep members that have arrived in bind on their nodes, if they still fit there."""
         candidates = self._candidates_of(group[0])
         states = candidates.states(attempt.planned_nodes)
         for pod in group:
@@ -228,7 +228,7 @@ class GangPlanning:
                 attempt.place(pod, name)
 
     def _place_alike(self, pods: Sequence[Pod], attempt: _Attempt, names: Container[str] | None) -> None:
-        """As many of these members of one shape as fit, each on the best node that is left."""
+        """Place as many of these members of one shape as fit, each on the best node that is left."""
         candidates = self._candidates_of(pods[0])
         states = candidates.states(attempt.planned_nodes)
         left = NodesLeft(candidates, attempt.planned_nodes, names)

@@ -1,7 +1,7 @@
 """The plans of all gangs on one state, and the nodes that each member gets by them.
 
 Whoever creates pods decides how many gangs there are, and how much work each one is. A call ends at its deadline, and
-the next one on this state goes on where it ended: the work is none of the pod that a call asks about. A gang that has
+the next one on this state goes on where it ended: the work is not charged to the pod of a call. A gang that has
 half of the time of a decision, or more, and does not come to its end, is not planned for a while (`TimeLimited`).
 """
 
@@ -25,13 +25,13 @@ from berth.scheduling.objects import Pod
 from berth.scheduling.snapshot.node_list import NodeRefs
 
 MAX_ALTERNATIVES = 8
-"""Of a member."""
+"""The most alternative nodes of one member."""
 
 MAX_SPARE_NODES = 256
-"""Alternatives of a gang, for all its members."""
+"""The most alternative nodes of a gang, for all its members."""
 
 GangOutcome = GangPlan | GangError | GangWait | None
-"""What becomes of a gang with a member that waits; None for a committed one: its members are placed alone."""
+"""The outcome for a gang with a waiting member; None for a committed gang: its members are placed alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +63,9 @@ class _Intersection(Container[str]):
 
 @dataclass(slots=True)
 class Plans:
-    """When they are made, only `alternatives` grows.
+    """The plans of all gangs. Once they are made, only `alternatives` grows.
 
-    planned_nodes: with all of them. extra: the places of members beyond those that their gangs need, by UID.
+    planned_nodes: the nodes with all plans. extra: the places of members beyond those that their gangs need, by UID.
     """
 
     planned_nodes: PlannedNodes
@@ -76,14 +76,14 @@ class Plans:
     alternatives: dict[GangKey, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
 
     def place_committed(self, members: GangMembers) -> None:
-        """Members that get their Bindings: the cache does not have them on their nodes yet."""
+        """Place members that get their Bindings: the cache does not have them on their nodes yet."""
         for pod in members.waiting:
             name = members.arrived.get(pod.uid)
             if name is not None and name in self.planned_nodes.snapshot.nodes:
                 self.planned_nodes.place(pod, name)
 
     def plan(self, members: GangMembers) -> GangOutcome:
-        """What becomes of the next gang. Its members are planned on the nodes if they have places."""
+        """Plan the next gang and return its outcome. Its members are on the planned nodes if they have places."""
         if members.is_committed:
             return None
         if members.error is not None:
@@ -98,7 +98,7 @@ class Plans:
         return GangError.LARGER_THAN_CLUSTER if members.gang.minimum > allowed else GangWait.FOR_ROOM
 
     def place_extra(self, plan: GangPlan, members: GangMembers) -> None:
-        """Members beyond those that the gang needs, on what all gangs leave. Where the time ends, none of them."""
+        """Place members beyond the needed ones in the room that all gangs leave. If the time ends, it places none."""
         left = [pod for pod in members.waiting if pod.uid not in plan.places]
         nodes, planned_nodes = self.planning.nodes_of(members, plan, self.planned_nodes), self.planned_nodes.copy()
         found = {}
@@ -111,7 +111,7 @@ class Plans:
         self.planned_nodes = planned_nodes
 
     def largest(self, members: GangMembers) -> tuple[GangPlan, PlannedNodes]:
-        """Places for as many members as fit together: of a gang that fits, for all that it needs."""
+        """Plan places for as many members as fit together, at most for the minimum."""
         best, fits, fails = (GangPlan({}), self.planned_nodes), 0, min(len(members.waiting), members.gang.minimum) + 1
         while fails - fits > 1:
             number = (fits + fails) // 2
@@ -125,7 +125,7 @@ class Plans:
         return best
 
     def includes(self, pod: Pod, key: GangKey) -> bool:
-        """Whether this member of the gang was waiting when the plans were begun."""
+        """Return whether this member of the gang was waiting when the plans were begun."""
         return key in self.members and any(each.uid == pod.uid for each in self.members[key].waiting)
 
     def each(self) -> Iterator[tuple[GangMembers, GangOutcome]]:
@@ -134,7 +134,7 @@ class Plans:
             yield members, self.outcomes[key]
 
     def places(self, pod: Pod, nodes: NodeRefs, best: GangPlan, members: GangMembers) -> Places | GangWait:
-        """Of a member, among the nodes of a request. best: the plan of its gang."""
+        """The places of a member, among the nodes of a request. best: the plan of its gang."""
         requested = _Requested(nodes)
         plan = best.among(requested)
         place = plan.places.get(pod.uid) or (self.extra.get(pod.uid) if plan is best else None)
@@ -162,7 +162,7 @@ class Plans:
     def _alternatives(self, plan: GangPlan, members: GangMembers) -> Mapping[str, tuple[str, ...]]:
         """Other nodes for each member, no node for two: whatever the scheduler chooses, the plan holds for the others.
 
-        They have room when all gangs are planned. There are none where a filter looks at all nodes.
+        They have room after all gangs are planned. The result is empty if a filter looks at all nodes.
         """
         nodes = self.planning.nodes_of(members, plan, self.planned_nodes)
         groups = self.planning.by_shape([pod for pod in members.waiting if pod.uid in plan.places])
@@ -184,18 +184,18 @@ REASON_UNFINISHED = "gang waits: to plan all gangs takes longer than this call"
 
 
 class PlanningRound:
-    """For one thread at a time. When it is finished, threads may share its plans."""
+    """Plans all gangs on one state. For one thread at a time; when it is finished, threads may share its plans."""
 
     def __init__(
         self, gangs: Sequence[GangMembers], plans: Plans, candidates: CandidatesByShape, began_at: float
     ) -> None:
-        """gangs: in the order in which they are planned. plans: none is made yet. began_at: seconds since the epoch."""
+        """gangs: in planning order. plans: no gang is planned yet. began_at: seconds since the epoch."""
         self.began_at = began_at
         self._gangs, self._plans, self._candidates = gangs, plans, candidates
         self._planned, self._extended = 0, 0
         self._is_finished = False
         self.is_slow = False
-        """Whether it takes more than one call, though that had time."""
+        """True if planning takes more than one call, though a call had enough time."""
 
     def finished(self, limited: TimeLimited, call: DecisionDeadline) -> Plans:
         """The plans of all gangs. Raises DeadlineExceeded; then the next call goes on."""
@@ -229,7 +229,7 @@ class PlanningRound:
         self._plans.outcomes[members.key] = GangWait.TOO_COSTLY if planned is None else planned[0]
 
     def _place_extra(self, members: GangMembers, limited: TimeLimited, call: DecisionDeadline) -> None:
-        """Where it takes too long, members beyond the minimum have no place."""
+        """Place members beyond the minimum. If that takes too long, they do not have a place."""
         outcome = self._plans.outcomes[members.key]
         if not isinstance(outcome, GangPlan) or len(members.waiting) == len(outcome.places):
             return
