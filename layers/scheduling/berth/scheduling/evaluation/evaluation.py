@@ -3,7 +3,7 @@
 A verdict or score of a plugin that looks at one node is valid for every pod of the same shape until that node changes.
 A new snapshot shares the NodeInfo of every node that did not change, and the results for these nodes are carried over.
 Plugins that look at all nodes update their counts by the delta, and name the nodes whose verdicts may change.
-Normalised scores are never cached: they depend on the other candidates.
+Normalized scores are never cached: they depend on the other candidates.
 
 A node with nominated pods of equal or higher priority is filtered twice, with these pods and without them, and must
 pass both times. Assumed pods count both times. These verdicts depend on the pod and not only on its shape, and concern
@@ -93,7 +93,7 @@ class Evaluation(DerivedFromSnapshot):
 
     @property
     def all_filters(self) -> tuple[ClusterFilter, ...]:
-        """Also those that every node passes now: pods that are added may change that."""
+        """The filters, also those that every node passes now: pods that are added may change that."""
         return self._all_filters
 
     def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta, local: LocalEvaluation) -> Self:
@@ -121,7 +121,7 @@ class Evaluation(DerivedFromSnapshot):
         replaced: Mapping[int, NodeInfo] = NONE_REPLACED,
         deadline: DecisionDeadline = NO_DECISION_DEADLINE,
     ) -> list[int] | Status:
-        """The weighted scores of these feasible nodes, which are all candidates. A Status says why there are no scores.
+        """The weighted scores of these feasible nodes, which are all candidates; a Status if the pod cannot be scored.
 
         Raises DeadlineExceeded.
 
@@ -142,7 +142,7 @@ class Evaluation(DerivedFromSnapshot):
 
 @dataclass(frozen=True, slots=True)
 class ClusterScores:
-    """The prepared states of the score plugins that look at all nodes. error: why the pod cannot be scored."""
+    """The prepared states of the score plugins that look at all nodes. error: set if the pod cannot be scored."""
 
     states: tuple[tuple[ClusterScore, int], ...] = ()
     error: Status | None = None
@@ -178,9 +178,9 @@ def _pre_filter(
 
 
 def nominated_verdicts(evaluation: Evaluation, snapshot: Snapshot, pod: Pod, names: Sequence[str]) -> dict[str, Status]:
-    """The verdicts on this pod that differ from those of its shape. Mostly there are none.
+    """The verdicts on this pod that differ from those of its shape. Usually empty.
 
-    snapshot: that of the evaluation, or the same with pods assumed.
+    snapshot: the snapshot of the evaluation, or the same with assumed pods.
     """
     narrowed = evaluation.local.filters.node_names is not None
     found: dict[str, Status] = {}

@@ -21,27 +21,27 @@ from berth.scheduling.snapshot.snapshot import DerivedFromSnapshot, Snapshot
 
 MAX_SHAPES = 256
 MAX_VERDICTS = 500_000
-"""Over all shapes."""
+"""The most verdicts, over all shapes."""
 
 MIN_SHAPES = 16
 
 MAX_BYTES = 256 << 20
-"""Of what is remembered for the contents of pods, where no other number is given."""
+"""The default limit, in bytes, of the memory for the contents of pods."""
 
 _BYTES_PER_BYTE = 24
-"""What a byte of a pod takes in memory: as read, indexed, and as states of the plugins. Of the pods of
+"""The memory for one byte of a pod: as read, indexed, and as states of the plugins. For the pods of
 `tests/builders/hostile_pods.py` it is 5 to 15 bytes, and 23 with host ports (measured as growth of the process)."""
 
 _BYTES_PER_ENTRY = 250
-"""Of a label or an annotation: two strings, and their place in a dictionary."""
+"""The bytes for a label or an annotation: two strings, and their place in a dictionary."""
 
 _BYTES_PER_POD = 4096
 _LARGE = 2
-"""A shape that takes more than this part of a half of the bytes is not remembered. One of 1.5 MB is, in 1,769 MB."""
+"""A shape that takes more than this part of a cache's bytes is not cached. One of 1.5 MB is cached in 1,769 MB."""
 
 
 def bytes_of(pod: Pod) -> int:
-    """About how much memory the contents of the pod take in an evaluation."""
+    """Estimate the bytes that the contents of the pod take in an evaluation."""
     texts = sum(
         len(key) + len(value) + _BYTES_PER_ENTRY for key, value in (*pod.labels.items(), *pod.annotations.items())
     )
@@ -83,7 +83,7 @@ class _Entry(Generic[V]):
 
 
 class _LeastRecentlyUsed(Generic[V]):
-    """The entries that were used last, of at most so many bytes."""
+    """The entries that were used last, up to a number of bytes."""
 
     def __init__(self, max_bytes: int) -> None:
         self._entries: OrderedDict[Hashable, tuple[_Entry[V], int]] = OrderedDict()
@@ -91,7 +91,7 @@ class _LeastRecentlyUsed(Generic[V]):
         self._lock = Lock()
 
     def entry(self, key: Hashable, limit: int, pod: Pod) -> _Entry[V]:
-        """The entry of this key; a new one if there is none, with the size of this pod."""
+        """The entry of this key, or a new one with the size of this pod."""
         with self._lock:
             found = self._entries.get(key)
             if found is not None:
@@ -110,7 +110,7 @@ class _LeastRecentlyUsed(Generic[V]):
 
 
 class EvaluationCache:
-    """At most `max_shapes` evaluations, for contents of pods of at most `max_bytes`. Threads may share it."""
+    """Holds at most `max_shapes` evaluations, for contents of pods of at most `max_bytes`. Threads may share it."""
 
     def __init__(self, max_shapes: int = MAX_SHAPES, max_bytes: int = MAX_BYTES) -> None:
         self._local: _LeastRecentlyUsed[LocalEvaluation] = _LeastRecentlyUsed(max_bytes // 2)
@@ -119,7 +119,7 @@ class EvaluationCache:
 
     @property
     def size(self) -> int:
-        """About how many bytes the contents of the remembered pods take."""
+        """The estimated bytes that the contents of the cached pods take."""
         return self._local.size + self._by_shape.size
 
     def of(

@@ -1,4 +1,4 @@
-"""Scores of plugins that look at one node, before normalisation. They are cached until the node changes."""
+"""Scores of plugins that look at one node, before normalization. They are cached until the node changes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _IS_ZERO = bytes(code == 0 for code in range(256))
 
 @dataclass(frozen=True, slots=True)
 class UnnormalizedScorer:
-    """A plugin whose scores are not normalised, with its state for the pod."""
+    """A plugin whose scores are not normalized, with its state for the pod."""
 
     score: Score
     state: Any
@@ -34,7 +34,7 @@ class UnnormalizedScorer:
 
 @dataclass(frozen=True, slots=True)
 class NormalizedScorer:
-    """A plugin whose scores are normalised, with its state for the pod."""
+    """A plugin whose scores are normalized, with its state for the pod."""
 
     plugin: ScorePlugin[Any]
     state: Any
@@ -43,7 +43,7 @@ class NormalizedScorer:
 
 @dataclass(frozen=True, slots=True)
 class _ScoreTable:
-    """By position: whether the node is scored, the sum of unnormalised scores, a list for each normalised plugin."""
+    """Scores by position. scored: 1 if the node is scored. sums: of unnormalized scores. raw: by normalized plugin."""
 
     scored: bytearray
     sums: list[int]
@@ -54,7 +54,7 @@ class _ScoreTable:
         return cls(bytearray(size), [0] * size, tuple([0] * size for _ in range(normalized)))
 
     def carried_over(self, size: int, unscored: Iterable[int]) -> _ScoreTable:
-        # What is scored is copied first: the scores are there before it says so.
+        # Copy flags before scores, so that a set flag always has its score.
         scored = self.scored.ljust(size, b"\0")
         more = [0] * (size - len(self.sums))
         for position in unscored:
@@ -78,7 +78,7 @@ class LocalScores(DerivedFromSnapshot):
 
     @classmethod
     def of(cls, profile: Profile, pod: Pod, snapshot: Snapshot) -> Self:
-        """No node is scored yet. error: why this pod cannot be scored."""
+        """Prepare the scores; no node is scored yet. `error` is set if this pod cannot be scored."""
         unnormalized = []
         normalized = []
         for plugin, weight in profile.local_scores:
@@ -106,7 +106,7 @@ class LocalScores(DerivedFromSnapshot):
         replaced: Mapping[int, NodeInfo] = NONE_REPLACED,
         deadline: DecisionDeadline = NO_DECISION_DEADLINE,
     ) -> list[int]:
-        """The weighted sums for these nodes, normalised among them. Raises DeadlineExceeded.
+        """The weighted sums for these nodes, normalized among them. Raises DeadlineExceeded.
 
         replaced: by position, nodes that are scored in place of those of the snapshot. Their scores are not cached.
         """
@@ -132,7 +132,7 @@ class LocalScores(DerivedFromSnapshot):
         return totals
 
     def difference(self, before: NodeInfo, after: NodeInfo) -> int:
-        """By how much the total of a node changes with its pods. Scores that are normalised count as unchanged."""
+        """Return the change of a node's total with its pods. Normalized scores count as unchanged."""
         return self._sum(after) - self._sum(before)
 
     def _score(self, table: _ScoreTable, node: NodeInfo, position: int) -> None:
@@ -147,7 +147,7 @@ class LocalScores(DerivedFromSnapshot):
 
 
 def add_weighted(totals: list[int], scores: Sequence[int], weight: int) -> None:
-    # There are few different scores: each is weighted once, and a score that all have is no reason to go over them.
+    # There are few distinct scores: each is weighted once. If all nodes score 0, the totals stay as they are.
     weighted = {score: score * weight for score in set(scores)}
     if len(weighted) > 1:
         totals[:] = map(add, totals, map(weighted.__getitem__, scores))
@@ -157,7 +157,7 @@ def add_weighted(totals: list[int], scores: Sequence[int], weight: int) -> None:
 
 
 def weighted_scores(profile: Profile, pod: Pod, snapshot: Snapshot, nodes: NodeRefs) -> dict[str, Sequence[int]]:
-    """What each plugin adds to the totals of these feasible nodes. A plugin that fails adds nothing."""
+    """Return the weighted scores that each plugin adds to these feasible nodes. A plugin that fails is left out."""
     found: dict[str, Sequence[int]] = {}
     for plugin, weight in profile.scores:
         scores = plugin_scores(plugin, pod, snapshot, nodes, profile.scale)
@@ -169,7 +169,7 @@ def weighted_scores(profile: Profile, pod: Pod, snapshot: Snapshot, nodes: NodeR
 def plugin_scores(
     plugin: AnyScore, pod: Pod, snapshot: Snapshot, nodes: NodeRefs, scale: Scale = Scale.TOTALS
 ) -> list[int] | Status:
-    """Scores without weights, normalized as the scale says; 0 for all nodes if the plugin skips the pod."""
+    """Return scores without weights, normalized as the scale requires; 0 for all nodes if the plugin skips the pod."""
     if isinstance(plugin, ClusterScorePlugin):
         state = plugin.pre_score(pod, snapshot)
         if isinstance(state, Status):

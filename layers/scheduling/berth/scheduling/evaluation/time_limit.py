@@ -1,10 +1,10 @@
-"""A limit of the time that one decision may take.
+"""A limit for the time that one decision may take.
 
 Whoever creates pods decides how much work a decision is. The scheduler ends a call after `httpTimeout`, and its next
 attempt would do the same work again. So a decision stops before, and the shape is remembered for a while: until then
 each attempt is answered at once.
 
-A call that is late already, such as one that began with a cold start, leaves a decision less time. Where it leaves less
+A call that is late already, such as one that began with a cold start, leaves a decision less time. If it leaves less
 than half, the overrun says little about the shape: it is not remembered, and the next attempt may succeed.
 """
 
@@ -23,7 +23,7 @@ import orjson
 from berth.scheduling.objects import Pod
 
 STEP = 64
-"""Nodes that are evaluated between two looks at the clock."""
+"""The number of nodes that are evaluated between two looks at the clock."""
 
 RETRY_SECONDS = 60.0
 MAX_COSTLY_SHAPES = 1_000
@@ -32,8 +32,8 @@ T = TypeVar("T")
 
 
 class DeadlineExceeded(Exception):
-    """The decision took as long as it may. It leaves `TimeLimited.run` only where the call was late. Its text says what
-    took the time, where that is known."""
+    """The decision took as long as it may. It leaves `TimeLimited.run` only if the call was late. Its text names the
+    cause, if that is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +51,12 @@ NO_TIME_LIMIT = TimeLimit(inf, lambda: 0.0, lambda: 0.0)
 
 
 class DecisionDeadline:
-    """When a decision has to stop."""
+    """The time at which a decision has to stop."""
 
     __slots__ = ("_ends", "_monotonic")
 
     def __init__(self, limit: TimeLimit, seconds_left: float = inf) -> None:
-        """seconds_left: of the call, where the limit is longer."""
+        """seconds_left: the seconds that the call has left; they count if the limit is longer."""
         self._monotonic = limit.monotonic
         self._ends = limit.monotonic() + min(limit.seconds, seconds_left)
 
@@ -65,7 +65,7 @@ class DecisionDeadline:
         return self._ends - self._monotonic()
 
     def check(self) -> None:
-        """Raises DeadlineExceeded once it is over."""
+        """Raise DeadlineExceeded once it is over."""
         if self._monotonic() >= self._ends:
             raise DeadlineExceeded
 
@@ -91,17 +91,17 @@ class TimeLimited:
         return self._limit.wall()
 
     def is_enough(self, seconds_left: float) -> bool:
-        """Whether an overrun of so many seconds says that the decision is too costly."""
+        """Return whether a decision that overruns with so many seconds is too costly."""
         return seconds_left >= self._limit.seconds / 2
 
     def deadline(self, seconds_left: float) -> DecisionDeadline:
-        """Of a decision of several parts. Each part is a `run` with the seconds that remain."""
+        """Return the deadline of a decision of several parts. Each part is a `run` with the seconds that remain."""
         return DecisionDeadline(self._limit, seconds_left)
 
     def run(self, kind: str, pod: Pod, decide: Callable[[DecisionDeadline], T], seconds_left: float = inf) -> T | None:
-        """The decision; None where it takes too long, now or a while ago. kind: what is decided, and by what.
+        """Run the decision; None if it takes too long, or did so a while ago. kind: names the decision, for its key.
 
-        Raises DeadlineExceeded where a late call leaves too little time to tell: see the module.
+        Raises DeadlineExceeded if a late call leaves too little time to tell: see the module.
         """
         if self._costly_since and self._is_costly(key := _key(kind, pod)):
             return None
@@ -122,7 +122,7 @@ class TimeLimited:
             since = self._costly_since.get(key)
             if since is None:
                 return False
-            # Also where the wall clock was set back.
+            # A negative age means that the wall clock was set back.
             if 0 <= self._limit.wall() - since < self._limit.retry_seconds:
                 return True
             del self._costly_since[key]
@@ -130,6 +130,6 @@ class TimeLimited:
 
 
 def _key(kind: str, pod: Pod) -> Hashable:
-    """What is decided, and a hash of what is read of the pod: the pod itself may take 20 MB."""
+    """The kind of decision, and hashes of the fields that are read of the pod: the pod itself may take 20 MB."""
     labels = orjson.dumps(dict(pod.labels), option=orjson.OPT_SORT_KEYS)
     return kind, sha256(pod.spec.source).digest(), sha256(labels).digest()

@@ -19,7 +19,7 @@ from berth.scheduling.snapshot.snapshot import DerivedFromSnapshot, Snapshot
 V = TypeVar("V")
 
 NOT_IN_CACHE = unresolvable("", "node(s) are not in the extender's cache yet", reason_code=ReasonCode.NODE_NOT_IN_CACHE)
-"""For a name that the cache does not know: of a node that joined a moment ago, or of another cluster."""
+"""The status of a name that the cache does not know: its node joined a moment ago, or is in another cluster."""
 
 
 class Rejected(Mapping[str, Status]):
@@ -38,7 +38,7 @@ class Rejected(Mapping[str, Status]):
 
     @property
     def codes(self) -> Sequence[int]:
-        """For each of `names`, the index of its status in `statuses`."""
+        """The index in `statuses`, for each of `names`."""
         return self._codes
 
     @property
@@ -66,7 +66,7 @@ NONE_REJECTED = Rejected([], (), ())
 
 @dataclass(frozen=True, slots=True)
 class FilterResult:
-    """Which nodes of a request pass, and why the others do not. mask: a byte for each node, 0 for the rejected ones.
+    """The nodes of a request that pass, and the statuses of the others. mask: a byte for each node, 0 if rejected.
 
     nodes: of one snapshot, so they are not compared.
     """
@@ -91,7 +91,7 @@ class FilterResult:
 
 
 NOT_EVALUATED, FEASIBLE, NOT_CACHED, WITHOUT_CODE = 0, 1, 2, 255
-"""Codes: no verdict yet; SUCCESS; NOT_IN_CACHE; a status that has no code of its own."""
+"""Codes: no verdict yet; SUCCESS; NOT_IN_CACHE; a status without its own code."""
 
 
 class StatusCodes:
@@ -105,7 +105,7 @@ class StatusCodes:
         self._adding = Lock()
 
     def of(self, status: Status) -> int:
-        """The code of a status; WITHOUT_CODE where there are too many statuses."""
+        """The code of a status; WITHOUT_CODE if there are too many statuses."""
         # Plugins return the same few objects again and again; hashing a Status takes ten times as long.
         return self.by_identity.get(id(status)) or self._added(status)
 
@@ -155,7 +155,7 @@ class Verdicts(DerivedFromSnapshot, ABC):
         return self._status(position)
 
     def filter_nodes(self, nodes: NodeRefs, deadline: DecisionDeadline = NO_DECISION_DEADLINE) -> FilterResult:
-        """The verdicts on all nodes of a request. Raises DeadlineExceeded; what is evaluated until then stays."""
+        """The verdicts on all nodes of a request. Raises DeadlineExceeded; the verdicts computed until then stay."""
         codes = self.codes_at(nodes.positions, deadline)
         mask = codes.translate(_IS_FEASIBLE)
         if codes.count(FEASIBLE) == len(codes):
@@ -238,7 +238,7 @@ class ClusterVerdicts(Verdicts):
     def __init__(
         self, local: LocalVerdicts, rejected: Status | None, filters: Sequence[ClusterFilter], snapshot: Snapshot
     ) -> None:
-        """rejected: the verdict on every node, where a filter rejects the pod as such."""
+        """rejected: the verdict on every node, if a filter rejects the pod as such."""
         super().__init__(snapshot, local._codes)
         self._local, self._rejected, self._filters = local, rejected, filters
 
