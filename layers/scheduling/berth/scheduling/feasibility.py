@@ -1,8 +1,8 @@
-"""What filter decides: the nodes that a pod may go to, and the reasons of the others.
+"""The decision of filter: the nodes that a pod may go to, and the reasons against the others.
 
 An owner reference proves nothing: whoever creates a pod writes it, and the API server does not check that the owner
-exists. What else the DaemonSet controller sets ties the pod to one node, and lets it stay there whatever happens to the
-node.
+exists. The other fields that the DaemonSet controller sets tie the pod to one node, and let it stay there whatever
+happens to the node.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ TOLERATED = (
     Taint("node.kubernetes.io/pid-pressure", "", NO_SCHEDULE),
     Taint("node.kubernetes.io/unschedulable", "", NO_SCHEDULE),
 )
-"""What the DaemonSet controller makes every pod tolerate."""
+"""The taints that the DaemonSet controller makes every pod tolerate."""
 
-# A pod may have thousands of tolerations, and is asked about several times in each call.
+# A pod may have thousands of tolerations, and each call checks it several times.
 _KNOWN: WeakKeyDictionary[PodSpec, bool] = WeakKeyDictionary()
 
 
 class Exemption(BaseModel):
-    """Which pods pass every node of the request, whatever the profile says.
+    """The pods that pass every node of the request, whatever the profile says.
 
-    daemonSets: those that the DaemonSet controller made, as far as a pod can tell (see `is_daemon_set_pod`).
-    systemCritical: those of a priority of 2,000,000,000 or more.
+    daemonSets: pods that the DaemonSet controller made, as far as a pod shows it (see `is_daemon_set_pod`).
+    systemCritical: pods of a priority of 2,000,000,000 or more.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
@@ -57,7 +57,7 @@ class Exemption(BaseModel):
     namespaces: frozenset[str] = frozenset({"kube-system"})
 
     def covers(self, pod: Pod) -> bool:
-        """Whether this pod is exempt."""
+        """Return whether this pod is exempt."""
         spec = pod.spec
         return (
             pod.label_set.namespace in self.namespaces
@@ -66,8 +66,8 @@ class Exemption(BaseModel):
         )
 
     def covered(self, pod: Pod) -> bool:
-        """Whether this pod was exempt when it got to its node. What is kept of it then shows neither the affinity nor
-        the tolerations of a DaemonSet's pod, so its owner decides."""
+        """Return whether this pod was exempt when it got to its node. The snapshot keeps neither the affinity nor the
+        tolerations of a DaemonSet's pod that is on a node, so its owner decides."""
         return self.covers(pod) or (self.daemon_sets and bool(pod.node_name) and has_daemon_set(pod))
 
 
@@ -77,9 +77,9 @@ def has_daemon_set(pod: Pod) -> bool:
 
 
 def is_daemon_set_pod(pod: Pod) -> bool:
-    """Whether the pod has what the DaemonSet controller gives each: the owner, one node, the tolerations.
+    """Return whether the pod has the owner, the one node and the tolerations that the DaemonSet controller gives each.
 
-    Not for pods that are on a node: what is kept of them has neither affinity to nodes nor tolerations.
+    Not for pods that are on a node: the snapshot keeps neither their affinity to nodes nor their tolerations.
     """
     required = pod.spec.node_affinity.required
     if not has_daemon_set(pod):
@@ -94,8 +94,8 @@ def is_daemon_set_pod(pod: Pod) -> bool:
 
 
 TOO_COSTLY = unresolvable("", NodeRejection.TOO_COSTLY, reason_code=ReasonCode.TOO_COSTLY)
-"""Every node's verdict where a decision takes too long. Unresolvable: preemption is not tried, and the scheduler comes
-back after an event or its flush. After an Error it would come back every few seconds (facts 41 and 42)."""
+"""The verdict on every node if a decision takes too long. Unresolvable: preemption is not tried, and the scheduler
+retries after an event or its flush. After an Error it would retry every few seconds (facts 41 and 42)."""
 
 NONE_FAILED: Mapping[str, Status] = MappingProxyType({})
 
@@ -112,13 +112,13 @@ class Unresolvable(StrEnum):
 
 
 class Feasibility(NamedTuple):
-    """Which nodes of a request the pod may go to, in the request's order, and why it may not go to the others.
+    """The nodes of a request that the pod may go to, in the request's order, and the reasons against the others.
 
     failed: the rejected nodes on which preemption may help, by name (FailedNodes). unresolvable: the other rejected
     nodes (FailedAndUnresolvableNodes). No node is in both (fact 15). exempt: no rule of the profile was applied.
-    too_costly: the decision took too long. verdicts: on all nodes of the request, where rules were applied. chosen: the
-    only node that `best` leaves. totals: by which it was chosen, for each node that passes. A tuple, because every call
-    makes one.
+    too_costly: the decision took too long. verdicts: on all nodes of the request, if rules were applied. chosen: the
+    only node that `best` leaves. totals: the scores by which it was chosen, for each node that passes. A tuple, because
+    every call makes one.
     """
 
     feasible: list[str]
@@ -136,10 +136,9 @@ class Feasibility(NamedTuple):
 
     @property
     def main_reason_code(self) -> ReasonCode | None:
-        """The code of the reason that rejects most nodes, of equal ones the first by name; None where no node is
-        rejected.
+        """The code of the reason that rejects most nodes, of equal ones the first by name; None if no node is rejected.
 
-        By name, because the order of statuses depends on what was asked before: metrics and records of the same request
+        By name, because the order of statuses depends on earlier calls: metrics and records of the same request
         are the same from a warm environment and from a cold one.
         """
         counts: Counter[ReasonCode] = Counter()
@@ -158,7 +157,7 @@ def none_feasible(nodes: NodeRefs, status: Status, *, too_costly: bool = False) 
 
 
 def only_feasible(nodes: NodeRefs, feasible: Sequence[str], status: Status) -> Feasibility:
-    """These of them pass, in this order. The others are rejected, for one reason."""
+    """Accept these nodes, in this order, and reject the others for one reason."""
     others = [name for name in nodes.names if name not in feasible]
     rejected = _for_one_reason(others, status)
     verdicts = FilterResult(nodes, rejected, bytes(name in feasible for name in nodes.names))
@@ -170,12 +169,12 @@ def _for_one_reason(names: list[str], status: Status) -> Rejected:
 
 
 def too_costly(nodes: NodeRefs) -> Feasibility:
-    """No node passes: the decision took too long."""
+    """Reject every node: the decision took too long."""
     return none_feasible(nodes, TOO_COSTLY, too_costly=True)
 
 
 class ProfileChoice:
-    """Of one policy."""
+    """Chooses the profiles of pods, for one policy."""
 
     def __init__(
         self,
@@ -189,7 +188,7 @@ class ProfileChoice:
         self._default, self._by_scheduler, self._for_planning = default, by_scheduler, for_planning
         self.is_exempt, self.was_exempt = exemption.covers, exemption.covered
         self.all = (default, *by_scheduler.values())
-        """Every profile that decides for some pod."""
+        """The profiles that decide for some pod."""
         self._for_exempt_pods = {each.name: each.for_exempt_pods() for each in self.all}
 
     def named_by(self, pod: Pod) -> Profile:
@@ -197,7 +196,7 @@ class ProfileChoice:
         return self._by_scheduler.get(pod.spec.scheduler_name, self._default)
 
     def of(self, pod: Pod) -> Profile:
-        """The same; for an exempt pod with only the plugins that apply to such pods."""
+        """The profile for the pod; for an exempt pod it has only the plugins that apply to such pods."""
         profile = self.named_by(pod)
         return self._for_exempt_pods[profile.name] if self.is_exempt(pod) else profile
 

@@ -1,4 +1,4 @@
-"""What a policy decides for the members of gangs: their places, and which nodes they keep out of."""
+"""The decisions of a policy for members of gangs: their places, and the nodes that they keep out of."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NOT_OUTSIDE: Mapping[str, Status] = {}
 
 
 class GangPolicy:
-    """Of one policy. It remembers plans and has no other state; threads may share it."""
+    """The gang decisions of one policy. It remembers plans and has no other state; threads may share it."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class GangPolicy:
 
     @cached_property
     def _planner(self) -> GangPlanner:
-        # Imported where a member of a gang comes: without gangs a cold start does not need it.
+        # Imported for the first member of a gang: without gangs a cold start does not need it.
         from berth.scheduling.gangs.planner import GangPlanner
 
         profiles = self._profiles
@@ -54,7 +54,7 @@ class GangPolicy:
         )
 
     def plans(self, pod: Pod) -> bool:
-        """Whether the pod names a gang. Exempt pods are in none."""
+        """Return whether the pod names a gang. Exempt pods do not belong to gangs."""
         return names_gang(pod) and not self._profiles.is_exempt(pod)
 
     def gang_of(self, pod: Pod, snapshot: Snapshot) -> Gang | None:
@@ -71,7 +71,7 @@ class GangPolicy:
         return members_of(key, snapshot, self._profiles.was_exempt)
 
     def statuses(self, snapshot: Snapshot, open_gangs: Sequence[OpenGang]) -> list[GangStatus]:
-        """All gangs of the cluster, and what each one waits for."""
+        """The gangs of the cluster, with what each one waits for."""
         from berth.scheduling.gangs.overview import overview
 
         planned = self._planner.planned(snapshot, open_gangs)
@@ -80,8 +80,8 @@ class GangPolicy:
     def decided(
         self, pod: Pod, nodes: NodeRefs, snapshot: Snapshot, seconds_left: float, open_gangs: Sequence[OpenGang]
     ) -> Feasibility | Mapping[str, Status]:
-        """The places of a gang's member, or why it waits. A mapping for a pod that is placed alone: the nodes that its
-        gang keeps it out of. Raises DeadlineExceeded."""
+        """Return the places of a gang's member, or why it waits. For a pod that is placed alone, return a mapping with
+        the nodes that its gang keeps it out of. Raises DeadlineExceeded."""
         from berth.scheduling.gangs.planner import ELSEWHERE, OTHER_DOMAIN, STATUSES, InDomain
         from berth.scheduling.gangs.plans import Places
 

@@ -44,7 +44,7 @@ ALL_CANDIDATES = PreemptionConfiguration()
 class Policy:
     """The decisions of one configuration. It remembers verdicts and has no other state; threads may share it.
 
-    `seconds_left` of a decision: of the call that it is for. Raises DeadlineExceeded where that is too short.
+    `seconds_left` of a decision: the seconds that its call has left. Raises DeadlineExceeded if they are too few.
 
     `profiles`: by schedulerName, for pods of schedulers that have a profile of their own; `profile` is for the others.
     """
@@ -97,26 +97,26 @@ class Policy:
         return self._profiles.of(pod)
 
     def exempts(self, pod: Pod) -> bool:
-        """Whether this pod passes every node, whatever the profile says, but for plugins with `applies_to_exempt_pods`:
-        bind refuses a pod whose counted resources are not there, exempt or not."""
+        """Return whether this pod passes every node, whatever the profile says. A plugin with `applies_to_exempt_pods`
+        still decides: bind refuses a pod whose counted resources are not there, exempt or not."""
         return self._profiles.deciding(pod) is None
 
     def was_exempt(self, pod: Pod) -> bool:
-        """Whether this pod is in no gang, whatever it names, though it may be on a node."""
+        """Return whether this pod was exempt when it got to its node: then it is in no gang, even if it names one."""
         return self._profiles.was_exempt(pod)
 
     def counts(self, pod: Pod) -> bool:
-        """Whether the pod requests counted resources. Then the decision needs to know what is used."""
+        """Return whether the pod requests counted resources. Then the decision needs to know what is used."""
         return bool(self.counting.demands(pod))
 
     @property
     def reads_other_pods(self) -> bool:
-        """Whether a profile depends on other pods. Then decisions need to know which pods are being bound."""
+        """Return whether a profile depends on other pods. Then decisions need to know which pods are being bound."""
         return self._reads_other_pods
 
     @property
     def judges_binds(self) -> bool:
-        """Whether a filter depends on other pods. Then bind has to judge, or concurrent binds break the rule."""
+        """Return whether a filter depends on other pods. Then bind filters, too, or concurrent binds break it."""
         return self._judges_binds
 
     def planning_profile(self, pod: Pod) -> Profile:
@@ -124,7 +124,7 @@ class Policy:
         return self._profiles.for_planning(pod)
 
     def plans(self, pod: Pod) -> bool:
-        """Whether the pod names a gang. Then the decision needs to know which gangs are open."""
+        """Return whether the pod names a gang. Then the decision needs to know which gangs are open."""
         return self.gangs.enabled and self._gangs.plans(pod)
 
     def events_to_register(self, pod: Pod) -> ClusterEvents:
@@ -141,13 +141,13 @@ class Policy:
         return self._gangs.members_of(key, snapshot)
 
     def gangs_in(self, snapshot: Snapshot, open_gangs: Sequence[OpenGang] = NO_OPEN_GANGS) -> list[GangStatus]:
-        """All gangs of the cluster, and what each one waits for. For people: it has no time limit."""
+        """The gangs of the cluster, with what each one waits for. For people: it has no time limit."""
         return self._gangs.statuses(snapshot, open_gangs) if self.gangs.enabled else []
 
     def rejects_bind(self, pod: Pod, node: str, snapshot: Snapshot, seconds_left: float = inf) -> Status | None:
-        """Why the filters that look at other pods reject this node; None: they do not. Assumed pods count.
+        """Return why the filters that look at other pods reject this node; None if they do not. Assumed pods count.
 
-        TOO_COSTLY where it takes too long to tell.
+        Return TOO_COSTLY if the decision takes too long.
         """
         profile = self.profile_of(pod).for_bind()
         if profile.skips(pod):
@@ -170,9 +170,9 @@ class Policy:
         seconds_left: float = inf,
         open_gangs: Sequence[OpenGang] = NO_OPEN_GANGS,
     ) -> Feasibility:
-        """A verdict for every name, once where one is repeated. An exempt pod passes all of them.
+        """Return a verdict for every name, one for a repeated name. An exempt pod passes all of them.
 
-        Of a gang's member only its places pass, if all members that are needed have one.
+        For a member of a gang only its places pass, if all needed members have a place.
         """
 
         def every(profile: Profile, result: FilterResult, seen: Snapshot, deadline: DecisionDeadline) -> Feasibility:
@@ -188,10 +188,10 @@ class Policy:
         seconds_left: float = inf,
         open_gangs: Sequence[OpenGang] = NO_OPEN_GANGS,
     ) -> Feasibility:
-        """Like `feasibility`, but only the feasible node with the highest score is left; of equal ones the first name.
+        """Do as `feasibility`, but keep only the feasible node with the highest score; of equal ones the first name.
 
-        The other feasible nodes have no entry: they are no failure (fact 47). An exempt pod keeps all names.
-        Of a gang's member only its place is left.
+        The other feasible nodes have no entry: they did not fail (fact 47). An exempt pod keeps all names.
+        A member of a gang keeps only its place.
         """
 
         def one(profile: Profile, result: FilterResult, seen: Snapshot, deadline: DecisionDeadline) -> Feasibility:
@@ -211,16 +211,16 @@ class Policy:
         return found._replace(feasible=first, chosen="".join(first))
 
     def scores(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> list[int]:
-        """One integer per name, in the same order.
+        """Return one integer per name, in the same order.
 
-        It is 0 for an exempt pod, for nodes that are not feasible, and for every node where scoring takes too long.
+        It is 0 for an exempt pod, for nodes that are not feasible, and for every node if scoring takes too long.
         """
         return self.timely_scores(pod, names, snapshot) or [0] * len(names)
 
     def timely_scores(
         self, pod: Pod, names: Sequence[str], snapshot: Snapshot, seconds_left: float = inf
     ) -> list[int] | None:
-        """The same; None where scoring takes too long."""
+        """Return `scores`, or None if scoring takes too long."""
         if self._profiles.is_exempt(pod):
             return [0] * len(names)
         nodes = NodeRefs.of(names, snapshot.nodes.positions)
@@ -240,7 +240,7 @@ class Policy:
         return self._time_limited.run(f"scores {profile.name}", pod, decide, seconds_left)
 
     def scores_by_plugin(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> Mapping[str, Mapping[str, int]]:
-        """Of each feasible node of these candidates what each plugin adds to its total, weighted.
+        """Return the weighted score that each plugin adds to the total of each feasible node.
 
         It serves explanations: no score is cached. It does not bring totals to the extender's scale.
         """
@@ -267,7 +267,7 @@ class Policy:
         if name and name in rejected:
             with_assumed = snapshot.with_assumed
             evaluation = self._evaluation_with_assumed(self.profile_of(pod), pod, snapshot, with_assumed)
-            # Imported where a pod was preempted for: a cold start does not need it.
+            # Imported only for a nominated pod: a cold start does not need it.
             from berth.scheduling.preemption.victim_review import fits_without_lower
 
             if fits_without_lower(evaluation, pod):
@@ -282,14 +282,14 @@ class Policy:
         seconds_left: float = inf,
         answered: Collection[str] = NO_UIDS,
     ) -> PreemptResult:
-        """Which of the scheduler's candidates for preemption are left. An exempt pod fits anywhere.
+        """Return the scheduler's candidates for preemption that are left. An exempt pod fits anywhere.
 
         With `choose: one` only the best of them is left; of equal ones the first name. A gang evicts nothing for a
         part of itself: its other members may find no room all the same.
 
         answered: the victims by UID that were answered for the pod's nominated node before.
         """
-        # Imported where a pod preempts: a cold start of the other verbs does not need it.
+        # Imported only if a pod preempts: a cold start of the other verbs does not need it.
         from berth.scheduling.preemption.victim_review import PreemptResult, review_victims
 
         barred = self._gangs.barred(pod, proposals, snapshot) if self.plans(pod) else ()
@@ -326,7 +326,7 @@ class Policy:
         open_gangs: Sequence[OpenGang],
         of_result: Callable[[Profile, FilterResult, Snapshot, DecisionDeadline], Feasibility],
     ) -> Feasibility:
-        """of_result: makes the answer of the verdicts, where rules are applied one pod at a time."""
+        """of_result: makes the answer from the verdicts, if rules are applied one pod at a time."""
         nodes = NodeRefs.of(names, snapshot.nodes.positions)
         outside = NOT_OUTSIDE
         if self.plans(pod):
@@ -366,7 +366,7 @@ class Policy:
         with_assumed: Snapshot,
         deadline: DecisionDeadline = NO_DECISION_DEADLINE,
     ) -> Evaluation:
-        """Without a cache if the snapshot has assumed pods: both preemption and assumed pods are rare."""
+        """Evaluate without the cache if the snapshot has assumed pods: both preemption and assumed pods are rare."""
         if with_assumed is snapshot:
             return self._evaluation(profile, pod, snapshot, deadline)
         return Evaluation.of(profile, pod, with_assumed, LocalEvaluation.of(profile, pod, with_assumed), deadline)
@@ -396,7 +396,7 @@ class Policy:
     ) -> list[int]:
         replaced = nodes_with_assumed(snapshot, pod, candidates)
         totals = self._evaluation(profile, pod, snapshot, deadline).totals(pod, candidates, replaced, deadline)
-        # Where the pod cannot be scored, the scheduler's own scores decide.
+        # If the pod cannot be scored, the scheduler's own scores decide.
         return [0] * len(candidates) if isinstance(totals, Status) else totals
 
 

@@ -1,4 +1,4 @@
-"""What a new policy would change: both policies judge a sample of recent pods on one snapshot. No I/O.
+"""Compare two policies: both decide on a sample of recent pods on one snapshot. No I/O.
 
 A sampled pod that is on a node is judged as if it were not there. The snapshot keeps no node selector, affinity,
 toleration or spread constraint of such a pod, so both policies judge it without them; a pending pod has all of them.
@@ -25,7 +25,7 @@ _NEWEST = 400
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """A policy's decision about a pod. best: the feasible node with the highest score, of equal ones the first name;
-    empty: none is feasible. rejections: how many nodes were rejected, by reason."""
+    empty if no node is feasible. rejections: how many nodes were rejected, by reason."""
 
     feasible: frozenset[str]
     best: str
@@ -62,8 +62,8 @@ class PolicyFailed(Exception):
 def recent_pods(snapshot: Snapshot, most: int = SAMPLE_PODS) -> list[Pod]:
     """Pending pods, then the pods that started last; of the pods of one controller, one. Finished pods are left out.
 
-    Pods on nodes get half, where there are so many: pending pods that have no node anyway do not show that a new policy
-    has none for any pod.
+    Pods on nodes get half, if there are so many: pending pods that fit nowhere anyway do not show that a new policy
+    rejects every node for every pod.
     """
     on_nodes = (pod for node in snapshot.nodes.values() for pod in node.pods)
     newest = nlargest(_NEWEST, on_nodes, key=lambda pod: -math.inf if pod.start_time is None else pod.start_time)

@@ -12,7 +12,7 @@ REASON_CODES_VERSION = 1
 
 
 class ReasonCode(StrEnum):
-    """Codes of filter and preempt. PLUGIN_REASON: of a plugin that names no code; its text says more."""
+    """Codes of filter and preempt. PLUGIN_REASON: the plugin does not give a code; its text says more."""
 
     PLUGIN_REASON = "PluginReason"
 
