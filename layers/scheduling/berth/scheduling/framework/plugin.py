@@ -45,7 +45,7 @@ class Code(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """One plugin's verdict on one node.
+    """The verdict of one plugin on one node.
 
     A reason is a constant: no node's or pod's name, no number in it. The scheduler counts equal reasons, and a text
     that changes between attempts wakes the pod again at once (facts 15 and 17).
@@ -55,7 +55,7 @@ class Status:
     reasons: tuple[str, ...] = ()
     plugin: str = ""
     reason_codes: tuple[ReasonCode, ...] = field(default=(), compare=False)
-    """One for each reason. They follow from plugin and reasons, so they are not compared."""
+    """The code of each reason. They follow from plugin and reasons, so they are not compared."""
 
     message: str = field(init=False, repr=False, compare=False)
     """The reasons as the pod's event shows them. They are joined once: every rejected node of every call reads them."""
@@ -127,7 +127,7 @@ _BY_PART: Mapping[SnapshotPart, ClusterEvents] = {
 
 
 def events_of(parts: Parts) -> ClusterEvents:
-    """Every change in these parts of the cluster's state."""
+    """The changes in these parts of the cluster's state."""
     return frozenset().union(*(_BY_PART[part] for part in parts))
 
 
@@ -149,8 +149,8 @@ class PluginFailed(Exception):
 
     Raised while a plugin is built, it fails the document that names the plugin.
 
-    plugin: `<module>:<Class>`. problem: what its method raised or returned. node: empty where the method was asked
-    about no single node. failure: the message without the plugin.
+    plugin: `<module>:<Class>`. problem: what its method raised or returned. node: empty if the method was not asked
+    about a single node. failure: the message without the plugin.
     """
 
     def __init__(self, plugin: str, method: str, problem: str, node: str = "") -> None:
@@ -165,13 +165,13 @@ class Plugin(ABC):
     name: str
 
     applies_to_exempt_pods: ClassVar[bool] = False
-    """Whether `filter` is also asked about pods that the configuration exempts."""
+    """True if `filter` is also called for pods that the configuration exempts."""
 
     reads: ClassVar[Parts] = ALL_PARTS
     """The parts of the cluster's state that the plugin reads. A verb loads the parts that some plugin reads: pods that
-    no plugin reads are not on their nodes. If no filter reads pods, evicting pods changes no verdict. Where one does,
-    bind judges the pod once more, so that concurrent binds break no rule. Filters and scores that read pods see those
-    that are being bound."""
+    no plugin reads are not on their nodes. If no filter reads pods, evicting pods changes no verdict. If one does,
+    bind filters the pod once more, so that concurrent binds do not break a rule. Filters and scores that read pods see
+    the pods that are being bound."""
 
     @property
     def events_to_register(self) -> ClusterEvents:
@@ -180,10 +180,10 @@ class Plugin(ABC):
         return events_of(self.reads)
 
     is_reserved: ClassVar[bool] = False
-    """Whether bind reserves what `filter` decides by. Then concurrent binds cannot break the rule either."""
+    """True if bind reserves the resources that `filter` checks. Then concurrent binds cannot break the rule either."""
 
     def __init__(self, args: Any = None) -> None:  # noqa: B027  # a plugin that takes no arguments needs no constructor
-        """Built once, from validated arguments."""
+        """Build the plugin, once, from validated arguments."""
 
     def with_counting(self, counting: Counting) -> Self:
         """The plugin for a configuration that counts these resources. Most plugins ignore them."""
@@ -211,14 +211,14 @@ class FilterPlugin(Plugin, Generic[S]):
 
     @abstractmethod
     def filter(self, state: S, node: NodeInfo) -> Status:
-        """SUCCESS, or a code and constant reasons."""
+        """Return SUCCESS, or a status with a code and constant reasons."""
 
 
 class ScorePlugin(Plugin, Generic[S]):
     """Scores one feasible node for the pod (viability)."""
 
     normalized: ClassVar[bool] = False
-    """Whether the plugin has a `normalize` of its own: a node's score then depends on the other candidates."""
+    """True if the plugin has its own `normalize`: a node's score then depends on the other candidates."""
 
     def pre_score(self, pod: Pod) -> PluginState[S] | Status | None:
         """The state for `score`. A Status is an error and ends scoring; None scores 0 for every node."""
@@ -226,10 +226,10 @@ class ScorePlugin(Plugin, Generic[S]):
 
     @abstractmethod
     def score(self, state: S, node: NodeInfo) -> int:
-        """An integer, higher is better; called for nodes that passed every filter of the profile."""
+        """Return an integer, higher is better. Called for nodes that passed every filter of the profile."""
 
     def normalize(self, scores: list[int]) -> list[int]:
-        """The candidates' scores on the scale of 0 to MAX_NODE_SCORE."""
+        """Bring the candidates' scores to the scale of 0 to MAX_NODE_SCORE."""
         return scores
 
 
@@ -238,18 +238,18 @@ class ClusterFilter(ABC):
 
     @property
     def skips(self) -> bool:
-        """Whether every node passes. Then `filter` is not called."""
+        """Return whether every node passes. Then `filter` is not called."""
         return False
 
     @abstractmethod
     def filter(self, node: NodeInfo) -> Status:
-        """SUCCESS, or a code and constant reasons."""
+        """Return SUCCESS, or a status with a code and constant reasons."""
 
     @abstractmethod
     def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta) -> tuple[ClusterFilter, Collection[str] | None]:
         """The state for a later snapshot, and the nodes outside the delta whose verdicts may change; None for all.
 
-        It takes time for the changes alone.
+        Its time depends only on the number of changes.
         """
 
     @abstractmethod
@@ -276,12 +276,12 @@ class ClusterScore(ABC):
     def scores(self, candidates: NodeRefs, snapshot: Snapshot) -> list[int]:
         """The scores of these nodes, which are all candidates, from 0 to MAX_NODE_SCORE.
 
-        snapshot: the one that the state is for.
+        snapshot: the snapshot that the state is for.
         """
 
     @abstractmethod
     def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta) -> ClusterScore:
-        """The state for a later snapshot. It takes time for the changes alone."""
+        """The state for a later snapshot. Its time depends only on the number of changes."""
 
 
 class ClusterScorePlugin(Plugin):

@@ -77,7 +77,7 @@ class Profile:
         return NODE_EVENTS.union(*(each.events_to_register for each in self.filters))
 
     def shapes(self, pod: Pod) -> tuple[Hashable, Hashable]:
-        """What the plugins read of the pod: first the plugins that look at one node, then those that look at all."""
+        """The shapes of the pod: first for the plugins that look at one node, then for those that look at all."""
         local = (
             tuple([plugin.shape(pod) for plugin in self.local_filters]),
             tuple([plugin.shape(pod) for plugin, _ in self.local_scores]),
@@ -102,20 +102,20 @@ class Profile:
 
     @property
     def reads_all_nodes(self) -> bool:
-        """Whether a plugin looks at all nodes: a pod on one node may change verdicts and scores of others."""
+        """Return whether a plugin looks at all nodes: then a pod on one node may change results of other nodes."""
         return bool(self.cluster_filters or self.cluster_scores)
 
     @property
     def reads_other_pods(self) -> bool:
-        """Whether a verdict or a score depends on other pods, and so on pods that are being bound."""
+        """Return whether a verdict or a score depends on other pods, and so on pods that are being bound."""
         return any(map(_depends_on_other_pods, (*self.filters, *(plugin for plugin, _ in self.scores))))
 
     def for_bind(self) -> Profile:
-        """The part of the profile that bind judges once more: filters that look at other pods."""
+        """The part of the profile that bind applies once more: filters that look at other pods."""
         return Profile(f"{self.name} (bind)", tuple(filter(_depends_on_other_pods, self.filters)), ())
 
     def skips(self, pod: Pod) -> bool:
-        """Whether every node passes for this pod, because no filter applies to it."""
+        """Return whether every node passes for this pod, because no filter applies to it."""
         if self.cluster_filters:
             return False
         prepared = self.pre_filter(pod)
@@ -123,7 +123,7 @@ class Profile:
 
 
 def _depends_on_other_pods(plugin: AnyFilter | AnyScore) -> bool:
-    """Of the plugins whose decisions bind reserves, the ledger says what other binds have taken."""
+    """Return whether a plugin reads pods. Not for reserved plugins: the ledger tracks what other binds have taken."""
     return SnapshotPart.PODS in plugin.reads and not plugin.is_reserved
 
 
@@ -131,7 +131,7 @@ def _depends_on_other_pods(plugin: AnyFilter | AnyScore) -> bool:
 class LocalFilters:
     """The filters that look at one node, with their states for pods of one shape.
 
-    rejected: the verdict on every node, where a filter rejects the pod as such. outside: the verdict on nodes that are
+    rejected: the verdict on every node, if a filter rejects the pod as such. outside: the verdict on nodes that are
     not in `node_names`. reads_pods: whether a filter looks at the pods of the node.
     """
 
@@ -148,7 +148,7 @@ class LocalFilters:
         return self.filter_nominated(node)
 
     def filter_nominated(self, node: NodeInfo) -> Status:
-        """The same for the nominated node, which is filtered even if it is not in `node_names`."""
+        """Filter the nominated node, too, which may not be in `node_names`; otherwise the same as `filter`."""
         if self.rejected is not None:
             return self.rejected
         if node.defect is not None:

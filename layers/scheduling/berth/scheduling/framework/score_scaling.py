@@ -1,4 +1,4 @@
-"""Scaling of scores: normalisation of a plugin's scores, and the extender's scale for a profile's totals."""
+"""Scaling of scores: normalization of a plugin's scores, and the extender's scale for a profile's totals."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from berth.scheduling.framework.plugin import MAX_NODE_SCORE
 
 
 def default_normalize_score(scores: Sequence[int], *, reverse: bool = False) -> list[int]:
-    """The highest becomes MAX_NODE_SCORE, the others in proportion; reversed, the lowest are best.
+    """Scale scores in proportion, so that the highest becomes MAX_NODE_SCORE; reversed, the lowest are best.
 
-    kube-scheduler's DefaultNormalizeScore: where all are zero they stay so, or are all best when reversed.
+    kube-scheduler's DefaultNormalizeScore: if all are zero they stay so, or are all best when reversed.
     """
     highest = max(scores, default=0)
     if highest <= 0:
@@ -22,7 +22,7 @@ def default_normalize_score(scores: Sequence[int], *, reverse: bool = False) -> 
 
 
 def min_max_normalize(scores: Sequence[int]) -> list[int]:
-    """The lowest becomes 0 and the highest MAX_NODE_SCORE; equal scores become 0. As in InterPodAffinity."""
+    """Scale the lowest to 0 and the highest to MAX_NODE_SCORE; equal scores become 0. As in InterPodAffinity."""
     if not scores:
         return []
     lowest = min(scores)
@@ -37,7 +37,7 @@ MAX_EXTENDER_PRIORITY = 10
 
 
 def extender_scale(totals: Sequence[int]) -> list[int]:
-    """A score of 0 to 10 for each total. Equal totals all get 10."""
+    """Return a score of 0 to 10 for each total. If all totals are equal, all get 10."""
     distinct = sorted(set(totals))
     if len(distinct) < 2:
         return [MAX_EXTENDER_PRIORITY] * len(totals)
@@ -48,14 +48,14 @@ def extender_scale(totals: Sequence[int]) -> list[int]:
 
 
 def _one_score_each(distinct: Sequence[int]) -> list[int]:
-    """A score of its own for each of at most eleven ascending totals."""
+    """Return a different score for each of at most eleven ascending totals."""
     lowest, span = distinct[0], distinct[-1] - distinct[0]
     scores = [(total - lowest) * MAX_EXTENDER_PRIORITY // span for total in distinct]
     return _ascending(scores, MAX_EXTENDER_PRIORITY)
 
 
 def _in_eleven_groups(distinct: Sequence[int]) -> list[int]:
-    """Scores for more than eleven ascending totals: where each score begins, in proportion as far as none is empty."""
+    """Return scores for more than eleven ascending totals, in proportion as far as each score occurs."""
     lowest, span, last = distinct[0], distinct[-1] - distinct[0], len(distinct) - 1
     begins = [
         bisect_left(distinct, lowest + -(-span * score // MAX_EXTENDER_PRIORITY))
@@ -69,7 +69,7 @@ def _in_eleven_groups(distinct: Sequence[int]) -> list[int]:
 
 
 def _ascending(numbers: Sequence[int], highest: int) -> list[int]:
-    """Ascending integers made strictly ascending, none above `highest`; there is room for all of them."""
+    """Make ascending integers strictly ascending and at most `highest`; there is room for all of them."""
     found = list(numbers)
     for index in range(1, len(found)):
         found[index] = max(found[index], found[index - 1] + 1)

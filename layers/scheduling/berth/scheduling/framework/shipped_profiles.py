@@ -52,7 +52,7 @@ SHIPPED: Mapping[str, Composition] = {
         )
     ),
 }
-"""By name. A user's own profile has another name."""
+"""The shipped profiles, by name. A user's own profile has another name."""
 
 
 SCHEDULER_FILTERS = (
