@@ -1,4 +1,4 @@
-"""What every verb knows of preemption: priorities, the configuration, and why a node is rejected."""
+"""The part of preemption that every verb needs: priorities, the configuration, and why a node is rejected."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _BUILT_IN = {
 
 
 def priority_of(pod: Pod) -> int:
-    """The priority that preemption compares. It is the number in the pod: the scheduler reads no PriorityClass."""
+    """The priority that preemption compares: the number in the pod. The scheduler does not read PriorityClasses."""
     return pod.spec.priority or 0
 
 
@@ -39,9 +39,9 @@ def by_importance(pod: Pod) -> tuple[int, float]:
 
 
 def priority_class_of(name: str, classes: Mapping[str, PriorityClass]) -> PriorityClass | None:
-    """The class of a pod that names this one, as the API server's admission finds it; None where there is none.
+    """The class of a pod that names this one, as the API server's admission finds it; None if it does not exist.
 
-    Only for manifests: a stored pod has its number. Without a name the default class counts; of several, the lowest.
+    Only for manifests: a stored pod has its number. Without a name the default class applies; of several, the lowest.
     """
     if name:
         return classes.get(name) or _BUILT_IN.get(name)
@@ -60,7 +60,7 @@ class Choose(StrEnum):
 
 
 class PreemptionConfiguration(BaseModel):
-    """`preemption` of the configuration. choose: `one` or `all`. Use `one` only where no other extender follows: the
+    """`preemption` of the configuration. choose: `one` or `all`. Use `one` only if no other extender follows: the
     scheduler cannot choose then."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)

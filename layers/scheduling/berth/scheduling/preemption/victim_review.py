@@ -52,13 +52,13 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class PreemptResult:
-    """victims: of the accepted nodes, in descending priority. rejected: the reasons of the other nodes."""
+    """victims: by accepted node, in descending priority. rejected: the reason of each other node."""
 
     victims: Mapping[str, Victims]
     rejected: Mapping[str, NodeRejection]
 
     def best(self) -> PreemptResult:
-        """Only the best of the accepted nodes is left; of equal ones the first name."""
+        """Keep only the best of the accepted nodes; of equal ones the first name."""
         best = {name: self.victims[name] for name in best_candidates(self.victims)[:1]}
         others = {name: NodeRejection.NOT_BEST for name in self.victims if name not in best}
         return PreemptResult(best, {**self.rejected, **others})
@@ -72,7 +72,7 @@ def review_victims(
     deadline: DecisionDeadline = NO_DECISION_DEADLINE,
     answered: Collection[str] = NO_UIDS,
 ) -> PreemptResult:
-    """Review the proposals. evaluation: None where the pod may go to every node. nodes: as the cache has them.
+    """Review the proposals. evaluation: None if the pod may go to every node. nodes: as the cache has them.
     answered: the victims by UID that were answered for the pod's nominated node before.
 
     Raises DeadlineExceeded.
@@ -144,14 +144,14 @@ class _VictimReview:
 
 
 def _pods(proposal: Proposal, there: Mapping[str, Pod], priority: int) -> list[Pod] | None:
-    """The victims as pods; None where one is not of lower priority. An unknown victim counts as the most important."""
+    """The victims as pods; None if one is not of lower priority. An unknown victim counts as the most important."""
     found = []
     given = proposal.pods
     highest = priority - 1
     for uid in proposal.uids:
         known = there.get(uid) or given.get(uid)
         if known is None:
-            # In the scheduler's order no victim is more important than the one before.
+            # In the scheduler's order no victim is more important than the previous one.
             known = replace(_unknown(highest), uid=uid)
         else:
             highest = known.spec.priority or 0
@@ -171,7 +171,7 @@ def _descending(victim: Pod) -> int:
 
 
 class Ineligible(StrEnum):
-    """Why a pod may not preempt, in kube-scheduler's words.
+    """The reason why a pod may not preempt, in kube-scheduler's words.
 
     NEVER: its preemptionPolicy. WAITING: preempted pods have not left its nominated node yet.
     """
@@ -181,7 +181,7 @@ class Ineligible(StrEnum):
 
 
 def ineligible(pod: Pod, nominated: NodeInfo | None, status: Status | None) -> Ineligible | None:
-    """Why the pod may not preempt; None where it may. nominated, status: its nominated node and the verdict on it."""
+    """Return why the pod may not preempt, or None if it may. status: the verdict on its nominated node."""
     if pod.spec.preemption_policy == NEVER:
         return Ineligible.NEVER
     if nominated is None or status is None or status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
@@ -201,7 +201,7 @@ def fits_without_lower(evaluation: Evaluation, pod: Pod) -> bool:
     """Return whether the pod fits on its nominated node without the pods of lower priority there.
 
     The scheduler lists a nominated node only if its own filters pass, on a newer view: for it the victims are gone.
-    Which of the pods they were, a cache that is behind does not show.
+    A cache that is behind does not show which of the pods they were.
     """
     node = evaluation.snapshot.nodes.get(pod.nominated_node)
     leaving = [] if node is None else potential_victims(node.pods, pod)

@@ -36,25 +36,25 @@ class DryRun:
 
     @property
     def fits(self) -> bool:
-        """Whether all filters pass, with the nominated pods and without them (fact 34)."""
+        """Return whether all filters pass, with the nominated pods and without them (fact 34)."""
         if self.nominated and self._beside(self.nominated) is None:
             return False
         return self._passes_locally and self._passes_by(self.states)
 
     def without(self, pods: Collection[Pod]) -> DryRun:
-        """The node without these pods of it."""
+        """The dry run without these pods of the node."""
         node, states = _without(self.node, pods), self.states
         for pod in pods if states else ():
             states = tuple([state.without_pod(pod, node) for state in states])
         return self._at(node, states)
 
     def reprieving(self, pod: Pod) -> DryRun | None:
-        """The node with the pod added again; None where the pod to place then does not fit."""
+        """The dry run with the pod added again; None if the pod to place then does not fit."""
         beside = self._beside((pod,))
         return beside if beside is not None and (not self.nominated or beside.fits) else None
 
     def _beside(self, pods: Sequence[Pod]) -> DryRun | None:
-        """The node with these pods added; None where the filters then reject it."""
+        """The dry run with these pods added; None if the filters then reject the node."""
         node = self.node.with_pods_and_usage((*self.node.pods, *pods), self.node.usage.plus(pods))
         beside = self._at(node, self.states)
         # Resources are the most frequent reason. They are checked before the other states are updated.
@@ -97,7 +97,7 @@ def _usage(node: NodeInfo, stay: Sequence[Pod], gone: Collection[Pod], ports: fr
 
 
 Demand = tuple[tuple[int, int, int], ...]
-"""For each budget: its index, how many of the pods it covers, and how many disruptions of these it allows."""
+"""Per budget, a tuple of its index, the number of pods that it covers, and the disruptions of these that it allows."""
 
 
 class DisruptionBudgets:
@@ -136,12 +136,12 @@ class DisruptionBudgets:
         }
 
     def demand(self, pods: Iterable[Pod]) -> Demand:
-        """How many of the pods each budget covers, and how many it allows of these."""
+        """Count the pods that each budget covers, and the disruptions of these that it allows."""
         covered = Counter(index for pod in pods for index, _ in self._covering(pod))
         return tuple((index, count, min(self._allowed[index], count)) for index, count in covered.items())
 
     def splits_alike(self, demand: Demand) -> bool:
-        """Whether the pods of this demand violate the same budgets as when it was computed.
+        """Return whether the pods of this demand violate the same budgets as when it was computed.
 
         Only the disruptions that the budgets allow may have changed since then.
         """
@@ -169,7 +169,7 @@ class DisruptionBudgets:
 
 
 def after_evictions(budgets: Sequence[PodDisruptionBudget], pods: Iterable[Pod]) -> Sequence[PodDisruptionBudget]:
-    """The budgets after these pods are evicted; the same object where they allow as much as before.
+    """The budgets after these pods are evicted; the same object if they allow as much as before.
 
     A terminating pod has been counted already. A budget does not go below zero.
     """
@@ -202,7 +202,7 @@ def potential_victims(pods: Iterable[Pod], pod: Pod) -> list[Pod]:
 def select_victims(
     node: DryRun, pod: Pod, budgets: DisruptionBudgets, certain: Collection[str] = NO_UIDS
 ) -> Victims | None:
-    """The victims on this node; None where the pod does not fit even without all pods of lower priority.
+    """The victims on this node; None if the pod does not fit even without all pods of lower priority.
 
     Pods that violate a budget are reprieved first, then the others, the most important first. A pod is reprieved if the
     pod to place fits beside it and beside the pods reprieved before.
