@@ -78,11 +78,11 @@ class PodDisruptionBudget:
     disrupted_pods: frozenset[str] = frozenset()
 
     def covers(self, pod: Pod) -> bool:
-        """Whether an eviction of the pod counts (fact 31)."""
+        """Return whether an eviction of the pod counts (fact 31)."""
         return self.selects(pod.label_set) and pod.name not in self.disrupted_pods
 
     def selects(self, label_set: LabelSet) -> bool:
-        """Whether pods with these labels are its own: an empty selector and no labels at all never match."""
+        """Return whether the budget selects these labels. An empty selector and no labels at all never match."""
         return (
             isinstance(self.selector, LabelSelector)
             and not self.selector.everything
@@ -112,15 +112,15 @@ def read_disruption_budget(obj: object) -> PodDisruptionBudget | UnreadableObjec
 
 
 POD_UNREADABLE = "node(s) had a pod that cannot be read"
-"""The usage of such a node is unknown, so it accepts no pods."""
+"""The usage of such a node is unknown, so it does not accept pods."""
 
 
 @dataclass(slots=True)
 class ClusterObjects:
     """The objects of a cluster, without kinds that scheduling does not read.
 
-    unreadable: what could not be read and concerns the cluster as a whole. An unreadable field of a node is that node's
-    defect, and so is an unreadable pod on it; a pod that is on no node takes nothing and is left out.
+    unreadable: unreadable objects that concern the cluster as a whole. An unreadable field of a node is that node's
+    defect, and so is an unreadable pod on it; an unreadable pod that is on no node is left out.
     """
 
     nodes: list[NodeInfo] = field(default_factory=list)
@@ -145,7 +145,7 @@ _READERS: Mapping[str, Callable[[object], object]] = {
 
 
 def read_objects(objs: Iterable[object]) -> ClusterObjects:
-    """Each object by its `kind`."""
+    """Read each object by its `kind`."""
     found = ClusterObjects()
     barred: set[str] = set()
     for obj in objs:
@@ -164,7 +164,7 @@ def read_objects(objs: Iterable[object]) -> ClusterObjects:
 
 
 def _place(pod: object) -> str:
-    """The node of a pod that cannot be read; empty if it has none, or has ended."""
+    """The node of a pod that cannot be read; empty if the pod is not on a node, or has ended."""
     spec, status = (pod.get("spec"), pod.get("status")) if isinstance(pod, dict) else (None, None)
     name = spec.get("nodeName") if isinstance(spec, dict) else None
     phase = status.get("phase") if isinstance(status, dict) else None

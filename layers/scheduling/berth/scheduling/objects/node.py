@@ -1,6 +1,6 @@
 """A node with its pods, as node-local plugins see it, and how it is read.
 
-A wrong field is the node's defect and excludes that node alone; its reason names no node (fact 17)."""
+A wrong field is the node's defect and excludes that node alone; its reason does not name the node (fact 17)."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ NOTHING: Mapping[str, int] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class NodeInfo:
-    """A node's own fields, its pods, and what they add up to. A `defect` says why it cannot be decided on.
+    """A node's own fields, its pods, and their usage. A `defect` is the reason why the node cannot be evaluated.
 
     Immutable and shared between snapshots: a verdict on it holds for as long as it is the same object. `ready` is the
-    status of its Ready condition, empty without one; `images` has the size in bytes of each by name, and
-    `annotations`, of a node in the cache, those that something is counted by.
+    status of its Ready condition, empty without one; `images` has the size in bytes of each by name. `annotations` of a
+    node in the cache are only those from which something is counted.
     """
 
     name: str
@@ -55,7 +55,7 @@ class NodeInfo:
     pods: tuple[Pod, ...] = ()
     usage: Usage = field(default=UNUSED, compare=False, repr=False)
     free: Amounts = field(init=False, compare=False, repr=False)
-    """What is left of `allocatable`; below zero where the pods ask for more."""
+    """The free part of `allocatable`; below zero if the pods ask for more."""
 
     def __post_init__(self) -> None:
         if self.usage is UNUSED and self.pods:
@@ -69,7 +69,7 @@ class NodeInfo:
         return self.with_pods_and_usage(tuple(pods), UNUSED)
 
     def replacing_pods(self, uids: Container[str], pods: Collection[Pod]) -> NodeInfo:
-        """With these pods, and without those of these UIDs. Itself if no pod is added or removed."""
+        """Return the node with these pods, without the pods of these UIDs; itself if no pod is added or removed."""
         stay = tuple(pod for pod in self.pods if pod.uid not in uids)
         usage = self.usage
         if len(stay) < len(self.pods):
@@ -82,7 +82,7 @@ class NodeInfo:
         return self.with_pods_and_usage(earlier.pods, earlier.usage)
 
     def with_pods_and_usage(self, pods: tuple[Pod, ...], usage: Usage) -> NodeInfo:
-        """With these pods, which add up to this. A third of the time that `replace` takes: preemption does it a lot."""
+        """Return the node with these pods and their usage. A third of `replace`'s time: preemption needs it often."""
         return NodeInfo(
             self.name,
             self.labels,
@@ -114,7 +114,7 @@ _KEPT = {
 
 
 def read_node(obj: object) -> NodeInfo | UnreadableObject:
-    """Read a v1.Node, without pods. UnreadableObject without a name."""
+    """Read a v1.Node, without pods. UnreadableObject if it does not have a name."""
     metadata = obj.get("metadata") if isinstance(obj, dict) else None
     name = metadata.get("name") if isinstance(metadata, dict) else None
     if not isinstance(obj, dict) or not isinstance(metadata, dict) or not isinstance(name, str) or not name:
@@ -150,17 +150,17 @@ def read_node(obj: object) -> NodeInfo | UnreadableObject:
 
 
 def read_nodes(objs: Iterable[object]) -> tuple[list[NodeInfo], int]:
-    """The nodes that have a name, and how many objects had none."""
+    """Return the nodes that have a name, and the number of objects that do not."""
     results = [read_node(obj) for obj in objs]
     nodes = [result for result in results if isinstance(result, NodeInfo)]
     return nodes, len(results) - len(nodes)
 
 
 def trimmed_node(obj: Object, annotated: Container[str] = ()) -> Object:
-    """A node with the fields that scheduling needs: `read_node` finds the same in it as in the whole object.
+    """Return a node's fields that scheduling needs: `read_node` reads the same from them as from the whole object.
 
-    Of its conditions only whether it is ready: the time of the kubelet's last heartbeat would make every one a change.
-    Of its annotations only these.
+    Of its conditions it keeps only the Ready status: with the time of the kubelet's last heartbeat, each heartbeat
+    would be a change. Of its annotations it keeps only these.
     """
     found: Object = {}
     for part, names in _KEPT.items():
@@ -176,7 +176,7 @@ def trimmed_node(obj: Object, annotated: Container[str] = ()) -> Object:
 
 
 def _readiness(conditions: list[object]) -> list[object]:
-    """Entries of the wrong type stay, for the reading to name."""
+    """Keep the status of the Ready condition. Entries of the wrong type stay, so that the parser reports them."""
     return [
         {name: item[name] for name in ("type", "status") if name in item} if isinstance(item, dict) else item
         for item in conditions
@@ -192,7 +192,7 @@ def _read_ready(status: Object) -> str:
 
 
 def _read_images(status: Object) -> Mapping[str, int]:
-    """Sizes by name. Names are interned: nodes of a cluster have much the same images."""
+    """Read sizes by name. Names are interned: nodes of a cluster have much the same images."""
     if status.get("images") is None:
         return NOTHING
     found: dict[str, int] = {}

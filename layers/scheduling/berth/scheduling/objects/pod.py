@@ -1,8 +1,8 @@
 """Pods, as decisions see them: an identity of its own, and the parts it shares with other pods.
 
 The pods of one controller are alike in all that placement depends on. So a Pod holds little itself; its LabelSet and
-its PodSpec are interned: one object for all pods that have equal ones. It keeps 150,000 pods small, and what was found
-out about one label set (does the selector match it?) holds for all its pods.
+its PodSpec are interned: one object for all pods that have equal ones. This keeps 150,000 pods small, and a result for
+one label set, such as whether a selector matches it, holds for all its pods.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FAILED = "Failed"
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class LabelSet:
-    """What selectors see of a pod. Compared by identity, which makes it a cheap key."""
+    """The part of a pod that selectors match. Compared by identity, which makes it a cheap key."""
 
     namespace: str
     labels: Mapping[str, str]
@@ -43,11 +43,11 @@ NO_REQUESTS = Requests({}, {}, 0, 0, {})
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class PodSpec:
-    """What plugins read of a pod besides its labels. Compared by identity.
+    """The part of a pod that plugins read besides its labels. Compared by identity.
 
-    `source` is what it was read from: JSON in the shape of a v1.Pod, with these fields alone. A pod that is on a node
-    lacks what only its own placement needs: node selector and affinity, tolerations, spread constraints, images, its
-    priority class and preemption policy. `scheduling_group` is the name of its PodGroup.
+    `source` is the JSON that it was read from: the shape of a v1.Pod, with these fields alone. A pod that is on a node
+    lacks the fields that only its own placement needs: node selector and affinity, tolerations, spread constraints,
+    images, priority class and preemption policy. `scheduling_group` is the name of its PodGroup.
     """
 
     namespace: str = ""
@@ -73,10 +73,10 @@ class PodSpec:
 class Pod:
     """A pod. `node_name` is empty while it is not bound; `start_time` is in seconds since the epoch.
 
-    terminating: it is being deleted. disruption_target: and the scheduler did it, to make room. annotations: of a pod
-    in the cache, those that something is counted by. assumed_shares: what is reserved for it on its node, where it is
-    not known to be there yet (see assumed). created_at: in seconds since the epoch; of a pod in the cache,
-    if it waits and gangs are enabled.
+    terminating: it is being deleted. disruption_target: the scheduler preempted it, to make room. annotations: of a pod
+    in the cache, those that Berth reads. assumed_shares: the amounts reserved for it on its node, if the cache does
+    not show it there yet (see `AssumedPod`). created_at: in seconds since the epoch; of a pod in the cache,
+    only if it waits and gangs are enabled.
     """
 
     name: str
@@ -103,7 +103,7 @@ class Pod:
 
     @property
     def priority(self) -> int | None:
-        """None where the API server has not resolved it; it then counts as 0."""
+        """The priority; None if the API server has not resolved it: it then counts as 0."""
         return self.spec.priority
 
     @property
@@ -117,7 +117,7 @@ class Pod:
 
     @property
     def finished(self) -> bool:
-        """Whether it has ended and takes nothing from its node any more."""
+        """Return whether it has ended and no longer takes anything from its node."""
         return self.phase in (SUCCEEDED, FAILED)
 
 

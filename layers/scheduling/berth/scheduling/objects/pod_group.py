@@ -43,17 +43,17 @@ GANG_ANNOTATION = "berth.dev/gang"
 
 
 def names_gang(pod: Pod) -> bool:
-    """Whether the pod names a gang. What it names may not exist."""
+    """Return whether the pod names a gang, which may not exist."""
     return GANG_ANNOTATION in pod.annotations or names_pod_group(pod)
 
 
 def names_pod_group(pod: Pod) -> bool:
-    """Whether a PodGroup says what its gang is, and not the pod alone."""
+    """Return whether a PodGroup defines the pod's gang, and not the pod alone."""
     return bool(pod.spec.scheduling_group) or not pod.label_set.labels.keys().isdisjoint(POD_GROUP_LABELS)
 
 
 def gang_names(pod: Pod) -> tuple[str, ...]:
-    """The different names that it gives for its gang: first that of `spec.schedulingGroup`, last the annotation's."""
+    """The different names that it gives for its gang: `spec.schedulingGroup` first, the annotation last."""
     found = [pod.spec.scheduling_group] if pod.spec.scheduling_group else []
     found += [pod.labels[label] for label in POD_GROUP_LABELS if label in pod.labels]
     found += [pod.annotations[GANG_ANNOTATION]] if GANG_ANNOTATION in pod.annotations else []
@@ -68,8 +68,8 @@ PodGroupKey = tuple[PodGroupApi, str, str]
 class PodGroup:
     """A PodGroup of one of the APIs.
 
-    minimum: how many members are placed together; None: the members are placed one by one. timeout: in seconds.
-    created_at: in seconds since the epoch. defect: why it cannot be decided by.
+    minimum: how many members are placed together; None if the members are placed one by one. timeout: in seconds.
+    created_at: in seconds since the epoch. defect: why it cannot be used; empty if it can.
     """
 
     api: PodGroupApi
@@ -88,7 +88,7 @@ class PodGroup:
 
 
 SPEC_FIELDS = ("schedulingPolicy", "schedulingConstraints", "priority", "minMember", "scheduleTimeoutSeconds")
-"""The fields of its spec that are read."""
+"""The fields of a PodGroup's spec that are read."""
 
 
 def read_pod_group(obj: object, api: PodGroupApi) -> PodGroup | UnreadableObject:
@@ -109,7 +109,7 @@ def read_pod_group(obj: object, api: PodGroupApi) -> PodGroup | UnreadableObject
 
 
 def read_pod_group_of_dump(obj: object) -> PodGroup | UnreadableObject | None:
-    """Read a PodGroup by its apiVersion; None for one of another API."""
+    """Read a PodGroup by its apiVersion; None for an object of another API."""
     version = obj.get("apiVersion") if isinstance(obj, dict) else None
     group = version.partition("/")[0] if isinstance(version, str) else ""
     return read_pod_group(obj, PodGroupApi(group)) if group in set(PodGroupApi) else None

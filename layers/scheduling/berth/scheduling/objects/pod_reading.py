@@ -1,4 +1,4 @@
-"""Reading pods. What many have in common, labels and spec, is read once and is one object for all of them."""
+"""Reading pods. Labels and specs that pods have in common are read once, and are one object for all of these pods."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from berth.scheduling.fields.topology_spread import read_topology_spread
 from berth.scheduling.objects.pod import Controller, LabelSet, Pod, PodSpec
 from berth.scheduling.objects.projection import SHARED, controller_of, decode_shared_fields, is_placed, shared_fields
 
-# What two threads read at once may end up twice in memory: that costs a comparison, and is never wrong.
+# An object that two threads read at once may be in memory twice: that costs a comparison, and is never wrong.
 _SPECS: WeakValueDictionary[bytes, PodSpec] = WeakValueDictionary()
 
 
@@ -49,7 +49,7 @@ def pod_spec(shared: Object) -> PodSpec:
 
 
 def compact(encoded: bytes) -> bytes:
-    """The same bytes, to be kept: orjson returns them at the head of some thousand unused ones."""
+    """Copy bytes that are to be kept: orjson returns them at the head of some thousand unused ones."""
     return bytes(memoryview(encoded))
 
 
@@ -86,12 +86,12 @@ def _read_controller(metadata: Object) -> Controller | None:
     return Controller(*(name_or_empty(owner.get(field)) for field in ("apiVersion", "kind", "name")))
 
 
-# What two threads read at once may end up twice in memory: that costs a comparison, and is never wrong.
+# An object that two threads read at once may be in memory twice: that costs a comparison, and is never wrong.
 _LABEL_SETS: WeakValueDictionary[bytes, LabelSet] = WeakValueDictionary()
 
 
 def read_pod(obj: object) -> Pod | UnreadableObject:
-    """Read a v1.Pod with all that its own placement depends on.
+    """Read a v1.Pod with all fields that its own placement depends on.
 
     It must be an object; everything in it may be absent or null.
     """
@@ -104,7 +104,7 @@ def read_pod(obj: object) -> Pod | UnreadableObject:
 
 
 def read_pods(objs: Iterable[object]) -> tuple[list[Pod], list[UnreadableObject]]:
-    """The pods of a cluster, and why some objects are none. Of those on a node, their own wishes are not read."""
+    """Read the pods of a cluster, as `read_placed_pod` does, and list the objects that cannot be read."""
     reader = PodReader()
     results = [reader.read(obj) for obj in objs]
     return (
@@ -114,15 +114,15 @@ def read_pods(objs: Iterable[object]) -> tuple[list[Pod], list[UnreadableObject]
 
 
 def read_placed_pod(obj: object) -> Pod | UnreadableObject:
-    """Read a v1.Pod of a cluster. If it is on a node, its own wishes are not read."""
+    """Read a v1.Pod of a cluster. If it is on a node, the fields for its own placement are not read."""
     return PodReader().read(obj)
 
 
 class PodReader:
     """Reads pods of a cluster one by one: whole objects, as `read_pods` does, and compact ones. For one thread.
 
-    Pods of a controller have most of their bytes in common. What was read of one is found again by these bytes, and not
-    read again: that is what makes 150,000 compact pods a matter of a second.
+    Pods of a controller have most of their bytes in common. The result for these bytes is found again by them, and not
+    read again: so 150,000 compact pods take about a second.
     """
 
     def __init__(self) -> None:
@@ -130,7 +130,7 @@ class PodReader:
         self._label_sets: dict[bytes, LabelSet] = {}
 
     def read(self, obj: object) -> Pod | UnreadableObject:
-        """Read a v1.Pod, or what `compact_pod` made of one."""
+        """Read a v1.Pod, or the result of `compact_pod`."""
         try:
             whole, metadata, spec, status = _parts(obj)
             source = whole.get(SHARED)
@@ -181,7 +181,6 @@ def _parts(obj: object) -> tuple[Object, Object, Object, Object]:
 
 
 def annotations_of(metadata: Object) -> Mapping[str, str]:
-    """The annotations of an object."""
     return read_annotations(metadata) if "annotations" in metadata else NO_ANNOTATIONS
 
 
@@ -193,7 +192,7 @@ def pod_of(
     labels: LabelSet,
     shared: PodSpec,
 ) -> Pod:
-    """The pod of these parts. Raises MalformedField."""
+    """Make a pod of these parts. Raises MalformedField."""
     return Pod(
         name_or_empty(metadata.get("name")),
         name_or_empty(metadata.get("uid")),
@@ -211,7 +210,7 @@ def pod_of(
 
 
 def _read_scheduling_group(group: object) -> str:
-    """The name of the PodGroup. What is no name counts as one that no PodGroup has: the pod asks for a gang."""
+    """The name of the PodGroup. A value that is not a name counts as a missing PodGroup: the pod has a gang."""
     if group is None:
         return ""
     name = group.get("podGroupName") if isinstance(group, dict) else None

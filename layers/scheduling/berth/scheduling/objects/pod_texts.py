@@ -32,10 +32,10 @@ from berth.scheduling.objects.projection import (
 )
 
 SMALL = 16_384
-"""In characters. A shorter text is decoded at once."""
+"""The number of characters below which a text is decoded at once."""
 
 MAX_TEXTS = 10_000
-"""More hashes of one kind are not kept: pods that differ in what scheduling does not read share a spec."""
+"""The most hashes of one kind: pods that differ only in fields that scheduling does not read share a spec."""
 
 MAX_METADATA = 64
 MAX_METADATA_BYTES = 32 << 20
@@ -71,9 +71,9 @@ class FieldsOf:
         self._validator = SchemaValidator(_object(names, lists))
 
     def decode(self, text: str) -> Object:
-        """The object with those fields. Where a list is of another type, all of the object, for the reading to name.
+        """Return those fields. If a list has the wrong type, return the whole object, so that the parser reports it.
 
-        Raises JSONDecodeError, also for a text that is no object.
+        Raises JSONDecodeError, also if the text is not an object.
         """
         try:
             found: Object = self._validator.validate_json(text)
@@ -83,7 +83,7 @@ class FieldsOf:
 
 
 def decode_object(text: str) -> Object:
-    """All of an object. Raises JSONDecodeError."""
+    """Decode all of an object. Raises JSONDecodeError."""
     found = orjson.loads(text)
     if not isinstance(found, dict):
         raise orjson.JSONDecodeError("not an object", text[:1], 0)
@@ -110,7 +110,7 @@ _LABELS: WeakValueDictionary[tuple[bytes, str], LabelSet] = WeakValueDictionary(
 
 @dataclass(frozen=True, slots=True)
 class _Metadata:
-    """What is read of metadata after its labels. fields: besides the annotations."""
+    """The fields of metadata that are read, with the annotations apart."""
 
     fields: Object
     annotations: Mapping[str, str]
@@ -158,7 +158,7 @@ _RECENT_METADATA = _RecentMetadata()
 
 
 def read_pod_texts(texts: PodTexts) -> Pod | UnreadableObject | None:
-    """Like `read_pod` of the object that these parts make; None where one of the texts is no object in JSON."""
+    """Read the pod that these parts make, as `read_pod` does; None if one of the texts is not an object in JSON."""
     try:
         # Collections would go over the whole snapshot each time: they took nine tenths of the time.
         with collection_paused():
@@ -197,7 +197,7 @@ def _metadata(text: str) -> tuple[_Metadata, LabelSet]:
 
 
 def _whole_metadata(text: str) -> tuple[_Metadata, LabelSet]:
-    """Of small metadata, and where a key stands twice: then the last one counts."""
+    """Decode metadata that is small, or in which a key occurs twice: then the last one counts."""
     found = _Metadata.of(text)
     return found, labels_of(found.fields)
 
@@ -228,7 +228,7 @@ _LABELS_KEY = ',"labels":{'
 
 
 def _spec(metadata: Object, text: str, status: Object) -> tuple[PodSpec, object]:
-    """The spec, and the name of the pod's node. Of a pod that is placed or resized, it is read anew."""
+    """The spec, and the name of the pod's node. The spec of a placed or resized pod is not cached."""
     owner = controller_fields(metadata)
     key = _hash(text), name_or_empty(metadata.get("namespace")), orjson.dumps(owner, option=orjson.OPT_SORT_KEYS)
     resized = not _RESIZED.isdisjoint(status)

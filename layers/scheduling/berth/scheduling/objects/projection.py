@@ -1,4 +1,4 @@
-"""Which fields of API objects scheduling needs. Nothing else is kept, in memory or in the cache."""
+"""The fields of API objects that scheduling needs. Nothing else is kept, in memory or in the cache."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from berth.scheduling.objects.pod_group import GANG_ANNOTATION, POD_GROUP_LABELS
 
 
 def part(obj: Object, name: str) -> Object:
-    """`metadata`, `spec` or `status`; empty where it is none."""
+    """Return `metadata`, `spec` or `status`; empty if it is not an object."""
     found = obj.get(name)
     return found if isinstance(found, dict) else {}
 
@@ -24,7 +24,7 @@ def select_fields(obj: Object, names: Iterable[str]) -> Object:
 
 
 def without_empty_parts(parts: Mapping[str, object], obj: Object) -> Object:
-    """Without the parts that are empty. One of the wrong type stays as it is, for the reading to name."""
+    """Leave out the parts that are empty. A part of the wrong type stays as it is, so that the parser reports it."""
     found = {name: kept if isinstance(obj.get(name), dict | None) else obj[name] for name, kept in parts.items()}
     return {name: kept for name, kept in found.items() if kept != {}}
 
@@ -36,7 +36,7 @@ def trimmed_items(value: object, trim: Callable[[Object], Object]) -> object:
 
 
 def select_annotations(metadata: Object, names: Container[str]) -> Object:
-    """Those of these names, under `annotations`; nothing where there are none."""
+    """Return the annotations of these names, under `annotations`; empty if there are not any."""
     found = metadata.get("annotations") if names else None
     kept = {name: found[name] for name in found if name in names} if isinstance(found, dict) else {}
     return {"annotations": kept} if kept else {}
@@ -55,7 +55,7 @@ _PORT = ("hostIP", "hostPort", "protocol")
 
 
 def project_container(obj: Object, placed: bool) -> Object:
-    """Name, requests and host ports; the image where the pod is still to be placed."""
+    """Keep name, requests and host ports; also the image if the pod is still to be placed."""
     found = select_fields(obj, ("name", "restartPolicy") if placed else ("name", "restartPolicy", "image"))
     if (resources := obj.get("resources")) is not None:
         found["resources"] = project_requests(resources)
@@ -65,8 +65,8 @@ def project_container(obj: Object, placed: bool) -> Object:
 
 
 def project_requests(resources: object) -> object:
-    """Of a container or of a whole pod. With the limits of extended resources where there is no request: the API server
-    makes them requests."""
+    """Keep the requests of a container or of a whole pod. Limits of extended resources replace missing requests: the
+    API server makes them requests."""
     if not isinstance(resources, dict):
         return resources
     kept = select_fields(resources, ("requests",))
@@ -96,7 +96,7 @@ _STATUS = ("resources", "allocatedResources")
 
 
 def project_resize(spec: Object, status: Object) -> Object:
-    """Those fields, and whether the resize waits; empty where status and spec agree."""
+    """Keep the resources in the status, and whether the resize waits; empty if status and spec agree."""
     found: Object = {}
     for field, containers in (("containerStatuses", "containers"), ("initContainerStatuses", "initContainers")):
         statuses = status.get(field)
@@ -165,13 +165,13 @@ READ_SPEC = (*_ALWAYS, *_TO_PLACE, "nodeName", "affinity", "resources")
 READ_CONTAINER = ("name", "restartPolicy", "image", "resources", "ports")
 READ_VOLUME = ("name", "image")
 READ_STATUS = ("phase", "startTime", "nominatedNodeName", "conditions")
-"""Of a pod that is to be placed. Its status also has RESIZE_STATUS, its spec the lists of containers and volumes."""
+"""The fields of a pod to place. Its status also has RESIZE_STATUS, its spec the lists of containers and volumes."""
 
 RESIZE_STATUS = ("containerStatuses", "initContainerStatuses", *_STATUS)
 
 
 def individual_fields(obj: Object, annotations: Container[str] = ()) -> Object:
-    """Name, identity, labels, these annotations, place and state."""
+    """Keep name, identity, labels, these annotations, place and state."""
     metadata, spec, status = (part(obj, name) for name in ("metadata", "spec", "status"))
     return {
         "metadata": select_fields(metadata, ("name", "namespace", "uid", "labels", "deletionTimestamp"))
@@ -183,7 +183,7 @@ def individual_fields(obj: Object, annotations: Container[str] = ()) -> Object:
 
 
 def shared_fields(obj: Object, *, placed: bool) -> Object:
-    """Everything else. Of a pod that is on a node, only what the placement of other pods depends on."""
+    """Keep all other fields. Of a pod on a node, keep only those that the placement of other pods depends on."""
     metadata, spec, status = (part(obj, name) for name in ("metadata", "spec", "status"))
     kept = select_fields(spec, _ALWAYS if placed else _ALWAYS + _TO_PLACE)
     for field in ("containers", "initContainers"):
@@ -205,9 +205,9 @@ def shared_fields(obj: Object, *, placed: bool) -> Object:
 
 
 def trimmed_pod(obj: Object, annotations: Container[str] = ()) -> Object:
-    """A pod with the fields that scheduling needs: `read_pods` finds the same in it as in the whole object.
+    """Return a pod's fields that scheduling needs: `read_pods` reads the same from them as from the whole object.
 
-    Of its annotations only these.
+    Of its annotations it keeps only these.
     """
     own, shared = individual_fields(obj, annotations), shared_fields(obj, placed=is_placed(obj))
     found = {name: part(own, name) | part(shared, name) for name in own}
@@ -217,7 +217,7 @@ def trimmed_pod(obj: Object, annotations: Container[str] = ()) -> Object:
 
 
 def without_images(obj: Object) -> Object:
-    """The pod without what ImageLocality alone reads of it."""
+    """Return the pod without the fields that only ImageLocality reads."""
     spec = {name: value for name, value in part(obj, "spec").items() if name != "volumes"}
     for field in ("containers", "initContainers"):
         if field in spec:
@@ -251,7 +251,7 @@ def _image_volumes(volumes: list[object]) -> list[object]:
 
 
 def controller_fields(metadata: Object) -> Object:
-    """The owner that manages the object, under `ownerReferences`; nothing without one."""
+    """The owner that manages the object, under `ownerReferences`; empty if no owner does."""
     owner = controller_of(metadata.get("ownerReferences"))
     return {} if owner is None else {"ownerReferences": [select_fields(owner, _OWNER) | {"controller": True}]}
 
@@ -264,22 +264,22 @@ _EXCHANGED = bytes.maketrans(b"\"'", b"'\"")
 
 
 def compact_pod(obj: Object, annotations: Container[str] = ()) -> Object:
-    """The own part of `pod_fields`, and the shared part as text under SHARED.
+    """The pod-specific part (`individual_fields`), and the shared part as text under SHARED.
 
     As text it is one object for all pods that have it in common, and is found again without being decoded. Raises
-    JSONEncodeError where there are keys or values that JSON has not.
+    JSONEncodeError if there are keys or values that JSON does not have.
     """
     shared = encode_shared_fields(shared_fields(obj, placed=is_placed(obj)))
     return without_empty_parts(individual_fields(obj, annotations), obj) | {SHARED: shared}
 
 
 def encode_shared_fields(shared: Object) -> str:
-    """The text under SHARED. Raises JSONEncodeError."""
+    """Encode the text under SHARED. Raises JSONEncodeError."""
     return intern(orjson.dumps(shared, option=orjson.OPT_SORT_KEYS).translate(_EXCHANGED).decode())
 
 
 def decode_shared_fields(source: str) -> object:
-    """What stands under SHARED, which may be anything. Raises JSONDecodeError."""
+    """Decode the value under SHARED, which may be anything. Raises JSONDecodeError."""
     return orjson.loads(source.encode(errors="replace").translate(_EXCHANGED))
 
 

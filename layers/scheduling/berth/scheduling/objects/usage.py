@@ -1,4 +1,4 @@
-"""What the pods of a node take of it, added up: kube-scheduler's NodeInfo without the node."""
+"""The usage of a node: the sums over its pods, as in kube-scheduler's NodeInfo."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _NO_PORTS: frozenset[HostPort] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Never changed; `plus` and `minus` make another one.
+    """The usage of a node by its pods. Immutable; `plus` and `minus` make another one.
 
-    requested: sums of what the pods ask for. non_zero_*: with the defaults for those that ask for nothing.
+    requested: sums of the pods' requests. non_zero_*: sums with the defaults for containers without requests.
     label_sets: how many pods have each. terminating: how many of them are being deleted.
     specs_with_affinity: how many pods of each spec have terms of affinity or anti-affinity.
     specs_with_anti_affinity: how many pods of each spec have terms of required anti-affinity.
@@ -41,7 +41,7 @@ class Usage:
         return _sum(self, pods, 1)
 
     def minus(self, pods: Iterable[Pod], host_ports: frozenset[HostPort]) -> Usage:
-        """Without these pods, which were part of it. `host_ports`: those that the others take."""
+        """Subtract these pods, which were part of it. `host_ports`: the ports that the other pods take."""
         return _sum(self, pods, -1, host_ports)
 
 
@@ -93,7 +93,7 @@ def _sum(base: Usage, pods: Iterable[Pod], sign: int, host_ports: frozenset[Host
 
 
 def _added(counts: Mapping[K, int], changes: Mapping[K, int]) -> Mapping[K, int]:
-    """The sums; those that are 0 are left out."""
+    """Add the changes; sums of 0 are left out."""
     if not changes:
         return counts
     changed = {**counts}

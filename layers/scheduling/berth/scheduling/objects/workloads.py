@@ -1,4 +1,4 @@
-"""Services and controllers: their selectors say which pods belong together where a pod has no spread constraints."""
+"""Services and controllers: their selectors say which pods belong together if a pod lacks spread constraints."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Workload:
 
 @dataclass(frozen=True, slots=True)
 class Workloads:
-    """The workloads of a cluster, by what they are asked for. Never changed; `changed` makes others."""
+    """The workloads of a cluster, by their lookup keys. Immutable; `changed` makes another object."""
 
     services: dict[str, tuple[Workload, ...]] = field(default_factory=dict)
     controllers: dict[WorkloadKey, Workload] = field(default_factory=dict)
@@ -53,7 +53,7 @@ class Workloads:
         return cls().changed(workloads, ())
 
     def changed(self, come: Iterable[Workload], gone: Iterable[WorkloadKey]) -> Workloads:
-        """With these, new or as they are now, and without those."""
+        """Return the workloads with `come` added or replaced, and `gone` removed."""
         controllers = dict(self.controllers)
         services: dict[str, dict[str, Workload]] = {}
 
@@ -76,10 +76,10 @@ class Workloads:
         return Workloads(kept, controllers)
 
     def selector_of(self, pod: Pod) -> LabelSelector:
-        """Which pods belong together with this one: all requirements of its services and of its controller."""
+        """The selector of the pods that belong with this one: all requirements of its services and its controller."""
         labels: dict[str, str] = {}
         for service in self.services.get(pod.namespace, ()):
-            # A service without a selector means nothing; one with an empty selector adds no requirement.
+            # A service without a selector selects nothing; one with an empty selector adds no requirement.
             if service.labels is not None and service.labels.items() <= pod.labels.items():
                 labels |= service.labels
         requirements = tuple(equals(key, value) for key, value in labels.items())
