@@ -28,7 +28,7 @@ class FieldRequirement:
     negated: bool
 
     def matches(self, node_name: str) -> bool:
-        """In or NotIn, of one value."""
+        """Compare the node's name with the one value, by In or NotIn."""
         return ((node_name if self.field == NODE_NAME else "") == self.value) is not self.negated
 
 
@@ -61,16 +61,16 @@ class TermIndex:
         self._index = RequirementIndex(map(_with_name, terms))
 
     def matching(self, labels: Labels, node_name: str) -> int:
-        """A bit for each term that matches, in their order."""
+        """Return a bit for each term that matches, in their order."""
         return self._index.matching({**labels, _NAME: node_name})
 
 
 _NAME = "name of the node"
-"""In place of a label key, which has no spaces."""
+"""Takes the place of a label key, which cannot contain spaces."""
 
 
 def _with_name(term: NodeSelectorTerm) -> list[Requirement] | None:
-    """What the term requires of the node's labels, with its name as one more; None where it matches nothing."""
+    """The term's requirements on the node's labels, with its name as one more; None if the term matches nothing."""
     if term.invalid:
         return None
     found = list(term.expressions)
@@ -90,7 +90,7 @@ def _is_long(terms: Sequence[NodeSelectorTerm]) -> bool:
 class NodeSelector:
     """Terms, ORed; empty ones are left out, and without any term it matches nothing.
 
-    node_names: to which nodes the terms restrict the pod by name, None where one of them does not.
+    node_names: the nodes to which the terms restrict the pod by name; None if one of the terms does not.
     """
 
     terms: tuple[NodeSelectorTerm, ...]
@@ -109,7 +109,7 @@ class NodeSelector:
 
 @dataclass(frozen=True, slots=True)
 class PreferredTerm:
-    """A term and how much it counts."""
+    """A term and its weight."""
 
     weight: int
     term: NodeSelectorTerm
@@ -117,7 +117,7 @@ class PreferredTerm:
 
 @dataclass(frozen=True, slots=True)
 class NodeAffinity:
-    """`required` is None where there is none; `preferred` is InvalidRequirement where a term of it cannot be parsed."""
+    """`required` is None if it is absent; `preferred` is InvalidRequirement if one of its terms cannot be parsed."""
 
     required: NodeSelector | None = None
     preferred: tuple[PreferredTerm, ...] | InvalidRequirement = ()
@@ -127,7 +127,7 @@ NO_NODE_AFFINITY = NodeAffinity()
 
 
 def weights_of(preferred: tuple[PreferredTerm, ...]) -> Callable[[Labels, str], int]:
-    """A function of a node's labels and name: the weights of the terms that match, added up."""
+    """Return a function of a node's labels and name: the sum of the weights of the terms that match."""
     terms = [each.term for each in preferred]
     if not _is_long(terms):
         return lambda labels, name: sum(each.weight for each in preferred if each.term.matches(labels, name))
@@ -136,7 +136,7 @@ def weights_of(preferred: tuple[PreferredTerm, ...]) -> Callable[[Labels, str], 
 
 
 def read_node_affinity(value: object, path: str) -> NodeAffinity:
-    """A v1.NodeAffinity. Raises MalformedField."""
+    """Read a v1.NodeAffinity. Raises MalformedField."""
     obj = read_object(value, path)
     required = obj.get("requiredDuringSchedulingIgnoredDuringExecution")
     preferred = obj.get("preferredDuringSchedulingIgnoredDuringExecution")
@@ -153,7 +153,7 @@ def _read_node_selector(value: object, path: str) -> NodeSelector:
         read_node_selector_term(item, f"{path}.nodeSelectorTerms[]")
         for item in read_object_list(read_object(value, path).get("nodeSelectorTerms"), f"{path}.nodeSelectorTerms")
     ]
-    # A term that names no node leaves all of them open, and terms are alternatives; an empty term does, too.
+    # A term that does not name a node leaves all of them open, and terms are alternatives; an empty term does, too.
     named = [term.node_names for term in terms if term is not None and term.node_names is not None]
     names = frozenset().union(*named) if terms and len(named) == len(terms) else None
     return NodeSelector(tuple(term for term in terms if term is not None), names)
@@ -175,7 +175,7 @@ def _read_preferred(value: object, path: str) -> tuple[PreferredTerm, ...] | Inv
 
 
 def read_node_selector_term(obj: Object, path: str) -> NodeSelectorTerm | None:
-    """A v1.NodeSelectorTerm, None for an empty one. Raises MalformedField."""
+    """Read a v1.NodeSelectorTerm; None if it is empty. Raises MalformedField."""
     read = [
         _read_requirement(item, path)
         for item in read_object_list(obj.get("matchExpressions"), f"{path}.matchExpressions")

@@ -20,7 +20,7 @@ from berth.scheduling.fields.selectors import InvalidRequirement, Labels, LabelS
 class PodAffinityTerm:
     """Pods chosen by labels and namespace, and the label of nodes within whose value they are near.
 
-    matchLabelKeys and mismatchLabelKeys are no part of it: the API server has merged them into the selector when the
+    matchLabelKeys and mismatchLabelKeys are not part of it: the API server has merged them into the selector when the
     pod was created.
     """
 
@@ -30,7 +30,7 @@ class PodAffinityTerm:
     namespace_selector: LabelSelector
 
     def matches(self, namespace: str, namespace_labels: Labels, labels: Labels) -> bool:
-        """Whether a pod with these labels, in a namespace with those, is chosen."""
+        """Return whether a pod with these labels, in a namespace with those labels, is chosen."""
         if namespace not in self.namespaces and not self.namespace_selector.matches(namespace_labels):
             return False
         return self.selector.matches(labels)
@@ -38,7 +38,7 @@ class PodAffinityTerm:
 
 @dataclass(frozen=True, slots=True)
 class WeightedPodAffinityTerm:
-    """A term and how much it counts; below zero in an anti-affinity."""
+    """A term and its weight, which is below zero in an anti-affinity."""
 
     weight: int
     term: PodAffinityTerm
@@ -46,9 +46,9 @@ class WeightedPodAffinityTerm:
 
 @dataclass(frozen=True, slots=True)
 class PodAffinity:
-    """All four lists of terms. One in which a selector cannot be parsed is empty, and `invalid` says so.
+    """The four lists of terms. A list in which a selector cannot be parsed is empty, and `invalid` has the cause.
 
-    preferred: those of the anti-affinity too, their weights negated.
+    preferred: also the terms of the anti-affinity, with negated weights.
     """
 
     required: tuple[PodAffinityTerm, ...] = ()
@@ -64,13 +64,13 @@ class PodAffinity:
 NO_POD_AFFINITY = PodAffinity()
 
 _LISTS = ("requiredAffinityTerms", "requiredAntiAffinityTerms", "preferredAffinityTerms", "preferredAntiAffinityTerms")
-"""What kube-scheduler calls the four lists when it says which could not be parsed."""
+"""kube-scheduler's names of the four lists, in its message about a list that cannot be parsed."""
 
 T = TypeVar("T")
 
 
 def read_pod_affinity(affinity: object, namespace: str) -> PodAffinity:
-    """From `spec.affinity` of a pod in that namespace. Raises MalformedField."""
+    """Read `spec.affinity` of a pod in that namespace. Raises MalformedField."""
     obj = read_object(affinity, "Pod.spec.affinity")
     if obj.get("podAffinity") is None and obj.get("podAntiAffinity") is None:
         return NO_POD_AFFINITY

@@ -12,7 +12,7 @@ UNIT = 0
 MAX_INT64 = (1 << 63) - 1
 _MIN_INT64 = -(1 << 63)
 MAX_EXPONENT = 400
-"""Where the decimals of Kubernetes would only grow: nothing that is measured has 400 digits."""
+"""The largest exponent. Beyond it decimals would only grow: nothing that is measured has 400 digits."""
 
 _MULTIPLIED_AT_ONCE = (1, 2, 3, 6, 9)
 """Powers of ten by which Kubernetes multiplies in one step, and lets it overflow; with the others it gives up at 0."""
@@ -30,7 +30,7 @@ class Quantity:
         return self._scaled(UNIT)
 
     def milli_value(self) -> int:
-        """Thousandths, rounded up: what cpu is counted in."""
+        """Return thousandths, rounded up: the unit in which cpu is counted."""
         return self._scaled(MILLI)
 
     def plus(self, other: Quantity) -> Quantity:
@@ -75,7 +75,7 @@ def divided_up(number: int, divisor: int) -> int:
 
 
 def _rounded(number: int, places: int) -> int:
-    """A decimal without its last places: one more where something was cut off, below zero too."""
+    """Cut off the last places of a decimal; add one if something was cut off, below zero too."""
     divisor = power_of_ten(places)
     if number < MAX_INT64 and places < 19:
         number = wrapped(number)
@@ -86,13 +86,13 @@ def _rounded(number: int, places: int) -> int:
 
 
 def power_of_ten(places: int) -> int:
-    """10 to that power, which is not negative."""
+    """Return 10 to that power, which is not negative."""
     power: int = 10**places
     return power
 
 
 def fits(number: int) -> bool:
-    """Whether 64 bits hold it."""
+    """Return whether the number fits into 64 bits."""
     return _MIN_INT64 <= number <= MAX_INT64
 
 
@@ -115,7 +115,7 @@ _BINARY_SUFFIXES = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 
 @dataclass(frozen=True, slots=True)
 class UnparsableQuantity:
-    """What stands where a quantity should, and is none."""
+    """A value that is not a quantity."""
 
     text: str
 
@@ -190,7 +190,7 @@ def _binary(digits: str, fraction: str, power: int) -> Quantity | None:
 
 
 def _to_nano(number: int, exponent: int) -> Quantity | None:
-    """Rounded up to billionths, the finest there are. None where the number is beyond all measure."""
+    """Round up to billionths, the smallest unit. None if the number is too large."""
     if number == 0:
         return Quantity(0, decimal=True)
     if exponent > MAX_EXPONENT:

@@ -2,7 +2,7 @@
 
 Objects come from three places (a request's body, the cache, a dump) in the one shape Kubernetes gives them, so there is
 one reading of each. Input is hostile: nothing that is valid JSON or YAML raises outside this package. Inside, the
-functions here raise MalformedField where a field has the wrong type; null counts as absent, as it does for Go.
+functions here raise MalformedField if a field has the wrong type; null counts as absent, as it does for Go.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ Object = dict[str, object]
 NO_ANNOTATIONS: Mapping[str, str] = MappingProxyType({})
 MAX_ANNOTATION = 4096
 NO_TEXT = "?"
-"""In place of an annotation that is not read; it is neither a quantity nor a number."""
+"""Takes the place of an annotation that is not read; it is neither a quantity nor a number."""
 
 _STRING = {str}
 
 
 class MalformedField(Exception):
-    """A field is not what it should be; the message names it."""
+    """A field cannot be read; the message names it."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnreadableObject:
-    """An object that is not what it should be; `cause` names the field."""
+    """An object that cannot be read; `cause` names the field."""
 
     cause: str
 
 
 def read_object(value: object, path: str) -> Object:
-    """An object, or an empty one for null."""
+    """Read an object; null counts as an empty one."""
     if value is None:
         return {}
     if not isinstance(value, dict):
@@ -47,14 +47,14 @@ def read_object(value: object, path: str) -> Object:
 
 
 def read_object_list(value: object, path: str) -> list[Object]:
-    """A list of objects, or an empty one for null."""
+    """Read a list of objects; null counts as an empty one."""
     if value is None:
         return []
     return [read_object(item, f"{path}[]") for item in read_list(value, path)]
 
 
 def read_list(value: object, path: str) -> list[object]:
-    """A list, or an empty one for null."""
+    """Read a list; null counts as an empty one."""
     if value is None:
         return []
     if not isinstance(value, list):
@@ -63,7 +63,7 @@ def read_list(value: object, path: str) -> list[object]:
 
 
 def read_string(value: object, path: str) -> str:
-    """A string, or an empty one for null."""
+    """Read a string; null counts as an empty one."""
     if value is None:
         return ""
     if not isinstance(value, str):
@@ -72,12 +72,12 @@ def read_string(value: object, path: str) -> str:
 
 
 def read_strings(value: object, path: str) -> tuple[str, ...]:
-    """Strings, or none for null."""
+    """Read a list of strings; null counts as an empty one."""
     return tuple(read_string(item, f"{path}[]") for item in read_list(value, path))
 
 
 def read_integer(value: object, path: str) -> int | None:
-    """An integer of 64 bits, or None for null. YAML knows larger ones."""
+    """Read an integer of 64 bits; None for null. YAML knows larger ones."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int) or not fits(value):
@@ -86,7 +86,7 @@ def read_integer(value: object, path: str) -> int | None:
 
 
 def read_boolean(value: object, path: str) -> bool:
-    """A boolean; False for null."""
+    """Read a boolean; False for null."""
     if value is None:
         return False
     if not isinstance(value, bool):
@@ -95,7 +95,7 @@ def read_boolean(value: object, path: str) -> bool:
 
 
 def read_string_map(value: object, path: str) -> dict[str, str]:
-    """A map of strings, or an empty one for null."""
+    """Read a map of strings; null counts as an empty one."""
     if value is None:
         return {}
     if not is_string_map(value):
@@ -104,7 +104,7 @@ def read_string_map(value: object, path: str) -> dict[str, str]:
 
 
 def read_annotations(metadata: Object) -> Mapping[str, str]:
-    """Texts that something may be counted by. What is no string, or is endless, stays as one that means nothing."""
+    """Read annotations. NO_TEXT takes the place of a value that is not a string, or is too long."""
     found = metadata.get("annotations")
     if not isinstance(found, dict) or not found:
         return NO_ANNOTATIONS
@@ -116,7 +116,7 @@ def read_annotations(metadata: Object) -> Mapping[str, str]:
 
 
 def is_string_map(value: object) -> TypeGuard[dict[str, str]]:
-    """Whether keys and values are strings. YAML makes keys of other types, such as True of `on`."""
+    """Return whether keys and values are strings. YAML makes keys of other types, such as True of `on`."""
     if not isinstance(value, dict):
         return False
     # The types first: JSON has no others, and a look at each pair takes ten times as long.
@@ -126,12 +126,12 @@ def is_string_map(value: object) -> TypeGuard[dict[str, str]]:
 
 
 def name_or_empty(value: object) -> str:
-    """A name that nothing is decided by: what is no string counts as absent."""
+    """Read a name that no decision depends on: a value that is not a string counts as absent."""
     return value if isinstance(value, str) else ""
 
 
 def read_time(value: object) -> float | None:
-    """RFC 3339, as Kubernetes writes times, in seconds since the epoch; what is no time counts as absent."""
+    """Read a time in RFC 3339 as seconds since the epoch; None if the value is not a time."""
     if not isinstance(value, str):
         return None
     try:

@@ -1,7 +1,7 @@
-"""What a pod asks for: containers, init containers, sidecars, pod level, overhead, and a resize under way.
+"""A pod's requests: containers, init containers, sidecars, pod level, overhead, and a resize under way.
 
-The rules of `k8s.io/component-helpers/resource`: containers add up; an init container needs its own and what the
-sidecars before it keep; the pod needs the larger of both, resource by resource. Sums are exact, rounded once.
+The rules of `k8s.io/component-helpers/resource`: containers add up; an init container needs its own requests and those
+of the sidecars before it; the pod needs the larger of both, resource by resource. Sums are exact, rounded once.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ NO_IMAGES = Images()
 
 
 def read_host_ports(spec: Object) -> tuple[HostPort, ...]:
-    """Of containers and of sidecars; other init containers are gone when the pod runs."""
+    """Read the ports of containers and of sidecars; other init containers are gone when the pod runs."""
     holders = [
         *read_object_list(spec.get("containers"), "Pod.spec.containers"),
         *(
@@ -69,7 +69,7 @@ def read_host_ports(spec: Object) -> tuple[HostPort, ...]:
 
 
 def read_images(spec: Object) -> Images:
-    """Names as a node lists them. Raises MalformedField."""
+    """Read image names as a node lists them. Raises MalformedField."""
     containers = [
         _with_tag(name_or_empty(item.get("image")))
         for field in ("initContainers", "containers")
@@ -87,7 +87,7 @@ def _with_tag(image: str) -> str:
     return image if image.rfind(":") > image.rfind("/") else f"{image}:latest"
 
 
-# What a container counts as in scores when it asks for no cpu or memory, so that such pods do not pile up on one node.
+# Scores count a container that does not request cpu or memory with these, so that such pods do not pile up on a node.
 _DEFAULTS: ResourceList = {CPU: Quantity(100, -3), MEMORY: Quantity(200 * 1024 * 1024)}
 _NONE: ResourceList = {}
 _LARGEST = Quantity((1 << 63) - 1)
@@ -95,13 +95,13 @@ _LARGEST = Quantity((1 << 63) - 1)
 
 @dataclass(frozen=True, slots=True)
 class Requests:
-    """A pod's requests, as the different questions of kube-scheduler need them.
+    """A pod's requests, as the different calculations of kube-scheduler need them.
 
-    asked: what the pod asks for by its spec; filters compare it with what a node has left.
-    placed: what it counts for on its node: the larger of spec and status while a resize is under way.
-    non_zero_cpu, non_zero_memory: `placed`, with the defaults for containers that ask for none.
-    scored: by container alone, with these defaults; what NodeResourcesFit scores.
-    beyond: resources of which it asks for more than 64 bits hold. kube-scheduler's number for them is any, 0 even.
+    asked: the requests by the pod's spec; filters compare them with the free amounts of a node.
+    placed: the requests that count on its node: the larger of spec and status while a resize is under way.
+    non_zero_cpu, non_zero_memory: `placed`, with the defaults for containers that do not request them.
+    scored: by container alone, with these defaults; NodeResourcesFit scores by it.
+    beyond: resources of which it asks for more than 64 bits hold. kube-scheduler's number for them is arbitrary.
     """
 
     asked: Amounts
@@ -128,7 +128,7 @@ class _Pod:
 
 
 def read_requests(spec: Object, status: Object) -> Requests:
-    """From a pod's spec and status. Raises MalformedField."""
+    """Read the requests of a pod's spec and status. Raises MalformedField."""
     pod = _Pod(
         [
             _container(item, "Pod.spec.containers[]")
@@ -198,7 +198,7 @@ def _total(pod: _Pod, pod_level: ResourceList, missing: ResourceList) -> Resourc
 
 
 def _resized(pod: _Pod, status: Object) -> _Pod:
-    """The pod with what its containers really have, where the status says so."""
+    """The pod with the actual resources of its containers, if the status reports them."""
     statuses = {
         name_or_empty(item.get("name")): item
         for field in ("containerStatuses", "initContainerStatuses")

@@ -2,7 +2,7 @@
 
 A pod may have 18,000 node affinity terms. The cost of matching them follows the labels that they are matched against,
 and not their number: each conjunction is a bit, and each label of a node clears the bits that it contradicts. Bits are
-integers of Python, so that one operation is one on all conjunctions.
+integers of Python, so that one operation acts on all conjunctions.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from berth.scheduling.fields.selectors import Labels, Operator, Requirement, read_integer
 
 _LONG = 64
-"""A list of bits that is longer is turned into an integer once. There are few such lists in a pod."""
+"""A longer list of bits is turned into an integer once. There are few such lists in a pod."""
 
 _MAX_KEY_SETS = 256
 _BLOCK = 256
@@ -24,12 +24,12 @@ _NONE: _Bits = ()
 
 
 class RequirementIndex:
-    """Which of these conjunctions match labels. Threads may share it."""
+    """Finds the conjunctions that match labels. Threads may share it."""
 
     __slots__ = ("_all", "_by_key", "_by_keys_present", "_indexes", "_needed", "_size")
 
     def __init__(self, conjunctions: Iterable[Iterable[Requirement] | None]) -> None:
-        """None stands for a conjunction that matches nothing."""
+        """conjunctions: None stands for a conjunction that matches nothing."""
         by_key: dict[str, list[tuple[int, Requirement]]] = {}
         needed: list[int] = []
         never = []
@@ -53,7 +53,7 @@ class RequirementIndex:
         self._by_keys_present: dict[frozenset[str], int] = {}
 
     def matching(self, labels: Labels) -> int:
-        """A bit for each conjunction that matches, in their order."""
+        """Return a bit for each conjunction that matches, in their order."""
         present = frozenset(self._by_key.keys() & labels.keys())
         found = self._by_keys_present.get(present)
         if found is None:
@@ -89,7 +89,7 @@ class RequirementIndex:
 
 @dataclass(slots=True)
 class _Merged:
-    """What one conjunction requires of one label. allowed: None for any value."""
+    """The requirements of one conjunction on one label. allowed: None for any value."""
 
     allowed: frozenset[str] | None = None
     denied: set[str] = field(default_factory=set)
@@ -160,10 +160,10 @@ class _KeyIndex:
         self._otherwise = (1 << size) - 1 & ~as_bits(excluded, size)
         self._long: dict[int, int] = {}
         self.needing = as_bits([bit for bit, one in merged.items() if one.needed], size)
-        """The conjunctions that the label must be there for."""
+        """The conjunctions that need this label."""
 
     def matching(self, value: str) -> int:
-        """A bit for each conjunction that this value does not contradict."""
+        """Return a bit for each conjunction that this value does not contradict."""
         found = self._otherwise & ~self._integer(self._denied.get(value, _NONE))
         if self._bounded:
             number = read_integer(value)
@@ -183,7 +183,7 @@ class _KeyIndex:
 
 
 class _Bounds:
-    """Conjunctions in the order of their bounds, and for every so many of them the bits of all before."""
+    """Conjunctions in the order of their bounds, and after each block of them the bits of all conjunctions so far."""
 
     __slots__ = ("_bits", "_bounds", "_size", "_sums")
 
@@ -219,7 +219,7 @@ def as_bits(bits: _Bits, size: int) -> int:
 
 
 class WeightSum:
-    """The sum of the weights of some of many things, given as bits."""
+    """Adds up the weights of the items that are given as bits."""
 
     __slots__ = ("_digits",)
 

@@ -17,7 +17,7 @@ NATIVE = (CPU, MEMORY, EPHEMERAL_STORAGE)
 MEBIBYTE = 1 << 20
 
 Amounts = Mapping[str, int]
-"""Resource name to thousandths of cpu, or to whole units of anything else. Without entries of zero."""
+"""Maps a resource name to thousandths of cpu, or to whole units of anything else. Without entries of zero."""
 
 ResourceList = dict[str, Quantity]
 
@@ -36,7 +36,7 @@ _MAX_NAME = _MAX_PREFIX + 1 + 63
 
 
 def read_resource_list(value: object, path: str) -> ResourceList:
-    """Quantities by resource name; null is none. Raises MalformedField."""
+    """Read quantities by resource name; null counts as an empty list. Raises MalformedField."""
     found: ResourceList = {}
     for name, amount in read_object(value, path).items():
         parsed = quantity(amount)
@@ -47,7 +47,7 @@ def read_resource_list(value: object, path: str) -> ResourceList:
 
 
 def read_counted(value: object, path: str) -> tuple[dict[str, int], int]:
-    """What the scheduler counts of a list of quantities (see `counted`), and how many pods it names.
+    """Read the amounts that the scheduler counts (see `counted`), and the number of pods.
 
     Raises MalformedField. The nodes of a cluster have few different amounts, so the units of a text are remembered.
     """
@@ -88,7 +88,7 @@ def raise_to(total: ResourceList, other: ResourceList) -> None:
 
 
 def counted(amounts: ResourceList) -> dict[str, int]:
-    """What the scheduler counts of them. Names that it does not know, such as `storage`, are left out; so is zero."""
+    """Return the amounts that the scheduler counts, without zeros and unknown names such as `storage`."""
     found = {}
     for name, amount in amounts.items():
         if _is_counted(name):
@@ -104,7 +104,7 @@ def _is_counted(name: str) -> bool:
 
 
 def units_of(name: str, amount: Quantity) -> int:
-    """Thousandths of cpu, whole units of anything else; both rounded up."""
+    """Return thousandths of cpu, whole units of anything else; both rounded up."""
     return amount.milli_value() if name == CPU else amount.value()
 
 
@@ -124,12 +124,12 @@ def amount_of(name: str, amounts: ResourceList) -> int:
 
 
 def is_scalar(name: str) -> bool:
-    """Whether the scheduler counts it besides cpu, memory and ephemeral-storage."""
+    """Return whether the scheduler counts it besides cpu, memory and ephemeral-storage."""
     return name.startswith((_HUGE_PAGES, _VOLUMES)) or _KUBERNETES in name or is_extended(name)
 
 
 def is_extended(name: str) -> bool:
-    """Whether it is a resource of a device or of an extender: a domain of its own, and a name in it."""
+    """Return whether it is a resource of a device or of an extender: its own domain, and a name in it."""
     if _KUBERNETES in name or name.startswith(_QUOTA) or len(name) > _MAX_NAME:
         return False
     found = _QUALIFIED.fullmatch(name)
@@ -137,5 +137,5 @@ def is_extended(name: str) -> bool:
 
 
 def is_pod_level(name: str) -> bool:
-    """Whether a pod as a whole may ask for it (`spec.resources`)."""
+    """Return whether a pod as a whole may ask for it (`spec.resources`)."""
     return name in (CPU, MEMORY) or name.startswith(_HUGE_PAGES)

@@ -38,14 +38,14 @@ LABEL_SELECTOR_OPERATORS = frozenset({Operator.IN, Operator.NOT_IN, Operator.EXI
 
 @dataclass(frozen=True, slots=True)
 class InvalidRequirement:
-    """A requirement that cannot be: `cause` says what is wrong with it."""
+    """A requirement that is not valid: `cause` is the reason."""
 
     cause: str
 
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """One condition on one label. `bound` is what Gt and Lt compare with."""
+    """A condition on a label. `bound` is the integer that Gt and Lt compare with."""
 
     key: str
     operator: Operator
@@ -53,7 +53,7 @@ class Requirement:
     bound: int = 0
 
     def matches(self, labels: Labels) -> bool:
-        """NotIn and DoesNotExist match where the label is absent; the others do not."""
+        """Return whether the labels match. If the label is absent, only NotIn and DoesNotExist match."""
         match self.operator:
             case Operator.IN:
                 return labels.get(self.key) in self.values
@@ -73,7 +73,7 @@ class Requirement:
 
 
 FEW = 16
-"""Up to so many requirements, matching one after the other is faster than any index."""
+"""Up to this number of requirements, matching one after the other is faster than any index."""
 
 
 class MergedRequirements:
@@ -89,7 +89,7 @@ class MergedRequirements:
         self._needed = frozenset(key for key, found in self._by_key.items() if not all(map(_allows_absence, found)))
 
     def match(self, labels: Labels) -> bool:
-        """Whether all requirements match. Those that the label may be absent for are only asked where it is there."""
+        """Return whether all requirements match. If a label may be absent, it is only checked if present."""
         if not labels.keys() >= self._needed:
             return False
         return all(each.matches(labels) for key in self._by_key.keys() & labels.keys() for each in self._by_key[key])
@@ -100,7 +100,7 @@ def _allows_absence(requirement: Requirement) -> bool:
 
 
 def _merged(key: str, requirements: list[Requirement]) -> list[Requirement]:
-    """The same in at most one requirement of each operator."""
+    """Merge the requirements into at most one of each operator."""
     found: dict[Operator, Requirement] = {}
     allowed = [each.values for each in requirements if each.operator is Operator.IN]
     denied = [each.values for each in requirements if each.operator is Operator.NOT_IN]
@@ -131,7 +131,7 @@ class LabelSelector:
 
     @property
     def everything(self) -> bool:
-        """Whether it restricts nothing: `{}`."""
+        """Return whether it does not restrict anything: `{}`."""
         return not self.requirements and not self.nothing
 
     def matches(self, labels: Labels) -> bool:
@@ -140,7 +140,7 @@ class LabelSelector:
         return not self.nothing and all(requirement.matches(labels) for requirement in self.requirements)
 
     def narrowed(self, requirements: tuple[Requirement, ...]) -> LabelSelector:
-        """With more requirements; nothing stays nothing."""
+        """Add requirements; a selector of nothing stays as it is."""
         return self if self.nothing else LabelSelector(self.requirements + requirements)
 
 
@@ -149,12 +149,12 @@ EVERYTHING = LabelSelector()
 
 
 def equals(key: str, value: str) -> Requirement:
-    """A label with that value. Not checked: for selectors that are plain maps."""
+    """Require a label with that value. The value is not checked: for selectors that are plain maps."""
     return Requirement(key, Operator.IN, frozenset((value,)))
 
 
 def requirement(key: str, operator: str, values: tuple[str, ...]) -> Requirement | InvalidRequirement:
-    """The rules of `labels.NewRequirement`, with the operators of a node selector."""
+    """Make a requirement by the rules of `labels.NewRequirement`, with the operators of a node selector."""
     which = _OPERATORS.get(operator)
     if which is None:
         return InvalidRequirement(f'"{operator}" is not an operator')
@@ -181,7 +181,7 @@ def requirement(key: str, operator: str, values: tuple[str, ...]) -> Requirement
 
 
 def read_integer(text: str) -> int | None:
-    """As `strconv.ParseInt` reads 64 bits of decimal digits."""
+    """Read a decimal integer as `strconv.ParseInt` does; None if it is not an integer of 64 bits."""
     if _INTEGER.fullmatch(text) is None:
         return None
     number = int(text)
@@ -189,7 +189,7 @@ def read_integer(text: str) -> int | None:
 
 
 def is_label_key(text: str) -> bool:
-    """A name, with a DNS subdomain before it or without."""
+    """Return whether the text is a name, with or without a DNS subdomain before it."""
     if len(text) > _MAX_KEY:
         return False
     found = _LABEL_KEY.fullmatch(text)
@@ -197,12 +197,12 @@ def is_label_key(text: str) -> bool:
 
 
 def is_label_value(text: str) -> bool:
-    """Empty, or a name."""
+    """Return whether the text is empty or a name."""
     return _LABEL_VALUE.fullmatch(text) is not None
 
 
 def read_label_selector(value: object, path: str) -> LabelSelector | InvalidRequirement:
-    """A metav1.LabelSelector: absent it matches nothing, empty everything. Raises MalformedField."""
+    """Read a metav1.LabelSelector: absent it matches nothing, empty everything. Raises MalformedField."""
     if value is None:
         return NOTHING
     obj = read_object(value, path)

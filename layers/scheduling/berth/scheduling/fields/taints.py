@@ -14,7 +14,7 @@ PREFER_NO_SCHEDULE = "PreferNoSchedule"
 
 @dataclass(frozen=True, slots=True)
 class Taint:
-    """What repels the pods that do not tolerate it."""
+    """A taint repels the pods that do not tolerate it."""
 
     key: str
     value: str
@@ -22,13 +22,13 @@ class Taint:
 
     @property
     def forbids(self) -> bool:
-        """Whether it keeps pods off; the third effect only advises, and unknown ones do nothing."""
+        """Return whether it keeps pods off; the third effect only advises, and unknown ones do nothing."""
         return self.effect in (NO_SCHEDULE, NO_EXECUTE)
 
 
 @dataclass(frozen=True, slots=True)
 class Toleration:
-    """Which taints a pod puts up with. An empty effect or key stands for any, whatever the operator."""
+    """A pod's toleration of taints. An empty effect or key stands for any, whatever the operator."""
 
     key: str
     operator: str
@@ -36,7 +36,7 @@ class Toleration:
     effect: str
 
     def tolerates(self, taint: Taint) -> bool:
-        """The operators Lt and Gt are behind a feature gate that is off in 1.36: they tolerate nothing."""
+        """Return whether it tolerates the taint. Lt and Gt never do: their feature gate is off in 1.36."""
         if self.effect and self.effect != taint.effect:
             return False
         if self.key and self.key != taint.key:
@@ -51,7 +51,7 @@ def tolerated(taint: Taint, tolerations: Iterable[Toleration]) -> bool:
 
 
 class TolerationIndex:
-    """The tolerations of a pod, found by what they tolerate: the cost does not depend on how many there are."""
+    """The tolerations of a pod, indexed by the taints that they tolerate: the cost does not depend on their number."""
 
     __slots__ = ("_equal", "_exists")
 
@@ -71,7 +71,7 @@ class TolerationIndex:
 
 
 def read_taints(value: object) -> tuple[Taint, ...]:
-    """From a node's spec. Raises MalformedField."""
+    """Read the taints of a node's spec. Raises MalformedField."""
     if value is None:
         return ()
     path = "Node.spec.taints"
@@ -86,7 +86,7 @@ def read_taints(value: object) -> tuple[Taint, ...]:
 
 
 def read_tolerations(value: object) -> tuple[Toleration, ...]:
-    """From a pod's spec. Raises MalformedField."""
+    """Read the tolerations of a pod's spec. Raises MalformedField."""
     path = "Pod.spec.tolerations"
     return tuple(
         Toleration(

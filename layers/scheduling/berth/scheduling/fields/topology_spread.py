@@ -18,7 +18,7 @@ class UnsatisfiableConstraintAction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TopologySpreadConstraint:
-    """How evenly pods are to be spread over the values of one node label.
+    """A limit for the uneven spread of pods over the values of one node label.
 
     honor_affinity, honor_taints: whether nodes that the pod could not go to by node affinity, or by taints, are left
     out of the count (nodeAffinityPolicy, nodeTaintsPolicy).
@@ -37,7 +37,7 @@ class TopologySpreadConstraint:
 def read_topology_spread(
     value: object, path: str = "Pod.spec.topologySpreadConstraints"
 ) -> tuple[TopologySpreadConstraint, ...]:
-    """From a pod's spec, or from arguments. Raises MalformedField."""
+    """Read the constraints of a pod's spec, or of arguments. Raises MalformedField."""
     return tuple(_read_constraint(item, f"{path}[]") for item in read_object_list(value, path))
 
 
