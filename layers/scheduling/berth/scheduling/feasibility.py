@@ -183,7 +183,7 @@ class ProfileChoice:
         exemption: Exemption,
         for_planning: Mapping[str, Profile],
     ) -> None:
-        """default: for pods of schedulers that have no profile of their own. for_planning: by the name of a profile,
+        """default: for pods of schedulers without a profile of their own. for_planning: by the name of a profile,
         the profile with the filters of kube-scheduler that it lacks."""
         self._default, self._by_scheduler, self._for_planning = default, by_scheduler, for_planning
         self.is_exempt, self.was_exempt = exemption.covers, exemption.covered

@@ -97,12 +97,12 @@ class Policy:
         return self._profiles.of(pod)
 
     def exempts(self, pod: Pod) -> bool:
-        """Return whether this pod passes every node, whatever the profile says. A plugin with `applies_to_exempt_pods`
-        still decides: bind refuses a pod whose counted resources are not there, exempt or not."""
+        """Return whether this pod passes every node. It does not if a plugin with `applies_to_exempt_pods` filters it:
+        bind refuses a pod whose counted resources are not there, exempt or not."""
         return self._profiles.deciding(pod) is None
 
     def was_exempt(self, pod: Pod) -> bool:
-        """Return whether this pod was exempt when it got to its node: then it is in no gang, even if it names one."""
+        """Return whether this pod is exempt, or was when it got its node: then it is in no gang, whatever it names."""
         return self._profiles.was_exempt(pod)
 
     def counts(self, pod: Pod) -> bool:
@@ -116,7 +116,7 @@ class Policy:
 
     @property
     def judges_binds(self) -> bool:
-        """Return whether a filter depends on other pods. Then bind filters, too, or concurrent binds break it."""
+        """Return whether a filter depends on other pods. Then bind filters too, or concurrent binds break the rule."""
         return self._judges_binds
 
     def planning_profile(self, pod: Pod) -> Profile:
@@ -258,7 +258,7 @@ class Policy:
 
     def resolvable(self, pod: Pod, rejected: Mapping[str, Status], snapshot: Snapshot) -> set[str]:
         """The rejected nodes that filter answers in FailedNodes (facts 15 and 15a): those on which preemption may help,
-        and the nominated node while its victims may be what rejects it. Answered as unresolvable, the nomination would
+        and the nominated node while its victims may cause the rejection. If it were unresolvable, the nomination would
         be lost, and the pod would evict others elsewhere."""
         found: set[str] = set()
         if self._unresolvable is Unresolvable.AS_PLUGINS_SAY:

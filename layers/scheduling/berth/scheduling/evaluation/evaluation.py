@@ -205,7 +205,7 @@ def nominated_verdicts(evaluation: Evaluation, snapshot: Snapshot, pod: Pod, nam
 
 
 def nominated_beside(pod: Pod, name: str, snapshot: Snapshot) -> list[Pod]:
-    """The other nominated pods of the node that count for this pod: of its scheduler, and of no lower priority."""
+    """The other nominated pods of the node that count for this pod: of its scheduler, with equal or higher priority."""
     priority = pod.priority or 0
     return [
         other

@@ -37,7 +37,7 @@ _BYTES_PER_ENTRY = 250
 
 _BYTES_PER_POD = 4096
 _LARGE = 2
-"""A shape that takes more than this part of a cache's bytes is not cached. One of 1.5 MB is cached in 1,769 MB."""
+"""A shape that takes more than a cache's bytes divided by this is not cached. One of 1.5 MB is cached in 1,769 MB."""
 
 
 def bytes_of(pod: Pod) -> int:

@@ -1,6 +1,6 @@
 """A limit for the time that one decision may take.
 
-Whoever creates pods decides how much work a decision is. The scheduler ends a call after `httpTimeout`, and its next
+The creator of a pod decides how much work a decision is. The scheduler ends a call after `httpTimeout`, and its next
 attempt would do the same work again. So a decision stops before, and the shape is remembered for a while: until then
 each attempt is answered at once.
 

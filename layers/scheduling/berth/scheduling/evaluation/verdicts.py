@@ -38,7 +38,7 @@ class Rejected(Mapping[str, Status]):
 
     @property
     def codes(self) -> Sequence[int]:
-        """The index in `statuses`, for each of `names`."""
+        """The index in `statuses` of each name's status, in the order of `names`."""
         return self._codes
 
     @property

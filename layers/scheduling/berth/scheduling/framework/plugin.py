@@ -29,7 +29,7 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 
 
 class Code(Enum):
-    """Codes, by what the scheduler does next.
+    """Codes, by the scheduler's next step.
 
     SUCCESS: the node stays a candidate.
     UNSCHEDULABLE: the node is rejected; evicting pods from it might help.

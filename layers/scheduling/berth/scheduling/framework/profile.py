@@ -123,7 +123,7 @@ class Profile:
 
 
 def _depends_on_other_pods(plugin: AnyFilter | AnyScore) -> bool:
-    """Return whether a plugin reads pods. Not for reserved plugins: the ledger tracks what other binds have taken."""
+    """Return whether a plugin reads pods. Reserved ones are excluded: the ledger tracks what other binds have taken."""
     return SnapshotPart.PODS in plugin.reads and not plugin.is_reserved
 
 

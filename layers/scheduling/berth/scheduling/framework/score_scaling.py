@@ -55,7 +55,7 @@ def _one_score_each(distinct: Sequence[int]) -> list[int]:
 
 
 def _in_eleven_groups(distinct: Sequence[int]) -> list[int]:
-    """Return scores for more than eleven ascending totals, in proportion as far as each score occurs."""
+    """Return scores for more than eleven ascending totals, in proportion, except that each score must occur."""
     lowest, span, last = distinct[0], distinct[-1] - distinct[0], len(distinct) - 1
     begins = [
         bisect_left(distinct, lowest + -(-span * score // MAX_EXTENDER_PRIORITY))

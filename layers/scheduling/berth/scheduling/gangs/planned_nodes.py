@@ -230,7 +230,7 @@ class Shortage:
 
     members: how many need a place. placed: how many of them would have one. resource, amount: the scarcest resource,
     and the amount that each of `requesting` members requests; empty if other rules decide. room, nodes: how many of
-    them have enough of it, on how many nodes. A resource is named only if some node has it, so no text here comes from
+    them have enough of it, on how many nodes. The name of a resource comes from a node or the configuration, never from
     the pods' owner.
     """
 

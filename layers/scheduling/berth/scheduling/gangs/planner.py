@@ -195,7 +195,7 @@ class GangPlanner:
     def outside(
         self, pod: Pod, names: Iterable[str], snapshot: Snapshot, open_gangs: Sequence[OpenGang] = ()
     ) -> tuple[str, ...]:
-        """The nodes among these where a member of a committed gang may not go: all members are in one topology domain.
+        """The nodes among these that a member of a committed gang may not use: all members are in one topology domain.
         Empty if its gang does not have a topology key."""
         gang = gang_of(pod, snapshot.pod_groups, self._configuration)
         if not isinstance(gang, Gang) or not gang.topology_key:

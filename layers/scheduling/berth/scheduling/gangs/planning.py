@@ -1,4 +1,4 @@
-"""A place for every member of one gang, on what is left of the nodes.
+"""A place for every member of one gang, in the room that is left on the nodes.
 
 Members of one shape are alike for every filter and are placed one after the other, each on the best node that is left.
 That finds a placement whenever there is one, if the filters look at one node at a time, or keep members apart by one

@@ -1,6 +1,6 @@
 """The plans of all gangs on one state, and the nodes that each member gets by them.
 
-Whoever creates pods decides how many gangs there are, and how much work each one is. A call ends at its deadline, and
+The creators of pods decide how many gangs there are, and how much work each one is. A call ends at its deadline, and
 the next one on this state goes on where it ended: the work is not charged to the pod of a call. A gang that has
 half of the time of a decision, or more, and does not come to its end, is not planned for a while (`TimeLimited`).
 """

@@ -173,7 +173,7 @@ class PodSource(_Document):
 
 
 class Devices(_Document):
-    """The resource consists of devices; the whole amount for one pod comes from one of them.
+    """The resource is divided into devices; the whole amount for one pod comes from one of them.
 
     Either `sizes`, or `count` and `size`. percentName: a resource by which a pod asks for a percentage of a device.
     """

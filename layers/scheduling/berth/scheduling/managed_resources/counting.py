@@ -29,7 +29,7 @@ from berth.scheduling.reason_code import ReasonCode
 
 @dataclass(frozen=True, slots=True)
 class Insufficient:
-    """Not enough is left of these resources. never: the node never has enough of one of them."""
+    """Too little is left of these resources. never: the node never has enough of one of them."""
 
     resources: tuple[str, ...]
     never: bool

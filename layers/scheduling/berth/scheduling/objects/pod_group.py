@@ -92,7 +92,7 @@ SPEC_FIELDS = ("schedulingPolicy", "schedulingConstraints", "priority", "minMemb
 
 
 def read_pod_group(obj: object, api: PodGroupApi) -> PodGroup | UnreadableObject:
-    """Read a PodGroup. A wrong field of its spec is its defect: its members wait, and no other pod does."""
+    """Read a PodGroup. A wrong field of its spec is its defect: only its members wait."""
     try:
         whole = read_object(obj, "PodGroup")
         metadata = read_object(whole.get("metadata"), "PodGroup.metadata")

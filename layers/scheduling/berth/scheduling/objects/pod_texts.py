@@ -57,7 +57,7 @@ _ANY = core_schema.any_schema()
 class FieldsOf:
     """Decodes one part of a pod: only the fields that scheduling reads become objects.
 
-    Whoever creates pods decides how large the rest is: managedFields, environments, volumes. orjson makes an object of
+    The creator of a pod decides how large the rest is: managedFields, environments, volumes. orjson makes an object of
     each value, which takes most of a call with a pod of 1.5 MB. pydantic's parser checks all of the text too, and makes
     objects of the named fields alone.
 

@@ -260,7 +260,7 @@ SHARED = "shared"
 """The field of a compact pod that a v1.Pod does not have."""
 
 _EXCHANGED = bytes.maketrans(b"\"'", b"'\"")
-"""Single and double quotes: text with single ones needs no escapes where it stands in JSON."""
+"""Single and double quotes: text with single ones does not need escapes in JSON."""
 
 
 def compact_pod(obj: Object, annotations: Container[str] = ()) -> Object:

@@ -61,7 +61,7 @@ class ScoringStrategyType(StrEnum):
 
 
 class UtilizationShapePoint(Args):
-    """A point of the line: at this utilization, in per cent, that score."""
+    """A point of the line: the score at a utilization in percent."""
 
     utilization: int = Field(ge=0, le=100)
     score: int = Field(ge=0, le=10)

@@ -97,7 +97,7 @@ def _usage(node: NodeInfo, stay: Sequence[Pod], gone: Collection[Pod], ports: fr
 
 
 Demand = tuple[tuple[int, int, int], ...]
-"""Per budget, a tuple of its index, the number of pods that it covers, and the disruptions of these that it allows."""
+"""A tuple per budget: its index, the number of pods that it covers, and the disruptions of these that it allows."""
 
 
 class DisruptionBudgets:

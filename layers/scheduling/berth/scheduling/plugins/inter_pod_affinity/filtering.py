@@ -140,7 +140,7 @@ class State(ClusterFilter):
         own = bool(terms.affinity or terms.anti_affinity_keys)
         for name in names:
             before, after = delta.before[name], snapshot.nodes.get(name)
-            # Most pods have no anti-affinity. Then both nodes share one object of these counts.
+            # Most pods do not have anti-affinity. Then both nodes share one object of these counts.
             barred = (
                 before is None
                 or after is None

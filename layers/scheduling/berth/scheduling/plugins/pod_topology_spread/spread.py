@@ -51,7 +51,7 @@ def constraints_of(
     defaults: Iterable[TopologySpreadConstraint],
     snapshot: Snapshot,
 ) -> tuple[Constraint, ...] | InvalidRequirement:
-    """The pod's own constraints with this action; if it has no own ones, the defaults, with its workloads' selector."""
+    """The pod's own constraints with this action; if it lacks own ones, the defaults, with its workloads' selector."""
     own = pod.spec.topology_spread
     if own:
         return _with_action(own, action, pod, None)
