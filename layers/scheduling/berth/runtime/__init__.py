@@ -1,1 +1,1 @@
-"""What every function needs around its verb: settings, HTTP events, logs and metrics."""
+"""Settings, HTTP events, logs and metrics: the parts that every function needs around its verb."""

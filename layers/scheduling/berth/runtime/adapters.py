@@ -42,9 +42,9 @@ log = logging.getLogger("berth")
 
 @dataclass(frozen=True, slots=True)
 class CacheAdapters:
-    """The tables, and what is read of them: the snapshot and the applied configuration.
+    """Hold the tables and the readers of the snapshot and of the applied configuration.
 
-    placed: the snapshots with assumed pods. loss: None where there is no ledger. begun: None where functions have
+    placed: the snapshots with assumed pods. loss: None if there is no ledger. begun: None if functions have
     processes of their own.
     """
 
@@ -70,7 +70,7 @@ class CacheAdapters:
 
 
 def cache_adapters(settings: PolicySettings, calls: Config = CALLS) -> CacheAdapters:
-    """`calls`: how long each call of a table may take."""
+    """Return the adapters for these settings. `calls`: timeouts and attempts of each call to a table."""
     return _shared_adapters(*_arguments(settings, calls))
 
 
@@ -95,7 +95,7 @@ _shared_adapters = lru_cache(maxsize=1)(_new_adapters)
 
 
 def counting_loss_check(ledger: LedgerTable, store: ConfigurationStore) -> CountingLossCheck:
-    """What a verb asks where nothing is counted."""
+    """Return the check for a lost configuration of counting, which verbs make while no resource is counted."""
     # The marker of a ledger that lost its configuration was written long before.
     return CountingLossCheck(ledger.marker_eventually, store.counting_is_stopped, SystemClock())
 
@@ -117,7 +117,7 @@ def node_cache(settings: PolicySettings, verb: str) -> WarmNodeCache:
 
 
 def trial_cache(settings: PolicySettings) -> Callable[[Parts], WarmNodeCache]:
-    """The node cache for one trial of a configuration that reads these parts. To be called while the function's module
+    """Return a factory of node caches, each for one trial of a configuration. Call it while the function's module
     is imported: only then are the tables known.
 
     Parts that this environment has not loaded are loaded beside its own and not kept: its calls would read all their
@@ -143,14 +143,14 @@ def trial_cache(settings: PolicySettings) -> Callable[[Parts], WarmNodeCache]:
 
 
 def open_gangs(settings: PolicySettings) -> OpenGangs:
-    """The gangs that are being bound, for filter. Building it reads nothing."""
+    """Return a view of the gangs that are being bound, for filter. Building it reads nothing."""
     adapters = cache_adapters(settings)
     table = adapters.tables.gangs
     return NoOpenGangs() if table is None else _OpenGangs(partial(_table_open_gangs, table, adapters.reads))
 
 
 class _OpenGangs(OpenGangs):
-    """Imports and opens the table when a member of a gang comes: where there are none, a cold start needs neither."""
+    """Import and open the table when a member of a gang comes: without gangs, a cold start needs neither."""
 
     def __init__(self, opened: Callable[[], OpenGangs]) -> None:
         self._opened = cache(opened)

@@ -1,7 +1,7 @@
-"""The cluster that the settings name.
+"""Connect to the cluster that the settings name.
 
-Only for functions that have the layer with the Kubernetes client, which some kubeconfigs need. What only the watcher
-does, and what a dump needs, is imported where it is asked for: bind starts without it.
+Only for functions that have the layer with the Kubernetes client, which some kubeconfigs need. Code that only the
+watcher or a dump needs is imported on first use, so that bind starts without it.
 """
 
 from __future__ import annotations
@@ -34,39 +34,39 @@ if TYPE_CHECKING:
     from berth.upkeep.wake_up import SchedulingQueue
 
 USER_SECONDS = 5.0
-"""For the request that asks for the user."""
+"""Timeout of the request that asks the API server for the user."""
 
 
 class Connection(Protocol):
-    """One cluster, through the ports of those who need it."""
+    """Connect the ports of bind and the watcher to one cluster."""
 
     @property
     def binder(self) -> PodBinder:
-        """For bind."""
+        """Return the port through which bind reads and binds pods."""
 
     def cluster(self, policy: Policy, mode: WatcherMode) -> Cluster:
-        """For the watcher: what this policy reads of the cluster."""
+        """Return the port through which the watcher reads the parts of the cluster that this policy needs."""
 
     def queue(self, wake_up: WakeUp) -> SchedulingQueue:
-        """For the watcher: whom to wake, and how."""
+        """Return the port through which the watcher wakes waiting pods, in the way that `wake_up` names."""
 
     @property
     def reserved_pods(self) -> ReservedPods:
-        """For the watcher: pods that something is reserved for."""
+        """Return the port through which the watcher reads pods that have reservations."""
 
     def pod_events(self, instance: str) -> PodEventWriter:
-        """For the watcher: events on pods, which `instance` reports."""
+        """Return the port through which the watcher writes events on pods, as the reporter `instance`."""
 
     def user(self) -> Mapping[str, object] | None:
-        """As whom the API server knows the caller (`userInfo`); None for a file. Raises ClusterUnavailable."""
+        """Return the caller's `userInfo` as the API server knows it, or None for a file. Raises ClusterUnavailable."""
 
     @property
     def ledger_lease(self) -> LedgerLease | None:
-        """For bind and the watcher: which store counts. None: no other store can know of the cluster."""
+        """Return the Lease that names the counting store; None if no other store can know of the cluster."""
 
 
 class KubernetesConnection(Connection):
-    """An API server."""
+    """Connect to an API server."""
 
     def __init__(self, api: ApiServer) -> None:
         self._api = api
@@ -99,7 +99,7 @@ class KubernetesConnection(Connection):
     def reserved_pods(self) -> ReservedPods:
         from berth.cluster.kubernetes_pods import KubernetesReservedPods
 
-        # Connections of its own: what hangs there must not hold up a publication.
+        # Connections of its own: a call that hangs there must not hold up a publication.
         return KubernetesReservedPods(self._api.separate(), time.time)
 
     def pod_events(self, instance: str) -> PodEventWriter:
@@ -119,7 +119,7 @@ class KubernetesConnection(Connection):
 
 
 class DumpConnection(Connection):
-    """A file."""
+    """Use a dump in a file in place of an API server."""
 
     def __init__(self, dump: DumpCluster) -> None:
         self._dump = dump
@@ -156,14 +156,14 @@ class DumpConnection(Connection):
 
 
 def import_kubeconfig(settings: ClusterSettings) -> None:
-    """Import what reads a kubeconfig, if there is one. While a function starts: then SnapStart's snapshot has it."""
+    """Import the reader of kubeconfigs if one is set. Call it at a function's start: SnapStart's snapshot has it."""
     if settings.kubeconfig is not None or settings.kubeconfig_secret:
         from berth.cluster.api_server import kubeconfig  # noqa: F401
 
 
 @cache
 def connect(settings: ClusterSettings) -> Connection:
-    """Connected once per warm environment, by the first call: it reads the secret. Raises ClusterUnavailable."""
+    """Connect once per warm environment; the first call reads the secret. Raises ClusterUnavailable."""
     if settings.dump is not None:
         return DumpConnection(_dump(settings.dump))
     # Wall time: a monotonic clock stands still while the environment is frozen, and that is what kills sockets.
@@ -171,7 +171,7 @@ def connect(settings: ClusterSettings) -> Connection:
 
 
 def _server(settings: ClusterSettings) -> Callable[[], Server]:
-    """Where credentials come from; asked again when the API server no longer accepts what it gave."""
+    """Return the source of server and credentials, called again if the API server no longer accepts the credentials."""
     if settings.kubeconfig is not None or settings.kubeconfig_secret:
         return _of_kubeconfig(settings.kubeconfig, settings.kubeconfig_secret)
     if settings.in_cluster:
@@ -195,7 +195,7 @@ def _of_kubeconfig(file: Path | None, secret: str) -> Callable[[], Server]:
 
 @cache
 def _dump(path: Path) -> DumpCluster:
-    """One cluster per file and process, so that the watcher sees the cluster in which bind binds."""
+    """Return one cluster per file and process, so that the watcher sees the cluster in which bind binds."""
     from berth.cluster.dump_cluster import DumpCluster
 
     return DumpCluster(path, time.time)

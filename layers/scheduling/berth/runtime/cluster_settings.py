@@ -19,7 +19,7 @@ from berth.runtime.settings import LedgerSettings, PolicySettings
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterSettings(Settings):
-    """For the functions that talk to a cluster, which is given in exactly one way.
+    """Settings of the functions that talk to a cluster, which is given in exactly one way.
 
     An EKS cluster is reached as the function's own role; `eks_region` is by default the function's. In a cluster
     (`in_cluster`) it is the pod's service account.
@@ -46,8 +46,8 @@ class ClusterSettings(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class BindSettings(ClusterSettings, SchedulerSettings, LedgerSettings):
-    """Without a ledger bind needs no table at all. With one, what is counted stands in the configuration in force, and
-    so in the cache table."""
+    """Settings of bind. Without a ledger it does not use a table; with one, it reads which resources are counted from
+    the configuration in force, in the cache table."""
 
     cache_table: str = variable("BERTH_CACHE_TABLE", default="")
     configuration: str = variable("BERTH_CONFIGURATION", default="")
@@ -59,7 +59,7 @@ class BindSettings(ClusterSettings, SchedulerSettings, LedgerSettings):
 
     @property
     def policy(self) -> PolicySettings:
-        """Where the configuration in force is found."""
+        """Return the settings with which bind finds the configuration in force."""
         return PolicySettings.from_environ(
             {
                 "BERTH_CACHE_TABLE": self.cache_table,
@@ -79,9 +79,9 @@ class WatcherMode(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class WatcherSettings(PolicySettings, ClusterSettings):
-    """The watcher reads a cluster and writes the cache.
+    """Settings of the watcher, which reads a cluster and writes the cache.
 
-    standby: a second one waits all the time for the leader to fail. warm_up: the functions that are kept up to date,
+    standby: a second watcher always waits for the leader to fail. warm_up: the functions that are kept up to date,
     by name or ARN, separated by commas.
     """
 

@@ -1,4 +1,4 @@
-"""The recorder of decisions for the functions of this process: which one the configuration in force names."""
+"""Recorders of decisions for the functions of this process; the configuration in force selects one."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ ONE_OF = 100
 
 
 class SampledLog(DecisionRecorder):
-    """The second decision of an environment, and every hundredth after it. The first one is the cold start: nobody
-    waits there for imports."""
+    """Log the second decision of an environment, and every hundredth after it. The first one is the cold start, which
+    must not wait for imports."""
 
     def __init__(
         self,
@@ -63,16 +63,16 @@ _own: ContextVar[Mapping[Decisions, DecisionRecorder]] = ContextVar("recorders",
 
 
 class RecorderByConfiguration(DecisionRecorder):
-    """It asks the configuration in force at each decision, so that an applied one counts at once."""
+    """Use the recorder that the configuration in force names at each decision: an applied one takes effect at once."""
 
     def __init__(self, recorders: Mapping[Decisions, DecisionRecorder], default: Decisions) -> None:
-        """recorders: those that there are; decisions for others are not recorded. default: for a configuration that
-        names none."""
+        """recorders: the available ones; decisions for any other are dropped. default: used if a configuration does not
+        name a recorder."""
         self._recorders, self._default = recorders, default
         self._last = default
 
     def record(self, verb: str, outcome: Outcome, decision: AnyDecision, milliseconds: float) -> None:
-        # A call that read no cache knows no configuration: that of the call before counts.
+        # A call that did not read the cache does not know the configuration: the previous call's one is used.
         if decision.cache is not UNREAD_CACHE:
             self._last = decision.cache.decisions or self._default
         recorder = self._recorders.get(self._last)
@@ -82,8 +82,8 @@ class RecorderByConfiguration(DecisionRecorder):
 
 @contextmanager
 def decisions_recorded_by(recorders: Mapping[Decisions, DecisionRecorder]) -> Iterator[None]:
-    """Functions that are loaded until the block ends have these recorders too, and keep decisions in memory if that is
-    one of them, unless the configuration says otherwise."""
+    """Give these recorders to functions that are loaded until the block ends. If MEMORY is one of them, it is their
+    default for a configuration that does not name a recorder."""
     token = _own.set(recorders)
     try:
         yield
@@ -96,7 +96,7 @@ _further: ContextVar[tuple[DecisionRecorder, ...]] = ContextVar("further_recorde
 
 @contextmanager
 def decisions_also_recorded_by(recorder: DecisionRecorder) -> Iterator[None]:
-    """Functions that are loaded until the block ends hand it every decision, whatever the configuration says."""
+    """Pass it every decision of functions that are loaded until the block ends, whatever the configuration says."""
     token = _further.set((*_further.get(), recorder))
     try:
         yield
@@ -105,7 +105,7 @@ def decisions_also_recorded_by(recorder: DecisionRecorder) -> Iterator[None]:
 
 
 class _EachOf(DecisionRecorder):
-    """Each decision goes to all of these recorders."""
+    """Pass each decision to all of these recorders."""
 
     def __init__(self, *recorders: DecisionRecorder) -> None:
         self._recorders = recorders
@@ -116,7 +116,7 @@ class _EachOf(DecisionRecorder):
 
 
 def decision_recorder() -> DecisionRecorder:
-    """For one verb. Without a memory of the process decisions go to the log."""
+    """Return the recorder of one verb. If the process does not keep decisions in memory, the default is the log."""
     # Imported here: the authorizer has no tables.
     from berth.runtime.tables import table_opener
 
@@ -132,7 +132,7 @@ def decision_recorder() -> DecisionRecorder:
 
 
 class _OpenedRecorder(DecisionRecorder):
-    """Opened with the first decision for it: a cold start must not wait for what it imports. None: there is none."""
+    """Open the recorder with its first decision: a cold start must not wait for its imports. None: no recorder."""
 
     def __init__(self, opened: Callable[[], DecisionRecorder | None]) -> None:
         self._opened = cache(opened)
@@ -144,7 +144,7 @@ class _OpenedRecorder(DecisionRecorder):
 
 
 def _variables() -> Mapping[str, str]:
-    """Those of this function: in `berth serve` another one may change the environment."""
+    """Return this function's variables: in `berth serve` another function may change the environment."""
     return {name: value for name, value in os.environ.items() if name.startswith("BERTH_")}
 
 
@@ -154,7 +154,7 @@ def _table_recorder(open_tables: OpenTables, variables: Mapping[str, str]) -> De
     from berth.decisions.recorders import BackgroundRecorder
     from berth.runtime.settings import PolicySettings
 
-    # A record is worth no second attempt.
+    # A record is not worth a second attempt.
     calls = Config(connect_timeout=1, read_timeout=2, retries={"total_max_attempts": 1})
     decisions = open_tables(PolicySettings.from_environ(variables), calls).decisions
     if decisions is None:

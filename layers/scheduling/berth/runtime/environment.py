@@ -1,4 +1,4 @@
-"""The base of all settings: fields of environment variables; and what every caller's function has to know.
+"""Base of all settings, whose fields are environment variables; and the settings of every function that is called.
 
 Plain dataclasses: every function reads its settings while it starts, and importing pydantic takes as long as importing
 a client of AWS. A module of its own, so that the authorizer does not import the types of the verbs' settings.
@@ -23,23 +23,23 @@ class SettingsInvalid(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """names: of several variables the first that is set counts. read: raises ValueError, which says what it should
-    be."""
+    """Source of a field. names: the first variable that is set is used. read: raises ValueError, which says how the
+    value should look."""
 
     names: tuple[str, ...]
     read: Callable[[str], object]
 
 
 def variable(*names: str, read: Callable[[str], object] = str, default: Any = MISSING) -> Any:
-    """A field that is read from this variable. Without a default the variable has to be set."""
+    """Return a field that is read from the first of these variables that is set. Without a default one must be set."""
     return field(default=default, metadata={_VARIABLE: Variable(names, read)})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Every field is a `variable`; an empty variable counts as absent.
+    """Read every field from its `variable`; an empty variable is treated as absent.
 
-    `__post_init__` raises SettingsInvalid for values that do not go together, and calls that of the next base.
+    `__post_init__` raises SettingsInvalid for values that do not go together, and calls the next base's method.
     """
 
     def __post_init__(self) -> None:
@@ -51,7 +51,7 @@ class Settings:
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> Self:
-        """Raises SettingsInvalid."""
+        """Read all fields. Raises SettingsInvalid."""
         values: dict[str, Any] = {}
         wrong: list[str] = []
         required = {each.name for each in fields(cls) if each.default is MISSING}
@@ -85,7 +85,7 @@ def _listed(values: Iterable[str]) -> str:
 
 
 def boolean(text: str) -> bool:
-    """As in YAML, and `1` and `0`."""
+    """Parse a boolean as in YAML; `1` and `0` are valid, too."""
     found = _BOOLEANS.get(text.lower())
     if found is None:
         raise ValueError("Input should be a valid boolean, such as true or false")
@@ -113,7 +113,7 @@ def _number_above(least: float, text: str) -> float:
 
 
 def whole_number(text: str) -> int:
-    """An integer that is not negative."""
+    """Parse an integer that is not negative."""
     try:
         number = int(text)
     except ValueError as error:

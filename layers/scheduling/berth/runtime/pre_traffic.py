@@ -1,7 +1,6 @@
-"""The pre-traffic hook of a deployment by CodeDeploy: whether the verbs' new versions can decide, and the report of it.
+"""The pre-traffic hook of a deployment by CodeDeploy: it reports whether the verbs' new versions can decide.
 
-All of them are asked each time, whichever of them the deployment is about: where one fails, CloudFormation takes the
-whole update back.
+It tests all verbs each time, whichever of them is deployed: if one fails, CloudFormation rolls back the whole update.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ from berth.runtime.environment import Settings, variable
 from berth.runtime.http.events import PRE_TRAFFIC_SOURCE, WARM_UP_EVENT
 from berth.runtime.telemetry.telemetry import Telemetry
 
-# A function ends by its own Timeout, 30 s at most: the answer of one that hangs is still an answer.
+# A function ends by its own Timeout, 30 s at most, so even a function that hangs gives an answer in this time.
 CALLS = Config(connect_timeout=2, read_timeout=35, retries={"total_max_attempts": 2, "mode": "standard"})
 
 
 @dataclass(frozen=True, kw_only=True)
 class PreTrafficSettings(Settings):
-    """Each is the ARN of a published version: the alias still leads to the one before."""
+    """Name the ARN of each published version; the alias still points to the previous one."""
 
     filter: str = variable("BERTH_FILTER_VERSION")
     filter_onlyone: str = variable("BERTH_FILTER_ONLYONE_VERSION")
@@ -50,7 +49,7 @@ NOTHING_LOADED = "it found no snapshot in the cache table"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a function answered: the status for the gateway and the body, decoded."""
+    """A function's answer: the status for the gateway and the decoded body."""
 
     status: int
     content: object
@@ -58,14 +57,14 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """An event for the function, and what its answer shows to be wrong: "" for nothing."""
+    """An event for the function, and a check of its answer, which returns the defect or ""."""
 
     event: Mapping[str, object]
     defect: Callable[[Answer], str]
 
 
 def probes(verb: str) -> tuple[Probe, ...]:
-    """In their order: the snapshot first, so that the decision has the time that a warm one has."""
+    """Return the verb's probes in order: first load the snapshot, so that the decision has the time of a warm call."""
     return _PROBES[verb]
 
 
@@ -86,7 +85,7 @@ def _filters(answer: Answer) -> str:
 
 
 def _scores(answer: Answer) -> str:
-    """One host was asked about. Behind Basic credentials a failure is an empty list (fact 18)."""
+    """Check the answer about one host. With Basic credentials a failure is an empty list (fact 18)."""
     match answer.content:
         case [{"Host": str(), "Score": int()}]:
             return ""
@@ -103,7 +102,7 @@ def _agrees(answer: Answer) -> str:
 
 
 def _refuses(answer: Answer) -> str:
-    """bind has connected to the cluster, and knows what is counted, before it looks at the request."""
+    """Check that bind rejects the request: until then it has connected and knows which resources are counted."""
     match answer.content:
         case {"Error": str(error)} if error.startswith("the binding request has no valid "):
             return ""
@@ -152,14 +151,14 @@ class PreTrafficReport(TypedDict):
 
 class _Body(Protocol):
     def read(self) -> bytes:
-        """All of it."""
+        """Return the whole payload."""
 
 
 class LambdaClient(Protocol):
     """The one call of boto3's Lambda client that is needed."""
 
     def invoke(self, *, FunctionName: str, InvocationType: str, Payload: bytes) -> Mapping[str, object]:  # noqa: N803
-        """Raises ClientError and BotoCoreError."""
+        """Invoke a function. Raises ClientError and BotoCoreError."""
 
 
 class CodeDeployClient(Protocol):
@@ -172,11 +171,11 @@ class CodeDeployClient(Protocol):
         lifecycleEventHookExecutionId: str,  # noqa: N803
         status: str,
     ) -> object:
-        """Raises ClientError and BotoCoreError."""
+        """Report the status of a hook. Raises ClientError and BotoCoreError."""
 
 
 class PreTrafficHook:
-    """`versions`: by verb, the ARN of its new version."""
+    """Test the verbs' new versions and report to CodeDeploy. `versions`: the ARN of each new version, by verb."""
 
     def __init__(self, versions: Mapping[str, str], functions: LambdaClient, deployments: CodeDeployClient) -> None:
         self._versions = versions
@@ -185,7 +184,7 @@ class PreTrafficHook:
         self._telemetry = Telemetry("pre_traffic")
 
     def handle(self, event: object) -> PreTrafficReport:
-        """Raises the error of the report to CodeDeploy, which then ends the deployment itself, after an hour."""
+        """Test and report. Raises if the report fails: CodeDeploy then ends the deployment itself, after an hour."""
         with self._telemetry.traced():
             started = perf_counter()
             defects = list(self._defects())
@@ -227,7 +226,7 @@ class PreTrafficHook:
 
 
 def _answer(response: Mapping[str, object]) -> Answer | str:
-    """The answer, or why there is none. Of an error no more than that: a message may quote anything."""
+    """Return the answer, or why it is missing. The message of an error is left out: it may quote anything."""
     if "FunctionError" in response:
         return f"it ended by an error ({response['FunctionError']}); see its log"
     payload: _Body = response["Payload"]  # type: ignore[assignment]

@@ -1,4 +1,4 @@
-"""The settings of a function from its environment variables: names of resources. BerthConfiguration has the behaviour.
+"""The settings of a function from its environment variables: names of resources. BerthConfiguration has the behavior.
 
 Read once, when the environment starts. An error names the variable.
 """
@@ -22,40 +22,40 @@ from berth.scheduling.evaluation.evaluation_cache import MAX_BYTES
 
 @dataclass(frozen=True, kw_only=True)
 class CacheSettings(Settings):
-    """For every function that reads or writes the node cache."""
+    """Settings of every function that reads or writes the node cache."""
 
     cache_table: str = variable("BERTH_CACHE_TABLE")
 
 
 @dataclass(frozen=True, kw_only=True)
 class LedgerSettings(Settings):
-    """For functions that use counted resources. Empty: there is no ledger, and nothing is counted."""
+    """Settings of functions that use counted resources. If empty, there is no ledger, and nothing is counted."""
 
     ledger_table: str = variable("BERTH_LEDGER_TABLE", default="")
 
 
 @dataclass(frozen=True, kw_only=True)
 class PolicySettings(CacheSettings, LedgerSettings, SchedulerSettings):
-    """For the functions that decide."""
+    """Settings of the functions that decide."""
 
     configuration: str = variable("BERTH_CONFIGURATION", default="")
-    """The BerthConfiguration that counts until one is applied, as JSON. Validated when it is needed: a verb whose
+    """The BerthConfiguration that is in force until one is applied, as JSON. It is validated on first use: a verb whose
     environment does not start could not tell the scheduler why."""
 
     memory_size: int = variable("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", read=whole_number, default=0)
-    """Of the function, in MB. 0: not a function of Lambda."""
+    """The function's memory in MB; 0 outside of Lambda."""
 
     authentication: Authentication | None = variable("BERTH_AUTHENTICATION", read=one_of(*Authentication), default=None)
-    """How callers say who they are; None where `berth serve` asks nobody."""
+    """How callers authenticate; None if `berth serve` does not check them."""
 
     @property
     def remembered_bytes(self) -> int:
-        """How much memory verdicts may keep of pods: an eighth of the function's."""
+        """Return how many bytes the kept verdicts about pods may take: in Lambda an eighth of the function's memory."""
         return (self.memory_size << 20) // 8 if self.memory_size else MAX_BYTES
 
     @property
     def decision_seconds(self) -> float:
-        """How long a decision may take: two fifths of the httpTimeout, and 4 s at most.
+        """Return how many seconds a decision may take: two fifths of the httpTimeout, and 4 s at most.
 
         A cold start and the network need the rest. kube-scheduler decides about one pod at a time: the others wait.
         """
@@ -63,10 +63,10 @@ class PolicySettings(CacheSettings, LedgerSettings, SchedulerSettings):
 
     @property
     def password_in_url(self) -> bool:
-        """Whether the scheduler prints a password with every answer that is not 200 (facts 28 and 37)."""
+        """Return whether the scheduler prints a password with every answer that is not 200 (facts 28 and 37)."""
         return self.authentication is Authentication.BASIC
 
 
 def deployed(configuration: str) -> BerthConfiguration:
-    """The value of BERTH_CONFIGURATION. Raises ConfigurationInvalid."""
+    """Parse the value of BERTH_CONFIGURATION. Raises ConfigurationInvalid."""
     return parsed(configuration, "BERTH_CONFIGURATION") if configuration else BerthConfiguration()

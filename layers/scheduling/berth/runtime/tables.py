@@ -1,7 +1,7 @@
-"""The tables of a stack, through the ports of those who use them.
+"""The tables of a stack, through the ports of the code that uses them.
 
 In Lambda they are DynamoDB's. `berth serve` has a store of its own in the same process and installs it with
-`tables_opened_by` while it loads the functions' modules: they are those of the stack, and know no other difference.
+`tables_opened_by` while it loads the functions' modules, which are the same as in the stack.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """Cache table and ledger. All of it may be shared between threads.
+    """Hold the cache table and the ledger. Threads may share all of it.
 
     ledger, identity, announcements, gangs: None if there is no ledger. in_process: they live and end with this process,
-    and no read of them waits for a network. decisions: None if there is no table for records of decisions. What is
-    opened by a call is not imported by functions that do not need it.
+    and no read of them waits for a network. decisions: None if there is no table for records of decisions. Fields that
+    are callables import their code when they are called: functions that do not need it start without it.
     """
 
     cache: CacheTable
@@ -63,7 +63,7 @@ OpenTables = Callable[[PolicySettings, Config], Tables]
 def dynamodb_tables(
     settings: PolicySettings, calls: Config, *, region: str | None = None, endpoint_url: str | None = None
 ) -> Tables:
-    """The tables in DynamoDB, through one client. `region` and `endpoint_url`: by default the environment's."""
+    """Return the tables in DynamoDB, through one client. `region` and `endpoint_url`: by default the environment's."""
     client = aws_client("dynamodb", calls, region=region, endpoint_url=endpoint_url)
     name, ledger = settings.cache_table, settings.ledger_table
     return Tables(
@@ -108,18 +108,18 @@ _open_tables: ContextVar[OpenTables] = ContextVar("open_tables", default=dynamod
 
 
 def table_opener() -> OpenTables:
-    """What opens tables later. To be called while the function's module is imported."""
+    """Return the opener, to open tables later. Call it while the function's module is imported."""
     return _open_tables.get()
 
 
 def tables(settings: PolicySettings, calls: Config) -> Tables:
-    """The tables of these settings. To be called while the function's module is imported."""
+    """Return the tables of these settings. Call it while the function's module is imported."""
     return _open_tables.get()(settings, calls)
 
 
 @contextmanager
 def tables_opened_by(open_tables: OpenTables) -> Iterator[None]:
-    """Until the block ends, functions that are loaded in it get these tables, and keep them."""
+    """Give these tables to functions that are loaded until the block ends; the functions keep them."""
     token = _open_tables.set(open_tables)
     try:
         yield

@@ -1,4 +1,4 @@
-"""The authorizer's function, which the gateway asks where callers have a password: its record and its answer."""
+"""The authorizer's function, which the gateway calls if callers have a password: its settings and its answer."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ SYSTEM_CLOCK = SystemClock()
 
 @dataclass(frozen=True, kw_only=True)
 class AuthorizerSettings(SchedulerSettings):
-    """The secret of Secrets Manager with the password. With mutual TLS there is no authorizer."""
+    """Name the secret of Secrets Manager with the password. With mutual TLS there is no authorizer."""
 
     authentication: Literal[Authentication.BASIC] = variable("BERTH_AUTHENTICATION", read=one_of(Authentication.BASIC))
     password_secret: str = variable("BERTH_PASSWORD_SECRET")
 
 
 class SimpleAnswer(TypedDict):
-    """What an authorizer of payload format 2.0 with simple responses answers; a denial is a 403 to the caller."""
+    """Answer of an authorizer (payload format 2.0, simple responses); after a denial the caller gets a 403."""
 
     isAuthorized: bool
 
 
 class AuthorizerEndpoint:
-    """An authorizer behind the HTTP API."""
+    """Authorize callers of the HTTP API."""
 
     def __init__(self, authorizer: Authorizer, http_timeout: float, clock: Clock = SYSTEM_CLOCK) -> None:
         """`http_timeout`: the scheduler's, in seconds."""
@@ -43,7 +43,7 @@ class AuthorizerEndpoint:
         self._clock = clock
 
     def handle(self, event: HTTPEvent) -> SimpleAnswer:
-        """Never raises: the gateway would answer 500, and would ask again with every request."""
+        """Decide about the caller. Never raises: the gateway would answer 500, and ask again with every request."""
         if is_warm_up(event):
             self._check.preload()
             return {"isAuthorized": False}
@@ -55,7 +55,7 @@ class AuthorizerEndpoint:
 
 
 def authorizer_endpoint(settings: AuthorizerSettings) -> AuthorizerEndpoint:
-    """The endpoint that these settings describe. Building it reads nothing."""
+    """Return the endpoint that these settings describe. Building it reads nothing."""
     client = aws_client("secretsmanager", CALLS)
     passwords = SecretsManagerPasswords(client, settings.password_secret, time.time)
     return AuthorizerEndpoint(BasicAuthorizer(passwords, time.time), settings.http_timeout)

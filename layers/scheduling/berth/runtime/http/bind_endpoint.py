@@ -1,6 +1,6 @@
 """The bind function's endpoint: it connects to the cluster, reads counted resources and limits, and answers.
 
-A module of its own: the verbs that do not bind start without what reserves.
+A module of its own: the other verbs start without the code that reserves.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ log = logging.getLogger("berth")
 
 @dataclass(frozen=True, slots=True)
 class BindAdapters:
-    """The rules of the configuration in force, and the identity of the ledger; None where there is no ledger."""
+    """Hold the rules of the configuration in force and the identity of the ledger; None if there is no ledger."""
 
     configuration: RulesInForce | None = None
     identity: Callable[[], StoreIdentity] | None = None
@@ -72,7 +72,7 @@ def _new_id() -> str:
 def _gang_barrier(
     open_table: Callable[[], GangTable], ledger: LedgerTable, cache: NodeCache, call_seconds: float
 ) -> GangBarrier:
-    # Imported where gangs are enabled: a cold start without them does not need it.
+    # Imported only if gangs are enabled: a cold start without them does not need it.
     from berth.bind.gang.barrier import GangBarrier
 
     return GangBarrier(
@@ -87,7 +87,7 @@ def _gang_barrier(
 
 
 def bind_adapters(settings: BindSettings) -> BindAdapters:
-    """Building them reads nothing."""
+    """Build bind's adapters, which reads nothing."""
     if not settings.ledger_table:
         return BindAdapters()
     # A reservation is two calls, and the Binding needs its time, too. Nothing is repeated by the client: bind does that
@@ -99,10 +99,10 @@ def bind_adapters(settings: BindSettings) -> BindAdapters:
     assert ledger is not None  # the settings name its table
     reservations = Reservations(ledger, _new_id, time.time, call_seconds=2 * seconds)
     announcement_log, gangs = adapters.tables.announcements, adapters.tables.gangs
-    # They are in the ledger's table.
+    # Both are in the ledger's table.
     assert announcement_log is not None
     assert gangs is not None
-    # Reservations are for another judgement: the ledger's own.
+    # Without reservations: the ledger itself evaluates them.
     cache = WarmNodeCache(
         adapters.tables.cache,
         adapters.reader,
@@ -135,7 +135,7 @@ DEADLINE_PASSED = (
 
 
 def bind_endpoint(endpoint: EndpointSettings, settings: BindSettings) -> VerbEndpoint:
-    """The endpoint that these settings describe. Building it reads nothing."""
+    """Return the endpoint that these settings describe. Building it reads nothing."""
     import_kubeconfig(settings)
     handler = BindHandler(settings, bind_adapters(settings))
     return VerbEndpoint("bind", endpoint, handler.answer, failed, handler.warm_up)
@@ -150,7 +150,7 @@ class BindHandler:
         self._reads = BoundedReads()
 
     def answer(self, body: str | bytes, deadline: Deadline) -> Reply:
-        """ExtenderBindingArgs in, ExtenderBindingResult out, before the deadline."""
+        """Answer ExtenderBindingArgs with an ExtenderBindingResult, before the deadline."""
         try:
             rules, binder = self._reads.before(deadline, self._connected)
         except DeadlinePassed:
@@ -165,16 +165,16 @@ class BindHandler:
         return answer_bind(body, binder, deadline, rules)
 
     def warm_up(self) -> int:
-        """Connect, and read what is counted; bind has no snapshot, so the version is 0.
+        """Connect, and read which resources are counted; bind has no snapshot, so the version is 0.
 
-        What fails here fails again in the next call, which reports it.
+        A step that fails here fails again in the next call, which reports it.
         """
         with suppress(ClusterUnavailable, CountingLost, TableUnavailable, ConfigurationInvalid):
             self._connected()
         return 0
 
     def _connected(self) -> tuple[BindRules, PodBinder]:
-        """Raises ClusterUnavailable, CountingLost, TableUnavailable and ConfigurationInvalid."""
+        """Return both. Raises ClusterUnavailable, CountingLost, TableUnavailable and ConfigurationInvalid."""
         counting = self._adapters.configuration
         rules = NO_RULES if counting is None else self._with_right(counting.current())
         return rules, connect(self._settings).binder

@@ -1,9 +1,9 @@
-"""Who may call a function behind the HTTP API, and where that is checked.
+"""Check whether a caller may call a function behind the HTTP API.
 
 With mutual TLS each function checks the certificate that the gateway has verified, before it reads the request. With
 Basic credentials the gateway has asked the authorizer. `berth serve` without certificates checks nobody.
 
-The decision depends on the function's environment and on what the gateway says of the connection. A caller controls
+The decision depends on the function's environment and on the gateway's data about the connection. A caller controls
 neither: headers, query, path and body stand elsewhere in the event.
 """
 
@@ -38,10 +38,10 @@ NOT_READ_IN_TIME = "the allow-list or the password's secret was not read before 
 
 @dataclass(frozen=True, kw_only=True)
 class CallerSettings(Settings):
-    """For every function behind the HTTP API. The allow-list is a parameter of Systems Manager or, with `berth serve`,
-    a file.
+    """Settings of every function behind the HTTP API. The allow-list is a parameter of Systems Manager or, with
+    `berth serve`, a file.
 
-    No authentication: only outside Lambda, where `berth serve` listens without certificates.
+    Authentication may be None only outside Lambda, if `berth serve` listens without certificates.
     """
 
     authentication: Authentication | None = variable("BERTH_AUTHENTICATION", read=one_of(*Authentication), default=None)
@@ -74,17 +74,17 @@ class CallerCheck:
         return self._telemetry.traced()
 
     def decide(self, event: HTTPEvent, deadline: Deadline) -> Decision:
-        """Never raises: what cannot be decided before the deadline is denied."""
+        """Decide about the event's caller. Never raises: it denies a caller it cannot check before the deadline."""
         try:
             return self._authorizer.decide(event, partial(self._reads.before, deadline))
         except DeadlinePassed:
             return Decision(AuthorizerOutcome.UNAVAILABLE, NOT_READ_IN_TIME)
         except Exception as error:
-            # Its type and no more: a message or a stack trace may quote what was presented.
+            # Only its type: a message or a stack trace may quote the presented credentials.
             return Decision(AuthorizerOutcome.INTERNAL, type(error).__name__)
 
     def report(self, decision: Decision, started: float) -> None:
-        """One log line and one set of metrics. `started`: of `perf_counter`."""
+        """Write one log line and one set of metrics. `started`: a time of `perf_counter`."""
         self._telemetry.ended(
             decision.outcome,
             pod="",
@@ -100,10 +100,10 @@ class CallerCheck:
 
 
 def caller_check(settings: CallerSettings, wall: Callable[[], float]) -> CallerCheck | None:
-    """None: the function checks nobody. Reads nothing. `wall`: seconds since the epoch."""
+    """Return the check of certificates, or None if the function checks nobody. Reads nothing. `wall`: epoch seconds."""
     if settings.authentication is not Authentication.MTLS:
         return None
-    # A cold start without certificates does without these.
+    # A cold start without certificates does not need this import.
     from berth.authentication.authorizer import MutualTLSAuthorizer
 
     return CallerCheck(MutualTLSAuthorizer(_allow_list_store(settings), wall))

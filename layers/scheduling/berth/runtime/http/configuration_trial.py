@@ -16,19 +16,19 @@ from berth.scheduling.policy_comparison import Comparison, Judgement, PolicyFail
 from berth.scheduling.snapshot.parts import NODES_AND_PODS, Parts
 
 COMPARISON_SECONDS = 3.0
-"""After that no further pod is judged. The function's own timeout is longer."""
+"""No further pod is evaluated after this time. The function's own timeout is longer."""
 MAX_REASONS = 3
 
 TrialCache = Callable[[Parts], NodeCache]
-"""What the verb decides on, for one trial that reads these parts."""
+"""Returns the node cache for one trial of a configuration that reads these parts."""
 
 
 def try_configuration(
     document: object, cache: TrialCache | None, monotonic: Callable[[], float] = time.monotonic
 ) -> Mapping[str, object]:
-    """The report on a document in JSON; it has an `error` if the document must not take effect.
+    """Return a report on the document, which is JSON; it has an `error` if the document must not take effect.
 
-    cache: None: the function has none, and the document is only loaded.
+    cache: None if the function does not have a node cache; then the document is only loaded.
     """
     report: dict[str, object] = {"berthVersion": __version__, "error": ""}
     try:
@@ -40,7 +40,7 @@ def try_configuration(
 
 
 def _judged(configured: ActiveConfiguration, cache: TrialCache, monotonic: Callable[[], float]) -> Mapping[str, object]:
-    # The pods to judge, and what the new policy reads of the state.
+    # The pods to evaluate, and the parts of the state that the new policy reads.
     reads = NODES_AND_PODS | configured.policy.reads
     current = cache(reads).current(reads=reads)
     if isinstance(current.cluster, CacheUnavailable):

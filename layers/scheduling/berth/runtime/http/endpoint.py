@@ -1,12 +1,12 @@
-"""A function behind the HTTP API: who calls, what is asked, the answer. Unexpected exceptions end here.
+"""Endpoint of a function behind the HTTP API: check the caller, answer the request, catch unexpected exceptions.
 
 The deadline of a call is the scheduler's httpTimeout, less a reserve. The scheduler's time runs before the function
 does: a cold authorizer and a cold start are over when the handler begins. So the gateway's clock says when the call
 began (`requestContext.timeEpoch`), and this machine's clock says how long ago that was. The two clocks can differ:
 
 - A request from the future has just arrived.
-- Nobody waits for a request that is older than LONGEST_WAIT_SECONDS. So the clocks differ, and it has just arrived.
-- Any other age counts. A clock that is ahead by so much shortens the call and never lengthens it.
+- No scheduler waits longer than LONGEST_WAIT_SECONDS. If a request is older, the clocks differ: it has just arrived.
+- Any other age is used. A clock that is ahead by so much shortens the call and never lengthens it.
 
 A deadline is therefore never later than one that begins with the handler.
 """
@@ -63,11 +63,11 @@ _DENIAL = orjson.dumps({"message": "Forbidden"})  # what the gateway answers for
 
 @dataclass(frozen=True, kw_only=True)
 class EndpointSettings(CallerSettings, SchedulerSettings):
-    """What every function behind the HTTP API has to know of its environment."""
+    """Settings of every function behind the HTTP API."""
 
 
 class Endpoint(ABC):
-    """What is common to all routes. Nothing of a request is read before its caller is known."""
+    """Base of all routes. It does not read a request before it knows the caller."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class Endpoint(ABC):
         self._telemetry = Telemetry(verb)
 
     def handle(self, event: HTTPEvent) -> HTTPAnswer:
-        """The answer for an allowed caller, 403 for any other."""
+        """Answer an allowed caller; return 403 to any other."""
         if is_warm_up(event):
             return self._warmed_up()
         with self._telemetry.traced():
@@ -101,10 +101,10 @@ class Endpoint(ABC):
 
     @abstractmethod
     def _respond(self, event: HTTPEvent, caller: str, started: float, deadline: Deadline) -> HTTPAnswer:
-        """Answer an allowed caller. `caller`: for the log. `started`: of `perf_counter`."""
+        """Answer an allowed caller. `caller`: for the log. `started`: a time of `perf_counter`."""
 
     def _log_ended(self, outcome: StrEnum, detail: str, caller: str, started: float, *, failed: bool) -> None:
-        """Log a request that is about no pod, and count it. `detail`: for the log."""
+        """Log and count a request that does not concern a pod. `detail`: for the log."""
         self._telemetry.ended(
             outcome,
             pod="",
@@ -121,14 +121,14 @@ class Endpoint(ABC):
 
 
 class Answer(Protocol):
-    """A verb: the request's body in, its reply out, before the deadline."""
+    """A verb: turns a request's body into a reply, before the deadline."""
 
     def __call__(self, body: str | bytes, *, deadline: Deadline) -> Reply:
-        """Raises PluginFailed, and nothing else that is expected."""
+        """Return the reply. Raises PluginFailed; any other exception is unexpected."""
 
 
 class VerbEndpoint(Endpoint):
-    """A verb: answers whatever happens, and shows no stack trace to the caller."""
+    """Endpoint of a verb: it always answers, and does not show a stack trace to the caller."""
 
     def __init__(
         self,
@@ -141,8 +141,8 @@ class VerbEndpoint(Endpoint):
         trial_cache: Callable[[Parts], NodeCache] | None = None,
         recorder: DecisionRecorder | None = None,
     ) -> None:
-        """`failed`: encodes a failure in the verb's format. `trial_cache`: for a trial of a configuration that reads
-        these parts. `recorder`: of decisions; by default that of the process."""
+        """`failed`: encodes a failure in the verb's format. `trial_cache`: returns the cache for a trial that reads
+        these parts. `recorder`: records decisions; by default the process's recorder."""
         super().__init__(verb, settings, warm_up, clock)
         self._verb = verb
         self._recorder = recorder or decision_recorder()
@@ -184,7 +184,7 @@ class VerbEndpoint(Endpoint):
         return answer
 
     def _record(self, outcome: Outcome, decision: AnyDecision, milliseconds: float) -> None:
-        """The call has its answer, whatever happens here. A failure is logged once: it would come with every call."""
+        """Record the decision. A failure does not affect the answer, and is logged once: every call would have it."""
         try:
             self._recorder.record(self._verb, outcome, decision, milliseconds)
         except Exception as error:

@@ -1,4 +1,4 @@
-"""What invokes a function: an event of the HTTP API (payload format 2.0), of the watcher, of the pre-traffic hook, or
+"""Events that invoke a function: of the HTTP API (payload format 2.0), of the watcher, of the pre-traffic hook, or
 of `berth config apply`.
 
 The gateway's events have a `requestContext` and no `source`; no caller can remove the one or add the other. Whoever
@@ -21,7 +21,7 @@ HTTPEvent = Mapping[str, object]
 
 
 def body_of(event: HTTPEvent) -> str | bytes | Failure:
-    """The request's body; base64 where the content type was not text."""
+    """Return the request's body, decoded if the gateway sent base64, or a Failure if it is malformed."""
     body = event.get("body")
     if body is None:
         return ""
@@ -41,11 +41,11 @@ WARM_UP_EVENT: Mapping[str, object] = {"source": WARM_UP_SOURCE}
 
 
 PRE_TRAFFIC_SOURCE = "berth.pre-traffic"
-"""Of the requests that the pre-traffic hook makes of a new version. No caller stands behind them."""
+"""Source of the requests with which the pre-traffic hook tests a new version. They have no caller."""
 
 
 CONFIGURATION_TRIAL_SOURCE = "berth.configuration-trial"
-"""Of the events by which `berth config apply` asks a verb's function to try a document."""
+"""Source of the events with which `berth config apply` asks a verb's function to try a document."""
 
 
 def configuration_trial(document: str) -> Mapping[str, object]:
@@ -53,7 +53,6 @@ def configuration_trial(document: str) -> Mapping[str, object]:
 
 
 def is_configuration_trial(event: Mapping[str, object]) -> bool:
-    """Whether the event asks for a trial of a configuration."""
     return _is_from(event, CONFIGURATION_TRIAL_SOURCE)
 
 
@@ -70,17 +69,17 @@ def _is_from(event: Mapping[str, object], source: str) -> bool:
 
 
 COMPRESS_ABOVE_BYTES = 8192
-"""Below, an answer fits into a few packets, and compressing it takes longer than sending it."""
+"""Smaller answers fit into a few packets, and compressing them takes longer than sending them."""
 
 GZIP_LEVEL = 1
-"""The answer to 5,000 names: a tenth of its size in 0.8 ms of a processor. Level 6 takes 3 ms to save 4 KB more
+"""Compresses the answer to 5,000 names to a tenth in 0.8 ms of a processor. Level 6 takes 3 ms to save 4 KB more
 (docs/reference/performance.md)."""
 
 MAX_ANSWER_BYTES = 6_000_000
-"""Of the whole answer as JSON: what a Lambda function returns at most, in round numbers."""
+"""Largest whole answer in JSON that a Lambda function returns, in round numbers."""
 
 _LARGEST_GROWTH = 3
-"""What JSON text takes at most for a byte of UTF-8: `\\u00fc` for two, a pair of such escapes for four."""
+"""Most bytes of JSON text per byte of UTF-8: `\\u00fc` stands for two, a pair of such escapes for four."""
 
 _ENVELOPE_BYTES = 200
 """Status, headers and names of the answer's fields."""
@@ -90,7 +89,7 @@ _GZIP = {**_JSON, "Content-Encoding": "gzip"}
 
 
 class HTTPAnswer(TypedDict):
-    """What the gateway makes a response of; it adds Content-Length itself (fact 6)."""
+    """Answer from which the gateway makes its response; it adds Content-Length itself (fact 6)."""
 
     statusCode: int
     headers: dict[str, str]
@@ -99,14 +98,14 @@ class HTTPAnswer(TypedDict):
 
 
 def http_answer(status: int, body: bytes) -> HTTPAnswer:
-    """The answer as the gateway wants it; `body` is JSON."""
+    """Return the answer in the gateway's format; `body` is JSON."""
     return {"statusCode": status, "headers": _JSON, "body": body.decode(), "isBase64Encoded": False}
 
 
 def lambda_answer(status: int, body: bytes, event: HTTPEvent) -> HTTPAnswer | None:
-    """The same from Lambda: compressed where the body is large and the event's caller accepts it.
+    """Return Lambda's answer: compressed if the body is large and the event's caller accepts it.
 
-    None: the answer is larger than what Lambda returns.
+    None: the answer is larger than Lambda allows.
     """
     if len(body) > COMPRESS_ABOVE_BYTES and accepts_gzip(event):
         text = base64.b64encode(gzip.compress(body, GZIP_LEVEL, mtime=0)).decode()
@@ -116,7 +115,7 @@ def lambda_answer(status: int, body: bytes, event: HTTPEvent) -> HTTPAnswer | No
 
 
 def accepts_gzip(event: HTTPEvent) -> bool:
-    """Whether the request's Accept-Encoding lists gzip, as Go's client does (fact 1). `*` is no wish for it."""
+    """Return whether Accept-Encoding lists gzip, as Go's client does (fact 1). `*` does not count as gzip."""
     headers = event.get("headers")
     accepted = headers.get("accept-encoding") if isinstance(headers, Mapping) else None
     if not isinstance(accepted, str):
@@ -140,20 +139,20 @@ def _fits(body: bytes) -> bool:
 
 
 RESERVE_SECONDS = 1.0
-"""Of the scheduler's httpTimeout, for the network and the gateway (fact 23)."""
+"""Part of the scheduler's httpTimeout that is left to the network and the gateway (fact 23)."""
 
 
 LONGEST_WAIT_SECONDS = 30.0
-"""The longest that an HTTP API waits for a function, and the largest httpTimeout that the stack takes."""
+"""The longest that an HTTP API waits for a function, and the largest httpTimeout that the stack accepts."""
 
 
 def call_deadline(event: Mapping[str, object], http_timeout: float, clock: Clock) -> Deadline:
-    """Call it when the handler begins. `http_timeout`: the scheduler's, in seconds."""
+    """Return the call's deadline. Call it when the handler begins. `http_timeout`: the scheduler's, in seconds."""
     return Deadline(http_timeout - RESERVE_SECONDS - _age(event, clock.wall()), clock.monotonic)
 
 
 def _age(event: Mapping[str, object], now: float) -> float:
-    """Seconds since the gateway got the request; 0 where that is unknown or impossible."""
+    """Return the seconds since the gateway got the request; 0 if that is unknown or impossible."""
     context = event.get("requestContext")
     milliseconds = context.get("timeEpoch") if isinstance(context, Mapping) else None
     if not isinstance(milliseconds, int | float):

@@ -15,8 +15,8 @@ VERBOSE = "verbose"
 
 
 class HealthEndpoint(Endpoint):
-    """GET /healthz: 200 when the verbs can decide, else 503 and the reason. With the query `verbose` also the cluster
-    and the configuration in use. Reads nothing else of the request.
+    """Answer GET /healthz: 200 if the verbs can decide, else 503 and the reason. The query `verbose` adds the cluster
+    and the configuration in use. It reads nothing else of the request.
     """
 
     def __init__(self, settings: EndpointSettings, cache: CacheAdapters) -> None:

@@ -1,7 +1,7 @@
-"""Metrics by PutMetricData, for a watcher outside of Lambda: its output is no log group of CloudWatch.
+"""Metrics by PutMetricData, for a watcher outside of Lambda: its output does not reach a log group of CloudWatch.
 
 Metrics are kept for a minute and sent in one call, because CloudWatch charges for calls. Each keeps the time at which
-it was measured. What cannot be sent is dropped with a warning: a watcher never waits for its metrics.
+it was measured. Metrics that cannot be sent are dropped with a warning: a watcher never waits for its metrics.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from berth.runtime.telemetry.metrics import NAMESPACE, STACK, Group, Metrics
 INTERVAL_SECONDS = 60.0
 
 MAX_DATA = 1000
-"""Of one call."""
+"""CloudWatch accepts this many data in one call."""
 
 Datum = Mapping[str, object]
 
@@ -27,11 +27,11 @@ class CloudWatchClient(Protocol):
     """The one method of boto3's CloudWatch client that is used."""
 
     def put_metric_data(self, *, Namespace: str, MetricData: Sequence[Any]) -> object:  # noqa: N803  boto3's names
-        """Raises ClientError and BotoCoreError."""
+        """Send metrics. Raises ClientError and BotoCoreError."""
 
 
 class CloudWatchMetrics(Metrics):
-    """For any thread. Close it to send the rest."""
+    """Keep metrics and send them every minute. Any thread may call it. Close it to send the rest."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class CloudWatchMetrics(Metrics):
         values: Mapping[str, Sequence[float]],
         now: float,
     ) -> Mapping[str, object]:
-        """None: the metrics are kept, and sent when the minute is over."""
+        """Keep the metrics, and send all kept ones if the minute is over. Return no members for the log line."""
         found = [each for one in groups for each in self._data(one, dimensions, values, now)]
         with self._lock:
             self._kept += found

@@ -1,7 +1,7 @@
 """Metrics in a function's log, in the Embedded Metric Format. docs/reference/metrics-and-alarms.md lists all of them.
 
-They have the form that Powertools gives them, and are written without its general ways, which with 100 names in a
-request took half of the whole call.
+They have the format of Powertools, but are written without it: with 100 names in a request, Powertools took half of
+the whole call.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Group = Mapping[str, object]
 
 
 def group(dimensions: Sequence[Sequence[str]], units: Mapping[str, str]) -> Group:
-    """units: by metric. No dimension has as many values as there are pods or nodes: each costs a metric of its own."""
+    """Return a group. units: by metric. Dimensions must not be pods or nodes: each value costs a metric of its own."""
     return {
         "Namespace": NAMESPACE,
         "Dimensions": [[STACK, *names] for names in dimensions],
@@ -47,7 +47,7 @@ def group(dimensions: Sequence[Sequence[str]], units: Mapping[str, str]) -> Grou
 
 @dataclass(slots=True)
 class Measures:
-    """Groups of metrics and their values, for the log line of one call."""
+    """Hold groups of metrics and their values, for the log line of one call."""
 
     groups: list[Group] = field(default_factory=list)
     values: dict[str, list[float]] = field(default_factory=dict)
@@ -58,7 +58,7 @@ _CALL: ContextVar[Measures | None] = ContextVar("measures of the current call", 
 
 @contextmanager
 def measured_call() -> Iterator[None]:
-    """Collect what is measured within a call, for its one log line."""
+    """Collect the measurements of a call, for its one log line."""
     token = _CALL.set(Measures())
     try:
         yield
@@ -67,12 +67,12 @@ def measured_call() -> Iterator[None]:
 
 
 def measures_of_call() -> Measures:
-    """What was collected since `measured_call`; empty outside of a call."""
+    """Return the measurements collected since `measured_call`; empty outside of a call."""
     return _CALL.get() or Measures()
 
 
 class Metrics:
-    """Prints them, unless POWERTOOLS_METRICS_DISABLED. Every one has its stack: an account may have several.
+    """Print metrics, unless POWERTOOLS_METRICS_DISABLED is set. Each names its stack: an account may have several.
 
     detailed: whether metrics that no default alarm needs are wanted; each combination of dimensions has a price.
     """
@@ -89,9 +89,9 @@ class Metrics:
         values: Mapping[str, Sequence[float]],
         now: float,
     ) -> Mapping[str, object]:
-        """What makes a log line one with metrics; nothing where there are none. now: seconds since the epoch.
+        """Return the members that add metrics to a log line; empty without metrics. now: seconds since the epoch.
 
-        dimensions: other fields of that line; the members are without them."""
+        dimensions: other fields of that line, which the members do not repeat."""
         if not self._measured or not groups:
             return {}
         return {"_aws": {"Timestamp": int(now * 1000), "CloudWatchMetrics": groups}, STACK: self._stack, **values}
@@ -103,13 +103,13 @@ class Metrics:
         values: Mapping[str, Sequence[float]],
         now: float,
     ) -> None:
-        """A line of its own. now: seconds since the epoch."""
+        """Print a line with these metrics alone. now: seconds since the epoch."""
         line = self.members(groups, dimensions, values, now)
         if line:
             print(orjson.dumps({**line, **dimensions}).decode())
 
     def close(self) -> None:
-        """Nothing is kept."""
+        """Do nothing: no metric is kept."""
 
 
 FAILURES = group([[]], {"Failures": COUNT})
@@ -120,14 +120,14 @@ CACHE_LAG_IN_DETAIL = group([[VERB]], {"VersionLag": COUNT})
 
 
 WARM_UP_LINE_SECONDS = 45.0
-"""Between two lines of warm-up events, which come every ten seconds: the alarm CacheStale looks at whole minutes."""
+"""Time between two lines of warm-up events, which come every ten seconds: alarm CacheStale looks at whole minutes."""
 
 OLD_SECONDS = 90.0
 """Older data gets a line at once: the alarm goes off at 150 s."""
 
 
 class CacheMetrics:
-    """Of one verb."""
+    """Record the cache metrics of one verb."""
 
     def __init__(self, verb: str, wall: Callable[[], float]) -> None:
         """wall: seconds since the epoch."""
@@ -137,10 +137,10 @@ class CacheMetrics:
         self._line_at = -math.inf
 
     def record(self, record: Freshness) -> None:
-        """A call has read the published state. The first read of an environment has no lag.
+        """Record that a call has read the published state. The first read of an environment has no lag.
 
-        It becomes part of the call's log line. A warm-up event has none: with metrics in detail each gets a line, else
-        those of a minute get one, with the oldest age."""
+        The metrics join the call's log line. A warm-up event has no line: with detailed metrics each event gets one,
+        else the events of about a minute share one, with the oldest age."""
         if not self._metrics.detailed and _CALL.get() is None:
             self._record_warm_up(record.age)
             return
@@ -157,7 +157,7 @@ class CacheMetrics:
             self._oldest, self._line_at = 0.0, now
 
     def fell_back(self) -> None:
-        """A call decides by another configuration, because the applied one cannot be loaded: a failure, although
+        """Record that a call used another configuration because the applied one cannot be loaded: a failure, although
         the call gets an answer. The alarm Failures notices it."""
         self._add([FAILURES_IN_DETAIL if self._metrics.detailed else FAILURES], {"Failures": [1.0]})
 

@@ -1,8 +1,8 @@
-"""One log line a call, with its metrics in it.
+"""Write one log line per call, with its metrics in it.
 
 Nothing here is shared between calls.
 
-A line has the form that Powertools gives it, without its general ways, which took half of a call with 100 names.
+A line has the format of Powertools, but is written without it: Powertools took half of a call with 100 names.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ SERVICE = "berth"
 
 
 class CallLog:
-    """Writes to where the service's logger writes, at its level."""
+    """Write to the handlers of the service's logger, at its level."""
 
     def __init__(self, logger: Logger) -> None:
         self._logger = logging.getLogger(logger.service)
 
     def write(self, level: int, message: str, fields: Mapping[str, object], now: float) -> bool:
-        """One line, where the level is wanted; else False. now: seconds since the epoch."""
+        """Write one line and return True, or return False if the level is disabled. now: seconds since the epoch."""
         if not self._logger.isEnabledFor(level):
             return False
         line = {
@@ -78,26 +78,26 @@ REASONS_IN_DETAIL = group([[VERB, REASON_CODE]], {"NoNodeFits": COUNT})
 SIZES_IN_DETAIL = group([[VERB]], {"RequestSize": BYTES, "AnswerSize": BYTES})
 
 ALARMED_OUTCOMES = frozenset({"ledger-unavailable"})
-"""Of bind; an alarm of every stack counts them."""
+"""Outcomes of bind that an alarm of every stack counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Of a request's and an answer's body, in bytes (a request that is text: in characters)."""
+    """Sizes of a request's and an answer's body, in bytes (a request that is text: in characters)."""
 
     request: int
     answer: int
 
 
 CallObserver = Callable[[str, str, float, str], None]
-"""Learns of each call: verb, outcome, milliseconds and, where no node fits, the code of the main reason."""
+"""Receives each call's verb, outcome, milliseconds and, if no node fits, the code of the main reason."""
 
 _observer: ContextVar[CallObserver | None] = ContextVar("call_observer", default=None)
 
 
 @contextmanager
 def calls_observed_by(observer: CallObserver) -> Iterator[None]:
-    """Functions that are loaded until the block ends tell the observer, from any thread, as long as they live."""
+    """Let functions that are loaded until the block ends call the observer, from any thread, as long as they live."""
     token = _observer.set(observer)
     try:
         yield
@@ -106,7 +106,7 @@ def calls_observed_by(observer: CallObserver) -> Iterator[None]:
 
 
 class Telemetry:
-    """Keys are constant, so that a query finds every verb's lines: verb, outcome, pod, detail, milliseconds."""
+    """Log and measure calls. Keys are the same for every verb: verb, outcome, pod, detail, milliseconds."""
 
     def __init__(self, verb: str, metrics: Metrics | None = None) -> None:
         self._verb = verb
@@ -133,10 +133,10 @@ class Telemetry:
         caller: str = "",
         reason_code: str = "",
     ) -> None:
-        """Tell how a call ended, within `traced`. Failures are warnings; what the policy decided is information.
+        """Log how a call ended, within `traced`: failures as warnings, decisions of the policy as information.
 
-        `caller`: who was let in by this function; empty where another part decided. `reason_code`: of the reason that
-        rejects most nodes, where no node fits.
+        `caller`: whom this function allowed; empty if another part decided. `reason_code`: of the reason that
+        rejects most nodes, if no node fits.
         """
         if self._observer is not None:
             self._observer(self._verb, outcome, milliseconds, reason_code)
@@ -159,7 +159,7 @@ class Telemetry:
     ) -> Mapping[str, object]:
         call, detailed = measures_of_call(), self._metrics.detailed
         groups, values = [*call.groups], dict(call.values)
-        # An alarm looks at one metric: what it is to notice is one, whatever it is called.
+        # An alarm looks at one metric, so all failures share one, whatever their outcome is called.
         if outcome.startswith("failure-"):
             values["Failures"] = [1.0]
             failures = FAILURES_IN_DETAIL if detailed else FAILURES

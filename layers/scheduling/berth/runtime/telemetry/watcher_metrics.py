@@ -1,6 +1,6 @@
-"""What the watcher does, as metrics: that it publishes, how old that is, and what becomes of reservations and gangs.
+"""Metrics of the watcher: its publications, the age of its data, and the events of reservations and gangs.
 
-It publishes twice a second; what it did is summed up and printed now and then, and at its end.
+It publishes twice a second; sums are printed every 15 s, and at its end.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from berth.upkeep.gangs import GangEvent, GangEventType
 from berth.upkeep.reconciler.events import ReservationEvent, ReservationEventType
 
 INTERVAL_SECONDS = 15.0
-"""Several times a minute, so that no minute in which it publishes is without one."""
+"""Several times a minute, so that every minute with publications has a metric of them."""
 
 PUBLISHED = group([[]], {"Publications": COUNT, "PublishedAge": SECONDS})
 LEFT_OUT = group([[]], {"LeftOut": COUNT})
@@ -29,16 +29,16 @@ GANGS_IN_DETAIL = group([[HAPPENING], []], {"Gangs": COUNT})
 COMMIT_TIME = group([[]], {"GangCommitTime": SECONDS})
 
 ALARMED_EVENTS = frozenset({ReservationEventType.OWED.value, ReservationEventType.OUTRANKED.value})
-"""Alarms of every stack count them."""
+"""Events that alarms of every stack count."""
 
 MAX_VALUES = 100
-"""CloudWatch takes so many values of a metric in one line."""
+"""CloudWatch accepts this many values of a metric in one line."""
 
 GangObserver = Callable[[GangEvent], None]
 
 
 def ignore_gangs(event: GangEvent) -> None:
-    """Where nobody asks for them but the log."""
+    """Ignore an event of a gang, if only the log needs it."""
 
 
 _gang_observer: ContextVar[GangObserver] = ContextVar("gang_observer", default=ignore_gangs)
@@ -46,7 +46,7 @@ _gang_observer: ContextVar[GangObserver] = ContextVar("gang_observer", default=i
 
 @contextmanager
 def gangs_observed_by(observer: GangObserver) -> Iterator[None]:
-    """Watchers that are loaded until the block ends tell the observer, from any thread, as long as they live."""
+    """Let watchers that are loaded until the block ends call the observer, from any thread, as long as they live."""
     token = _gang_observer.set(observer)
     try:
         yield
@@ -64,7 +64,7 @@ class WatcherMetrics:
     def __init__(
         self, wall: Callable[[], float], metrics: Metrics | None = None, on_gang: GangObserver = ignore_gangs
     ) -> None:
-        """wall: seconds since the epoch. on_gang: told what becomes of gangs."""
+        """wall: seconds since the epoch. on_gang: called with each event of a gang."""
         self._wall = wall
         self._on_gang = on_gang
         self._metrics = metrics or Metrics()
@@ -82,7 +82,7 @@ class WatcherMetrics:
             self._metrics.emit([LEADERSHIPS], {}, {"LeaseTransitions": [1.0]}, self._wall())
 
     def published(self, changes: int, observed_at: float, left_out: int = 0) -> None:
-        """So many changes, none in a heartbeat. observed_at: how old the data is, in seconds since the epoch.
+        """Count a publication; a heartbeat has 0 changes. observed_at: its data's, in seconds since the epoch.
 
         left_out: objects that the cache lacks, or has without some of their fields.
         """
@@ -108,7 +108,7 @@ class WatcherMetrics:
                 self._commit_times.append(event.seconds)
 
     def close(self) -> None:
-        """What has not been printed yet."""
+        """Print the metrics that have not been printed yet."""
         self._print(self._wall())
 
     def _print(self, now: float) -> None:

@@ -1,1 +1,1 @@
-"""A run of the watcher function, put together."""
+"""Assemble and execute runs of the watcher function."""

@@ -1,6 +1,6 @@
-"""Parts of the leader's work in threads of their own: a call to a table or the API server delays no publication.
+"""Run parts of the leader's work in threads, so that calls to a table or the API server do not delay publications.
 
-The reconciler learns each publication in order. It ends with the run; the next leader's one continues its work.
+The reconciler gets each publication in order. It ends with the run; the next leader's reconciler continues its work.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from berth.upkeep.reconciler.reconciler import Reconciler
 
 
 class BackgroundSteps:
-    """Starts with the first publication of a leadership and ends with it."""
+    """Repeat a step in a thread, from the first publication of a leadership to its end."""
 
     def __init__(self, step: Callable[[], float], name: str, failure: str) -> None:
-        """step: does a piece of work and returns the seconds until the next one. failure: what has not happened if it
-        raises, for the log."""
+        """step: does a piece of work and returns the seconds until the next one. failure: begins the log line if it
+        raises."""
         self._step = step
         self._name = name
         self._failure = failure
@@ -41,7 +41,7 @@ class BackgroundSteps:
             self._thread.start()
 
     def run_soon(self) -> None:
-        """The next step need not wait."""
+        """Let the next step begin without waiting."""
         self._is_wanted.set()
 
     def close(self) -> None:
@@ -66,10 +66,10 @@ class BackgroundSteps:
 
 
 STOP_SECONDS = 4.0
-"""Part of the run's margin. After that only a hanging call is left, whose answer has no effect."""
+"""Longest wait for a thread's end, part of the run's margin. A call that still hangs afterwards has no effect."""
 
 PAUSE_SECONDS = 5.0
-"""Before the next attempt after a defect in Berth."""
+"""Pause before the next attempt after a defect in Berth."""
 
 T = TypeVar("T")
 
@@ -78,7 +78,7 @@ _Published = tuple[tuple[Change, ...], float]
 
 
 class BackgroundReconciler:
-    """Called with every publication by the thread that publishes. Close it at the handover."""
+    """Reconcile reservations in a thread. The publishing thread passes every publication. Close it at the handover."""
 
     def __init__(self, begin: Callable[[int], Reconciler]) -> None:
         """begin: creates the reconciler of a leadership's epoch; called once, in the thread."""
@@ -91,11 +91,11 @@ class BackgroundReconciler:
 
     @property
     def is_deposed(self) -> bool:
-        """Whether the ledger has a later epoch than this leadership's."""
+        """Return whether the ledger has a later epoch than this leadership's."""
         return self._reconciler is not None and self._reconciler.is_deposed
 
     def published(self, publication: Publication) -> None:
-        """Learn from this publication. The thread starts with all objects, once all of them are published."""
+        """Queue the publication's changes. The thread starts with all objects, once all of them are published."""
         if self._thread is not None:
             self._enqueue(publication.changes, _observed_at(publication))
         elif publication.is_complete:
@@ -130,7 +130,7 @@ class BackgroundReconciler:
                 seconds = PAUSE_SECONDS
 
     def _learn_published(self, reconciler: Reconciler, seconds: float) -> bool:
-        """Wait so many seconds for a publication, and learn all that came. False: the reconciler is closed."""
+        """Wait up to `seconds` for a publication, and pass on all that came. Return False if it is closed."""
         with self._wake:
             if not self._queue and not self._is_closed and seconds > 0:
                 self._wake.wait(seconds)
@@ -145,26 +145,26 @@ class BackgroundReconciler:
 
 
 def _observed_at(publication: Publication) -> float:
-    """The `observed_at` of the published pods, in seconds since the epoch."""
+    """Return the `observed_at` of the published pods, in seconds since the epoch, or 0 if it is unknown."""
     pods = publication.observation.positions.get("pods")
     return 0.0 if pods is None else pods.observed_at
 
 
 def _readable(latest: DecodedResource[T]) -> dict[str, T | None]:
-    """Without unreadable objects. Decisions count these as deleted; here their reservations must be kept."""
+    """Omit unreadable objects. Decisions treat them as deleted; here their reservations must be kept."""
     return {key: found for key, found in latest.found.items() if key not in latest.unreadable}
 
 
 INTERVAL_SECONDS = 10.0
-"""The events go to the alias: within this time of a deployment they start the new version of every function. Lambda
-keeps an environment that is invoked this often, and there are few changes to load."""
+"""Time between two warm-up events. They go to the alias, so they start a deployed version of every function soon.
+Lambda keeps an environment that is invoked this often, and there are few changes to load."""
 
 
 class LambdaClient(Protocol):
     """The one method of boto3's Lambda client that is used."""
 
     def invoke(self, *, FunctionName: str, InvocationType: str, Payload: bytes) -> object:  # noqa: N803  boto3's names
-        """Raises ClientError and BotoCoreError."""
+        """Invoke a function. Raises ClientError and BotoCoreError."""
 
 
 class WarmUp:
@@ -186,7 +186,7 @@ class WarmUp:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="warm-up")
 
     def published(self) -> None:
-        """Call it after every publication: it sends the events once in ten seconds."""
+        """Send the events at most once in ten seconds. Call it after every publication."""
         now = self._monotonic()
         if self._functions and (self._sent_at is None or now - self._sent_at >= INTERVAL_SECONDS):
             self._sent_at = now

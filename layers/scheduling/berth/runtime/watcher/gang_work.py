@@ -1,4 +1,4 @@
-"""The leader's work for gangs: it ends rounds that nobody finishes, and says why gangs wait."""
+"""The leader's work for gangs: it ends rounds that nobody finishes, and reports why gangs wait."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WARNINGS = frozenset({GangEventType.DEGRADED, GangEventType.TIMED_OUT})
 
 
 class GangWork:
-    """For one leadership. `watch` also serves the expiry of reservations, where gangs are not enabled any more."""
+    """Do a leadership's work for gangs. `watch` serves the expiry of reservations even if gangs are not enabled now."""
 
     def __init__(
         self,
@@ -38,8 +38,8 @@ class GangWork:
         *,
         once: bool = False,
     ) -> None:
-        """record: writes an event on a pod soon. on_closed: another gang may be placed. once: the run publishes once
-        and ends, so it looks at gangs once and says nothing of those that wait."""
+        """record: writes an event on a pod soon. on_closed: if another gang may be placed. once: the run publishes
+        once and ends, so it checks gangs once and does not report those that wait."""
         self._once = once
         self._table = table
         self._clock = clock
@@ -50,7 +50,7 @@ class GangWork:
         self._waiting = WaitingGangs(policy, self._open_gangs, is_member, clock.monotonic)
 
     def steps(self) -> list[BackgroundSteps]:
-        """Each in a thread: a plan of all gangs must not delay the end of a round."""
+        """Return steps, each with its own thread: planning all gangs must not delay the end of a round."""
         if self._once:
             return []
         return [
@@ -59,7 +59,7 @@ class GangWork:
         ]
 
     def published(self, publication: Publication) -> None:
-        """Call it with every publication, where gangs are enabled."""
+        """Learn from the publication. Call it with every publication, if gangs are enabled."""
         self._members.published(publication)
         if self._once:
             self._watch_step()

@@ -1,4 +1,4 @@
-"""The watcher function: its event in, its log line and its answer out.
+"""The watcher function: it handles an event, logs one line and answers.
 
 One invocation is a sequence of runs. Each run takes part in the election with the configuration that was applied when
 it began; a new configuration ends it and starts the next one.
@@ -24,7 +24,7 @@ from berth.runtime.telemetry.watcher_metrics import gang_observer
 from berth.runtime.watcher.watcher_run import Invocation, RunLimit, WatcherRun, ignore_leader, restore_configuration
 
 CONFIGURATION_SECONDS = 15.0
-"""How often a watcher checks whether another configuration was applied."""
+"""Seconds between two checks whether another configuration was applied."""
 
 
 class LambdaContext(Protocol):
@@ -35,7 +35,7 @@ class LambdaContext(Protocol):
 
 
 class WatcherFunction:
-    """The schedule invokes it with any event. An event with a `mode` overrides the mode of the settings."""
+    """Handle the schedule's events. An event with a `mode` overrides the mode of the settings."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class WatcherFunction:
         metrics: Metrics | None = None,
         on_new_leader: Callable[[str], None] = ignore_leader,
     ) -> None:
-        """metrics: where they go; by default into the function's log. on_new_leader: see Invocation."""
+        """metrics: by default they go into the function's log. on_new_leader: see Invocation."""
         self._settings = settings
         self._adapters = cache_adapters(settings)
         self._on_new_leader, self._on_gang = on_new_leader, gang_observer()
@@ -99,7 +99,7 @@ def watch(invocation: Invocation, adapters: CacheAdapters) -> RunResult:
 
 
 class _AppliedConfiguration:
-    """The configuration that a run begins with. Raises ConfigurationInvalid and TableUnavailable when made."""
+    """Hold the configuration that a run begins with. Raises ConfigurationInvalid and TableUnavailable when made."""
 
     def __init__(self, table: CacheTable, configurations: Configurations, monotonic: Callable[[], float]) -> None:
         self._table, self._monotonic = table, monotonic
@@ -109,12 +109,12 @@ class _AppliedConfiguration:
         self._is_outdated = False
 
     def is_outdated(self) -> bool:
-        """Whether another configuration was applied since. Checks every 15 s; once True it stays True."""
+        """Return whether another configuration was applied since. Checks every 15 s; once True it stays True."""
         now = self._monotonic()
         if not self._is_outdated and now - self._checked_at >= CONFIGURATION_SECONDS:
             self._checked_at = now
             try:
-                # Half a read unit: what such a read misses is seconds old, and this configuration is older.
+                # Costs half a read unit. Such a read misses only the last seconds, and this configuration is older.
                 self._is_outdated = _hash(self._table.head_eventually()) != self._hash
             except TableUnavailable:
                 return False

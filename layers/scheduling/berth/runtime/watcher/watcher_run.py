@@ -40,7 +40,7 @@ from berth.upkeep.reconciler.reconciler import Reconciler
 from berth.upkeep.wake_up import WakeUp, waiting_pod
 
 MARGIN_SECONDS = 8.0
-"""The watcher stops so many seconds before Lambda does: to release the lease, end the watches and answer."""
+"""The watcher stops this long before Lambda ends it: to release the lease, end the watches and answer."""
 
 HORIZON_SECONDS = 185.0
 """A candidate waits for a handover that is announced within this time. Two starts can be two minutes apart, three if
@@ -50,7 +50,7 @@ LONGEST_SLEEP_SECONDS = 0.5
 """So a run ends soon after its time is over."""
 
 IN_PROCESS = PublishIntervals(flush=LOOK_SECONDS, pause=0.0)
-"""Where a publication costs no request: with each look at the watches."""
+"""Publish with each look at the watches, if a publication costs no request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class RunLimit:
         self.pause(max(0.0, min(seconds, LONGEST_SLEEP_SECONDS, self._usable())))
 
     def handover(self, horizon: float) -> Handover:
-        """At the end of the usable time. horizon: see Handover."""
+        """Return the handover at the end of the usable time. horizon: see Handover."""
         return Handover(self.wall() + self._usable(), horizon)
 
     def _usable(self) -> float:
@@ -77,13 +77,13 @@ class RunLimit:
 
 
 def ignore_leader(holder: str) -> None:
-    """For those that do not need to know who leads."""
+    """Ignore the new leader, if the caller does not need to know it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """One invocation of the watcher function. on_new_leader: called with each new holder of the lease. on_gang: told
-    what becomes of gangs."""
+    """One invocation of the watcher function. on_new_leader: called with each new holder of the lease. on_gang:
+    called with each event of a gang."""
 
     settings: WatcherSettings
     mode: WatcherMode
@@ -94,7 +94,7 @@ class Invocation:
 
 
 class WatcherRun:
-    """From the first step of the election to the handover; once."""
+    """Run once, from the first step of the election to the handover."""
 
     def __init__(self, invocation: Invocation, adapters: CacheAdapters, connection: Connection) -> None:
         self._settings = invocation.settings
@@ -196,7 +196,7 @@ class WatcherRun:
         pod_events: Recorder,
         gangs: GangWork | None,
     ) -> BackgroundReconciler | None:
-        """None where nothing is counted, or where this run cannot reconcile; then it logs why."""
+        """Return the reconciler, or None if nothing is counted or this run cannot reconcile."""
         counting = configured.policy.counting
         if not counting.counts:
             self._warn_if_counting_is_lost()
@@ -242,7 +242,7 @@ class WatcherRun:
     def _gang_work(
         self, configured: ActiveConfiguration, on_closed: Callable[[], None], pod_events: Recorder
     ) -> GangWork | None:
-        """None where there is no table."""
+        """Return the work for gangs, or None if there is no table of gangs."""
         table = self._tables.gangs
         if table is None:
             return None
@@ -258,7 +258,7 @@ class WatcherRun:
         )
 
     def _holder(self) -> list[BackgroundSteps]:
-        """Empty where no other store can know of the cluster."""
+        """Return the step that holds the ledger's Lease; empty if no other store can know of the cluster."""
         lease, table, identity = self._connection.ledger_lease, self._tables.ledger, self._tables.identity
         if lease is None or table is None or identity is None:
             return []
@@ -282,11 +282,11 @@ class WatcherRun:
 
     @property
     def has_stale_epoch(self) -> bool:
-        """Whether the ledger has a later epoch than this run's leadership: the next one has to take a higher one."""
+        """Return whether the ledger's epoch is later than this run's: the next leadership has to take a higher one."""
         return self._background is not None and self._background.is_deposed
 
     def _epoch_floor(self) -> int:
-        """Above all epochs that the ledger has seen: a lost head item begins at 0, and the ledger outlives it."""
+        """Return an epoch above all in the ledger: a lost head item begins at 0, and the ledger outlives it."""
         table = self._tables.ledger
         try:
             marker = None if table is None else table.marker()
@@ -345,7 +345,7 @@ def restore_configuration(adapters: CacheAdapters) -> None:
 
 
 def log_reservation_event(event: ReservationEvent) -> None:
-    """Write the event to the log: as a warning where an operator should look at it, else at debug level."""
+    """Write the event to the log: as a warning if an operator should look at it, else at debug level."""
     log.log(logging.WARNING if event.type in WARNING_EVENTS else logging.DEBUG, "reservations: %s", event)
 
 
