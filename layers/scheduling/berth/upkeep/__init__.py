@@ -1,1 +1,1 @@
-"""Which store counts the cluster's resources: a Lease in the cluster names it."""
+"""The watcher's upkeep: reservations, gangs, events on pods, wake-ups, and the Lease of the ledger."""

@@ -1,9 +1,9 @@
-"""The watcher's part in gangs: it ends rounds that nobody finishes, and deletes what is not needed any more.
+"""The watcher's part in gangs: it ends rounds that nobody finishes, and deletes items that are no longer needed.
 
-Members that come again finish most rounds themselves. The watch is for those that never come again.
+Members that are retried finish most rounds themselves. The watch is for members that are never retried.
 
-A commit is needed for EXPIRY_SECONDS. By then a member is on a node, and that is the proof for filter and for bind; or
-none is, the shares expire, and the gang has to be placed as a whole again. So the item is deleted either way, and
+A commit is needed for EXPIRY_SECONDS. By then a member is on a node, which is the proof for filter and for bind; or no
+member is, the shares expire, and the gang has to be placed as a whole again. So the item is deleted either way, and
 filter does not read the items of gangs that run.
 
 Guarantees: a round is ended, an item deleted and a domain closed only as they were read: each write requires that
@@ -39,18 +39,18 @@ from berth.scheduling.objects.pod_reading import PodReader
 POLL_SECONDS = 2.0
 
 EXPIRY_SECONDS = 30.0
-"""No bind takes so long, as for reservations."""
+"""Longer than any bind takes; the same time as for reservations."""
 
 KEPT_SECONDS = 600.0
-"""An ended round is shown for so long."""
+"""How long an ended round is shown."""
 
 LIVENESS_SECONDS = 60.0
-"""Between two questions to the API server about the members of one commit."""
+"""Interval between two questions to the API server about the members of one commit."""
 
 TIMED_OUT = "gang waits for members: its placement took too long"
 
 MAX_PODS = 50
-"""Of one gang that an event is about."""
+"""Most pods of a gang that an event names."""
 
 
 class GangEventType(StrEnum):
@@ -70,8 +70,8 @@ class GangEventType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GangEvent:
-    """members: those that are on nodes, of DEGRADED, with the minimum. seconds: of COMMITTED. pods: members that it
-    concerns, of TIMED_OUT and DEGRADED; at most MAX_PODS."""
+    """members: of COMMITTED, all; of DEGRADED, those on nodes. minimum: of DEGRADED. seconds: of COMMITTED. pods: the
+    members concerned, of TIMED_OUT and DEGRADED; at most MAX_PODS."""
 
     type: GangEventType
     key: GangKey
@@ -93,11 +93,11 @@ class GangEvent:
 Report = Callable[[GangEvent], None]
 
 OnNodes = Callable[[GangKey], Collection[str]]
-"""The UIDs of the gang's members that are on nodes, as published in the node cache; whoever they are."""
+"""Returns the UIDs of all members of the gang on nodes, as published in the node cache, in the commit or not."""
 
 
 class GangWatch:
-    """For one thread and one leadership. Methods may raise TableUnavailable, and may be repeated."""
+    """Watch gangs in one thread and one leadership. Methods may raise TableUnavailable, and may be repeated."""
 
     def __init__(
         self,
@@ -122,7 +122,7 @@ class GangWatch:
         self._checked: dict[GangKey, tuple[int, float]] = {}
 
     def work(self) -> float:
-        """Look at all gangs once. Returns the seconds until the next look."""
+        """Check all gangs once. Return the seconds until the next check."""
         found = self._table.gangs()
         for item in found:
             self._report_change(item)
@@ -135,10 +135,10 @@ class GangWatch:
         return POLL_SECONDS
 
     def expiry_check(self) -> Callable[[OpenReservation], bool]:
-        """Whether an old reservation may be released: it is no hold of a round that may still be committed. A round
-        that has become so old is ended first.
+        """Return a check whether an old reservation may be released: not if a round that may be committed holds it. The
+        check first ends a round that has become so old.
 
-        For one look at reservations, with one read of all gangs. An intent is written before its reservation is old.
+        Use it for one look at reservations: it reads gangs once. An intent is written before its reservation is old.
         """
         unfinished = {
             (uid, intent.attempt): item
@@ -168,7 +168,7 @@ class GangWatch:
         self._seen[item.key] = now
         if before == now:
             return
-        # A leadership before this one has reported what was there at the first look. A round may be over before it is
+        # A previous leadership has reported the rounds that exist at the first look. A round may be over before it is
         # seen for the first time.
         if self._has_looked and (before is None or before[0] != item.round):
             self._report(GangEvent(GangEventType.OPENED, item.key))
@@ -191,7 +191,7 @@ class GangWatch:
             case GangState.ENDED if age >= KEPT_SECONDS:
                 self._table.delete(item)
             case GangState.ENDED if age >= EXPIRY_SECONDS and item.intents:
-                # What is left is shown to people, and filter reads it.
+                # The rest of the item is shown to people, and filter reads it.
                 self._table.put(replace(item, intents={}, version=item.version + 1), item)
             case GangState.COMMITTED if age >= EXPIRY_SECONDS:
                 self._follow(item)
@@ -205,7 +205,7 @@ class GangWatch:
             self._on_closed()
 
     def _close_domain(self) -> None:
-        """A call may have died between its write to the domain and the one to the gang's item, or before the last."""
+        """Close a domain whose call died between its writes to the domain and the gang's item, or before its last."""
         domain = self._table.domain()
         claim = domain.open
         if claim is None or self._wall() - claim.opened_at < EXPIRY_SECONDS:
@@ -217,7 +217,7 @@ class GangWatch:
             self._on_closed()
 
     def _follow(self, item: GangItem) -> None:
-        """When the time of a commit is over: whether enough members are on nodes."""
+        """Check whether enough members are on nodes, once the time of a commit is over."""
         published = set(self._on_nodes(item.key))
         if len(published) >= item.minimum:
             self._table.delete(item)
@@ -241,7 +241,7 @@ class GangWatch:
             self._table.delete(item)
 
     def _members(self, item: GangItem) -> _Members | None:
-        """Those of the commit, as the API server has them; None: it did not say it of all."""
+        """Return the commit's members as the API server has them, or None if it did not answer for all of them."""
         living, on_nodes = list[PodKey](), list[PodKey]()
         for intent in item.intents.values():
             match self._pods.find(intent.pod):
@@ -259,7 +259,7 @@ class GangWatch:
 
 @dataclass(frozen=True, slots=True)
 class _Members:
-    """on_nodes: with those that have ended there."""
+    """on_nodes: includes members that have ended there."""
 
     living: Sequence[PodKey]
     on_nodes: Sequence[PodKey]
@@ -269,11 +269,11 @@ NOBODY: frozenset[str] = frozenset()
 
 
 class PublishedMembers:
-    """For one leadership. `published` is called by the thread that publishes, `on_nodes` by any."""
+    """Track members on nodes for one leadership. The publishing thread calls `published`, any thread `on_nodes`."""
 
     def __init__(self, is_member: Callable[[Object], bool], was_exempt: WasExempt) -> None:
-        """is_member: whether a projected pod names a gang. Of other pods nothing is read or kept. was_exempt: of one
-        that is on a node: it was bound without its gang."""
+        """is_member: whether a projected pod names a gang; other pods are not read or kept. was_exempt: whether a pod
+        on a node was bound without its gang."""
         self._is_member, self._was_exempt = is_member, was_exempt
         self._lock = Lock()
         self._is_complete = False
@@ -281,7 +281,7 @@ class PublishedMembers:
         self._by_gang: dict[GangKey, frozenset[str]] = {}
 
     def published(self, publication: Publication) -> None:
-        """Learn what has become visible; nothing before all that the leader knows is published."""
+        """Learn from the publication, but not before everything that the leader knows is published."""
         if self._is_complete:
             self._learn(publication.changes)
         elif publication.is_complete:
@@ -289,7 +289,7 @@ class PublishedMembers:
             self._learn(Change(*key, obj) for key, obj in publication.objects.items())
 
     def on_nodes(self, key: GangKey) -> frozenset[str]:
-        """The UIDs of the gang's members that are on nodes, without those that are being deleted or have ended."""
+        """Return the UIDs of the gang's members on nodes, without those that are being deleted or have ended."""
         with self._lock:
             return self._by_gang.get(key, NOBODY)
 
@@ -314,7 +314,7 @@ class PublishedMembers:
             self._by_gang[gang] = self._by_gang.get(gang, NOBODY) | {uid}
 
     def _placed(self, obj: Object) -> tuple[GangKey, str] | None:
-        """The gang and the UID of a member on a node; None for one that is on none, or is leaving it."""
+        """Return the gang and the UID of a member on a node; None for other pods, and for a pod that is leaving."""
         pod = PodReader().read(obj)
         if isinstance(pod, UnreadableObject) or not pod.node_name or not lives(pod):
             return None

@@ -1,4 +1,4 @@
-"""The watcher's part: it acquires the Lease of the ledger for its store, takes over, renews, and reports who counts.
+"""Acquire the Lease of the ledger for the watcher's store, take over, renew, and report which store counts.
 
 Guarantees: the Lease is marked as counting only after a rebuild of this store's ledger that began after the Lease was
 acquired. The exception is a Lease that never had a holder: no other store has counted, and a new ledger becomes ready
@@ -22,17 +22,17 @@ from berth.ledger.lease import CALL_SECONDS, ELECTION, LedgerLease, StoreIdentit
 from berth.ledger.nodes.table import LedgerTable, Marker, MarkerState
 
 TAKEOVER_POLL_SECONDS = 1.0
-"""Between two looks at the rebuild of a takeover, and before the next attempt after the table has refused."""
+"""Interval between checks of a takeover's rebuild, and before the next attempt after the table has refused."""
 
 PUBLISH_SECONDS = 30.0
-"""A refusal is published again after so long: a head that was lost and made anew does not have it."""
+"""A refusal is published again after this time: a head that was lost and created again does not have it."""
 
 _FIRST_TRANSITION = 1
-"""Of a Lease that never had a holder. One that a store creates begins at 0, because another may have been deleted."""
+"""Transitions of a Lease with its first holder. A Lease that a store creates has 0: another may have been deleted."""
 
 
 class LedgerHolder:
-    """For one thread and one leadership of the watcher."""
+    """Hold the Lease of the ledger in one thread and one leadership of the watcher."""
 
     def __init__(
         self,
@@ -46,9 +46,9 @@ class LedgerHolder:
         *,
         name: str,
     ) -> None:
-        """publish: called with why this store does not count, empty where it does; it may raise TableUnavailable.
+        """publish: called with why this store does not count, empty if it does; it may raise TableUnavailable.
 
-        name: for people, in the identity of a store that has none yet. new_id: never the same twice.
+        name: for people, in the identity of a store that does not have one yet. new_id: never returns the same twice.
         """
         self._lease = lease
         self._table = table
@@ -68,12 +68,12 @@ class LedgerHolder:
         self._published_at = -math.inf
 
     def step(self) -> float:
-        """Do what is due. Returns the seconds until the next step; an earlier one does no harm."""
+        """Do the work that is due. Return the seconds until the next step; an earlier step does no harm."""
         try:
             step = self._elect()
             self._report(step)
         except TableUnavailable:
-            # What the Lease says still holds: binds read it themselves.
+            # The Lease still decides: binds read it themselves.
             return TAKEOVER_POLL_SECONDS
         takes_over = self._became is not None and not self._is_counting
         return TAKEOVER_POLL_SECONDS if takes_over else step.again_in
@@ -92,7 +92,7 @@ class LedgerHolder:
         return step
 
     def _current_identity(self) -> str:
-        """The store's; a table that has lost it gets it back."""
+        """Return the identity of the store; put it into a table that has lost it, or never had one."""
         found = self._store.get()
         if found is None:
             mine = self._identity or f"{self._name}/{self._new_id()}"
@@ -127,7 +127,7 @@ class LedgerHolder:
         return isinstance(self._lease.mark_counting(lease), Written)
 
     def _request_rebuild(self) -> Marker | None:
-        """None: another program wrote the marker meanwhile; the next step tries again."""
+        """Return the marker, or None if another program wrote one meanwhile; the next step tries again."""
         seen = self._table.marker()
         requested = Marker(
             MarkerState.REBUILDING, 0 if seen is None else seen.epoch, self._clock.wall(), self._new_id()
@@ -153,8 +153,8 @@ class LedgerHolder:
 
 
 def release_ledger(lease: LedgerLease, identity: str, clock: Clock) -> ReleaseOutcome:
-    """Give the Lease up, for a store that ends with its process: the next store need not wait until it has expired.
+    """Release the Lease of a store that ends with its process: the next store need not wait until it has expired.
 
-    That one rebuilds its ledger in any case, so binds may still run.
+    The next store rebuilds its ledger in any case, so binds may still run.
     """
     return release(lease, Candidate(identity, ELECTION, Handover()), ObservedRecord(clock, lambda _: None), clock)

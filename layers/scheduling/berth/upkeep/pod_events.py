@@ -1,6 +1,6 @@
 """Events on pods, and the port to the API server that writes them.
 
-An event contains names of counted resources, amounts, and constant texts. Nothing in it is a text of the pod's owner.
+An event contains names of counted resources, amounts, and constant texts. It never contains a text of the pod's owner.
 
 Guarantees: `record` never waits, never raises, and keeps at most MAX_PENDING events. A pod or its owner causes at most
 POD_BURST writes at once and one in POD_SECONDS after that, all pods together BURST and one in SECONDS.
@@ -26,7 +26,7 @@ from berth.upkeep.gangs import GangEvent, GangEventType
 from berth.upkeep.reconciler.events import ReservationEvent, ReservationEventType
 
 MAX_NOTE = 1024
-"""Bytes. The API server refuses a longer note."""
+"""Maximum length in bytes. The API server refuses a longer note."""
 
 
 class PodEventReason(StrEnum):
@@ -63,7 +63,7 @@ class PodEvent:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """The Event object that an event is written to. count: how often it occurred; 1 creates the object.
+    """The Event object that an event is written to. count: how often the event occurred; 1 creates the object.
 
     name: of the object. last_at: seconds since the epoch.
     """
@@ -84,14 +84,14 @@ class WriteOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class WriteResult:
-    """cause: the API server's words, where nothing was written."""
+    """cause: the API server's words, if nothing was written."""
 
     outcome: WriteOutcome
     cause: str = ""
 
 
 class PodEventWriter(ABC):
-    """Writes events to the API server. No method retries."""
+    """Write events to the API server. Methods do not retry."""
 
     @abstractmethod
     def write(self, event: PodEvent, series: Series) -> WriteResult:
@@ -99,14 +99,14 @@ class PodEventWriter(ABC):
 
 
 class NoPodEvents(PodEventWriter):
-    """Where there is no API server."""
+    """Drop all events, because there is no API server."""
 
     def write(self, event: PodEvent, series: Series) -> WriteResult:
         return WriteResult(WriteOutcome.WRITTEN)
 
 
 def reservation_event(event: ReservationEvent) -> PodEvent | None:
-    """The event on the pod for a change of the ledger; None for most changes."""
+    """Return the event on the pod for a change of the ledger, or None, as for most changes."""
     held = ", ".join(f"{amount} {pool}" for pool, amount in sorted(event.amounts.items())) or "nothing"
     match event.type:
         case ReservationEventType.DIVERGED:
@@ -122,7 +122,7 @@ def reservation_event(event: ReservationEvent) -> PodEvent | None:
 
 
 def gang_events(event: GangEvent) -> Iterator[PodEvent]:
-    """The events on the pods of a gang; none for most changes."""
+    """Yield the events on the pods of a gang; most changes cause no event."""
     match event.type:
         case GangEventType.TIMED_OUT:
             reason = PodEventReason.GANG_TIMED_OUT
@@ -137,7 +137,7 @@ def gang_events(event: GangEvent) -> Iterator[PodEvent]:
 
 
 def omission_event(key: Key, pod: Object, reason: OmissionReason) -> PodEvent | None:
-    """The event on a pod that is not published, or not as a whole. None where the object is no pod of the API."""
+    """Return the event on a pod that is not published as a whole or at all; None if the object is not an API pod."""
     resource, full_name = key
     namespace, _, name = full_name.rpartition("/")
     uid = uid_of(pod)
@@ -151,27 +151,27 @@ def omission_event(key: Key, pod: Object, reason: OmissionReason) -> PodEvent | 
 
 
 def uid_of(pod: Object) -> str:
-    """Empty where there is none."""
+    """Return the UID, or an empty string if the object does not have one."""
     metadata = pod.get("metadata")
     uid = metadata.get("uid") if isinstance(metadata, Mapping) else None
     return uid if isinstance(uid, str) else ""
 
 
 def bounded(text: str) -> str:
-    """At most MAX_NOTE characters, each of printable ASCII."""
+    """Return the text with at most MAX_NOTE characters, each of printable ASCII."""
     found = "".join(each if " " <= each <= "~" else "?" for each in text[: MAX_NOTE + 1])
     return found if len(found) <= MAX_NOTE else found[: MAX_NOTE - 3] + "..."
 
 
 class OmittedPods:
-    """For one leadership and one thread."""
+    """Track the pods that are not published, in one leadership and one thread."""
 
     def __init__(self) -> None:
         self._known: dict[Key, tuple[str, OmissionReason]] = {}
-        """The UID and the reason."""
+        """The UID and the reason, by pod."""
 
     def new(self, publication: Publication) -> Iterator[PodEvent]:
-        """The events for pods that this publication lacks, and the one before did not."""
+        """Yield the events for pods that this publication omits and the previous one did not."""
         if not publication.omissions and not self._known:
             return
         before, self._known = self._known, {}
@@ -188,43 +188,43 @@ class OmittedPods:
 
 MAX_PENDING = 1_000
 MAX_SERIES = 4_096
-"""As many as client-go's recorder remembers."""
+"""The same number as in client-go's recorder."""
 
 SERIES_SECONDS = 360.0
-"""client-go's: after this time without the event, the next one begins another series."""
+"""client-go's value: after this time without the event, the next event begins another series."""
 
 POD_BURST, POD_SECONDS = 25, 300.0
-"""For one pod; client-go's limits for one object."""
+"""Limits for one pod: client-go's limits for one object."""
 
 BURST, SECONDS = 100, 0.5
 
 PAUSE_SECONDS = 60.0
-"""Without a write after the API server refused one or did not answer."""
+"""Pause of all writes after the API server refused one or did not answer."""
 
 CLOSE_SECONDS = 1.0
-"""Part of the run's margin."""
+"""Longest time for pending writes at the end; part of the run's margin."""
 
 MAX_NAME = 253
-"""Characters of the name of an Event."""
+"""Most characters of the name of an Event."""
 
 SWEEP_AT = 10_000
-"""Token buckets. Those that are full again are forgotten then."""
+"""Number of token buckets at which the full ones are deleted."""
 
 _SeriesKey = tuple[str, str]
-"""UID and reason. The note is not part of it: the owner of a pod may cause many."""
+"""UID and reason. The note is not part of it: the owner of a pod may cause many notes."""
 
 
 class TokenBuckets:
-    """By key a burst, and then one token in each interval. For one thread. Times are seconds on a monotonic clock."""
+    """Give each key a burst, then one token per interval. For one thread. Times are seconds on a monotonic clock."""
 
     def __init__(self, burst: int, refill_seconds: float) -> None:
         self._burst = burst
         self._refill_seconds = refill_seconds
         self._buckets: dict[str, tuple[float, float]] = {}
-        """The tokens at a time."""
+        """The tokens, and the time at which the key had them."""
 
     def take(self, key: str, now: float) -> bool:
-        """Take a token, if the key has one."""
+        """Take a token. Return whether the key had one."""
         tokens = self._tokens(key, now)
         if tokens < 1:
             return False
@@ -242,7 +242,7 @@ class TokenBuckets:
 
 
 class Recorder:
-    """For one run of the watcher; any thread may call it."""
+    """Write events on pods in one run of the watcher; any thread may call it."""
 
     def __init__(
         self,
@@ -260,12 +260,12 @@ class Recorder:
         self._warn = warn
         self._lock = Lock()
         self._pending: OrderedDict[_SeriesKey, tuple[PodEvent, int]] = OrderedDict()
-        """The newest event of each series, and how many there were."""
+        """The newest event of each series, and how often it occurred."""
         self._is_writing = False
         self._is_closed = False
         self._close_at = math.inf
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="pod-events")
-        # Of the thread alone.
+        # Used by the thread alone.
         self._series: OrderedDict[_SeriesKey, Series] = OrderedDict()
         self._pods = TokenBuckets(POD_BURST, POD_SECONDS)
         self._all = TokenBuckets(BURST, SECONDS)
@@ -283,7 +283,7 @@ class Recorder:
                 self._thread.submit(self._write_pending)
 
     def close(self) -> None:
-        """Write what is pending, for at most CLOSE_SECONDS and the running request. The rest is dropped."""
+        """Write pending events, for at most CLOSE_SECONDS and the running request. The rest is dropped."""
         with self._lock:
             self._is_closed = True
             self._close_at = self._monotonic() + CLOSE_SECONDS
@@ -300,7 +300,7 @@ class Recorder:
 
     def _write(self, key: _SeriesKey, event: PodEvent, times: int) -> None:
         now = self._monotonic()
-        # The pod's first: what one pod has too many of takes nothing from the others.
+        # The pod's bucket first: a pod above its limit takes no token from the others.
         if now < self._resume_at or not (self._pods.take(event.uid, now) and self._all.take("", now)):
             return
         series = self._next_of(key, event, times)

@@ -1,4 +1,4 @@
-"""Why a gang waits, as events on its members.
+"""Report why a gang waits, as events on its members.
 
 filter gives each member one constant reason (fact 17). The numbers behind it are in these events: how many members
 exist, or which resource is short and how much of it there is.
@@ -24,16 +24,16 @@ from berth.upkeep.pod_events import PodEvent, PodEventReason, bounded
 LOOK_SECONDS = 10.0
 
 PATIENCE_SECONDS = 15.0
-"""A gang whose members are still being created, or that the next try places, has no event."""
+"""Wait before the first event: the members may still be created, or the next try may place the gang."""
 
 COPY_SECONDS = 2.0
-"""After the first member waits. Most are placed sooner, and the objects are copied only for those that are not."""
+"""Wait before the objects are copied: most members are placed sooner, and do not need the copy."""
 
 REPEAT_SECONDS = 400.0
-"""For the same pod and reason. The note of an Event cannot change, and a series goes on for 360 s (client-go's)."""
+"""Interval for the same pod and reason. The note of an Event cannot change, and a series lasts 360 s (client-go's)."""
 
 MAX_MEMBERS = 50
-"""Of one gang that get an event, by their names."""
+"""Most members of one gang that get an event."""
 
 _REASONS: Mapping[GangStage, PodEventReason] = {
     GangStage.WAITS_FOR_MEMBERS: PodEventReason.GANG_WAITS_FOR_MEMBERS,
@@ -42,7 +42,7 @@ _REASONS: Mapping[GangStage, PodEventReason] = {
 
 
 class WaitingGangs:
-    """For one leadership. `published` is called by the thread that publishes, `events` by another one."""
+    """Find waiting gangs in one leadership. The publishing thread calls `published`, another one calls `events`."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class WaitingGangs:
         is_member: Callable[[Object], bool],
         monotonic: Callable[[], float],
     ) -> None:
-        """open_gangs: those that are being bound; it may raise TableUnavailable. is_member: whether a projected pod
+        """open_gangs: the gangs that are being bound; it may raise TableUnavailable. is_member: whether a projected pod
         names a gang."""
         self._policy, self._open_gangs, self._is_member, self._monotonic = policy, open_gangs, is_member, monotonic
         self._lock = Lock()
@@ -60,7 +60,7 @@ class WaitingGangs:
         self._changes: list[Change] | None = None
         self._begins_anew = False
         self._is_new = True
-        # Of the thread that calls `events`.
+        # Used by the thread that calls `events`.
         self._view = SnapshotView()
         self._cluster: CachedCluster | None = None
         self._since: dict[tuple[GangKey, GangStage], float] = {}
@@ -86,7 +86,7 @@ class WaitingGangs:
                 self._begins_anew = True
 
     def events(self) -> Iterator[PodEvent]:
-        """The events for gangs that wait. Raises what `open_gangs` raises."""
+        """Yield the events for gangs that wait. Raises the exceptions of `open_gangs`."""
         cluster = self._current()
         if cluster is None:
             self._since, self._reported_at = {}, {}
@@ -112,7 +112,7 @@ class WaitingGangs:
                 yield PodEvent(status.key.namespace, member.name, member.uid, _REASONS[status.stage], note)
 
     def _current(self) -> CachedCluster | None:
-        """The published cluster; None while no member waits."""
+        """Return the published cluster, or None unless a member has waited for COPY_SECONDS."""
         with self._lock:
             if self._changes is None:
                 self._cluster = None

@@ -52,7 +52,7 @@ class SchedulingQueue(ABC):
 
 
 class NoSchedulingQueue(SchedulingQueue):
-    """No queue: for a dump, or a configuration with `wakeUp: none`."""
+    """Wake nothing: for a dump, or a configuration with `wakeUp: none`."""
 
     def wake(self, waiting: Sequence[str]) -> None:
         return None
@@ -64,14 +64,14 @@ WATCH_SECONDS = 1.0
 """How much later than the others an event of a watch may arrive."""
 
 BURST = 10
-"""Wake-ups for a pod that was not woken for long."""
+"""Wake-ups at once for a pod that was not woken for a long time."""
 
 REFILL_SECONDS = 10.0
-"""Between two wake-ups for a pod whose burst is spent: kube-scheduler's own podMaxBackoffSeconds by default."""
+"""Interval between wake-ups for a pod whose burst is spent: kube-scheduler's own podMaxBackoffSeconds by default."""
 
 MEMBER_REFILL_SECONDS = 3.0
-"""The same for a member of a gang: podMaxBackoffSeconds as gangs need it. So a gang that fits again is tried within
-5 s, also where other pods come and go all the time: publication 0.5 s, this, and the second until the scheduler looks
+"""The same interval for a gang's member: podMaxBackoffSeconds as gangs need it. A gang that fits again is tried within
+5 s, even if other pods come and go all the time: publication 0.5 s, this, and the second until the scheduler looks
 for pods whose back-off is over."""
 
 _PODS = "pods"
@@ -79,14 +79,14 @@ _PODS = "pods"
 
 @dataclass(frozen=True, slots=True)
 class WaitingPod:
-    """A pod that Berth rejected. events: those that can make it fit. is_member: of a gang."""
+    """A pod that Berth rejected. events: those that can make it fit. is_member: whether it is a member of a gang."""
 
     events: ClusterEvents
     is_member: bool = False
 
 
 def waiting_pod(policy: Policy, obj: Object) -> WaitingPod | None:
-    """Of a projected pod. None: Berth did not reject it."""
+    """Return the waiting pod for a projected pod, or None if Berth did not reject it."""
     if not rejected_by_berth(obj):
         return None
     pod = PodReader().read(obj)
@@ -96,7 +96,7 @@ def waiting_pod(policy: Policy, obj: Object) -> WaitingPod | None:
 
 
 class WakeUp:
-    """For one leadership. `published` is called by the thread that publishes, `step` by another one."""
+    """Wake waiting pods in one leadership. The publishing thread calls `published`, another one calls `step`."""
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class WakeUp:
         warn: Callable[[str], None],
         readable_after: float = 0.0,
     ) -> None:
-        """waiting_pod: of a projected pod without a node. warn: called with the cause of a failed wake-up.
+        """waiting_pod: called with a projected pod without a node. warn: called with the cause of a failed wake-up.
         readable_after: seconds after a publication in which a verb may still decide on the state before it."""
         self._queue = queue
         self._waiting_pod = waiting_pod
@@ -119,7 +119,7 @@ class WakeUp:
         self._waiting: dict[str, WaitingPod] = {}
         self._covered_until = self._listed_at = -math.inf
         self._unseen_until: dict[str, float] = {}
-        """Of each unscheduled pod: a time before it was created, or was last rejected by others than Berth."""
+        """Time, by unscheduled pod, before the pod was created or was last rejected by others than Berth."""
         self._published_at: dict[ClusterEvent, float] = {}
         self._due: set[str] = set()
         self._is_readable_at = -math.inf
@@ -128,11 +128,11 @@ class WakeUp:
         self._budget = WakeUpBudget()
 
     def capacity_freed(self) -> None:
-        """A reservation was released, so a rejected pod may fit. Any thread may call it."""
+        """Note that a reservation was released, so a rejected pod may fit. Any thread may call it."""
         self._is_capacity_freed = True
 
     def published(self, publication: Publication) -> None:
-        """Call it after every publication, heartbeats included."""
+        """Learn from a publication. Call it after every publication, heartbeats included."""
         pods = publication.observation.positions.get(_PODS)
         changes: Iterable[Change] = publication.changes
         events = set[ClusterEvent]()
@@ -144,14 +144,14 @@ class WakeUp:
                     known.clear()
                 changes, events = (Change(*key, obj) for key, obj in publication.objects.items()), set(ClusterEvent)
             elif pods is not None and pods.listed_at != self._listed_at:
-                # No watch has shown what came and went before the list.
+                # No watch has shown the objects that came and went before the list.
                 events = set(ClusterEvent)
             self._learn(changes, events)
             if pods is not None:
                 self._covered_until, self._listed_at = pods.observed_at, pods.listed_at
 
     def step(self) -> float:
-        """Wake the queue if a pod is due. Returns the seconds until it is to be called again."""
+        """Wake the queue if a pod is due. Return the seconds until the next call."""
         with self._lock:
             now = self._clock.monotonic()
             if self._is_capacity_freed:
@@ -174,7 +174,7 @@ class WakeUp:
         return MIN_INTERVAL_SECONDS
 
     def _learn(self, changes: Iterable[Change], events: set[ClusterEvent]) -> None:
-        """events: those that happened besides."""
+        """Learn from the changes. events: those that happened besides."""
         rejected = list[str]()
         for resource, key, obj in changes:
             if resource != _PODS:
@@ -193,7 +193,7 @@ class WakeUp:
             self._is_readable_at = self._clock.monotonic() + self._readable_after
 
     def _is_newly_rejected(self, key: str, obj: Object | None) -> bool:
-        """obj: None where the pod waits for no node any more."""
+        """Return whether Berth newly rejected the pod. obj: None if the pod no longer waits for a node."""
         pod = None if obj is None else self._waiting_pod(obj)
         before = self._waiting.pop(key, None)
         if pod is not None:
@@ -207,7 +207,7 @@ class WakeUp:
         return pod is not None and before is None
 
     def _may_be_late(self, key: str) -> bool:
-        """Whether the pod may have been judged on the state before a change that can make it fit."""
+        """Return whether the pod may have been evaluated on the state before a change that can make it fit."""
         since = self._unseen_until[key] - WATCH_SECONDS - self._readable_after
         return any(self._published_at.get(event, -math.inf) > since for event in self._waiting[key].events)
 
@@ -223,7 +223,7 @@ class WakeUpBudget:
         self._buckets: dict[str, _Bucket] = {}
 
     def allows(self, due: Mapping[str, WaitingPod], now: float) -> bool:
-        """Whether one of these pods has a wake-up left. `now`: seconds on a monotonic clock."""
+        """Return whether one of these pods has a wake-up left. `now`: seconds on a monotonic clock."""
         return any(self._tokens(key, now) >= 1 for key in due)
 
     def spend(self, due: Mapping[str, WaitingPod], now: float) -> None:
@@ -247,7 +247,7 @@ class _Bucket(NamedTuple):
 
 
 def object_event(resource: str, now: Object | None) -> ClusterEvent:
-    """Of an object other than a pod; None: it was removed."""
+    """Return the event of an object other than a pod. now: None if it was removed."""
     if resource == "nodes":
         return ClusterEvent.NODE_DELETE if now is None else ClusterEvent.NODE_UPDATE
     if resource.startswith("podgroups."):
@@ -256,7 +256,7 @@ def object_event(resource: str, now: Object | None) -> ClusterEvent:
 
 
 def pod_events(before: Object | None, now: Object | None) -> Iterator[ClusterEvent]:
-    """Of a projected pod. before: as published before; None: it was not.
+    """Yield the events of a projected pod. before: as published before; None if it was not published.
 
     Between two publications a pod may be bound and removed. So every pod that was removed may have been on a node.
     """
@@ -275,7 +275,7 @@ def pod_events(before: Object | None, now: Object | None) -> Iterator[ClusterEve
 
 
 def is_unscheduled(pod: Object) -> bool:
-    """Whether the pod is on no node, and may come onto one."""
+    """Return whether the pod is not on a node, and may come onto one."""
     return not _field(pod, "spec", "nodeName") and not _has_ended(pod)
 
 
@@ -284,7 +284,7 @@ def _has_ended(pod: Object) -> bool:
 
 
 def _place(pod: Object) -> object:
-    """Where it takes room: its node, or the one that it is nominated to."""
+    """Return the node where it takes room: its own, or the one that it is nominated to."""
     return _field(pod, "spec", "nodeName") or _field(pod, "status", "nominatedNodeName") or ""
 
 

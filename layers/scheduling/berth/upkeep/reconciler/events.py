@@ -1,4 +1,4 @@
-"""What the reconciler reports: one event for each change of the ledger, for logs, metrics and tests."""
+"""Events of the reconciler: one for each change of the ledger, for logs, metrics and tests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _NO_AMOUNTS: Mapping[str, int] = MappingProxyType({})
 
 
 class ReservationEventType(StrEnum):
-    """What happened. The values are stored as a metric dimension.
+    """Type of a change. The values are stored as a metric dimension.
 
     CONFIRMED: the reserved pod is on the node. CORRECTED: its share of a device changed with the size of the device.
     DIVERGED: annotations of a bound pod claim other amounts or devices than its entry, which stays. ADOPTED: another
@@ -59,7 +59,7 @@ WARNING_EVENTS = frozenset(
         *(each for each in ReservationEventType if each.startswith("failure-")),
     }
 )
-"""Logged as warnings, for an operator. The others are routine."""
+"""Events that are logged as warnings, for an operator. The others are routine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,4 +83,4 @@ class ReservationEvent:
 
 
 Report = Callable[[ReservationEvent], None]
-"""Called with each event as it happens; raises nothing."""
+"""Called with each event as it happens; does not raise."""

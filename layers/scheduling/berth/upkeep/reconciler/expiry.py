@@ -1,6 +1,6 @@
 """Expiry: releases a reservation whose bind never completed.
 
-Guarantees: what is released can be reserved for another pod, because no Binding of the first pod can succeed any more.
+Guarantees: released amounts can be reserved for another pod, because no Binding of the first pod can succeed any more.
 Either the pod is gone, has ended, or is on another node for good. Or it was found unbound and then touched: every
 Binding that was sent before now fails by its resourceVersion precondition. The entry is released only if it still
 belongs to the attempt that was read before the touch. A later attempt reads the touched pod and writes itself into the
@@ -41,7 +41,7 @@ class ExpiryOutcome(StrEnum):
 
     @property
     def is_final(self) -> bool:
-        """Whether the open reservation is deleted."""
+        """Return whether the open reservation is deleted."""
         return self in (ExpiryOutcome.RELEASED, ExpiryOutcome.NO_ENTRY, ExpiryOutcome.CONFIRMED)
 
 
@@ -55,18 +55,18 @@ class ExpiryResult:
 
 @dataclass(frozen=True, slots=True)
 class BindingsInvalidated:
-    """No Binding of the pod that was sent before now can succeed any more."""
+    """Result: a Binding of the pod that was sent before now cannot succeed any more."""
 
 
 @dataclass(frozen=True, slots=True)
 class OnNode:
-    """The pod is on this node for good."""
+    """Result: the pod is on this node for good."""
 
     node: str
 
 
 class Expiry:
-    """For one thread and one leadership. Methods may raise TableUnavailable and StaleEpoch, and may be repeated."""
+    """Expire entries in one leadership's thread. Methods raise TableUnavailable or StaleEpoch, and may be repeated."""
 
     def __init__(self, table: LedgerTable, pods: ReservedPods, epoch: int) -> None:
         self._table = table
@@ -101,11 +101,11 @@ class Expiry:
             self.delete_open(reservation)
 
     def delete_open(self, reservation: OpenReservation) -> None:
-        """Delete the open reservation of an attempt that owns no entry, or whose entry is confirmed."""
+        """Delete the open reservation of an attempt that does not own an entry, or whose entry is confirmed."""
         self._table.delete_open(reservation.pod.uid, reservation.node, reservation.attempt)
 
     def invalidate_bindings(self, pod: PodKey) -> BindingsInvalidated | OnNode | ExpiryResult:
-        """Make every Binding fail that was sent before now; or say on which node the pod is, or why it is unknown."""
+        """Make every Binding fail that was sent before now; or return the pod's node, or why the pod is unknown."""
         for _ in range(MAX_TOUCHES):
             answer: PodFound | PodNotFound | PodUnknown | PodTouched | PodChanged = self._pods.find(pod)
             if isinstance(answer, PodFound) and answer.uid == pod.uid and not answer.finished:
@@ -150,20 +150,20 @@ ReservationKey = tuple[str, str, str]
 
 
 class OpenReservations:
-    """For one thread. It also keeps reserved entries that have no open reservation in the table."""
+    """Hold open reservations for one thread, and reserved entries whose open reservation is missing in the table."""
 
     def __init__(self, wall: Callable[[], float], monotonic: Callable[[], float]) -> None:
         self._wall = wall
         self._monotonic = monotonic
         self._first_seen: dict[ReservationKey, float] = {}
-        """Monotonic seconds."""
+        """When a reservation was seen first, in monotonic seconds."""
         self._found_on_node: dict[ReservationKey, float] = {}
         """When the API server showed the pod on the node, before it was published there; seconds since the epoch."""
         self._entries_only: dict[ReservationKey, OpenReservation] = {}
         """Reserved entries without an open reservation in the table."""
 
     def refresh(self, found: Iterable[OpenReservation], read_at: float) -> Mapping[ReservationKey, OpenReservation]:
-        """found: all in the table, read at `read_at` (monotonic). Returns them, and the entries without one."""
+        """Return `found` (all in the table, read at `read_at`, monotonic), and entries without open reservation."""
         open_now = {key_of(each): each for each in found}
         for key in open_now.keys() & self._entries_only.keys():
             del self._entries_only[key]
@@ -173,7 +173,7 @@ class OpenReservations:
         return known
 
     def add_entry(self, node: str, entry: Entry) -> None:
-        """A reserved entry of this node; it may have no open reservation."""
+        """Add a reserved entry of this node, which may lack an open reservation."""
         reservation = OpenReservation(entry.pod, node, entry.attempt, entry.shares, entry.since)
         self._entries_only[key_of(reservation)] = reservation
         self._first_seen.setdefault(key_of(reservation), self._monotonic())
@@ -185,12 +185,12 @@ class OpenReservations:
         self._entries_only.pop(key_of(reservation), None)
 
     def age(self, reservation: OpenReservation) -> float:
-        """Seconds, by its own time or by ours: a reservation from a clock ahead of ours would never be old."""
+        """Return the age in seconds, by its own time or ours, whichever is greater: its clock may be ahead of ours."""
         age = self._wall() - reservation.since
         return max(age, self._monotonic() - self._first_seen[key_of(reservation)])
 
     def was_on_node_before(self, reservation: OpenReservation, observed_at: float) -> bool:
-        """Whether the API server showed the pod on the node before `observed_at`, in seconds since the epoch."""
+        """Return whether the API server showed the pod on the node before `observed_at`, in seconds since the epoch."""
         return self._found_on_node.get(key_of(reservation), math.inf) < observed_at
 
 

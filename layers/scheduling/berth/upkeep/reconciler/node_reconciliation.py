@@ -1,11 +1,11 @@
-"""Brings the ledger of one node to what is published of that node.
+"""Brings the ledger of one node to the published state of that node.
 
 Guarantees: every write changes one entry or the capacity, and is fenced: it fails if a watcher of a later epoch has
-written the item. A late write of a slow watcher does no harm where the published fact stays true (a pod never changes
+written the item. A late write of a slow watcher does no harm if the published fact stays true (a pod never changes
 its node, an ended pod never returns). The capacity, and that a pod is on the node, do not stay true. So each watcher
 claims the item first, by writing its epoch, and then reads it: no earlier watcher can change it any more.
 
-A bound entry is released only on proof that its pod has ended. What is published may lack a running pod. So without a
+A bound entry is released only on proof that its pod has ended. A publication may lack a running pod. So without a
 published end the pod is read from the API server, once in a leadership.
 
 Not guaranteed: that one call completes. After NodeResult.must_retry, call `reconcile` again.
@@ -25,7 +25,7 @@ from berth.upkeep.reconciler.events import Report, ReservationEvent, Reservation
 from berth.upkeep.reconciler.published_pods import Presence, PublishedPods
 
 PodAmounts = Mapping[str, Shares]
-"""By UID."""
+"""Amounts by the UID of a pod."""
 
 
 class StaleEpoch(Exception):
@@ -54,7 +54,7 @@ class NodeResult:
 
 
 class NodeReconciliation:
-    """For one thread and one leadership. Methods may raise TableUnavailable and StaleEpoch, and may be repeated."""
+    """Reconcile nodes in one leadership's thread. Methods raise TableUnavailable or StaleEpoch, and may be repeated."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class NodeReconciliation:
         report: Report,
         is_table_ready: Callable[[], bool],
     ) -> None:
-        """is_table_ready: whether the marker is READY, asked before an item is created for a node without one.
+        """is_table_ready: whether the marker is READY, checked before an item is created for a node without one.
 
         If the table's content was lost, creating the item would forget the reservations.
         """
@@ -81,7 +81,7 @@ class NodeReconciliation:
         self._claimed: set[str] = set()
         self._unanswered = ""
         self._reported: dict[tuple[ReservationEventType, str], Mapping[str, Shares]] = {}
-        """By type, node and UID, what was reported of pods."""
+        """The amounts that were reported of pods, by type, node and UID."""
 
     def reconcile(self, node: str) -> NodeResult:
         self._unanswered = ""
@@ -96,10 +96,10 @@ class NodeReconciliation:
         return self._update(found)
 
     def rebuild(self, node: str) -> bool:
-        """Make the ledger from the published pods, in place of one that is being rebuilt, or of none.
+        """Create the ledger from the published pods, and replace one that is being rebuilt, if there is one.
 
-        Entries that are not lost, of pods that are on the node, are kept. False: the API server could not say whether a
-        pod is; nothing was written.
+        Keep the entries that are not lost, of pods on the node. Return False if the API server could not say whether a
+        pod is there; then nothing was written.
         """
         self._unanswered = ""
         found = self._table.node(node)
@@ -142,7 +142,7 @@ class NodeReconciliation:
         return new_ledger(node, self._published.capacity(node), entries, self._epoch)
 
     def _update(self, before: NodeLedger) -> NodeResult:
-        """Entries first, then the capacity: a pool grows only after it counts what the pods hold."""
+        """Update entries first, then the capacity: a pool grows only after it counts the amounts of the pods."""
         wanted = self._published.entries(before.node, before, self._wall())
         ledger: NodeLedger | None = before
         for uid, entry in before.entries.items():
@@ -162,7 +162,7 @@ class NodeReconciliation:
         return NodeResult(reserved, unanswered=self._unanswered)
 
     def _settle(self, before: NodeLedger | None, ledger: NodeLedger) -> None:
-        """The ledger is as it must be: report what is wrong with it, and forget the pods that have ended."""
+        """Report problems of a ledger that is up to date, and forget the pods that have ended."""
         self._report_overcommitment(before, ledger)
         self._report_pods(ReservationEventType.DIVERGED, "the pod now claims {}", ledger, self._published.divergences)
         self._report_pods(
@@ -174,9 +174,9 @@ class NodeReconciliation:
         self._published.forget_ended(ledger.node, ledger.entries.keys())
 
     def _is_over(self, node: str, entry: Entry) -> bool:
-        """Whether the entry's pod has ended or is on another node; only on proof.
+        """Return whether the entry's pod has ended or is on another node; True only on proof.
 
-        A reserved pod may not be published yet, or not be bound; Expiry decides then.
+        A reserved pod may not be published or bound yet; Expiry decides then.
         """
         presence = self._published.presence(entry.pod.uid, node)
         if presence is Presence.UNKNOWN and entry.state is EntryState.BOUND:
@@ -238,7 +238,7 @@ class NodeReconciliation:
         return NodeResult()
 
     def _ledger_after(self, result: LedgerResult) -> NodeLedger | None:
-        """The ledger after the operation; None if the node has to be reconciled again."""
+        """Return the ledger after the operation, or None if the node has to be reconciled again."""
         if result.outcome is LedgerOutcome.STALE_EPOCH:
             raise stale_epoch(result)
         return result.ledger if result.done else None
@@ -246,7 +246,7 @@ class NodeReconciliation:
     def _report_pods(
         self, event: ReservationEventType, text: str, ledger: NodeLedger, find: Callable[[NodeLedger], PodAmounts]
     ) -> None:
-        """Once for each pod and amounts."""
+        """Report each pod once with the same amounts."""
         found = find(ledger)
         reported = self._reported.pop((event, ledger.node), {})
         if found:
@@ -282,5 +282,5 @@ def _is_bound_with(found: Entry | None, wanted: Entry) -> bool:
 
 
 def stale_epoch(result: LedgerResult) -> StaleEpoch:
-    """The exception for an operation with the outcome STALE_EPOCH."""
+    """Return the exception for an operation with the outcome STALE_EPOCH."""
     return StaleEpoch("", 0) if result.ledger is None else StaleEpoch(result.ledger.node, result.ledger.epoch)

@@ -1,6 +1,6 @@
-"""Which pods are on which node, as published in the node cache, and what their entries in the ledger must be.
+"""Tracks the pods on each node, as published in the node cache, and derives their entries in the ledger.
 
-A pod's annotations can be changed by its owner at any time. So they count once, when a pod without an entry is seen.
+A pod's annotations can be changed by its owner at any time. So they are used once, when a pod without an entry is seen.
 From then on the ledger's entry decides, until the pod has ended.
 
 A pod that is not published may still run: its object may be too large for the cache. So absence proves nothing; see
@@ -22,14 +22,14 @@ from berth.scheduling.objects.pod import PodKey
 
 
 def diverging_claim(counting: Counting, pod: Pod, entry: Entry, capacity: Mapping[str, int]) -> Shares | None:
-    """The amounts or devices that the pod claims, if they differ from its entry; empty if it claims nothing, or no
-    device. None: they agree, or the pod is not confirmed yet. capacity: the node's.
+    """Return the amounts or devices that the pod claims, if they differ from its entry; empty if it claims nothing, or
+    no device. None: they agree, or the pod is not confirmed yet. capacity: the node's.
     """
     if entry.state is not EntryState.BOUND:
         return None
     claimed = counting.shares(pod, capacity)
     if claimed is None:
-        # Of a pod that others bound, nobody ever named a device.
+        # Nobody ever named a device of a pod that others bound.
         return {} if entry.attempt and not counting.names_devices(pod) else None
     if dict(claimed) == dict(entry.shares):
         return None
@@ -38,18 +38,18 @@ def diverging_claim(counting: Counting, pod: Pod, entry: Entry, capacity: Mappin
 
 
 def beyond_limit(counting: Counting, pod: Pod, entry: Entry, capacity: Mapping[str, int]) -> Shares:
-    """The resources of which a pod that others bound requests more than one pod is charged, with that amount."""
-    # What Berth reserved is counted as a whole.
+    """Return the resources of which a pod that others bound requests more than a pod is charged, with that amount."""
+    # Amounts that Berth reserved are counted as a whole.
     return {} if entry.attempt or entry.state is not EntryState.BOUND else counting.beyond_limit(pod, capacity)
 
 
 def uncounted(counting: Counting, pod: Pod, entry: Entry | None) -> Shares:
-    """The resources of which a pod that others bound is charged nothing because no request of them can be read."""
+    """Return the resources that a pod bound by others is not charged for, because no request of them can be read."""
     if entry is None:
         return dict.fromkeys(counting.uncounted(pod), 0)
     if entry.attempt or entry.state is not EntryState.BOUND:
         return {}
-    # What it was charged before the request became unreadable stays.
+    # Amounts that were charged before the request became unreadable stay.
     return dict.fromkeys(counting.uncounted(pod) - set(map(resource_of, entry.shares)), 0)
 
 
@@ -62,7 +62,7 @@ _NO_PODS: Mapping[str, Pod] = MappingProxyType({})
 
 
 class Presence(Enum):
-    """What the published state proves of a pod and a node.
+    """Proof of the published state that a pod is on a node.
 
     HERE: the pod is on the node. GONE: it was deleted, has finished, or is on another node. UNKNOWN: it is not
     published as bound or as ended; it may run there nevertheless.
@@ -87,42 +87,42 @@ class _TrackedPod:
 
 
 class PublishedPods:
-    """For one thread. It keeps the nodes with counted resources, finished pods, and the pods that request such
-    resources, did so before, or were found with an entry (`keep`).
+    """Keep the nodes with counted resources, finished pods, and the pods that request such resources, did so before, or
+    were found with an entry (`keep`). For one thread.
 
-    It keeps nothing of other pods.
+    Other pods are not kept.
     """
 
     def __init__(self, counting: Counting) -> None:
         self._counting = counting
         self._capacity: dict[str, Mapping[str, int]] = {}
         self._pods_by_node: dict[str, dict[str, Pod]] = {}
-        """By node, then by UID. Without the pods that only the API server showed."""
+        """Pods by node, then by UID. Pods that only the API server showed are missing."""
         self._by_key: dict[str, _TrackedPod] = {}
         self._by_uid: dict[str, _TrackedPod] = {}
         self._ended: dict[str, set[str]] = {}
-        """By node, the UIDs of pods that were there and have ended, until the ledger says so too."""
+        """UIDs of pods that were on the node and have ended, until the ledger agrees; by node."""
 
     @property
     def nodes(self) -> Set[str]:
-        """The nodes that have a counted resource, or pods that request one."""
+        """Return the nodes that have a counted resource, or pods that request one."""
         return self._capacity.keys() | self._pods_by_node.keys()
 
     def capacity(self, node: str) -> Mapping[str, int]:
-        """The node's capacity by pool; empty if there is no such node."""
+        """Return the node's capacity by pool; empty if there is no such node."""
         return self._capacity.get(node, NO_CAPACITY)
 
     @property
     def unbound_pods(self) -> Sequence[PodKey]:
-        """The pods that request a counted resource and are on no node."""
+        """Return the pods that request a counted resource and are not on a node."""
         return [pod.key for pod in self._by_key.values() if pod.is_unbound]
 
     def has(self, uid: str) -> bool:
-        """Whether the pod is published, bound or not."""
+        """Return whether the pod is published, bound or not."""
         return uid in self._by_uid
 
     def is_bound_or_finished(self, uid: str) -> bool:
-        """Whether the pod is on a node or has ended: then no Binding of it can succeed any more."""
+        """Return whether the pod is on a node or has ended: then no Binding of it can succeed any more."""
         pod = self._by_uid.get(uid)
         return pod is not None and not pod.is_unbound
 
@@ -133,7 +133,7 @@ class PublishedPods:
         return Presence.GONE if uid in self._ended.get(node, ()) else Presence.UNKNOWN
 
     def entries(self, node: str, ledger: NodeLedger | None, now: float) -> Mapping[str, Entry]:
-        """What the pods on the node hold, by UID. now: `since` of new entries, seconds since the epoch.
+        """Return the entries of the pods on the node, by UID. now: `since` of new entries, seconds since the epoch.
 
         A pod with an entry in `ledger` keeps its amounts and devices. The others are charged by their annotations, as
         `Counting.charged` says: first the pods whose devices have room, so that no other pod is charged for these.
@@ -151,9 +151,9 @@ class PublishedPods:
         return {uid: entry for uid, entry in found.items() if entry.shares}
 
     def divergences(self, ledger: NodeLedger) -> Mapping[str, Shares]:
-        """The bound pods of the node whose annotations or requests claim other amounts or devices than their entries.
+        """Return the node's bound pods whose annotations or requests claim other amounts or devices than their entries.
 
-        By UID, what they claim; empty where they claim nothing, or no device.
+        The claims are by UID; a claim is empty if the pod claims nothing, or no device.
         """
         pods, capacity = self._pods_by_node.get(ledger.node, _NO_PODS), self.capacity(ledger.node)
         found = {
@@ -164,10 +164,10 @@ class PublishedPods:
         return {uid: claim for uid, claim in found.items() if claim is not None}
 
     def beyond_limits(self, ledger: NodeLedger) -> Mapping[str, Shares]:
-        """The pods that others bound to the node, and that request more than one pod is charged there at most.
+        """Return the pods that others bound to the node, and that request more than one pod is charged there at most.
 
-        By UID, that amount by resource: 0 where the request cannot be read. A pod that is charged nothing at all has no
-        entry.
+        The amounts are by UID and resource: 0 if the request cannot be read. A pod that is charged nothing at all does
+        not have an entry.
         """
         pods, capacity = self._pods_by_node.get(ledger.node, _NO_PODS), self.capacity(ledger.node)
         found: dict[str, Shares] = {}
@@ -182,9 +182,9 @@ class PublishedPods:
         return self._by_uid[uid].key
 
     def keep(self, pod: PodKey, node: str) -> None:
-        """The API server shows the pod on this node: follow it until it ends.
+        """Track a pod that the API server shows on this node, until it ends.
 
-        It is not published there: its object is too large, or it requests nothing counted any more.
+        The pod is not published there: its object is too large, or it no longer requests a counted resource.
         """
         key = f"{pod.namespace}/{pod.name}"
         known = self._by_key.get(key)
@@ -192,7 +192,7 @@ class PublishedPods:
             self._by_key[key] = self._by_uid[pod.uid] = _TrackedPod(pod, node, finished=False)
 
     def forget_ended(self, node: str, uids: Set[str]) -> None:
-        """The ledger of the node has entries of these pods only: that others have ended is not needed any more."""
+        """Forget the other pods that have ended: the ledger of the node has entries of these pods only."""
         ended = self._ended.get(node, set()) & uids
         if ended:
             self._ended[node] = ended
@@ -200,7 +200,7 @@ class PublishedPods:
             self._ended.pop(node, None)
 
     def _held(self, pod: Pod | None, entry: Entry, before: Mapping[str, int], capacity: Mapping[str, int]) -> Shares:
-        """before: the capacity that the ledger has; capacity: the published one."""
+        """Return the shares of the pod. before: the capacity in the ledger; capacity: the published one."""
         if pod is None:
             return entry.shares
         shares = entry.shares
@@ -211,14 +211,14 @@ class PublishedPods:
     def _first_seen(
         self, pods: Sequence[Pod], capacity: Mapping[str, int], used: dict[str, int]
     ) -> Iterator[tuple[str, Shares]]:
-        """What pods without an entry are charged, by UID. used: what is charged already; it grows."""
+        """Yield the charges of pods without an entry, by UID. used: the amounts charged so far; it grows."""
         later: list[Pod] = []
         for pod in sorted(pods, key=lambda each: (each.start_time or 0, each.uid)):
             if self._counting.has_room_as_annotated(pod, capacity, left(capacity, used)):
                 yield pod.uid, self._charge(pod, capacity, used)
             else:
                 later.append(pod)
-        # Those that name a device in vain come last: they are charged to the device that is fullest then.
+        # Pods that name a device without room come last: they are charged to the device that is fullest then.
         for pod in sorted(later, key=self._counting.names_devices):
             yield pod.uid, self._charge(pod, capacity, used)
 
@@ -229,7 +229,7 @@ class PublishedPods:
         return shares
 
     def update(self, nodes: Mapping[str, NodeInfo | None], pods: Mapping[str, Pod | None]) -> Set[str]:
-        """Apply a publication, by key; None for a deleted object. Returns the nodes whose ledger may have to change."""
+        """Apply a publication, by key; None for a deleted object. Return the nodes whose ledger may have to change."""
         changed = {name for name, node in nodes.items() if self._put_node(name, node)}
         for key, pod in pods.items():
             changed |= self._put_pod(key, pod)
@@ -262,13 +262,13 @@ class PublishedPods:
         return changed
 
     def _tracked(self, key: str, pod: Pod) -> _TrackedPod | None:
-        # Only in a hand-written dump a pod has no UID.
+        # Only a pod in a hand-written dump lacks a UID.
         pod_key = PodKey(pod.namespace, pod.name, pod.uid or key)
         if pod.finished:
             return _TrackedPod(pod_key, "", finished=True)
         before = self._by_key.get(key)
         if before is not None and before.key == pod_key and not before.finished:
-            # It has an entry, perhaps: what its annotations request now does not matter. A pod never leaves its node.
+            # It may have an entry, so its present annotations do not matter. A pod never leaves its node.
             return _TrackedPod(pod_key, before.node or pod.node_name, finished=False)
         if not self._counting.demands(pod):
             return None

@@ -9,10 +9,10 @@ A lost table has forgotten the binds that were under way. So the order of the st
    and of the old reserved entries. If all ledgers are rebuilt, also every unbound pod that requests a counted resource:
    a lost table has no trace of its binds. A pod that turns out to be on a node has to be published there first.
 5. Write the entries of the pods that are published on the node, with `avail`: now binds can reserve again. Bound
-   entries that the item still has are kept. Only where they are lost, the pods' annotations decide.
+            entries that the item still has are kept. Only if they are lost, the pods' annotations decide.
 
 A table that ends with its process (`is_lost_with_process`) forgets nothing while the process lives. Without an item no
-bind reserves, so a node without one needs no step 3: what is forgotten was reserved by the binds of another store.
+bind reserves, so a node without one skips step 3: the forgotten reservations are of the binds of another store.
 Each of these read its pod before this store acquired the Lease of the ledger, or it has ended (see ledger_holder). So
 such a table is rebuilt only when the holder of the Lease requests it, and step 4 lists the pods at the API server: also
 those that no publication shows yet.
@@ -45,9 +45,9 @@ class _NodeRebuild:
     """A node between step 2 and step 5. unconfirmed: the reservations whose Binding may still arrive.
 
     binds_end_at: when no bind that began before step 1 can run any more, in monotonic seconds. observed_after: the
-    published state must be later than this, in seconds since the epoch. bound: by UID, pods that are on the node by the
-    API server's word, and when it said so. Each has to be published there, or is too large for that: then the published
-    state must be later.
+    published state must be later than this, in seconds since the epoch. bound: by UID, when the API server showed a pod
+    on the node. Each such pod has to be published there, or is too large for that: then the published state must be
+    later than this time.
     """
 
     unconfirmed: list[OpenReservation]
@@ -57,7 +57,7 @@ class _NodeRebuild:
 
 
 class Rebuild:
-    """The nodes whose ledger has to be rebuilt; for one thread and one leadership.
+    """Rebuild the ledgers of nodes that need it, in one thread and one leadership.
 
     Methods may raise TableUnavailable and StaleEpoch, and may be repeated.
     """
@@ -80,8 +80,8 @@ class Rebuild:
     ) -> None:
         """bind_seconds: the longest time from the begin of a bind to the arrival of its Binding.
 
-        unpublished_pods: the pods that request a counted resource and are published on no node; None: the API server
-        gave no answer. is_published: whether the pod with this UID is published on a node or has ended.
+        unpublished_pods: the pods that request a counted resource and are not published on a node; None: the API server
+        did not answer. is_published: whether the pod with this UID is published on a node or has ended.
         is_lost_with_process: whether the table loses items only with its process.
         """
         self._table = table
@@ -101,7 +101,7 @@ class Rebuild:
         self._without_avail: dict[str, list[OpenReservation]] = {}
         """Nodes between steps 1 and 2, with the reserved entries of the old ledger."""
         self._never_reserved: set[str] = set()
-        """Of them, those on which no bind of this store can have reserved."""
+        """The nodes between steps 1 and 2 on which no bind of this store can have reserved."""
         self._waiting: dict[str, _NodeRebuild] = {}
         """Nodes between steps 2 and 5."""
         self._rebuilt: set[str] = set()
@@ -110,7 +110,7 @@ class Rebuild:
         self._pods_to_invalidate: list[PodKey] | None = None
         self._observed_at = 0.0
         self.is_registered = False
-        """The marker has this leadership's epoch. Nothing is written before: two leaderships never share an epoch."""
+        """Whether the marker has this leadership's epoch. Nothing is written before: leaderships never share one."""
 
     @property
     def is_under_way(self) -> bool:
@@ -120,9 +120,9 @@ class Rebuild:
         return self._is_known(node) or (self._marker is not None and node not in self._rebuilt)
 
     def follow_marker(self, marker: Marker | None, nodes: Iterable[str]) -> None:
-        """Register the epoch in the marker; rebuild these nodes, all there are, if it is absent or requests that.
+        """Register the epoch in the marker; rebuild these nodes, which are all, if it is absent or requests that.
 
-        A table that ends with its process has no marker before the holder of the Lease requests its rebuild.
+        A table that ends with its process has a marker only after the holder of the Lease has requested its rebuild.
         """
         if marker is None and self._is_lost_with_process:
             return
@@ -154,7 +154,7 @@ class Rebuild:
             self._table.put_marker(replace(marker, epoch=later, nonce=self._new_id()), marker)
 
     def _register(self, marker: Marker) -> bool:
-        """False: the table has another marker by now; the next call reads it."""
+        """Return False if the table has another marker by now; the next call reads it."""
         return self._table.put_marker(replace(marker, epoch=self._epoch, nonce=self._new_id()), marker)
 
     def add(self, node: str) -> None:
@@ -162,7 +162,7 @@ class Rebuild:
             self._queue[node] = None
 
     def step(self, observed_at: float) -> bool:
-        """Do one step for one node, or end the rebuild. False: there is nothing to do yet.
+        """Do one step for one node, or end the rebuild. Return False if there is nothing to do yet.
 
         observed_at: when the published pods were observed, in seconds since the epoch.
         """
@@ -186,7 +186,7 @@ class Rebuild:
         return node in self._queue or node in self._waiting or node in self._without_avail
 
     def _remove_avail(self) -> None:
-        """Step 1, for the next node."""
+        """Do step 1 for the next node."""
         node = next(iter(self._queue))
         written = self._table.begin_rebuild(node, self._epoch)
         if isinstance(written, NotWritten) and written.ledger is not None:
@@ -202,7 +202,7 @@ class Rebuild:
         ]
 
     def _read_open_reservations(self) -> None:
-        """Step 2, for all nodes after step 1."""
+        """Do step 2 for all nodes after step 1."""
         found = self._table.open_reservations()
         now = self._monotonic()
         for node, reserved in self._without_avail.items():
@@ -215,11 +215,11 @@ class Rebuild:
         self._without_avail, self._never_reserved = {}, set()
 
     def _invalidate_unbound_pods(self) -> bool:
-        """Step 4 if all ledgers are rebuilt. False: the API server gave no answer, or a pod keeps changing."""
+        """Do step 4 if all ledgers are rebuilt. Return False if the API server did not answer or a pod changed."""
         if self._marker is None:
             return True
         if self._pods_to_invalidate is None:
-            # Those of a table that may be lost at any time are published by now, on a node or unbound.
+            # The pods of a table that may be lost at any time are published by now, on a node or unbound.
             found = self._unpublished_pods()
             if found is None:
                 return False
@@ -231,7 +231,7 @@ class Rebuild:
         return True
 
     def _finish_node(self, node: str, rebuild: _NodeRebuild) -> bool:
-        """Steps 4 and 5 for one node."""
+        """Do steps 4 and 5 for one node. Return False if it has to wait before it can go on."""
         while rebuild.unconfirmed:
             reservation = rebuild.unconfirmed[-1]
             if not self._invalidate_bindings(reservation.pod):
@@ -247,7 +247,7 @@ class Rebuild:
         return True
 
     def _invalidate_bindings(self, pod: PodKey) -> bool:
-        """Whether every earlier bind of the pod has failed or will be published."""
+        """Return whether every earlier bind of the pod has failed or will be published."""
         match self._expiry.invalidate_bindings(pod):
             case ExpiryResult():
                 return False

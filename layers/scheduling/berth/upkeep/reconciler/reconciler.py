@@ -35,16 +35,16 @@ _CAPACITY_EVENTS = frozenset(
         ReservationEventType.REBUILT,
     }
 )
-"""After these, more can be reserved than before."""
+"""Events after which more can be reserved than before."""
 
 
 MayExpire = Callable[[OpenReservation], bool]
-"""Whether an old reservation may be released, as far as its gang is concerned. Raises TableUnavailable."""
+"""Returns whether an old reservation may be released, as far as its gang is concerned. Raises TableUnavailable."""
 
 
 @dataclass(frozen=True, slots=True)
 class Intervals:
-    """In seconds. poll: between reads of the open reservations and the marker. expiry: the age at which a reservation
+    """Times in seconds. poll: between reads of the open reservations and the marker. expiry: age at which a reservation
     is checked; no bind takes so long. sweep: between nodes without changes. retry: after the table has refused.
     """
 
@@ -55,7 +55,7 @@ class Intervals:
 
 
 class Reconciler:
-    """For one thread and one leadership. `update` and `work` raise nothing but programming errors."""
+    """Reconcile the ledger in one thread and one leadership. `update` and `work` raise only programming errors."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class Reconciler:
         see Rebuild.
 
         on_capacity_released: called when pods may fit that did not fit before, and no publication says so.
-        expiry_check: called once for the reservations of each poll, after they are read; None: pods are in no gangs.
+        expiry_check: called once for the reservations of each poll, after they are read; None: there are no gangs.
         """
         self._table = table
         self._published = PublishedPods(counting)
@@ -117,7 +117,7 @@ class Reconciler:
         self._has_state = False
         self._poll_at = self._sweep_at = self._resume_at = self._rebuild_at = monotonic()
         self.is_deposed = False
-        """The ledger has a later epoch; this reconciler does nothing any more, and its watcher resigns."""
+        """Whether the ledger has a later epoch; then this reconciler does nothing any more, and its watcher resigns."""
 
     def update(self, nodes: Mapping[str, NodeInfo | None], pods: Mapping[str, Pod | None], observed_at: float) -> None:
         """Apply a publication, by key, None for a deleted object. The first one has all objects.
@@ -134,7 +134,7 @@ class Reconciler:
             self._has_state = True
 
     def work(self) -> float:
-        """Do one piece of work. Returns the seconds until the next one may be due."""
+        """Do one piece of work. Return the seconds until the next one may be due."""
         now = self._monotonic()
         if self.is_deposed or not self._has_state:
             return self._intervals.poll
@@ -173,7 +173,7 @@ class Reconciler:
         return max(0.0, due - now, self._resume_at - now)
 
     def _work_once(self, now: float) -> None:
-        """The most urgent work. It leaves its queue only after success."""
+        """Do the most urgent work. It leaves its queue only after success."""
         if now >= self._poll_at or not self._rebuild.is_registered:
             self._poll()
             self._poll_at = now + self._intervals.poll
@@ -194,7 +194,7 @@ class Reconciler:
             self._to_sweep.popleft()
 
     def _listed_pods(self) -> list[PodKey] | None:
-        """The pods at the API server that request a counted resource and are published on no node; None: no answer."""
+        """List pods that request a counted resource and are not published on a node. None: the API server failed."""
         found = self._pods.list_pods(lambda pod: bool(self._counting.demands(pod)))
         if isinstance(found, PodUnknown):
             self._report(ReservationEvent(ReservationEventType.CLUSTER_UNAVAILABLE, detail=found.cause))
@@ -239,7 +239,7 @@ class Reconciler:
                 self._to_expire.append(reservation)
 
     def _is_old(self, reservation: OpenReservation) -> bool:
-        """Whether to ask the API server. A pod that a later state lacks was bound and deleted between two publications,
+        """Return whether to ask the API server. A pod missing in a later state was bound and deleted meanwhile,
         or is about to be published: it need not keep its amounts for as long as a bind may take."""
         is_missing = self._observed_at > reservation.since and not self._published.has(reservation.pod.uid)
         return is_missing or self._open.age(reservation) >= self._intervals.expiry
@@ -283,7 +283,7 @@ class Reconciler:
         self._open.remove(reservation)
 
     def _report_change(self, event: ReservationEvent) -> None:
-        """A publication wakes the scheduler's queue when pods end. But only now can bind reserve what they held."""
+        """Report a change. Publications wake the queue when pods end, but bind can reserve their amounts only now."""
         self._report(event)
         if event.type in _CAPACITY_EVENTS:
             self._on_capacity_released()
