@@ -1,1 +1,1 @@
-"""How bind reserves counted resources: the port's implementation, one attempt, the choice of devices."""
+"""The verb bind: it announces pods, reserves counted resources, waits for gangs, and creates the Binding."""

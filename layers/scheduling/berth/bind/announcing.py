@@ -1,14 +1,14 @@
-"""How concurrent binds keep the rules about other pods.
+"""Announcements, by which concurrent binds keep the rules about other pods.
 
 For each bind of a configuration with such rules:
 
 1. Read the log of announcements to its end at position n, then the node cache.
-2. Judge the pod on its node, with the pods of the cache and those of the announcements that have not ended.
+2. Evaluate the pod on its node, with the pods of the cache and those of the announcements that have not ended.
 3. Put the pod's announcement at position n + 1, on the condition that this position is free. If it is taken, wait for
-   a moment and begin again: the judgement does not know the pod that came first.
+         a moment and begin again: the evaluation does not include the pod that came first.
 4. Create the Binding.
 
-Where only scores look at other pods, there is nothing to judge: a pod that cannot be announced is bound without it.
+If only scores look at other pods, there is nothing to evaluate: a pod that cannot be announced is bound without it.
 
 Guarantee: the announcements are one sequence, and each pod in it was judged with all the pods before it. So concurrent
 binds break no rule that they would keep one after another. Of two pods that exclude each other the later one is
@@ -20,7 +20,7 @@ It needs that
   its sender gives up GRACE_SECONDS earlier;
 - `observed_at` of the cache and `until` are by clocks that differ by less than GRACE_SECONDS.
 
-Not guaranteed: what a pod was judged with stays. A pod that ends, an announced pod that the API server refuses, or a
+Not guaranteed: that the evaluated state stays. A pod that ends, an announced pod that the API server refuses, or a
 changed label can make a rule false for pods that are there already, as with kube-scheduler.
 """
 
@@ -47,7 +47,7 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 
 @dataclass(frozen=True, slots=True)
 class LoggedAnnouncement:
-    """A call's announcement in the log. resource_version: of the pod that was judged."""
+    """A call's announcement in the log. resource_version: of the pod that was evaluated."""
 
     position: int
     attempt: str
@@ -55,20 +55,20 @@ class LoggedAnnouncement:
 
 
 GRACE_SECONDS = 15.0
-"""After the deadline of a bind: for a Binding that is on its way, and between clocks."""
+"""Time after the deadline of a bind: for a Binding that is on its way, and for differences between clocks."""
 
 TRIM_EVERY = 8
-"""One bind in so many deletes old announcements."""
+"""One bind in this many deletes old announcements."""
 
 RETENTION_SECONDS = 60.0
 """Longer than any bind takes. A bind that has read the log before an announcement finds its position taken."""
 
 MAX_CONTENT_BYTES = 64_000
-"""Of the pod in an announcement: 16 read units for each call while it counts. A pod of a workload has half a KB to some
+"""Largest pod in an announcement: 16 read units for each call while it stands. A workload's pod has half a KB to some
 KB; DynamoDB takes items of 400 KB."""
 
 FIRST_WAIT = 0.02
-"""After the first position that was taken, at most. One try of a warm bind takes about as long."""
+"""Longest wait after the first position that was taken. One try of a warm bind takes about as long."""
 LONGEST_WAIT = 0.5
 
 TOO_LARGE = BindResult(
@@ -79,7 +79,7 @@ DEADLINE_PASSED = BindResult(BindOutcome.NOT_JUDGED, "the deadline was over befo
 
 
 class Announcements:
-    """The log of the pods that bind lets onto nodes. No method raises when the table cannot be
+    """Log the pods that bind lets onto nodes. No method raises if the table cannot be
     reached. Safe to share between threads."""
 
     def __init__(
@@ -91,7 +91,7 @@ class Announcements:
         sleep: Callable[[float], None],
         random: Callable[[], float],
     ) -> None:
-        """cache: of which each read is consistent, and reads the log before the head. wall: seconds since the epoch.
+        """cache: each read of it is consistent, and reads the log before the head. wall: seconds since the epoch.
         random: a number in [0, 1)."""
         self._log = log
         self._cache = cache
@@ -101,10 +101,10 @@ class Announcements:
         self._random = random
 
     def announce(self, binding: Binding, found: FoundPod, deadline: Deadline) -> LoggedAnnouncement | BindResult | None:
-        """Judge the pod once more, with all pods that were announced before it, and announce it.
+        """Evaluate the pod once more, with all pods that were announced before it, and announce it.
 
-        BindResult: a rule rejects it, or it could not be judged. None: the pod needs no announcement, because
-        the configuration lets pods pass that cannot be judged, or only scores look at pods.
+        BindResult: a rule rejects it, or it could not be evaluated. None: bind it without an announcement, because
+        the configuration lets pods pass that cannot be evaluated, or only scores look at pods.
         """
         pod, attempt = read_pod(found.content), self._new_id()
         result: LoggedAnnouncement | BindResult | None = DEADLINE_PASSED
@@ -121,7 +121,7 @@ class Announcements:
             if result is not CONTENDED or (not is_required and deadline.remaining() <= half):
                 break
             self._sleep(min(wait * self._random(), deadline.remaining()))
-        # A score is a preference: it stops no pod, and leaves the Binding its time.
+        # A score is a preference: it does not stop a pod, and leaves the Binding its time.
         return result if is_required or isinstance(result, LoggedAnnouncement) else None
 
     def _tried(
@@ -133,7 +133,7 @@ class Announcements:
         context: DecisionContext,
         deadline: Deadline,
     ) -> LoggedAnnouncement | BindResult | None:
-        """CONTENDED: the position is taken. None: the pod is bound without an announcement."""
+        """Try once. CONTENDED: the position is taken. None: the pod is bound without an announcement."""
         if isinstance(pod, UnreadableObject):
             return BindResult(BindOutcome.UNREADABLE, pod.cause)
         if isinstance(context.cluster, CacheUnavailable):
@@ -151,7 +151,7 @@ class Announcements:
         )
 
     def _append(self, announcement: Announcement, first: int) -> LoggedAnnouncement | BindResult:
-        """CONTENDED: its position is taken. first: where the log begins."""
+        """Append to the log. CONTENDED: its position is taken. first: where the log begins."""
         announced = LoggedAnnouncement(announcement.position, announcement.attempt, announcement.resource_version)
         try:
             if not self._log.append(announcement):
@@ -164,7 +164,7 @@ class Announcements:
         return announced
 
     def withdraw(self, announced: LoggedAnnouncement) -> None:
-        """Only where no Binding of the call has taken effect or will. If the table does not answer, it expires."""
+        """Withdraw. Call it only if no Binding of the call has taken effect or will. Without an answer, it expires."""
         with suppress(TableUnavailable):
             self._log.withdraw(announced.position, announced.attempt)
 
@@ -175,7 +175,7 @@ class Announcements:
 
 
 def _waits() -> Iterator[float]:
-    """The longest wait before the next try, in seconds: without one, n concurrent binds make n² tries."""
+    """Yield the longest wait before each next try, in seconds: without it, n concurrent binds make n² tries."""
     wait = FIRST_WAIT
     while True:
         yield wait
@@ -183,7 +183,7 @@ def _waits() -> Iterator[float]:
 
 
 def _refusal(pod: Pod, binding: Binding, policy: Policy, snapshot: Snapshot, deadline: Deadline) -> BindResult | None:
-    """None: the filters that look at pods pass the node."""
+    """Return why the filters that look at pods reject the node, or None if they pass it."""
     try:
         rejected = policy.rejects_bind(pod, binding.node, snapshot, deadline.decision_seconds())
     except PluginFailed as error:

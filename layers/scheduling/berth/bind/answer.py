@@ -1,11 +1,11 @@
-"""bind: create the pod's Binding. If needed, judge the pod once more and reserve what it requests.
+"""bind: create the pod's Binding. If needed, evaluate the pod once more and reserve its counted resources.
 
 Plain bind: POST the Binding. When the API server does not answer, or answers with a conflict, GET the pod: it shows
 whether the Binding was created. If the pod is still unbound after a lost answer, POST once more.
 
-Where the configuration limits bind to some schedulers, the plain bind begins with a GET of the pod, too.
+If the configuration limits bind to some schedulers, the plain bind begins with a GET of the pod, too.
 
-Prepared bind: where a rule of the configuration depends on other pods, or the pod requests counted resources. GET the
+Prepared bind: if a rule of the configuration depends on other pods, or the pod requests counted resources. GET the
 pod (the request has no spec); announce it under the rules; GET the Lease of the ledger and reserve; POST the Binding
 with the pod's resourceVersion as precondition. After a lost answer or a conflict, begin again with the GET.
 
@@ -51,7 +51,7 @@ REASON_NAMESPACE = "bind.namespaces of Berth's configuration does not list the p
 
 
 def answer_bind(body: str | bytes, binder: PodBinder, deadline: Deadline, rules: BindRules = NO_RULES) -> Reply:
-    """ExtenderBindingResult: an empty Error means that the pod is on the node."""
+    """Return an ExtenderBindingResult: an empty Error means that the pod is on the node."""
     binding = read_binding(body)
     if isinstance(binding, Failure):
         return failed(binding)
@@ -75,7 +75,7 @@ def bind(
     deadline: Deadline,
     rules: BindRules = NO_RULES,
 ) -> BindResult:
-    """Bind the pod; the reason of a failure is the API server's own text where it gave one."""
+    """Bind the pod; the reason of a failure is the API server's own text if it gave one."""
     limits = rules.limits
     # A Binding names the namespace of its pod, so there is nothing to read.
     if not limits.covers_namespace(binding.namespace):

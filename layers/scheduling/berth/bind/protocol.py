@@ -1,8 +1,8 @@
-"""The prepared bind: announce the pod, give it its share of the ledger, and wait for its gang, as it needs. Then bind
+"""The prepared bind: announce the pod, give it its share of the ledger, and wait for its gang, as needed. Then bind
 it by the version that was read.
 
 It makes several attempts. Each begins with a GET of the pod. A member of a gang is announced when its gang is the open
-one: while it waits for another gang, it keeps no pod of that away.
+one: while it waits for another gang, it does not keep that gang's pods away.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ FAILED_FOR_GOOD = {BindOutcome.POD_GONE, BindOutcome.REFUSED}
 
 
 def result_of_binding(answer: Created | Refused | Unanswered) -> BindResult:
-    """CONTENDED and UNANSWERED are not final: the pod shows whether it is bound."""
+    """Return the result. CONTENDED and UNANSWERED are not final: the pod shows whether it is bound."""
     match answer:
         case Created():
             return BindResult(BindOutcome.BOUND)
@@ -55,7 +55,7 @@ def result_of_binding(answer: Created | Refused | Unanswered) -> BindResult:
 
 
 def result_of_assignment(binding: Binding, found: Assignment | Refused | Unanswered) -> BindResult | None:
-    """How the bind ended by the pod that was read; None while the pod is unbound and can be bound."""
+    """Return how the bind ended, as the pod shows; None while the pod is unbound and can be bound."""
     match found:
         case Assignment(pod_uid=uid) if uid != binding.pod_uid:
             reason = f'pod "{binding.pod_name}" was replaced by another of that name'
@@ -92,7 +92,7 @@ NOTHING_COUNTED = Counting()
 
 
 class UnboundPods:
-    """The pod of one call at the API server."""
+    """Read the pod of one call at the API server."""
 
     def __init__(self, binding: Binding, binder: PodBinder, deadline: Deadline, limits: BindConfiguration) -> None:
         self._binding = binding
@@ -101,9 +101,9 @@ class UnboundPods:
         self._limits = limits
 
     def read(self) -> FoundPod | BindResult:
-        """The pod while it can still be bound; otherwise how the bind ended."""
+        """Return the pod while it can still be bound; otherwise how the bind ended."""
         binding = self._binding
-        # Half of the time left: what follows needs the other half.
+        # Half of the time left: the next steps need the other half.
         found = self._binder.pod(binding.namespace, binding.pod_name, self._deadline.remaining() / 2)
         if not isinstance(found, FoundPod):
             result = result_of_assignment(binding, found)
@@ -115,7 +115,7 @@ class UnboundPods:
         return result_of_assignment(binding, found.assignment) or found
 
     def refusal(self) -> BindResult | None:
-        """One read. None: the pod can be bound. Its scheduler never changes, and the Binding has its UID."""
+        """Read the pod once. None: it can be bound. Its scheduler never changes, and the Binding has its UID."""
         if not self._deadline.remaining():
             return unanswered(DEADLINE_PASSED)
         found = self.read()
@@ -129,7 +129,7 @@ def _scheduler_of(found: FoundPod) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Needs:
-    """What the pod asks of the ledger, and the gang that it waits for."""
+    """The pod's demands on the ledger, and the gang that it waits for."""
 
     demands: tuple[Demand, ...] = ()
     gang: GangOfPod | None = None
@@ -139,7 +139,7 @@ _NOTHING = _Needs()
 
 
 class PreparedBind:
-    """One call that announces, reserves, waits for its gang, or all of it."""
+    """Announce the pod, reserve, wait for its gang, or all of it, in one call."""
 
     def __init__(
         self, binding: Binding, binder: PodBinder, deadline: Deadline, rules: BindRules, pods: UnboundPods
@@ -158,7 +158,7 @@ class PreparedBind:
         """Whether a Binding of this announcement may still take effect."""
 
     def run(self) -> BindResult | None:
-        """None: there is nothing to announce, to reserve or to wait for."""
+        """Bind the pod, or return None if there is nothing to announce, to reserve or to wait for."""
         result = self._attempts()
         if result is not None and self._is_placed and result.outcome in FAILED_FOR_GOOD:
             result = BindResult(BindOutcome.GANG_DEGRADED, result.reason)
@@ -190,7 +190,7 @@ class PreparedBind:
         return last if isinstance(last, BindResult) else result
 
     def _read_unbound_pod(self) -> FoundPod | BindResult:
-        """The pod while it can still be bound; otherwise how the bind ended. Releases a reservation without use."""
+        """Return the pod while it can still be bound; otherwise how the bind ended. Release an unused reservation."""
         found = self._pods.read()
         if isinstance(found, FoundPod):
             if not found.is_deleting:
@@ -205,7 +205,7 @@ class PreparedBind:
         return found
 
     def _announce(self, pod: FoundPod) -> BindResult | None:
-        """None: the Binding may follow. An announcement holds for one version of the pod."""
+        """Announce the pod. None: the Binding may follow. An announcement holds for one version of the pod."""
         if self._announcements is None:
             return None
         announced = self._announced
@@ -230,7 +230,7 @@ class PreparedBind:
             self._withdraw()
 
     def _needs(self, pod: FoundPod) -> _Needs | BindResult | None:
-        """None: there is nothing to announce, to reserve or to wait for."""
+        """Return the pod's needs, or None if there is nothing to announce, to reserve or to wait for."""
         if self._counted is None and self._gangs is None:
             return _NOTHING
         read = read_pod(pod.content)
@@ -245,7 +245,7 @@ class PreparedBind:
         return _Needs(demands, gang) if demands or gang is not None or self._announcements is not None else None
 
     def _share(self, pod: FoundPod, needs: _Needs) -> Reservation | BindResult | None:
-        """What the pod gets of the ledger, when it is announced; None where it asks for nothing. Members of a gang get
+        """Announce the pod and return its share of the ledger; None if it does not need one. Members of a gang get
         theirs together."""
         counted, demands = self._counted, needs.demands
         if counted is not None and counted.right is not None and demands:
@@ -268,7 +268,7 @@ class PreparedBind:
     def _wait_for_gang(
         self, pod: FoundPod, gang: GangOfPod, demands: tuple[Demand, ...]
     ) -> GangPlace | BindResult | None:
-        # Imported where gangs are enabled: a cold start without them does not need it.
+        # Imported only if gangs are enabled: a cold start without them does not need it.
         from berth.bind.gang.member import GangMember
 
         assert self._gangs is not None  # it knows the gang
@@ -291,7 +291,7 @@ class PreparedBind:
             binding = replace(binding, annotations=reservation.annotations)
         result = result_of_binding(self._binder.create_binding(binding, self._deadline.remaining() / 2))
         if result.outcome is BindOutcome.BOUND and reservation is not None and reservation.has_surplus:
-            # Now, and by bind: later nothing but the pod's annotations says which devices it has, and its owner can
+            # Now, and by bind: later only the pod's annotations show which devices it has, and its owner can
             # change them.
             assert self._counted is not None
             self._counted.reservations.release_surplus(reservation, self._deadline.remaining)

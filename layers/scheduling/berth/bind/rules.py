@@ -1,9 +1,9 @@
-"""What the applied configuration says for bind: counted resources, rules about other pods, gangs, and limits.
+"""The applied configuration's rules for bind: counted resources, rules about other pods, gangs, and limits.
 
-It is read at intervals only, so a bind may decide by the document before the applied one. `berth config apply` waits
-until none does (config/effect_delay.py of the command).
+It is read at intervals only, so a bind may still use the previous document. `berth config apply` waits
+until no bind does (config/effect_delay.py of the command).
 
-Whether bind may reserve, it asks after it has read the pod and before it reserves. A store that takes over later
+bind checks that it may reserve after it has read the pod and before it reserves. A store that takes over later
 invalidates the Bindings of all pods that were read before, so nothing has to be asked again before the Binding is sent.
 """
 
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CountedResources:
-    """Which resources are counted, the ledger that counts them, and whether it may.
+    """Hold which resources are counted, the ledger that counts them, and its right to do so.
 
-    right: None where no other ledger can count, as for a dump.
+    right: None if no other ledger can count, as for a dump.
     """
 
     counting: Counting
@@ -46,8 +46,8 @@ EVERY_POD = BindConfiguration()
 
 @dataclass(frozen=True, slots=True)
 class BindRules:
-    """Of the configuration in force. counted: None counts nothing. limits: which pods may be bound. announcements: None
-    where no rule depends on other pods. gangs: None where gangs are not enabled. state: for records of decisions."""
+    """The configuration's rules for bind. counted: None counts nothing. limits: which pods may be bound. announcements:
+    None if no rule depends on other pods. gangs: None if gangs are not enabled. state: for records of decisions."""
 
     counted: CountedResources | None = None
     limits: BindConfiguration = EVERY_POD
@@ -60,15 +60,15 @@ NO_RULES = BindRules()
 
 
 REFRESH_SECONDS = 10.0
-"""The age at which the configuration is read again from tables on a network; a warm bind reads none before."""
+"""Age at which the configuration is read again from tables on a network; a warm bind does not read it before."""
 
 RETRY_SECONDS = 1.0
-"""The same after a failed read. Shorter, because `berth config apply` waits for one interval only."""
+"""Age after a failed read. It is shorter, because `berth config apply` waits for one interval only."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """at: when it began. seconds: for how long it is used."""
+    """A read of the rules. at: when it began. seconds: for how long it is used."""
 
     rules: BindRules
     at: Instant
@@ -76,7 +76,7 @@ class _Read:
 
 
 class RulesInForce:
-    """For one warm environment. Safe to share between threads."""
+    """Hold the rules in force in one warm environment. Safe to share between threads."""
 
     def __init__(
         self,
@@ -91,9 +91,9 @@ class RulesInForce:
         refresh_seconds: float = REFRESH_SECONDS,
     ) -> None:
         """read_hash: of the applied configuration, from the head. warn: called with failures that the call survived.
-        announcements: for configurations with rules about other pods; None where there is no log. gangs: for
-        configurations that enable them; None where there is no table. refresh_seconds: the age at which it is read
-        again; 0 where a read waits for nothing."""
+        announcements: for configurations with rules about other pods; None if there is no log. gangs: for
+        configurations that enable them; None if there is no table. refresh_seconds: the age at which it is read
+        again; 0 if a read does not wait for a network."""
         self._read_hash = read_hash
         self._configurations = configurations
         self._reservations = reservations
@@ -106,10 +106,10 @@ class RulesInForce:
         self._last: _Read | None = None
 
     def current(self) -> BindRules:
-        """The rules in force. While the table is unavailable, those of the last known configuration.
+        """Return the rules in force; while the table is unavailable, those of the last known configuration.
 
-        Raises CountingLost where nothing is counted although the ledger counts, and TableUnavailable and
-        ConfigurationInvalid where no configuration is known yet: a bind that does not count could assign a resource
+        Raises CountingLost if nothing is counted although the ledger counts, and TableUnavailable and
+        ConfigurationInvalid if no configuration is known yet: a bind that does not count could assign a resource
         twice.
         """
         now, last = self._clock.now(), self._last
@@ -146,7 +146,7 @@ TAKEOVER = BindResult(BindOutcome.NO_LEDGER, "the ledger of counted resources is
 
 
 class CountingRight:
-    """Whether this store counts the cluster's resources. Of several stores at most one does.
+    """Check whether this store counts the cluster's resources. At most one of several stores does.
 
     For one warm environment. Safe to share between threads."""
 
@@ -156,7 +156,7 @@ class CountingRight:
         self._identity: str | None = None
 
     def refusal(self, timeout: float) -> BindResult | None:
-        """Why bind must not reserve; None: it may, for a pod that was read before. timeout: in seconds."""
+        """Return why bind must not reserve, or None if it may, for a pod that was read before. timeout: in seconds."""
         found = self._lease.holding(timeout)
         if isinstance(found, Unavailable):
             return BindResult(BindOutcome.LEDGER_UNAVAILABLE, found.reason)
@@ -177,7 +177,7 @@ class CountingRight:
         return None if found.is_counting else TAKEOVER
 
     def _is_own(self, holder: str) -> bool:
-        """The identity is read again where it differs: a lost table gets another one."""
+        """Compare the holder with the identity, which is read again if it differs: a lost table gets another one."""
         if holder != self._identity:
             self._identity = self._store.get()
         return holder == self._identity

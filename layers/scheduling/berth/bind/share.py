@@ -1,4 +1,4 @@
-"""How bind reserves what a pod requests on one node.
+"""Reserves a pod's counted resources on one node, for bind.
 
 An attempt first writes its open reservation, then its entry in the node's ledger. So every entry has an open
 reservation, and one query finds all of them. When another bind was faster, the attempt chooses again and retries.
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class TableCalls:
-    """seconds: the longest that one call takes; no call begins with less time left.
+    """Repeats calls of a table. seconds: the longest that one call takes; no call begins with less time left.
 
     repeated: a call went unanswered, so the table may still carry it out.
     """
@@ -42,7 +42,7 @@ class TableCalls:
     def with_retry(self, call: Callable[[], T]) -> T:
         """Make the call, and repeat it once if it fails: a connection may have died while the environment was frozen.
 
-        For idempotent operations. Raises DeadlineExceeded and TableUnavailable.
+        Use it for idempotent operations. Raises DeadlineExceeded and TableUnavailable.
         """
         self._check()
         try:
@@ -59,7 +59,7 @@ class TableCalls:
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """The node's ledger holds what the pod requests. The entry belongs to this attempt to bind the pod.
+    """A pod's share in the node's ledger. The entry belongs to this attempt to bind the pod.
 
     annotations: for the Binding. is_first_attempt: no earlier attempt had the entry, so no earlier Binding can still
     arrive. shares: what this attempt needs, by pool. has_surplus: the entry holds more than that, for a Binding of an
@@ -75,7 +75,7 @@ class Reservation:
 
 
 Remaining = Callable[[], float]
-"""Seconds left until the deadline."""
+"""Returns the seconds left until the deadline."""
 
 
 TRIES = 10
@@ -86,7 +86,7 @@ CONTENDED = BindResult(BindOutcome.CONTENDED, "the node's ledger of counted reso
 
 
 class Attempt:
-    """For one call of `reserve`."""
+    """Reserve in one call of `Reservations.reserve`."""
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class Attempt:
         self._choice = DeviceChoice(counting, demands, binding.pod_uid)
 
     def reserve(self) -> Reservation | BindResult:
-        """Raises TableUnavailable and DeadlineExceeded: then the entry may or may not have been written."""
+        """Reserve. Raises TableUnavailable and DeadlineExceeded: then the entry may or may not have been written."""
         shares = self._choice.without_devices()
         ledger: NodeLedger | None = None
         if shares is None:
@@ -172,7 +172,7 @@ class Attempt:
         self._calls.with_retry(lambda: self._ledger.table.put_open(reservation))
 
     def _delete_open(self) -> None:
-        """This attempt owns no entry. After a repeated call it stays: the first one may still write the entry."""
+        """Delete it, because this attempt owns no entry; not after a repeated call: the first may still write one."""
         if not self._calls.repeated:
             with suppress(TableUnavailable, DeadlineExceeded):
                 self._calls.with_retry(
@@ -188,7 +188,7 @@ DEADLINE_PASSED = "the deadline was over before the ledger of counted resources 
 
 
 class Reservations:
-    """The ledger of counted resources, as bind uses it. No method raises when the table cannot be reached.
+    """Reserve and release in the ledger of counted resources. No method raises if the table cannot be reached.
     Safe to share between threads."""
 
     def __init__(
@@ -222,16 +222,16 @@ class Reservations:
     def release(self, reservation: Reservation, remaining: Remaining) -> None:
         """Release it if this attempt still owns the entry.
 
-        Only after its Binding was refused, and only where `is_first_attempt`.
+        Call it only after its Binding was refused, and only if `is_first_attempt`.
         """
         self._release(reservation.binding, remaining, reservation.attempt)
 
     def release_surplus(self, reservation: Reservation, remaining: Remaining) -> None:
-        """Leave the entry with what this attempt needs if the attempt still owns it. Where the table does not confirm
+        """Reduce the entry to the shares of this attempt, if the attempt still owns it. If the table does not confirm
         it, the entry keeps the surplus until the pod has ended. The open reservation of the attempt stays: the watcher
         deletes it when it has confirmed the pod.
 
-        Only after the API server has confirmed that the Binding of this attempt was created: the pod is on its node
+        Call it only after the API server has confirmed the Binding of this attempt: the pod is on its node
         with these shares for good.
         """
         calls, binding = TableCalls(remaining, self._call_seconds), reservation.binding
@@ -249,11 +249,11 @@ class Reservations:
             return
 
     def release_pod(self, binding: Binding, remaining: Remaining) -> None:
-        """Release what any attempt reserved for this pod on this node: no Binding of the pod can succeed there."""
+        """Release the reservations of all attempts for this pod on this node: no Binding of it can succeed there."""
         self._release(binding, remaining)
 
     def _release(self, binding: Binding, remaining: Remaining, attempt: str | None = None) -> None:
-        """attempt: None releases the entry of any attempt. Where the table does not answer, the entry expires."""
+        """Release the entry of this attempt; None: of any. If the table does not answer, the entry expires."""
         calls = TableCalls(remaining, self._call_seconds)
         try:
             ledger = calls.with_retry(lambda: self._table.node(binding.node))

@@ -117,7 +117,7 @@ def node_cache(settings: PolicySettings, verb: str) -> WarmNodeCache:
 
 
 def trial_cache(settings: PolicySettings) -> Callable[[Parts], WarmNodeCache]:
-    """Return a factory of node caches, each for one trial of a configuration. Call it while the function's module
+    """Return a factory of node caches, each for one trial of a configuration. Call this while the function's module
     is imported: only then are the tables known.
 
     Parts that this environment has not loaded are loaded beside its own and not kept: its calls would read all their

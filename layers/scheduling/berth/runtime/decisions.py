@@ -96,7 +96,7 @@ _further: ContextVar[tuple[DecisionRecorder, ...]] = ContextVar("further_recorde
 
 @contextmanager
 def decisions_also_recorded_by(recorder: DecisionRecorder) -> Iterator[None]:
-    """Pass it every decision of functions that are loaded until the block ends, whatever the configuration says."""
+    """Let this recorder have every decision of functions loaded until the block ends, whatever is configured."""
     token = _further.set((*_further.get(), recorder))
     try:
         yield

@@ -1,4 +1,4 @@
-"""Base of all settings, whose fields are environment variables; and the settings of every function that is called.
+"""Base of all settings, whose fields are environment variables; and the settings that depend on the scheduler.
 
 Plain dataclasses: every function reads its settings while it starts, and importing pydantic takes as long as importing
 a client of AWS. A module of its own, so that the authorizer does not import the types of the verbs' settings.

@@ -102,7 +102,7 @@ def _agrees(answer: Answer) -> str:
 
 
 def _refuses(answer: Answer) -> str:
-    """Check that bind rejects the request: until then it has connected and knows which resources are counted."""
+    """Check that bind rejects the request: by then it has connected and knows which resources are counted."""
     match answer.content:
         case {"Error": str(error)} if error.startswith("the binding request has no valid "):
             return ""

@@ -1,1 +1,1 @@
-"""How bind places a gang: the barrier, one call of a member, what the call holds, and how it waits for its turn."""
+"""Placement of gangs by bind: the barrier, one call of a member, its share of the ledger, and its wait for a turn."""

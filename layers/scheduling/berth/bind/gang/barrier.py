@@ -1,15 +1,15 @@
-"""How bind places a gang: no member is bound before all of the minimum are there.
+"""The barrier of a gang: bind does not bind a member before all of the minimum are there.
 
 Each call of bind, for a member of a gang:
 
 1. Read the gang's item. If the gang is committed and a member of it lives, the pod is bound like any other, on a node
-   of the gang's topology domain. So it is where the item is gone, and a member lives that is on a node: before a commit
+         of the gang's topology domain. So it is if the item is gone and a living member is on a node: before a commit
    no member gets there.
 2. Open the contention domain for the gang, or find it open. While another gang is open, wait for its end, within
    bounds; then fail.
 3. Announce the pod to rules about other pods, leave an open reservation, and write the intent into the gang's item.
    A member that waits for another gang is not announced: it keeps no pod of that away.
-4. Wait. Who finds the minimum, all of it in one topology domain and on nodes that exist, commits for all
+4. Wait. The call that finds the minimum, all of it in one topology domain and on existing nodes, commits for all
    (`GangCommit`). The others see it when they read the item again.
 5. Send the Binding, which is bind's part.
 
@@ -27,14 +27,14 @@ Guarantees:
 - A commit counts only for its own members: when none of them lives, another gang may have the name.
 - Gangs do not wait for each other in a circle: one is open, and the others hold nothing in the tables. Their places in
   the queue only bound how many calls wait.
-- A request that may not end before the call's deadline is not made. What a call leaves then, another member, a later
-  call or the watcher finishes, as after a crash.
+- No request starts unless it can end before the call's deadline. Another member, a later call or the watcher then
+      finishes the rest, as after a crash.
 - A call that dies leaves its intent for the time that it would have waited. Others may commit with it: then fewer
   members than the minimum are bound at first. The member keeps its share until it expires, and its next bind takes it
   over. So it is with a call that the table does not answer until its deadline.
 
 Not guaranteed:
-- That all members of a committed gang get onto their nodes. A pod can be deleted, a node can go. Who commits looks for
+- That all members of a committed gang get onto their nodes. A pod or a node can go. The committing call looks for
   both just before, in the node cache; for at most MAX_GETS members that it lacks, at the API server.
 - That each member of a commit still waits for it. At least the minimum did, by their clocks, when it was written; a
   member whose call had ended is bound by its next one.
@@ -68,7 +68,7 @@ DOMAIN_UNKNOWN = BindResult(BindOutcome.GANG_WAITS, "gang waits: the topology do
 
 
 class GangBarrier:
-    """Where bind waits for the other members of a gang. No method raises when the table cannot be
+    """Let bind wait for the other members of a gang. No method raises if the table cannot be
     reached. Safe to share between threads."""
 
     def __init__(
@@ -87,7 +87,7 @@ class GangBarrier:
         self._context = MemberCallContext(table, ledger, self.why_not, new_id, wall, sleep, call_seconds)
 
     def gang_of(self, pod: Pod, node: str, deadline: Deadline) -> GangOfPod | BindResult | None:
-        """The gang that the pod belongs to; None: none. BindResult: it names one that cannot be placed. node: of the
+        """Return the pod's gang, or None if it is not in a gang. BindResult: its gang cannot be placed. node: of the
         Binding."""
         if not names_gang(pod):
             return None
@@ -97,7 +97,7 @@ class GangBarrier:
         cluster = None if isinstance(context.cluster, CacheUnavailable) else context.cluster
         found = gang_of(pod, {} if cluster is None else cluster.pod_groups, context.policy.gangs)
         if isinstance(context.cluster, CacheUnavailable) and (names_pod_group(pod) or _has_topology_key(found)):
-            # How many members it has, or in which domain the node is, is not known, whatever `whenStale` says: filter
+            # The number of members, or the domain of the node, is not known, whatever `whenStale` says: filter
             # decides without the cache, and bind keeps members together.
             return BindResult(BindOutcome.GANG_WAITS, context.cluster.reason)
         if found is None:
@@ -109,7 +109,7 @@ class GangBarrier:
         return _with_cluster(found, pod, node, cluster, context.policy)
 
     def why_not(self, item: GangItem, get: Get, deadline: Deadline) -> str:
-        """Why the members that wait must not be committed; empty where nothing is known against it, as without the node
+        """Return why these members must not be committed; empty if nothing is known against it, as without the node
         cache. A node may be gone since filter chose it: the API server would let a member be bound there. And members
         may be gone: filter does not count them either."""
         context = self._cache.current(deadline)
@@ -124,7 +124,7 @@ class GangBarrier:
     def wait(self, member: GangMember) -> GangPlace | BindResult | None:
         """Wait until the gang is committed, and not longer than the deadline allows.
 
-        BindResult: it is not, and the member does not wait any more. None: the gang was committed before and has living
+        BindResult: it is not, and the member no longer waits. None: the gang was committed before and has living
         members, so the pod is bound like any other.
         """
         try:
@@ -149,7 +149,7 @@ def _with_cluster(gang: Gang, pod: Pod, node: str, cluster: Snapshot, policy: Po
 
 
 def _above(pod: Pod, members: Iterable[Pod], cluster: Snapshot, policy: Policy) -> Iterator[Pod]:
-    """The members of a higher priority that filter plans with this one."""
+    """Yield the members of a higher priority that filter plans with this pod."""
     for each in members:
         is_above = (each.priority or 0) > (pod.priority or 0)
         if is_above and waits(each) and isinstance(gang_of(each, cluster.pod_groups, policy.gangs), Gang):

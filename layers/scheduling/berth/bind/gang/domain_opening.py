@@ -1,4 +1,4 @@
-"""How one call of bind opens the contention domain for its gang, and waits while another gang is open."""
+"""Opens the contention domain for the gang of one call of bind, and waits while another gang is open."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ PLACING_SECONDS = 5.0
 execution environments or threads that these occupy."""
 
 JOINING_SECONDS = 0.5
-"""What a call that waits for another gang keeps for its own: all members find the domain free within LAST_POLL_SECONDS,
+"""Time that a call keeps for its own gang while it waits: all members find the domain free within LAST_POLL_SECONDS,
 and join."""
 
 FIRST_POLL_SECONDS = 0.05
 LAST_POLL_SECONDS = 0.25
 
 READS_A_SECOND = 1500.0
-"""Of one item, by all members that wait: half of what DynamoDB gives a partition, in read units."""
+"""Reads of one item by all members that wait, in read units: half of what DynamoDB gives a partition."""
 
 
 class DomainOpening:
-    """Methods may raise TableUnavailable and DeadlineExceeded."""
+    """Open the domain for one call. Methods may raise TableUnavailable and DeadlineExceeded."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class DomainOpening:
         self._opened: Domain | None = None
 
     def open(self) -> Domain | None:
-        """The domain with this gang open. None: another one is, and this call does not wait for its end any longer."""
+        """Return the domain with this gang open. None: another gang is, and this call does not wait any longer."""
         while True:
             now, seen = self._wall(), self._table.domain()
             gang = self._gang
@@ -77,12 +77,12 @@ class DomainOpening:
             self._table.put_domain(seen.closed(), seen)
 
     def pause(self, members: int) -> None:
-        """Between two reads of the domain's item, which so many read; each time longer."""
+        """Pause between two reads of the domain's item, which so many members read; each time longer."""
         self._sleep(self._pause)
         self._pause = min(max(LAST_POLL_SECONDS, members / READS_A_SECOND), 1.5 * self._pause)
 
     def _waits_in_queue(self, seen: Domain, now: float) -> bool:
-        """Whether this call waits for the open gang's end: as long as that is near, the others of its own gang have
+        """Return whether this call waits for the open gang's end: if that is near, the others of its own gang have
         time to join afterwards, and not too many wait."""
         assert seen.open is not None  # or this gang would have been opened
         is_over = now - seen.open.opened_at >= PLACING_SECONDS
@@ -98,7 +98,7 @@ class DomainOpening:
 
 
 def is_needed(uid: str, minimum: int, pods: Mapping[str, Pod]) -> bool:
-    """Whether this member may wait in the queue for its gang: as many do as the minimum. pods: the gang's, as the node
+    """Return whether this member may wait in the queue: only the gang's minimum may. pods: the gang's, as the node
     cache has them; it may not have this one yet."""
     waiting = [each.uid for each in sorted(filter(waits, pods.values()), key=order_of_members)]
     return uid in waiting[:minimum] or (uid not in pods and len(waiting) < minimum)

@@ -1,10 +1,10 @@
-"""What one call of bind has in the ledger for its member: an open reservation before the commit, its share afterwards.
+"""Holds one call's part of the ledger for its member: an open reservation before the commit, the share afterwards.
 
 Every entry has an open reservation from before it is written, by which the watcher finds it. So a call deletes its
-reservation only where no commit can give it a share any more.
+reservation only if no commit can give it a share any more.
 
-Whether a member lives is a GET for each pod. The node cache says which pods to ask for, and which not: one that is
-being deleted stays so. That a pod is not in the cache proves nothing.
+A GET for each pod shows whether a member lives. The node cache shows which pods to ask for, and which not: a pod that
+is being deleted stays so. A pod's absence from the cache proves nothing.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ NO_PODS: Mapping[str, Pod] = MappingProxyType({})
 class GangOfPod:
     """A pod's gang, with its priority.
 
-    topology: the value of the gang's topology key on the node of the Binding; empty where the gang has none. pods: its
+    topology: the value of the gang's topology key on the node of the Binding; empty without a key. pods: its
     members as the node cache has them, by UID, without exempt pods. domains: the values of the key on their nodes.
     """
 
@@ -54,7 +54,7 @@ class GangMember:
     """A pod of a gang that is being bound. binder: to see whether other members live.
 
     announce: for rules about other pods, which see the pod from then on. The barrier calls it when the gang is the open
-    one, before the member joins; BindResult: it must not join. withdraw: when the gang is not the open one any more.
+    one, before the member joins; a BindResult stops it from joining. withdraw: called if the gang is no longer open.
     """
 
     of: GangOfPod
@@ -69,7 +69,7 @@ class GangMember:
 
 @dataclass(frozen=True, slots=True)
 class GangPlace:
-    """The gang is committed with this member. reservation: its share; None where it requests nothing counted."""
+    """A member's place in its committed gang. reservation: its share; None if it requests nothing counted."""
 
     reservation: Reservation | None
 
@@ -79,14 +79,14 @@ NO_LEDGER = BindResult(BindOutcome.NO_LEDGER, "the node's ledger of counted reso
 
 @dataclass(frozen=True, slots=True)
 class OpenShare:
-    """What the open reservation names. is_new: no earlier call of the member has a share on the node."""
+    """The shares of the open reservation. is_new: no earlier call of the member has a share on the node."""
 
     shares: Shares
     is_new: bool
 
 
 class MemberShare:
-    """For one call. Methods may raise TableUnavailable, and DeadlineExceeded where a request may not end in time."""
+    """Hold a call's share. Methods raise TableUnavailable, and DeadlineExceeded if a request may not end in time."""
 
     def __init__(
         self,
@@ -96,19 +96,19 @@ class MemberShare:
         has_time: Callable[[], bool],
         wall: Callable[[], float],
     ) -> None:
-        """has_time: for one request. wall: seconds since the epoch."""
+        """has_time: whether there is time for one request. wall: seconds since the epoch."""
         self._ledger, self._member, self._attempt = ledger, member, attempt
         self._has_time, self._wall = has_time, wall
         binding = member.binding
         self._pod, self._node = PodKey(binding.namespace, binding.pod_name, binding.pod_uid), binding.node
 
     def intent(self, until: float) -> Intent:
-        """Of this call, which the others see until then: seconds since the epoch."""
+        """Return the intent of this call, which the others see until `until`, in seconds since the epoch."""
         member = self._member
         return Intent(self._pod, self._node, self._attempt, until, member.demands, topology=member.of.topology)
 
     def reserve(self) -> OpenShare | BindResult:
-        """Leave an open reservation, if the member requests counted resources. BindResult: there is no room."""
+        """Leave an open reservation, if the member requests counted resources. BindResult: no room, or no ledger."""
         member = self._member
         if not member.demands:
             return OpenShare({}, is_new=True)
@@ -124,7 +124,7 @@ class MemberShare:
         return found
 
     def committed(self, shares: Shares, reserved: OpenShare) -> GangPlace:
-        """What the Binding needs. shares: given by the commit. reserved: by this call."""
+        """Return the member's place for its Binding. shares: given by the commit. reserved: by this call."""
         member = self._member
         if not member.demands:
             return GangPlace(None)
@@ -168,17 +168,17 @@ class MemberShare:
 
 
 MAX_GETS = 8
-"""Of one call. All members of a gang that was created again ask, so without a limit they made n² requests. If more
-would be needed, the watcher counts: it forgets a gang of which no member lives."""
+"""GETs of one call at most. All members of a gang that was created again ask: without a limit they make n² requests.
+If more are needed, the watcher decides: it forgets a gang of which no member lives."""
 
 NOT_FOUND = 404
 
 Get = Callable[[str], FoundPod | Refused | Unanswered]
-"""The pod of this name, in the gang's namespace."""
+"""Returns the pod of this name in the gang's namespace."""
 
 
 class MemberLiveness(Enum):
-    """UNKNOWN: the API server did not say it, or too many would have to be asked for."""
+    """UNKNOWN: the API server did not tell, or too many pods would have to be read."""
 
     LIVES = auto()
     NONE_LIVES = auto()
@@ -186,14 +186,14 @@ class MemberLiveness(Enum):
 
 
 def liveness_for(member: GangMember, item: GangItem | None) -> MemberLiveness:
-    """Of the gang of a member that is being bound. Where the item of its commit is gone, members on nodes are the proof
-    of it."""
+    """Return the liveness of the gang of a member that is being bound. If the item of its commit is gone, members on
+    nodes prove the commit."""
 
     return liveness_of(member.binding.pod_uid, _committed(item), member.of.pods, get_for(member))
 
 
 def get_for(member: GangMember) -> Get:
-    """The GET of a call: it takes at most half of the time that is left."""
+    """Return the GET of a call: it takes at most half of the time that is left."""
 
     def get(name: str) -> FoundPod | Refused | Unanswered:
         return member.binder.pod(member.of.gang.key.namespace, name, member.deadline.remaining() / 2)
@@ -202,7 +202,7 @@ def get_for(member: GangMember) -> Get:
 
 
 def is_in_domain(member: GangMember, item: GangItem | None) -> bool:
-    """Whether the node is in the topology domain of the member's gang, which is committed."""
+    """Return whether the node is in the topology domain of the member's committed gang; True if it has no key."""
     topologies = {intent.topology for intent in _committed(item)} | member.of.domains
     return not member.of.gang.topology_key or member.of.topology in topologies
 
@@ -212,8 +212,8 @@ def _committed(item: GangItem | None) -> Collection[Intent]:
 
 
 def liveness_of(uid: str, committed: Iterable[Intent], pods: Mapping[str, Pod], get: Get) -> MemberLiveness:
-    """Of a gang. uid: of the pod that is being bound; it lives. committed: the members of the commit. pods: as the node
-    cache has them, by UID."""
+    """Return a gang's liveness. uid: of the pod that is being bound; it lives. committed: the commit's members. pods:
+    as the node cache has them, by UID."""
     intents = {intent.pod.uid: intent.pod.name for intent in committed}
     if uid in intents:
         return MemberLiveness.LIVES
@@ -228,10 +228,10 @@ def liveness_of(uid: str, committed: Iterable[Intent], pods: Mapping[str, Pod], 
 
 
 def lost_of(waiting: Iterable[Intent], pods: Mapping[str, Pod], get: Get) -> int:
-    """How many of these members, which wait in bind, are gone or end. pods: as the node cache has them now, by UID.
+    """Count the members that wait in bind but are gone or end. pods: as the node cache has them now, by UID.
 
-    Those that it lacks are asked for: it may not have them yet. Where too many are, or the API server does not say it
-    of one, none of these counts as lost.
+    The GET decides for members that the cache lacks: it may not have them yet. If too many are missing, or the API
+    server does not tell of one, none of these counts as lost.
     """
     cached = [(intent, pods.get(intent.pod.uid)) for intent in waiting]
     ending = sum(pod is not None and not lives(pod) for _, pod in cached)
@@ -246,7 +246,7 @@ def lost_of(waiting: Iterable[Intent], pods: Mapping[str, Pod], get: Get) -> int
 
 
 def _lives(answer: FoundPod | Refused | Unanswered, uid: str) -> bool | None:
-    """Whether this pod lives; None: the API server did not say it."""
+    """Return whether this pod lives, or None if the API server did not tell."""
     match answer:
         case FoundPod() as found:
             return found.assignment.pod_uid == uid and not found.is_deleting and not _has_ended(found)
@@ -257,7 +257,7 @@ def _lives(answer: FoundPod | Refused | Unanswered, uid: str) -> bool | None:
 
 
 def _to_ask(intents: Mapping[str, str], pods: Mapping[str, Pod]) -> Iterator[tuple[str, str]]:
-    """Names and UIDs, the likeliest first: on a node, in the cache, and not there."""
+    """Yield names and UIDs, the likeliest first: on a node, in the cache, and not there."""
     living = [pod for pod in pods.values() if lives(pod)]
     yield from ((pod.name, pod.uid) for pod in living if pod.node_name)
     yield from ((pod.name, pod.uid) for pod in living if pod.uid in intents and not pod.node_name)

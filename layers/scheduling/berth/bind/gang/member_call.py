@@ -41,17 +41,17 @@ from berth.ledger.nodes.table import LedgerTable
 from berth.scheduling.evaluation.time_limit import DeadlineExceeded
 
 BINDING_SECONDS = 0.5
-"""What a call keeps for its Binding after the commit."""
+"""Time that a call keeps for its Binding after the commit."""
 
 TAKEOVER_SECONDS = 1.0
-"""After so long without a commit, another member that waits goes on with it. For a large gang, or on a slow table, it
-takes PATIENCE times what the commit takes at the pace of its own requests: those who take over too early keep each
+"""After this time without a commit, another waiting member takes over. For a large gang or a slow table, the time is
+PATIENCE times the duration of a commit at the pace of its own requests: members that take over too early keep each
 other from the end."""
 
 PATIENCE = 3.0
 
 MEMBER_READ_UNITS = 0.06
-"""What a member adds to a read of the gang's item: 230 bytes, as tests/unit/ledger/gangs/test_item_size.py measures."""
+"""Read units per member of the gang's item: 230 bytes, as tests/unit/ledger/gangs/test_item_size.py measures."""
 
 ANOTHER_IS_OPEN = BindResult(BindOutcome.GANG_WAITS, "gang waits: another gang is being placed")
 ROUND_ENDED = BindResult(BindOutcome.GANG_WAITS, "gang waits: its placement was ended")
@@ -65,7 +65,7 @@ GAVE_UP = BindResult(BindOutcome.GANG_GAVE_UP, "gang waits for members: too few 
 
 @dataclass(frozen=True, slots=True)
 class MemberCallContext:
-    """What the calls of a warm environment share.
+    """Hold what the calls of a warm environment share.
 
     why_not: why the members that wait in an item must not be committed; empty: nothing is known against it.
     call_seconds: the longest that one request to the table takes. wall: seconds since the epoch.
@@ -82,14 +82,14 @@ class MemberCallContext:
 
 @dataclass(frozen=True, slots=True)
 class _WaitingCall:
-    """The call as the others see it, and what it has reserved."""
+    """The call's intent, as the others see it, and its open reservation."""
 
     intent: Intent
     reserved: OpenShare
 
 
 class MemberCall:
-    """For one call."""
+    """Place one member of a gang in one call."""
 
     def __init__(self, context: MemberCallContext, member: GangMember) -> None:
         self._context = context
@@ -109,12 +109,12 @@ class MemberCall:
         self._share = MemberShare(context.ledger, member, self._attempt, self._has_time, self._wall)
         self._mine: _WaitingCall | None = None
         self._joined: Domain | None = None
-        """With this round open. The intent may be in the gang's item from then on."""
+        """The domain with the round that this call joined. The intent may be in the gang's item from then on."""
         self._is_displaced = False
-        """The domain was closed, or another gang has it. The gang's item, read later, says whether by the commit."""
+        """Whether the domain was closed or has another gang. The gang's item, read later, shows whether by a commit."""
 
     def run(self) -> GangPlace | BindResult | None:
-        """None: the gang was committed before, so the pod is bound like any other. Raises TableUnavailable."""
+        """Place the member. None: the gang was committed before, so bind it like any pod. Raises TableUnavailable."""
         if self._gang.minimum > self._table.most_members(self._intent()):
             return TOO_LARGE
         found = self._placed_in_time()
@@ -137,7 +137,7 @@ class MemberCall:
             self._sleep(LAST_POLL_SECONDS)
 
     def _placed_with_others(self) -> GangPlace | BindResult | None:
-        """Every round of the loop goes on, or pauses because others were faster."""
+        """Join the open round: every pass of the loop goes on, or pauses because others were faster."""
         while True:
             item = self._table.gang(self._gang.key)
             if item is not None and item.state in (GangState.PREPARING, GangState.ROLLING_BACK):
@@ -167,7 +167,7 @@ class MemberCall:
             self._sleep(FIRST_POLL_SECONDS)
 
     def _resumed(self, joined: Domain) -> GangPlace | BindResult | None:
-        """After an error. Unless the intent is in the item, or may have been there, it is written again."""
+        """Go on after an error. Unless the intent is in the item, or may have been there, it is written again."""
         item, mine = self._table.gang(self._gang.key), self._mine
         assert mine is not None  # it has joined
         is_over = item is not None and item.round >= joined.fence and not item.is_open_in(joined.fence)
@@ -176,7 +176,7 @@ class MemberCall:
         return self._placed_with_others()
 
     def _has_time(self, seconds: float = 0.0) -> bool:
-        """For one request, and for so many seconds more."""
+        """Return whether there is time for one request, and for so many seconds more."""
         return self._member.deadline.remaining() > self._kept_seconds + seconds
 
     def _check_time(self) -> None:
@@ -186,7 +186,7 @@ class MemberCall:
     # ------------------------------------------------------------------------------------------------------- joining
 
     def _refusal(self, item: GangItem | None, domain: Domain) -> BindResult | None:
-        """Why this call may not join the round that is open."""
+        """Return why this call may not join the open round, or None if it may."""
         if item is None or not item.is_open_in(domain.fence):
             return None
         difference = item.difference(self._gang)
@@ -196,7 +196,7 @@ class MemberCall:
         return FULL if len(others) >= self._table.most_of([*others, self._intent()]) else None
 
     def _finish(self, item: GangItem) -> None:
-        """The round of an earlier call of a member: wait for its coordinator, or do its work."""
+        """Finish the round of a member's earlier call: wait for its coordinator, or do its work."""
         if item.state is GangState.ROLLING_BACK:
             self._commit.roll_back(item)
         elif self._takes_over(item):
@@ -205,13 +205,13 @@ class MemberCall:
             self._sleep(LAST_POLL_SECONDS)
 
     def _takes_over(self, item: GangItem) -> bool:
-        """Whether the coordinator has died or is slow, and there is time to go on in its place. item: PREPARING."""
+        """Return whether the coordinator is dead or slow, and there is time to replace it. item: PREPARING."""
         seconds = self._commit_seconds(item)
         is_late = self._wall() - item.changed_at >= max(TAKEOVER_SECONDS, PATIENCE * seconds)
         return is_late and self._has_time(seconds)
 
     def _commit_seconds(self, item: GangItem) -> float:
-        """How long a commit takes at the pace of this call's requests."""
+        """Return how many seconds a commit takes at the pace of this call's requests."""
         return self._table.pace * requests_of(item)
 
     def _prepare_intent(self) -> _WaitingCall | BindResult:
@@ -222,7 +222,7 @@ class MemberCall:
         return self._share.intent(self._wall() + self._member.deadline.remaining() - self._kept_seconds)
 
     def _join(self, seen: GangItem | None, domain: Domain, intent: Intent) -> GangItem | None:
-        """The item with the intent; None: others were faster, or the round is over."""
+        """Return the item with the intent, or None if others were faster or the round is over."""
         self._is_displaced = False
         if seen is not None and seen.is_open_in(domain.fence):
             self._joined = domain
@@ -240,7 +240,7 @@ class MemberCall:
     # ------------------------------------------------------------------------------------------------------- waiting
 
     def _until_committed(self, item: GangItem | None, domain: Domain, mine: _WaitingCall) -> GangPlace | BindResult:
-        # Who comes last commits. The others do if it has died.
+        # The last member commits. The others do if it has died.
         commits_at = self._wall() if self._is_complete(item) else None
         while True:
             result = self._result(item, domain, mine)
@@ -269,8 +269,8 @@ class MemberCall:
             item = self._table.gang(self._gang.key)
 
     def _pause_while_open(self, item: GangItem, domain: Domain) -> None:
-        """Until the round may be over, or another member may have died. Every member reads while it waits, and the
-        gang's item grows with them: so it reads the domain's, which takes one read unit."""
+        """Pause until the round may be over, or another member may have died. Every member reads while it waits, and
+        the gang's item grows with them: so it reads the domain's, which takes one read unit."""
         members = len(item.intents)
         between_looks = members**2 * MEMBER_READ_UNITS / READS_A_SECOND
         if item.state is not GangState.OPEN:
@@ -289,7 +289,7 @@ class MemberCall:
         return item is not None and item.state is GangState.OPEN and bool(item.complete(self._wall()))
 
     def _result(self, item: GangItem | None, domain: Domain, mine: _WaitingCall) -> GangPlace | BindResult | None:
-        """None: it goes on waiting."""
+        """Return how the wait ended, or None if it goes on."""
         if item is None or item.round != domain.fence:
             return self._leave_another_round()
         if item.intent(self._uid, self._attempt) is None:
@@ -311,7 +311,7 @@ class MemberCall:
     # ---------------------------------------------------------------------------------------------------- giving up
 
     def _end(self, result: BindResult) -> GangPlace | BindResult:
-        """The time is over: give up, and go on trying to while a request may still end before the deadline."""
+        """Give up, because the time is over; try again while a request may still end before the deadline."""
         self._kept_seconds = self._context.call_seconds
         while True:
             try:
@@ -345,18 +345,18 @@ class MemberCall:
         return self._leave(result)
 
     def _close_domain(self, domain: Domain) -> None:
-        """Nobody waits, so another gang may come."""
+        """Close the domain of this round: nobody waits, so another gang may come."""
         seen = self._table.domain()
         if seen.holds(self._gang.key, domain.fence):
             self._table.put_domain(seen.closed(), seen)
 
     def _leave_another_round(self) -> BindResult:
-        """The round of this call is over, and cannot be committed any more. It may have been, with a share for this
-        call: every entry keeps its open reservation, by which the watcher finds it."""
+        """Leave a round that is over. It may have been committed, with a share for this call: then the entry keeps its
+        open reservation, by which the watcher finds it."""
         return ROUND_ENDED if self._share.is_held() else self._leave(ROUND_ENDED)
 
     def _leave(self, result: BindResult) -> BindResult:
-        """No commit can give this call a share any more. If the table does not answer, the reservation expires."""
+        """Give up the share: no commit can give it any more. If the table does not answer, the reservation expires."""
         if self._mine is not None:
             self._share.give_up()
         return result

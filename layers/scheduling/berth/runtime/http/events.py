@@ -72,7 +72,7 @@ COMPRESS_ABOVE_BYTES = 8192
 """Smaller answers fit into a few packets, and compressing them takes longer than sending them."""
 
 GZIP_LEVEL = 1
-"""Compresses the answer to 5,000 names to a tenth in 0.8 ms of a processor. Level 6 takes 3 ms to save 4 KB more
+"""Compresses the answer to 5,000 names to a tenth in 0.8 ms of CPU time. Level 6 takes 3 ms to save 4 KB more
 (docs/reference/performance.md)."""
 
 MAX_ANSWER_BYTES = 6_000_000
