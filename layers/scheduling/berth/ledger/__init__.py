@@ -1,1 +1,1 @@
-"""The ledger of counted resources: what of each node is reserved, for which pod, and what is left."""
+"""The ledger of counted resources: the reservations on each node, their pods, and the amounts that are left."""

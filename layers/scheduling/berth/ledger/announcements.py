@@ -1,9 +1,9 @@
-"""An announcement, when it ends, and the port of their log.
+"""Announcements of pods, when they end, and the port of their log.
 
 The node cache is behind: for some time after a bind it does not show the pod on its node. Until it does, the pod's
 announcement stands for the pod.
 
-Positions are 1, 2, 3 and so on without a gap: who puts an announcement at position n + 1 has read the one at n. So a
+Positions are 1, 2, 3 and so on without a gap: a writer of position n + 1 has read position n. So a
 reader that has read up to n knows everything before it. The last announcement is never deleted, for positions would
 begin anew.
 """
@@ -28,8 +28,8 @@ class Announcement:
 
     position: in the log. attempt: the id of the call, unique. pod: on its node, as the cache will show it. content: the
     same as JSON. resource_version: of the pod as the call read it, unbound; a Binding is valid for this version only.
-    until: no Binding of the call takes effect later, in seconds since the epoch. withdrawn: none has taken effect, and
-    none will.
+    until: no Binding of the call takes effect later, in seconds since the epoch. withdrawn: no Binding has taken
+    effect, or will.
     """
 
     position: int
@@ -44,7 +44,7 @@ class Announcement:
 def pod_on_node(
     obj: Mapping[str, object], node: str, annotations: Container[str]
 ) -> tuple[Pod, bytes] | UnreadableObject:
-    """The pod as the cache will show it on this node, with these of its annotations, and the same as JSON."""
+    """Return the pod as the cache will show it on this node, with these of its annotations, and the same as JSON."""
     spec = obj.get("spec")
     placed = trimmed_pod({**obj, "spec": {**(spec if isinstance(spec, dict) else {}), "nodeName": node}}, annotations)
     pod = read_placed_pod(placed)
@@ -52,7 +52,7 @@ def pod_on_node(
 
 
 def has_ended(announcement: Announcement, snapshot: Snapshot, coverage: PodCoverage) -> bool:
-    """Whether the announcement no longer stands for a pod: in this snapshot, and so in every later one."""
+    """Return whether the announcement no longer stands for a pod: in this snapshot, and so in every later one."""
     pod = announcement.pod
     node = snapshot.nodes.get(pod.node_name)
     if announcement.withdrawn or (node is not None and any(each.uid == pod.uid for each in node.pods)):
@@ -65,15 +65,15 @@ def has_ended(announcement: Announcement, snapshot: Snapshot, coverage: PodCover
 
 
 class AnnouncementLog(ABC):
-    """Every method may raise TableUnavailable."""
+    """The log of announcements. Every method may raise TableUnavailable."""
 
     @abstractmethod
     def read(self, first: int) -> Sequence[Announcement]:
-        """The announcements from this position on, by position: one consistent query with all its pages."""
+        """Return the announcements from this position on, by position: one consistent query with all its pages."""
 
     @abstractmethod
     def append(self, announcement: Announcement) -> bool:
-        """Put it at its position. False: the position is taken. Repeated with the same attempt it is True again."""
+        """Put it at its position; False if that is taken. A repetition with the same attempt returns True again."""
 
     @abstractmethod
     def withdraw(self, position: int, attempt: str) -> None:
@@ -85,7 +85,7 @@ class AnnouncementLog(ABC):
 
 
 class AnnouncementReader:
-    """Safe to share between threads: `first` is a hint, and an older one only costs a longer read."""
+    """Read the log. Safe to share between threads: `first` is a hint, and an older one only costs a longer read."""
 
     def __init__(self, log: AnnouncementLog) -> None:
         self._log = log
@@ -93,7 +93,7 @@ class AnnouncementReader:
         """Every announcement before this position has ended."""
 
     def read(self) -> Sequence[Announcement]:
-        """To the end of the log. To be called before the head is read: an announcement that is deleted has ended in
+        """Read to the end of the log. Call it before the head is read: an announcement that is deleted has ended in
         the snapshot that was published then. Raises TableUnavailable."""
         found = self._log.read(self.first)
         if not found and self.first > 1:
@@ -105,7 +105,7 @@ class AnnouncementReader:
     def pods_to_add(
         self, announcements: Sequence[Announcement], snapshot: Snapshot, coverage: PodCoverage
     ) -> Sequence[Pod]:
-        """The pods that the snapshot does not show and that are on their nodes, or may still come there."""
+        """Return the pods that the snapshot does not show and that are on their nodes, or may still come there."""
         remaining = [each for each in announcements if not has_ended(each, snapshot, coverage)]
         if announcements:
             self.first = (remaining or announcements[-1:])[0].position

@@ -108,7 +108,7 @@ def _key(position: int) -> dict[str, AttributeValueTypeDef]:
 
 
 def _announcement(item: Item) -> Announcement:
-    """Raises KeyError and ValueError."""
+    """Read an item. Raises KeyError and ValueError."""
     content = bytes(item["pod"]["B"])
     pod = read_placed_pod(orjson.loads(content))
     if isinstance(pod, UnreadableObject):

@@ -38,15 +38,15 @@ KEY: dict[str, UniversalAttributeValueTypeDef] = {"pk": {"S": "ledger"}, "sk": {
 
 
 class StoreIdentity(ABC):
-    """Every method may raise TableUnavailable."""
+    """The identity of a store, in its table. Every method may raise TableUnavailable."""
 
     @abstractmethod
     def get(self) -> str | None:
-        """A consistent read. None: the table is new, or has lost it."""
+        """Return the identity, by a consistent read. None: the table is new, or has lost it."""
 
     @abstractmethod
     def put_if_absent(self, identity: str) -> bool:
-        """False: the table has one."""
+        """Write the identity. Return False if the table has one already."""
 
 
 class DynamoDBStoreIdentity(StoreIdentity):
@@ -80,10 +80,10 @@ NAMESPACE = "kube-system"
 NAME = "berth-ledger"
 
 CALL_SECONDS = 2.0
-"""The timeout of each of a watcher's calls."""
+"""Timeout of each call of a watcher."""
 
 ELECTION = LeaderElectionConfig(lease_duration=30, renew_deadline=20, retry_period=5)
-"""In seconds. A second store waits 30 s by its own clock. The holder renews every 5 s, so four renewals in a row may
+"""Seconds. A second store waits 30 s by its own clock. The holder renews every 5 s, so four renewals in a row may
 fail. It then has 10 s left, in which two calls end, before another store can acquire the Lease."""
 
 
@@ -100,15 +100,15 @@ class LedgerLease(LeaseLock):
 
     @abstractmethod
     def holding(self, timeout: float) -> Holding | Unavailable | None:
-        """One read, for a bind. timeout: in seconds. None: there is no Lease."""
+        """Read the Lease once, for a bind. timeout: in seconds. None: there is no Lease."""
 
     @abstractmethod
     def mark_counting(self, seen: Lease) -> Written | Conflict | Unavailable:
-        """The holder has finished its takeover in the transition of `seen`."""
+        """Record that the holder has finished its takeover in the transition of `seen`."""
 
 
 def counted_elsewhere(holder: str) -> str:
-    """The Error of the verbs of another store: the same text while the holder is the same (fact 17)."""
+    """Return the Error of the verbs of another store: the same text while the holder is the same (fact 17)."""
     return (
         f"the resources of this cluster are counted by {holder}: one cluster has one ledger; stop that server, or let "
         f"both use the same tables (see the Lease {NAMESPACE}/{NAME})"

@@ -1,1 +1,1 @@
-"""Gangs that are being bound: all members or none, by one commit on the ledger. What bind does is in `bind`."""
+"""Gangs that are being bound: all members or none, by one commit on the ledger. The calls of bind are in `bind`."""

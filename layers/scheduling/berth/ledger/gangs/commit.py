@@ -11,7 +11,7 @@ More nodes, in two phases:
 
 Guarantees: a share that is held counts as reserved. A hold is written only while the item is the coordinator's, so no
 hold comes after another coordinator, or after the roll-back. Members of a committed gang have all of their shares. Each
-step may be repeated. Who waits takes over from a coordinator that died: the holds are the members', not the
+step may be repeated. A waiting call takes over from a coordinator that died: the holds are the members', not the
 coordinator's. When fewer than the minimum of calls still wait, the round is rolled back instead: its members would be
 bound one by one, later and perhaps elsewhere.
 """
@@ -46,14 +46,14 @@ class NoLedger:
 
 @dataclass(frozen=True, slots=True)
 class NodeShares:
-    """What the members on a node get, by UID. write: None where they have it all already."""
+    """Shares of the members on a node, by UID. write: None if they already have them all."""
 
     write: NodeWrite | None
     shares: Mapping[str, Shares]
 
 
 def counted_by_node(intents: Iterable[Intent]) -> Mapping[str, tuple[Intent, ...]]:
-    """The members that request counted resources, by node. They are in a fixed order."""
+    """Return the members that request counted resources, by node, in a fixed order."""
     found: dict[str, tuple[Intent, ...]] = {}
     for intent in sorted(intents, key=lambda each: each.pod.uid):
         if intent.demands:
@@ -64,7 +64,7 @@ def counted_by_node(intents: Iterable[Intent]) -> Mapping[str, tuple[Intent, ...
 def shares_on(
     ledger: NodeLedger | None, node: str, intents: Iterable[Intent], counting: Counting, since: float
 ) -> NodeShares | NoLedger | Insufficient:
-    """The share of each member, by the node's ledger. An entry of an earlier call of the member is taken over.
+    """Return the share of each member, by the node's ledger. An entry of an earlier call of the member is taken over.
 
     since: of the new entries, in seconds since the epoch.
     """
@@ -97,7 +97,7 @@ def shares_on(
 
 
 def release_on(ledger: NodeLedger, item: GangItem) -> NodeWrite | None:
-    """Releases the holds of a round that ended without a commit. None: there are none on this node."""
+    """Return the write that releases the holds of a round without a commit, or None if there are none on this node."""
     now = ledger
     changes, pools = list[EntryChange](), dict[str, PoolChange]()
     for uid, entry in sorted(ledger.entries.items()):
@@ -111,7 +111,7 @@ def release_on(ledger: NodeLedger, item: GangItem) -> NodeWrite | None:
 
 
 def _sum(pools: Mapping[str, PoolChange], more: Mapping[str, PoolChange]) -> dict[str, PoolChange]:
-    """Both changes as one, with the conditions of the state before the first."""
+    """Return both changes as one, with the conditions of the state before the first."""
     found = dict(pools)
     for pool, change in more.items():
         before = found.get(pool)
@@ -161,7 +161,7 @@ class _Writes:
 
 
 class GangCommit:
-    """Safe to share between threads. Methods may raise TableUnavailable, and may be repeated."""
+    """Commit and roll back gangs. Threads may share it. Methods may raise TableUnavailable, and may be repeated."""
 
     def __init__(self, table: GangTable, wall: Callable[[], float]) -> None:
         self._table = table
@@ -191,7 +191,7 @@ class GangCommit:
         return CommitOutcome.CONTENDED
 
     def _fitting(self, complete: Mapping[str, Intent]) -> Mapping[str, Intent]:
-        """As many as the gang's item holds: their shares make it larger. The others join the committed gang."""
+        """Return as many as the gang's item holds: shares make it larger. The others join the committed gang."""
         most = self._table.most_of(complete.values()) if complete else 0
         return complete if len(complete) <= most else {uid: complete[uid] for uid in sorted(complete)[:most]}
 
@@ -203,14 +203,14 @@ class GangCommit:
         return self._hold_and_mark(taken, counting) if self._table.put(taken, item) else CommitOutcome.CHANGED
 
     def abort(self, item: GangItem, reason: str) -> bool:
-        """End a round that is OPEN or PREPARING. False: the item is another one by now."""
+        """End a round that is OPEN or PREPARING. Return False if the item is another one by now."""
         if item.state is GangState.OPEN:
             return self._end(item, reason) is CommitOutcome.ENDED
         rolling = item.changed(GangState.ROLLING_BACK, self._wall(), reason=reason)
         return self._table.put(rolling, item) and self.roll_back(rolling)
 
     def roll_back(self, item: GangItem) -> bool:
-        """Release the holds of a round that is ROLLING_BACK, and end it. Whoever finds it may do so. False: others
+        """Release the holds of a round that is ROLLING_BACK, and end it. Any caller may do so. False: others
         have, or other writes came first at every try."""
         for nodes in _groups_of_nodes(item):
             if not self._release(item, nodes):
@@ -264,7 +264,7 @@ class GangCommit:
         return False
 
     def _writes(self, item: GangItem, nodes: Sequence[str], counting: Counting) -> _Writes | str:
-        """What these nodes need; or why the gang does not fit."""
+        """Return the writes that these nodes need, or why the gang does not fit."""
         ledgers = self._table.ledgers(nodes) if nodes else {}
         members, since = counted_by_node(item.intents.values()), self._wall()
         writes, shares = dict[str, NodeWrite](), dict[str, Shares]()
@@ -281,7 +281,7 @@ class GangCommit:
         return _Writes(writes, shares)
 
     def _end(self, item: GangItem, reason: str) -> CommitOutcome:
-        """In one write with the domain, which would stay closed for other gangs, and for this one, until the round's
+        """End the round in one write with the domain, which would otherwise block all gangs until the round's
         time is over."""
         ended = item.changed(GangState.ENDED, self._wall(), reason=reason)
         for _ in range(TRIES):
@@ -296,21 +296,21 @@ class GangCommit:
 
 
 def requests_of(item: GangItem) -> int:
-    """How many requests the commit of these members makes, if no other write comes between."""
+    """Return how many requests the commit of these members makes, if no other write comes between."""
     nodes = len(counted_by_node(item.intents.values()))
     groups = -(-nodes // MAX_NODES)
     return 1 if not nodes else 2 if groups == 1 else 2 + 2 * groups
 
 
 def _outcome(refused: NotTransacted) -> CommitOutcome:
-    # The item first: who committed has closed the domain, too.
+    # The item first: the call that committed has closed the domain, too.
     if refused.domain_changed and not refused.gang_changed:
         return CommitOutcome.DISPLACED
     return CommitOutcome.CHANGED
 
 
 def _groups_of_nodes(item: GangItem) -> Iterator[tuple[str, ...]]:
-    """As many as one transaction takes. The order is the same in each call."""
+    """Yield groups of as many nodes as one transaction takes. The order is the same in each call."""
     nodes = tuple(counted_by_node(item.intents.values()))
     for first in range(0, len(nodes), MAX_NODES):
         yield nodes[first : first + MAX_NODES]

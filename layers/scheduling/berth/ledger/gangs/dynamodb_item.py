@@ -5,8 +5,8 @@
 | domain | gang | domain |
 | gang | gang | gang#namespace/name |
 
-`topologyKey` of a gang and `topology` of a member are there where the gang has a topology key. `openedAt` and `queue`
-of the domain are optional: without them no gang waits, and the gang was opened long ago. `minimum` is there above 1.
+`topologyKey` of a gang and `topology` of a member exist if the gang has a topology key. `openedAt` and `queue`
+of the domain are optional: without them no gang waits, and the gang was opened long ago. `minimum` exists above 1.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def gang_item(item: GangItem) -> Attributes:
 
 
 def intent_value(intent: Intent) -> UniversalAttributeValueTypeDef:
-    """The value under the pod's UID. The pod's namespace is the gang's. Short: a gang may have many members."""
+    """Return the value under the pod's UID. The namespace is the gang's. It is short: a gang may have many members."""
     value: Attributes = {
         "name": {"S": intent.pod.name},
         "node": {"S": intent.node},
@@ -86,7 +86,7 @@ def intent_value(intent: Intent) -> UniversalAttributeValueTypeDef:
 
 
 def member_bytes(intent: Intent) -> int:
-    """What one member takes of the gang's item, its shares included: DynamoDB's rule for the size of an item, rounded
+    """Return the bytes of one member in the gang's item, with its shares: DynamoDB's rule for item sizes, rounded
     up."""
     texts = (intent.pod.uid, intent.pod.name, intent.node, intent.attempt, "name", "node", "attempt", "until")
     found = sum(len(text.encode()) for text in texts) + _MAP_BYTES + _NUMBER_BYTES
@@ -101,13 +101,13 @@ def member_bytes(intent: Intent) -> int:
 
 
 _NUMBER_BYTES = 12
-"""Of up to 19 digits: a time, and an amount that is known as a percentage."""
+"""Bytes of a number of up to 19 digits: a time, and an amount that is known as a percentage."""
 
 _MAP_BYTES = 8
-"""A map with up to five entries, without names and values."""
+"""Bytes of a map with up to five entries, without names and values."""
 
 _INDEX_BYTES = 4
-"""Of a device, in the name of its pool."""
+"""Bytes of a device's index in the name of its pool."""
 
 
 def domain_item(domain: Domain) -> Attributes:
@@ -137,7 +137,7 @@ def domain_item(domain: Domain) -> Attributes:
 
 
 def read_gang(item: Item) -> GangItem:
-    """Raises MalformedItem."""
+    """Read a gang's item. Raises MalformedItem."""
     try:
         key = _key(item["sk"]["S"].removeprefix(GANG_PREFIX))
         return GangItem(
@@ -159,7 +159,7 @@ def read_gang(item: Item) -> GangItem:
 
 
 def read_domain(item: Item) -> Domain:
-    """Raises MalformedItem."""
+    """Read the domain's item. Raises MalformedItem."""
     try:
         claim = None
         if "open" in item:

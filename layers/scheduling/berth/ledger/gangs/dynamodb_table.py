@@ -184,7 +184,7 @@ class DynamoDBGangTable(GangTable):
         }
 
     def _canceled(self, error: ClientError, *, has_domain: bool, nodes: tuple[str, ...]) -> NotTransacted:
-        """Raises TableUnavailable if the table refused for another reason than the items."""
+        """Return the items that refused. Raises TableUnavailable if the table refused for another reason."""
         reasons: Any = error.response.get("CancellationReasons", [])
         codes = [reason.get("Code") or "None" for reason in reasons]
         throttled = _THROTTLED.intersection(codes)

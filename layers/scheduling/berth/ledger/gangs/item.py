@@ -1,6 +1,6 @@
-"""What the table keeps of gangs: the item of each gang, and the domain's item that names the open one. Pure.
+"""The items of gangs in the table: one for each gang, and the domain's item, which names the open gang. Pure.
 
-The fence of a gang is the version of its item, and of the domain its count of openings. A leader's epoch is none: binds
+The fence of a gang is its item's version, and of the domain its count of openings. A leader's epoch is not one: binds
 write these items, too, and a late watcher only repeats what any other may do to the version that it has seen.
 """
 
@@ -17,21 +17,21 @@ from berth.scheduling.managed_resources.demand import Demand
 from berth.scheduling.objects.pod import PodKey
 
 MAX_QUEUED_MEMBERS = 200
-"""In bind for gangs that are not open, together: the open gang's members must find a free execution environment or
-thread. One gang may wait whatever its minimum. Of each, only as many members wait as its minimum."""
+"""Most members in bind of gangs that are not open: the open gang's members must find a free execution environment or
+thread. One gang may wait whatever its minimum. Of each gang, only the minimum of members waits."""
 
 MAX_QUEUED_GANGS = 16
-"""They are in the domain's item, which every member reads while it waits."""
+"""Most gangs in the queue. They are in the domain's item, which every member reads while it waits."""
 
 QUEUED_SECONDS = 2.0
-"""A gang's place in the queue holds for so long; its members renew it when half of that is over."""
+"""A gang's place in the queue is valid for this long; its members renew it when half of that is over."""
 
 REST_SECONDS = 10.0
-"""After its time was over, a gang takes the domain from no other for so long: kube-scheduler's podMaxBackoffSeconds."""
+"""After its time was over, a gang cannot displace another for this long: kube-scheduler's podMaxBackoffSeconds."""
 
 TURN_SECONDS = 15.0
 TURN_MEMBER_SECONDS = 0.06
-"""Of each member. An open gang that is not committed after so long gives way to another one of its priority.
+"""Added for each member. An open gang that is not committed after its turn gives way to another one of its priority.
 
 The calls of others leave it alone after PLACING_SECONDS. Then every member comes again within podMaxBackoffSeconds.
 Many members take longer: on DynamoDB 450 of them write their intents in 25 s.
@@ -61,7 +61,7 @@ class Intent:
 
     attempt: the id of its call, and of its entry in the ledger. until: its call ends then, in seconds since the epoch.
     shares: what the commit gave it; empty before, and for a member that requests nothing counted. topology: the value
-    of the gang's topology key on the node; empty where the gang has none.
+    of the gang's topology key on the node; empty without a key.
     """
 
     pod: PodKey
@@ -98,7 +98,7 @@ class GangItem:
 
     @classmethod
     def opened(cls, gang: Gang, round_: int, first: Intent, before: GangItem | None, now: float) -> GangItem:
-        """Its item in a new round, with the intent of the first member. before: the item that this one replaces."""
+        """Return the gang's item in a new round, with the first member's intent. before: the item that it replaces."""
         version = 1 if before is None else before.version + 1
         return cls(
             gang.key,
@@ -114,27 +114,27 @@ class GangItem:
         )
 
     def intent(self, uid: str, attempt: str) -> Intent | None:
-        """The intent of this call, if it is the member's last one."""
+        """Return the intent of this call, if it is the member's last one."""
         found = self.intents.get(uid)
         return found if found is not None and found.attempt == attempt else None
 
     def is_open_in(self, round_: int) -> bool:
-        """Whether members may join this round."""
+        """Return whether members may join this round."""
         return self.state is GangState.OPEN and self.round == round_
 
     def difference(self, gang: Gang) -> GangError | None:
-        """What the members that wait were told differently of the gang. Filter rejects both, where it knows both; it
-        may have passed them on data that were too old, or the PodGroup has changed since."""
+        """Return how the waiting members' gang differs from this one, or None. Filter rejects both if it knows both;
+        it may have passed them on data that were too old, or the PodGroup has changed since."""
         if self.minimum != gang.minimum:
             return GangError.SIZES_DIFFER
         return None if self.topology_key == gang.topology_key else GangError.TOPOLOGY_KEYS_DIFFER
 
     def waiting(self, now: float) -> Mapping[str, Intent]:
-        """The intents of the calls that have not ended."""
+        """Return the intents of the calls that have not ended."""
         return {uid: intent for uid, intent in self.intents.items() if intent.until > now}
 
     def complete(self, now: float) -> Mapping[str, Intent]:
-        """The members that a commit takes: of those that wait, the ones in the topology domain that has the most of
+        """Return the members that a commit takes: the waiting ones in the topology domain that has the most of
         them, of equal domains the first by its value. Empty: no domain has the minimum."""
         domains: dict[str, dict[str, Intent]] = {}
         for uid, intent in self.waiting(now).items():
@@ -144,7 +144,7 @@ class GangItem:
         return found if len(found) >= self.minimum else {}
 
     def changed(self, state: GangState, now: float, **changes: object) -> GangItem:
-        """The item after another change of its state."""
+        """Return the item after another change of its state."""
         return replace(self, state=state, changed_at=now, version=self.version + 1, **changes)  # type: ignore[arg-type]
 
     def joined(self, intent: Intent) -> GangItem:
@@ -167,7 +167,7 @@ class Claim:
     minimum: int = 1
 
     def ends(self, other: Claim) -> float:
-        """From when on this other gang may take the domain, whatever its priority; the gang itself: begin anew."""
+        """Return when the other gang may take the domain, whatever its priority, or this gang may begin anew."""
         if other.key == self.key or other.priority < self.priority:
             return self.until
         return min(self.until, self.opened_at + TURN_SECONDS + TURN_MEMBER_SECONDS * self.minimum)
@@ -189,9 +189,9 @@ _NO_QUEUE: Mapping[GangKey, QueuedGang] = MappingProxyType({})
 class Domain:
     """The gangs of a cluster contend for its nodes, so one of them is open at a time.
 
-    open: None where none is. fence: how often another gang, or another round of one, was opened. resting: the gang
-    whose time was over without a commit, until rest_until. queue: who may wait in bind for the domain. It decides
-    nothing else: whoever finds the domain free may open it.
+    open: None if no gang is open. fence: how often another gang, or another round of one, was opened. resting: the gang
+    whose time was over without a commit, until rest_until. queue: gangs that may wait in bind for the domain. It
+    decides nothing else: any gang that finds the domain free may open it.
     """
 
     open: Claim | None = None
@@ -204,7 +204,7 @@ class Domain:
         return self.open is not None and self.open.key == key and self.fence == round_
 
     def opened_by(self, claim: Claim, now: float) -> Domain | None:
-        """The domain with this gang open; the same one if it is. None: another gang keeps it, or this one rests.
+        """Return the domain with this gang open; itself if it is. None: another gang keeps it, or this one rests.
 
         Only a higher priority takes it from an open gang whose turn is not over. Filter plans in the same order.
         """
@@ -223,7 +223,7 @@ class Domain:
         return self._opened(claim)
 
     def queued(self, key: GangKey, members: int, now: float) -> Domain | None:
-        """The domain with this gang in the queue; the same one if it is. None: too many wait already."""
+        """Return the domain with this gang in the queue; itself if it is. None: too many wait already."""
         mine = self.queue.get(key)
         if mine is not None and mine.until - now > QUEUED_SECONDS / 2:
             return self
@@ -234,7 +234,7 @@ class Domain:
         return replace(self, queue={**others, key: QueuedGang(members, now + QUEUED_SECONDS)})
 
     def closed(self) -> Domain:
-        """The domain without an open gang."""
+        """Return the domain without an open gang."""
         return replace(self, open=None)
 
     def _opened(self, claim: Claim) -> Domain:

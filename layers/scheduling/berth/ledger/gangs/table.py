@@ -1,4 +1,4 @@
-"""The port of the table of gangs: what bind, filter and the watcher need of the store.
+"""The port of the table of gangs, for bind, filter and the watcher.
 
 Guarantees: every read is consistent. Every write is conditional, so a caller may repeat it after a lost answer; it then
 finds what it has written. `transact` writes all of its items or none. Another write that is refused while a transaction
@@ -30,7 +30,7 @@ MAX_NODES = 98
 
 
 MAX_READS = 4
-"""Of the ledgers of MAX_NODES nodes. Those of the largest size have 39 MB, and DynamoDB answers 16 MB at once."""
+"""Most reads of MAX_NODES ledgers. The largest ledgers have 39 MB, and DynamoDB answers 16 MB at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +43,8 @@ class LedgersRead:
 
 @dataclass(frozen=True, slots=True)
 class NotTransacted:
-    """Why nothing was written. nodes: those whose ledgers do not meet the conditions. None of the three: other writes
-    on these items were under way."""
+    """Why nothing was written. nodes: those whose ledgers do not meet the conditions. If none of these is set, other
+    writes on these items were under way."""
 
     gang_changed: bool = False
     domain_changed: bool = False
@@ -70,23 +70,23 @@ class GangTable(ABC):
 
     @abstractmethod
     def gangs(self) -> Sequence[GangItem]:
-        """All gangs, by key: one consistent query with all its pages."""
+        """Return all gangs, by key: one consistent query with all its pages."""
 
     @abstractmethod
     def gang(self, key: GangKey) -> GangItem | None:
-        """One gang."""
+        """Return one gang, or None if it does not have an item."""
 
     @abstractmethod
     def most_members(self, intent: Intent) -> int:
-        """How many members like this one an item holds, with their shares. Reads nothing."""
+        """Return how many members like this one an item holds, with their shares. Reads nothing."""
 
     def most_of(self, intents: Iterable[Intent]) -> int:
-        """How many of these members an item holds, with their shares: as if all were as large as the largest."""
+        """Return how many of these members an item holds, with their shares: as if all were as large as the largest."""
         return min(map(self.most_members, intents))
 
     @abstractmethod
     def put(self, item: GangItem, seen: GangItem | None) -> bool:
-        """Replace the item that was seen, compared by its version. False: the table has another one by now."""
+        """Replace the item that was seen, compared by its version. Return False if the table has another one by now."""
 
     @abstractmethod
     def delete(self, seen: GangItem) -> bool:
@@ -95,17 +95,17 @@ class GangTable(ABC):
     @abstractmethod
     def join(self, key: GangKey, round_: int, intent: Intent) -> GangItem | None:
         """Add the intent, or replace the member's, if the gang is open in this round. Concurrent members do not
-        conflict. The item afterwards; None: it is not open in this round, is being committed, or has `most_members`.
+        conflict. Return the item; None: it is not open in this round, is being committed, or has `most_members`.
         """
 
     @abstractmethod
     def withdraw(self, key: GangKey, round_: int, uid: str, attempt: str) -> GangItem | None:
-        """Remove the intent of this attempt if the gang is open in this round. The item afterwards; None: it is not
-        open in this round, has no such intent, or is being committed."""
+        """Remove the intent of this attempt if the gang is open in this round. Return the item; None: it is not
+        open in this round, does not have the intent, or is being committed."""
 
     @abstractmethod
     def domain(self) -> Domain:
-        """Which gang is open."""
+        """Return the domain, which names the open gang."""
 
     @abstractmethod
     def put_domain(self, domain: Domain, seen: Domain) -> bool:
@@ -113,10 +113,10 @@ class GangTable(ABC):
 
     @abstractmethod
     def read_ledgers(self, nodes: Sequence[str]) -> LedgersRead:
-        """One request for the ledgers of at most MAX_NODES nodes. Each is read consistently, not all at once."""
+        """Read the ledgers of at most MAX_NODES nodes in one request. Each is read consistently, not all at once."""
 
     def ledgers(self, nodes: Collection[str]) -> Mapping[str, NodeLedger]:
-        """The ledgers of these nodes, without those that do not exist."""
+        """Return the ledgers of these nodes, without those that do not exist."""
         found, names = dict[str, NodeLedger](), sorted(nodes)
         for first in range(0, len(names), MAX_NODES):
             found |= self._ledgers(names[first : first + MAX_NODES])
@@ -134,14 +134,14 @@ class GangTable(ABC):
 
     @abstractmethod
     def transact(self, transaction: Transaction) -> NotTransacted | None:
-        """All of it or nothing; None: it is written. At most MAX_NODES nodes."""
+        """Write all of it or nothing. None: it is written. At most MAX_NODES nodes."""
 
 
 class TimedGangTable(GangTable):
-    """The table for one call of bind: no request begins that may not end before the deadline. Every request may raise
+    """The table for one call of bind: no request starts unless it can end before the deadline. Every request may raise
     DeadlineExceeded.
 
-    To run out of time is like a crash between two requests: what others may find then, they find after a crash, too.
+    Running out of time is like a crash between two requests: others find the same state.
     """
 
     def __init__(self, table: GangTable, check_time: Callable[[], None], wall: Callable[[], float]) -> None:
@@ -151,7 +151,7 @@ class TimedGangTable(GangTable):
 
     @property
     def pace(self) -> float:
-        """Seconds that a request took until now, on average."""
+        """Return the average seconds of a request until now."""
         return self._seconds / max(1, self._requests)
 
     def gangs(self) -> Sequence[GangItem]:
@@ -202,14 +202,14 @@ Read = Callable[[Deadline, Callable[[], Sequence[GangItem]]], Sequence[GangItem]
 
 
 class TableOpenGangs(OpenGangs):
-    """For one warm environment. Safe to share between threads.
+    """Read the open gangs, for one warm environment. Safe to share between threads.
 
-    While the table does not answer, the gangs of the read before count. Filter only plans: what it plans by old gangs,
-    bind rejects.
+    While the table does not answer, the gangs of the previous read are used. Filter only plans: if it plans by old
+    gangs, bind rejects that.
     """
 
     def __init__(self, table: GangTable, wall: Callable[[], float], read: Read, warn: Callable[[str], None]) -> None:
-        """wall: seconds since the epoch. read: raises TableUnavailable where the deadline passed first. warn: called
+        """wall: seconds since the epoch. read: raises TableUnavailable if the deadline passes first. warn: called
         with failures that the call survived."""
         self._table = table
         self._wall = wall
@@ -227,7 +227,7 @@ class TableOpenGangs(OpenGangs):
 
 
 def shown(item: GangItem, now: float) -> OpenGang | None:
-    """The gang as filter sees it. None: nobody of it is being bound."""
+    """Return the gang as filter sees it, or None if none of its members is being bound."""
     match item.state:
         case GangState.OPEN:
             places = {uid: intent.node for uid, intent in item.waiting(now).items()}

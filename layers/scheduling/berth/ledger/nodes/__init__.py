@@ -1,1 +1,1 @@
-"""The ledger of counted resources: what each node has, and which pods hold it."""
+"""The ledger of counted resources: the amounts of each node, and the pods that hold them."""

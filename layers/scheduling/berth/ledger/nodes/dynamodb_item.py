@@ -46,12 +46,12 @@ def node_key(node: str) -> Attributes:
 
 
 def node_of(key: Item) -> str:
-    """The node whose ledger has this key, or whose ledger this item is."""
+    """Return the node whose ledger has this key, or whose ledger this item is."""
     return key["pk"]["S"].removeprefix(NODE_PREFIX)
 
 
 def open_key(uid: str, node: str, attempt: str) -> Attributes:
-    """The key of an attempt's open reservation for a pod on a node."""
+    """Return the key of an attempt's open reservation for a pod on a node."""
     return {"pk": {"S": OPEN}, "sk": {"S": f"{uid}#{node}#{attempt}"}}
 
 
@@ -71,7 +71,7 @@ def amounts(pools: Mapping[str, int]) -> UniversalAttributeValueTypeDef:
 
 
 def node_item(ledger: NodeLedger) -> Attributes:
-    """The whole item, without `avail` while the ledger is being rebuilt."""
+    """Return the whole item, without `avail` while the ledger is being rebuilt."""
     item = node_key(ledger.node) | {
         "schema": number(SCHEMA_VERSION),
         "oldestReader": number(OLDEST_READER),
@@ -97,7 +97,7 @@ def entry_value(entry: Entry) -> UniversalAttributeValueTypeDef:
 
 
 def open_attributes(reservation: OpenReservation) -> Attributes:
-    """All attributes but the key and `releaseRequested`."""
+    """Return all attributes but the key and `releaseRequested`."""
     return {
         "namespace": {"S": reservation.pod.namespace},
         "name": {"S": reservation.pod.name},
@@ -109,7 +109,7 @@ def open_attributes(reservation: OpenReservation) -> Attributes:
 
 
 def marker_item(marker: Marker) -> Attributes:
-    """The whole item. Every release can read it: a release that cannot read the other items requests a rebuild here."""
+    """Return the item. Every release can read it: one that cannot read the other items requests a rebuild here."""
     return MARKER_KEY | {
         "schema": number(SCHEMA_VERSION),
         "state": {"S": marker.state.value},
@@ -123,7 +123,7 @@ def marker_item(marker: Marker) -> Attributes:
 
 
 def read_node(item: Item) -> NodeLedger:
-    """Raises MalformedItem. Of an item without `avail` only the epoch has to be readable: it is rebuilt anyway."""
+    """Read a ledger. Raises MalformedItem. Without `avail` only its epoch has to be readable: it is rebuilt anyway."""
     try:
         return _node(item)
     except (KeyError, ValueError, MalformedItem) as error:
@@ -148,7 +148,7 @@ def _node(item: Item) -> NodeLedger:
 
 
 def read_open(item: Item) -> OpenReservation:
-    """Raises MalformedItem."""
+    """Read an open reservation. Raises MalformedItem."""
     try:
         uid, _, _ = item["sk"]["S"].partition("#")
         return OpenReservation(
@@ -164,7 +164,7 @@ def read_open(item: Item) -> OpenReservation:
 
 
 def read_marker(item: Item) -> Marker:
-    """Raises MalformedItem."""
+    """Read the marker. Raises MalformedItem."""
     try:
         return Marker(
             MarkerState(item["state"]["S"]), int(item["epoch"]["N"]), float(item["since"]["N"]), item["nonce"]["S"]

@@ -45,7 +45,7 @@ _EPOCH = {"#epoch": "epoch"}
 
 @dataclass(slots=True)
 class _ConditionCheck:
-    """Whether the condition of a write failed, and on which ledger."""
+    """Hold whether the condition of a write failed, and on which ledger."""
 
     failure: NotWritten | None = None
 
@@ -76,7 +76,7 @@ class DynamoDBLedgerTable(LedgerTable):
         return sorted(map(self._read, items), key=lambda ledger: ledger.node)
 
     def write(self, node: str, change: NodeWrite) -> Written | NotWritten:
-        # Imported where a node's ledger is written: the other verbs only read.
+        # Imported only if a node's ledger is written: the other verbs only read.
         from berth.ledger.nodes.dynamodb_write import expressions
 
         built = expressions(change)
@@ -90,7 +90,7 @@ class DynamoDBLedgerTable(LedgerTable):
                 **({"ExpressionAttributeValues": built.values} if built.values else {}),
             )
         except ItemHeld:
-            # By the commit of a gang, which changes the ledger, or does not. The read gives it the time to end.
+            # The commit of a gang holds it, and changes the ledger or not. The read gives it the time to end.
             return NotWritten(self.node(node))
 
     def create(self, ledger: NodeLedger) -> Written | NotWritten:
@@ -210,7 +210,7 @@ class DynamoDBLedgerTable(LedgerTable):
 
     @contextmanager
     def _conditional(self, *, returns_ledger: bool = True) -> Iterator[_ConditionCheck]:
-        """A conditional write. returns_ledger: a failed condition returns a node's ledger (ALL_OLD)."""
+        """Run a conditional write. returns_ledger: a failed condition returns a node's ledger (ALL_OLD)."""
         check = _ConditionCheck()
         try:
             yield check

@@ -1,4 +1,4 @@
-"""What the ledger stores: entries, open reservations, and the ledger of one node."""
+"""The contents of the ledger: entries, open reservations, and the ledger of one node."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class EntryState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What one pod holds of a node.
+    """One pod's share of a node.
 
     attempt: the id of the bind that owns the entry, unique. since: when the entry was made, seconds since the epoch.
     """
@@ -61,7 +61,7 @@ class NodeLedger:
     """The ledger of one node. For every pool: avail - owed + allocated = capacity.
 
     avail: what can still be reserved. owed: the over-commitment, by pool. The entries hold that much more than the
-    capacity, because the capacity shrank or because another scheduler bound pods there. What is released later reduces
+    capacity, because the capacity shrank or because another scheduler bound pods there. Later releases reduce
     `owed` first. Neither is below 0, and at least one of them is 0.
 
     avail is None while the ledger is being rebuilt: then nothing can be reserved. epoch: the fencing epoch of the

@@ -34,7 +34,7 @@ TRIES = 20
 
 
 class LedgerOutcome(StrEnum):
-    """How one operation on a node's ledger ended. Where bind has the same outcome, the name is BindOutcome's.
+    """Outcome of one operation on a node's ledger. If bind has the same outcome, the name is BindOutcome's.
 
     DONE: the ledger is as intended, by this write or by an earlier one. ENTRY_DIFFERS: the pod's entry is not the
     expected one, or there is an entry where none was expected. INSUFFICIENT: a pool has too little left. NO_LEDGER: the
@@ -54,7 +54,7 @@ class LedgerOutcome(StrEnum):
 class LedgerResult:
     """The outcome, and the ledger as the write left it, or as it was when the condition was not met.
 
-    ledger: None if the node has no item.
+    ledger: None if the node does not have an item.
     """
 
     outcome: LedgerOutcome
@@ -69,7 +69,7 @@ class LedgerResult:
 
 
 Plan = Callable[[NodeLedger], NodeWrite | LedgerOutcome]
-"""What to write to this state of the ledger, or why there is nothing to write."""
+"""Returns the write for this state of the ledger, or why there is nothing to write."""
 
 
 class Ledger:
@@ -81,7 +81,7 @@ class Ledger:
     # --------------------------------------------------------------------------------------------------------- for bind
 
     def reserve(self, node: str, entry: Entry) -> LedgerResult:
-        """Add the RESERVED entry of a new attempt if the pod has no entry and every pool has enough.
+        """Add the RESERVED entry of a new attempt if the pod does not have an entry and every pool has enough.
 
         Otherwise ENTRY_DIFFERS, INSUFFICIENT or NO_LEDGER. At most one write is carried out.
         """
@@ -118,8 +118,8 @@ class Ledger:
     def shrink(self, ledger: NodeLedger, seen: Entry, entry: Entry) -> LedgerResult:
         """Give the reserved entry that was seen to the attempt of `entry`, with its shares, which are not larger.
 
-        Only where no Binding can follow that needs more. The attempt is a new one: a write of another bind that has
-        seen the larger entry then fails. What is released reduces `owed` first. ENTRY_DIFFERS: the entry is bound,
+        Only if no Binding can follow that needs more. The attempt is a new one: a write of another bind that has
+        seen the larger entry then fails. Released amounts reduce `owed` first. ENTRY_DIFFERS: the entry is bound,
         gone, or of another attempt. ledger: as last read.
         """
 
@@ -140,8 +140,8 @@ class Ledger:
     ) -> LedgerResult:
         """Remove the entry that was seen: same attempt, same state. Its amounts reduce `owed` first.
 
-        Also DONE if the pod has no entry. ENTRY_DIFFERS: it is not the one that was seen. ledger: as last seen; it
-        saves a write if something is owed. epoch: the watcher's; bind has none.
+        Also DONE without an entry of the pod. ENTRY_DIFFERS: it is not the one that was seen. ledger: as last seen;
+        it saves a write if something is owed. epoch: the watcher's; None for bind.
         """
 
         def plan(ledger: NodeLedger) -> NodeWrite | LedgerOutcome:
@@ -159,7 +159,7 @@ class Ledger:
     # --------------------------------------------------------------------------------- for the watcher: fenced by epoch
 
     def put_bound(self, seen: NodeLedger, entry: Entry, *, epoch: int) -> LedgerResult:
-        """The pod is on this node with these shares: make its entry BOUND, correct its shares, or add the entry.
+        """Make the entry of a pod on this node BOUND with these shares: correct its shares, or add the entry.
 
         seen: the ledger as last read. entry: its attempt and since are used only if the pod has no entry yet. It does
         not matter whether enough is available: the rest becomes owed.
@@ -179,7 +179,7 @@ class Ledger:
     def resize(self, seen: NodeLedger, capacity: Mapping[str, int], *, epoch: int) -> LedgerResult:
         """Set the node's capacity. seen: the ledger as last read.
 
-        Growth reduces `owed` first. What the entries hold beyond a smaller capacity becomes owed.
+        Growth reduces `owed` first. Amounts that the entries hold beyond a smaller capacity become owed.
         """
 
         def plan(ledger: NodeLedger) -> NodeWrite | LedgerOutcome:
@@ -203,7 +203,7 @@ class Ledger:
 
 
 def new_ledger(node: str, capacity: Mapping[str, int], entries: Mapping[str, Entry], epoch: int) -> NodeLedger:
-    """The ledger of a node with this capacity and these entries."""
+    """Return the ledger of a node with this capacity and these entries."""
     ledger = NodeLedger(node, entries=entries)
     pools = {**capacity, **{pool: 0 for entry in entries.values() for pool in entry.shares}}
     left = {pool: capacity.get(pool, 0) - ledger.allocated(pool) for pool in pools}
@@ -232,11 +232,11 @@ def _only(seen: Entry | None, after: Entry) -> tuple[EntryChange, ...]:
 
 
 ANY_AFTER = 2
-"""After so many lost races, any device with enough room is chosen."""
+"""After this many lost races, any device with enough room is chosen."""
 
 
 class DeviceChoice:
-    """What one pod will hold of a node, by pool. Deterministic: the same input gives the same choice."""
+    """Choose the shares of one pod on a node, by pool. Deterministic: the same input gives the same choice."""
 
     def __init__(self, counting: Counting, demands: Sequence[Demand], pod_uid: str) -> None:
         self._counting = counting
@@ -244,7 +244,7 @@ class DeviceChoice:
         self._uid = pod_uid
 
     def without_devices(self) -> Shares | None:
-        """The shares if no device has to be chosen. Then the node's ledger is not needed. None: read the ledger."""
+        """Return the shares if no device has to be chosen; the ledger is not needed then. None: read the ledger."""
         asked = {demand.resource: demand.amount for demand in self._demands}
         chosen = self._counting.choose(self._demands, {}, asked)
         return None if isinstance(chosen, Insufficient) else chosen
@@ -256,7 +256,7 @@ class DeviceChoice:
         return self._spread(chosen, ledger, lost_races)
 
     def _chosen(self, ledger: NodeLedger) -> Shares | Insufficient:
-        """What the pod already holds counts as available for it, and is kept if it is enough."""
+        """Choose from the ledger. The pod's own amounts are available to it, and are kept if they are enough."""
         avail, entry = ledger.avail or {}, ledger.entries.get(self._uid)
         if entry is None:
             return self._counting.choose(self._demands, ledger.capacity, avail)
@@ -280,7 +280,7 @@ class DeviceChoice:
 
 
 def _equal_devices(pool: str, amount: int, ledger: NodeLedger, *, any_room: bool) -> list[str]:
-    """The devices of this pool's size with as much room. any_room: with enough room. Empty if the pool is no device."""
+    """Return devices of this pool's size with as much room; any_room: with enough. Empty if the pool is a resource."""
     device, avail = device_of(pool), ledger.avail or {}
     if device is None:
         return []

@@ -35,7 +35,7 @@ class EntryCondition:
 
 @dataclass(frozen=True, slots=True)
 class EntryChange:
-    """The change of one pod's entry. before: the condition on it; None requires that there is none. after: the entry
+    """The change of one pod's entry. before: the condition on it; None requires that there is no entry. after: entry
     afterwards; None deletes it."""
 
     uid: str
@@ -100,13 +100,13 @@ def _sums(amounts: Mapping[str, int], deltas: Mapping[str, int]) -> dict[str, in
 
 
 def reserve_changes(held: Shares, wanted: Shares) -> dict[str, PoolChange]:
-    """Raise what a pod holds to at least `wanted`. Only what is available can be reserved; nothing is released."""
+    """Raise a pod's shares to at least `wanted`. Only available amounts can be reserved; nothing is released."""
     missing = {pool: amount - held.get(pool, 0) for pool, amount in wanted.items()}
     return {pool: PoolChange(avail=-amount, min_avail=amount) for pool, amount in missing.items() if amount > 0}
 
 
 def replace_changes(ledger: NodeLedger, held: Shares, wanted: Shares) -> dict[str, PoolChange]:
-    """Set what a pod holds to `wanted`, as in the cluster. What is not available becomes owed."""
+    """Set a pod's shares to `wanted`, as in the cluster. Amounts that are not available become owed."""
     changes = {pool: wanted.get(pool, 0) - held.get(pool, 0) for pool in {**held, **wanted}}
     return {pool: _available_change(ledger, pool, -amount) for pool, amount in changes.items() if amount}
 
@@ -132,7 +132,7 @@ def capacity_changes(ledger: NodeLedger, capacity: Mapping[str, int]) -> dict[st
 
 
 def _available_change(ledger: NodeLedger, pool: str, amount: int) -> PoolChange:
-    """Add the amount to what is available, or take it away when it is negative."""
+    """Add the amount to the available one; a negative amount reduces it."""
     avail, owed = (ledger.avail or {}).get(pool, 0), ledger.owed.get(pool, 0)
     if amount > 0:
         paid = min(amount, owed)

@@ -1,4 +1,4 @@
-"""The port of the ledger's table: what bind, the watcher and `berth reservations` need of the store.
+"""The port of the ledger's table, for bind, the watcher and `berth reservations`.
 
 Guarantees: every read is consistent. Every write is one conditional or idempotent operation on one item, so a caller
 may repeat it after a lost answer. Not guaranteed: transactions over several items.
@@ -32,9 +32,9 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class NotWritten:
-    """The condition was not met by this ledger (ALL_OLD). None: the node has no item.
+    """The condition was not met by this ledger (ALL_OLD). None: the node does not have an item.
 
-    Of `write` it may also be the ledger as read after a transaction kept the write off: then it may meet the condition.
+    For `write` it may also be the ledger read after a transaction blocked the write: then it may meet the condition.
     """
 
     ledger: NodeLedger | None
@@ -67,19 +67,19 @@ class LedgerTable(ABC):
 
     @abstractmethod
     def node(self, name: str) -> NodeLedger | None:
-        """A node's ledger, by a consistent read. None: there is no item."""
+        """Return a node's ledger, by a consistent read. None: there is no item."""
 
     @abstractmethod
     def nodes(self) -> Sequence[NodeLedger]:
-        """All ledgers, ordered by node name. It scans the whole table: only for commands of an operator."""
+        """Return all ledgers, ordered by node name. It scans the whole table: only for commands of an operator."""
 
     @abstractmethod
     def write(self, node: str, change: NodeWrite) -> Written | NotWritten:
-        """One conditional update of the node's item."""
+        """Make one conditional update of the node's item."""
 
     @abstractmethod
     def create(self, ledger: NodeLedger) -> Written | NotWritten:
-        """Put the whole item if the node has none."""
+        """Put the whole item if the node does not have one."""
 
     @abstractmethod
     def begin_rebuild(self, node: str, epoch: int) -> Written | NotWritten:
@@ -87,7 +87,7 @@ class LedgerTable(ABC):
 
     @abstractmethod
     def finish_rebuild(self, ledger: NodeLedger) -> Written | NotWritten:
-        """Put the whole item if the node has none, or one that is being rebuilt and whose epoch is not later."""
+        """Put the whole item if the node does not have one, or it is being rebuilt and its epoch is not later."""
 
     @abstractmethod
     def delete_if_empty(self, node: str, epoch: int) -> Written | NotWritten:
@@ -100,7 +100,7 @@ class LedgerTable(ABC):
 
     @abstractmethod
     def put_open(self, reservation: OpenReservation) -> None:
-        """Put it. Each attempt has its own item, so an existing item can only be the same."""
+        """Put the reservation. Each attempt has its own item, so an existing item can only be the same."""
 
     @abstractmethod
     def delete_open(self, uid: str, node: str, attempt: str) -> None:
@@ -108,7 +108,7 @@ class LedgerTable(ABC):
 
     @abstractmethod
     def open_reservations(self) -> Sequence[OpenReservation]:
-        """All of them, by one consistent query with all its pages.
+        """Return all open reservations, by one consistent query with all its pages.
 
         A pod may have several on a node, one for each attempt. Its one entry names the attempt that owns it.
         """
@@ -121,15 +121,15 @@ class LedgerTable(ABC):
 
     @abstractmethod
     def marker(self) -> Marker | None:
-        """The marker, by a consistent read."""
+        """Return the marker, by a consistent read."""
 
     def marker_eventually(self) -> Marker | None:
-        """The marker for half a read unit, where the store has such reads. It may be older than one read before."""
+        """Return the marker for half a read unit, if the store has such reads. It may be older than one read before."""
         return self.marker()
 
     @abstractmethod
     def put_marker(self, marker: Marker, seen: Marker | None) -> bool:
-        """Replace the marker that was seen, compared by its nonce. False: the table has another one by now.
+        """Replace the marker that was seen, compared by its nonce. Return False if the table has another one by now.
 
         If the table has this marker already, an earlier try has succeeded.
         """
