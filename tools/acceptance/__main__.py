@@ -29,7 +29,7 @@ FIRST_PUBLICATION_SECONDS = 240
 """The schedule starts the watcher within a minute, and its lists take their time in a large cluster."""
 POLL_SECONDS = 3
 CALL_SECONDS = 60
-"""Nothing is warm after a deployment, and a cold start is no failure here."""
+"""A call after a deployment starts cold, and a cold start is not a failure here."""
 
 EPILOG = """\b
 Exit status: 0 no step failed, 1 a step failed, 2 usage error, 130 Ctrl-C. Without --keep the stack is always deleted.

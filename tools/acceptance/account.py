@@ -14,7 +14,7 @@ from berth_cli.sources.stack import LEDGER_TABLE_NAME, DeployedStack, describe
 from tools.acceptance.report import StepFailed, StepSkipped
 
 MIN_CONCURRENCY = 10
-"""What a new account has (AWS' quota "Concurrent executions"); the verbs and the watcher run with it."""
+"""The quota "Concurrent executions" of a new AWS account; the verbs and the watcher run with it."""
 BY_HAND = "by hand: docs/how-to/delete-a-stack.md"
 
 
@@ -56,7 +56,7 @@ class Account:
 
     @property
     def created(self) -> bool:
-        """Whether this run has created the stack."""
+        """True if this run has created the stack, and the stack exists."""
         return self._may_delete and self._exists()
 
     def delete(self) -> list[str]:

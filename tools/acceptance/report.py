@@ -46,7 +46,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A step that has run."""
+    """A step that has run, with its result and duration."""
 
     name: str
     result: Result

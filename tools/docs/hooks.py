@@ -68,7 +68,7 @@ def _in_repository(uri: str) -> str:
 
 
 def _target(uri: str, link: str) -> str:
-    """Returns the file of the site that a page's link means; empty if there is none, and a strict build then fails."""
+    """Return the site's file that a page's link points to; empty if it does not exist: a strict build then fails."""
     path = posixpath.normpath(posixpath.join(posixpath.dirname(_in_repository(uri)), link))
     if (PROJECT / path).is_dir():
         path = f"{path}/README.md"

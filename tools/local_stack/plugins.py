@@ -1,4 +1,4 @@
-"""A user's plugins as a layer of the local stack: with the first deployment, or in place of those of a running one."""
+"""Adds a user's plugins as a layer: to the first deployment, or in place of the plugins of a running local stack."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ HTTP_TIMEOUT_SECONDS = 10
 FIRST_PUBLICATION_SECONDS = 150
 """The schedule starts the watcher once a minute."""
 FIRST_CALLS_SECONDS = 150
-"""Of all verbs. On a busy machine each start takes seconds."""
+"""Limits the first calls of all verbs together. On a busy machine each start takes seconds."""
 POLL_SECONDS = 0.5
 VERBS, THROTTLED_STATUS = ("filter", "prioritize", "bind", "preempt"), 429
 ENVIRONMENT, SCHEDULER = "environment", "scheduler.yaml"
@@ -46,7 +46,7 @@ class CannotStart(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where the deployed API is called. `url` ends with /scheduler and has no credentials."""
+    """The address and credentials of the deployed API. `url` ends with /scheduler and does not contain credentials."""
 
     url: str
     username: str
@@ -89,7 +89,7 @@ def check_tools(port: int) -> None:
 
 
 def read_kubeconfig(path: Path) -> Mapping[str, object]:
-    """Return the document. Raises CannotStart if it is none."""
+    """Return the document. Raises CannotStart if the file is not a kubeconfig."""
     try:
         document = yaml.safe_load(path.read_text())
     except (OSError, ValueError, yaml.YAMLError):
@@ -200,7 +200,7 @@ def write_files(directory: Path, emulator: Emulator, called: Address, kubeconfig
 
 
 def remove_files(directory: Path) -> None:
-    """Remove what `write_files` wrote: without the account, its address and password are of no use."""
+    """Remove the files of `write_files`: without the account, its address and password are useless."""
     for name in (ENVIRONMENT, SCHEDULER):
         (directory / name).unlink(missing_ok=True)
 

@@ -12,7 +12,7 @@ from berth_cli.main import main
 from tools.reference.markdown import code, console, page, table
 
 MAX_COLUMNS = 85
-"""What the site shows of a line of code without scrolling."""
+"""The longest line of code that the site shows without scrolling."""
 
 INTRODUCTION = """Every command has `--help`. Commands for a stack take your AWS credentials and region from the usual
 places: environment, profile, role. The exit status after Ctrl-C is 130."""
@@ -61,7 +61,7 @@ def _options(command: click.Command, context: click.Context) -> Iterator[str]:
 
 
 def _names(option: click.Option, context: click.Context) -> str:
-    """All names, with what stands behind them; a flag has nothing there."""
+    """Return all names of the option, the last one with its metavar unless the option is a flag."""
     value = "" if option.is_flag else f" {option.make_metavar(context)}"
     names = [*option.opts, *option.secondary_opts]
     return ", ".join(f"`{name}`" for name in names[:-1]) + (", " if len(names) > 1 else "") + f"`{names[-1]}{value}`"

@@ -33,7 +33,7 @@ arguments that it defines ([Write a plugin](../how-to/custom-plugin.md)). These 
 SCHEMA: Schema = schema_document()
 OBJECTS: Mapping[str, Schema] = SCHEMA["$defs"]
 MAX_VALUES = 8
-"""A longer list of values is the list of plugins; a link says more."""
+"""A longer list of values is the list of plugins; the page links to it instead."""
 
 
 def configuration() -> str:

@@ -26,7 +26,7 @@ def demo_picture() -> str:
     environment = {**os.environ, "FORCE_COLOR": "1", "TERM": "xterm-256color", "COLUMNS": str(COLUMNS)}
     command = [str(Path(sys.executable).with_name("berth")), "demo"]
     output = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
-    # A scene begins with an empty line. The line that says how long the run took is in none of these.
+    # A scene begins with an empty line. These scenes do not contain the line with the duration of the run.
     scenes = [each.strip("\n") for each in output.split("\n\n")]
     text = Text.from_ansi("\n\n".join(scenes[number] for number in SCENES))
     console = Console(file=io.StringIO(), record=True, width=COLUMNS, force_terminal=True, color_system="truecolor")

@@ -34,10 +34,10 @@ class Outcome(StrEnum):
 
 
 def judge(report: dict[str, Any]) -> tuple[Outcome, list[str]]:
-    """Return what a report of pip-audit means, and why.
+    """Return the outcome of a report of pip-audit, and the reasons for it.
 
-    A service that knows none of the packages is an index without the data, and pip-audit calls that success; one that
-    knows some has been asked for names that it should know.
+    If the service does not know any of the packages, its index lacks the data, and pip-audit calls that success. If it
+    knows some, it should know the others too.
     """
     found, skipped = dict[str, None](), dict[str, None]()  # a package of two files counts once
     for each in report["dependencies"]:

@@ -56,7 +56,7 @@ def describe(part: Part, document: Path) -> int:
             f'[project]\nname = "{part.name}"\nversion = "{__version__}"\nlicense = "Apache-2.0"\n'
             f"dependencies = {json.dumps(list(part.asked_for))}\n"
         )
-        # Validation takes ten seconds, to say of a library that it writes what its own tests validate.
+        # Validation takes ten seconds, and the library's own tests already validate its output.
         output = ("--output-reproducible", "--no-validate", "--output-file", document)
         _run(CYCLONEDX, "environment", environment, "--pyproject", described, "--mc-type", "application", *output)
         installed = len(list(packages.glob("*.dist-info")))

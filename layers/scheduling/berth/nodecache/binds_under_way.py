@@ -37,7 +37,7 @@ MAX_PODS = 256
 
 
 class BegunBinds:
-    """Of a process. Safe to share between threads."""
+    """Holds the begun binds of a process. Safe to share between threads."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -53,7 +53,7 @@ class BegunBinds:
 
     @contextmanager
     def begun(self, binding: Binding) -> Iterator[None]:
-        """The pod counts on its node until the block ends. A member of a gang does not: it may wait in its bind."""
+        """Count the pod on its node until the block ends, unless it belongs to a gang: it may then wait in its bind."""
         key = binding.pod_uid, binding.node
         with self._lock:
             pod = self._asked.get(binding.pod_uid)
@@ -66,7 +66,7 @@ class BegunBinds:
                 self._begun.pop(key, None)
 
     def pods(self) -> tuple[Pod, ...]:
-        """On their nodes. To be read before the tables: what is missing here is there, or was not bound."""
+        """Return the pods on their nodes. Read the tables afterwards: they have any pod whose bind succeeded by now."""
         with self._lock:
             return tuple(self._begun.values())
 
@@ -76,7 +76,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What a policy needs to know of binds under way."""
+    """The kinds of binds under way that a policy needs to know."""
 
     reservations: bool = False
     announcements: bool = False
@@ -84,7 +84,7 @@ class Needs:
 
 @dataclass(frozen=True, slots=True)
 class OpenBinds:
-    """One read of all. None where they were not read. begun: pods of begun binds, on their nodes."""
+    """One read of all binds under way. None: not read. begun: pods of begun binds, on their nodes."""
 
     reservations: Sequence[OpenReservation] | None = None
     announcements: Sequence[Announcement] | None = None
@@ -100,7 +100,7 @@ NOTHING_READ = OpenBinds()
 
 
 class BindsUnderWay:
-    """For one verb of a warm environment. Safe to share between threads."""
+    """Reads the binds under way for one verb of a warm environment. Safe to share between threads."""
 
     def __init__(
         self,
@@ -109,8 +109,8 @@ class BindsUnderWay:
         placed: PlacedPods | None = None,
         begun: BegunBinds | None = None,
     ) -> None:
-        """None: there is no such table. placed: shared by the verbs of a process, as their verdicts are. begun: None
-        for bind itself, and where binds are in other processes."""
+        """Take None for a table that does not exist. placed: shared by the verbs of a process, as their verdicts are.
+        begun: None for bind itself, and if binds run in other processes."""
         self._ledger = ledger
         self._announcements = announcements
         self._placed = PlacedPods() if placed is None else placed
@@ -118,7 +118,7 @@ class BindsUnderWay:
         self._last: tuple[Snapshot, object, Snapshot] | None = None
 
     def asked_about(self, pod: Pod) -> None:
-        """A scheduler asks about this pod, and may bind it next."""
+        """Note that a scheduler asks about this pod, and may bind it next."""
         if self._begun is not None:
             self._begun.asked_about(pod)
 
@@ -135,9 +135,9 @@ class BindsUnderWay:
         require_time: Callable[[], None],
         survive: Callable[[TableUnavailable], None],
     ) -> OpenBinds:
-        """A consistent query for each that is needed.
+        """Read each kind that is needed by a consistent query.
 
-        last: used where a query fails. require_time: raises TableUnavailable where none may begin any more. survive:
+        last: used if a query fails. require_time: raises TableUnavailable if no query may begin any more. survive:
         called with each failure; it may raise it.
         """
 
@@ -174,7 +174,7 @@ class BindsUnderWay:
         return found
 
     def log(self, read: OpenBinds) -> LogRange:
-        """Where the announcements that were read begin and end."""
+        """Return the range of the log that the announcements of this read cover."""
         if self._announcements is None or not read.announcements:
             return EMPTY_LOG
         return LogRange(self._announcements.first, read.announcements[-1].position)

@@ -1,4 +1,4 @@
-"""Whether the verbs can decide on the cache, and how old its data is."""
+"""The health check: whether the verbs can decide on the cache, and how old its data is."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def health(
     staleness: StalenessReason,
     loss: CountingLossCheck | None = None,
 ) -> tuple[HealthOutcome, dict[str, object]]:
-    """One read of the head. Ages are in seconds. `staleness`: the same object for all checks of a process.
+    """Check the health by one read of the head. Ages are in seconds. `staleness`: one object for all of a process.
 
-    loss: asked where nothing is counted, if there is a ledger.
+    loss: consulted if nothing is counted; None without a ledger.
     """
     try:
         head = table.head()
@@ -77,10 +77,9 @@ def health(
 
 
 def installation(table: CacheTable, configurations: Configurations) -> dict[str, object]:
-    """What runs here: the cluster of the cache and the configuration in use, without its defaults. One more read of the
-    head.
+    """Return the cluster of the cache and the configuration in use, without its defaults. It reads the head once more.
 
-    Empty where the table or the configuration cannot be read: the health check says why.
+    Empty if the table or the configuration cannot be read: the health check reports why.
     """
     try:
         head = table.head()

@@ -47,17 +47,17 @@ WORKLOAD_KINDS: Mapping[str, str] = {
     "replicasets": "ReplicaSet",
     "statefulsets": "StatefulSet",
 }
-"""By resource."""
+"""Maps a resource to its kind."""
 
 POD_GROUP_APIS: Mapping[str, PodGroupApi] = {f"podgroups.{api}": api for api in PodGroupApi}
-"""By resource."""
+"""Maps a resource to its API."""
 
 
 class DecodedResource(Generic[D]):
     """The objects of one resource that changed.
 
-    `found`: the objects by key; None where one is deleted or `unreadable`. An unreadable object counts as deleted:
-    else its previous state would be used for ever.
+    `found`: the objects by key; None if one is deleted or `unreadable`. An unreadable object counts as deleted:
+    otherwise its previous state would be used forever.
     """
 
     def __init__(self, read: Callable[[object], D | UnreadableObject]) -> None:
@@ -80,7 +80,7 @@ class DecodedResource(Generic[D]):
 
 
 class DecodedObjects:
-    """Each object is decoded as it comes, so that the JSON of a large cluster is never in memory as a whole."""
+    """Decodes each object as it comes, so that the JSON of a large cluster is never in memory as a whole."""
 
     def __init__(self, changes: Iterable[Change]) -> None:
         """Raises what `changes` raises."""
@@ -136,11 +136,11 @@ class LayeredMap(Generic[V]):
         self._over: dict[str, V | None] = {} if over is None else over
 
     def get(self, key: str) -> V | None:
-        """The value, None where there is none."""
+        """Return the value, or None if the key is not in the map."""
         return self._over[key] if key in self._over else self._base.get(key)
 
     def changed(self, changes: dict[str, V | None]) -> LayeredMap[V]:
-        """With these values, and without those that are None."""
+        """Return the map with these values; a key whose value is None is removed."""
         over = self._over | changes
         if len(over) <= max(_LEAST, len(self._base) // _SHARE):
             return LayeredMap(self._base, over)
@@ -173,13 +173,13 @@ class CachedCluster:
 
 
 _FREEZE_THRESHOLD = 50_000
-"""With more tracked objects than this, a new state is excluded from garbage collection."""
+"""A new state is excluded from garbage collection if more objects than this are tracked."""
 
 _EMPTY = CachedCluster(Snapshot.of(()))
 
 
 class SnapshotView(View[CachedCluster]):
-    """Without state of its own; may be shared between threads."""
+    """Decodes changes into snapshots. It has no state of its own and may be shared between threads."""
 
     def empty(self) -> CachedCluster:
         return _EMPTY
@@ -267,7 +267,7 @@ def _is_new(node: NodeInfo, before: Snapshot) -> bool:
 
 
 def _merged(before: Mapping[str, T], latest: DecodedResource[T]) -> Mapping[str, T]:
-    """By key, sorted; `before` itself if nothing changed."""
+    """Merge by key, sorted; returns `before` itself if nothing changed."""
     found = dict(before)
     for key, decoded_object in latest.found.items():
         if decoded_object is None:

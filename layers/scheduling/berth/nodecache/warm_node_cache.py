@@ -4,19 +4,19 @@ Guarantees:
 - A call decides on the state that was published when it read the head, or on a later one, in the parts that it needs.
 - A call never decides on data older than `maxStaleness`. While the head cannot be read, the snapshot in memory is used
   until it is that old.
-- Where resources are counted, a pod that is being bound is counted exactly once after its bind has written its
+- If resources are counted, a pod that is being bound is counted exactly once after its bind has written its
   reservation: by the open reservation or by the cache. Reservations are read before the head, and a reservation is
   closed only after its pod was published.
-- Where a rule depends on other pods, the same holds for a pod after its bind has announced it.
-- Nothing is decided by a configuration that counts nothing while the ledger counts (CountingLossCheck).
-- After the deadline of a call no read of a table begins, and nothing is waited for. A read that has begun is left to
-  its thread, and the call answers with what is in memory, or with a reason.
+- If a rule depends on other pods, the same holds for a pod after its bind has announced it.
+- A configuration that does not count is not used while the ledger counts (CountingLossCheck).
+- After the deadline of a call no read of a table begins, and the call does not wait. A read that has begun is left to
+  its thread, and the call answers with the state in memory, or with a reason.
 
 Not guaranteed:
-- That a warm-up event loads the last publication: where no reservations and announcements are needed, it reads the head
+- That a warm-up event loads the last publication: if reservations and announcements are not needed, it reads the head
   eventually consistent.
-- That a verb sees binds of the last moment, where the head is read eventually consistent or at intervals. The ledger
-  then refuses the bind itself, and so does bind's own judgement, which reads consistently (LATEST_ONLY).
+- That a verb sees binds of the last moment, if the head is read eventually consistent or at intervals. The ledger then
+  refuses the bind itself, and so does bind's own evaluation, which reads consistently (LATEST_ONLY).
 """
 
 from __future__ import annotations
@@ -133,9 +133,9 @@ class WarmNodeCache(NodeCache):
         latest_only: bool = False,
     ) -> None:
         """`warn`: called with failures that the call survived. `on_read`: called by every call that reads the published
-        state; it must not raise. `loss`: asked where nothing is counted, if there is a ledger. `reads`: by default
-        bounded ones. `on_fallback`: called by every call that another configuration decides, because the applied one
-        cannot be loaded. `latest_only`: every read is consistent, and a failure of one is a failure of the call."""
+        state; it must not raise. `loss`: consulted if nothing is counted; None without a ledger. `reads`: bounded by
+        default. `on_fallback`: called by every call that another configuration decides, because the applied one
+        cannot be loaded. `latest_only`: every read is consistent, and a failed read is a failure of the call."""
         self._table = table
         self._reader = reader
         self._configurations = configurations
@@ -206,7 +206,7 @@ class WarmNodeCache(NodeCache):
             return self._configurations.last.policy
 
     def _in_memory(self, reads: Parts) -> DecisionContext:
-        """Without a read, and without a lock that a late read may hold."""
+        """Return the context from memory, without a read, and without a lock that a late read may hold."""
         last, configured = self._last_read, self._configurations.last
         rules = configured.node_cache
         if last is None or self._latest_only:
@@ -271,7 +271,7 @@ class WarmNodeCache(NodeCache):
         return self._under_way.assume(snapshot, read.under_way, _coverage(head))
 
     def _read_tables(self, deadline: Deadline, needs: Needs, *, is_warm_up: bool = False) -> HeadRead:
-        """The tables as of now or, where the configuration allows it, as last read."""
+        """Read the tables or, if the configuration allows it, return the last read."""
         last, rules = self._last_read, self._configurations.last.node_cache
         now = self._clock.now()
         if (
@@ -301,9 +301,9 @@ class WarmNodeCache(NodeCache):
         return read
 
     def _head(self, needs: Needs, *, is_warm_up: bool) -> Head | None:
-        """A warm-up event reads for half a unit where that can only miss the last publication: an older head must not
-        stand beside newer reservations, nor be used by calls within the interval, nor bring an earlier configuration
-        back."""
+        """Read the head: for half a unit in a warm-up event, if that can only miss the last publication. An older head
+        must not stand beside newer reservations, nor be used by calls within the interval, nor bring back an earlier
+        configuration."""
         last, rules = self._last_read, self._configurations.last.node_cache
         if self._latest_only:
             return self._table.head()
@@ -317,7 +317,7 @@ class WarmNodeCache(NodeCache):
         return self._table.head()
 
     def _survive(self, error: TableUnavailable) -> None:
-        """A verb may then pass a node that bind refuses: bind reads the table itself."""
+        """Warn and go on. A verb may then pass a node that bind refuses: bind reads the table itself."""
         if self._latest_only:
             raise error
         self._warn(f"{error}; pods that are being bound are not counted")

@@ -34,8 +34,8 @@ def is_reduced(obj: Object) -> bool:
 
 
 def reduced_pods(pod: Object) -> Iterator[Object]:
-    """The compact pod with less and less: without labels; without its rules for placement; without both; and also
-    without the names, images and ports of its containers. Nothing where it is no compact pod.
+    """Yield the compact pod with less and less: without labels; without its rules for placement; without both; and also
+    without the names, images and ports of its containers. Yields nothing if it is not a compact pod.
     """
     metadata, shared = pod.get("metadata"), _shared(pod)
     if not isinstance(metadata, Mapping) or shared is None:
@@ -134,7 +134,7 @@ class PackedChanges:
 
     @property
     def items(self) -> list[bytes]:
-        """All items, in the order in which they are stored: part after part."""
+        """The items in the order in which they are stored: part after part."""
         return [item for items in self.by_part.values() for item in items]
 
 
@@ -169,7 +169,7 @@ class _PartItems:
 
 
 def pack(changes: Iterable[Change]) -> PackedChanges:
-    """Changes in as few items as they fit into, none above MAX_ITEM_BYTES; no item where there is no change.
+    """Pack changes into as few items as possible, of at most MAX_ITEM_BYTES each; without changes there are no items.
 
     Changes of one object stay in their order.
     """
@@ -184,7 +184,7 @@ def pack(changes: Iterable[Change]) -> PackedChanges:
 
 
 def _row(change: Change, omissions: dict[Key, OmissionReason]) -> _Row | None:
-    """None where not even the key can be encoded: then no reader has ever had the object."""
+    """Return None if not even the key can be stored: then no reader has ever had the object."""
     data = _dumped(change)
     if data is None:
         return _gone(change, OmissionReason.NOT_JSON, omissions)
@@ -197,7 +197,7 @@ def _row(change: Change, omissions: dict[Key, OmissionReason]) -> _Row | None:
 
 
 def _reduced(change: Change, omissions: dict[Key, OmissionReason]) -> _Row | None:
-    """A pod without some of its fields, or a deletion."""
+    """Replace the object by the pod without some of its fields, or by a deletion."""
     pods = reduced_pods(change.object) if change.resource == "pods" and change.object is not None else ()
     for pod in pods:
         reduced = change._replace(object=pod)
@@ -209,7 +209,7 @@ def _reduced(change: Change, omissions: dict[Key, OmissionReason]) -> _Row | Non
 
 
 def _gone(change: Change, cause: OmissionReason, omissions: dict[Key, OmissionReason]) -> _Row | None:
-    """A deletion, in place of an object that fits into no item."""
+    """Return a deletion in place of an object that does not fit into an item."""
     omissions[change.resource, change.key] = cause
     change = change._replace(object=None)
     data = _dumped(change)
@@ -217,7 +217,7 @@ def _gone(change: Change, cause: OmissionReason, omissions: dict[Key, OmissionRe
 
 
 def _dumped(change: Change) -> bytes | None:
-    """None where an object is not JSON: a lone surrogate, an integer of more than 64 bits, or nested too deeply."""
+    """Return None if the object is not JSON: a lone surrogate, an integer above 64 bits, or nested too deeply."""
     try:
         return orjson.dumps(tuple(change))
     except orjson.JSONEncodeError:
@@ -260,7 +260,7 @@ def _decoded(item: bytes) -> object:
 
 
 def _decompressed(item: bytes) -> bytes:
-    """At most MAX_RAW_BYTES: a few KB of zeros can decompress to gigabytes."""
+    """Decompress at most MAX_RAW_BYTES: a few KB of zeros can decompress to gigabytes."""
     stream = zlib.decompressobj()
     raw = stream.decompress(item, MAX_RAW_BYTES + 1)
     if not stream.eof or stream.unused_data:

@@ -47,7 +47,7 @@ class Deleted:
 
 @dataclass(frozen=True, slots=True)
 class Bookmark:
-    """Nothing changed up to here. An API server sends one only where its resourceVersion has moved on (see Ended)."""
+    """No object changed up to here. An API server sends it only if its resourceVersion has moved on (see Ended)."""
 
     resource_version: str
 
@@ -145,12 +145,12 @@ class ClusterWatch(ABC):
 
     @abstractmethod
     def take(self, timeout: float) -> Sequence[ResourceEvent]:
-        """All events since the last call. Waits up to `timeout` seconds for the first; empty if none came."""
+        """Return all events since the last call. Waits up to `timeout` seconds for the first; empty if none came."""
 
     @property
     @abstractmethod
     def positions(self) -> Mapping[str, Position]:
-        """Where a successor resumes each resource, after the events that were taken."""
+        """The positions from which a successor resumes each resource, after the events that were taken."""
 
     @property
     @abstractmethod
@@ -171,4 +171,4 @@ class Cluster(ABC):
 
     @abstractmethod
     def watch(self, positions: Mapping[str, Position]) -> ClusterWatch:
-        """Watch all resources, each from its position; list first where it has none."""
+        """Watch all resources, each from its position; a resource without a position is listed first."""

@@ -36,7 +36,7 @@ _PARTS = tuple(SnapshotPart)
 
 
 class MalformedHead(Exception):
-    """An attribute is not what a writer puts there."""
+    """An attribute has a value that no writer stores."""
 
 
 def pointer_update(pointer: Pointer) -> Assignments:

@@ -60,14 +60,14 @@ class WritePace:
     is_limit_known: bool = False
 
     def count(self, sizes: Iterable[int]) -> int:
-        """How many items of these sizes in bytes to write at once, before the next wait; at least one."""
+        """Return how many items of these sizes in bytes to write before the next wait; at least one."""
         return 1 + sum(self.seconds(size) < _SECONDS for size in accumulate(sizes))
 
     def seconds(self, size: int) -> float:
         return size / WRITE_UNIT / self.rate
 
     def adapt(self, *, throttled: bool) -> None:
-        """After each group. throttled: the table refused a part of it."""
+        """Adapt the rate after each group. throttled: the table refused a part of the group."""
         if throttled:
             self.is_limit_known = True
             self.rate = max(_LEAST, self.rate * _SLOWER)
@@ -187,7 +187,7 @@ class DynamoDBCacheTable(CacheTable):
                 count = self._pace.count(len(chunks[index]) for index in left)
                 group, left = left[:count], left[count:]
                 results = list(pool.map(put, group))
-                # Last: their partitions have no units left now, and others may have.
+                # Retried last: the partitions of refused chunks have no units left now, and others may have.
                 left += [index for index, result in zip(group, results, strict=True) if result is _ChunkWrite.REFUSED]
                 self._pace.adapt(throttled=any(result is not _ChunkWrite.WRITTEN for result in results))
                 if left:
@@ -250,7 +250,7 @@ def _log_partition(uid: str, part: SnapshotPart) -> str:
 
 
 def _log_item(part: SnapshotPart, item: Item) -> LogItem | None:
-    """None if the item is malformed."""
+    """Return None if the item is malformed."""
     try:
         version, epoch, *_ = item["previous"]["L"]
         return LogItem(

@@ -57,11 +57,11 @@ class PublishedVersion(NamedTuple):
 
 
 BEGINNING = PublishedVersion(0, 0)
-"""Before the first version."""
+"""The position before the first version."""
 
 PartVersions = Mapping[SnapshotPart, PublishedVersion]
-"""Of each part the newest published version that changed it: that of a log item of the part, or of a snapshot that was
-published in place of log items."""
+"""Maps each part to the newest published version that changed it: the version of a log item of the part, or of a
+snapshot that was published in place of log items."""
 
 
 def in_every_part(published: PublishedVersion) -> PartVersions:
@@ -70,10 +70,10 @@ def in_every_part(published: PublishedVersion) -> PartVersions:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotPointer:
-    """An immutable snapshot: the version whose state it holds, and the chunks it was cut into.
+    """An immutable snapshot: its version, and the chunks it was cut into.
 
-    `newest`: of each part, as of that version; its log goes on from there. `chunks_by_part`: how many chunks each part
-    has, in the order of the chunks. `size`: bytes of all chunks.
+    `newest`: the newest version of each part as of that version; the part's log goes on from there. `chunks_by_part`:
+    the number of chunks of each part, in the order of the chunks. `size`: bytes of all chunks.
     """
 
     id: str
@@ -131,8 +131,8 @@ class Pointer:
 
     @property
     def unreadable_reason(self) -> str:
-        """Why this release cannot read it, with the remedy; then only version, epoch and schema are valid. Empty: it
-        can."""
+        """The reason why this release cannot read the pointer, with the remedy; then only version, epoch and schema are
+        valid. Empty if it can."""
         if self.oldest_reader > SCHEMA_VERSION:
             return FUTURE_SCHEMA
         return PAST_SCHEMA if self.schema_version < OLDEST_READABLE else ""
@@ -148,9 +148,9 @@ class Head:
     """The item as of one read. `uid` identifies the item: a new item has another uid.
 
     Without a uid there is no pointer. `pointer` is None from the first lease to the first publication.
-    `configuration_hash` is empty until a document was applied. `plugin_version`: of the custom plugins that it was
-    tried with; empty: it has none, or they are unknown. `counting_refusal`: why this store's ledger does not
-    count; empty: it counts, or it is unknown.
+    `configuration_hash` is empty until a document was applied. `plugin_version`: the version of the custom plugins that
+    the document was tried with; empty if it does not use any, or they are unknown. `counting_refusal`: why this store's
+    ledger does not count; empty if it counts, or if that is unknown.
     """
 
     uid: str
@@ -161,5 +161,5 @@ class Head:
 
     @property
     def unreadable_reason(self) -> str:
-        """Why this release cannot read the pointer; empty: it can, or there is none."""
+        """The reason why this release cannot read the pointer; empty if it can, or without a pointer."""
         return "" if self.pointer is None else self.pointer.unreadable_reason

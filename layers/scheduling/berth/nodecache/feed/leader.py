@@ -51,7 +51,7 @@ class ObservedState:
         """`objects`: the published ones."""
         self.objects = dict(objects)
         self.events_without_name = 0
-        """How many events had an object without a name; such an object cannot be stored."""
+        """The number of events whose object has no name; such an object cannot be stored."""
         self._changed: dict[Key, Object | None] = {}
         self._removed = set[Key]()
 
@@ -116,7 +116,7 @@ _TOLERANCE_SECONDS = 0.001  # sums of floats are not exact
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """One publication, for those who act on it.
+    """One publication, for the code that acts on it.
 
     epoch: the leadership that published. changes: the changes it made visible, in order; empty for a heartbeat.
     objects: all objects that the leader knows. is_complete: everything in `objects` is published; False while some
@@ -146,7 +146,7 @@ class PublishIntervals:
 
 
 class Leader:
-    """From the election to the release; for one thread. The constructor raises ClusterUnavailable."""
+    """Leads from the election to the release; for one thread. The constructor raises ClusterUnavailable."""
 
     def __init__(
         self,
@@ -164,9 +164,9 @@ class Leader:
         on_published: Callable[[Publication], None],
         retention: Retention | None = None,
     ) -> None:
-        """`pointer`: the published pointer. `objects`: the state it points to; None where it cannot be read.
+        """`pointer`: the published pointer. `objects`: the state it points to; None if it cannot be read.
 
-        `on_published`: called after every publication. Each change is in one of them; where the leader had to begin
+        `on_published`: called after every publication. Each change is in one of them; if the leader had to begin
         anew, the first one has all objects. It must not raise.
         """
         self._cluster_uid = cluster.uid()
@@ -197,7 +197,7 @@ class Leader:
 
     @property
     def events_without_name(self) -> int:
-        """How many events had an object without a name."""
+        """The number of events whose object has no name."""
         return self._state.events_without_name
 
     @property

@@ -1,14 +1,14 @@
 """The reader in every warm environment: one read of the head per call, and only the log items that are new.
 
-It loads the parts of the state that its callers need. Each part has a log of its own: a call for whose parts the head
-names no new item reads nothing and waits for no other call. Otherwise all loaded parts are brought up to date.
+It loads the parts of the state that its callers need. Each part has its own log. If the head names no new item for the
+parts of a call, the call does not read and does not wait. Otherwise all loaded parts are brought up to date.
 
 Guarantees:
-- Of the parts that a call needs it gets the state that was published when it read the head, or a later one. Other parts
-  may be older: the whole state is always one that was published.
+- A call gets the parts that it needs as they were published when it read the head, or later. Other parts may be older:
+  the whole state is always one that was published.
 - Changes are applied together and in order. Within one head item the state never goes back.
 - The state never misses a change at or below its version. The head names the newest log item of each part by version
-  and epoch, and each item the one before it. This chain tells published items from orphans, whatever the clocks say.
+  and epoch, and each item names the previous one. This chain tells published items from orphans, even if clocks differ.
 - A missing or malformed log item costs a load of the snapshot.
 - States are immutable and shared.
 - Every call begins with the head, so the reader recovers when the table does.
@@ -34,9 +34,9 @@ from berth.scheduling.snapshot.parts import ALL_PARTS, NO_PARTS, Parts, Snapshot
 
 
 def published_items(items: Iterable[LogItem], since: PartVersions, through: PartVersions) -> list[LogItem] | None:
-    """The items that lead each part of `since` to its version in `through`, in the order of versions.
+    """Return the items that lead each part of `since` to its version in `through`, in the order of versions.
 
-    None where one is missing. All others are orphans of deposed leaders, and are left out.
+    None if an item is missing. All other items are orphans of deposed leaders, and are left out.
     """
     left = {(item.part, item.published): item for item in items}
     chain: list[LogItem] = []
@@ -52,16 +52,16 @@ def published_items(items: Iterable[LogItem], since: PartVersions, through: Part
 
 
 class LogPosition(NamedTuple):
-    """Where a state stands: its version, and the newest version of each of its parts."""
+    """The position of a state in the log: its version, and the newest version of each of its parts."""
 
     version: int
     newest: PartVersions
 
 
 def read_log(table: CacheTable, uid: str, since: LogPosition, through: PartVersions) -> list[LogItem] | None:
-    """The published items since then: a query for each part that has changed, and none where no part has.
+    """Return the published items since then, by a query for each part that has changed.
 
-    None where an item is missing.
+    None if an item is missing, or if the table was restored.
     """
     changed = {part: through[part].version for part, newest in since.newest.items() if newest != through[part]}
     if any(version <= since.version for version in changed.values()):
@@ -102,8 +102,8 @@ class View(Protocol[S]):
 
 @dataclass(frozen=True, slots=True)
 class _Cursor(Generic[S]):
-    """The last version that this reader has applied, within the head item of that uid. `newest`: of the parts that are
-    in `state`, and of no others."""
+    """The last version that this reader has applied, within the head item of that uid. `newest` has exactly the parts
+    that are in `state`."""
 
     uid: str
     published: PublishedVersion
@@ -119,20 +119,20 @@ class _Cursor(Generic[S]):
         return frozenset(self.newest)
 
     def has(self, uid: str, pointer: Pointer, parts: Parts) -> bool:
-        """Whether it has these parts as of this pointer, or as of a later one: the steady state of a verb."""
+        """Return whether it has these parts as of this pointer or a later one: the steady state of a verb."""
         if uid != self.uid or not self.newest.keys() >= parts:
             return False
         return self.version > pointer.version or all(pointer.newest[part] == self.newest[part] for part in parts)
 
     def moved_on(self, pointer: Pointer) -> _Cursor[S]:
-        """At this pointer if that is later and changes none of the cursor's parts: the next log is read from there."""
+        """Move to this pointer if it is later and does not change the cursor's parts: the next log starts there."""
         if pointer.version <= self.version or not self.has(self.uid, pointer, self.parts):
             return self
         return replace(self, published=pointer.published)
 
 
 class _Missing(Enum):
-    """Why there is no cursor yet."""
+    """The reason why there is no cursor yet."""
 
     CHUNK = auto()
     LOG_ITEM = auto()
@@ -163,10 +163,10 @@ class NodeCacheReader(Generic[S]):
         return NO_PARTS if self._cursor is None else self._cursor.parts
 
     def at(self, head: Head | None, remaining: Callable[[], float] = lambda: math.inf, parts: Parts = ALL_PARTS) -> S:
-        """These parts of the state that this head points to, or of a later one. Raises NothingPublished and
+        """Return these parts of the state that this head points to, or of a later state. Raises NothingPublished and
         TableUnavailable.
 
-        `remaining`: seconds for the answer. With none left no read and no wait begins. The state also has the parts
+        `remaining`: seconds left for the answer. At 0 neither a read nor a wait begins. The state also has the parts
         that earlier calls needed, which may be older.
         """
         uid, pointer = _readable(head)
@@ -195,7 +195,7 @@ class NodeCacheReader(Generic[S]):
         raise NothingPublished(INCOMPLETE)
 
     def _move_on(self, cursor: _Cursor[S], pointer: Pointer) -> None:
-        """Without waiting for a thread that catches up: it sets the cursor itself."""
+        """Move the cursor unless another thread is catching up: that thread sets the cursor itself."""
         if self._catching_up.acquire(blocking=False):
             try:
                 if self._cursor is cursor:
@@ -240,7 +240,7 @@ class NodeCacheReader(Generic[S]):
         return self._replay_log(uid, start, state, pointer) or _Missing.LOG_ITEM
 
     def _follow_log(self, cursor: _Cursor[S], pointer: Pointer) -> _Cursor[S] | None:
-        """From the cursor on. None where a change is missing, or may be."""
+        """Apply the log from the cursor on. Returns None if a change is missing, or may be."""
         has_changed = any(pointer.newest[part] != newest for part, newest in cursor.newest.items())
         # Below compactedVersion log items may be gone, and an old orphan may be in the gap.
         if has_changed and cursor.version < pointer.compacted_version:
@@ -249,7 +249,7 @@ class NodeCacheReader(Generic[S]):
         return self._replay_log(cursor.uid, start, cursor.state, pointer)
 
     def _replay_log(self, uid: str, start: LogPosition, state: S, pointer: Pointer) -> _Cursor[S] | None:
-        """Apply all changes of these parts up to the pointer. None where one is missing or malformed."""
+        """Apply all changes of these parts up to the pointer. Returns None if one is missing or malformed."""
         items = read_log(self._table, uid, start, pointer.newest)
         changes = None if items is None else _all_changes(item.data for item in items)
         if changes is None:

@@ -37,7 +37,7 @@ class LogItem:
 
     @property
     def published(self) -> PublishedVersion:
-        """What the item is called once it is published."""
+        """The version and epoch that identify the item once it is published."""
         return PublishedVersion(self.version, self.epoch)
 
 
@@ -50,7 +50,7 @@ class LogWrite(StrEnum):
 
 
 class StaleFence(Exception):
-    """The head is no longer held under this fence: another leads, or the item is a new one. Nothing was published."""
+    """The head is not held under this fence any more: another leads, or the item is new. Nothing was published."""
 
 
 class CacheTable(ABC):
@@ -62,9 +62,9 @@ class CacheTable(ABC):
 
     @abstractmethod
     def head(self) -> Head | None:
-        """The head as of now (a consistent read, one unit); None where there is no item.
+        """Return the current head (a consistent read, one unit); None if the item does not exist.
 
-        A malformed one is TableUnavailable.
+        Raises TableUnavailable if it is malformed.
         """
 
     @abstractmethod
@@ -72,15 +72,15 @@ class CacheTable(ABC):
         """The head, eventually consistent, for half a read unit. It may be older than one that was read before."""
 
     def configuration_hash(self) -> str:
-        """The applied configuration's, from the head (a consistent read); empty where none was applied."""
+        """Return the hash of the applied configuration from the head (a consistent read); empty before the first."""
         head = self.head()
         return "" if head is None else head.configuration_hash
 
     @abstractmethod
     def put_counting_refusal(self, reason: str) -> None:
-        """Let the head say why this store does not count; empty: it does. Not if there is no head.
+        """Store in the head why this store does not count; empty: it counts. Does nothing if there is no head.
 
-        Like the configuration's hash, it is no part of lease or pointer, so it needs no fence. Raises TableUnavailable.
+        Like the configuration's hash, it is not in lease or pointer, so it needs no fence. Raises TableUnavailable.
         """
 
     @abstractmethod
@@ -101,7 +101,7 @@ class CacheTable(ABC):
 
     @abstractmethod
     def put_log(self, uid: str, item: LogItem, nonce: str, expires_at: float) -> LogWrite:
-        """Write where there is no item or one of an earlier epoch.
+        """Write the item if there is none yet, or one of an earlier epoch.
 
         `nonce` belongs to these bytes: if an item with it stands there already, an earlier attempt has succeeded.
         """

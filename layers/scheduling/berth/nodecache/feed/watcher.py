@@ -34,7 +34,7 @@ from berth.nodecache.feed.writer import NotLeading, Retention, StaleEpoch
 
 
 class WatcherOutcome(StrEnum):
-    """How one run of the watcher ended."""
+    """The outcome of one run of the watcher."""
 
     NOT_NEEDED = "not-needed"
     HANDED_OVER = "handed-over"
@@ -47,10 +47,10 @@ class WatcherOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """The result of one run. `reason`: of the failure that ended it, or of the last one that it survived.
+    """The result of one run. `reason`: the cause of the failure that ended it, or of the last one that it survived.
 
-    Objects that are not published, or not as a whole: `oversized` and `unencodable` ones, the first ten of which
-    `omissions` names with their reason. `events_without_name`: watch events whose object has no name.
+    `oversized` and `unencodable` objects are not published, or not as a whole; `omissions` names the first ten of them
+    with their reason. `events_without_name`: watch events whose object has no name.
     """
 
     outcome: WatcherOutcome
@@ -78,8 +78,8 @@ class RunResult:
 
 
 FOLLOW_SECONDS = 5.0
-"""Between two looks of a waiting candidate at what was published. Each costs a read. What was published since the last
-look is left for the leader to load."""
+"""The interval at which a waiting candidate follows the publications. Each time costs a read. The leader loads what was
+published since the last time."""
 
 _TOLERANCE_SECONDS = 0.01
 _NAMED_OMISSIONS = 10
@@ -168,7 +168,7 @@ class Watcher:
         return self._is_over()
 
     def _say_cause(self) -> None:
-        """A run that ends with its first failure says so in its result."""
+        """Report a new cause, unless the run ends with its first failure (`once`): its result then has the cause."""
         leader = self._leader
         cause = self._failure[1] if self._failure is not None else ""
         if leader is not None and not leader.publications:

@@ -53,12 +53,12 @@ class Leadership(Protocol):
 
 
 class NotLeading(Exception):
-    """Nothing may be published now: the lease has expired, or its record must be read first."""
+    """The writer may not publish now: the lease has expired, or its record must be read first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """How long data stays in the table, and when a snapshot is written. Seconds and bytes.
+    """The settings for how long data stays in the table, and when a snapshot is written. Seconds and bytes.
 
     `lifetime`: the table may drop a log item or a chunk after this time. `least_log_bytes`: a smaller log is not
     compacted. `retry`: between two attempts to write a snapshot.
@@ -75,7 +75,7 @@ class Retention:
         return self.lifetime / 4
 
     def is_compaction_due(self, pointer: Pointer, wall: float) -> bool:
-        """Whether the log is larger than the last snapshot, or that is too old. wall: seconds since the epoch."""
+        """Return whether the log outgrew the last snapshot, or that is too old. wall: seconds since the epoch."""
         if pointer.snapshot is None:
             return pointer.version > 0
         outgrown = pointer.log_bytes > max(pointer.snapshot.size, self.least_log_bytes)
@@ -132,7 +132,7 @@ class Writer:
         """
         self.pointer = pointer
         self.omissions: dict[Key, OmissionReason] = {}
-        """Objects that no item can hold. Readers see them as deleted, and pods without some of their fields."""
+        """Objects that do not fit into an item. Readers see them as deleted; pods, without some of their fields."""
         self._table = table
         self._leadership = leadership
         self._epoch = epoch
@@ -212,7 +212,7 @@ class Writer:
 
     @property
     def is_backlog_expiring(self) -> bool:
-        """Whether pending log items may expire before they are published. Then only `replace` helps."""
+        """True if pending log items may expire before they are published. Then only `replace` helps."""
         oldest = self._unconfirmed.since if self._unconfirmed else self._batches[0].packed_at if self._batches else None
         return oldest is not None and self._clock.now().longest_since(oldest) > self._retention.compaction_age
 
@@ -245,7 +245,7 @@ class Writer:
         self._packed_count = len(self._unpublished)
 
     def _newest(self) -> PartVersions:
-        """Of each part, once the batches are published."""
+        """Return the newest version of each part once the batches are published."""
         published = self.pointer.newest if self.pointer else in_every_part(BEGINNING)
         return {**published, **{batch.item.part: batch.item.published for batch in self._batches}}
 
@@ -284,7 +284,7 @@ class Writer:
         return replace(pointer, snapshot=snapshot, log_bytes=0)
 
     def _wait(self, seconds: float) -> None:
-        """Between the chunks of a snapshot, which may take longer than the lease lasts."""
+        """Wait between the chunks of a snapshot and keep the lease, which a snapshot may outlast."""
         self._sleep(seconds)
         if not self._leadership.keep():
             raise NotLeading
