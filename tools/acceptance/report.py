@@ -15,7 +15,7 @@ _PRIVATE = (
 
 
 class Result(StrEnum):
-    """How a step ended."""
+    """The outcome of a step."""
 
     PASSED = "passed"
     FAILED = "failed"

@@ -25,7 +25,7 @@ ALL_SECONDS = 60
 
 
 class Outcome(StrEnum):
-    """How an audit ended."""
+    """The outcome of an audit."""
 
     CLEAN = "clean"
     VULNERABLE = "vulnerable"

@@ -1,1 +1,1 @@
-"""Where the state of the cluster comes from and where Bindings go: the Kubernetes API or a dump."""
+"""The source of the cluster's state and the target of Bindings: the Kubernetes API or a dump."""

@@ -33,7 +33,7 @@ NOT_FOUND = 404
 CONFLICT = 409
 
 UID_PREFIX = "dump-"
-"""Of the UID of a cluster that is a file."""
+"""The prefix of the UID of a cluster that is a file."""
 
 
 class DumpCluster(Cluster, PodBinder):
@@ -52,11 +52,11 @@ class DumpCluster(Cluster, PodBinder):
         return f"{UID_PREFIX}{hashlib.sha256(str(self._path.resolve()).encode()).hexdigest()[:16]}"
 
     def watch(self, positions: Mapping[str, Position]) -> ClusterWatch:
-        """A file has no history: everything is listed first, whatever the positions."""
+        """List everything first, whatever the positions: a file has no history."""
         return DumpWatch(self, self._clock)
 
     def read(self) -> tuple[Contents, Mapping[str, DumpBinding]]:
-        """What the file holds now, and all bindings so far by the pod's UID, in their order.
+        """Return the file's current contents, and all bindings so far by the pod's UID, in their order.
 
         Raises ClusterUnavailable.
         """
@@ -64,7 +64,7 @@ class DumpCluster(Cluster, PodBinder):
             return self._file.read(), dict(self._bound)
 
     def await_binding(self, known: int, seconds: float) -> None:
-        """Until there are more bindings than the known ones, or the time is over."""
+        """Wait until there are more bindings than the known ones, or the time is over."""
         with self._changed:
             self._changed.wait_for(lambda: len(self._bound) > known, seconds)
 
@@ -92,7 +92,7 @@ class DumpCluster(Cluster, PodBinder):
         return found.assignment if isinstance(found, FoundPod) else found
 
     def pod(self, namespace: str, pod_name: str, timeout: float) -> FoundPod | Refused | Unanswered:
-        """Without a resourceVersion: no other program changes a pod of a file."""
+        """Return the pod without a resourceVersion: no other program changes a pod of a file."""
         try:
             with self._changed:
                 pod = self._file.read().pods.get((namespace, pod_name))
@@ -106,8 +106,8 @@ class DumpCluster(Cluster, PodBinder):
 
 
 class DumpReservedPods(ReservedPods):
-    """Who binds a dump's pods is in this process, and does it at once: no Binding is ever late, so that there is
-    nothing to be touched."""
+    """A dump's pods are bound in this process, and at once: a Binding is never late, so that pods need not be
+    touched."""
 
     def __init__(self, dump: DumpCluster) -> None:
         self._dump = dump

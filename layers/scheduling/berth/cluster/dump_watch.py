@@ -53,10 +53,10 @@ _DEFAULT_NAMESPACE = "default"
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What the file held when it was last changed.
+    """The contents of the file when it was last changed.
 
-    modified: a name for that moment. pods: by namespace and name. malformed: how many objects hold what is no JSON, and
-    are left out.
+    modified: identifies that moment. pods: by namespace and name. malformed: the number of objects that are left out
+    because JSON cannot express them.
     """
 
     modified: str
@@ -66,14 +66,14 @@ class Contents:
 
 
 class DumpFile:
-    """For one thread at a time."""
+    """Reads a dump; for one thread at a time."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._contents: Contents | None = None
 
     def read(self) -> Contents:
-        """The same object until the file changes. Raises ClusterUnavailable."""
+        """Return the contents, the same object until the file changes. Raises ClusterUnavailable."""
         try:
             modified = str(self._path.stat().st_mtime_ns)
             if self._contents is None or self._contents.modified != modified:
@@ -123,9 +123,9 @@ def _items(text: bytes, path: Path) -> list[dict[object, object]]:
 
 
 def _as_stored(item: dict[object, object]) -> KubernetesObject | None:
-    """The object as it came through JSON to an API server: there, keys that YAML reads as no text are text.
+    """Return the object as an API server would store it: keys that YAML does not read as text become text.
 
-    None where it has what JSON has not.
+    None if JSON cannot express it.
     """
     try:
         found: KubernetesObject = orjson.loads(orjson.dumps(item, option=orjson.OPT_NON_STR_KEYS))
@@ -143,7 +143,7 @@ def _loader() -> type[yaml.SafeLoader]:
 
 
 POLL_SECONDS = 0.2
-"""How often the file is read while a consumer waits for a change."""
+"""The interval at which the file is read while a consumer waits for a change."""
 
 ALL = RequiredFields(
     spreading=True, images=True, pod_annotations=ALL_ANNOTATIONS, node_annotations=ALL_ANNOTATIONS, gangs=True
@@ -196,7 +196,7 @@ class _DumpVersion:
 
 
 class DumpWatch(ClusterWatch):
-    """For one thread. `observed_at` is the last successful read of the file."""
+    """Watches a dump; for one thread. `observed_at` is the last successful read of the file."""
 
     def __init__(self, dump: Dump, clock: Callable[[], float]) -> None:
         self._dump = dump

@@ -1,24 +1,24 @@
 """The fields of each resource that Berth keeps, from the API server's answer to the cache. All others are dropped.
 
-- nodes: name, labels, taints, unschedulable, phase, whether Ready, allocatable; images where they are scored.
+- nodes: name, labels, taints, unschedulable, phase, whether Ready, allocatable; images if they are scored.
 - pods: name, namespace, UID, labels, node, phase, start time, marks of deletion and disruption, nominated node; and
   the part that the pods of a controller have in common, as text (see `scheduling/objects/projection`):
   scheduler, priority, controller, requests, host ports, pod affinity, a resize under way. Of pending pods also what
   their own placement depends on, and whether it was Berth that rejected them.
-- finished pods: name, namespace, UID, phase. They take nothing.
+- finished pods: name, namespace, UID, phase. They do not use any resources.
 - poddisruptionbudgets: name, namespace, selector, disruptionsAllowed, disruptedPods.
 - priorityclasses: name, value, globalDefault, preemptionPolicy.
 - namespaces: name, labels.
-- podgroups, where gangs are enabled: name, namespace, creationTimestamp, and of the spec the number of members, the
+- podgroups, if gangs are enabled: name, namespace, creationTimestamp, and of the spec the number of members, the
   topology key, the timeout and the priority. Of a pending pod then also its creationTimestamp.
-- services, replicationcontrollers, replicasets, statefulsets, where spreading by default is asked for: name, namespace,
+- services, replicationcontrollers, replicasets, statefulsets, if default spreading is configured: name, namespace,
   selector.
 
-Of annotations those that resources are counted by, and those that name a gang; no environment, no volumes but those
-that are images, no managedFields, no status but what is named.
+Annotations are kept if resources are counted by them or if they name a gang. Volumes are kept if they are images. The
+environment, managedFields and any status that is not named here are dropped.
 
 Reasons of a rejection by Berth: plugins state them as their constants `REASON` and `REASON_…`, custom plugins anywhere
-in their code; some are given for a node whatever the plugins. The reasons of an in-tree plugin are included if the
+in their code; some do not depend on the plugins. The reasons of an in-tree plugin are included if the
 profile filters by it, because kube-scheduler uses the same texts. A false match costs a wake-up, at most one a second.
 A miss leaves the pod pending for minutes.
 """
@@ -98,7 +98,7 @@ def _constants_of(module: ModuleType) -> Iterator[str]:
 
 
 def _texts_of(module: ModuleType) -> Iterator[str]:
-    # Imported here: most configurations name no custom plugin.
+    # Imported here: most configurations do not use custom plugins.
     from ast import Constant, parse, walk
     from inspect import getsource
 
@@ -114,18 +114,18 @@ BERTH_REASONS = frozenset().union(
     (LABELS_NOT_STRINGS, SPEC_UNREADABLE, STATUS_UNREADABLE),
     *(reasons_of(each.plugin) for name, each in REGISTRY.items() if name not in IN_TREE),
 )
-"""What Berth says whatever the profile, and its own plugins."""
+"""The reasons that Berth gives whatever the profile, and the reasons of its own plugins."""
 
 
 def has_any_reason(message: object, reasons: Iterable[str]) -> bool:
-    """Whether a message gives one of these: `0/20 nodes are available: 20 <reason>. …` (fact 17), or is filter's Error
-    for a pod that waits for the cache: published at once, it is there at the pod's next attempt."""
+    """Return whether a message gives one of these: `0/20 nodes are available: 20 <reason>. …` (fact 17), or is filter's
+    Error for a pod that waits for the cache: published at once, it is there at the pod's next attempt."""
     return isinstance(message, str) and (WAITING in message or _pattern(frozenset(reasons)).search(message) is not None)
 
 
 @lru_cache(maxsize=16)
 def _pattern(reasons: frozenset[str]) -> re.Pattern[str]:
-    """How many nodes, the reason, and where it ends: a longer text that begins with it is another reason."""
+    """Match the number of nodes, the reason, and its end: a longer text that begins with it is another reason."""
     alternatives = "|".join(re.escape(reason).replace(_ANY_WORD, r"[^\s,]+?") for reason in sorted(reasons))
     return re.compile(rf"\b\d+ (?:{alternatives})(?=[,.]|$)")
 

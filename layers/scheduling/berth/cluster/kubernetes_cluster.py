@@ -56,9 +56,9 @@ def user_info(api: ApiServer, timeout: float) -> Mapping[str, object]:
 
 
 OPTIONS = WatchOptions(watch_seconds=30)
-"""In a cluster without writes no bookmark comes, and only the end of a watch shows that the data is
-current. So its age comes up to 30 s; and to a little over 60 s at a handover, which cuts one watch short and begins
-another: below 75 s."""
+"""A cluster without writes does not send bookmarks, and only the end of a watch shows that the data is current. So the
+data gets up to 30 s old, and a little over 60 s at a handover, which cuts one watch short and begins another: below
+75 s."""
 
 RELIST_SECONDS = 6 * 3600.0
 """A list repairs what no event shows, such as a resourceVersion from before etcd was restored from a backup. The

@@ -22,7 +22,7 @@ REMEDY = "apply examples/rbac-counted-resources.yaml: it has the Lease and the r
 
 
 class KubernetesLedgerLease(LedgerLease):
-    """Each method is one request. Stateless; may be shared between threads."""
+    """Makes one request per method. Stateless; may be shared between threads."""
 
     def __init__(self, api: ApiServer) -> None:
         self._api = api
@@ -95,13 +95,13 @@ def _refused(answer: Answer) -> Unavailable:
 
 
 def _preconditions(seen: Lease) -> dict[str, object]:
-    """In a patch: 409 where the resourceVersion is another, 422 where the UID is."""
+    """Return the preconditions of a patch: 409 if the resourceVersion differs, 422 if the UID does."""
     return {"uid": seen.uid, "resourceVersion": str(seen.resource_version)}
 
 
 def _fields(spec: LeaseSpec) -> dict[str, object]:
     return {
-        # null removes the field: the API has no empty holder.
+        # null removes the field: the API rejects an empty holder.
         "holderIdentity": spec.holder_identity or None,
         "leaseDurationSeconds": spec.lease_duration_seconds,
         "acquireTime": _micro_time(spec.acquire_time),
@@ -111,7 +111,7 @@ def _fields(spec: LeaseSpec) -> dict[str, object]:
 
 
 def _lease(answer: Answer) -> Lease | Unavailable:
-    """A Lease without a holder is free. Its times are for people and decide nothing."""
+    """Read a Lease. Without a holder it is free. Its times are for people; no decision depends on them."""
     metadata, spec = _mapping(answer.content, "metadata"), _mapping(answer.content, "spec")
     try:
         return Lease(

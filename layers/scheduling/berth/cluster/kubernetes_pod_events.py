@@ -16,10 +16,10 @@ _TERMINATING = "NamespaceTerminating"
 
 
 class KubernetesPodEvents(PodEventWriter):
-    """Each write is one request."""
+    """Makes one request per write."""
 
     def __init__(self, api: ApiServer, instance: str) -> None:
-        """instance: who reports, at most 128 characters."""
+        """instance: the name of the reporter, at most 128 characters."""
         self._api = api
         self._instance = instance
 
@@ -71,7 +71,7 @@ def _result(answer: Answer) -> WriteResult:
 
 
 def _is_terminating(answer: Answer) -> bool:
-    """Whether the namespace is being deleted; the API server says so with 403."""
+    """Return whether the namespace is being deleted; the API server reports that with 403."""
     details = answer.content.get("details")
     causes = details.get("causes") if isinstance(details, dict) else None
     return isinstance(causes, list) and any(

@@ -27,7 +27,7 @@ from berth.scheduling.objects.pod_reading import PodReader
 
 
 class KubernetesBinder(PodBinder):
-    """Each method is one request. A server error (5xx) does not tell whether the write happened: Unanswered."""
+    """Makes one request per method. After a server error (5xx) it is unknown if the write happened: Unanswered."""
 
     def __init__(self, api: ApiServer) -> None:
         self._api = api
@@ -88,12 +88,12 @@ def _metadata(binding: Binding) -> dict[str, object]:
 
 
 def _pod_path(namespace: str, name: str) -> str:
-    # Both have been checked against the grammar of names, which has no character that means something in a URL.
+    # Both have been checked against the grammar of names, which excludes characters with a meaning in a URL.
     return f"/api/v1/namespaces/{namespace}/pods/{name}"
 
 
 ANNOTATION = "berth.dev/touched-at"
-"""For its sake alone: a patch of the pod is what makes a Binding that was sent before fail."""
+"""The annotation is not read: the patch of the pod makes a Binding fail that was sent before."""
 
 TIMEOUT_SECONDS = 2.0
 PAGE_SIZE, PAGE_SECONDS = 500, 30.0
@@ -104,7 +104,7 @@ _FINISHED = ("Succeeded", "Failed")
 
 
 class KubernetesReservedPods(ReservedPods):
-    """Each method is one request; a list is one for each page."""
+    """Makes one request per method, and one per page of a list."""
 
     def __init__(self, api: ApiServer, clock: Callable[[], float]) -> None:
         """clock: seconds since the epoch."""
@@ -154,7 +154,7 @@ class KubernetesReservedPods(ReservedPods):
             "PATCH",
             pod,
             {
-                # In a patch both are preconditions: 409 where the version is another, 422 where the UID is.
+                # In a patch both are preconditions: 409 if the version differs, 422 if the UID does.
                 "metadata": {
                     "uid": pod.uid,
                     "resourceVersion": resource_version,

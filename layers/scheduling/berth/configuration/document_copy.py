@@ -1,10 +1,10 @@
 """One of the two copies of the applied document: an item `configuration` in the cache table and in the ledger's table.
 
-Releases that know no ledger copy write and read only `document` of the cache's item, and they read no item of this
-kind in the ledger's table.
+Releases without the ledger's copy write and read only `document` of the cache's item, and they do not read such an item
+in the ledger's table.
 
-Kept sections say which resources are counted, which pods bind binds, and whether gangs are placed as a whole. With a
-document that counts less or binds more, a resource could be assigned twice, and excluded pods could be bound.
+Kept sections configure which resources are counted, which pods bind binds, and whether gangs are placed as a whole.
+With a document that counts less or binds more, a resource could be assigned twice, and excluded pods could be bound.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _RESOURCES = ("managedResources", "managed_resources")
 
 @dataclass(frozen=True, slots=True)
 class KeptSections:
-    """resources: None where only their names can be read, as of those that a later release describes."""
+    """resources: None if only their names can be read, for example because a later release describes them."""
 
     bind: BindConfiguration
     gangs: GangsConfiguration
@@ -45,7 +45,7 @@ class KeptSections:
     names: frozenset[str] = frozenset()
 
     def put_into(self, configuration: BerthConfiguration) -> BerthConfiguration | None:
-        """The configuration with these sections; None: it does not count all of the resources."""
+        """Return the configuration with these sections; None if it does not count all of the resources."""
         resources = self.resources
         if resources is None:
             if not self.names.issubset(configuration.counting.resources):
@@ -55,7 +55,7 @@ class KeptSections:
 
 
 def kept_sections(document: str) -> KeptSections | UnreadableObject:
-    """Of a document that cannot be loaded as a whole. UnreadableObject: its cause says what is unknown."""
+    """Read them from a document that cannot be loaded as a whole. UnreadableObject: its cause is the unknown part."""
     try:
         content = from_json(document)
     except ValueError:
@@ -81,7 +81,7 @@ def _read(content: dict[str, object], keys: Iterable[str]) -> BerthConfiguration
 
 
 def _names(lists: Iterable[object]) -> Iterator[str | None]:
-    """Of the resources; None for one that has none."""
+    """Yield the names of the resources; None for a resource without a name."""
     for resources in lists:
         if not isinstance(resources, list):
             yield None
@@ -107,9 +107,9 @@ LEDGER_KEY: Attributes = {"pk": {"S": PARTITION}, "sk": {"S": "applied"}}
 class AppliedDocument:
     """The document as JSON.
 
-    sequence: higher for each document that was applied. 0: a release that knows no ledger copy applied it.
-    stops_counting: whoever applied it said that nothing is to be counted any more. plugin_version: of the custom
-    plugins that it was tried with; empty: it has none, or nobody knows.
+    sequence: higher for each document that was applied. 0: a release without the ledger's copy applied it.
+    stops_counting: the user who applied it confirmed that counting ends. plugin_version: the version of the custom
+    plugins that it was tried with; empty if it does not use any, or if that is unknown.
     """
 
     document: str
@@ -127,7 +127,7 @@ class DocumentCopy:
         self._errors = errors
 
     def read(self) -> AppliedDocument | None:
-        """A consistent read; None: there is no copy."""
+        """Read the copy consistently; None if there is no copy."""
         with self._errors.errors():
             answer = self._client.get_item(TableName=self._errors.table, Key=self._key, ConsistentRead=True)
         item: Item = answer.get("Item", {})

@@ -3,7 +3,7 @@
 The functions read the cache table's copy. The ledger's copy is there because the cache table may be emptied at any
 time, and the configuration says what the ledger counts.
 
-The items stand in the partition of the applied document's copy. Releases that know no history do not read them.
+The items stand in the partition of the applied document's copy. Releases without a history do not read them.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ LEDGER_SLOTS: Sequence[Attributes] = [
 
 @dataclass(frozen=True, slots=True)
 class DocumentHistory:
-    """Of one table. Stateless; the client may be shared between threads. Every method may raise TableUnavailable."""
+    """The history in one table. Stateless; threads may share the client. Every method may raise TableUnavailable."""
 
     client: DynamoDBClient
     slots: Sequence[Attributes]
     errors: TableErrors
 
     def read(self) -> tuple[AppliedVersion, ...]:
-        """The versions, the newest first. A consistent read for each slot: it is rarely called."""
+        """Return the versions, the newest first. It reads each slot consistently, because it is rarely called."""
         found = []
         with self.errors.errors():
             for key in self.slots:
@@ -99,18 +99,18 @@ class DocumentHistory:
 
 KEY = CACHE_KEY
 ATTEMPTS = 3
-"""How often `apply` begins again when somebody else applies a document at the same time."""
+"""The number of attempts of `apply`; one fails if somebody else applies a document at the same time."""
 
 
 class DynamoDBConfigurationStore(ConfigurationStore):
-    """Without state of its own; the client may be shared between threads.
+    """Has no state of its own; the client may be shared between threads.
 
-    The head's attribute is no part of lease or pointer: writing it neither renews nor deposes anybody, so it needs no
+    The head's attribute is not part of lease or pointer: writing it neither renews nor deposes a leader, so it needs no
     fence, and a publication leaves it alone.
     """
 
     def __init__(self, client: DynamoDBClient, table_name: str, ledger_table_name: str = "") -> None:
-        """ledger_table_name: empty where there is no ledger; the cache table then has the only copy."""
+        """ledger_table_name: empty without a ledger; the cache table then has the only copy."""
         self._client = client
         self._table = table_name
         self._cache = DocumentCopy(client, CACHE_KEY, cache_table_errors(table_name))
@@ -157,14 +157,14 @@ class DynamoDBConfigurationStore(ConfigurationStore):
         try:
             done = "" if self._ledger is None else self._repair(self._ledger)
         finally:
-            # Also where the ledger's table is unavailable.
+            # Also if the ledger's table is unavailable.
             cached = self._cache.read()
             if cached is not None:
                 self._point(cached, only_if_missing=not done)
         return done
 
     def _record(self, document: str, at: float, note: str, plugin_version: str) -> None:
-        """Before the document takes effect. The first version of all is the document that it replaces."""
+        """Record the document before it takes effect. The first version of all is the document that it replaces."""
         for history in self._histories:
             replaced = None if history.read() else self.read()
             if replaced is not None:

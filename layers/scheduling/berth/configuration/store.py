@@ -5,7 +5,7 @@ The head has the hash of the applied document. A reader reads the document itsel
 The version of custom plugins, `1.2.0+3f9a1c2b`, has the package's `__version__` and a hash of its files and of the
 locked requirements beside it. So a layer has the version of the directory that it was built from.
 
-The ledger has a marker as soon as resources are counted. While it has one, a configuration that counts nothing is the
+The ledger has a marker as soon as resources are counted. While it has one, a configuration that does not count is the
 deployed one in place of a lost one, unless somebody applied it with `berth config apply --stop-counting`.
 """
 
@@ -50,7 +50,7 @@ _DECLARED = re.compile(r"""^__version__\s*=\s*["']([0-9A-Za-z.-]{1,20})["']""", 
 
 @cache
 def installed_version() -> str:
-    """Of the package that this process loads; empty if there is none. It stays, as the loaded modules do."""
+    """Return the version of the package that this process loads; empty without one. It stays, as loaded modules do."""
     spec = find_spec(PACKAGE)
     locations = [] if spec is None else list(spec.submodule_search_locations or ())
     return version_of(Path(locations[0]).parent) if locations else ""
@@ -86,17 +86,17 @@ def _digest(directory: Path) -> str:
 
 
 VERSIONS = 10
-"""How many applied documents are kept."""
+"""The number of applied documents that are kept."""
 
 REMEDY = "apply a valid document, or run berth config rollback"
-"""Where no document can be used."""
+"""The remedy if no document can be used."""
 
 
 @dataclass(frozen=True, slots=True)
 class AppliedVersion:
     """A document that was applied. version: from 1, in the order of application. applied_at: seconds since the epoch;
-    0 is unknown. note: why it was applied, such as a rollback; may be empty. plugin_version: of the custom plugins that
-    it was tried with; empty: it has none, or nobody knows."""
+    0 is unknown. note: why it was applied, such as a rollback; may be empty. plugin_version: the version of the custom
+    plugins that it was tried with; empty if it does not use any, or if that is unknown."""
 
     version: int
     document: str
@@ -110,11 +110,11 @@ class ConfigurationStore(ABC):
 
     @abstractmethod
     def read(self) -> str | None:
-        """The applied BerthConfiguration as JSON (a consistent read); None where none was applied."""
+        """Return the applied BerthConfiguration as JSON (a consistent read); None if none was applied."""
 
     @abstractmethod
     def counting_is_stopped(self) -> bool:
-        """Whether the document was applied to stop counting (a consistent read)."""
+        """Return whether the document was applied to stop counting (a consistent read)."""
 
     @abstractmethod
     def history(self) -> tuple[AppliedVersion, ...]:
@@ -132,15 +132,15 @@ class ConfigurationStore(ABC):
     ) -> None:
         """Store the document, then let the head point to it. Readers of older releases may read it at any time.
 
-        stops_counting: the document is to count nothing, although the ledger counted before. at, note, plugin_version:
+        stops_counting: the document may end counting, although the ledger counted before. at, note, plugin_version:
         see AppliedVersion.
         """
 
     @abstractmethod
     def restore(self) -> str:
-        """After a loss: let each table have the document that was applied last, and the head point to it.
+        """Restore, after a loss, the document that was applied last in each table, and let the head point to it.
 
-        Returns what was repaired, for the log; empty where both had it.
+        Returns a description of the repair for the log; empty if both had the document.
         """
 
 
@@ -156,8 +156,8 @@ def hash_of(document: str) -> str:
 class ActiveConfiguration:
     """A configuration as a verb uses it, and the document that it was made of.
 
-    fallback: why another document is in use, where the applied one cannot be loaded. plugin_version: of the custom
-    plugins here; empty if the document names none.
+    fallback: why another document is in use; empty if the applied one could be loaded. plugin_version: the version of
+    the custom plugins here; empty if the document does not use any.
     """
 
     document: BerthConfiguration
@@ -169,13 +169,13 @@ class ActiveConfiguration:
 
     @property
     def lacks_plugins(self) -> bool:
-        """Whether the applied document could not be loaded because its plugins are not installed here. A command then
-        knows nothing of the functions, which have plugins of their own."""
+        """True if the applied document could not be loaded because its plugins are not installed here. This says
+        nothing about the functions, which have their own plugins."""
         return MISSING_REMEDY in self.fallback
 
     def plugin_difference(self, applied: str) -> str:
-        """Why the plugins here may decide otherwise than those that the document was tried with; empty: they are the
-        same, or it is unknown. applied: the version of the latter, which the head has.
+        """Return why the plugins here may decide otherwise than the plugins that the document was tried with; empty if
+        they are the same, or if that is unknown. applied: the version that the document was tried with, from the head.
 
         Expected while a deployment replaces the plugin layer. The plugins here decide all the same.
         """
@@ -207,11 +207,11 @@ class ActiveConfiguration:
 
 
 class Configurations:
-    """For one warm environment. Safe to share between threads.
+    """Loads the configuration of one warm environment. Safe to share between threads.
 
-    Where the applied document cannot be loaded, the one that was applied before it is used, or else the deployed one,
-    with what the applied one counts and binds (kept_sections.py); and `warn` gets the cause. Where this cannot be read,
-    no configuration is used.
+    If the applied document cannot be loaded, the previously applied document is used, or else the deployed one, with
+    the sections of the applied one about counting and binding (see kept_sections); and `warn` gets the cause. If these
+    sections cannot be read, no configuration is used.
     """
 
     def __init__(
@@ -266,8 +266,8 @@ class Configurations:
             return self._fallback(document, error)
 
     def _fallback(self, failed: str, cause: ConfigurationInvalid) -> ActiveConfiguration:
-        """The newest earlier document that can be loaded, or else the deployed one, with the sections that are kept of
-        the failed one. Raises ConfigurationInvalid where there is none, or these cannot be read."""
+        """Return the newest earlier document that can be loaded, or else the deployed one, with the kept sections of
+        the failed one. Raises ConfigurationInvalid if no document can be used, or the sections cannot be read."""
         kept = kept_sections(failed)
         if isinstance(kept, UnreadableObject):
             why = f"no other document is used, because {kept.cause} cannot be read"
@@ -308,18 +308,18 @@ COUNTING_LOST = (
     "with berth config apply, or with --stop-counting one that counts nothing"
 )
 REFRESH_SECONDS = 10.0
-"""How long a result is used."""
+"""The time for which a result is used."""
 
 
 class CountingLost(Exception):
-    """Nothing is counted, although the ledger counts and nobody stopped it. The message names cause and remedy."""
+    """The configuration does not count, although the ledger does and nobody stopped it. The message has the remedy."""
 
     def __init__(self) -> None:
         super().__init__(COUNTING_LOST)
 
 
 class CountingLossCheck:
-    """For one warm environment, and only for calls whose configuration counts nothing. Safe to share between threads.
+    """Checks calls of a warm environment whose configuration does not count. Safe to share between threads.
 
     It reads the ledger's marker at most every 10 s, and then the applied document's copy if there is a marker.
     """
@@ -349,7 +349,7 @@ class CountingLossCheck:
         try:
             return self._marker() is not None and not self._counting_is_stopped()
         except TableMissing:
-            # No table, no marker: a stack that counts nothing works without a ledger.
+            # Without the table there is no marker: a stack that does not count works without a ledger.
             return self._last is not None and self._last[0]
         except TableUnavailable:
             if self._last is None:

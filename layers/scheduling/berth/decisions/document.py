@@ -15,7 +15,7 @@ from berth.scheduling.reason_code import REASON_CODES_VERSION
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 VERSION = 1
-"""It rises when a key is removed or gets another meaning."""
+"""The version rises when a key is removed or gets another meaning."""
 
 MAX_EXAMPLES = 3
 
@@ -24,7 +24,7 @@ MAX_ANSWERED = 50
 """Documents in one answer, the newest of those that are asked for. One takes a few kilobytes."""
 
 MAX_WITH_NODES = 3
-"""The same of documents with every node. Such a one takes a node's name and a few bits for each node."""
+"""The limit for documents with every node, which take a node's name and a few bits for each node."""
 
 MAX_REASONS = 50
 """A plugin of a user's own may have a reason for each node."""
@@ -36,7 +36,7 @@ NODE_NAMES, BITMAP = "nodeNames", "bitmap"
 
 
 def with_every_node(record: Record, *, by_plugin: bool = False) -> dict[str, object]:
-    """The same with the nodes of the request, and for each reason a bit for each of them, the first node's the
+    """Return the document with the nodes of the request. Each reason has a bit for each node, the first node's the
     lowest, as hexadecimal digits."""
     names, rejected = record.names(), record.rejected()[:MAX_REASONS]
     found = document(record, names, by_plugin=by_plugin)
@@ -66,7 +66,7 @@ def document(
 
 
 def call_document(record: CallRecord) -> dict[str, object]:
-    """The same keys for preempt, bind and calls that failed."""
+    """Return a document with the same keys for preempt, bind and calls that failed."""
     return {
         **header(record),
         "profile": record.profile,
@@ -90,7 +90,7 @@ def call_document(record: CallRecord) -> dict[str, object]:
 
 
 def header(record: Record | CallRecord) -> dict[str, object]:
-    """Which decision it is, about which pod, and on which state."""
+    """Identify the decision, its pod, and the state that it was made on."""
     observed_at = record.cache.observed_at
     pod = record if isinstance(record, CallRecord) else record.pod
     return {
@@ -120,7 +120,7 @@ def _reason(group: RejectedNodes, names: Sequence[str], most_examples: int = MAX
 
 
 def nodes_of(group: RejectedNodes, names: Sequence[str]) -> Iterator[str]:
-    """Those of the group that have a name. names: of the nodes of the request, in its order."""
+    """Yield the group's nodes that have a name. names: of the nodes of the request, in its order."""
     return (name for index, name in enumerate(names) if group.bitmap >> index & 1 and name)
 
 
@@ -138,7 +138,7 @@ def pod_document(pod: Pod) -> Mapping[str, object]:
         # Gangs are planned by their age.
         metadata["creationTimestamp"] = _timestamp(pod.created_at)
     if pod.terminating:
-        # When is of no account.
+        # The time does not matter.
         metadata["deletionTimestamp"] = _timestamp(pod.created_at or 0.0)
     status = {**shared.get("status", {})}
     if pod.phase:
@@ -152,7 +152,7 @@ def pod_document(pod: Pod) -> Mapping[str, object]:
 
 
 def assumed_pods(snapshot: Snapshot) -> list[AssumedRow]:
-    """The pods that are being bound: namespace, name, UID, node, shares, and the pod where the state does not have
+    """List the pods that are being bound: namespace, name, UID, node, shares, and the pod if the state does not have
     it."""
     found: list[AssumedRow] = []
     for node, pods in snapshot.assumed.items():

@@ -1,7 +1,7 @@
 """The record of one decision: a byte for each node and a few statuses, and no string for any node.
 
 It keeps the positions of the nodes, which calls of one scheduler have in common, and not the names of the request. A
-node that the node cache does not know has no position of its own: of these the first names are kept.
+node that the node cache does not know does not have a position: the first names of such nodes are kept.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 _REJECTED = bytes(byte == 0 for byte in range(256))
 BEST = 10
 MAX_UNKNOWN = 10
-"""So many names of unknown nodes: a request may have any number of them, and names of any length."""
+"""The number of names of unknown nodes: a request may have any number of them, and names of any length."""
 
 MAX_NAME_CHARACTERS = 253
-"""Of a node's name in Kubernetes."""
+"""The longest name of a node in Kubernetes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class RejectedNodes:
 
 @dataclass(frozen=True, slots=True)
 class ScoredNode:
-    """A node of the best. by_plugin: weighted; None for a node that a rule rejects, and where the state is gone."""
+    """One of the best nodes. by_plugin: weighted; None for a node that a rule rejects, and if the state is gone."""
 
     node: str
     score: int
@@ -60,9 +60,9 @@ class ScoredNode:
 
 class Record(NamedTuple):
     """at: seconds since the epoch. positions, source: the nodes of the request, and where positions come from. unknown:
-    the first names that the node cache does not know. mask: a byte for each node, 0 for a rejected one; empty where no
-    rule was applied. codes: for each rejected one the index of its status in `statuses`. scores: for each node of the
-    request, or of filter_onlyone for each that passes. snapshot: gone once a later state replaced it.
+    the first names that the node cache does not know. mask: a byte for each node, 0 for a rejected one; empty if no
+    rule was applied. codes: for each rejected node the index of its status in `statuses`. scores: for each node of the
+    request, but of filter_onlyone for each node that passes. snapshot: gone once a later state replaced it.
 
     A tuple: a frozen dataclass of so many fields takes five times as long to make, in every call.
     """
@@ -120,12 +120,12 @@ class Record(NamedTuple):
 
     @property
     def feasible(self) -> int | None:
-        """How many nodes passed; None where no rule was applied."""
+        """The number of nodes that passed; None if no rule was applied."""
         return sum(self.mask) if self.mask else None
 
     def judges(self, node: str) -> bool:
-        """Whether the request has the node. Of those that the node cache does not know, the first ten are known. Takes
-        up to 0.1 ms on 5,000 nodes."""
+        """Return whether the request has the node. Of nodes that the node cache does not know, only the first ten are
+        recognized. Takes up to 0.1 ms on 5,000 nodes."""
         position = self.source[node]
         return node in self.unknown if position == UNKNOWN else position in self.positions
 
@@ -182,7 +182,7 @@ def _unknown(nodes: NodeRefs) -> Sequence[str]:
 
 
 def _compact(scores: Sequence[int]) -> Sequence[int]:
-    """A byte for each score, as the extender's scale needs it; more for larger ones."""
+    """Store scores in a byte each, enough for the extender's scale; larger scores take eight bytes each."""
     try:
         return bytes(scores)
     except ValueError:
@@ -205,9 +205,9 @@ class RejectedProposals:
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """at: seconds since the epoch. uid, profile: empty where the call does not know them. nodes: those of the request.
-    feasible: of bind 1 if the pod is on the node; of preempt the accepted nodes. victims: the number of victims of the
-    first accepted nodes. error: why a bind or a call failed."""
+    """at: seconds since the epoch. uid, profile: empty if the call does not know them. nodes: those of the request.
+    feasible: for bind 1 if the pod is on the node; for preempt the number of accepted nodes. victims: the number of
+    victims of the first accepted nodes. error: why a bind or a call failed."""
 
     at: float
     verb: str

@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
 
 MAX_A_SECOND = 10
-"""Of one verb in one environment: a write takes half a millisecond of the processor."""
+"""Limits one verb in one environment: a write takes half a millisecond of processor time."""
 
 MAX_WAITING = 100
 """A decision keeps its request, which takes half a megabyte with 5,000 nodes."""
 
 PAUSE_SECONDS = 0.05
-"""Between two looks at what waits."""
+"""The interval at which waiting decisions are written."""
 
 Write = Callable[[Mapping[str, object]], None]
 """Writes the document of a record. What it raises is logged once; the next record is tried all the same."""
@@ -48,7 +48,7 @@ PENDING_OUTCOMES: frozenset[Outcome] = frozenset({FilterOutcome.NONE_FEASIBLE, F
 
 
 class _Recorded(NamedTuple):
-    """What a call hands on. at: seconds since the epoch."""
+    """The decision that a call hands to the thread. at: seconds since the epoch."""
 
     verb: str
     outcome: Outcome
@@ -138,13 +138,13 @@ class BackgroundRecorder(DecisionRecorder):
 
 MAX_RECORDS = 1000
 MAX_NODES = 2_000_000
-"""In all records together. A node takes two bytes of a record: 4 MB, and 400 records of 5,000 nodes."""
+"""The limit of all records together. A node takes two bytes of a record: 4 MB, and 400 records of 5,000 nodes."""
 
 MAX_NODE_LISTS = 16
-"""Counted where a record has another list than the one before it."""
+"""The limit of lists; a list counts if a record has another list than the previous record."""
 
 MAX_SNAPSHOTS = 4
-"""So many decisions keep the state that their scores by plugin are computed from."""
+"""The number of decisions that keep the state from which their scores by plugin are computed."""
 
 
 class RecentDecisions(DecisionRecorder):

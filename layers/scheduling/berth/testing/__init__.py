@@ -1,6 +1,6 @@
-"""For tests of custom plugins: builders for nodes and pods, a harness, and the checks of `berth plugin check`.
+"""Tools to test custom plugins: builders for nodes and pods, a harness, and the checks of `berth plugin check`.
 
-It is part of the installed command and not of the deployed functions.
+The package is part of the installed command and not of the deployed functions.
 """
 
 from berth.testing.builders import cluster, node, pod

@@ -1,6 +1,6 @@
-"""The checks of `berth plugin check`: what Berth relies on and a plugin's type does not say.
+"""The checks of `berth plugin check`: the rules that Berth relies on and that a plugin's type does not express.
 
-A plugin that passes can still be wrong. The checks see the given cluster and pods, and some made of them.
+A plugin that passes can still be wrong. The checks see the given cluster and pods, and variants of them.
 """
 
 from __future__ import annotations
@@ -38,22 +38,22 @@ MAX_VARIANTS = 40
 STEPS = 12
 FEW_NODES = 12
 HISTORIES = 20
-"""Of each pod, on few nodes, so that a change often concerns the pod."""
+"""The number of histories per pod, on few nodes, so that a change often concerns the pod."""
 MAX_FINDINGS = 3
-"""Of one rule: more of the same do not help."""
+"""The limit of findings per rule: more of the same do not help."""
 
 MAX_MICROSECONDS = 200.0
-"""For filter and score of one node. With 5,000 nodes that is a second; a decision may take two."""
+"""The limit for filter and score of one node. With 5,000 nodes that is a second; a decision may take two."""
 
 
 class Rule(StrEnum):
-    """What is checked.
+    """The rules that are checked.
 
     RESULT: no exception, results of the right type. REASON: a rejection has a reason without names. SCORE_RANGE:
-    normalised scores are 0 to 100. EMPTY: no candidates are normalised to no scores. SHAPE: pods of one shape are
-    judged alike. READS: what `reads` leaves out makes no difference. REPEATABLE: a new instance judges alike.
-    SIDE_EFFECTS: no I/O, no clock, no random numbers. UPDATED_TO, WITH_POD: a state that follows a change judges like
-    one that is made anew. EVENTS: a pod fits only after changes that are registered. TIME: for a node.
+    normalized scores are 0 to 100. EMPTY: without candidates, normalization returns no scores. SHAPE: pods of one shape
+    get the same verdicts. READS: fields that `reads` leaves out do not matter. REPEATABLE: a new instance gives equal
+    verdicts. SIDE_EFFECTS: no I/O, no clock, no random numbers. UPDATED_TO, WITH_POD: an updated state gives the same
+    verdicts as a new one. EVENTS: a pod fits only after changes that are registered. TIME: for a node.
     """
 
     RESULT = "result"
@@ -72,7 +72,7 @@ class Rule(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Where the plugin breaks a rule."""
+    """A rule that the plugin breaks, and how."""
 
     rule: Rule
     message: str
@@ -83,7 +83,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """nodes, pods: how many were judged. microseconds: for one node and one pod; None where the plugin failed."""
+    """nodes, pods: how many were evaluated. microseconds: for one node and one pod; None if the plugin failed."""
 
     findings: tuple[Finding, ...]
     nodes: int
@@ -138,7 +138,7 @@ def _limited(snapshot: Snapshot, nodes: int) -> Snapshot:
 
 
 def _different(pods: Sequence[Pod]) -> list[Pod]:
-    """One pod for each different content."""
+    """Return one pod for each different content, at most MAX_PODS."""
     found: dict[object, Pod] = {}
     for pod in pods:
         found.setdefault((pod.label_set, pod.spec), pod)
@@ -344,7 +344,7 @@ def _answer(state: ClusterFilter, node: NodeInfo) -> tuple[object, ...]:
 
 
 def _difference(one: Judgement, other: Judgement) -> str:
-    """The first node that is judged differently; empty if there is none."""
+    """Return the first node with a different verdict; empty if all verdicts are equal."""
     for name, status in one.statuses.items():
         found = other.statuses[name]
         if (status.code, status.reasons) != (found.code, found.reasons) or one.raw.get(name) != other.raw.get(name):

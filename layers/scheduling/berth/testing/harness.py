@@ -74,7 +74,7 @@ def _clock_or_random(called: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What a plugin says about a pod, by node. raw: scores of the nodes that pass, before normalisation; empty where it
+    """A plugin's verdicts about a pod, by node. raw: scores of the nodes that pass, before normalization; empty if it
     does not score."""
 
     statuses: Mapping[str, Status]
@@ -99,7 +99,7 @@ class PluginHarness:
         pods: Iterable[Pod] = (),
         args: Mapping[str, object] | None = None,
     ) -> Self:
-        """For a class of plugins, with arguments as the configuration has them. pods: those on the nodes."""
+        """Make a harness of a plugin class, with arguments as in the configuration. pods: those on the nodes."""
         path = f"{plugin.__module__}:{plugin.__qualname__}"
         checked, arguments = checked_plugin(plugin, path), arguments_of(plugin, path).model_validate(args or {})
 
@@ -109,7 +109,7 @@ class PluginHarness:
         return cls(create(), cluster(nodes, pods), create)
 
     def filter(self, pod: Pod) -> dict[str, str]:
-        """The reason for each node; empty where the pod may run."""
+        """Return the reason for each node; empty if the pod may run there."""
         return {
             name: "" if status is SUCCESS else status.message or status.code.value
             for name, status in self.statuses(pod).items()
@@ -132,7 +132,7 @@ class PluginHarness:
         return Judgement(statuses, self._raw_scores(pod, self._feasible(statuses)))
 
     def at(self, snapshot: Snapshot) -> PluginHarness:
-        """The same plugin on another snapshot. It computes everything anew."""
+        """Return the same plugin on another snapshot. It computes everything anew."""
         return PluginHarness(self.plugin, snapshot)
 
     def _feasible(self, statuses: Mapping[str, Status]) -> list[str]:

@@ -18,8 +18,8 @@ _GPU = "nvidia.com/gpu"
 
 
 def sample_cluster(keys: Collection[str] = ()) -> Snapshot:
-    """Nodes in three zones, some of a team, with a taint or a GPU, and pods on most of them. keys: of labels that the
-    plugin reads."""
+    """Make nodes in three zones, some of a team, with a taint or a GPU, and pods on most of them. keys: of labels that
+    the plugin reads."""
     blue, green = _labels("blue", keys), _labels("green", keys)
     nodes: list[NodeInfo] = [
         node("blue-1", {_ZONE: "a", **blue}),
@@ -39,7 +39,7 @@ def sample_cluster(keys: Collection[str] = ()) -> Snapshot:
 
 
 def sample_pods(keys: Collection[str] = ()) -> Sequence[Pod]:
-    """Pods to place: of teams and of none, with requests, tolerations, affinity and constraints. keys: see above."""
+    """Make pods to place, with and without a team, with requests, tolerations, affinity and constraints."""
     blue, green = _labels("blue", keys), _labels("green", keys)
     spread = {
         "maxSkew": 1,
@@ -65,11 +65,11 @@ def _labels(value: str, keys: Collection[str]) -> dict[str, str]:
 OTHER = "other"
 
 ENDING_SHARE = 0.2
-"""Of the changed pods, those that are being deleted."""
+"""The share of the changed pods that are being deleted."""
 
 
 def variants(pod: Pod, others: Sequence[Pod]) -> Iterator[tuple[str, Pod]]:
-    """The pod with one difference, and what it is: the plugin's `shape` says whether the difference may count."""
+    """Yield the pod with one difference, and its name: the plugin's `shape` decides if the difference may matter."""
     yield "another name", replace(pod, name=f"{pod.name}-{OTHER}", uid=f"{pod.uid}-{OTHER}")
     yield "another namespace", _labelled(pod, dict(pod.labels), f"{pod.namespace}-{OTHER}")
     for key, value in pod.labels.items():
@@ -89,8 +89,8 @@ def _labelled(pod: Pod, labels: dict[str, str], namespace: str = "") -> Pod:
 
 
 def history(snapshot: Snapshot, pods: Sequence[Pod], steps: int, seed: int) -> Iterator[tuple[ClusterEvent, Snapshot]]:
-    """Later snapshots, each with one change of the one before, and what changed: pods come, go and get labels or are
-    being deleted; nodes come, go and get labels; so do namespaces; workloads come and go."""
+    """Yield later snapshots, each with one change of the previous one, and the change: pods come, go and get labels or
+    are being deleted; nodes come, go and get labels; so do namespaces; workloads come and go."""
     chance, first = Random(seed), snapshot  # noqa: S311  # the same each time
     for step in range(steps):
         event, changes = _change(snapshot, first, pods, chance, step)
@@ -135,7 +135,7 @@ def _relabelled(node: NodeInfo, other: NodeInfo) -> dict[str, str]:
 
 
 def placed(pod: Pod, node: str, uid: str) -> Pod:
-    """A pod like this one on the node."""
+    """Return a pod like this one on the node."""
     return replace(pod, name=uid, uid=uid, node_name=node, nominated_node="")
 
 

@@ -1,11 +1,11 @@
-"""Who we are at the API server: its address with our credentials, and how to get fresh ones when it refuses these.
+"""The API server's address with our credentials, and how to get fresh credentials when it refuses these.
 
 A source is asked once at the start and again after each 401: it reads the kubeconfig, the secret or the service
 account's token anew, or forgets a token it has kept. Tokens that change in between are the business of BearerServer's
 `token` or of the Configuration's own `refresh_api_key_hook`, which are asked on every request.
 
-A token or a client certificate needs no Kubernetes client, whose import takes a sixth of the time in which bind starts.
-Other kubeconfigs need it.
+A token or a client certificate works without the Kubernetes client, whose import takes a sixth of the time in which
+bind starts. Other kubeconfigs need it.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ class CertificateServer:
 
 
 def client_context(authority: str | None, certificate: str, key: str) -> ssl.SSLContext | None:
-    """PEM texts; authority None: those of the system. None where they do not belong together, or are none."""
-    # Only here: most functions have a token.
+    """Load PEM texts; authority None: the system's. Returns None if they are not PEM or do not belong together."""
+    # Imported here: most functions have a token.
     from tempfile import NamedTemporaryFile
 
     try:
         context = ssl.create_default_context(cadata=authority)
-        # Python loads a key from a file only. It is readable by nobody else, and gone afterwards.
+        # Python loads a key only from a file. Nobody else can read this one, and it is removed afterwards.
         with NamedTemporaryFile("w", suffix=".pem") as file:
             file.write(f"{certificate}\n{key}\n")
             file.flush()
-            # Without a password OpenSSL would ask a terminal for that of an encrypted key.
+            # Without a password OpenSSL would ask a terminal for the password of an encrypted key.
             context.load_cert_chain(file.name, password="")
     except (OSError, ValueError):  # ssl.SSLError is an OSError
         return None
@@ -98,13 +98,13 @@ class Access:
 
     @property
     def configuration(self) -> Server:
-        """What holds now; another object after each renewal."""
+        """The current server; another object after each renewal."""
         return self._configuration
 
     def renew(self, refused: Server) -> bool:
         """Ask the source again, unless another thread has since `refused`. Raises ClusterUnavailable.
 
-        False when there is nothing else to try: the source gives the same object again.
+        Returns False if the source gives the same object again: there is no other to try.
         """
         with self._lock:
             if self._configuration is refused:
@@ -113,14 +113,14 @@ class Access:
 
 
 def authorization(server: Server) -> dict[str, str]:
-    """The Authorization header, if there is one: a client certificate needs none. Raises ClusterUnavailable."""
+    """Return the Authorization header; empty for a client certificate. Raises ClusterUnavailable."""
     if isinstance(server, CertificateServer):
         return {}
     return {"Authorization": f"Bearer {server.token()}"} if isinstance(server, BearerServer) else _of_client(server)
 
 
 def _of_client(configuration: Configuration) -> dict[str, str]:
-    # Only here: where there is a Configuration, the client has been imported.
+    # Imported here: if there is a Configuration, the client has been imported already.
     from kubernetes.config import ConfigException
 
     try:
@@ -137,7 +137,7 @@ def _of_client(configuration: Configuration) -> dict[str, str]:
 
 MOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 REREAD_SECONDS = 60.0
-"""As client-go does. The kubelet replaces a token when a fifth of its life is left, minutes at the least."""
+"""The interval of client-go. The kubelet replaces a token when a fifth of its life is left, minutes at the least."""
 
 
 def from_service_account(environ: Mapping[str, str], clock: Callable[[], float], mount: Path = MOUNT) -> BearerServer:

@@ -1,6 +1,6 @@
 """One user's connections to a Kubernetes API server: JSON in, JSON out, nothing hidden.
 
-Nothing is repeated but what the server answered with 401, once, as the same user with fresh credentials.
+A request is repeated only if the server answered 401: once, as the same user with fresh credentials.
 
 With a kubeconfig, authentication and TLS are the official client's. Its models are not used: they validate an answer
 after the server has acted on the request, and cost more than the call.
@@ -93,7 +93,7 @@ def _pool_of(server: Server) -> urllib3.PoolManager:
 
 
 class _Connection(HTTPConnection):
-    """In front of the connection class that a pool would use, so that `super()` is that class."""
+    """Stands before the connection class that a pool would use, so that `super()` is that class."""
 
     connections: ClassVar[Connections]
 
@@ -109,15 +109,15 @@ class _Connection(HTTPConnection):
 
 
 def _shut_down(open_socket: socket.socket) -> None:
-    # TLS to a server through TLS to a proxy is no socket itself.
+    # TLS to a server through TLS to a proxy is not itself a socket.
     real = getattr(open_socket, "socket", open_socket)
     with suppress(OSError):
-        # The base class's method: that of SSLSocket would leave the reading thread with undecrypted bytes.
+        # The base class's method: SSLSocket's own would leave the reading thread with undecrypted bytes.
         socket.socket.shutdown(real, socket.SHUT_RDWR)
 
 
 class ApiServerUnreachable(Exception):
-    """No answer came. The request may have been carried out all the same."""
+    """The server did not answer. It may have carried out the request all the same."""
 
 
 class CredentialsUnavailable(ApiServerUnreachable):
@@ -155,9 +155,9 @@ class AnswerStream:
         self._host = host
 
     def __iter__(self) -> Iterator[bytes]:
-        """Each line as soon as it is complete, however long. Ends where the server ended the answer on purpose.
+        """Yield each line as soon as it is complete, however long. Ends if the server ended the answer on purpose.
 
-        Raises ApiServerUnreachable where it broke off or fell silent; half a line is then left out.
+        Raises ApiServerUnreachable if the answer broke off or fell silent; half a line is then left out.
         """
         if not self._response.headers.get("transfer-encoding"):
             # Without chunks the end of the answer and a broken connection look alike.
@@ -205,7 +205,7 @@ MAX_IDLE_SECONDS = 30.0
 """Longer, and the socket may have died while the environment was frozen: a request on it would hang."""
 
 CONNECT_SECONDS = 5.0
-"""For a connection to be made, TLS included; of a request's timeout at most this much."""
+"""The most of a request's timeout in which a connection must be made, TLS included."""
 
 OK = 200
 UNAUTHORIZED = 401
@@ -219,7 +219,7 @@ STRATEGIC_MERGE = "application/strategic-merge-patch+json"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`status` is HTTP's, `content` the decoded JSON object, empty where there was none."""
+    """`status`: the HTTP status. `content`: the decoded JSON object; empty if the answer has none."""
 
     status: int
     content: Mapping[str, object]
@@ -248,7 +248,7 @@ class ApiServer:
         self._last_used = clock()
 
     def separate(self) -> ApiServer:
-        """The same user with connections of its own, which can be closed while these stay open."""
+        """Return the same user with separate connections, which can be closed while these stay open."""
         return ApiServer(self._access, self._clock)
 
     def close(self) -> None:

@@ -1,6 +1,6 @@
-"""An EKS cluster, as the IAM role we run as: the token is a presigned GetCallerIdentity that names the cluster.
+"""Access to an EKS cluster with our IAM role: the token is a presigned GetCallerIdentity that names the cluster.
 
-The cluster's authenticator sends it to STS and learns who we are. Nothing is asked of AWS to make one. The signature is
+The cluster's authenticator sends it to STS and learns who we are. Making a token does not call AWS. The signature is
 Signature Version 4 in query parameters: botocore signs too, but with its own clock.
 """
 
@@ -97,7 +97,7 @@ def _hmac(key: bytes, message: str) -> bytes:
 
 CLUSTER_HEADER = "x-k8s-aws-id"
 EXPIRES_SECONDS = 60
-"""What the authenticator asks for. It is no limit: it accepts a token for 15 minutes after its date."""
+"""The value that the authenticator expects. It is not the limit: a token is accepted for 15 minutes after its date."""
 
 RENEW_SECONDS = 600.0
 
@@ -107,9 +107,9 @@ _CERTIFICATE = "-----BEGIN CERTIFICATE-----"
 
 @dataclass(frozen=True, slots=True)
 class EksSettings:
-    """What `aws eks describe-cluster` says: `name`, `endpoint`, `certificateAuthority.data`, and its region.
+    """The output of `aws eks describe-cluster`: `name`, `endpoint`, `certificateAuthority.data`, and its region.
 
-    Raises ValueError, naming the field, for what could not work or would not be verified.
+    Raises ValueError, naming the field, if a value could not work or would not be verified.
     """
 
     cluster_name: str

@@ -1,8 +1,8 @@
 """A kubeconfig: the address of the API server and the credentials for it, from a file or from Secrets Manager.
 
-A file belongs to the user who runs Berth: it may name other files and commands, as for kubectl. A secret is data: who
-may write it must not be able to run a command in the function, read its files or redirect its traffic. In both, the
-server is https and is verified. Messages name cause and remedy, and quote no part of the content but field names.
+A file belongs to the user who runs Berth: it may name other files and commands, as for kubectl. A secret is data: a
+user who may write it must not be able to run a command in the function, read its files or redirect its traffic. In
+both, the server is https and is verified. Messages name cause and remedy, and quote only field names of the content.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 
 CLUSTER_FIELDS = frozenset({"server", "certificate-authority-data"})
-"""What a secret may say of the cluster."""
+"""The fields of the cluster that a secret may have."""
 
 USER_FIELDS = frozenset({"token", "client-certificate-data", "client-key-data"})
-"""What a secret may say of the user."""
+"""The fields of the user that a secret may have."""
 
 
 def from_file(path: Path) -> Server:
@@ -50,7 +50,7 @@ def from_file(path: Path) -> Server:
 
 
 def from_secret(client: SecretsManagerClient, secret_id: str) -> Server:
-    """Only `CLUSTER_FIELDS` and `USER_FIELDS` of the current context are taken. Raises ClusterUnavailable."""
+    """Read the current context, which may have only `CLUSTER_FIELDS` and `USER_FIELDS`. Raises ClusterUnavailable."""
     where = "the kubeconfig secret"
     try:
         text = client.get_secret_value(SecretId=secret_id).get("SecretString", "")
@@ -71,7 +71,7 @@ def _document(text: str, where: str) -> dict[str, object]:
 
 
 def _data_only(document: dict[str, object], where: str) -> dict[str, object]:
-    """A kubeconfig of the current context alone, with nothing in it but data."""
+    """Return a kubeconfig of the current context alone, which has only data in it."""
     context = _by_name(document, "contexts", "context").get(document.get("current-context"))
     if context is None:
         raise ClusterUnavailable(
@@ -118,9 +118,9 @@ def _server(document: dict[str, object], where: str) -> Server:
 
 
 def _plain_server(document: dict[str, object]) -> BearerServer | CertificateServer | None:
-    """For a kubeconfig of one context that has an address, perhaps an authority, and a token or a client certificate
-    with its key, and nothing else. None for all others, also for wrong ones: the Kubernetes client says what is
-    wrong."""
+    """Read a kubeconfig of one context that has only an address, perhaps an authority, and a token or a client
+    certificate with its key. None for all other kubeconfigs, also for wrong ones: the Kubernetes client reports the
+    error."""
     context, cluster, user = (_only(document, f"{entry}s", entry) for entry in ("context", "cluster", "user"))
     if document.get("current-context") != context.name:
         return None
@@ -151,7 +151,7 @@ def _with_user(host: str, authority: str | None, user: dict[str, object]) -> Bea
 
 
 def _pem(data: object, kind: str) -> str | None:
-    """The text; None for what is none. kind: the end of its first line."""
+    """Return the text; None if the data is not PEM of this kind. kind: the end of its first line."""
     try:
         text = base64.b64decode(data).decode("ascii") if isinstance(data, str) else ""
     except (binascii.Error, UnicodeDecodeError):
@@ -165,7 +165,7 @@ class _Entry(NamedTuple):
 
 
 def _only(document: dict[str, object], section: str, entry: str) -> _Entry:
-    """The one entry of a section; one without fields where there are others, or none."""
+    """Return the only entry of a section; an entry without fields if the section has several entries, or none."""
     listed = document.get(section)
     found = _by_name(document, section, entry)
     if not isinstance(listed, list) or len(listed) != 1 or not found:
@@ -231,7 +231,7 @@ def _is_not_of_the_client(record: logging.LogRecord) -> bool:
 
 
 def _has_exec_plugin(document: dict[str, object]) -> bool:
-    """Whether the current context's user is one whom a command gives credentials."""
+    """Return whether a command supplies the credentials of the current context's user."""
     contexts, users = _by_name(document, "contexts", "context"), _by_name(document, "users", "user")
     context = contexts.get(document.get("current-context"), {})
     return "exec" in users.get(context.get("user"), {})

@@ -1,4 +1,4 @@
-"""One resource of an API server: a list, and what changes after it.
+"""One resource of an API server: a list, and the changes after it.
 
 If the server does not serve it, or not to this user, the resource has no objects: the watches of the other resources go
 on. From time to time the cluster is asked again.
@@ -39,7 +39,7 @@ class WatchRefused(Exception):
 
 
 class ListerWatcher(ABC):
-    """Every method may raise ClusterUnavailable; its message has cause and remedy."""
+    """Lists and watches one resource. Every method may raise ClusterUnavailable; its message has cause and remedy."""
 
     @property
     @abstractmethod
@@ -49,22 +49,22 @@ class ListerWatcher(ABC):
     @property
     @abstractmethod
     def malformed(self) -> int:
-        """How many malformed objects and lines were skipped so far."""
+        """The number of malformed objects and lines that were skipped so far."""
 
     @abstractmethod
     def list_all(self) -> Listed:
-        """All objects as of now: consistent, and as costly as the resource is big."""
+        """List all current objects: consistent, and as costly as the resource is big."""
 
     @abstractmethod
     def watch(self, resource_version: str) -> Iterator[WatchEvent]:
-        """What changed after this resourceVersion and changes from now on, in order.
+        """Yield the changes after this resourceVersion and the changes from now on, in order.
 
-        Ends where the server ended it on time, after all its events. Raises ResourceExpired, WatchRefused.
+        Ends when the server ends it on time, after all its events. Raises ResourceExpired, WatchRefused.
         """
 
     @abstractmethod
     def has_reached(self, resource_version: str) -> bool:
-        """Whether the server has reached this resourceVersion.
+        """Return whether the server has reached this resourceVersion.
 
         If not, it is another server or was restored from a backup, and a watch would be silent. One small request; a
         server that lags has a few seconds to answer.
@@ -158,7 +158,7 @@ class KubernetesListerWatcher(ListerWatcher):
         return True
 
     def _list_once(self) -> Listed | None:
-        """None when the continue token expired: the list must start again."""
+        """Return None if the continue token expired: the list must start again."""
         objects: list[KubernetesObject] = []
         query = {"limit": str(self._options.page_size)}
         while True:
@@ -219,19 +219,19 @@ class KubernetesListerWatcher(ListerWatcher):
 
 
 NOT_SERVED = "not-served"
-"""In place of a resourceVersion."""
+"""Stands in place of a resourceVersion if no version of the resource is served."""
 
 RETRY_SECONDS = 30.0
-"""As long as a watch takes on a quiet cluster, so that the data counts as current."""
+"""The duration of a watch on a quiet cluster, so that the data counts as current."""
 
 _ANY_VERSION = "0"
 
 
 class OptionalListerWatcher(ListerWatcher):
-    """For one thread."""
+    """Lists and watches the first version that is served; for one thread."""
 
     def __init__(self, versions: Sequence[ListerWatcher], wait: Callable[[float], bool]) -> None:
-        """versions: of one resource, the preferred one first. wait: so many seconds; True if the watch is to end."""
+        """versions: of one resource, the preferred first. wait: waits these seconds; True if the watch is to end."""
         self._versions, self._wait = versions, wait
         self._served: ListerWatcher | None = None
 
@@ -266,7 +266,7 @@ class OptionalListerWatcher(ListerWatcher):
         return resource_version == NOT_SERVED or self._find_served(resource_version)
 
     def _find_served(self, resource_version: str) -> bool:
-        """Whether a version is served, and has reached this resourceVersion."""
+        """Return whether a version is served, and has reached this resourceVersion."""
         self._served = None
         for each in self._versions:
             try:

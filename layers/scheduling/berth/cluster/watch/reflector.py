@@ -1,4 +1,4 @@
-"""Follows one resource: list, watch, watch again, and list again where the watch cannot continue.
+"""Follows one resource: list, watch, watch again, and list again if the watch cannot continue.
 
 Guarantees: events come in the order of the server. After a Listed no event is left out, except objects that could not
 be read (`malformed`). An event may come twice.
@@ -52,7 +52,7 @@ REFUSALS_BEFORE_LIST = 3
 
 
 class Reflector:
-    """For one thread. Another thread may set `stop`, which ends waits between requests, but no request."""
+    """Follows a resource; for one thread. Another may set `stop`, which ends waits between requests, not a request."""
 
     def __init__(
         self,
@@ -75,11 +75,11 @@ class Reflector:
 
     @property
     def malformed(self) -> int:
-        """How many objects and lines could not be read and were skipped."""
+        """The number of objects and lines that could not be read and were skipped."""
         return self._source.malformed
 
     def events(self, resume: Position | None = None) -> Iterator[ResourceEvent]:
-        """All events until `stop` is set. With a valid position to resume from there is no list first."""
+        """Yield all events until `stop` is set. With a valid position to resume from, it does not list first."""
         self._position = resume
         self._is_unverified = True
         while not self._stop.is_set():

@@ -16,8 +16,8 @@ from berth.scheduling.objects.pod_group import PodGroupApi
 class Resource:
     """`name` is the plural that RBAC knows it by, `group` empty for the core group.
 
-    earlier_versions: what older clusters serve instead of `version`, the newest first. is_optional: a cluster may serve
-    none of them.
+    earlier_versions: the versions that older clusters serve instead of `version`, the newest first. is_optional: a
+    cluster may not serve any version.
     """
 
     name: str
@@ -57,10 +57,10 @@ BASE_RESOURCES = (NODES, PODS, POD_DISRUPTION_BUDGETS, PRIORITY_CLASSES, NAMESPA
 """The resources that every profile needs."""
 
 SPREAD_RESOURCES = (SERVICES, REPLICATION_CONTROLLERS, REPLICA_SETS, STATEFUL_SETS)
-"""Also needed by profiles that score PodTopologySpread, for its default constraints."""
+"""Needed in addition by profiles that score PodTopologySpread, for its default constraints."""
 
 GANG_RESOURCES = (POD_GROUPS, COSCHEDULING_POD_GROUPS, LEGACY_POD_GROUPS)
-"""Also needed where gangs are enabled."""
+"""Needed in addition if gangs are enabled."""
 
 KINDS = {
     NODES: "Node",
@@ -73,7 +73,7 @@ KINDS = {
     REPLICA_SETS: "ReplicaSet",
     STATEFUL_SETS: "StatefulSet",
 }
-"""What a dump has. An item of a list has no kind of its own."""
+"""The kinds of a dump's resources: an item of a list does not have a kind itself."""
 
 
 GONE = 410
@@ -100,7 +100,7 @@ class Status:
 
     @property
     def expired(self) -> bool:
-        """Whether only a new list helps.
+        """True if only a new list helps.
 
         A resourceVersion in the future counts too: after a restore of etcd a watch from it would be silent until the
         server reaches it again.
@@ -109,7 +109,7 @@ class Status:
 
 
 def read_status(content: Mapping[str, object], code: int) -> Status:
-    """A `Status` object. `code`: the HTTP status, used where the object has no code."""
+    """Read a `Status` object. `code`: the HTTP status, used if the object does not have a code."""
     details = content.get("details")
     causes = details.get("causes") if isinstance(details, dict) else None
     said = content.get("code")
@@ -144,7 +144,7 @@ def project(found: object, projection: Projection) -> KubernetesObject:
 
 
 def decode(line: bytes, projection: Projection) -> WatchEvent | Status:
-    """One line of a watch. Raises MalformedObject."""
+    """Decode one line of a watch. Raises MalformedObject."""
     try:
         event = orjson.loads(line)
     except orjson.JSONDecodeError as error:

@@ -47,7 +47,7 @@ class BoundedQueue(Generic[Item]):
             return True
 
     def take(self, timeout: float) -> list[Item]:
-        """All items in order. Waits up to `timeout` seconds for the first; empty if none came."""
+        """Return all items in order. Waits up to `timeout` seconds for the first; empty if none came."""
         with self._changed:
             self._changed.wait_for(lambda: self._closed or bool(self._items), timeout)
             items = list(self._items)
@@ -105,8 +105,8 @@ class Watches(ClusterWatch):
             thread.start()
 
     def take(self, timeout: float) -> Sequence[ResourceEvent]:
-        """All events since the last call. Waits up to `timeout` seconds for the first; empty if none came. Events soon
-        after the last call are taken together."""
+        """Return all events since the last call. Waits up to `timeout` seconds for the first; empty if none came.
+        Events soon after the last call are taken together."""
         pause = min(timeout, LOOK_SECONDS, self._looked_at + LOOK_SECONDS - self._clock())
         if pause > 0:
             self._stop.wait(pause)
@@ -133,7 +133,7 @@ class Watches(ClusterWatch):
 
     @property
     def positions(self) -> Mapping[str, Position]:
-        """Where a successor resumes each resource, by name."""
+        """The position from which a successor resumes each resource, by name."""
         return self._progress.positions
 
     @property
@@ -143,7 +143,7 @@ class Watches(ClusterWatch):
 
     @property
     def malformed(self) -> Mapping[str, int]:
-        """How many objects and lines could not be read and were skipped, by resource."""
+        """The number of objects and lines that could not be read and were skipped, by resource."""
         return {name: reflector.malformed for name, reflector in self._reflectors.items()}
 
     def __enter__(self) -> Self:

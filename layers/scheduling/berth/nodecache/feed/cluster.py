@@ -47,7 +47,7 @@ class Deleted:
 
 @dataclass(frozen=True, slots=True)
 class Bookmark:
-    """No object changed up to here. An API server sends it only if its resourceVersion has moved on (see Ended)."""
+    """Reports that no object changed. An API server sends it only if its resourceVersion has moved on (see Ended)."""
 
     resource_version: str
 

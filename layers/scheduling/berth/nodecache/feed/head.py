@@ -15,7 +15,7 @@ from berth.scheduling.snapshot.parts import Parts, SnapshotPart
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where a watch can be resumed. Times are seconds since the epoch.
+    """The point from which a watch can be resumed. Times are seconds since the epoch.
 
     `observed_at`: all events until then are known. `listed_at`: when all objects were last listed.
     """

@@ -109,7 +109,7 @@ class _Attempt:
 
 
 class Writer:
-    """One per leadership; for one thread. Every method may raise NotLeading, TableUnavailable and StaleFence."""
+    """Publishes for one leadership; for one thread. Methods may raise NotLeading, TableUnavailable and StaleFence."""
 
     def __init__(
         self,
