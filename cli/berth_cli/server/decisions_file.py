@@ -17,7 +17,7 @@ from berth.decisions.recorders import BackgroundRecorder
 from berth.extender.reply import DecisionRecorder
 
 MAX_BYTES = 100_000_000
-"""Then the file gets the suffix .1, in place of the one that had it."""
+"""A larger file gets the suffix .1 and replaces the previous file with that suffix."""
 
 MAX_PER_SECOND = 200
 
@@ -50,7 +50,7 @@ class DecisionsFile:
             file.write(lines)
 
     def _lines(self, document: Mapping[str, object]) -> bytes:
-        """The record, after the list of its nodes where the file does not have it yet."""
+        """Return the record, after the list of its nodes if the file does not have it yet."""
         record = dict(document)
         names = record.pop(NODE_NAMES, None)
         if not isinstance(names, list):
@@ -73,7 +73,7 @@ def _line(content: Mapping[str, object]) -> bytes:
 
 @contextmanager
 def decisions_file(path: Path, warn: Callable[[str], None]) -> Iterator[DecisionRecorder]:
-    """A recorder for this file. What waits is written when the block ends. Raises OSError."""
+    """Open a recorder for this file. Waiting records are written when the block ends. Raises OSError."""
     recorder = BackgroundRecorder(DecisionsFile(path).put, time.time, warn, MAX_PER_SECOND, every_node=True)
     try:
         yield recorder

@@ -46,7 +46,7 @@ def _construct_untagged(loader: yaml.SafeLoader, suffix: str, node: yaml.Node) -
         return loader.construct_scalar(node)
     if isinstance(node, yaml.SequenceNode):
         return loader.construct_sequence(node, deep=True)
-    assert isinstance(node, yaml.MappingNode)  # YAML has no fourth kind
+    assert isinstance(node, yaml.MappingNode)  # YAML does not have a fourth kind
     return loader.construct_mapping(node, deep=True)
 
 

@@ -47,7 +47,7 @@ class RequestCheck:
     host_names: frozenset[str] | None = frozenset()
 
     def refusal(self, method: str, headers: Mapping[str, str]) -> Refusal | None:
-        """Return why the request is refused, judged by its header; None if it is not."""
+        """Return why the request is refused, by its header alone; None if it is not."""
         return self._host_refusal(headers.get("host")) or _content_type_refusal(method, headers.get("content-type", ""))
 
     def _host_refusal(self, host: str | None) -> Refusal | None:
@@ -90,12 +90,12 @@ BIND = "POST /scheduler/bind"
 MAX_BINDING_BYTES = 4_000
 """Three names and a UID: kube-scheduler's has less than half of it."""
 BIND_THREADS = 256
-"""Without gangs. They start when they are needed."""
+"""The number of threads for bind without gangs. They start when they are needed."""
 
 
 def members_in_bind(gangs: GangsConfiguration) -> int:
-    """How many members of gangs may wait in bind at once, each with a connection and a thread: those of the open gang,
-    and those in the queue."""
+    """Return how many members of gangs may wait in bind at once, each with a connection and a thread: the members of
+    the open gang, and the members in the queue."""
     return gangs.max_members + max(gangs.max_members, MAX_QUEUED_MEMBERS) if gangs.enabled else 0
 
 
@@ -118,7 +118,7 @@ class Gateway:
         begun: BegunBinds | None = None,
     ) -> None:
         """`limits`: without members of gangs. `members`: how many of them may wait in bind at once. `wall`: seconds
-        since the epoch. `begun`: where the other verbs learn what is being bound."""
+        since the epoch. `begun`: tells the other verbs which pods are being bound."""
         self.handlers = handlers
         self._check = check or RequestCheck()
         limits = limits or Limits()
@@ -206,7 +206,7 @@ class Gateway:
 
 
 class _NoBody(Enum):
-    """Why there is no body. ABORTED: the client closed the connection."""
+    """The reason why there is no body. ABORTED: the client closed the connection."""
 
     TOO_LONG = auto()
     TOO_SLOW = auto()

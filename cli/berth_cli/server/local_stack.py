@@ -111,8 +111,8 @@ def start(
     """Load all functions, on this store or, without one, on a new one in memory.
 
     `cluster`: BERTH_ variables that name the cluster; `binder`: other values for bind. `allow_list`: the functions
-    check the client certificate; without it callers are not authenticated. `check`: the gateway's, with host names of
-    its own. `decisions_file`: where the configuration says so. `recording`: of all decisions.
+    check the client certificate; without it callers are not authenticated. `check`: of the gateway, with its own host
+    names. `decisions_file`: used if the configuration says so. `recording`: of all decisions.
     `http_timeout`: the scheduler's, in seconds; None: 5.
     """
     store = store or memory_store(configuration, cluster)
@@ -211,8 +211,8 @@ def _user(variables: Mapping[str, str]) -> Mapping[str, object]:
 
 
 def memory_store(configuration: BerthConfiguration, cluster: Mapping[str, str]) -> EmbeddedStore:
-    """A new store. On a live cluster its ledger begins as a lost one and is rebuilt: binds of an earlier process may be
-    under way. Binds of a dump end with their process, so there its ledger is ready at once."""
+    """Make a new store. On a live cluster its ledger begins as a lost one and is rebuilt: binds of an earlier process
+    may be under way. Binds of a dump end with their process, so there its ledger is ready at once."""
     store = EmbeddedStore()
     if DUMP in cluster and configuration.policy().counting.counts:
         store.mark_ledger_ready()

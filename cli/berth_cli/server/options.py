@@ -56,7 +56,7 @@ class DynamoDBStore:
 
 
 MIN_HTTP_TIMEOUT_SECONDS, MAX_HTTP_TIMEOUT_SECONDS = 2, 30
-"""What the parameter HttpTimeoutSeconds of a stack takes, too."""
+"""The same limits as those of a stack's parameter HttpTimeoutSeconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class StoreOptions:
     endpoint_url: str | None
 
     def check(self, *, live: bool) -> None:
-        """Raise UsageError for options that have no effect, and for a dump."""
+        """Raise UsageError for options that do not have an effect, and for a dump."""
         if self.is_dynamodb and not live:
             raise click.UsageError("--store dynamodb needs --kubeconfig: bindings on a dump end with the process")
         if not self.is_dynamodb and (self.cache_table or self.ledger_table or self.region or self.endpoint_url):
@@ -114,7 +114,7 @@ class StoreOptions:
         )
 
     def warnings(self, config: Path | None) -> Iterator[str]:
-        """That servers with shared tables do not follow the configuration's file."""
+        """Warn that servers with shared tables do not follow the configuration's file."""
         from berth_cli.server.options import CACHE_TABLE
 
         if self.is_dynamodb and config is not None:

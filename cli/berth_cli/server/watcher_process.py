@@ -26,7 +26,8 @@ RUN_SECONDS = 15 * 60.0
 
 FAILED_PAUSE_SECONDS = 5.0
 PAUSE_SECONDS = {WatcherOutcome.HANDED_OVER.value: 0.0, WatcherOutcome.NOT_NEEDED.value: 60.0}
-"""By outcome: another leader and another standby exist, so this process looks again in a minute, as the schedule."""
+"""The pause by outcome. NOT_NEEDED: a leader and a standby exist, so this process tries again in a minute, as the
+schedule does."""
 
 log = logging.getLogger("berth")
 
@@ -54,7 +55,7 @@ class WatcherProcess:
         self._stopped = Event()
 
     def run(self) -> None:
-        """Until `stop`: then the watcher publishes what it has, and releases the lease."""
+        """Run until `stop`: then the watcher publishes pending changes, and releases the lease."""
         while not self._stopped.is_set():
             try:
                 outcome = str(self._watch({}, _Run(self, self._monotonic() + RUN_SECONDS))["outcome"])
@@ -87,7 +88,7 @@ class _Run:
 ALIVE, READY = "alive", "ready"
 
 TOUCH_SECONDS = 10.0
-"""Between two changes of ALIVE. A watcher that did not change it for two minutes hangs."""
+"""The interval between two changes of ALIVE. A watcher that did not change it for two minutes hangs."""
 
 
 class Health:

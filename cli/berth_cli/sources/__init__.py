@@ -1,1 +1,1 @@
-"""What commands read: a server behind an address, and a deployed stack."""
+"""The sources that commands read: a server behind an address, and a deployed stack."""

@@ -43,7 +43,7 @@ class ObjectsView(View[Mapping[Key, Object]]):
 
 
 def as_dump(objects: Mapping[Key, Object]) -> Iterator[Object]:
-    """Each with its kind; pods with the fields that they share with others."""
+    """Yield each object with its kind; pods with the fields that they share with others."""
     for (resource, _), obj in objects.items():
         if resource == "pods":
             yield {"kind": "Pod", **_whole_pod(obj)}

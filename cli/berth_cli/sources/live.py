@@ -25,7 +25,7 @@ REMEDY = "give this user the verb list"
 
 
 def live_objects(kubeconfig: Path, pod: str, counting: Counting, clock: Callable[[], float]) -> Iterator[Object]:
-    """All objects that the rules read, and this pod as a whole. clock: seconds since the epoch. Raises InvalidInput."""
+    """List all objects that the rules read, and the whole pod. clock: seconds since the epoch. Raises InvalidInput."""
     try:
         api = ApiServer(from_file(kubeconfig), clock)
         for resource, kind in KINDS.items():

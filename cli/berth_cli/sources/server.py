@@ -1,4 +1,4 @@
-"""A Berth behind a urlPrefix: calls with their times, its certificate, and what `berth serve` says of itself."""
+"""A Berth behind a urlPrefix: calls with their times, its certificate, and what `berth serve` reports about itself."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.terminal.options import TLSFiles
 
 CALL_SECONDS = 30.0
-"""For one route of a running server."""
+"""The timeout for one route of a running server."""
 
 _LOOPBACK = "127.0.0.1"
 _SPECIFIC_ERRORS = (urllib3.exceptions.NewConnectionError, urllib3.exceptions.TimeoutError)
@@ -64,7 +64,7 @@ class TLSMaterial:
         return cls(ca, certificate, key)
 
     def checked(self) -> TLSMaterial:
-        """The same. Raises CredentialsUnreadable if a certificate cannot be used, or not with its key."""
+        """Return this object. Raises CredentialsUnreadable if a certificate cannot be used, or not with its key."""
         _context(self)
         return self
 
@@ -134,7 +134,7 @@ class ServerCertificate:
 
 
 class Endpoint:
-    """One address with TLS settings and credentials. Verification is always on. May be shared between threads."""
+    """An address with TLS settings and credentials. Verification is always on. May be shared between threads."""
 
     def __init__(self, url_prefix: str, tls: TLSMaterial, timeout: float) -> None:
         """`timeout`: seconds for one call. Raises CredentialsUnreadable."""
@@ -257,8 +257,8 @@ class Subject:
 @dataclass(frozen=True, slots=True)
 class RunningBerth:
     """`cluster`: the UID of the cluster in the cache; empty if unknown. `configuration`, `watcher`, `binder`: None if
-    unknown; the latter two are the users as which the cluster is called. `fallback`: why another document than the
-    applied one is in use; empty: it is not.
+    unknown; `watcher` and `binder` are the users as which the cluster is called. `fallback`: why another document than
+    the applied one is in use; empty if the applied one is.
     """
 
     cluster: str = ""
@@ -269,7 +269,7 @@ class RunningBerth:
 
     @property
     def is_on_dump(self) -> bool:
-        """Whether it reads a file instead of an API server."""
+        """True if it reads a file instead of an API server."""
         return self.cluster.startswith(DUMP_UID_PREFIX)
 
 
@@ -277,7 +277,7 @@ UNKNOWN = RunningBerth()
 
 
 def running_berth(endpoint: Endpoint) -> RunningBerth:
-    """Ask /healthz?verbose and, of `berth serve`, /users. Other servers and a Berth without its table say nothing."""
+    """Read /healthz?verbose and, from `berth serve`, /users. Without their answers the fields stay unknown."""
     health, users = json_object(endpoint.healthz()) or {}, json_object(endpoint.get("users")) or {}
     cluster = health.get("cluster")
     return RunningBerth(

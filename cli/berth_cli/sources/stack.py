@@ -50,7 +50,7 @@ class DeployedStack:
     outputs: Mapping[str, str]
 
     def output(self, key: str) -> str:
-        """The value of an output. Raises StackUnavailable if the stack has no such output."""
+        """Return the value of an output. Raises StackUnavailable if the stack does not have it."""
         if key not in self.outputs:
             raise StackUnavailable(f"the stack {self.name} has no output {key}; is it a Berth stack?")
         return self.outputs[key]
@@ -114,7 +114,7 @@ def describe(name: str, region: str | None = None) -> DeployedStack:
 
 
 def _error_message(name: str, error: BotoCoreError | ClientError) -> str:
-    """A ClientError is an answer from CloudFormation; any other error comes from the SDK itself."""
+    """Return the message with its remedy: a ClientError comes from CloudFormation, any other error from the SDK."""
     remedy = "are name and region right?" if isinstance(error, ClientError) else "are AWS credentials and region set?"
     return f"the stack {name} cannot be described: {error}; {remedy}"
 

@@ -1,4 +1,4 @@
-"""Where commands read the state of Berth: the options that name it, and one way to open it."""
+"""The place where commands read the state of Berth: the options that name it, and a function to open it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class TableNames:
 
     @property
     def is_given(self) -> bool:
-        """Whether anything is named."""
+        """True if a stack or the cache or ledger table is named."""
         return bool(self.stack or self.cache_table or self.ledger_table)
 
     def require(self, table: str) -> None:

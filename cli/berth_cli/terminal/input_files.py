@@ -11,7 +11,7 @@ import click
 
 STDIN = "-"
 MAX_NAMES = 5
-"""In a message."""
+"""The number of names in a message."""
 
 
 class InvalidInput(click.ClickException):
@@ -28,7 +28,7 @@ class NoSuchNode(InvalidInput):
 
 
 def names_instead(name: str, known: Sequence[str]) -> str:
-    """The closest of these names, or the first ones."""
+    """Return the closest of these names, or the first ones."""
     closest = get_close_matches(name, known, n=1)
     if closest:
         return f"did you mean {closest[0]}?"
@@ -37,17 +37,17 @@ def names_instead(name: str, known: Sequence[str]) -> str:
 
 
 def display_name(file: Path) -> str:
-    """The name of the file in messages."""
+    """Return the name of the file for messages."""
     return "standard input" if str(file) == STDIN else str(file)
 
 
 def read_bytes(file: Path) -> bytes:
-    """The content of the file. Raises OSError."""
+    """Read the file. Raises OSError."""
     return sys.stdin.buffer.read() if str(file) == STDIN else file.read_bytes()
 
 
 def read_input(file: Path) -> bytes:
-    """The same. Raises InvalidInput."""
+    """Read the file. Raises InvalidInput."""
     try:
         return read_bytes(file)
     except OSError as error:

@@ -25,7 +25,7 @@ class Stream(Protocol):
 
 
 class JSONFormatter(logging.Formatter):
-    """A record with the fields of the functions' lines."""
+    """Formats a record with the fields that log lines of the functions have."""
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, object] = {
@@ -81,7 +81,7 @@ def _time(timestamp: str) -> str:
 
 
 def say(message: str, output: Stream) -> None:
-    """Write what a server has to tell its operator in the meantime, such as a changed configuration."""
+    """Write a message of a running server to its operator, such as a changed configuration."""
     if output.isatty():
         output.write(f"{message}\n")
     else:

@@ -23,7 +23,7 @@ CONSOLE_PORT = 8090
 REGION_HELP = "AWS region of the stack; default: from the AWS configuration."
 
 NAME_PARENT = "name the directory that the package is in: docs/how-to/custom-plugin.md"
-"""What to do where there is no package."""
+"""The remedy if there is no package."""
 
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
@@ -110,7 +110,7 @@ _PART = re.compile(r"(\d+\.?\d*|\.\d+)(ns|us|µs|ms|s|m|h)")
 
 
 def parse_duration(text: str) -> float | None:
-    """Seconds of a duration as Go writes it, for example `1m30s`; None if invalid. `0` needs no unit."""
+    """Return the seconds of a Go duration such as `1m30s`; None if it is invalid. `0` may stand without a unit."""
     if text == "0":
         return 0.0
     if not text or _PART.sub("", text):

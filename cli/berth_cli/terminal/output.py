@@ -1,4 +1,4 @@
-"""How commands print a result: the option -o, with a table for people and JSON or YAML for programs; and ages."""
+"""Output of commands: the option -o, with a table for people and JSON or YAML for programs; and ages."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def output_option(*more: str) -> Callable[[F], F]:
 
 
 def render(content: object, output: str) -> str:
-    """The content as JSON or, if `output` says so, as YAML."""
+    """Return the content as YAML if `output` is yaml, otherwise as JSON."""
     text = orjson.dumps(content, option=orjson.OPT_INDENT_2).decode()
     return to_yaml(text) if output == Format.YAML else text
 

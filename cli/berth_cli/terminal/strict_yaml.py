@@ -28,7 +28,7 @@ class YAMLDocument:
     root: Node
 
     def line(self, path: Sequence[object]) -> int:
-        """The line of the part at this path, from 1; of what contains it where there is no such part."""
+        """Return the line of the part at this path, from 1; if the part is missing, the line of its parent."""
         node, line = self.root, self.root.start_mark.line
         for part in path:
             found = _child(node, part)
@@ -72,7 +72,7 @@ def _nodes(loader: yaml.SafeLoader) -> list[Node]:
     nodes = []
     while loader.check_node():
         node = loader.get_node()
-        # A document marker with no content, for example at the end of a file, starts no document.
+        # A document marker without content, for example at the end of a file, does not start a document.
         if node is not None and not (isinstance(node, ScalarNode) and node.value == ""):
             nodes.append(node)
     return nodes
@@ -98,7 +98,7 @@ def _duplicate_keys(node: Node, path: Path, seen: set[int]) -> Iterator[tuple[Pa
 
 
 def _child(node: Node, part: object) -> tuple[Node, int] | None:
-    """The node under this key or index, and its line: a key's where there is a key."""
+    """Return the node under this key or index, and its line, which is the line of the key if there is one."""
     if isinstance(node, SequenceNode) and isinstance(part, int) and part < len(node.value):
         return node.value[part], node.value[part].start_mark.line
     if isinstance(node, MappingNode):

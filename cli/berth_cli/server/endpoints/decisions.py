@@ -47,7 +47,7 @@ class _Wanted:
 
     @property
     def problem(self) -> str:
-        """Empty: none."""
+        """The problem with the query; empty if it is valid."""
         namespace, slash, name = self.pod.partition("/")
         if self.pod and not (slash and namespace and name):
             return "pod is not NAMESPACE/NAME"

@@ -52,7 +52,7 @@ class MetricsOutcome(StrEnum):
 
 
 class ServerMetrics:
-    """What happened in this process since its start. Safe to share between threads."""
+    """Metrics of this process since its start. Safe to share between threads."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -105,8 +105,8 @@ class MetricsEndpoint(Endpoint):
         wall: Callable[[], float] = time.time,
         recorded: Callable[[], Mapping[str, int]] = dict,
     ) -> None:
-        """gangs: opens their table; None if there is none. wall: seconds since the epoch. recorded: decisions for the
-        recording, by what became of them."""
+        """gangs: opens their table; None without one. wall: seconds since the epoch. recorded: the numbers of decisions
+        that were written to the recording, and dropped."""
         super().__init__("metrics", settings)
         self._metrics, self._cache, self._ledger, self._gangs = metrics, cache, ledger, gangs
         self._wall, self._recorded = wall, recorded

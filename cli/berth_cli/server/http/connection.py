@@ -55,7 +55,7 @@ class Connection(HttpToolsProtocol):
     # Requests
 
     def data_received(self, data: bytes) -> None:
-        """Count a request's bytes: the parser has no limit for a header or for trailers."""
+        """Count a request's bytes: the parser does not limit a header or trailers."""
         self._chunk_bytes = len(data)
         self._received_bytes += self._chunk_bytes
         super().data_received(data)
@@ -69,7 +69,7 @@ class Connection(HttpToolsProtocol):
             self._allow(self._limits.head_seconds)  # empty lines between requests
 
     def on_message_begin(self) -> None:
-        """A request starts."""
+        """Begin a request: its header has a deadline."""
         super().on_message_begin()
         self._idle_since = None
         self._in_head, self._received_bytes = True, self._chunk_bytes
@@ -157,7 +157,7 @@ class Connection(HttpToolsProtocol):
 
     @property
     def is_idle(self) -> bool:
-        """Whether no request and no answer is under way."""
+        """True if neither a request nor an answer is under way."""
         return self._idle_since is not None and not self.transport.get_write_buffer_size()
 
     def _answer(self, status: int, error: str) -> None:

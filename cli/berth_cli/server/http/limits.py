@@ -33,7 +33,7 @@ SPARE_FILES = 256
 
 
 def allow_open_files(connections: int) -> Iterator[str]:
-    """Let this process have as many open files as so many connections need. A warning where it may not."""
+    """Let this process have as many open files as these connections need. Yields a warning if it may not."""
     import resource  # POSIX only
 
     needed = connections + SPARE_FILES
@@ -61,7 +61,7 @@ class BytesInFlight:
         self._waiting: dict[Share, None] = {}
 
     def make_room(self, share: Share, more: int) -> bool:
-        """Add to the share. False if no other request can end, so that there is no room."""
+        """Add to the share. Returns False if no other request can end, so that there is no room."""
         while self._total + more > self._most:
             victim = next((waiting for waiting in self._waiting if waiting is not share), None)
             if victim is None:
@@ -76,7 +76,7 @@ class BytesInFlight:
         self._total += more
 
     def release(self, share: Share) -> None:
-        """The share holds nothing any more."""
+        """Release all bytes of the share."""
         self._total -= share.size
         share.size = 0
 
@@ -97,12 +97,12 @@ class Share:
         self._on_end: Callable[[], None] = lambda: None
 
     def wait_for_client(self, on_end: Callable[[], None]) -> None:
-        """From now on the request may be ended."""
+        """Allow, from now on, that the request is ended."""
         self._on_end = on_end
         self._bytes_in_flight.wait_for_client(self, waiting=True)
 
     def stop_waiting(self) -> None:
-        """The request stays until it is released."""
+        """Keep the request until it is released."""
         self._bytes_in_flight.wait_for_client(self, waiting=False)
 
     def grow(self, more: int) -> bool:
@@ -137,7 +137,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
 class Application(Protocol):
-    """It says the limits of its connections."""
+    """An ASGI application with the limits of its connections."""
 
     @property
     def limits(self) -> Limits: ...

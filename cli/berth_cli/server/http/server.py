@@ -84,7 +84,7 @@ class _Server(uvicorn.Server):
 
 
 def create_server(application: Application, tls: ssl.SSLContext | None = None) -> uvicorn.Server:
-    """A uvicorn server on asyncio; HTTPS if `tls` is given."""
+    """Create a uvicorn server on asyncio; HTTPS if `tls` is given."""
     config = uvicorn.Config(
         application,
         http=Connection,
@@ -94,7 +94,7 @@ def create_server(application: Application, tls: ssl.SSLContext | None = None) -
         log_level="warning",
         access_log=False,
         server_header=False,
-        # No proxy stands in front: an X-Forwarded-For is the caller's own word, and the middleware runs with each call.
+        # Without a proxy in front any caller can set X-Forwarded-For, and the middleware would run with each call.
         proxy_headers=False,
         timeout_keep_alive=application.limits.keep_alive_seconds,
         timeout_graceful_shutdown=2,

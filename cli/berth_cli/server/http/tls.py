@@ -23,7 +23,7 @@ _ATTRIBUTE_NAMES = {
 
 
 class InvalidTLSFiles(Exception):
-    """A file is missing or does not match the others. The message names the file and quotes nothing of its content."""
+    """A file is missing or does not match the others. The message names the file and does not quote its content."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,10 +86,10 @@ class InMemoryCacheTable(CacheTable):
 
 
 class TrimmedCacheTable(InMemoryCacheTable):
-    """Removes what no reader needs when the head begins to point to another snapshot, as memory has no TTL.
+    """Removes items that readers do not need when the head begins to point to another snapshot: memory has no TTL.
 
-    A reader that still has the head of before misses an item, and reads the head again (see NodeCacheReader). What a
-    leader has written for its next publication stays until that.
+    A reader that still has the previous head misses an item, and reads the head again (see NodeCacheReader). Items that
+    a leader has written for its next publication stay until then.
     """
 
     def __init__(self, item: InMemoryItem) -> None:

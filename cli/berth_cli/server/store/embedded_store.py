@@ -25,7 +25,7 @@ def _random_id() -> str:
 
 
 class InMemoryStoreIdentity(StoreIdentity):
-    """Of a store that is made with its identity and ends with its process."""
+    """The identity of a store that is made with it and ends with its process."""
 
     def __init__(self, identity: str) -> None:
         self._identity = identity
@@ -70,13 +70,13 @@ class EmbeddedStore:
 
     @property
     def configuration(self) -> ConfigurationStore:
-        """Where a document is applied."""
+        """The store in which a document is applied."""
         return self._tables.configuration
 
     def open(self, settings: PolicySettings, calls: Config) -> Tables:
-        """These tables, whatever the settings call them. They have no timeouts: nothing here waits."""
+        """Return these tables, whatever their names in the settings. Without timeouts, because memory does not wait."""
         return self._tables
 
     def mark_ledger_ready(self) -> None:
-        """Where the cluster is in this process too, no bind can have begun before it: there is nothing to rebuild."""
+        """Skip the rebuild: if the cluster is in this process, too, a bind cannot have begun before the process."""
         self.ledger.put_marker(Marker(MarkerState.READY, 0, time.time(), self.identity), None)

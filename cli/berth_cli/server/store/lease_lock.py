@@ -26,7 +26,7 @@ Condition = Callable[[Item | None], bool]
 
 
 class ConditionFailed(Exception):
-    """Nothing was written. `item`: as it is (None: there is none)."""
+    """The write did not happen. `item`: the current item; None if it does not exist."""
 
     def __init__(self, item: Item | None) -> None:
         super().__init__("the item does not meet the condition")
@@ -41,12 +41,12 @@ class InMemoryItem:
         self._lock = Lock()
 
     def get(self) -> Item | None:
-        """A copy of the attributes; None if there is no item."""
+        """Return a copy of the attributes; None if there is no item."""
         with self._lock:
             return self._copy()
 
     def update(self, condition: Condition, put: Item, remove: Collection[str] = ()) -> None:
-        """Set and remove attributes, and make the item if there is none. Raises ConditionFailed."""
+        """Set and remove attributes, and make the item if it does not exist. Raises ConditionFailed."""
         with self._lock:
             item = self._copy()
             if not condition(item):
@@ -64,7 +64,7 @@ class InMemoryItem:
 
 
 class InMemoryLeaseLock(LeaseLock):
-    """Safe to share between threads. Never unavailable, except where the item is malformed."""
+    """A lease in memory, safe to share between threads. It is unavailable only if the item is malformed."""
 
     def __init__(self, item: InMemoryItem, new_id: Callable[[], str]) -> None:
         self._item = item

@@ -37,7 +37,7 @@ class InMemoryLedgerTable(LedgerTable):
             return self._put(change.applied_to(found))
 
     def write_together(self, writes: Mapping[str, NodeWrite]) -> tuple[str, ...]:
-        """Return all of these writes, by node, or none: then the nodes that do not meet the conditions."""
+        """Make all of these writes, by node, or none. Returns the nodes that do not meet their conditions."""
         with self._lock:
             found = {node: self._nodes.get(node) for node in writes}
             refused = [node for node, ledger in found.items() if ledger is None or not writes[node].is_met_by(ledger)]

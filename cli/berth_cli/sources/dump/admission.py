@@ -89,7 +89,7 @@ def set_identity(metadata: Object) -> None:
 
 
 def _default_requests(container: Object, path: str) -> None:
-    """A limit without a request is also the request."""
+    """Use a limit without a request as the request, too."""
     resources = read_object(container.get("resources"), f"{path}.resources")
     limits = read_object(resources.get("limits"), f"{path}.resources.limits")
     if limits:
@@ -97,14 +97,14 @@ def _default_requests(container: Object, path: str) -> None:
 
 
 def _set_host_ports(container: Object, path: str) -> None:
-    """With hostNetwork, a container port is also the host port."""
+    """Use a container port as the host port, too, because the pod has hostNetwork."""
     for port in read_object_list(container.get("ports"), path):
         if not port.get("hostPort"):
             port["hostPort"] = port.get("containerPort")
 
 
 def _default_pod_requests(spec: Object) -> None:
-    """A pod-level limit is also the pod-level request, except for resources that a container requests."""
+    """Use a pod-level limit as the pod-level request, too, except for resources that a container requests."""
     path = "Pod.spec.resources"
     resources = read_object(spec.get("resources"), path)
     limits = read_object(resources.get("limits"), f"{path}.limits")

@@ -36,7 +36,7 @@ def parse_objects(text: bytes, where: str) -> Iterator[Object]:
 
 
 def _json_objects(text: bytes) -> Iterator[Object] | None:
-    """None if the text may be YAML: a stream of JSON manifests or YAML that resembles JSON."""
+    """Parse JSON. Returns None if the text may be YAML: a stream of JSON manifests or YAML that resembles JSON."""
     if text.lstrip()[:1] != b"{":
         return None
     try:
@@ -55,7 +55,7 @@ def _yaml_objects(text: bytes) -> Iterator[Object]:
 
 
 def _split_items(text: bytes) -> Iterator[bytes]:
-    """Each list item separately for a list as kubectl prints it; else the whole text."""
+    """Yield each item of a list as kubectl prints it separately; for other texts, the whole text."""
     head = _LIST.search(text)
     if head is None or text.startswith(b"---") or b"\n---" in text or _ALIAS.search(text):
         yield text
@@ -68,7 +68,7 @@ def _split_items(text: bytes) -> Iterator[bytes]:
 
 
 def _items(value: object) -> Iterator[Object]:
-    """The items of a list. Items of a `NodeList`, as the API server sends it, have no kind of their own."""
+    """Yield the items of a list. Items of a `NodeList`, as the API server sends it, do not have a kind."""
     if not isinstance(value, dict):
         return
     items, kind = value.get("items"), value.get("kind")

@@ -83,7 +83,7 @@ def _expand(manifest: Object, pods: list[Object], others: list[Object]) -> None:
 
 
 def as_new_pod(manifest: Object, number: int) -> Object:
-    """A stored pod is treated as deleted and created again: without node and status. Raises MalformedField."""
+    """Treat a stored pod as deleted and created again: without node and status. Raises MalformedField."""
     metadata = dict(read_object(manifest.get("metadata"), "Pod.metadata"))
     spec = dict(read_object(manifest.get("spec"), "Pod.spec"))
     metadata.pop("deletionTimestamp", None)
