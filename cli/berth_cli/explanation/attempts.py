@@ -12,7 +12,7 @@ FILTERS = frozenset({"filter", "filter_onlyone"})
 
 
 class RejectedCount(BaseModel):
-    """How many nodes one reason rejects, with examples. code: a server may have codes of its own release."""
+    """The number of nodes that one reason rejects, with examples. code: a server may have codes of its own release."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -24,9 +24,9 @@ class RejectedCount(BaseModel):
 
 
 class Attempt(BaseModel):
-    """One call of a verb, as a record of version 1 has it. time: seconds since the epoch. nodes: those that the
-    scheduler asked about. feasible: None if no rule was applied. chosen: by bind. error: why the call failed; empty
-    where it decided."""
+    """A call of a verb, as a record of version 1 has it. time: seconds since the epoch. nodes: how many the scheduler
+    asked about. feasible: None if no rule was applied. chosen: by bind. error: why the call failed; empty if it
+    decided."""
 
     model_config = ConfigDict(frozen=True, populate_by_name=True)
 
@@ -47,20 +47,20 @@ class Attempt(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Attempts:
-    """The oldest first, at least one. bind: the one that followed the last attempt."""
+    """The attempts, the oldest first, at least one. bind: the bind that followed the last attempt."""
 
     all: Sequence[Attempt]
     bind: Attempt | None = None
 
     @property
     def last(self) -> Attempt:
-        """The newest."""
+        """The newest attempt."""
         return self.all[-1]
 
 
 @dataclass(frozen=True, slots=True)
 class NoRecord:
-    """There are no attempts on record. reason: why, and what to do."""
+    """The attempts are not on record. reason: the cause and the remedy."""
 
     reason: str
 
@@ -72,12 +72,12 @@ def cause_of(error: ValidationError) -> str:
 
 
 def attempts_of(records: Sequence[Attempt]) -> Attempts | None:
-    """The attempts to place a pod; of several pods that had its name, the last one's. None if there is none.
+    """Return the attempts to place a pod; of several pods that had its name, the last one's. None without attempts.
 
     records: of the name, the oldest first.
     """
     of_filters = [each for each in records if each.verb in FILTERS]
-    # Where the scheduler is configured without filter, its calls of prioritize are the attempts.
+    # If the scheduler is configured without filter, its calls of prioritize are the attempts.
     found = of_filters or [each for each in records if each.verb == "prioritize"]
     if not found:
         return None

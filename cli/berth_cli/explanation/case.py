@@ -1,7 +1,7 @@
-"""A pod in a cluster, and the same after a change of the pod or of a node.
+"""A pod in a cluster, before and after a change of the pod or of a node.
 
-Changes are made to the objects as Kubernetes stores them, and read again. So a changed pod or node means exactly what
-it would mean to the verbs.
+Changes are made to the objects as Kubernetes stores them, and read again. So a changed pod or node means the same as to
+the verbs.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Case:
 
     @property
     def mates(self) -> tuple[Pod, ...]:
-        """The other members of its gang that have no node, in the order of their names."""
+        """The other members of its gang that do not have a node, in the order of their names."""
         if not self.in_gang or not names_gang(self.pod):
             return ()
         planned = {pod.uid for pod in self.planned}
@@ -54,7 +54,7 @@ class Case:
 
     @property
     def whom(self) -> str:
-        """Whom a change of the pod concerns: in a gang every member with the same spec."""
+        """The subject of a change of the pod: in a gang every member with the same spec."""
         mates = self.mates
         if not mates:
             return "the pod"
@@ -62,11 +62,11 @@ class Case:
 
     @property
     def whose(self) -> str:
-        """The same in front of what is changed."""
+        """The subject in the possessive."""
         return {"the pod": "the pod's", "each member": "each member's"}.get(self.whom, "each like member's")
 
     def rooted_at(self, uid: str) -> Case:
-        """The same cluster, with this member of the gang as the pod of the case. It has no node."""
+        """Return the same cluster, with this member of the gang, which has no node, as the pod of the case."""
         if uid == self.pod.uid:
             return self
         snapshot = self.snapshot.with_changes(Changes(pods=(self.pod,)))
@@ -75,8 +75,8 @@ class Case:
         return replace(self, pod=other, pod_object=dict(pod_document(other)), snapshot=without)
 
     def with_pod(self, edit: Edit) -> Case | None:
-        """With another spec of the pod, and of the members of its gang that have the same; None if it cannot be read
-        any more."""
+        """Return the case with another spec of the pod, and of the members of its gang that have the same; None if it
+        cannot be read any more."""
         return self._with_pods(edit, [mate for mate in self.mates if mate.spec is self.pod.spec])
 
     def with_size(self, size: int) -> Case | None:
@@ -114,8 +114,8 @@ class Case:
         return self._with_nodes(added, [copy for name in added for copy in self._agents(like, name)])
 
     def with_one_of_each_kind(self) -> tuple[Case | None, Mapping[str, str]]:
-        """With a new node of each kind that the cluster has; and for each of these the first node, by name, that it is
-        like."""
+        """Return the case with a new node of each kind that the cluster has; and for each new node the first node, by
+        name, of its kind."""
         kinds: dict[bytes, str] = {}
         for name in sorted(self.node_objects):
             kinds.setdefault(orjson.dumps(node_like(self.node_objects[name], ""), option=orjson.OPT_SORT_KEYS), name)
@@ -167,7 +167,7 @@ def _edited(pod: Pod, edit: Edit) -> Pod | None:
 
 
 def objects_in(value: object) -> list[Object]:
-    """The objects in a list; none if it is no list."""
+    """Return the objects in a list; empty if the value is not a list."""
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 

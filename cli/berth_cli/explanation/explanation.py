@@ -55,8 +55,8 @@ class Cause:
 
 
 def pending_cause(target: Target, attempts: Attempts | NoRecord | None, failure: str) -> Cause | None:
-    """Why a pod still waits that has a node by every rule: the calls of its scheduler fail, or the scheduler says what
-    no rule here looks at. None if nothing is known to fail. failure: why Berth answers no call now; may be empty."""
+    """Return why a pod that fits by every rule still waits: the calls of its scheduler fail, or the scheduler reports a
+    reason that no rule here checks. None if no failure is known. failure: why Berth cannot answer now; may be empty."""
     if failure:
         return Cause(Verdict.BERTH_FAILS, failure)
     if isinstance(attempts, Attempts):
@@ -81,7 +81,7 @@ def _failure_of(last: Attempt) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ReasonGroup:
-    """All nodes that one reason rejects, in the dump's order. A node may have several reasons."""
+    """The nodes that one reason rejects, in the dump's order. A node may have several reasons."""
 
     code: ReasonCode
     reason: str
@@ -93,7 +93,7 @@ class ReasonGroup:
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """node: the pod's own, or where it would go. fitting: the nodes that pass every rule. ranking: the best of them.
-    search: for changes that would place the pod; None if none were looked for. cause: of a verdict in FAILS."""
+    search: for changes that would place the pod; None if the search was not run. cause: of a verdict in FAILS."""
 
     pod: Pod
     target: Target

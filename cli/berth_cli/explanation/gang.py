@@ -49,7 +49,7 @@ class MemberState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A pod of the gang. node: empty if it has none."""
+    """A pod of the gang. node: empty if it does not have one."""
 
     name: str
     state: MemberState
@@ -58,9 +58,9 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class GangExplanation:
-    """minimum: how many members are placed together. reason: why they wait; empty if they do not. groups: what keeps
-    the next member out, when the planned ones are on their nodes. before: gangs that get their places first. cause: why
-    it waits although its members have places. search: for changes that would place it; None if none was made."""
+    """minimum: how many members are placed together. reason: why they wait; empty if they do not. groups: the reasons
+    against the next member, once the planned ones are on their nodes. before: gangs that get their places first. cause:
+    why it waits although its members have places. search: for changes that would place it; None if it was not run."""
 
     key: GangKey
     minimum: int
@@ -109,7 +109,7 @@ def explain_gang(target: Target, configuration: BerthConfiguration) -> GangExpla
 
 
 def with_changes(found: GangExplanation, target: Target, rules: Rules, is_over: IsOver) -> GangExplanation:
-    """With changes that would place it, where it is pending. is_over: whether the search has to stop."""
+    """Add changes that would place the gang, if it is pending. is_over: whether the search has to stop."""
     is_pending = found.verdict is Verdict.PENDING
     return replace(found, search=search(target.case, rules, is_over)) if is_pending else found
 

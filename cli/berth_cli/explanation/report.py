@@ -18,7 +18,7 @@ from berth_cli.placement.scheduler.control_loop import RankedNode
 from berth_cli.terminal.output import duration, examples, table_lines
 
 VERSION = 1
-"""Of the document. It rises when a key is removed or gets another meaning."""
+"""The version of the document. It rises when a key is removed or gets another meaning."""
 
 MAX_ATTEMPTS = 5
 
@@ -48,7 +48,7 @@ def text(found: Explanation, schedulers: Sequence[str], now: float, history: Ite
 
 
 def _remarks(found: Explanation) -> Iterator[str]:
-    """Yield what the scheduler says, where the verdict does not say the same; and what was not judged."""
+    """Yield the scheduler's message, if the verdict does not say the same; and the parts that were not evaluated."""
     target = found.target
     if found.verdict in (Verdict.PLACED, Verdict.FINISHED):
         return
@@ -60,7 +60,7 @@ def _remarks(found: Explanation) -> Iterator[str]:
 
 
 def reasons_text(groups: Iterable[ReasonGroup]) -> Iterator[str]:
-    """A table with a line for each reason."""
+    """Yield the lines of a table with a line for each reason."""
     rows = [("NODES", "RULE", "REASON", "FOR EXAMPLE")]
     rows += [
         (str(len(each.nodes)), f"{each.by} {each.plugin}".strip(), each.reason, examples(each.nodes)) for each in groups
@@ -69,7 +69,7 @@ def reasons_text(groups: Iterable[ReasonGroup]) -> Iterator[str]:
 
 
 def reason_document(group: ReasonGroup) -> dict[str, object]:
-    """A reason for programs."""
+    """Return the reason for programs."""
     return {
         "code": group.code,
         "reason": group.reason,
@@ -201,7 +201,7 @@ def _header(pod: Pod) -> Mapping[str, object]:
 
 
 def search_document(search: Search | None) -> Mapping[str, object]:
-    """Changes for programs. searchEnd: null where none were looked for."""
+    """Return the changes for programs. searchEnd: null if the search was not run."""
     found = () if search is None else search.found
     return {
         "counterfactuals": [
@@ -233,8 +233,8 @@ def changes_text(search: Search, codes: Iterable[ReasonCode]) -> Iterator[str]:
 
 
 def search_note(search: Search, seconds: float) -> str:
-    """Why there are no changes, or may be others; empty if there is nothing to say. seconds: how long they were
-    looked for at most."""
+    """Return why there are no changes, or may be others; empty if neither is the case. seconds: the time limit of the
+    search."""
     if search.found:
         is_cut = search.end is SearchEnd.TIME
         return f"The search ended after {seconds:g} s; there may be other changes." if is_cut else ""

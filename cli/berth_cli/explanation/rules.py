@@ -28,7 +28,7 @@ NO_EXEMPTION = Exemption(daemonSets=False, systemCritical=False, namespaces=froz
 
 
 class DecidedBy(StrEnum):
-    """Whose rule it is."""
+    """The owner of a rule."""
 
     SCHEDULER = "kube-scheduler"
     BERTH = "Berth"
@@ -43,11 +43,11 @@ class Rejection:
 
 
 PluginVerdict = tuple[DecidedBy, str, Status]
-"""Whose rule it is, the plugin, and what it says of a node."""
+"""The owner of the rule, the plugin, and its status of a node."""
 
 
 class Rules:
-    """Both sets of rules. Profile `full` as Berth's contains the scheduler's own rules: then they decide alone."""
+    """Both sets of rules. If Berth's profile is `full`, it contains the scheduler's rules, and they decide alone."""
 
     def __init__(self, configuration: BerthConfiguration) -> None:
         self.configuration = configuration
@@ -56,13 +56,13 @@ class Rules:
         self._scheduler = Policy(self.scheduler, NO_EXEMPTION)
 
     def plugins(self, pod: Pod, kind: type[T]) -> Iterator[T]:
-        """The filters of this kind that decide about the pod."""
+        """Yield the filters of this kind that decide about the pod."""
         for _, plugin in self._filters(pod):
             if isinstance(plugin, kind):
                 yield plugin
 
     def rejected(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> Mapping[str, Rejection]:
-        """The rejected nodes of these."""
+        """Return the nodes of `names` that are rejected, by name."""
         first = self._scheduler.feasibility(pod, names, snapshot)
         found = {name: Rejection(DecidedBy.SCHEDULER, status) for name, status in first.rejected.items()}
         if first.feasible and (self.berth.plans(pod) or self._berth_profile(pod) is not None):
@@ -78,7 +78,7 @@ class Rules:
 
     @cached_property
     def without_gangs(self) -> Rules:
-        """The same rules, by which every pod is placed alone."""
+        """The same rules without gangs: every pod is placed alone."""
         return Rules(self.configuration.model_copy(update={"gangs": GangsConfiguration()}))
 
     def is_member(self, pod: Pod, snapshot: Snapshot) -> bool:
@@ -110,7 +110,7 @@ class Rules:
         return found
 
     def by_plugin(self, pod: Pod, node: str, snapshot: Snapshot) -> Iterator[PluginVerdict]:
-        """The verdict of every plugin on this node, whatever the others say."""
+        """Yield the verdict of every plugin on this node, independent of the other verdicts."""
         for by, plugin in self._filters(pod):
             yield by, plugin.name, _alone(plugin, pod, snapshot).statuses[node]
 

@@ -24,7 +24,7 @@ from berth_cli.terminal.input_files import InvalidInput
 
 @dataclass(frozen=True, slots=True)
 class PodState:
-    """What Kubernetes says of the pod. node: empty while it has none. was_tried: a scheduler has tried it. created_at:
+    """The pod's state in Kubernetes. node: empty before it has one. was_tried: a scheduler has tried it. created_at:
     seconds since the epoch; None for a manifest. scheduler_reason, scheduler_message: of PodScheduled if it is false.
     """
 
@@ -41,7 +41,7 @@ class PodState:
 @dataclass(frozen=True, slots=True)
 class Target:
     """case: the pod as if it had no node, in the cluster without it. Other members of gangs that wait are in it.
-    unchecked: what no rule here looks at. warnings: about what the dump lacks."""
+    unchecked: parts that no rule here checks. warnings: about parts that the dump lacks."""
 
     case: Case
     state: PodState
@@ -61,8 +61,8 @@ def read_target(
     *,
     is_trimmed: bool = False,
 ) -> Target:
-    """Find the pod among the objects of a cluster. gone: what to say if it is not there. is_trimmed: whether they have
-    only what the rules read. Raises InvalidInput."""
+    """Find the pod among the objects of a cluster. gone: the message if it is not there. is_trimmed: whether they have
+    only the fields that the rules read. Raises InvalidInput."""
     namespace, name = parse_name(pod)
     found: Object | None = None
     trimmed, pods = [], []

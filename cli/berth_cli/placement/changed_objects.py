@@ -34,7 +34,7 @@ _MIRROR = "kubernetes.io/config.mirror"
 
 @dataclass(frozen=True, slots=True)
 class AddNodes:
-    """So many more nodes like this one, with copies of the pods that run on every node."""
+    """Adds `count` nodes like this one, with copies of the pods that run on every node."""
 
     count: int
     like: str
@@ -42,7 +42,7 @@ class AddNodes:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """All changes of one call. Nodes are added first: a drained node can be replaced by ones like it."""
+    """The changes of one call. Nodes are added first: a drained node can be replaced by nodes like it."""
 
     add_nodes: tuple[AddNodes, ...] = ()
     drain: tuple[str, ...] = ()
@@ -61,7 +61,7 @@ class ChangedObjects:
 
 
 def change_objects(objects: Sequence[Object], changes: Changes) -> ChangedObjects:
-    """The objects after the changes. Raises NoSuchNode where a change names a node that the dump lacks."""
+    """Return the objects after the changes. Raises NoSuchNode if a change names a node that the dump lacks."""
     nodes = [str(part(obj, "metadata").get("name")) for obj in objects if obj.get("kind") == "Node"]
     for name in (*(each.like for each in changes.add_nodes), *changes.drain):
         if name not in nodes:
@@ -93,7 +93,7 @@ def is_leaving(pod: Object) -> bool:
 
 
 def runs_on_every_node(pod: Object) -> bool:
-    """A DaemonSet's pod, or a static one: it belongs to its node, and `kubectl drain` leaves it there."""
+    """Return whether it is a DaemonSet's pod or a static one: `kubectl drain` leaves it on its node."""
     return _controller_kind(pod) in EVERY_NODE or _MIRROR in part(part(pod, "metadata"), "annotations")
 
 
@@ -129,8 +129,8 @@ def is_node_state(key: str) -> bool:
 
 
 def node_like(model: Object, name: str) -> Object:
-    """A new node of the same kind: it is ready and schedulable, whatever the state of the other, and has pulled no
-    image."""
+    """Make a new node of the same kind: it is ready and schedulable, whatever the state of the other, and has not
+    pulled images yet."""
     metadata, spec, status = part(model, "metadata"), part(model, "spec"), part(model, "status")
     labels = metadata.get("labels")
     if isinstance(labels, dict) and _HOSTNAME in labels:

@@ -1,4 +1,4 @@
-"""What became of each pod in one run, beside what became of it in another; and the cluster's figures in both."""
+"""The place of each pod in one run, compared with its place in another; and the cluster's figures in both."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ALWAYS_SHOWN = (CPU, MEMORY)
 
 
 class Effect(StrEnum):
-    """What the change does to a pod."""
+    """The effect of the change on a pod."""
 
     SAME = "same"
     MOVED = "moved"
@@ -32,8 +32,8 @@ class Effect(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Why the second run does not place a pod where the first one does: a plugin rejects that node, or, without a
-    plugin, another node has a higher score. `code`: of the reason; None without a plugin."""
+    """The cause why the second run does not place a pod on the node of the first run: a plugin rejects that node or,
+    without a plugin, another node has a higher score. `code`: of the reason; None without a plugin."""
 
     node: str
     plugin: str
@@ -53,7 +53,7 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class PodComparison:
-    """One pod in both runs. `cause`: why it is not where it was, if that is known."""
+    """A pod in both runs. `cause`: why it is not where it was, if that is known."""
 
     pod: PodName
     priority: int
@@ -63,7 +63,7 @@ class PodComparison:
 
     @property
     def effect(self) -> Effect:
-        """What the change does to the pod."""
+        """The effect of the change on the pod."""
         before, after = self.before.kind, self.after.kind
         if after is PlaceKind.PENDING and before is not PlaceKind.PENDING:
             return Effect.NEWLY_PENDING
@@ -84,7 +84,7 @@ class PodComparison:
 
     @property
     def message(self) -> str:
-        """Why the pod is not where it was: what rejects all nodes, or else that node. Without a cause, its event."""
+        """Why the pod is not where it was: the rules that reject all nodes or that node; without a cause, its event."""
         if self.cause is None or self.after.kind is PlaceKind.EVICTED:
             return self.after.message
         if self.after.kind is PlaceKind.PENDING:
@@ -108,8 +108,8 @@ class Comparison:
 def compare(
     before: Run, after: Run, also: Iterable[PodName] = (), reasons: Mapping[PodName, Cause] | None = None
 ) -> Comparison:
-    """Compare two runs. `also`: pods to list that no run decided on, such as deleted ones. `reasons`: why a pod does
-    not stay where it was."""
+    """Compare two runs. `also`: pods to list that neither run decided on, such as deleted ones. `reasons`: why a pod
+    does not stay where it was."""
     priorities, reasons = {**before.priorities, **after.priorities}, reasons or {}
     pods = (
         PodComparison(name, priorities.get(name, 0), before.place_of(name), after.place_of(name), reasons.get(name))
@@ -120,8 +120,8 @@ def compare(
 
 @dataclass(frozen=True, slots=True)
 class ClusterLoad:
-    """Of the schedulable nodes. `unused`: those that run DaemonSets' and static pods alone. Amounts by resource, in
-    thousandths of cpu and in whole units of anything else."""
+    """The load of the schedulable nodes. `unused`: nodes that run only DaemonSets' and static pods. Amounts by
+    resource, in thousandths of cpu and in whole units of anything else."""
 
     nodes: int
     unused: int
@@ -129,7 +129,7 @@ class ClusterLoad:
     allocatable: Mapping[str, int]
 
     def share(self, resource: str) -> int | None:
-        """Per cent of the resource that pods request; None if the nodes have none of it."""
+        """Return the percentage of the resource that pods request; None if the nodes do not have the resource."""
         total = self.allocatable.get(resource, 0)
         return round(100 * self.requested.get(resource, 0) / total) if total else None
 

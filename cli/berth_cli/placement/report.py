@@ -91,7 +91,7 @@ def table(outcomes: Iterable[Outcome], summary: Summary) -> Iterator[str]:
 
 
 def explained(outcomes: Iterable[Outcome], summary: Summary) -> Iterator[str]:
-    """Each pod with every node: total scores, best first, then the rejecting plugin and reason of each other node.
+    """Yield each pod with every node: total scores, best first, then the plugin and reason that reject other nodes.
 
     The evicted pods follow.
     """
@@ -111,7 +111,7 @@ def explained(outcomes: Iterable[Outcome], summary: Summary) -> Iterator[str]:
 
 
 def document(outcomes: Iterable[Outcome], summary: Summary, *, explain_placed: bool) -> Iterator[str]:
-    """One JSON object with one line per pod, yielded as pods are placed. `explain_placed`: include all totals."""
+    """Yield a JSON object with one line per pod, as pods are placed. `explain_placed`: include all totals."""
     yield '{"pods": ['
     separator = " "
     for outcome in outcomes:
@@ -160,7 +160,7 @@ def _nodes(outcome: Outcome, explain_placed: bool) -> dict[str, dict[str, object
 
 
 def _shares(scores: Mapping[str, int]) -> str:
-    """The scores that are not 0; Berth's always, where it is asked."""
+    """Return the scores that are not 0, and always Berth's if it was called."""
     parts = [f"{plugin} {score}" for plugin, score in scores.items() if score or plugin == EXTENDER]
     return f" = {' + '.join(parts)}" if parts else ""
 

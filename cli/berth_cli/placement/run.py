@@ -1,4 +1,4 @@
-"""Where the pods of a cluster are after a run of the control loop."""
+"""The places of a cluster's pods after a run of the control loop."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from berth_cli.placement.scheduler.control_loop import ControlLoop, Outcome
 
 
 class PlaceKind(StrEnum):
-    """What became of a pod. ABSENT: the cluster has no such pod."""
+    """The kind of a pod's place. ABSENT: the cluster does not have the pod."""
 
     NODE = "node"
     PENDING = "pending"
@@ -41,8 +41,8 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a pod is. `message`: of a pending pod, the text of its event; of an evicted one, for which pod.
-    `rules`: what rejects the nodes for a pending pod, the most frequent first."""
+    """The place of a pod. `message`: of a pending pod, the text of its event; of an evicted one, for which pod.
+    `rules`: the rules that reject the nodes for a pending pod, the most frequent first."""
 
     kind: PlaceKind
     node: str = ""

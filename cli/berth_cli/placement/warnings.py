@@ -1,4 +1,4 @@
-"""What a simulation cannot see: what the dump lacks, and what of a pod is not looked at."""
+"""The blind spots of a simulation: parts that the dump lacks, and parts of a pod that are not evaluated."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def pod_warnings(pods: Iterable[Object], kinds: Counter[str], gangs: GangsConfig
     """About pods that are to be placed, as they were given; kinds: how many objects of each kind the dump has."""
     found: Counter[str] = Counter()
     for pod in pods:
-        # What several pods have in common is said once.
+        # A warning that several pods have in common is printed once.
         found.update(list(dict.fromkeys(_of_pod(pod, kinds, gangs))))
     return [f"{text} ({count} pods)" if count > 1 else text for text, count in found.items()]
 

@@ -26,7 +26,7 @@ from berth_cli.sources.dump.manifests import Manifests
 
 @dataclass(frozen=True, slots=True)
 class Dump:
-    """What the simulation reads. `where`: the file, for messages. `schedulers`: whose pending pods are placed."""
+    """The input of the simulation. `where`: the file, for messages. `schedulers`: of the pending pods to place."""
 
     objects: Sequence[Object]
     where: str
@@ -46,11 +46,11 @@ class WhatIf:
 
     @property
     def has_pending(self) -> bool:
-        """Whether a pod has no node after the changes."""
+        """True if a pod is pending after the changes."""
         return bool(self.comparison.after.count(PlaceKind.PENDING))
 
     def lines(self) -> Iterator[str]:
-        """Every pod before and after as a table, with the cluster's figures under it."""
+        """Yield every pod before and after as a table, with the cluster's figures under it."""
         if self.comparison.pods:
             yield from pod_rows(self.comparison.pods)
             yield ""
@@ -61,7 +61,7 @@ class WhatIf:
         yield from left_out(self.queue, self.unreadable)
 
     def document(self) -> dict[str, object]:
-        """The same as a JSON object."""
+        """Return the comparison as a JSON object."""
         content = comparison_document(self.comparison, self.comparison.pods)
         return content | {"notes": list(self.notes), "unreadable": dict(self.unreadable)}
 

@@ -50,14 +50,14 @@ Option = tuple[Change, ...]
 
 
 def of_pod(kind: ChangeKind, text: str, subject: str, edit: Edit, size: float = 0.0, **details: object) -> Change:
-    """A change of the pod, and of the members of its gang that are like it."""
+    """Make a change of the pod, and of the members of its gang that are like it."""
     return Change(kind, text, subject, lambda case: case.with_pod(edit), size=size, details=details)
 
 
 def of_node(
     kind: ChangeKind, text: str, node: str, edit: Edit, subject: str = "", size: float = 0.0, **details: object
 ) -> Change:
-    """A change of a node."""
+    """Make a change of a node."""
     return Change(kind, text, subject, lambda case: case.with_node(node, edit), node, size, details)
 
 

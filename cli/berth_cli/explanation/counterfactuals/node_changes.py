@@ -20,22 +20,22 @@ from berth_cli.placement.changed_objects import EVERY_NODE, is_node_state
 CORDON = "node.kubernetes.io/unschedulable"
 CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
 NOT_OURS = ("kubernetes.io", "k8s.io", "k8s.aws", "karpenter.sh", "amazonaws.com", "cloud.google.com", "azure.com")
-"""Whose labels say what a node is, such as its zone: another value does not make it another node."""
+"""Owners of labels that describe a node, such as its zone: another value does not make it another node."""
 
 MAX_LABELS = 3
 """A node that lacks more labels is another kind of node."""
 
 MAX_VALUES = 3
-"""Of one label."""
+"""The limit of values that are tried for one label."""
 
 MAX_PODS = 5
 """Nobody ends more pods for one."""
 
 MAX_OPTIONS = 8
-"""For one node: sets of labels, and pods of which one is enough."""
+"""The limit for one node: of sets of labels, and of single pods whose end is enough."""
 
 Held = Callable[[Pod], Mapping[str, int]]
-"""What a pod holds, by resource."""
+"""Returns the amounts that a pod holds, by resource."""
 
 
 def label_node(node: NodeInfo, labels: Mapping[str, str]) -> Change:
@@ -69,7 +69,7 @@ def labels_for(node: NodeInfo, selected: Mapping[str, str], terms: NodeSelector 
 
 
 def _labels_for_term(term: NodeSelectorTerm, node: NodeInfo) -> Iterator[Mapping[str, str]]:
-    """Alternatives; none if new labels are no answer."""
+    """Yield alternative sets of labels; empty if new labels do not help."""
     if term.invalid or not all(field.matches(node.name) for field in term.fields):
         return
     wrong = [each for each in term.expressions if not each.matches(node.labels)]
@@ -91,8 +91,8 @@ def uncordon(node: str) -> Change:
 
 
 def answers_to_taints(case: Case, node: NodeInfo) -> Iterator[Option]:
-    """Let the pod tolerate them. A cordon has a taint, too; what says of the node that it is not ready, is leaving or
-    belongs to the control plane stays."""
+    """Uncordon the node, which has a taint, and let the pod tolerate other taints. Yields nothing if a taint marks the
+    node as not ready, leaving or belonging to the control plane."""
     taints = [each for each in node.taints if each.forbids and not tolerated(each, case.pod.spec.tolerations)]
     own = [each for each in taints if each.key != CORDON]
     if not any(is_node_state(each.key) or each.key in CONTROL_PLANE for each in own):
@@ -113,12 +113,12 @@ def _tolerate(case: Case, taint: Taint) -> Change:
 
 
 def free(case: Case, node: NodeInfo, shortages: Mapping[str, int], held: Held) -> Iterator[Option]:
-    """End the fewest pods that hold what is missing; none if all together hold too little."""
+    """Yield the end of the fewest pods that hold the missing amounts; empty if all together hold too little."""
     removable = _removable(case, node)
     amounts = {pod.uid: {**held(pod), PODS: 1} for pod in removable}
 
     def excess(pod: Pod) -> tuple[int, float]:
-        """Order pods that are enough: the less important, then those that hold little more than is missing."""
+        """Order pods that are enough: less important pods first, then pods that hold little more than is missing."""
         own = amounts[pod.uid]
         return pod.priority or 0, sum(own.get(name, 0) / missing for name, missing in shortages.items())
 
@@ -143,8 +143,8 @@ def end_holders_of_ports(case: Case, node: NodeInfo) -> Iterator[Option]:
 
 
 def _removable(case: Case, node: NodeInfo) -> list[Pod]:
-    """Those that would stay ended and are not more important, the least important first. Its own controller would only
-    create another pod for this one; planned members of its gang are not on their nodes yet."""
+    """Return the pods that would stay ended and are not more important, the least important first. The pod's own
+    controller would replace an ended pod; planned members of its gang are not on their nodes yet."""
     own, planned = case.pod, {pod.uid for pod in case.planned}
     mates = (own.namespace, own.spec.controller)
     found = [

@@ -143,7 +143,7 @@ def soften_spread(case: Case) -> Iterator[Option]:
 
 
 def create_members(case: Case, count: int) -> Change:
-    """So many more members of the gang, like the pod."""
+    """Create this number of members of the gang, like the pod."""
     gated = sum(mate.spec.gated for mate in case.mates)
     text = f"create {count} more {'member' if count == 1 else 'members'}" + (f" ({gated} more gated)" if gated else "")
     return Change(

@@ -1,4 +1,4 @@
-"""What might answer a reason: from its code to changes of the node or of the pod."""
+"""Proposals that might remove a reason: from its code to changes of the node or of the pod."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Answer = Callable[[Rejected], Iterator[Option]]
 
 
 def proposals(rejected: Rejected, status: Status) -> Iterator[Option]:
-    """Changes that might answer all reasons of one plugin's status. Reasons that no change answers have none."""
+    """Yield changes that might remove all reasons of one plugin's status; empty if a reason has no known answer."""
     answers = dict.fromkeys(ANSWERS.get(code) for code in status.reason_codes)
     options = [[] if answer is None else list(answer(rejected)) for answer in answers]
     for chosen in product(*options):
@@ -103,7 +103,7 @@ def _counted_resources(of: Rejected) -> Iterator[Option]:
 
 
 def _capacity(of: Rejected) -> Iterator[Option]:
-    """Label the node with an amount, where the label cannot be read, or where no node has it yet."""
+    """Label the node with an amount, if its label cannot be read, or if no node has the label yet."""
     wanted: Counter[str] = Counter()
     for pod in (of.case.pod, *of.node.pods):
         wanted.update(of.held(pod))
@@ -139,7 +139,7 @@ ANSWERS: Mapping[ReasonCode, Answer] = {
     ReasonCode.POD_AFFINITY_MISMATCH: lambda of: pod_changes.remove_terms(of.case, "podAffinity"),
     ReasonCode.POD_ANTI_AFFINITY_CONFLICT: lambda of: pod_changes.remove_terms(of.case, "podAntiAffinity"),
 }
-"""By the code of a reason that one plugin gives. The search answers those of GANG_CODES for the whole gang."""
+"""Maps the code of a plugin's reason to its answer. The search answers the codes of GANG_CODES for the whole gang."""
 
 GANG_CODES = frozenset({ReasonCode.GANG_WAITS_FOR_MEMBERS, ReasonCode.GANG_DOES_NOT_FIT})
 

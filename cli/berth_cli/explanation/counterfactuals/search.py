@@ -24,7 +24,7 @@ from berth_cli.explanation.counterfactuals.proposals import Rejected, proposals,
 from berth_cli.explanation.rules import Rules
 
 SEARCH_SECONDS = 5.0
-"""How long changes are looked for: on a large cluster the search ends before it has tried all."""
+"""The time limit of the search for changes: on a large cluster it ends before it has tried all."""
 
 MAX_RESULTS = 8
 MAX_CHANGES = 3
@@ -32,13 +32,13 @@ MAX_NODES = 40
 """Nodes for which changes are proposed."""
 
 MAX_ALIKE = 3
-"""Of the nodes that fail for the same reasons."""
+"""The limit of nodes that fail for the same reasons."""
 
 MAX_COMBINATIONS = 48
-"""Of so many answers, for one node."""
+"""The limit of combinations of answers for one node."""
 
 MAX_KINDS = 5
-"""Of nodes of which a new one takes the pod, or the gang's next member."""
+"""The limit of kinds of new nodes that fit the pod, or the gang's next member."""
 
 IsOver = Callable[[], bool]
 
@@ -62,7 +62,7 @@ class SearchEnd(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What a search found, the smallest changes first. tried: for how many nodes changes were proposed."""
+    """The result of a search, the smallest changes first. tried: for how many nodes changes were proposed."""
 
     found: Sequence[Counterfactual] = ()
     end: SearchEnd = SearchEnd.COMPLETE
@@ -114,7 +114,7 @@ class _Findings:
 
     @property
     def all(self) -> list[Counterfactual]:
-        """The smallest first."""
+        """The counterfactuals, the smallest first."""
         return sorted(self._found.values(), key=lambda each: size_of(each.changes))
 
     def contains_subset_of(self, changes: Option) -> bool:
@@ -127,7 +127,7 @@ class _Findings:
         )
 
     def add(self, changes: Option, fits: Sequence[str]) -> None:
-        """Changes that `contains_subset_of` does not know, in place of those that contain them."""
+        """Add changes that `contains_subset_of` does not know, in place of changes that contain them."""
         signature = _signature(changes)
         self._found = {known: each for known, each in self._found.items() if not signature <= known}
         self._found[signature] = Counterfactual(changes, fits)
@@ -138,8 +138,8 @@ def _signature(changes: Option) -> frozenset[tuple[str, str]]:
 
 
 def _without_needless(case: Case, changes: Option, fits: Sequence[str], rules: Rules) -> tuple[Option, Sequence[str]]:
-    """The changes without those that are not needed, and the nodes that take the pod then: two reasons may have one
-    answer, and fewer changes may make another node fit."""
+    """Return the changes without the unnecessary ones, and the nodes that the pod then fits on: two reasons may have
+    one answer, and fewer changes may make another node fit."""
     for index in range(len(changes)) if len(changes) > 1 else ():
         fewer = (*changes[:index], *changes[index + 1 :])
         changed = apply_all(fewer, case)
@@ -153,7 +153,7 @@ def _fitting(case: Case, rules: Rules) -> Sequence[str]:
 
 
 def _for_nodes(case: Case, rules: Rules, is_over: IsOver) -> _Candidates:
-    """For the closest nodes one option for each status."""
+    """Propose, for the closest nodes, options that answer every status of the node."""
     failing = rules.failing(case.pod, case.snapshot)
     names, is_cut = _closest(case, failing)
     found = _Candidates([], len(names), is_cut)
@@ -167,14 +167,14 @@ def _for_nodes(case: Case, rules: Rules, is_over: IsOver) -> _Candidates:
 
 
 def _kinds_that_fit(case: Case, rules: Rules) -> Iterator[str]:
-    """A node of each kind of which a new one takes the pod."""
+    """Yield a node of each kind if the pod fits on a new node of that kind."""
     changed, likes = case.with_one_of_each_kind()
     if changed is not None:
         yield from (likes[new] for new in rules.fitting(case.pod, list(likes), changed.snapshot))
 
 
 def _of_gang(case: Case, rules: Rules, is_over: IsOver) -> _Candidates:
-    """Nothing for members that contradict each other: what they say has to be corrected."""
+    """Propose changes for the gang; nothing if its members contradict each other: they must be corrected."""
     placement = rules.placement(case.pod, case.snapshot)
     if not isinstance(placement, GangPlacement):
         return _Candidates([])

@@ -1,1 +1,1 @@
-"""What an explanation reads: a dump, a live cluster, a stack, and the records of decisions."""
+"""The sources of an explanation: a dump, a live cluster, a stack, and the records of decisions."""

@@ -1,4 +1,4 @@
-"""What an explanation is made of: the pod in its cluster, the configuration, and the attempts on record."""
+"""The inputs of an explanation: the pod in its cluster, the configuration, and the attempts on record."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NO_FILES = TLSFiles()
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Where the pod, its cluster and its attempts are read. stack: a deployed one, which has all of it."""
+    """The sources of the pod, its cluster and its attempts. stack: a deployed one, which has them all."""
 
     cluster: Path | None = None
     kubeconfig: Path | None = None
@@ -61,7 +61,7 @@ class Inputs:
 
 
 def read_inputs(sources: Sources, pod: str, config: Path | None, profile: str | None) -> Inputs:
-    """Without config and profile the policy is that of the server or of the stack. Raises InvalidInput."""
+    """Read the inputs. Without config and profile the policy is that of server or stack. Raises InvalidInput."""
     given = read_policy(config, profile) if config or profile else None
     attempts: Attempts | NoRecord | None = None
     running: BerthConfiguration | None = None
@@ -73,7 +73,7 @@ def read_inputs(sources: Sources, pod: str, config: Path | None, profile: str | 
         attempts, running, failure = _ask_server(sources.url, sources.tls, pod, wants_configuration=given is None)
         notes = (CONFIGURATION_UNKNOWN,) if failure and given is None else ()
     elif sources.stack is not None:
-        # Imported here: the AWS SDK is slow to import, and a dump needs none.
+        # Imported here: the AWS SDK is slow to import, and a dump does not need it.
         from berth_cli.explanation.sources.stack import read_stack
 
         state = read_stack(sources.stack, sources.region, parse_name(pod))
@@ -86,7 +86,7 @@ def read_inputs(sources: Sources, pod: str, config: Path | None, profile: str | 
         where, gone, is_trimmed = display_name(sources.cluster), GONE_FROM_DUMP, False
         objects = parse_objects(read_input(sources.cluster), where)
     elif sources.kubeconfig is not None:
-        # Imported here: the Kubernetes client is slow to import, and a dump needs none.
+        # Imported here: the Kubernetes client is slow to import, and a dump does not need it.
         from berth_cli.sources.live import live_objects
 
         where, gone, is_trimmed = "the cluster", _gone(attempts), False
@@ -98,8 +98,8 @@ def read_inputs(sources: Sources, pod: str, config: Path | None, profile: str | 
 def _ask_server(
     url: str, tls: TLSFiles, pod: str, *, wants_configuration: bool
 ) -> tuple[Attempts | NoRecord, BerthConfiguration | None, str]:
-    """The attempts, the configuration, and why the server does not answer. Raises InvalidInput."""
-    # Imported here: a dump needs no HTTP client.
+    """Return the attempts, the configuration, and why the server does not answer. Raises InvalidInput."""
+    # Imported here: a dump does not need an HTTP client.
     from berth_cli.explanation.sources.server import (
         ServerUnreachable,
         open_server,

@@ -1,4 +1,4 @@
-"""What a running `berth serve` says about a pod: the records of its decisions, and its configuration."""
+"""The reports of a running `berth serve` about a pod: the records of its decisions, and its configuration."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def open_server(url: str, files: TLSFiles) -> Endpoint:
 
 
 def running_configuration(server: Endpoint) -> BerthConfiguration:
-    """The configuration that the server decides by. Raises InvalidInput."""
+    """Return the configuration that the server uses. Raises InvalidInput."""
     found = running_berth(server).configuration
     if found is None:
         raise InvalidInput(f"{server.address} does not say its configuration; give --config or --profile")

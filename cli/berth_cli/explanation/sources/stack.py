@@ -1,5 +1,5 @@
-"""What the tables of a stack say about a pod: the cluster as its node cache has it, its configuration, and the records
-of its decisions.
+"""The tables of a stack as a source about a pod: the cluster in its node cache, its configuration, and the records of
+its decisions.
 
 The user needs GetItem and Query on the cache table, and cloudformation:DescribeStacks.
 """
@@ -52,7 +52,7 @@ class StackState:
 
     @property
     def stale(self) -> str:
-        """Why the verbs do not decide by these objects; empty if they do."""
+        """The reason why the verbs do not use these objects; empty if they do."""
         node_cache = self.configuration.node_cache
         if self.age <= node_cache.max_staleness:
             return ""
@@ -68,8 +68,8 @@ class StackState:
         return f"Berth cannot decide: {self.stale}" if self.stale and fails else ""
 
     def notes(self, given: BerthConfiguration | None) -> Iterator[str]:
-        """What the reader has to know. given: the policy that judges by these objects, if it is not the one in force:
-        the node cache lacks what only this policy reads."""
+        """Yield notes for the reader. given: the policy that is applied to these objects, if it is not the policy in
+        force: the node cache lacks the fields that only this policy reads."""
         yield from filter(None, [self.stale])
         if self.fallback:
             yield f"The applied configuration is not in use: {self.fallback}."

@@ -1,4 +1,4 @@
-"""Place the pods of a case, compare with what is expected of them, and say what does not hold."""
+"""Place the pods of a case, compare the result with the expectations, and report each one that does not hold."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NODES_SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An expectation that does not hold. `details`: what decides about the nodes that were expected. `codes`: of the
+    """An expectation that does not hold. `details`: the rules that decide about the expected nodes. `codes`: of the
     reasons that were found."""
 
     pod: str
@@ -45,7 +45,7 @@ class CaseResult:
 
 @dataclass(frozen=True, slots=True)
 class _PlacedPod:
-    """A pod that was to be placed, or was evicted: where it is in the end, and what was found out about the nodes."""
+    """A pod that was to be placed, or was evicted: its place in the end, and the verdicts on the nodes."""
 
     name: str
     place: Place
@@ -68,7 +68,7 @@ def run_case(case: Case, schedulers: Collection[str] = ()) -> CaseResult:
     run = recorder.finish(loop.snapshot)
     placed = []
     for name, place in run.places.items():
-        outcome = outcomes.get(name)  # none of a pod that was on its node and was evicted
+        outcome = outcomes.get(name)  # None for a pod that was on its node and was evicted
         rejected = outcome.rejected if outcome else {}
         totals = dict(zip(outcome.candidates, outcome.totals, strict=False)) if outcome else {}
         placed.append(_PlacedPod("/".join(name), place, rejected, totals, run.nodes.keys()))

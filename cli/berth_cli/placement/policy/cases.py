@@ -95,7 +95,7 @@ class PolicyTestDocument(_Given):
 
 @dataclass(frozen=True, slots=True)
 class PolicyTestFile:
-    """A document, where it is, and the line of each case."""
+    """A document, its path, and the line of each case."""
 
     path: Path
     document: PolicyTestDocument
@@ -103,7 +103,7 @@ class PolicyTestFile:
 
 
 def find_test_files(path: Path) -> Iterator[Path]:
-    """The file itself, or all files below a folder that are such a document. Raises InvalidInput if there is none."""
+    """Yield the file itself, or all files below a folder that are such a document. Raises InvalidInput without any."""
     if not path.is_dir():
         yield path
         return

@@ -29,7 +29,7 @@ def schedulers_of(old: BerthConfiguration, new: BerthConfiguration) -> frozenset
 
 
 def objects_to_place(objects: Iterable[Object], schedulers: Collection[str]) -> list[Object]:
-    """The objects of the dump; pods that are placed again have no node."""
+    """Return the objects of the dump; pods that are placed again do not have a node."""
     return [as_new_pod(obj, 0) if _is_placed_again(obj, schedulers) else obj for obj in objects]
 
 
@@ -40,8 +40,8 @@ def diff_policies(
     schedulers: Collection[str],
     weight: int = 1,
 ) -> PolicyDiff:
-    """Place the pods without a node by both policies. `where`: the dump, for messages. `schedulers`: whose pods; the
-    others stay where they are. `weight`: of the extender in kube-scheduler's configuration.
+    """Place the pods without a node by both policies. `where`: the dump, for messages. `schedulers`: the schedulers of
+    these pods; other pods stay where they are. `weight`: of the extender in kube-scheduler's configuration.
 
     Raises InvalidInput, also if there is no pod to place: such a comparison would keep every limit.
     """

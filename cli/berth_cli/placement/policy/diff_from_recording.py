@@ -1,7 +1,7 @@
-"""What another policy would have decided: each recorded pod on the state of its last attempt.
+"""The decisions that another policy would have made: each recorded pod on the state of its last attempt.
 
-The states are those of the recording: a pod that the other policy places elsewhere takes no room there for the pods
-that follow. Decisions that the old policy made are made again, and have to be the same.
+The states are those of the recording: a pod that the other policy places elsewhere does not take room there from the
+pods that follow. Decisions that the old policy made are made again, and have to be the same.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from berth_cli.terminal.input_files import InvalidInput
 
 FILTERS = frozenset({"filter", "filter_onlyone"})
 _Judged = tuple[Pod, Place, Place, Cause | None]
-"""A pod, its places by both policies, and why the second one differs. No state is kept: a day has many pods."""
+"""A pod, its places by both policies, and why the second one differs. States are not kept: a day has many pods."""
 
 
 def diff_recording(

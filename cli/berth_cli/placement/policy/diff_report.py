@@ -16,7 +16,7 @@ ROWS_OF_A_COMMENT = 50
 
 
 def table(diff: PolicyDiff, exceeded: Iterable[str]) -> Iterator[str]:
-    """For people, on a terminal."""
+    """Yield the lines for people, on a terminal."""
     yield from (f"warning: {each}" for each in missing_texts(diff))
     yield f"{diff.source}: {headline(diff)}"
     if diff.changed:
@@ -35,7 +35,7 @@ def table(diff: PolicyDiff, exceeded: Iterable[str]) -> Iterator[str]:
 
 
 def markdown(diff: PolicyDiff, exceeded: Iterable[str]) -> Iterator[str]:
-    """For a comment on a pull request."""
+    """Yield the lines for a comment on a pull request."""
     for each in missing_texts(diff):
         yield f"Warning: {_escaped(each)}."
         yield ""
@@ -62,7 +62,7 @@ def markdown(diff: PolicyDiff, exceeded: Iterable[str]) -> Iterator[str]:
 
 
 def rendered(diff: PolicyDiff, exceeded: Sequence[str], output: str) -> str:
-    """The comparison as `-o` says."""
+    """Return the comparison in the format of `-o`."""
     match output:
         case Format.TABLE:
             return "\n".join(table(diff, exceeded))
@@ -101,5 +101,5 @@ def _markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Ite
 
 
 def _escaped(text: str) -> str:
-    """A cell: names of labels and reasons may contain anything, such as a bar or a tag."""
+    """Escape a cell: names of labels and reasons may contain anything, such as a bar or a tag."""
     return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("@", "&#64;")

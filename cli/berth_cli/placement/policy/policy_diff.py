@@ -1,4 +1,4 @@
-"""What a new policy changes, whatever the pods come from, and the limits that it must keep."""
+"""The effects of a new policy, for pods from any source, and the limits that it must keep."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NEWLY_PLACED = (Effect.NEWLY_PLACED,)
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """At most so many pods, or so many per cent of the judged ones."""
+    """A maximum number of pods, or percentage of the evaluated pods."""
 
     number: int
     per_cent: bool = False
@@ -27,13 +27,13 @@ class Limit:
         return f"{self.number}{'%' if self.per_cent else ''}"
 
     def allows(self, count: int, judged: int) -> bool:
-        """Return whether so many of the judged pods are within the limit."""
+        """Return whether so many of the evaluated pods are within the limit."""
         return 100 * count <= self.number * judged if self.per_cent else count <= self.number
 
 
 @dataclass(frozen=True, slots=True)
 class RuleCount:
-    """A rule, and how many pods it concerns. `plugin`: empty if no rule but a score decides; there is no code."""
+    """A rule, and how many pods it concerns. `plugin`: empty if a score decides; `code` is then None."""
 
     plugin: str
     reason: str
@@ -95,7 +95,7 @@ def limit_violations(diff: PolicyDiff, pending: Limit | None, moved: Limit | Non
 
 
 def read_limit(text: str) -> Limit:
-    """A number of pods, or per cent: `5` or `5%`. Raises ValueError."""
+    """Parse a number of pods, or a percentage: `5` or `5%`. Raises ValueError."""
     found = _LIMIT.fullmatch(text)
     if found is None:
         raise ValueError(f"{text!r} is neither a number of pods nor per cent, such as 5 or 5%")

@@ -1,4 +1,4 @@
-"""The format of a recording: gzip, and in it a JSON object a line. docs/how-to/test-policies.md says what is recorded.
+"""The format of a recording: gzip, with a JSON object per line. docs/how-to/test-policies.md lists what is recorded.
 
 The cluster's state is a log: the published objects once, then the changes of each version. A decision names the version
 that it was made on, and the nodes of its request by their numbers: names are numbered when they first appear.
@@ -23,7 +23,7 @@ from berth.scheduling.gangs.gang import OpenGang
 from berth_cli.terminal.input_files import InvalidInput
 
 VERSION = 2
-"""It rises when an earlier reader would misread a line."""
+"""The version rises when an earlier reader would misread a line."""
 
 COMPRESSION = 4
 """Level 6 takes five times as long and saves 4 % of a decision."""
@@ -69,9 +69,9 @@ class AppliedPolicy:
 
 @dataclass(frozen=True, slots=True)
 class DecisionLine:
-    """time: in seconds since the epoch. version: of the state that was read. nodes: numbers of names; new_names: those
-    that have no number yet. digest: of the whole decision. open_gangs: the gangs that were being bound, for a member of
-    a gang."""
+    """time: in seconds since the epoch. version: of the state that was read. nodes: numbers of names; new_names: names
+    that do not have a number yet. digest: of the whole decision. open_gangs: the gangs that were being bound, for a
+    member of a gang."""
 
     time: float
     verb: str

@@ -1,8 +1,8 @@
 """Records the decisions of `berth serve`, with the states that they are made on, into a file.
 
-A call hands on references and continues. A thread follows the node cache version by version and writes. A decision is
-dropped if its state is gone by then, or if too many decisions wait; the recording says how many. A failure to write,
-such as a full disk, ends the recording, and no call notices it.
+A call passes references and continues. A thread follows the node cache version by version and writes. A decision is
+dropped if its state is gone by then, or if too many decisions wait; the recording reports how many. A failure to write,
+such as a full disk, ends the recording, but does not affect calls.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ MAX_WAITING = 500
 """Decisions that wait to be written. Each refers to the names of its request: half a megabyte with 5,000 nodes."""
 
 SECONDS = 0.25
-"""How often the thread writes. Calls do not wake it: it would take the processor while their answers are sent."""
+"""The interval at which the thread writes. Calls do not wake it: it would take the processor from their answers."""
 
 PAUSE_SECONDS = 0.0005
-"""After each decision: a call that came meanwhile goes first."""
+"""The pause after each decision: a call that came meanwhile goes first."""
 
 
 class StateLog:
@@ -172,7 +172,7 @@ class DecisionRecording(DecisionRecorder):
 
     @property
     def results(self) -> Mapping[str, int]:
-        """How many decisions are in the file, and how many are not."""
+        """The numbers of decisions that were written to the file, and dropped."""
         return {"written": self._written, "dropped": self._dropped}
 
     def _run(self) -> None:

@@ -49,7 +49,7 @@ class RecordedDecision:
     assumed: Sequence[AssumedPod]
 
     def repeated(self, policy: Policy) -> Snapshot | None:
-        """Return the state on which this policy decides as recorded; None if there is none."""
+        """Return the state on which this policy decides as recorded; None if it is not among the states."""
         states = (state.assuming(self.assumed) for state in self.states)
         return next((state for state in states if self._digest(policy, state) == self.line.digest), None)
 
@@ -109,7 +109,7 @@ class RecordedDecisions:
 
     @property
     def notes(self) -> Iterator[str]:
-        """What the recording lacks."""
+        """The notes about parts that the recording lacks."""
         if self._is_truncated:
             yield "the recording ends in the middle: its process was killed; what is there was replayed"
         if self._dropped:

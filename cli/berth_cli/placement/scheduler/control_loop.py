@@ -38,13 +38,13 @@ NODE_SCORE_PER_POINT = MAX_NODE_SCORE // MAX_EXTENDER_PRIORITY
 """Value of one score point of an extender with weight 1 in a node's total (fact 18)."""
 
 EXTENDER = "Berth"
-"""Whose scores the extender's are, among those of plugins."""
+"""The name of the extender's scores, among the names of plugins."""
 
 NONE_REJECTED: Mapping[str, Status] = {}
 
 
 class RankedNode(NamedTuple):
-    """A candidate with its total, and what each plugin and the extender add to it, where that is recorded."""
+    """A candidate with its total, and the parts of each plugin and of the extender, if they are recorded."""
 
     node: str
     total: int
@@ -83,7 +83,7 @@ class Outcome:
 
 
 class _MemberOutcome(NamedTuple):
-    """Of a member whose gang was placed before its turn. state: that the gang was placed on."""
+    """The outcome of a member whose gang was placed before its turn. state: the state that the gang was placed on."""
 
     outcome: Outcome
     state: Snapshot
@@ -144,7 +144,7 @@ class ControlLoop:
         return None if self._extender is None else self._extender.gang_of(pod, self.snapshot)
 
     def _schedule_gang(self, gang: Gang, members: Sequence[Pod]) -> None:
-        """A cycle for each member on one state, as kube-scheduler runs them before bind answers."""
+        """Run a cycle for each member on one state, as kube-scheduler does before bind answers."""
         state, found = self.snapshot, {}
         for pod in members:
             try:
@@ -285,7 +285,7 @@ class ControlLoop:
 def control_loop_of(
     configuration: BerthConfiguration, snapshot: Snapshot, *, weight: int = 1, explain_placed: bool = False
 ) -> ControlLoop:
-    """kube-scheduler with Berth as its extender, both as the configuration says."""
+    """Make a kube-scheduler with Berth as its extender, both by this configuration."""
     extender = PolicyExtender(configuration.policy())
     return ControlLoop(
         configuration.build_profile(FULL), snapshot, extender, weight=weight, explain_placed=explain_placed

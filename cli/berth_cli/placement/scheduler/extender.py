@@ -33,7 +33,7 @@ class Extender(Protocol):
         """Status by node name, for the rejected nodes only."""
 
     def prioritize(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> Sequence[int]:
-        """A score for each name."""
+        """Return a score for each name."""
 
     def resolvable(self, pod: Pod, rejected: Mapping[str, Status], snapshot: Snapshot) -> Collection[str]:
         """The rejected nodes in `FailedNodes`; all other rejected nodes are unresolvable (facts 15, 15a)."""

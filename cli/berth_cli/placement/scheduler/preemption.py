@@ -33,7 +33,7 @@ Select = Callable[[Evaluation, Pod, NodeInfo, DisruptionBudgets], Victims | None
 
 
 class NoCandidateReason(StrEnum):
-    """Why a node is no candidate. NOT_HELPFUL has kube-scheduler's text."""
+    """The reason why a node is not a candidate. NOT_HELPFUL has kube-scheduler's text."""
 
     NOT_HELPFUL = "preemption is not helpful for scheduling"
     NO_VICTIMS = "too little room even without all pods of lower priority"
@@ -61,7 +61,7 @@ class Preemption:
 
     @property
     def victims(self) -> tuple[Pod, ...]:
-        """On the nominated node, the most important first."""
+        """The victims on the nominated node, the most important first."""
         return self.candidates[self.tied[0]].pods if self.tied else ()
 
     def others(self) -> dict[str, NoCandidateReason | NodeRejection | Criterion]:
@@ -86,11 +86,11 @@ def evaluate(
     select: Select = victims_on,
     budgets: DisruptionBudgets | None = None,
 ) -> Preemption:
-    """`statuses`: the cycle's verdicts on all nodes, none of them good. review: an extender's part, where there is one.
+    """Evaluate preemption. `statuses`: the cycle's verdicts, which reject all nodes. review: by an extender, if any.
     budgets: those of the snapshot, if the caller has them already.
 
-    Evictions help on no node with another code than UNSCHEDULABLE. All others are tried, where kube-scheduler stops
-    after a share of them.
+    Evictions do not help on nodes with another code than UNSCHEDULABLE. All other nodes are tried, while kube-scheduler
+    stops after a share of them.
     """
     snapshot = evaluation.snapshot
     name = pod.nominated_node
@@ -156,7 +156,7 @@ class Preemptor:
         return evaluate(evaluation, pod, statuses, review=review, select=select, budgets=budgets)
 
     def _budgets_in(self, snapshot: Snapshot) -> DisruptionBudgets:
-        """The same object as long as the budgets are unchanged."""
+        """Return the same object as long as the budgets are unchanged."""
         if self._budgets_of is not snapshot.disruption_budgets:
             self._budgets_of = snapshot.disruption_budgets
             self._budgets = DisruptionBudgets(self._budgets_of)

@@ -55,14 +55,14 @@ class _CachedShape:
 
 
 class VictimCache:
-    """Its size is bounded by MAX_SHAPES times the number of nodes, and in bytes. Not thread-safe."""
+    """A cache whose size is bounded by MAX_SHAPES times the number of nodes, and in bytes. Not thread-safe."""
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self._shapes: dict[int, _CachedShape] = {}
         self._max_bytes, self.size = max_bytes, 0
 
     def select(self, evaluation: Evaluation, pod: Pod, node: NodeInfo, budgets: DisruptionBudgets) -> Victims | None:
-        """The result of `victims_on`, cached if possible."""
+        """Return the result of `victims_on`, cached if possible."""
         # Filters over other nodes and nominated pods can change while this node does not.
         if (
             evaluation.filters
