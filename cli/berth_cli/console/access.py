@@ -1,4 +1,4 @@
-"""Who may ask: judged by the header alone, before anything else is read.
+"""The check of the caller: by the header alone, before anything else is read.
 
 The page is for one person on this machine. Three kinds of others can reach a loopback address:
 - Other users and programs of this machine. They do not know the token.
@@ -6,7 +6,7 @@ The page is for one person on this machine. Three kinds of others can reach a lo
 - Web pages whose name resolves to this machine (DNS rebinding). They send that name as Host.
 
 The key goes in a header, not in a cookie: a browser sends a cookie of 127.0.0.1 to every port, also to servers of other
-users. It ends with the process: a program that listens on the port afterwards learns a key that opens nothing.
+users. It ends with the process: a program that listens on the port afterwards learns a useless key.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """reason: what the answer says."""
+    """A refused request. reason: the text of the answer."""
 
     status: int
     outcome: Outcome
@@ -69,7 +69,7 @@ class Access:
         on_token(self._token)
 
     def refusal(self, headers: Mapping[str, str]) -> Refusal | None:
-        """For every request, whatever it asks for. headers: with names in lower case."""
+        """Check every request, whatever its path. headers: with names in lower case."""
         host = headers.get("host", "").lower()
         if host not in self._hosts:
             return Refusal(421, Outcome.UNKNOWN_HOST, f"this server is not {host[:100] or 'without a Host header'}")
@@ -83,7 +83,7 @@ class Access:
         return None
 
     def session_refusal(self, headers: Mapping[str, str]) -> Refusal | None:
-        """For what is not part of the page itself."""
+        """Check a request for data, which is not part of the page itself."""
         key = _credential(headers)
         with self._lock:
             known = list(self._sessions)

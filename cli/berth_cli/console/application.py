@@ -2,7 +2,7 @@
 
 | path | answer |
 |---|---|
-| `/` and the page's files | the page; it has no data, and needs no session |
+| `/` and the page's files | the page; it does not have data or need a session |
 | `POST /session` | a session for the token |
 | `/api/…` | data as JSON; needs the session |
 """
@@ -30,10 +30,10 @@ PAGE = Path(__file__).parent / "page"
 SESSION = "/session"
 JSON = "application/json"
 THREADS = 4
-"""For documents that take some seconds each: judging and explaining."""
+"""The number of threads for documents that take some seconds each: evaluating and explaining."""
 
 QUICK_THREADS = 2
-"""For the others, so that a page that opens does not wait for what another page explains."""
+"""The number of threads for other documents, so that a page that opens does not wait for another page's explanation."""
 
 MAX_QUERY = 2048
 LIMITS = Limits(connections=64, head_bytes=16 * 1024, request_bytes=32 * 1024)
@@ -61,7 +61,7 @@ SECURITY_HEADERS: Mapping[str, str] = {
     "X-Frame-Options": "DENY",
     "Cache-Control": "no-store",
 }
-"""For every answer."""
+"""The headers of every answer."""
 
 log = logging.getLogger("berth.console")
 
@@ -127,7 +127,7 @@ class ConsoleApplication:
         try:
             found = await asyncio.get_running_loop().run_in_executor(pool, document, asked)
         except Exception as error:
-            # A defect must not end the connection: the page says it, and asks again.
+            # A defect must not end the connection: the page shows it, and asks again.
             log.exception("GET %s", path)
             return Refusal(500, Outcome.DEFECT, f"the console cannot answer: {type(error).__name__}")
         return found if isinstance(found, Refusal) else _Answer(200, JSON, found)
@@ -154,7 +154,7 @@ def _page() -> Mapping[str, _Answer]:
 
 
 def _query(text: bytes) -> Query | Refusal:
-    """Each name once."""
+    """Parse the query, in which each name may occur once."""
     try:
         found = parse_qs(text.decode("ascii"), max_num_fields=16) if len(text) <= MAX_QUERY else None
     except ValueError:

@@ -1,5 +1,5 @@
-"""Where the console gets the cluster from: a dump, an API server that is watched, or a node cache. Nothing is written
-to any of them."""
+"""The sources of the console's cluster: a dump, an API server that is watched, or a node cache. The console does not
+write to them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ LISTING = "the cluster is being listed"
 REMEDY = "give the user of the kubeconfig the verbs list and watch"
 
 LOOK_SECONDS = 1.0
-"""Each look at a node cache costs a read unit of a stack's table."""
+"""The interval of reads: each read of a node cache costs a read unit of a stack's table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class NotRead:
 
 
 class ClusterSource(ABC):
-    """For one thread."""
+    """Reads the cluster; for one thread."""
 
     @property
     @abstractmethod
@@ -82,8 +82,7 @@ class ClusterSource(ABC):
 
 
 class FollowedCluster(ClusterSource):
-    """A dump that is read again when it changes, or a cluster whose API server is watched. The watches are those of the
-    watcher."""
+    """A dump that is read again when it changes, or a cluster whose API server is watched as the watcher does it."""
 
     def __init__(self, cluster: Cluster, name: str, configured: ActiveConfiguration) -> None:
         self._name, self._configured = name, configured
@@ -170,7 +169,7 @@ class NodeCacheSource(ClusterSource):
 
     @property
     def last(self) -> ObservedCluster | None:
-        """What the last look read. For any thread."""
+        """The cluster as of the last read. For any thread."""
         return self._last
 
     def observe(self, timeout: float) -> ObservedCluster | NotRead:

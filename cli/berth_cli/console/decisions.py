@@ -29,15 +29,14 @@ NO_DECISIONS = (
 )
 
 SUMMARY_NODES = 30
-"""Of each reason: a filter finds parts of their names."""
+"""The number of nodes for each reason: a filter finds parts of their names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """number: no other decision of this process has it; later ones have higher numbers. record: its document, with some
-    nodes of each reason. judges: whether its verdict of the node is known. details: the document with `rejected`, the
-    nodes that each reason rejects, `passed`, the nodes that none rejects, and `scores`; a reason may have more nodes
-    (`count`) than it names."""
+    """number: unique in this process; later decisions have higher numbers. record: its document, with some nodes of
+    each reason. judges: returns whether the verdict of the node is known. details: the document with `rejected`, the
+    nodes by reason, `passed`, the other nodes, and `scores`; a reason may have more nodes (`count`) than it names."""
 
     number: int
     record: Mapping[str, Any]
@@ -51,19 +50,19 @@ class Decision:
 
 
 class DecisionSource(ABC):
-    """Safe to share between threads."""
+    """A source of decisions; safe to share between threads."""
 
     @abstractmethod
     def all(self) -> Sequence[Decision] | NotRead:
-        """Return all that are known, the oldest first. May take some hundred milliseconds."""
+        """Return all known decisions, the oldest first. May take some hundred milliseconds."""
 
     @abstractmethod
     def of_pod(self, namespace: str, name: str) -> Sequence[Mapping[str, Any]]:
-        """Return the known records of a pod's name, the oldest first. Nothing is read for it."""
+        """Return the known records of a pod's name, the oldest first, without reading the table."""
 
 
 class DecisionsHere(DecisionSource):
-    """Those that `berth serve --console` keeps in memory."""
+    """The decisions that `berth serve --console` keeps in memory."""
 
     def __init__(self, recent: RecentDecisions) -> None:
         self._recent = recent
@@ -135,7 +134,7 @@ class DecisionDocuments:
 
     @property
     def by_path(self) -> Mapping[str, Document]:
-        """For the application."""
+        """The documents of the application."""
         return {"/api/decisions": self.decisions, "/api/decision": self.decision}
 
     def decisions(self, query: Query) -> bytes | Refusal:

@@ -43,7 +43,7 @@ def node_row(node: NodeInfo, counting: Counting) -> dict[str, object]:
 
 
 def pod_row(pod: Pod) -> dict[str, object]:
-    """Return a pod on a node. controller: kind and name; empty without one. gang: empty if it asks for none."""
+    """Return a pod on a node. controller: kind and name; empty without one. gang: empty if it is not in a gang."""
     controller = pod.spec.controller
     return {
         "namespace": pod.namespace,
@@ -74,7 +74,7 @@ def _by_resource(pools: Mapping[str, int]) -> dict[str, int]:
 
 
 VERSION = 2
-"""Of the documents. Page and server are of one release, so a page of another release reloads itself."""
+"""The version of the documents. Page and server have one release, so a page of another release reloads itself."""
 
 OBSERVE_SECONDS = 1.0
 PAUSE_SECONDS = 1.0
@@ -85,7 +85,7 @@ log = logging.getLogger("berth.console")
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """How current the state is. sequence: 0 before the first state. max_staleness: verbs call older data stale."""
+    """The age of the state. sequence: 0 before the first state. max_staleness: verbs call older data stale."""
 
     sequence: int
     observed_at: float
@@ -93,7 +93,7 @@ class Condition:
     max_staleness: float | None = None
 
     def document(self, now: float) -> dict[str, object]:
-        """For the page. age: the page's own clock may differ from this one."""
+        """Return the condition for the page, with an age because the page's clock may differ from this one."""
         return {
             "sequence": self.sequence,
             "ageSeconds": max(0.0, now - self.observed_at) if self.sequence else None,
@@ -119,7 +119,7 @@ class Feed:
 
     @property
     def by_path(self) -> Mapping[str, Document]:
-        """For the application."""
+        """The documents of the application."""
         return {"/api/cluster": self.cluster, "/api/pods": self.pods}
 
     # The thread that follows
@@ -171,11 +171,11 @@ class Feed:
 
     @property
     def condition(self) -> Condition:
-        """How current the state is."""
+        """The condition of the state, with its age."""
         return self._condition
 
     def observed_or_refusal(self) -> ObservedCluster | Refusal:
-        """Return what was read last, or why there is nothing."""
+        """Return the cluster that was read last, or the refusal if there is none yet."""
         return self._observed or Refusal(503, Outcome.NOT_READY, self._condition.problem)
 
     def cluster(self, query: Query) -> bytes | Refusal:

@@ -28,8 +28,8 @@ from berth_cli.terminal.input_files import InvalidInput
 
 
 class GangDocuments:
-    """By the rules of filter, on what the console has read. One plan at a time: it may take some seconds of a
-    processor."""
+    """Documents about gangs, by the rules of filter, on the console's cluster. It makes one plan at a time: a plan may
+    take some seconds of a processor."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class GangDocuments:
 
     @property
     def by_path(self) -> Mapping[str, Document]:
-        """For the application."""
+        """The documents of the application."""
         return {"/api/gangs": self.gangs, "/api/gang": self.gang}
 
     def gangs(self, _: Query) -> bytes | Refusal:
@@ -67,8 +67,8 @@ class GangDocuments:
         return orjson.dumps(document(Gangs(items, domain, self._statuses(observed, items, now)), now))
 
     def gang(self, query: Query) -> bytes | Refusal:
-        """Answer what `berth explain --gang -o json` prints of a gang with a pending member, its headline, and
-        `searchNote`: why there are no changes, or may be others; empty if there is nothing to say."""
+        """Answer the output of `berth explain --gang -o json` for a gang with a pending member, its headline, and
+        `searchNote`: why there are no changes, or may be others; empty if neither is the case."""
         observed = self._feed.observed_or_refusal()
         if isinstance(observed, Refusal):
             return observed

@@ -26,11 +26,11 @@ from berth_cli.explanation.rules import Rules
 JUDGE_SECONDS = 4.0
 SEARCH_SECONDS = 4.0
 MAX_PODS = 2000
-"""That are listed. The others are counted."""
+"""The number of pods that are listed. The others are counted."""
 
 
 class PendingDocuments:
-    """One request at a time: each may take some seconds of a processor."""
+    """Documents about pending pods, one request at a time: each may take some seconds of a processor."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class PendingDocuments:
         decisions: DecisionSource | None = None,
     ) -> None:
         """`monotonic`: seconds. `wall`: seconds since the epoch. `weight`: of the extender in kube-scheduler's
-        configuration. `decisions`: say why a pod waits that has a node."""
+        configuration. `decisions`: explain why a pod waits that fits on a node."""
         self._feed, self._monotonic, self._wall, self._weight = feed, monotonic, wall, weight
         self._decisions = decisions
         self._lock = Lock()
@@ -51,7 +51,7 @@ class PendingDocuments:
 
     @property
     def by_path(self) -> Mapping[str, Document]:
-        """For the application."""
+        """The documents of the application."""
         return {"/api/pending": self.pending, "/api/explain": self.explain}
 
     def pending(self, _: Query) -> bytes | Refusal:
@@ -71,8 +71,8 @@ class PendingDocuments:
             return found
 
     def explain(self, query: Query) -> bytes | Refusal:
-        """Answer one pending pod, with what would place it: what `berth explain -o json` prints, its headline, and
-        `searchNote`: why there are no changes, or may be others; empty if there is nothing to say."""
+        """Answer the output of `berth explain -o json` for a pending pod, with changes that would place it, its
+        headline, and `searchNote`: why there are no changes, or may be others; empty if neither is the case."""
         observed = self._feed.observed_or_refusal()
         if isinstance(observed, Refusal):
             return observed

@@ -1,7 +1,7 @@
-"""All pending pods by reason: each kind of pod is judged once, as long as there is time.
+"""Pending pods by reason: each kind of pod is evaluated once, as long as there is time.
 
-Pods of one controller have one spec and one set of labels, so thousands of them are judged together. A member of a gang
-is judged as filter judges it: with the plan of its gang.
+Pods of one controller have one spec and one set of labels, so thousands of them are evaluated together. A member of a
+gang is evaluated as in filter: with the plan of its gang.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from berth_cli.terminal.output import duration
 
 
 class Category(StrEnum):
-    """What becomes of a pending pod if it is tried now. The names are part of the page's documents."""
+    """The result for a pending pod if it is tried now. The names are part of the page's documents."""
 
     UNSCHEDULABLE = "unschedulable"
     SCHEDULABLE = "schedulable-now"
@@ -28,7 +28,7 @@ class Category(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReasonKey:
-    """What nodes are rejected for, and whose rule it is."""
+    """The reason why nodes are rejected, and the owner of the rule."""
 
     by: DecidedBy
     plugin: str
@@ -38,8 +38,8 @@ class ReasonKey:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Of one kind of pod. fitting: how many nodes pass every rule. reasons: with the nodes that each rejects, that of
-    most nodes first. note: why it is undetermined."""
+    """The verdict for one kind of pod. fitting: how many nodes pass every rule. reasons: with the nodes that each
+    rejects, the reason with most nodes first. note: why it is undetermined."""
 
     category: Category
     fitting: int = 0
@@ -65,23 +65,23 @@ class _Kept:
 
 
 class PendingJudge:
-    """Keeps what it has judged from one question to the next. For one thread at a time.
+    """Keeps its verdicts from one question to the next. For one thread at a time.
 
-    Each question goes on where the one before it ended: with the kinds that were never judged, then with those that
-    were judged longest ago. So every kind has its turn, however many there are and however often the cluster changes.
+    Each question goes on where the previous one ended: with the kinds that were never evaluated, then with the kinds
+    that were evaluated longest ago. So every kind has its turn, even if there are many and the cluster changes often.
     """
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         """`monotonic`: seconds."""
         self._monotonic = monotonic
         self._state: tuple[Snapshot, Rules] | None = None
-        self._kept: dict[Kind, _Kept] = {}  # the one that was judged longest ago first
+        self._kept: dict[Kind, _Kept] = {}  # the kind that was evaluated longest ago first
 
     def judge(
         self, pods: Iterable[Pod], snapshot: Snapshot, rules: Rules, seconds: float
     ) -> tuple[Sequence[tuple[Pod, Judgement]], int]:
-        """Each pod with its judgement, and how many kinds are not judged on this state. seconds: after these no other
-        kind is begun."""
+        """Return each pod with its verdict, and how many kinds are not evaluated on this state. seconds: when they have
+        passed, no other kind is begun."""
         listed = list(pods)
         kinds = {_kind(pod): pod for pod in listed if not pod.spec.gated}
         self._begin(kinds, snapshot, rules)

@@ -1,6 +1,6 @@
-"""A pending pod of a snapshot as `berth explain` takes it.
+"""A pending pod of a snapshot, in the form that `berth explain` uses.
 
-A snapshot keeps the fields that rules read. Out of these the objects are made again, so that a pod of a dump, of a
+A snapshot keeps the fields that rules read. The objects are made again from these fields, so that a pod of a dump, of a
 live cluster and of a node cache is explained in the same way.
 """
 
@@ -41,7 +41,7 @@ def recorded_cause(target: Target, records: Sequence[Mapping[str, object]]) -> C
 
 
 def object_of_node(node: NodeInfo) -> Object:
-    """A v1.Node with the fields that rules read. `read_node` makes the same node of it, without its pods."""
+    """Return a v1.Node with the fields that rules read. `read_node` makes the same node of it, without its pods."""
     taints = [{"key": taint.key, "value": taint.value, "effect": taint.effect} for taint in node.taints]
     allocatable = {name: f"{amount}m" if name == CPU else str(amount) for name, amount in node.allocatable.items()}
     allocatable[PODS] = str(node.allowed_pods)

@@ -1,4 +1,4 @@
-"""A console that runs: the source is followed, and the page is served on the loopback address."""
+"""A running console: the source is followed, and the page is served on the loopback address."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ HOST = "127.0.0.1"
 
 @dataclass(frozen=True, slots=True)
 class ConsoleContents:
-    """What a console shows. decisions: None if no verb is known. gang_table: opens the table of gangs that are being
-    bound; None without one. weight: of the extender in kube-scheduler's configuration."""
+    """The contents of a console. decisions: None if there is no source of decisions. gang_table: opens the table of
+    gangs that are being bound; None without one. weight: of the extender in kube-scheduler's configuration."""
 
     source: ClusterSource
     decisions: DecisionSource | None = None

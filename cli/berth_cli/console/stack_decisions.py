@@ -26,14 +26,14 @@ LOOK_SECONDS = 1.0
 """Pages that look more often get what was read last."""
 
 MAX_QUERIES = 20
-"""With a look: each reads the table."""
+"""The limit of queries per look: each reads the table."""
 
 QUERIES_AT_ONCE = 8
 STARTED_PODS = 100
 """Pods on nodes that are asked for: those that have not started, then those that started last."""
 
 MAX_OF_A_POD = 20
-"""Of the records that a pod has: a pod that waits has one for each attempt of a week."""
+"""The limit of a pod's records: a pod that waits has one for each attempt of a week."""
 
 MAX_KEPT = 1000
 
@@ -42,7 +42,7 @@ PodName = tuple[str, str]
 
 
 class StackDecisions(DecisionSource):
-    """One look at a time."""
+    """Reads decisions of a stack, one look at a time."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class StackDecisions(DecisionSource):
         observed: Callable[[], ObservedCluster | None],
         monotonic: Callable[[], float],
     ) -> None:
-        """`where`: names the stack in messages. `observed`: what was read last of its node cache. `monotonic`:
+        """`where`: names the stack in messages. `observed`: returns the last read of its node cache. `monotonic`:
         seconds."""
         self._where, self._table, self._observed, self._monotonic = where, table, observed, monotonic
         self._lock = Lock()

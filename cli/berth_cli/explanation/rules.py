@@ -78,7 +78,7 @@ class Rules:
 
     @cached_property
     def without_gangs(self) -> Rules:
-        """The same rules without gangs: every pod is placed alone."""
+        """These rules without gangs: every pod is placed alone."""
         return Rules(self.configuration.model_copy(update={"gangs": GangsConfiguration()}))
 
     def is_member(self, pod: Pod, snapshot: Snapshot) -> bool:

@@ -28,7 +28,7 @@ class ManagedResource:
 
 @dataclass(frozen=True, slots=True)
 class ManagedResources:
-    """All counted resources.
+    """The counted resources.
 
     `counts_only`: the policy has no rule for pods that request none of them. `by_annotation`: pods can request one with
     an annotation, which kube-scheduler does not see. `rules_about_pods`: a rule depends on other pods, and holds for

@@ -56,7 +56,7 @@ class DynamoDBStore:
 
 
 MIN_HTTP_TIMEOUT_SECONDS, MAX_HTTP_TIMEOUT_SECONDS = 2, 30
-"""The same limits as those of a stack's parameter HttpTimeoutSeconds."""
+"""The limits of a stack's parameter HttpTimeoutSeconds are the same."""
 
 
 @dataclass(frozen=True, slots=True)

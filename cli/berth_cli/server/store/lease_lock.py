@@ -34,7 +34,7 @@ class ConditionFailed(Exception):
 
 
 class InMemoryItem:
-    """One item of a table, shared by all that write it; each call is one step under a lock."""
+    """An item of a table, shared by all its writers; each call is one step under a lock."""
 
     def __init__(self, attributes: Item | None = None) -> None:
         self._attributes = None if attributes is None else dict(attributes)

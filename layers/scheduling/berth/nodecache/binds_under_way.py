@@ -84,7 +84,7 @@ class Needs:
 
 @dataclass(frozen=True, slots=True)
 class OpenBinds:
-    """One read of all binds under way. None: not read. begun: pods of begun binds, on their nodes."""
+    """The binds under way as of one read. None: not read. begun: pods of begun binds, on their nodes."""
 
     reservations: Sequence[OpenReservation] | None = None
     announcements: Sequence[Announcement] | None = None
