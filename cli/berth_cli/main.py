@@ -26,7 +26,7 @@ COMMANDS = {
     "simulate": "Place the pods of a cluster dump and explain each placement.",
     "watch": "Run the watcher of a stack, for example in a pod.",
 }
-"""By name, the line in `berth --help`. berth_cli.commands has a module of each name, which defines the command."""
+"""Maps a name to its line in `berth --help`. The module of each name in berth_cli.commands defines the command."""
 
 INTERRUPTED_STATUS = 130
 """Exit status of a shell for SIGINT: 128 + 2."""
@@ -35,7 +35,7 @@ _DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 class _LazyGroup(click.Group):
     def invoke(self, ctx: click.Context) -> object:
-        """Report what can end any command: Ctrl-C, a full disk and a custom plugin. click handles a closed pipe."""
+        """Report causes that can end any command: Ctrl-C, a full disk, a custom plugin. click handles a closed pipe."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
@@ -75,5 +75,5 @@ def main() -> None:
 
 
 def kubectl_plugin() -> None:
-    """The same commands as `kubectl berth …`: kubectl runs the program `kubectl-berth` that it finds on the PATH."""
+    """Run the commands as `kubectl berth …`: kubectl runs the program `kubectl-berth` that it finds on the PATH."""
     main(prog_name="kubectl berth")

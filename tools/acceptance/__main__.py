@@ -131,7 +131,7 @@ def _deploy(options: Options, account: Account, folder: Path) -> list[str]:
 
 
 def _wait_for_watcher(options: Options) -> list[str]:
-    """doctor's check of the cache passes as soon as there is a state to decide on."""
+    """Wait until doctor's check of the cache passes: then there is a state to decide on."""
     started = time.monotonic()
     while True:
         findings = _findings(options)

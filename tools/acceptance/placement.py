@@ -25,7 +25,7 @@ WAIT_SECONDS, CALL_SECONDS, POLL_SECONDS = 120, 10.0, 0.02
 
 
 def scheduler_command(given: str | None) -> list[str]:
-    """The one that is given, else what `make e2e` built, else the one on the PATH."""
+    """Return the scheduler that is given, else the one that `make e2e` built, else the one on the PATH."""
     if given:
         return shlex.split(given)
     return [str(BUILT_SCHEDULER), "kube-scheduler"] if BUILT_SCHEDULER.exists() else ["kube-scheduler"]
@@ -69,7 +69,7 @@ def _request(api: ApiServer, method: str, path: str, body: Mapping[str, object] 
 
 
 def _place(api: ApiServer, namespace: str, pods: int, log: Path) -> list[float]:
-    """Seconds from creation to binding."""
+    """Place the pods and return the seconds from creation to binding."""
     found: list[float] = []
     for number in range(pods):
         started = time.monotonic()

@@ -52,7 +52,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Points links to files outside docs/ to their copies."""
+    """Point links to files outside docs/ to their copies."""
     here = page.file.src_uri
 
     def rewritten(link: re.Match[str]) -> str:

@@ -19,7 +19,7 @@ places: environment, profile, role. The exit status after Ctrl-C is 130."""
 
 
 def command_line() -> str:
-    """The page."""
+    """Return the page."""
     root = click.Context(main, info_name="berth")
     return page("Command line", "cli/berth_cli", (INTRODUCTION, _contents(main, root), *_sections(main, root)))
 
@@ -74,7 +74,7 @@ def _default(option: click.Option) -> str:
 
 
 def _text(help_text: str | None) -> Iterator[str]:
-    """Paragraphs. click marks with \\b those whose lines stay as they are."""
+    """Yield paragraphs. click marks with \\b the paragraphs whose lines stay as they are."""
     for paragraph in inspect.cleandoc(help_text or "").split("\n\n"):
         yield paragraph if not paragraph.startswith("\b") else f"```text\n{paragraph.removeprefix(chr(8)).strip()}\n```"
 
@@ -85,7 +85,7 @@ def _first_sentence(command: click.Command) -> str:
 
 
 def _epilog(epilog: str | None) -> Iterator[str]:
-    """Examples as a block of commands; other paragraphs (exit status) as text."""
+    """Yield examples as a block of commands, and other paragraphs (exit status) as text."""
     for paragraph in (epilog or "").replace("\b\n", "").strip().split("\n\n"):
         first, _, rest = paragraph.partition("\n")
         if first.startswith("Example"):

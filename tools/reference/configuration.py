@@ -85,7 +85,7 @@ def _fields(schema: Schema) -> str:
 
 
 def _reachable(schema: Schema) -> list[str]:
-    """The titles of all objects that the schema refers to, depth first, but for the arguments of plugins."""
+    """Return the titles of all objects that the schema refers to, depth first, but for the arguments of plugins."""
     found: list[str] = []
 
     def visit(each: Any) -> None:

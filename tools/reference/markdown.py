@@ -31,7 +31,7 @@ def paragraph(text: str) -> str:
 
 
 def console(lines: Iterable[str]) -> str:
-    """Commands, each with the rest of its lines."""
+    """Return a block of commands, each with the rest of its lines."""
     return "\n".join(("```console", *lines, "```"))
 
 

@@ -256,7 +256,7 @@ def _now() -> datetime:
 
 
 def _document(directory: CertificateDirectory, issued: IssuedCertificate, now: datetime) -> dict[str, object]:
-    """The certificate as a JSON object; times in ISO 8601."""
+    """Return the certificate as a JSON object; times in ISO 8601."""
     certificate, key = directory.files(issued)
     return {
         "name": issued.name,

@@ -125,7 +125,7 @@ def _key(text: str) -> GangKey:
 
 
 def _of_tables(opened: OpenTables) -> Mapping[str, Any]:
-    """The document of the gangs; those that are not in bind only if the cache table is known."""
+    """Return the document of the gangs; those that are not in bind only if the cache table is known."""
     from berth_cli.ledger.claims import claim_sources
     from berth_cli.ledger.gangs import Gangs, NotRead, document, statuses_in
 

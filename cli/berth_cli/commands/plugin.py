@@ -90,7 +90,7 @@ def check(plugin: str, cluster: Path | None, config: Path | None, output: str) -
 
 
 def _configs(configuration: BerthConfiguration) -> list[PluginConfig]:
-    """The arguments of all profiles; of several for one plugin the last one counts."""
+    """Return the arguments of all profiles; of several for one plugin the last one counts."""
     definitions = configuration.definitions.values()
     return [*configuration.plugin_config, *(each for definition in definitions for each in definition.plugin_config)]
 

@@ -294,7 +294,7 @@ def _source(
 
 
 def _material(files: TLSFiles) -> TLSMaterial:
-    """The content of the files. Raises ClickException, also if key and certificate do not match."""
+    """Return the content of the files. Raises ClickException, also if key and certificate do not match."""
     from berth_cli.sources.server import CredentialsUnreadable, TLSMaterial
 
     try:

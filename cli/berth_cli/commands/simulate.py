@@ -165,7 +165,7 @@ def _warn(warnings: Iterable[str]) -> None:
 
 
 def _with_progress(outcomes: Iterator[Outcome], total: int) -> Iterator[Outcome]:
-    """The outcomes, with a progress bar on standard error."""
+    """Yield the outcomes, with a progress bar on standard error."""
     # Imported here: the import takes 0.1 s.
     from rich.console import Console
     from rich.progress import Progress

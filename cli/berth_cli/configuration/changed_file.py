@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 def local_functions(handlers: Mapping[str, Handler]) -> Mapping[str, Invoke]:
-    """The verbs' functions of this process, by verb. handlers: by route."""
+    """Return the verbs' functions of this process, by verb. handlers: by route."""
     routes = {verb: f"POST /scheduler/{verb}" for verb in VERB_FUNCTIONS.values()}
     return {verb: partial(_invoke, handlers[route]) for verb, route in routes.items() if route in handlers}
 

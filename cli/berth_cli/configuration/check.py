@@ -53,7 +53,7 @@ def _cluster_warnings(configuration: BerthConfiguration, cluster: Path | None) -
 
 
 def report(checked: CheckedDocument) -> dict[str, object]:
-    """The profiles and plugins, or the invalid fields, as a JSON object."""
+    """Return the profiles and plugins, or the invalid fields, as a JSON object."""
     if not isinstance(checked.result, ValidDocument):
         fields = ("line", "field", "message", "example")
         errors = [{name: getattr(each, name) for name in fields} for each in checked.result]

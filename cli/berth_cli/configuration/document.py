@@ -120,8 +120,8 @@ def policy_options(command: F) -> F:
 
 
 def read_policy(config: Path | None, profile: str | None = None) -> BerthConfiguration:
-    """The configuration that the options name; without options kube-scheduler's own rules. Raises InvalidInput, with
-    one line for each invalid field."""
+    """Read the configuration that the options name; without options kube-scheduler's own rules. Raises InvalidInput,
+    with one line for each invalid field."""
     try:
         return load_configuration(config, profile if config or profile else FULL)
     except click.UsageError:

@@ -43,7 +43,7 @@ class FieldError:
 
 
 def field_path(path: Iterable[object]) -> str:
-    """The path as Kubernetes writes it: `pluginConfig[0].args.label`; a key with dots stands in brackets."""
+    """Return the path as Kubernetes writes it: `pluginConfig[0].args.label`; a key with dots stands in brackets."""
     text = ""
     for part in path:
         if isinstance(part, int) or _PLAIN_KEY.fullmatch(str(part)) is None:
@@ -54,7 +54,7 @@ def field_path(path: Iterable[object]) -> str:
 
 
 def field_errors(details: Sequence[ErrorDetails], document: YAMLDocument) -> list[FieldError]:
-    """The errors of a validation, in the order of their lines."""
+    """Return the errors of a validation, in the order of their lines."""
     found = [_field_error(detail, document) for detail in details]
     return sorted(found, key=lambda each: each.line or 0)
 
@@ -72,7 +72,7 @@ def _field_error(detail: ErrorDetails, document: YAMLDocument) -> FieldError:
 
 
 def _unknown_field(path: list[str | int], document: object) -> tuple[str, list[str | int]]:
-    """The message, and the path of the field that is probably meant: for an example."""
+    """Return the message, and the path of the field that is probably meant: for an example."""
     from berth_cli.configuration.schema import known_fields
 
     *parents, name = path

@@ -28,7 +28,7 @@ SAMPLE = "a sample cluster"
 
 
 def checked_cluster(dump: Path | None, configuration: BerthConfiguration) -> CheckedCluster:
-    """The cluster of a dump; without one, a sample. A dump without pods gets pods of the sample. Raises InvalidInput.
+    """Read a dump; without one, use a sample. A dump without pods gets pods of the sample. Raises InvalidInput.
 
     configuration: the sample has labels whose keys are arguments of a plugin in it.
     """
@@ -50,7 +50,7 @@ def _label_keys(configuration: BerthConfiguration) -> list[str]:
 
 
 def _unplaced(objects: Sequence[Object]) -> Iterator[Pod]:
-    """The pods on nodes as if they were to be placed: they are read whole."""
+    """Yield the pods on nodes as if they were to be placed: they are read whole."""
     for obj in objects:
         spec = obj.get("spec")
         if obj.get("kind") == "Pod" and isinstance(spec, dict) and spec.get("nodeName"):

@@ -30,12 +30,12 @@ class FieldsUndocumented(Exception):
 
 
 def schema_text() -> str:
-    """The schema as JSON text, as stored in docs/configuration.schema.json."""
+    """Return the schema as JSON text, as stored in docs/configuration.schema.json."""
     return json.dumps(schema_document(), indent=2) + "\n"
 
 
 def schema_document() -> Schema:
-    """The schema with a description of each field. Raises FieldsUndocumented."""
+    """Return the schema with a description of each field. Raises FieldsUndocumented."""
     schema = {"$schema": DIALECT, **BerthConfiguration.model_json_schema()}
     _describe(schema, yaml.safe_load(DESCRIPTIONS.read_text(encoding="utf-8")))
     return schema
@@ -85,7 +85,7 @@ def example_at(document: object, path: Sequence[str | int]) -> str:
 
 
 def _schemas_along(document: object, path: Sequence[str | int]) -> list[Schema]:
-    """The schemas of the document and of each part of the path."""
+    """Return the schemas of the document and of each part of the path."""
     whole = _schema()
     value, found = document, [_resolve(whole, document, whole)]
     for part in path:

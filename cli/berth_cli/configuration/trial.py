@@ -80,7 +80,7 @@ class TrialResult:
         return f"{_PLUGINS_ARE_LIVE}; {_SKIP_TRIAL}" if any(self.plugin_versions.values()) else _SKIP_TRIAL
 
     def lines(self) -> Iterator[str]:
-        """The result as text, without the refusal."""
+        """Yield the result as text, without the refusal."""
         loaded = [verb for verb in self.verbs if verb not in self.errors]
         if loaded:
             yield f"{', '.join(loaded)}: the document can be loaded"
@@ -153,7 +153,7 @@ def _invoker(client: Any, function: str) -> Invoke:
 
 
 def _body(answer: object) -> Mapping[str, Any] | None:
-    """The report; None if the function did not try the document, such as one of an earlier release."""
+    """Return the report; None if the function did not try the document, such as one of an earlier release."""
     match answer:
         case {"body": str(body)}:
             found = orjson.loads(body)

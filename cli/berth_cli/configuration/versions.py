@@ -47,7 +47,7 @@ class Versions:
         raise click.ClickException(f"there is no version {number}; kept are: {kept}; see berth config history")
 
     def previous(self) -> AppliedVersion:
-        """The newest version before the one in force that has another document. Raises ClickException."""
+        """Return the newest version before the one in force that has another document. Raises ClickException."""
         for each in self.kept:
             if each.version < self.newest and each.document != self.document:
                 return each
@@ -57,7 +57,7 @@ class Versions:
         raise click.ClickException(f"there is no earlier version: see berth config history; {remedy}")
 
     def rows(self) -> list[dict[str, object]]:
-        """The versions as JSON objects."""
+        """Return the versions as JSON objects."""
         return [
             {
                 "version": each.version,

@@ -60,7 +60,7 @@ def serve_warnings(configuration: BerthConfiguration, *, has_file: bool, has_tab
 
 
 def records_warnings(configuration: BerthConfiguration, kept: Collection[Decisions]) -> Iterator[ConfigurationWarning]:
-    """Records of decisions that go nowhere. kept: what there is a place for."""
+    """Warn about records of decisions that are not kept. kept: the kinds that have a place."""
     decisions = configuration.decisions
     if decisions is not None and decisions not in kept:
         needed = _NEEDED_FOR_RECORDS[decisions]
@@ -81,7 +81,7 @@ def capacity_warnings(configuration: BerthConfiguration, nodes: Collection[NodeI
 
 
 def _used_profiles(configuration: BerthConfiguration) -> dict[str, set[str]]:
-    """The plugins of each profile that decides for some pod."""
+    """Return the plugins of each profile that decides for some pod."""
     names = dict.fromkeys((configuration.profile, *configuration.profiles.values()))
     return {name: {each.name for each in configuration.composition(name).plugins} for name in names}
 

@@ -178,7 +178,7 @@ def _has(decision: Decision, verb: str, reason: str) -> bool:
 
 
 def _has_text(decision: Decision, text: str) -> bool:
-    """Return whether a record has this text in any part, or judged the node with this name."""
+    """Return whether a record has this text in any part, or evaluated the node with this name."""
     if not text:
         return True
     record = decision.record
@@ -193,5 +193,5 @@ def _reasons(decision: Decision) -> set[str]:
 
 
 def _counted(texts: Iterable[str]) -> list[tuple[str, int]]:
-    """The most frequent text first."""
+    """Count the texts, the most frequent first."""
     return sorted(Counter(texts).items(), key=lambda item: (-item[1], item[0]))

@@ -110,8 +110,8 @@ def _pending_pods(snapshot: Snapshot) -> list[Pod]:
 
 
 def _document(judged: Sequence[tuple[Pod, Judgement]], count: int, names: Sequence[str]) -> dict[str, object]:
-    """reasons: each with the nodes that it rejects for any pod, as positions in `nodes`. pods: each with the positions
-    of its reasons."""
+    """Return reasons, each with the nodes that it rejects for any pod, as positions in `nodes`; and pods, each with the
+    positions of its reasons."""
     nodes: dict[ReasonKey, set[str]] = {}
     for _, judgement in judged:
         for key, rejected in judgement.reasons.items():

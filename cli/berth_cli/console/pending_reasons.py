@@ -57,7 +57,7 @@ Kind = tuple[PodSpec, LabelSet, tuple[tuple[str, str], ...]]
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """at: in seconds of the monotonic clock. is_current: judged on the state that is shown."""
+    """at: in seconds of the monotonic clock. is_current: evaluated on the state that is shown."""
 
     judgement: Judgement
     at: float

@@ -23,7 +23,7 @@ from berth_cli.explanation.target import PodState, Target
 
 
 def pending_target(pod: Pod, snapshot: Snapshot) -> Target:
-    """The pod, in the cluster without it."""
+    """Return the pod, in the cluster without it."""
     pod_object = {"kind": "Pod", **pod_document(pod)}
     without = snapshot.with_changes(Changes(pods_gone=[(pod.node_name, pod.uid)]))
     case = Case(replace(pod, nominated_node=""), pod_object, without, _NodeObjects(without))
@@ -33,7 +33,7 @@ def pending_target(pod: Pod, snapshot: Snapshot) -> Target:
 
 
 def recorded_cause(target: Target, records: Sequence[Mapping[str, object]]) -> Cause | None:
-    """Why the pod waits although it has a node, by the records of its calls. records: of its name, the oldest first."""
+    """Return why the pod waits although it fits, by the records of its calls. records: of its name, oldest first."""
     read = [Attempt.model_validate(each) for each in records]
     # A pod that had the name before has other calls. A call that failed does not know the pod's uid.
     own = [each for each in read if each.uid in (target.case.pod.uid, "")]

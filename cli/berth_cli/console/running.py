@@ -38,7 +38,7 @@ from berth_cli.server.http import server
 from berth_cli.sources.stack import CACHE_TABLE_NAME, CLIENT_CONFIG, LEDGER_TABLE_NAME, StackUnavailable, describe
 
 HOST = "127.0.0.1"
-"""Never another one: whoever reaches the page sees the cluster."""
+"""The only address: a user who reaches the page sees the cluster."""
 
 
 @dataclass(frozen=True, slots=True)

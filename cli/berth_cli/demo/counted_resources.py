@@ -36,7 +36,7 @@ TIMEOUT_SECONDS = 20.0
 
 
 def configuration(others: Mapping[str, str]) -> BerthConfiguration:
-    """The example's counted resources, gangs, and the profiles of the other scenarios by scheduler name."""
+    """Return the example's counted resources, gangs, and the profiles of the other scenarios by scheduler name."""
     example = load_configuration(EXAMPLE / "configuration.yaml", None)
     profiles = {"profile": LABEL_PRIORITY, "profiles": {**PROFILES, **others}}
     return example.model_copy(update={**profiles, "gangs": GangsConfiguration(enabled=True)})
@@ -103,7 +103,7 @@ class _Ledger:
             time.sleep(0.05)
 
     def device_shares(self) -> Occupants:
-        """Reserved amounts in MiB by device."""
+        """Return the reserved amounts in MiB by device."""
         found: dict[str, list[str]] = {}
         for ledger in self._table.nodes():
             for pool, size in sorted(ledger.capacity.items()):

@@ -57,7 +57,7 @@ class Placement:
     scores: Mapping[str, int] = field(default_factory=dict)
 
     def event(self) -> str:
-        """The message of the pod's FailedScheduling event."""
+        """Return the message of the pod's FailedScheduling event."""
         return fit_error_message(len(self.passed) + len(self.reasons), self.reasons.values())
 
 

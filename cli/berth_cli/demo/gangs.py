@@ -51,7 +51,7 @@ def _bind(extender: Extender, pod: PendingPod, nodes: Sequence[str]) -> None:
 
 
 def _publish(path: Path, nodes: int, pods: list[PendingPod], run_watcher: Callable[[], object]) -> list[str]:
-    """The names of the nodes."""
+    """Publish the cluster and return the names of its nodes."""
     allocatable = {"cpu": "96", "memory": "1Ti", "pods": "110", GPU: "8"}
     names = [f"gpu-node-{number}" for number in range(1, nodes + 1)]
     found: list[Mapping[str, object]] = [

@@ -126,7 +126,7 @@ class Case:
         ), likes
 
     def new_names(self, like: str, count: int) -> Sequence[str]:
-        """Names that no node has."""
+        """Return names that no node has."""
         free = (name for number in itertools.count(1) if (name := f"{like}-new-{number}") not in self.node_objects)
         return list(itertools.islice(free, count))
 

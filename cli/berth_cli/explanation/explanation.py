@@ -46,7 +46,7 @@ IS_PENDING = frozenset({Verdict.PENDING, Verdict.GATED, Verdict.UNTRIED, *FAILS}
 @dataclass(frozen=True, slots=True)
 class Cause:
     """Why a pod waits that has a node by every rule. verdict: one of FAILS. event: what fails, as half a sentence.
-    error: the text of whoever failed; may be empty. at: when, in seconds since the epoch; None for now."""
+    error: the text of the failure; may be empty. at: its time, in seconds since the epoch; None for now."""
 
     verdict: Verdict
     event: str
@@ -72,7 +72,7 @@ def pending_cause(target: Target, attempts: Attempts | NoRecord | None, failure:
 
 
 def _failure_of(last: Attempt) -> str:
-    """Return why the call left no node without judging any."""
+    """Return why the call failed, or rejected all nodes without evaluating any; empty otherwise."""
     unjudged, codes = {ReasonCode.TOO_COSTLY, ReasonCode.NODE_NOT_IN_CACHE}, {each.code for each in last.reasons}
     if last.feasible == 0 and (last.outcome == FilterOutcome.TOO_COSTLY or codes <= unjudged):
         return last.error or ", ".join(each.reason for each in last.reasons)
@@ -117,8 +117,8 @@ def explain_pod(
     is_over: Callable[[], bool],
     cause: Cause | None = None,
 ) -> Explanation:
-    """Judge every node. now: seconds since the epoch. is_over: whether the search for changes has to stop. cause: why
-    the pod waits, if it has a node."""
+    """Evaluate every node. now: seconds since the epoch. is_over: whether the search for changes has to stop. cause:
+    why the pod waits, if it fits on a node."""
     case = target.case
     names = list(case.snapshot.nodes)
     rejected = rules.rejected(case.pod, names, case.snapshot)
@@ -162,7 +162,7 @@ def _verdict(target: Target, fits: bool, outcome: Outcome, now: float, cause: Ca
 
 
 def reason_groups(rejected: Mapping[str, Rejection]) -> list[ReasonGroup]:
-    """Group by reason, that of most nodes first."""
+    """Group by reason, the reason of most nodes first."""
     found: dict[tuple[DecidedBy, str, str, ReasonCode], list[str]] = {}
     for name, rejection in rejected.items():
         status = rejection.status

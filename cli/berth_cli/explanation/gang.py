@@ -1,4 +1,4 @@
-"""The gang of a pod as a whole: its members, where they would go together, and what keeps the next one out."""
+"""The gang of a pod as a whole: its members, their common places, and the reasons against the next member."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class GangExplanation:
 
 
 def explain_gang(target: Target, configuration: BerthConfiguration) -> GangExplanation:
-    """The gang that the pod names. Raises InvalidInput."""
+    """Explain the gang that the pod names. Raises InvalidInput."""
     if not configuration.gangs.enabled:
         raise InvalidInput(NOT_ENABLED)
     rules = Rules(configuration)
@@ -127,7 +127,7 @@ def _member(pod: Pod, placement: GangPlacement | None) -> Member:
 
 
 def _groups(placement: GangPlacement | None, case: Case, rules: Rules) -> list[ReasonGroup]:
-    """Return what keeps the first member without a place out. It is judged alone, beside all pods that are planned."""
+    """Return the reasons against the first member without a place. It is evaluated alone, beside all planned pods."""
     if placement is None or placement.outcome is not GangWait.FOR_ROOM:
         return []
     beside = next_member(replace(case, in_gang=True), placement)
@@ -135,7 +135,7 @@ def _groups(placement: GangPlacement | None, case: Case, rules: Rules) -> list[R
 
 
 def gang_text(found: GangExplanation) -> Iterator[str]:
-    """The verdict first."""
+    """Yield the explanation, the verdict first."""
     waiting = found.count(MemberState.PLANNED, MemberState.WAITING)
     needed = f"{waiting} members wait for a node, {found.minimum} are needed"
     name = f"gang {found.key}"

@@ -24,8 +24,8 @@ MAX_ATTEMPTS = 5
 
 
 def text(found: Explanation, schedulers: Sequence[str], now: float, history: Iterable[str] = ()) -> Iterator[str]:
-    """The verdict first. schedulers: the names that the configuration has profiles for. history: lines about earlier
-    attempts, which come before the changes."""
+    """Yield the explanation, the verdict first. schedulers: names that the configuration has profiles for. history:
+    lines about earlier attempts, which come before the changes."""
     yield headline(found, now)
     if found.verdict is Verdict.UNTRIED:
         yield f"  {untried_remedy(found.pod.scheduler_name, schedulers)}"
@@ -81,7 +81,7 @@ def reason_document(group: ReasonGroup) -> dict[str, object]:
 
 
 def headline(found: Explanation, now: float) -> str:
-    """The verdict in one line."""
+    """Return the verdict in one line."""
     name, fits = f"{found.pod.namespace}/{found.pod.name}", f"{len(found.fitting)} of {found.nodes} nodes fit"
     created = found.target.state.created_at
     pending = "pending" if created is None else f"pending for {duration(now - created)}"
@@ -106,7 +106,7 @@ def headline(found: Explanation, now: float) -> str:
 
 
 def cause_text(cause: Cause, now: float | None = None) -> str:
-    """now: seconds since the epoch; None leaves out when it was."""
+    """Return the cause. now: seconds since the epoch; None leaves its time out."""
     ago = "" if cause.at is None or now is None else f" {duration(now - cause.at)} ago"
     return f"{cause.event}{ago}" + (f": {cause.error}" if cause.error else "")
 
@@ -130,7 +130,7 @@ def document(found: Explanation) -> dict[str, object]:
 
 
 def history_text(found: Attempts | NoRecord | None, now: float) -> Iterator[str]:
-    """The last attempts, the newest first. found: None if nobody was asked."""
+    """Yield the last attempts, the newest first. found: None if no records were read."""
     if found is None:
         return
     if isinstance(found, NoRecord):
@@ -151,7 +151,7 @@ def history_text(found: Attempts | NoRecord | None, now: float) -> Iterator[str]
 
 
 def history_document(found: Attempts | NoRecord | None) -> dict[str, object]:
-    """The keys that attempts add to a document."""
+    """Return the keys that attempts add to a document."""
     if found is None:
         return {}
     if isinstance(found, NoRecord):
@@ -219,7 +219,7 @@ def search_document(search: Search | None) -> Mapping[str, object]:
 
 
 def changes_text(search: Search, codes: Iterable[ReasonCode]) -> Iterator[str]:
-    """The changes that were found, and why there may be others. codes: of the reasons."""
+    """Yield the changes that were found, and why there may be others. codes: of the reasons."""
     if search.found:
         yield "Each of these would place it; the rules were run on each:"
         for each in search.found:

@@ -131,6 +131,6 @@ class Rules:
 
 
 def _alone(plugin: AnyFilter, pod: Pod, snapshot: Snapshot) -> Evaluation:
-    """The verdicts of one filter plugin by itself."""
+    """Return the verdicts of one filter plugin by itself."""
     profile = Profile(plugin.name, (plugin,), ())
     return Evaluation.of(profile, pod, snapshot, LocalEvaluation.of(profile, pod, snapshot))

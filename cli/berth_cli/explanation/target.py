@@ -100,7 +100,7 @@ def read_target(
 
 
 def _admitted(pod: Pod, classes: PriorityClasses) -> Pod:
-    """The pod with the API server's defaults, so that hand-written members of a gang are alike."""
+    """Return the pod with the API server's defaults, so that hand-written members of a gang are alike."""
     try:
         read = read_pod(admit(dict(pod_document(pod)), classes))
     except (MalformedField, AdmissionDenied):

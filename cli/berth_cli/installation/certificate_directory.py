@@ -58,7 +58,7 @@ class IssuedCertificate(BaseModel):
         return f"{self.name}-{self.serial[:8]}"
 
     def state(self, now: datetime) -> CertificateState:
-        """The state at this time."""
+        """Return the state at this time."""
         if self.revoked_at is not None:
             return CertificateState.REVOKED
         if now >= self.not_after:
@@ -193,7 +193,7 @@ class CertificateDirectory:
             ) from error
 
     def authority_pem(self) -> bytes:
-        """The authority's certificate in PEM. Raises CertificateError."""
+        """Return the authority's certificate in PEM. Raises CertificateError."""
         try:
             return self.authority_file.read_bytes()
         except OSError:

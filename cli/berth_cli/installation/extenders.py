@@ -52,7 +52,7 @@ NO_MANAGED_RESOURCES = ManagedResources()
 
 
 def managed_resources_of(configuration: BerthConfiguration) -> ManagedResources:
-    """The counted resources of all profiles. bind counts them even if a profile does not filter by them."""
+    """Return the counted resources of all profiles. bind counts them even if a profile does not filter by them."""
     counted = configuration.managed_resources
     names = {configuration.profile, *configuration.profiles.values()}
     plugins = {each.name for name in names for each in configuration.composition(name).plugins}

@@ -57,7 +57,7 @@ def scheduler_configuration(
 
 
 GANG_BACKOFF_SECONDS = 3
-"""The longest back-off of a pod where gangs are enabled. With bounded retries a gang that fits again is tried when the
+"""The longest back-off of a pod if gangs are enabled. With bounded retries a gang that fits again is tried when the
 back-off of its members is over, and kube-scheduler looks for those once a second: so it runs within 5 s."""
 
 BOUNDED_RETRIES = "--feature-gates=SchedulerPopFromBackoffQ=false"

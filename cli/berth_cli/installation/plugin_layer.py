@@ -106,7 +106,7 @@ def build_layer(directory: Path, file: Path | None, platform: Platform) -> Layer
 
 
 def own_requirements(file: Path) -> Mapping[str, str]:
-    """The locked requirements by name, without those that every function has. Raises InvalidPackage."""
+    """Return the locked requirements by name, without those that every function has. Raises InvalidPackage."""
     everywhere = {name: version for name, version, _ in _requirements(_EVERY_FUNCTIONS)}
     present = {**{name: version for name, version, _ in _requirements(_SOME_FUNCTIONS)}, **everywhere}
     found: dict[str, str] = {}

@@ -40,13 +40,13 @@ class SecondScheduler:
 
 
 def mounted_tls(*, client: object, ca: object) -> Entry | None:
-    """The extender's `tlsConfig` with paths in the container. client, ca: whether there is one."""
+    """Return the extender's `tlsConfig` with paths in the container. client, ca: whether there is one."""
     entry: Entry = {"certFile": f"{TLS_FOLDER}/tls.crt", "keyFile": f"{TLS_FOLDER}/tls.key"} if client else {}
     return (entry | ({"caFile": f"{CONFIGURATION_FOLDER}/{CA}"} if ca else {})) or None
 
 
 def manifests(second: SecondScheduler) -> str:
-    """The manifests in the order of their dependencies, as a YAML stream for `kubectl apply -f -`."""
+    """Return the manifests in the order of their dependencies, as a YAML stream for `kubectl apply -f -`."""
     values = {
         "NAME": second.name,
         "NAMESPACE": second.namespace,
@@ -80,7 +80,7 @@ def _tls_secret(second: SecondScheduler) -> str:
 
 
 def _configuration_objects(second: SecondScheduler) -> list[Document]:
-    """Public files in a ConfigMap, files with secrets in Secrets."""
+    """Return public files in a ConfigMap, and files with secrets in Secrets."""
     texts = {CONFIGURATION: second.configuration} | ({CA: second.ca} if second.ca else {})
     metadata = {"name": second.name, "namespace": second.namespace}
     found: list[Document] = [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": texts}]

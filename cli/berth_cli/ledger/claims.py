@@ -43,7 +43,7 @@ class ClaimSources:
 
 
 def claim_sources(client: DynamoDBClient, cache_table: str) -> ClaimSources:
-    """The node cache in this table. Reads nothing."""
+    """Return the node cache in this table. Reads nothing."""
     store = DynamoDBConfigurationStore(client, cache_table)
     return ClaimSources(DynamoDBCacheTable(client, cache_table), Configurations(store, BerthConfiguration))
 

@@ -75,7 +75,7 @@ def document(found: Gangs, now: float) -> dict[str, object]:
 
 
 def cells(gang: Mapping[str, Any], now: float) -> tuple[str, ...]:
-    """The row of a gang of a document, for HEADER."""
+    """Return the row of a gang of a document, for HEADER."""
     members = gang["members"]
     exist, on_nodes = ("?" if members[field] is None else str(members[field]) for field in ("exist", "onNodes"))
     return (
@@ -91,12 +91,12 @@ def cells(gang: Mapping[str, Any], now: float) -> tuple[str, ...]:
 
 
 def member_cells(place: Mapping[str, str]) -> tuple[str, ...]:
-    """The row of a member of a gang, for MEMBER_HEADER."""
+    """Return the row of a member of a gang, for MEMBER_HEADER."""
     return place["pod"], place["state"], place["node"] or "-"
 
 
 def described(gang: Mapping[str, Any], now: float) -> Iterator[str]:
-    """Lines about one gang of a document, without its members."""
+    """Yield lines about one gang of a document, without its members."""
     members = gang["members"]
     yield f"{gang['gang']}: {gang['state']} for {_age(gang['since'], now)}"
     if gang["waitsFor"]:

@@ -50,7 +50,7 @@ def document(
 
 
 def cells(reservation: Mapping[str, Any], now: float) -> tuple[str, ...]:
-    """The row of a reservation of a document, for HEADER."""
+    """Return the row of a reservation of a document, for HEADER."""
     claims, since = reservation["claims"], datetime.fromisoformat(reservation["since"]).timestamp()
     return (
         *(reservation[field] for field in ("node", "pod", "state")),
@@ -62,7 +62,7 @@ def cells(reservation: Mapping[str, Any], now: float) -> tuple[str, ...]:
 
 
 def node_warnings(content: Mapping[str, Any]) -> Iterator[str]:
-    """The document's nodes under rebuild, and those whose reservations exceed their capacity."""
+    """Yield the document's nodes under rebuild, and those whose reservations exceed their capacity."""
     for each in content["nodes"]:
         if each["available"] is None:
             yield f"{each['node']}: being rebuilt; no reservations until the end"
@@ -71,7 +71,7 @@ def node_warnings(content: Mapping[str, Any]) -> Iterator[str]:
 
 
 def amounts(holds: Mapping[str, int]) -> str:
-    """The amounts as text, for example `3 example.com/slot`."""
+    """Return the amounts as text, for example `3 example.com/slot`."""
     return ", ".join(f"{amount} {pool}" for pool, amount in sorted(holds.items()))
 
 

@@ -76,13 +76,13 @@ def change_objects(objects: Sequence[Object], changes: Changes) -> ChangedObject
 
 
 def pod_name(obj: Object) -> PodName:
-    """Namespace and name of an object."""
+    """Return namespace and name of an object."""
     metadata = part(obj, "metadata")
     return str(metadata.get("namespace") or DEFAULT_NAMESPACE), str(metadata.get("name"))
 
 
 def node_of(pod: Object) -> str:
-    """The node that the pod is on; empty without one."""
+    """Return the node that the pod is on; empty without one."""
     return str(part(pod, "spec").get("nodeName") or "")
 
 
@@ -98,13 +98,13 @@ def runs_on_every_node(pod: Object) -> bool:
 
 
 def _controller_kind(pod: Object) -> str:
-    """The kind of the pod's controller; empty without one."""
+    """Return the kind of the pod's controller; empty without one."""
     owner = controller_of(part(pod, "metadata").get("ownerReferences"))
     return "" if owner is None else str(owner.get("kind"))
 
 
 def _added(addition: AddNodes, objects: Iterable[Object], taken: set[str]) -> Iterator[Object]:
-    """New nodes like one of the dump, and what runs on every node."""
+    """Yield new nodes like one of the dump, and the pods that run on every node."""
     model: Object = {}
     agents: list[Object] = []
     for obj in objects:

@@ -135,7 +135,7 @@ class ClusterLoad:
 
 
 def cluster_load(nodes: Iterable[NodeInfo]) -> ClusterLoad:
-    """The load of the schedulable nodes together."""
+    """Return the load of the schedulable nodes together."""
     schedulable = [node for node in nodes if not node.unschedulable]
     unused = sum(all(pod.controller_kind in EVERY_NODE for pod in node.pods) for node in schedulable)
     requested: Counter[str] = Counter()
@@ -160,12 +160,12 @@ def pod_rows(pods: Iterable[PodComparison]) -> Iterator[str]:
 
 
 def figure_rows(comparison: Comparison) -> Iterator[str]:
-    """The cluster's figures before and after."""
+    """Yield the cluster's figures before and after."""
     yield from table_lines([("", "BEFORE", "AFTER"), *figures(comparison)])
 
 
 def figures(comparison: Comparison) -> list[tuple[str, ...]]:
-    """Name, and value before and after."""
+    """Return the name of each figure, and its value before and after."""
     runs = comparison.before, comparison.after
     loads = [cluster_load(run.nodes.values()) for run in runs]
     shares = {f"{each} requested": [load.share(each) for load in loads] for each in resources_shown(*loads)}
@@ -180,7 +180,7 @@ def figures(comparison: Comparison) -> list[tuple[str, ...]]:
 
 
 def comparison_document(comparison: Comparison, pods: Iterable[PodComparison]) -> dict[str, object]:
-    """The comparison as a JSON object, with these of its pods."""
+    """Return the comparison as a JSON object, with these of its pods."""
     return {
         "reasonCodesVersion": REASON_CODES_VERSION,
         "pods": [_pod(each) for each in pods],

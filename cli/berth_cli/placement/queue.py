@@ -47,8 +47,8 @@ def read_queue(
     manifests: Manifests = NO_MANIFESTS,
     created: Collection[tuple[str, str]] = (),
 ) -> tuple[Cluster, Queue]:
-    """The cluster of a dump, and the pods to place in it: those of the manifests, whatever their scheduler is, or the
-    pending ones of the schedulers. Raises InvalidInput.
+    """Read the cluster of a dump, and the pods to place in it: those of the manifests, whatever their scheduler is, or
+    the pending ones of the schedulers. Raises InvalidInput.
 
     schedulers: without any the default scheduler and those in `profiles`. created: namespace and name of pods of the
     dump that are placed in any case.

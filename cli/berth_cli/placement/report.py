@@ -43,7 +43,7 @@ class Summary:
             yield outcome
 
     def lines(self) -> Iterator[str]:
-        """The summary as text lines."""
+        """Yield the summary as text lines."""
         if self.placed or self.pending:
             yield f"{self.placed} of {self.placed + self.pending} pods placed"
         elif self.queue.other_schedulers:
@@ -57,7 +57,7 @@ class Summary:
         yield from left_out(self.queue, self.unreadable)
 
     def document(self) -> dict[str, object]:
-        """The summary as a JSON object."""
+        """Return the summary as a JSON object."""
         return {
             "placed": self.placed,
             "pending": self.pending,
@@ -166,12 +166,12 @@ def _shares(scores: Mapping[str, int]) -> str:
 
 
 def _devices(outcome: Outcome) -> str:
-    """The devices that the pod uses, by counted resource."""
+    """Return the devices that the pod uses, by counted resource."""
     return ", ".join(f"device {index} of {resource}" for resource, index in outcome.devices.items())
 
 
 def eviction_text(preemption: Preemption | None) -> str:
-    """The evictions in one line; empty without evictions."""
+    """Return the evictions in one line; empty without evictions."""
     if preemption is None or preemption.nominated is None:
         return ""
     text = f"evicts {', '.join(_name(victim) for victim in preemption.victims)}"

@@ -111,7 +111,7 @@ class RunRecorder:
         )
 
     def finish(self, snapshot: Snapshot) -> Run:
-        """The run, which ended with this snapshot."""
+        """Return the run, which ended with this snapshot."""
         on_nodes = {(pod.namespace, pod.name): node.name for node in snapshot.nodes.values() for pod in node.pods}
         return Run(self._places, on_nodes, self._priorities, dict(snapshot.nodes))
 
@@ -125,7 +125,7 @@ def record(loop: ControlLoop, outcomes: Iterable[Outcome]) -> Run:
 
 
 def rules_of(rejected: Mapping[str, Status]) -> tuple[Rule, ...]:
-    """The rejections grouped by plugin and reason, the most frequent first."""
+    """Return the rejections grouped by plugin and reason, the most frequent first."""
     found = rejected if isinstance(rejected, Rejected) else Rejected.of(rejected)
     counted: Counter[tuple[str, str, ReasonCode]] = Counter()
     for index, count in Counter(found.codes).items():

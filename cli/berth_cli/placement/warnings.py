@@ -25,7 +25,7 @@ def dump_warnings(
     manifests: Manifests = NO_MANIFESTS,
     created: Collection[PodName] = (),
 ) -> list[str]:
-    """About the pods of a dump that are to be placed. created: those that are placed beside the manifests' pods."""
+    """Warn about the pods of a dump that are to be placed. created: pods that are placed beside the manifests' pods."""
     pods = [obj for obj in objects if obj.get("kind") == "Pod" and not node_of(obj)]
     if manifests.pods:
         pods = [*manifests.pods, *(obj for obj in pods if pod_name(obj) in created)]
@@ -33,7 +33,7 @@ def dump_warnings(
 
 
 def pod_warnings(pods: Iterable[Object], kinds: Counter[str], gangs: GangsConfiguration = NO_GANGS) -> list[str]:
-    """About pods that are to be placed, as they were given; kinds: how many objects of each kind the dump has."""
+    """Warn about pods to place, as they were given; kinds: how many objects of each kind the dump has."""
     found: Counter[str] = Counter()
     for pod in pods:
         # A warning that several pods have in common is printed once.
@@ -42,7 +42,7 @@ def pod_warnings(pods: Iterable[Object], kinds: Counter[str], gangs: GangsConfig
 
 
 def eviction_warnings(evicted: int, budgets: Collection[object]) -> Iterator[str]:
-    """About a simulation that preempted so many pods. budgets: the PodDisruptionBudgets of the dump."""
+    """Warn about a simulation that preempted this many pods. budgets: the PodDisruptionBudgets of the dump."""
     if evicted and not budgets:
         yield (
             f"preemption: the dump has no PodDisruptionBudgets, so none protects a pod ({evicted} evicted); dump with: "
@@ -74,7 +74,7 @@ def unchecked_claims(pod: Object) -> tuple[str, ...]:
 
 
 def _lacking(pod: Object, spec: Object, kinds: Counter[str]) -> Iterator[str]:
-    """Kinds that the dump lacks, and that a rule about this pod needs."""
+    """Yield the kinds that a rule about this pod needs, and that the dump lacks."""
     class_name = spec.get("priorityClassName")
     if class_name and class_name not in _SYSTEM_CLASSES and spec.get("priority") is None and not kinds["PriorityClass"]:
         yield f"spec.priorityClassName: the dump has no PriorityClasses, so the priority is 0; dump with: {_DUMP}"
@@ -91,7 +91,7 @@ def _lacking(pod: Object, spec: Object, kinds: Counter[str]) -> Iterator[str]:
 
 
 def _workloads_of(pod: Object) -> tuple[str, ...]:
-    """The kinds by which the default spread knows the pods that belong together."""
+    """Return the kinds by which the default spread knows the pods that belong together."""
     metadata = part(pod, "metadata")
     if metadata.get("ownerReferences"):
         return KINDS

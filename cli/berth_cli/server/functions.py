@@ -33,7 +33,7 @@ class Api:
     functions: Mapping[str, FunctionSource]
 
 
-# In C where PyYAML has it: ten times as fast, for a file that every start reads.
+# In C if PyYAML has it: ten times as fast, for a file that every start reads.
 _LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 

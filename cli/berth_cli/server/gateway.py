@@ -39,7 +39,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class RequestCheck:
-    """`host_names`: names that callers use besides IP addresses and localhost; None accepts every name.
+    """`host_names`: names that callers use in addition to IP addresses and localhost; None accepts every name.
 
     An IP address as Host is safe: a browser that shows a page of that address was not redirected by a name.
     """
@@ -169,7 +169,7 @@ class Gateway:
         await _send(send, response["statusCode"], response["headers"], content)
 
     def _counted(self, body: bytes) -> AbstractContextManager[None]:
-        """The pod counts before its bind has a thread: the scheduler's next prioritize may get one first.
+        """Count the pod before its bind has a thread: the scheduler's next prioritize may get one first.
 
         The function has not seen who calls. But only a UID counts that a scheduler has just sent.
         """
@@ -179,7 +179,7 @@ class Gateway:
         return self._begun.begun(binding) if isinstance(binding, Binding) else nullcontext()
 
     async def _read(self, receive: Receive, share: Share) -> bytes | _NoBody:
-        """The whole body. What is too long is read too, so that the caller receives the status."""
+        """Read the whole body. A body that is too long is read, too, so that the caller receives the status."""
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(self.limits.body_seconds) as deadline:
@@ -236,7 +236,7 @@ async def _read_parts(receive: Receive, share: Share) -> bytes | _NoBody:
 
 
 def _event(route: str, arrived_at: float, scope: Scope, body: bytes) -> dict[str, object]:
-    """The function's event in payload format 2.0."""
+    """Return the function's event in payload format 2.0."""
     headers = _headers(scope)
     certificate = client_certificate(scope)
     text = _text(body, headers.get("content-type", ""))
@@ -270,7 +270,7 @@ def _headers(scope: Scope) -> dict[str, str]:
 
 
 def _text(body: bytes, content_type: str) -> str | None:
-    """The body as text; None if the gateway encodes it as base64."""
+    """Return the body as text; None if the gateway encodes it as base64."""
     if not content_type.startswith(("text/", "application/json")):
         return None
     try:

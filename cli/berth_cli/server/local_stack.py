@@ -200,7 +200,7 @@ def _handle(endpoint: Endpoint, event: Mapping[str, object], _: object) -> HTTPA
 
 
 def _users(watcher: Mapping[str, str], binder: Mapping[str, str]) -> Mapping[str, User]:
-    """Nobody, if the cluster is a file."""
+    """Return the users as which the cluster is called; empty if the cluster is a file."""
     if DUMP in watcher:
         return {}
     return {"watcher": partial(_user, watcher), "binder": partial(_user, binder)}
@@ -223,10 +223,10 @@ DUMP = "BERTH_CLUSTER_DUMP"
 
 
 def dump_environment(path: Path) -> dict[str, str]:
-    """Environment variables for a cluster dump."""
+    """Return the environment variables for a cluster dump."""
     return {DUMP: str(path)}
 
 
 def kubeconfig_environment(path: Path) -> dict[str, str]:
-    """Environment variables for a live cluster."""
+    """Return the environment variables for a live cluster."""
     return {"BERTH_KUBECONFIG": str(path)}

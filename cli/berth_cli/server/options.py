@@ -104,7 +104,7 @@ class StoreOptions:
             raise click.UsageError("--cache-table, --ledger-table, --region and --endpoint-url need --store dynamodb")
 
     def store(self) -> DynamoDBStore | None:
-        """The tables in DynamoDB; None for a store in memory."""
+        """Return the tables in DynamoDB; None for a store in memory."""
         from berth_cli.server.options import CACHE_TABLE, LEDGER_TABLE, DynamoDBStore
 
         if not self.is_dynamodb:
@@ -126,7 +126,7 @@ class StoreOptions:
 
 
 def http_timeout_of(text: str) -> float:
-    """The value of --http-timeout in seconds. Raises UsageError."""
+    """Return the value of --http-timeout in seconds. Raises UsageError."""
     from berth_cli.terminal.options import parse_duration
 
     seconds = parse_duration(text)

@@ -36,7 +36,7 @@ class Watch(Protocol):
     """The handler of the watcher function."""
 
     def __call__(self, event: object, context: LambdaContext) -> Mapping[str, str | int]:
-        """The result of the run."""
+        """Return the result of the run."""
 
 
 class WatcherProcess:
@@ -69,7 +69,7 @@ class WatcherProcess:
         self._stopped.set()
 
     def remaining(self, until: float) -> float:
-        """Seconds that a run has. until: by the monotonic clock."""
+        """Return the seconds that a run has left. until: by the monotonic clock."""
         self._progressed()
         return 0.0 if self._stopped.is_set() else max(0.0, until - self._monotonic())
 

@@ -49,7 +49,7 @@ def _pod_groups(api: ApiServer, resource: Resource) -> Iterator[Object]:
 
 
 def _kept(obj: Object, kind: str, pod: tuple[str, str], counting: Counting) -> Object:
-    """Trimmed at once: a large cluster's pods take gigabytes otherwise."""
+    """Trim the object at once: a large cluster's pods take gigabytes otherwise."""
     whole = {**obj, "kind": kind}
     metadata = obj.get("metadata")
     own = (metadata.get("namespace"), metadata.get("name")) if isinstance(metadata, dict) else ()

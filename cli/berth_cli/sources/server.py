@@ -168,7 +168,7 @@ class Endpoint:
         return self._call("GET" if body is None else "POST", f"{self._path.rpartition('/')[0]}/{name}", body)
 
     def certificate(self) -> ServerCertificate | NoResponse | None:
-        """The server's certificate; None for plain http."""
+        """Return the server's certificate; None for plain http."""
         if self._context is None:
             return None
         try:
@@ -211,13 +211,13 @@ class Endpoint:
 
 
 def without_credentials(url: str) -> str:
-    """The URL without its credentials."""
+    """Return the URL without its credentials."""
     parts = urlsplit(url)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
 
 def json_object(answer: HttpResponse | NoResponse) -> Mapping[str, object] | None:
-    """The JSON object in the body; None for anything else."""
+    """Return the JSON object in the body; None for anything else."""
     if isinstance(answer, NoResponse):
         return None
     try:
@@ -314,7 +314,7 @@ def _pool(host: str, port: int, context: ssl.SSLContext | None, name: str) -> ur
 
 
 def _context(tls: TLSMaterial) -> ssl.SSLContext:
-    """Trusts the system's root certificates, or only the given CA."""
+    """Make a context that trusts the system's root certificates, or only the given CA."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     try:
         if tls.ca:
@@ -349,7 +349,7 @@ def _no_response(error: Exception) -> NoResponse:
 
 
 def _innermost(error: Exception) -> Exception:
-    """The most specific error in urllib3's chain."""
+    """Return the most specific error in urllib3's chain."""
     if isinstance(error, _SPECIFIC_ERRORS) or not isinstance(error, urllib3.exceptions.HTTPError):
         return error
     inner = (getattr(error, "reason", None), *error.args, error.__cause__)

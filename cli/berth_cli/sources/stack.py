@@ -120,7 +120,7 @@ def _error_message(name: str, error: BotoCoreError | ClientError) -> str:
 
 
 def configuration_in_force(stack: DeployedStack) -> BerthConfiguration:
-    """The applied document, else the profile of the stack parameter Profile; its plugins can be built. Raises
+    """Return the applied document, else the profile of the stack parameter Profile; its plugins can be built. Raises
     StackUnavailable."""
     from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
     from berth.configuration.store import ActiveConfiguration, ConfigurationInvalid, parsed
@@ -143,7 +143,7 @@ class BasicCredentials:
     password: str = field(repr=False)
 
     def in_address(self, address: str) -> str:
-        """The address with them, as kube-scheduler's urlPrefix has them (fact 37)."""
+        """Return the address with these credentials, as in kube-scheduler's urlPrefix (fact 37)."""
         parts = urlsplit(address)
         pair = f"{quote(self.user, safe='')}:{quote(self.password, safe='')}"
         return parts._replace(netloc=f"{pair}@{parts.netloc}").geturl()

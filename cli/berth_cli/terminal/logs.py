@@ -73,7 +73,7 @@ def _call(line: Mapping[str, object]) -> str:
 
 
 def _time(timestamp: str) -> str:
-    """The local time of day; empty for no timestamp."""
+    """Return the local time of day; empty for no timestamp."""
     try:
         return datetime.fromisoformat(timestamp.replace(",", ".")).astimezone().strftime("%H:%M:%S")
     except ValueError:

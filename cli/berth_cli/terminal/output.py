@@ -59,20 +59,20 @@ def echo_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 
 def to_yaml(json_text: str | bytes) -> str:
-    """JSON as YAML, its keys in their order."""
+    """Convert JSON to YAML, its keys in their order."""
     text: str = yaml.safe_dump(orjson.loads(json_text), sort_keys=False, allow_unicode=True, width=120)
     return text.removesuffix("\n")
 
 
 def table_lines(rows: Sequence[Sequence[str]], indent: str = "") -> Iterator[str]:
-    """The rows of a table as lines with aligned columns."""
+    """Yield the rows of a table as lines with aligned columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         yield (indent + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))).rstrip()
 
 
 def examples(nodes: Sequence[str], count: int | None = None) -> str:
-    """The first nodes by name. count: of how many; by default of these."""
+    """Return the first nodes by name. count: of how many; by default of these."""
     shown = ", ".join(nodes[:MAX_EXAMPLES])
     more = (len(nodes) if count is None else count) - len(nodes[:MAX_EXAMPLES])
     if not shown:
@@ -89,7 +89,7 @@ def duration(seconds: float) -> str:
 
 
 def shown_age(seconds: float) -> str:
-    """The age as kubectl prints it, for example `5m`."""
+    """Return the age as kubectl prints it, for example `5m`."""
     for unit, size in (("d", 86_400), ("h", 3600), ("m", 60)):
         if seconds >= 2 * size:
             return f"{seconds / size:.0f}{unit}"

@@ -79,8 +79,8 @@ def _nodes(loader: yaml.SafeLoader) -> list[Node]:
 
 
 def _duplicate_keys(node: Node, path: Path, seen: set[int]) -> Iterator[tuple[Path, Node, Node]]:
-    """Paths of duplicate keys, with the first and the repeated one. `seen`: ids of visited nodes, because an alias may
-    refer to its own parent."""
+    """Yield paths of duplicate keys, with the first and the repeated one. `seen`: ids of visited nodes, because an
+    alias may refer to its own parent."""
     if id(node) in seen:
         return
     seen.add(id(node))

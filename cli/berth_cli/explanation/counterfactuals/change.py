@@ -62,12 +62,12 @@ def of_node(
 
 
 def size_of(changes: Option) -> tuple[int, int, float]:
-    """Fewer changes are smaller, then those of smaller kinds, then smaller ones of a kind."""
+    """Order changes: fewer are smaller, then changes of smaller kinds, then smaller ones of a kind."""
     return len(changes), sum(RANK[each.kind] for each in changes), sum(each.size for each in changes)
 
 
 def apply_all(changes: Iterable[Change], case: Case) -> Case | None:
-    """The case after all of them; None if one cannot be made."""
+    """Return the case after all of them; None if one cannot be made."""
     for each in changes:
         changed = each.apply(case)
         if changed is None:
@@ -77,7 +77,7 @@ def apply_all(changes: Iterable[Change], case: Case) -> Case | None:
 
 
 def at(obj: Object, *path: str) -> Object:
-    """The part of an object that this path names; empty if it is missing."""
+    """Return the part of an object that this path names; empty if it is missing."""
     for name in path:
         found = obj.get(name)
         obj = found if isinstance(found, dict) else {}

@@ -56,7 +56,7 @@ def label_node(node: NodeInfo, labels: Mapping[str, str]) -> Change:
 
 
 def labels_for(node: NodeInfo, selected: Mapping[str, str], terms: NodeSelector | None) -> Iterator[Option]:
-    """The labels that a node selector and one of the terms ask for. terms: None for no more than the selector."""
+    """Yield the labels that a node selector and one of the terms require. terms: None for the selector alone."""
     missing = {key: value for key, value in selected.items() if node.labels.get(key) != value}
     alternatives: Iterable[Mapping[str, str]] = [{}]
     if terms is not None:
@@ -191,7 +191,7 @@ def _holding(own: Mapping[str, int], wanted: Collection[str]) -> str:
 
 
 def add_nodes(case: Case, like: str, count: int = 1) -> Change:
-    """More nodes like this one, as `berth simulate --add-nodes` adds them."""
+    """Add nodes like this one, as `berth simulate --add-nodes` does."""
     text = f"add a node like {like}" if count == 1 else f"add {count} nodes like {like}"
     names = case.new_names(like, count)
     details = {"like": like, "count": count}

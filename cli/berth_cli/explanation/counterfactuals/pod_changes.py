@@ -18,7 +18,7 @@ HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
 
 
 def lower_requests(case: Case, shortages: Mapping[str, int]) -> Iterator[Option]:
-    """Ask for less of each resource that is short, by what is missing; not where that leaves nothing."""
+    """Lower the request of each resource that is short, by the missing amount; not if that would leave nothing."""
     asked = case.pod.spec.requests.asked
     lower = {name: _rounded(name, asked.get(name, 0) - missing) for name, missing in shortages.items()}
     if lower and all(amount > 0 for amount in lower.values()):
@@ -43,7 +43,7 @@ def lower_counted_requests(
 
 
 def _rounded(name: str, units: int) -> int:
-    """Down to what people write."""
+    """Round down to an amount that people would write."""
     return units // MEBIBYTE * MEBIBYTE if name in (MEMORY, EPHEMERAL_STORAGE) and units > MEBIBYTE else units
 
 

@@ -32,7 +32,7 @@ class Rejected:
     rules: Rules
 
     def held(self, pod: Pod) -> Mapping[str, int]:
-        """The counted resources that a pod asks for."""
+        """Return the counted resources that a pod asks for."""
         demands = self.rules.berth.counting.demands(pod)
         return {} if isinstance(demands, UnreadableObject) else {each.resource: each.amount for each in demands}
 

@@ -1,6 +1,6 @@
 """The search: proposals for the closest nodes, the smallest first, each verified by all rules until the time is over.
 
-For a member of a gang each change is judged with the whole gang planned on all nodes.
+For a member of a gang each change is evaluated with the whole gang planned on all nodes.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class _Candidates:
 
 
 def search(case: Case, rules: Rules, is_over: IsOver) -> Search:
-    """The smallest changes that place the pod, in a gang with all members. is_over: asked before each step."""
+    """Find the smallest changes that place the pod, in a gang with all members. is_over: called before each step."""
     is_member = rules.is_member(case.pod, case.snapshot)
     case = replace(case, in_gang=is_member)
     candidates = _of_gang(case, rules, is_over) if is_member else _for_nodes(case, rules, is_over)
@@ -195,7 +195,7 @@ def _of_gang(case: Case, rules: Rules, is_over: IsOver) -> _Candidates:
 
 
 def _fewest(case: Case, rules: Rules, like: str, most: int, is_over: IsOver) -> int | None:
-    """The fewest nodes that give places to the gang; None if so many do not."""
+    """Return the fewest nodes that give places to the gang; None if `most` nodes do not."""
 
     def is_enough(count: int) -> bool:
         changed = add_nodes(case, like, count).apply(case)
@@ -211,7 +211,7 @@ def _fewest(case: Case, rules: Rules, like: str, most: int, is_over: IsOver) -> 
 
 
 def next_member(case: Case, placement: GangPlacement) -> Case:
-    """The first member without a place, in the cluster where those with places are on their nodes."""
+    """Return the first member without a place, in the cluster where those with places are on their nodes."""
     left = [pod for pod in placement.members.waiting if pod.uid not in placement.places]
     root = case.rooted_at(left[0].uid) if left else case
     placed = [pod for pod in placement.placed if pod.uid != root.pod.uid]
@@ -220,7 +220,7 @@ def next_member(case: Case, placement: GangPlacement) -> Case:
 
 
 def _change_for_member(uid: str, change: Change) -> Change:
-    """The change as it is made to this member, and to those like it, whichever member the case is about."""
+    """Return the change as it is made to this member, and to those like it, whichever member the case is about."""
 
     def apply(case: Case) -> Case | None:
         changed = change.apply(case.rooted_at(uid))
@@ -230,15 +230,15 @@ def _change_for_member(uid: str, change: Change) -> Change:
 
 
 def _merge(options: Iterable[Option]) -> Option:
-    """Changes that answer several reasons, each once: a cordoned node has a taint, too, and a pod ends only once."""
+    """Merge changes that answer several reasons: a cordoned node has a taint, too, and a pod ends only once."""
     found = {(each.kind, each.subject, each.node, each.ended): each for option in options for each in option}
     ended = [each.ended for each in found.values() if each.ended]
     return tuple(each for each in found.values() if not any(each.ended < other for other in ended if each.ended))
 
 
 def _closest(case: Case, failing: Mapping[str, Sequence[Status]]) -> tuple[list[str], bool]:
-    """The rejected nodes with the fewest reasons and the smallest shortage, few of those that are alike; and whether
-    others were left out."""
+    """Return the rejected nodes with the fewest reasons and the smallest shortage, few of nodes that are alike; and
+    whether others were left out."""
     rejected = {name: statuses for name, statuses in failing.items() if statuses}
     nodes = case.snapshot.nodes
     order = sorted(rejected, key=lambda name: (len(rejected[name]), shortage(case, nodes[name]), name))

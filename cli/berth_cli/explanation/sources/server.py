@@ -33,7 +33,7 @@ class _Answer(BaseModel):
 
 
 def open_server(url: str, files: TLSFiles) -> Endpoint:
-    """The server behind the urlPrefix. Raises InvalidInput."""
+    """Return the server behind the urlPrefix. Raises InvalidInput."""
     try:
         return Endpoint(url, TLSMaterial.of(files), CALL_SECONDS)
     except CredentialsUnreadable as error:
@@ -49,7 +49,7 @@ def running_configuration(server: Endpoint) -> BerthConfiguration:
 
 
 def read_attempts(server: Endpoint, namespace: str, name: str) -> Attempts | NoRecord:
-    """The attempts to place this pod; of several pods that had the name, the last one's.
+    """Return the attempts to place this pod; of several pods that had the name, the last one's.
 
     Raises ServerUnreachable, and InvalidInput for an answer that cannot be read.
     """

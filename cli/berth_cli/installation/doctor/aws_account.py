@@ -92,7 +92,7 @@ class AWSAccount:
             raise AccountUnavailable(f"node cache table {table}: the head item cannot be read: {error}") from error
 
     def ledger_epoch(self) -> int | None:
-        """The epoch in the ledger's marker: the latest leadership's that wrote there. None without a marker."""
+        """Return the epoch in the ledger's marker: the latest leadership's that wrote there. None without a marker."""
         client = boto3.client("dynamodb", region_name=self._stack.region, config=CLIENT_CONFIG)
         try:
             marker = DynamoDBLedgerTable(client, self._output(LEDGER_TABLE_NAME)).marker()
@@ -101,7 +101,7 @@ class AWSAccount:
         return None if marker is None else marker.epoch
 
     def schedules(self) -> list[Schedule]:
-        """The schedules of the stack."""
+        """Return the schedules of the stack."""
         with _account_errors("the schedule", "scheduler:GetSchedule and cloudformation:ListStackResources"):
             client = boto3.client("scheduler", region_name=self._stack.region, config=CLIENT_CONFIG)
             names = self._stack.resources.get(SCHEDULE, {}).values()

@@ -46,7 +46,7 @@ _WAKE_UP_PERMISSION = Permission("patch", "csistoragecapacities", "storage.k8s.i
 
 @dataclass(frozen=True, slots=True)
 class UntriedPod:
-    """A pending pod that no scheduler has tried: none has set its condition PodScheduled.
+    """A pending pod that no scheduler has tried: its condition PodScheduled is not set.
 
     `created_at`: seconds since the epoch.
     """
@@ -90,13 +90,13 @@ class ClusterAccess:
         return self if subject.name == self.user() else self.reviewing(subject)
 
     def user(self) -> str:
-        """User name according to the API server."""
+        """Return the user name according to the API server."""
         if self._subject is not None:
             return self._subject.name
         return str(user_info(self._api, self._timeout).get("username", ""))
 
     def is_allowed(self, right: Permission) -> bool:
-        """Result of an access review."""
+        """Return the result of an access review."""
         subject, kind = self._subject, "SelfSubjectAccessReview"
         spec: dict[str, object] = {}
         if subject is not None:
@@ -120,7 +120,7 @@ class ClusterAccess:
         return cluster_uid(self._api)
 
     def version(self) -> str:
-        """The API server's version, such as v1.36.3."""
+        """Return the API server's version, such as v1.36.3."""
         return str(self._request_ok("GET", "/version").content.get("gitVersion", ""))
 
     def node_names(self) -> list[str]:

@@ -96,7 +96,7 @@ class Finding:
 
 
 def ok(check: CheckName, message: str) -> Finding:
-    """The check passed."""
+    """Make a finding about a check that passed."""
     return Finding(check, Result.OK, message)
 
 
@@ -132,7 +132,7 @@ def lines(finding: Finding) -> Iterator[str]:
 
 
 def summary(findings: Sequence[Finding]) -> str:
-    """The number of findings by result."""
+    """Return the number of findings by result."""
     counted = Counter(finding.result for finding in findings)
     return ", ".join(f"{counted[result]} {result}" for result in Result if counted[result])
 

@@ -146,7 +146,7 @@ class Inputs:
         return min((entry.timeout for entry in entries if entry.verbs), default=self.stack_timeout or DEFAULT_TIMEOUT)
 
     def as_running_user(self, user: Subject | None) -> ClusterAccess | None:
-        """The cluster as a user that the running Berth names; None if unknown."""
+        """Return the cluster as a user that the running Berth names; None if unknown."""
         return None if user is None or self.reader is None else self.reader.as_user(user)
 
 
@@ -203,7 +203,7 @@ class _Reading:
         return self._read(CheckName.STACK, "check name, region and credentials", lambda: describe(name, region))
 
     def address(self, stack: DeployedStack | None) -> str:
-        """The address from the options, without credentials."""
+        """Return the address from the options, without credentials."""
         if self._options.url is not None:
             parse_address(self._options.url)
             return self._options.url
@@ -241,7 +241,7 @@ class _Reading:
         return None if is_running else reader
 
     def _of_secret(self, stack: DeployedStack, parameter: str) -> ClusterAccess | None:
-        """The kubeconfig in the stack's secret, if the caller may read it."""
+        """Return the kubeconfig in the stack's secret, if the caller may read it."""
         secret, check = stack.parameters.get(parameter, ""), CheckName.KUBECONFIG_SECRET
         if not secret:
             return None
@@ -272,7 +272,7 @@ class _Reading:
     def endpoint(
         self, side: SchedulerSide | None, address: str, stack: DeployedStack | None
     ) -> tuple[Endpoint | None, TLSMaterial]:
-        """The endpoint with the scheduler's TLS settings and credentials if its configuration is known."""
+        """Return the endpoint with the scheduler's TLS settings and credentials if its configuration is known."""
         entries = side.berth_extenders if side is not None else ()
         prefix = entries[0].url_prefix if entries else address
         if not prefix:

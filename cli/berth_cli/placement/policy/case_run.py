@@ -138,7 +138,7 @@ def _found(pod: _PlacedPod) -> str:
 
 
 def _about_nodes(pod: _PlacedPod, expected: Sequence[str]) -> Iterator[str]:
-    """The verdict on the nodes that were expected, and the score of the node that has the pod."""
+    """Yield the verdict on the nodes that were expected, and the score of the node that has the pod."""
     if not expected:
         yield "no node has such a name"
     for node in (*expected, *([pod.place.node] if pod.place.node in pod.totals else ())):

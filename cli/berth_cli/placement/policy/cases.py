@@ -158,7 +158,7 @@ class Case:
 
 
 def read_cases(path: Path) -> Iterator[Case]:
-    """The cases of a file, or of all files below a folder. Raises InvalidInput."""
+    """Yield the cases of a file, or of all files below a folder. Raises InvalidInput."""
     objects_in, configuration_in = cache(_objects), cache(read_policy)
     for file in find_test_files(path):
         found = read_test_file(file)

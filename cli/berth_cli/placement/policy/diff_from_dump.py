@@ -24,7 +24,7 @@ from berth_cli.terminal.input_files import InvalidInput
 
 
 def schedulers_of(old: BerthConfiguration, new: BerthConfiguration) -> frozenset[str]:
-    """The default scheduler, and those that have a profile of their own in one of the policies."""
+    """Return the default scheduler, and those that have a profile of their own in one of the policies."""
     return frozenset({DEFAULT_SCHEDULER, *old.profiles, *new.profiles})
 
 

@@ -92,7 +92,7 @@ def _run(judged: Mapping[PodName, tuple[Pod, Place]], base: Snapshot) -> Run:
 
 
 def _without(snapshot: Snapshot, judged: Mapping[PodName, object]) -> Snapshot:
-    """Return the last state without the judged pods."""
+    """Return the last state without the evaluated pods."""
     pods = [(node.name, pod) for node in snapshot.nodes.values() for pod in node.pods]
     pods += [("", pod) for pod in snapshot.unbound.values()]
     gone = [(node, pod.uid) for node, pod in pods if (pod.namespace, pod.name) in judged]

@@ -58,7 +58,7 @@ class PolicyDiff:
     differing: int = 0
 
     def pods(self, effects: tuple[Effect, ...]) -> list[PodComparison]:
-        """The pods with one of these effects."""
+        """Return the pods with one of these effects."""
         return [each for each in self.comparison.pods if each.effect in effects]
 
     @property

@@ -297,7 +297,7 @@ NO_NODES = "no nodes available to schedule pods"
 
 
 def fit_error_message(nodes: int, reasons: Iterable[str], ineligible: str | None = None) -> str:
-    """The FailedScheduling message: equal reasons counted and sorted as text.
+    """Return the FailedScheduling message: equal reasons counted and sorted as text.
 
     `reasons`: all reasons of all rejected nodes. `ineligible`: why the pod may not preempt.
     """
@@ -306,7 +306,7 @@ def fit_error_message(nodes: int, reasons: Iterable[str], ineligible: str | None
 
 
 def prefilter_message(nodes: int, reason: str, ineligible: str | None = None) -> str:
-    """The FailedScheduling message of a pod rejected before any node is evaluated; the reason is not counted."""
+    """Return the FailedScheduling message of a pod rejected before any node is evaluated; the reason is not counted."""
     return _message(nodes, reason, ineligible)
 
 

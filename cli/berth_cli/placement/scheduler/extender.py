@@ -30,25 +30,25 @@ class Extender(Protocol):
     """The verbs that kube-scheduler calls during a scheduling cycle."""
 
     def filter(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> Mapping[str, Status]:
-        """Status by node name, for the rejected nodes only."""
+        """Return the statuses of the rejected nodes by name."""
 
     def prioritize(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> Sequence[int]:
         """Return a score for each name."""
 
     def resolvable(self, pod: Pod, rejected: Mapping[str, Status], snapshot: Snapshot) -> Collection[str]:
-        """The rejected nodes in `FailedNodes`; all other rejected nodes are unresolvable (facts 15, 15a)."""
+        """Return the rejected nodes in `FailedNodes`; all other rejected nodes are unresolvable (facts 15, 15a)."""
         return ()
 
     def gang_of(self, pod: Pod, snapshot: Snapshot) -> Gang | None:
-        """The gang that the pod is bound with. Default: each pod is bound alone."""
+        """Return the gang that the pod is bound with. Default: each pod is bound alone."""
         return None
 
     def preempt(self, pod: Pod, candidates: Mapping[str, Victims], snapshot: Snapshot) -> PreemptResult:
-        """The extender's changes to the victims on each node. Default: no preempt verb."""
+        """Return the extender's changes to the victims on each node. Default: no preempt verb."""
         return PreemptResult(candidates, {})
 
     def bind(self, pod: Pod, node: NodeInfo) -> BindResult | Insufficient:
-        """The pod as it is stored after the bind."""
+        """Return the pod as it is stored after the bind."""
         return BindResult(replace(pod, node_name=node.name))
 
 

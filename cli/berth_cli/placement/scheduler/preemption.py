@@ -122,7 +122,7 @@ def evaluate(
 def _violated(
     pod: Pod, node: NodeInfo, candidates: Mapping[str, Victims], budgets: DisruptionBudgets
 ) -> Mapping[str, Sequence[str]]:
-    """The violated budgets. As in the choice of victims, reprieved pods use up the budgets too."""
+    """Return the violated budgets. As in the choice of victims, reprieved pods use up the budgets too."""
     violated = budgets.violated(potential_victims(node.pods, pod))
     return {victim.uid: violated[victim.uid] for victim in candidates[node.name].pods if victim.uid in violated}
 
@@ -166,7 +166,7 @@ class Preemptor:
 def _as_recorded_by_scheduler(
     extender: Extender, pod: Pod, rejected: Mapping[str, Status], snapshot: Snapshot
 ) -> dict[str, Status]:
-    """Status of nodes that the extender rejected: unresolvable unless in `FailedNodes` (fact 15)."""
+    """Return the status of nodes that the extender rejected: unresolvable unless in `FailedNodes` (fact 15)."""
     resolvable = extender.resolvable(pod, rejected, snapshot) if rejected else ()
     return {
         name: status if name in resolvable else unresolvable(status.plugin, status.message)

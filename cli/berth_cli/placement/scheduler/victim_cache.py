@@ -27,7 +27,7 @@ MAX_SHAPES = 64
 
 
 def victims_on(evaluation: Evaluation, pod: Pod, node: NodeInfo, budgets: DisruptionBudgets) -> Victims | None:
-    """The victims on one node; None if evictions make too little room."""
+    """Return the victims on one node; None if evictions make too little room."""
     return select_victims(DryRun.of(evaluation, pod, node), pod, budgets)
 
 
@@ -91,7 +91,7 @@ class VictimCache:
 
 
 def _range(pod: Pod, node: NodeInfo) -> tuple[float, float]:
-    """The range of priorities for which the same pods of the node have lower priority."""
+    """Return the range of priorities for which the same pods of the node have lower priority."""
     priority = priority_of(pod)
     others = [priority_of(other) for other in node.pods]
     lower, higher = (each for each in others if each < priority), (each for each in others if each >= priority)

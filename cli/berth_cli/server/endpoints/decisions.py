@@ -34,7 +34,7 @@ class DecisionsOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """pod: NAMESPACE/NAME; empty: of all. node: that was judged; empty: any. every_node: with its verdict."""
+    """pod: NAMESPACE/NAME; empty: all. node: a node that was evaluated; empty: any. every_node: with its verdict."""
 
     pod: str
     node: str

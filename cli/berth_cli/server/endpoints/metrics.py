@@ -86,7 +86,7 @@ class ServerMetrics:
             self._no_node_fits.labels(verb, str(reason_code)).inc()
 
     def record_gang_event(self, event: GangEvent) -> None:
-        """Record what the watcher of this process has found."""
+        """Record an event of a gang that the watcher of this process has found."""
         self._gang_events.labels(event.type.value).inc()
         if event.type is GangEventType.COMMITTED:
             self._gang_commits.observe(event.seconds)

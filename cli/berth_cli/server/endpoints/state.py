@@ -29,7 +29,7 @@ RESERVATIONS, USERS = "GET /reservations", "GET /users"
 BAD_REQUEST = 'send {"gang": "NAMESPACE/GANG"}'
 
 User = Callable[[], Mapping[str, object]]
-"""Asks the API server as whom it is called. Raises ClusterUnavailable."""
+"""Asks the API server for the user as which it is called. Raises ClusterUnavailable."""
 
 Wall = Callable[[], float]
 """Seconds since the epoch."""
@@ -76,7 +76,7 @@ def state_endpoints(
     users: Mapping[str, User],
     wall: Wall = time.time,
 ) -> Mapping[str, StateEndpoint]:
-    """Build the endpoints by route. ledger, gang_table: None if nothing is counted and there are no gangs."""
+    """Build the endpoints by route. ledger: None if nothing is counted. gang_table: None without gangs."""
 
     def read_gangs(_event: HTTPEvent) -> Mapping[str, object]:
         table = None if gang_table is None else gang_table()

@@ -36,7 +36,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def _is_host_error(error: OSError | OverflowError) -> bool:
-    """The host name is unknown, or the address belongs to another machine."""
+    """Return whether the host name is unknown, or the address belongs to another machine."""
     return isinstance(error, socket.gaierror) or (isinstance(error, OSError) and error.errno == errno.EADDRNOTAVAIL)
 
 

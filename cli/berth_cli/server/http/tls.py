@@ -35,7 +35,7 @@ class TLS:
     client_ca: Path | None = None
 
     def context(self) -> ssl.SSLContext:
-        """The server's TLS context. Raises InvalidTLSFiles."""
+        """Return the server's TLS context. Raises InvalidTLSFiles."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         try:
@@ -54,7 +54,7 @@ class TLS:
 
 
 def certificate_state(transport: asyncio.Transport) -> dict[str, object]:
-    """The request state of a connection: its verified client certificate, if there is one."""
+    """Return the request state of a connection: its verified client certificate, if there is one."""
     connection = transport.get_extra_info("ssl_object")
     certificate = connection.getpeercert() if connection is not None else None
     if not certificate:
@@ -64,7 +64,7 @@ def certificate_state(transport: asyncio.Transport) -> dict[str, object]:
 
 
 def client_certificate(scope: MutableMapping[str, Any]) -> Mapping[str, object] | None:
-    """The value of `requestContext.authentication.clientCert`; None without a client certificate."""
+    """Return the value of `requestContext.authentication.clientCert`; None without a client certificate."""
     return cast("Mapping[str, object] | None", scope.get("state", {}).get(_CLIENT_CERTIFICATE))
 
 

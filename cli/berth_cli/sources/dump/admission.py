@@ -57,7 +57,7 @@ class PriorityClasses:
 
 
 def admit(manifest: Object, classes: PriorityClasses) -> Object:
-    """The v1.Pod as the API server would store it; a stored pod is unchanged.
+    """Return the v1.Pod as the API server would store it; a stored pod is unchanged.
 
     Raises MalformedField and AdmissionDenied.
     """

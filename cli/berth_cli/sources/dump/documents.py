@@ -27,7 +27,7 @@ _LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def parse_objects(text: bytes, where: str) -> Iterator[Object]:
-    """The objects of a List, a single object, or a stream of YAML documents. Raises InvalidInput."""
+    """Yield the objects of a List, a single object, or a stream of YAML documents. Raises InvalidInput."""
     try:
         yield from _json_objects(text) or _yaml_objects(text)
     except (ValueError, yaml.YAMLError) as error:  # YAML raises ValueError for an impossible date

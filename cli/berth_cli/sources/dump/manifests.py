@@ -32,11 +32,11 @@ class Manifests:
         return {(metadata.get("namespace"), metadata.get("name")) for metadata in found}
 
     def stored(self, classes: PriorityClasses) -> list[Object]:
-        """The pods as the API server would store them. Raises InvalidInput."""
+        """Return the pods as the API server would store them. Raises InvalidInput."""
         return [_admit(pod, classes) for pod in self.pods]
 
     def read(self, classes: PriorityClasses) -> list[Pod]:
-        """The stored pods, parsed. Raises InvalidInput."""
+        """Return the stored pods, parsed. Raises InvalidInput."""
         return [_read(pod) for pod in self.stored(classes)]
 
 
@@ -50,7 +50,7 @@ def read_manifests(paths: Iterable[Path]) -> Manifests:
 
 
 def manifests_of(objects: Iterable[Object], where: str) -> Manifests:
-    """These manifests. `where`: what contains them, for messages. Raises InvalidInput."""
+    """Read these manifests. `where`: their source, for messages. Raises InvalidInput."""
     pods: list[Object] = []
     others: list[Object] = []
     _add(objects, where, pods, others)
@@ -113,7 +113,7 @@ def _name(manifest: Object) -> object:
 
 
 def pods_of(manifest: Object) -> Iterator[Object]:
-    """The pods of a workload, numbered; except for a StatefulSet, real controllers use random suffixes.
+    """Yield the pods of a workload, numbered; except for a StatefulSet, real controllers use random suffixes.
 
     Raises MalformedField.
     """
@@ -144,7 +144,7 @@ def pods_of(manifest: Object) -> Iterator[Object]:
 
 
 def _replicas(spec: Object, kind: str) -> int:
-    """The number of pods; for a Job, the number that run in parallel."""
+    """Return the number of pods; for a Job, the number that run in parallel."""
     if kind != "Job":
         found = read_integer(spec.get("replicas"), f"{kind}.spec.replicas")
         return 1 if found is None else found
@@ -155,7 +155,7 @@ def _replicas(spec: Object, kind: str) -> int:
 
 
 def _controller(manifest: Object, kind: str) -> Object:
-    """The controller of the pods. A Deployment's pods belong to a ReplicaSet, whose selector PodTopologySpread uses."""
+    """Return the pods' controller. A Deployment's pods have a ReplicaSet, whose selector PodTopologySpread uses."""
     metadata = read_object(manifest.get("metadata"), f"{kind}.metadata")
     return {
         **manifest,

@@ -106,7 +106,7 @@ def assignment_of(pod: KubernetesObject) -> Assignment:
 
 
 def _items(text: bytes, path: Path) -> list[dict[object, object]]:
-    """The objects of a List, of one object alone, or of several YAML documents."""
+    """Return the objects of a List, of one object alone, or of several YAML documents."""
     try:
         documents = [orjson.loads(text)] if text.lstrip()[:1] == b"{" else list(yaml.load_all(text, _loader()))
     except (ValueError, yaml.YAMLError) as error:  # a ValueError also of a date that there is not
@@ -138,7 +138,7 @@ def _as_stored(item: dict[object, object]) -> KubernetesObject | None:
 
 
 def _loader() -> type[yaml.SafeLoader]:
-    """libyaml's parser where PyYAML was built with it: twenty times faster on a dump of thousands of nodes."""
+    """Return libyaml's parser if PyYAML was built with it: twenty times faster on a dump of thousands of nodes."""
     return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -177,7 +177,7 @@ class Dump(Protocol):
     """The watched file and its bindings."""
 
     def read(self) -> tuple[Contents, Mapping[str, DumpBinding]]:
-        """The contents of the file, and the bindings so far. Raises ClusterUnavailable."""
+        """Return the contents of the file, and the bindings so far. Raises ClusterUnavailable."""
 
     def await_binding(self, known: int, seconds: float) -> None:
         """Wait until there are more than `known` bindings, or the time is over."""
@@ -288,7 +288,7 @@ def _bound_pods(contents: Contents, bound: Mapping[str, DumpBinding]) -> list[Ku
 
 
 def on_its_node(pod: KubernetesObject, bound: Mapping[str, DumpBinding]) -> KubernetesObject:
-    """The pod with node and annotations of its Binding; without one the same object."""
+    """Return the pod with node and annotations of its Binding; without one the same object."""
     metadata, spec = pod.get("metadata"), pod.get("spec")
     placed = bound.get(str(metadata.get("uid"))) if isinstance(metadata, dict) else None
     if placed is None or not isinstance(metadata, dict) or not isinstance(spec, dict | None):

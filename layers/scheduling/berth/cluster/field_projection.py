@@ -76,8 +76,8 @@ _ANY_WORD = re.escape("{}")  # `Insufficient {}`: any resource
 
 
 def reasons_of(plugin: object) -> frozenset[str]:
-    """The `reasons` of a plugin or a plugin's class, or the constants `REASON` and `REASON_…` of the modules that the
-    class and its bases are in. Of a custom plugin every text in the code of its package: its reasons are among them."""
+    """Return the `reasons` of a plugin or its class, or the constants `REASON` and `REASON_…` of the modules that the
+    class and its bases are in; for a custom plugin every text in the code of its package, which has its reasons."""
     given = getattr(plugin, "reasons", None)
     if isinstance(given, frozenset):
         return given
@@ -185,7 +185,7 @@ class RequiredFields:
 
 
 def projection_id(required: RequiredFields) -> str:
-    """The identity of a projection. Objects of another projection lack fields, or have another form."""
+    """Return the identity of a projection. Objects of another projection lack fields, or have another form."""
     reasons = crc32("".join(sorted(required.berth_reasons)).encode())
     counted = "".join(
         f"+{kind}:{crc32(' '.join(sorted(annotations.names)).encode()):x}"

@@ -1,4 +1,4 @@
-"""A cluster behind an API server: its identity, its watches, and as whom it knows the caller.
+"""A cluster behind an API server: its identity, its watches, and the user as which it knows the caller.
 
 The same cluster, listed anew, is for a periodic watcher.
 """
@@ -23,7 +23,7 @@ _REVIEW = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"
 
 
 def cluster_uid(api: ApiServer) -> str:
-    """Needs the verb `get` on that one namespace. Raises ClusterUnavailable.
+    """Return the UID. Needs the verb `get` on that one namespace. Raises ClusterUnavailable.
 
     A cluster that was restored from a backup of its etcd is the same one; a new one behind an old name is not.
     """
@@ -43,7 +43,7 @@ def cluster_uid(api: ApiServer) -> str:
 
 
 def user_info(api: ApiServer, timeout: float) -> Mapping[str, object]:
-    """The `userInfo` of a SelfSubjectReview: username, groups. `timeout`: seconds. Raises ClusterUnavailable."""
+    """Return the `userInfo` of a SelfSubjectReview: username, groups. `timeout`: seconds. Raises ClusterUnavailable."""
     try:
         answer = api.request("POST", _SELF_REVIEWS, body=_REVIEW, timeout=timeout)
     except ApiServerUnreachable as error:
@@ -88,7 +88,7 @@ class KubernetesCluster(Cluster):
         self._remedy = remedy
 
     def uid(self) -> str:
-        """The cluster's UID, and the projection of its objects.
+        """Return the cluster's UID, and the projection of its objects.
 
         A watcher that resumes at its predecessor's positions also takes over its objects. After an upgrade or a change
         of the configuration these may lack fields. Then the UID differs, and everything is listed anew.

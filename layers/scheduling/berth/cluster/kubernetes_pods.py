@@ -77,8 +77,8 @@ class KubernetesBinder(PodBinder):
 
 
 def _metadata(binding: Binding) -> dict[str, object]:
-    """UID and resourceVersion are preconditions: no pod is bound by mistake that was created anew under the same name,
-    or touched since it was read. The annotations end up on the pod."""
+    """Return UID and resourceVersion as preconditions, so that a pod is not bound by mistake if it was created anew
+    under the same name, or touched since it was read; and annotations, which end up on the pod."""
     metadata: dict[str, object] = {"name": binding.pod_name, "namespace": binding.namespace, "uid": binding.pod_uid}
     if binding.resource_version:
         metadata["resourceVersion"] = binding.resource_version

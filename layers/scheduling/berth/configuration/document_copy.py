@@ -119,7 +119,7 @@ class AppliedDocument:
 
 
 class DocumentCopy:
-    """Stateless; the client may be shared between threads. Every method may raise TableUnavailable."""
+    """A copy of the document. Stateless; threads may share the client. Every method may raise TableUnavailable."""
 
     def __init__(self, client: DynamoDBClient, key: Attributes, errors: TableErrors) -> None:
         self._client = client

@@ -61,14 +61,14 @@ def version_of(directory: Path) -> str:
 
 
 def declared_version(directory: Path) -> str:
-    """The package's `__version__`; empty without one. Nothing is imported."""
+    """Return the package's `__version__`; empty without one. Nothing is imported."""
     file = directory / PACKAGE / "__init__.py"
     found = _DECLARED.search(file.read_text(encoding="utf-8")) if file.is_file() else None
     return "" if found is None else found[1]
 
 
 def package_files(directory: Path) -> Iterator[Path]:
-    """The package's files in order, without byte-code and hidden files."""
+    """Yield the package's files in order, without byte-code and hidden files."""
     for path in sorted((directory / PACKAGE).rglob("*")):
         parts = path.relative_to(directory).parts
         if path.is_file() and path.suffix != ".pyc" and not any(part.startswith(".") for part in parts):
@@ -118,7 +118,7 @@ class ConfigurationStore(ABC):
 
     @abstractmethod
     def history(self) -> tuple[AppliedVersion, ...]:
-        """The last ten documents that were applied, the newest first."""
+        """Return the last ten documents that were applied, the newest first."""
 
     @abstractmethod
     def apply(
@@ -237,7 +237,7 @@ class Configurations:
         return self._unconfigured if self._known is None else self._known[1]
 
     def at(self, configuration_hash: str) -> ActiveConfiguration:
-        """The configuration of this hash; empty: the deployed one. Raises ConfigurationInvalid and TableUnavailable."""
+        """Return this hash's configuration; empty: the deployed one. Raises ConfigurationInvalid, TableUnavailable."""
         known = self._known
         if known is not None and known[0] == configuration_hash:
             return known[1]
@@ -296,7 +296,7 @@ class Configurations:
 
 
 def parsed(document: str, where: str) -> BerthConfiguration:
-    """The configuration in this JSON. Raises ConfigurationInvalid."""
+    """Return the configuration in this JSON. Raises ConfigurationInvalid."""
     try:
         return BerthConfiguration.model_validate_json(document)
     except ValidationError as error:

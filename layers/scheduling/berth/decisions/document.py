@@ -128,7 +128,7 @@ AssumedRow = tuple[str, str, str, str, Mapping[str, int] | None, Mapping[str, ob
 
 
 def pod_document(pod: Pod) -> Mapping[str, object]:
-    """The fields that decisions read, as an object from which the same pod is read again."""
+    """Return the fields that decisions read, as an object from which the same pod is read again."""
     shared = orjson.loads(pod.spec.source) if pod.spec.source else {}
     metadata = {**shared.get("metadata", {}), "name": pod.name, "namespace": pod.namespace, "uid": pod.uid}
     metadata |= {

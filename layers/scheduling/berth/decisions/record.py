@@ -130,7 +130,7 @@ class Record(NamedTuple):
         return node in self.unknown if position == UNKNOWN else position in self.positions
 
     def rejected(self) -> list[RejectedNodes]:
-        """The reasons of the rejected nodes, that of most nodes first."""
+        """Return the reasons of the rejected nodes, the reason of most nodes first."""
         bits: dict[int, int] = {}
         indexes = compress(range(len(self.mask)), self.mask.translate(_REJECTED))
         for index, code in zip(indexes, self.codes, strict=True):
@@ -145,7 +145,7 @@ class Record(NamedTuple):
         return sorted(groups, key=lambda group: (-group.count, group.reason, group.plugin, group.code))
 
     def names(self) -> list[str]:
-        """The nodes of the request. Of those that the node cache does not know, the first ten have a name."""
+        """Return the nodes of the request. Of those that the node cache does not know, the first ten have a name."""
         by_name = self.source.by_name
         # 5,000 nodes: look-ups in C take a third of the time of a comprehension.
         names = [*map(dict(zip(by_name.values(), by_name, strict=True)).get, self.positions, repeat(""))]
@@ -156,7 +156,7 @@ class Record(NamedTuple):
         return names
 
     def best(self, *, by_plugin: bool = True) -> Iterator[ScoredNode]:
-        """The nodes with the highest scores. Scores by plugin are computed now, as long as the state is there."""
+        """Yield the nodes with the highest scores. Scores by plugin are computed now, as long as the state is there."""
         if not self.scores:
             return
         names = [*compress(self.names(), self.mask)] if self.mask else self.names()
@@ -170,7 +170,7 @@ class Record(NamedTuple):
 
 
 def _highest(scores: Sequence[int], names: Sequence[str]) -> list[int]:
-    """The indexes of the best scores, of equal ones by name. Most of 5,000 nodes are not compared by name."""
+    """Return the indexes of the best scores, of equal ones by name. Most of 5,000 nodes are not compared by name."""
     least = sorted(scores)[-BEST:][0]
     best = compress(zip(scores, names, count()), map(least.__le__, scores))
     return [index for _, _, index in nsmallest(BEST, ((-score, name, index) for score, name, index in best))]
@@ -276,7 +276,7 @@ class CallRecord:
 
 
 def _groups(rejected: Mapping[str, NodeRejection], unreadable: Mapping[str, str]) -> Sequence[RejectedProposals]:
-    """The reason of most nodes first."""
+    """Group by reason, the reason of most nodes first."""
     found: dict[tuple[ReasonCode, str], list[str]] = {}
     for node, rejection in rejected.items():
         found.setdefault((rejection.reason_code, str(rejection)), []).append(node)

@@ -181,12 +181,12 @@ class RecentDecisions(DecisionRecorder):
                 self._drop()
 
     def all(self) -> list[Record]:
-        """The records of decisions about nodes, the oldest first."""
+        """Return the records of decisions about nodes, the oldest first."""
         with self._lock:
             return list(self._records)
 
     def calls(self) -> list[CallRecord]:
-        """The records of preempt, of bind and of failed calls, the oldest first. They drop no other records."""
+        """Return the records of preempt, bind and failed calls, the oldest first. They displace only each other."""
         with self._lock:
             return list(self._calls)
 
@@ -225,7 +225,7 @@ class DynamoDBDecisionTable:
             )
 
     def of_pod(self, namespace: str, name: str, most: int) -> list[object]:
-        """The newest records of the pod, as they were stored, the oldest first. One read."""
+        """Return the newest records of the pod, as they were stored, the oldest first. One read."""
         with self._errors.errors():
             answer = self._client.query(
                 TableName=self._table,

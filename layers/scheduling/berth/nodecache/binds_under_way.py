@@ -159,7 +159,7 @@ class BindsUnderWay:
         return OpenBinds(reservations, announcements, begun)
 
     def assume(self, snapshot: Snapshot, read: OpenBinds, coverage: PodCoverage) -> Snapshot:
-        """The snapshot with the pods that are being bound. coverage: how far it follows the pods."""
+        """Return the snapshot with the pods that are being bound. coverage: how far it follows the pods."""
         announced: Sequence[Pod] = ()
         if self._announcements is not None and read.announcements is not None:
             announced = self._announcements.pods_to_add(read.announcements, snapshot, coverage)

@@ -15,7 +15,7 @@ class HealthOutcome(StrEnum):
     """The result of a health check.
 
     STALE: the data is older than maxStaleness; verbs do as `whenStale` says. COUNTING_LOST: the verbs refuse, because
-    the configuration in force counts nothing although the ledger counts. COUNTED_ELSEWHERE: they refuse pods that
+    the configuration in force does not count although the ledger does. COUNTED_ELSEWHERE: they refuse pods that
     request counted resources, because another store counts these.
     """
 

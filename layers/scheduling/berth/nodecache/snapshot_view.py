@@ -110,7 +110,7 @@ class DecodedObjects:
                 latest.put(key, obj)
 
     def unreadable_after(self, before: frozenset[Key]) -> frozenset[Key]:
-        """The unreadable objects after these changes. before: those until now."""
+        """Return the unreadable objects after these changes. before: those until now."""
         now = {(resource, key) for resource, latest in self._by_resource.items() for key in latest.unreadable}
         obj = {(resource, key) for resource, key in before if key not in self._by_resource[resource].found}
         return frozenset(now | obj) if now or len(obj) < len(before) else before
@@ -244,17 +244,17 @@ def _changed(state: CachedCluster, found: DecodedObjects) -> CachedCluster:
 
 
 def _active_pods(pods: DecodedResource[Pod]) -> Iterator[tuple[str, Pod | None]]:
-    """The pods by key; None for deleted and for finished ones, which use no resources."""
+    """Yield the pods by key; None for deleted and for finished pods, which do not use resources."""
     for key, pod in pods.found.items():
         if pod is None or pod.finished:
             yield key, None
         else:
-            # Only a pod in a dump that was written by hand has no UID.
+            # Only a pod in a dump that was written by hand can lack a UID.
             yield key, pod if pod.uid else replace(pod, uid=key)
 
 
 def _removed_pods(before: LayeredMap[Pod], pods: Mapping[str, Pod | None]) -> Iterator[tuple[str, str]]:
-    """Node and UID of the pods that are deleted, moved, or replaced by another pod of that name."""
+    """Yield node and UID of the pods that are deleted, moved, or replaced by another pod of that name."""
     for key, pod in pods.items():
         known = before.get(key)
         if known is not None and (pod is None or (pod.uid, pod.node_name) != (known.uid, known.node_name)):
@@ -295,7 +295,7 @@ def _merged_workloads(before: Workloads, by_resource: Mapping[str, DecodedResour
 def _merged_pod_groups(
     before: Mapping[PodGroupKey, PodGroup], by_resource: Mapping[str, DecodedResource[PodGroup]]
 ) -> Mapping[PodGroupKey, PodGroup]:
-    """`before` itself if nothing changed."""
+    """Merge the pod groups; returns `before` itself if nothing changed."""
     found = dict(before)
     for resource, latest in by_resource.items():
         for key, decoded_object in latest.found.items():

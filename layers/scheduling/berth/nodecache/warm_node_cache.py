@@ -71,7 +71,7 @@ class StalenessReason:
         self._seen = pointer.heartbeat, now
 
     def reason(self, pointer: Pointer, max_staleness: float) -> str:
-        """The reason in the same words from call to call: another text would wake the pod again (fact 17)."""
+        """Return the reason in the same words from call to call: another text would wake the pod again (fact 17)."""
         at = datetime.fromtimestamp(pointer.observation.observed_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         return f"the node cache is of {at}, older than maxStaleness ({max_staleness:g} s); {self._cause(pointer)}"
 

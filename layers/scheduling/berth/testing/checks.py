@@ -115,7 +115,7 @@ def check_plugin(
     """Check a plugin on a cluster, for these pods. Of many nodes and pods it takes the first.
 
     create: makes the plugin, with the checks of `checked_plugin`. clock: seconds; by default of this thread on the
-    processor, so that a busy machine makes no plugin slow.
+    processor, so that a busy machine does not make a plugin slow.
     """
     snapshot = _limited(snapshot, MAX_NODES)
     try:
@@ -353,7 +353,7 @@ def _difference(one: Judgement, other: Judgement) -> str:
 
 
 def _microseconds(subject: _Subject, clock: Callable[[], float]) -> float:
-    """The shortest of three rounds: another program may take the processor."""
+    """Return the shortest of three rounds: another program may take the processor."""
     rounds = []
     for _ in range(3):
         started = clock()

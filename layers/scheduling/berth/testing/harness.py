@@ -116,18 +116,18 @@ class PluginHarness:
         }
 
     def scores(self, pod: Pod) -> dict[str, int]:
-        """The normalised scores of the nodes that the pod may run on."""
+        """Return the normalized scores of the nodes that the pod may run on."""
         names = self._feasible(self.statuses(pod))
         found = self._evaluation(pod).totals(pod, NodeRefs.of(names, self.snapshot.positions))
         return {} if isinstance(found, Status) else dict(zip(names, found, strict=True))
 
     def statuses(self, pod: Pod) -> dict[str, Status]:
-        """The status for each node."""
+        """Return the status for each node."""
         evaluation = self._evaluation(pod)
         return {name: evaluation.statuses[name] for name in self.snapshot.nodes}
 
     def judgement(self, pod: Pod) -> Judgement:
-        """Statuses and raw scores."""
+        """Return statuses and raw scores."""
         statuses = self.statuses(pod)
         return Judgement(statuses, self._raw_scores(pod, self._feasible(statuses)))
 

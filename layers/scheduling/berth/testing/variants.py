@@ -129,7 +129,7 @@ def _change(
 
 
 def _relabelled(node: NodeInfo, other: NodeInfo) -> dict[str, str]:
-    """The labels of another node, with the own host name."""
+    """Return the labels of another node, with the own host name."""
     own = {key: value for key, value in node.labels.items() if key == "kubernetes.io/hostname"}
     return {**other.labels, **own}
 
@@ -140,7 +140,7 @@ def placed(pod: Pod, node: str, uid: str) -> Pod:
 
 
 def reduced(snapshot: Snapshot, *, pods: bool, others: bool) -> Snapshot:
-    """The snapshot as a plugin gets it that does not read pods, or nothing but nodes and pods."""
+    """Return the snapshot as a plugin gets it that does not read pods, or only nodes and pods."""
     nodes = [node if pods else node.with_pods(()) for node in snapshot.nodes.values()]
     placed_pods = [pod for node in nodes for pod in node.pods]
     bare = [node.with_pods(()) for node in nodes]

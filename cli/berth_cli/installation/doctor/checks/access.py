@@ -80,7 +80,7 @@ def check_client_certificate(
     answer: HttpResponse | NoResponse,
     now: float,
 ) -> Iterator[Finding]:
-    """The expiry date, and whether the server accepts the certificate."""
+    """Check the expiry date, and whether the server accepts the certificate."""
     is_server_trusted = isinstance(shown, ServerCertificate) and shown.problem is None
     is_rejected = isinstance(answer, NoResponse) and answer.connection_closed and is_server_trusted
     cause = answer.cause if isinstance(answer, NoResponse) else ""

@@ -34,7 +34,7 @@ BINDER_PERMISSIONS = (Permission("get", "pods"), Permission("create", "pods", su
 
 
 def check_kubernetes_version(access: ClusterAccess) -> Finding:
-    """The API server's version stands for the scheduler's, which may be one minor version behind."""
+    """Check the API server's version in place of the scheduler's, which may be one minor version behind."""
     version = access.version()
     minor = _MINOR.match(version)
     if minor is not None and minor[1] in TESTED:
@@ -47,12 +47,12 @@ def check_kubernetes_version(access: ClusterAccess) -> Finding:
 
 
 def binder_permissions(configuration: BerthConfiguration) -> list[Permission]:
-    """The part of examples/rbac.yaml and rbac-counted-resources.yaml that bind needs with this configuration."""
+    """Return the part of examples/rbac.yaml and rbac-counted-resources.yaml that bind needs with this configuration."""
     return [*BINDER_PERMISSIONS, *([_READ_LEASE] if _counts(configuration) else [])]
 
 
 def watcher_permissions(configuration: BerthConfiguration) -> list[Permission]:
-    """The part of examples/rbac.yaml and rbac-counted-resources.yaml that this configuration needs."""
+    """Return the part of examples/rbac.yaml and rbac-counted-resources.yaml that this configuration needs."""
     watched = resources(RequiredFields.of(configuration.policy()))
     permissions = [Permission(verb, each.name, each.group) for each in watched for verb in ("list", "watch")]
     permissions.append(Permission("get", "namespaces", name="kube-system"))
@@ -110,7 +110,7 @@ def check_same_cluster(access: ClusterAccess, cached: str) -> Finding:
 
 
 def check_cluster_of(running: RunningBerth, access: ClusterAccess | None) -> Iterator[Finding]:
-    """The cluster of the Berth that the scheduler calls. `access`: None if no kubeconfig is given."""
+    """Check the cluster of the Berth that the scheduler calls. `access`: None if no kubeconfig is given."""
     if running.is_on_dump:
         yield failed(
             SAME,

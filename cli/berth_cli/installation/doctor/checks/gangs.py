@@ -17,7 +17,7 @@ REMEDY = "use what `berth scheduler-config --config FILE` prints"
 
 
 def check_gang_scheduling(side: SchedulerSide, gangs: GangsConfiguration) -> Iterator[Finding]:
-    """Yield what gangs need of the scheduler's configuration. Nothing where they are not enabled."""
+    """Check what gangs need of the scheduler's configuration. Yields nothing if they are not enabled."""
     if not gangs.enabled:
         return
     problems = [*_calls(side), *_times(side)]

@@ -33,7 +33,7 @@ class CertificateServer:
     context: ssl.SSLContext
 
     def pool(self) -> urllib3.PoolManager:
-        """A new pool of connections without a proxy."""
+        """Return a new pool of connections without a proxy."""
         return urllib3.PoolManager(ssl_context=self.context)
 
 
@@ -65,7 +65,7 @@ class BearerServer:
     token: Callable[[], str]
 
     def pool(self) -> urllib3.PoolManager:
-        """A new pool of connections without a proxy."""
+        """Return a new pool of connections without a proxy."""
         if isinstance(self.authority, Path):
             return urllib3.PoolManager(cert_reqs=ssl.CERT_REQUIRED, ca_certs=str(self.authority))
         return urllib3.PoolManager(cert_reqs=ssl.CERT_REQUIRED, ca_cert_data=self.authority)

@@ -125,7 +125,7 @@ class CredentialsUnavailable(ApiServerUnreachable):
 
 
 def unreachable(error: urllib3.exceptions.HTTPError, host: str) -> ApiServerUnreachable:
-    """The exception for what went wrong between us and `host`."""
+    """Return the exception for a failure between us and `host`."""
     return ApiServerUnreachable(_cause(error, host))
 
 

@@ -43,7 +43,7 @@ _COMMERCIAL_SUFFIX = "amazonaws.com"
 
 
 def regional_host(region: str) -> str:
-    """STS in that region: the global endpoint is slower, and off in some accounts."""
+    """Return the host of STS in that region: the global endpoint is slower, and off in some accounts."""
     suffix = next((suffix for start, suffix in _DNS_SUFFIXES.items() if region.startswith(start)), _COMMERCIAL_SUFFIX)
     return f"{_SERVICE}.{region}.{suffix}"
 
@@ -51,7 +51,7 @@ def regional_host(region: str) -> str:
 def presigned_get_caller_identity(
     credentials: ReadOnlyCredentials, region: str, headers: Mapping[str, str], *, at: float, expires: int
 ) -> str:
-    """The presigned URL. The request must have these `headers` (names in lower case), which are signed too.
+    """Return the presigned URL. The request must have these `headers` (names in lower case), which are signed too.
 
     `at`: seconds since the epoch; `expires`: for how many seconds from then STS accepts it.
     """
@@ -142,7 +142,7 @@ def from_eks(
 
 
 def eks_token(settings: EksSettings, credentials: ReadOnlyCredentials, at: float) -> str:
-    """The bearer token, valid for 15 minutes from `at`, in seconds since the epoch."""
+    """Return the bearer token, valid for 15 minutes from `at`, in seconds since the epoch."""
     url = presigned_get_caller_identity(
         credentials, settings.region, {CLUSTER_HEADER: settings.cluster_name}, at=at, expires=EXPIRES_SECONDS
     )

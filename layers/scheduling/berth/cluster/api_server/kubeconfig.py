@@ -36,7 +36,7 @@ USER_FIELDS = frozenset({"token", "client-certificate-data", "client-key-data"})
 
 
 def from_file(path: Path) -> Server:
-    """Exec plugins and files are used as kubectl uses them. Raises ClusterUnavailable."""
+    """Read the server. Exec plugins and files are used as in kubectl. Raises ClusterUnavailable."""
     try:
         text = path.read_text()
     except OSError as error:
@@ -203,7 +203,7 @@ def _configuration(document: dict[str, object], where: str) -> Configuration:
 
 
 def _refuse_server(server: str, where: str) -> None:
-    """Credentials go to the server as they are: it must be one that proves who it is."""
+    """Refuse a server that does not prove its identity: credentials go to it as they are."""
     try:
         parts = urlsplit(server)
         usable = parts.scheme == "https" and bool(parts.hostname) and (parts.port is None or parts.port > 0)
@@ -247,7 +247,7 @@ def _by_name(document: dict[str, object], section: str, entry: str) -> dict[obje
 
 
 def _resolve_paths(document: dict[str, object], base_path: Path) -> None:
-    """Paths in a kubeconfig are relative to the file; read from a dict they would be relative to the process."""
+    """Resolve paths, which are relative to the kubeconfig; read from a dict they would be relative to the process."""
     for section, entry in (("clusters", "cluster"), ("users", "user")):
         listed = document.get(section)
         for item in listed if isinstance(listed, list) else ():

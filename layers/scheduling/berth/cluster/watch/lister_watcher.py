@@ -35,7 +35,7 @@ class ResourceNotServed(ClusterUnavailable):
 
 
 class WatchRefused(Exception):
-    """The server answered a watch with an error which it may repeat for ever at this resourceVersion."""
+    """The server answered a watch with an error which it may repeat forever at this resourceVersion."""
 
 
 class ListerWatcher(ABC):

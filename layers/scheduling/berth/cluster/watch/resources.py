@@ -126,7 +126,7 @@ def read_status(content: Mapping[str, object], code: int) -> Status:
 
 
 def without_managed_fields(found: KubernetesObject) -> KubernetesObject:
-    """The object without its managedFields: up to half of its size, and not read by scheduling."""
+    """Return the object without its managedFields: up to half of its size, and not read by scheduling."""
     metadata = found.get("metadata")
     if isinstance(metadata, dict):
         metadata.pop("managedFields", None)

@@ -107,7 +107,7 @@ _PARTS = {"nodes": SnapshotPart.NODES, "pods": SnapshotPart.PODS}
 
 
 def part_of(resource: str) -> SnapshotPart:
-    """The part of the state that objects of this resource belong to."""
+    """Return the part of the state that objects of this resource belong to."""
     return _PARTS.get(resource, SnapshotPart.OTHERS)
 
 
@@ -240,7 +240,7 @@ def _item(rows: Iterable[bytes]) -> bytes:
 
 
 def unpack(items: Iterable[bytes]) -> Iterable[Change]:
-    """The changes that were packed, in their order, item after item. Raises CorruptItem."""
+    """Yield the changes that were packed, in their order, item after item. Raises CorruptItem."""
     for item in items:
         yield from _changes(item)
 

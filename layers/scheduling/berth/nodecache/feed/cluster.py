@@ -93,7 +93,7 @@ class ResourceEvent:
 
 
 def next_position(position: Position | None, received: ResourceEvent) -> Position | None:
-    """The position after an event; some events do not change it."""
+    """Return the position after an event; some events do not change it."""
     match received.event:
         case Listed(resource_version=version):
             return Position(version, received.at, received.at)
@@ -167,7 +167,7 @@ class Cluster(ABC):
 
     @abstractmethod
     def uid(self) -> str:
-        """The identity of the cluster: the UID of its namespace kube-system. Raises ClusterUnavailable."""
+        """Return the identity of the cluster: the UID of its namespace kube-system. Raises ClusterUnavailable."""
 
     @abstractmethod
     def watch(self, positions: Mapping[str, Position]) -> ClusterWatch:

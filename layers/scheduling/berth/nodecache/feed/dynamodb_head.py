@@ -84,7 +84,7 @@ def _position(position: Position) -> UniversalAttributeValueTypeDef:
 
 
 def read_head(item: Mapping[str, AttributeValueTypeDef]) -> Head:
-    """The head of an item. A newer release may write a pointer that is not readable here. Raises MalformedHead."""
+    """Read the head of an item. A newer release's pointer may not be readable here. Raises MalformedHead."""
     try:
         return Head(
             uid=item["uid"]["S"] if "uid" in item else "",
@@ -111,7 +111,7 @@ def _read_pointer(item: Mapping[str, AttributeValueTypeDef]) -> Pointer:
 
 
 def _outline(item: Mapping[str, AttributeValueTypeDef]) -> Pointer:
-    """The attributes that all releases share: a watcher that cannot read the others continues from these."""
+    """Return the attributes that all releases share: a watcher that cannot read the others continues from these."""
     version, epoch, schema = int(item["version"]["N"]), int(item["lastEpoch"]["N"]), item["schemaVersion"]
     return Pointer(
         version=version,

@@ -194,7 +194,7 @@ class DynamoDBCacheTable(CacheTable):
                     wait(self._pace.seconds(sum(len(chunks[index]) for index in group)))
 
     def publish(self, pointer: Pointer, fence: Fence, renew_time: float, nonce: str) -> None:
-        # Imported where a leader publishes: the verbs only read.
+        # Imported only when a leader publishes: the verbs only read.
         from berth.lease.dynamodb_lock import FENCE_MATCHES, fenced_update
 
         fenced = fenced_update(fence, renew_time=renew_time, nonce=nonce)

@@ -33,7 +33,7 @@ know whether the current writer or an earlier one wrote an attribute of the head
 
 OLDEST_READER = 3
 """The oldest schema whose readers can read what this release writes; they may ignore what they do not know. It is
-raised only where they would misread it, one release after the first one that can read the new schema."""
+raised only if they would misread it, one release after the first one that can read the new schema."""
 
 OLDEST_READABLE = 3
 """The oldest schema that this release reads. It is raised when what reads an older one is deleted."""
@@ -114,7 +114,7 @@ class Pointer:
     `version` grows by one with each log item of any part; `last_epoch` is the epoch of that item. `newest`: where the
     log of each part ends (see reader). A reader whose cursor is below `compacted_version` must load the snapshot of a
     part that has changed: log items up to there may be gone, with old orphans in their place. `log_bytes`: written
-    since the snapshot, of all parts. `heartbeat`: when the watcher last published; it says nothing about the data.
+    since the snapshot, of all parts. `heartbeat`: when the watcher last published; it does not show the data's age.
     """
 
     version: int

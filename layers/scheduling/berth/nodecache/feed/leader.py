@@ -101,7 +101,7 @@ class ObservedState:
 
 
 def key_of(obj: Object) -> str | None:
-    """`name`, or `namespace/name`; None if the object has no name."""
+    """Return `name` or `namespace/name`; None if the object does not have a name."""
     metadata = obj.get("metadata")
     if not isinstance(metadata, Mapping):
         return None
@@ -205,7 +205,7 @@ class Leader:
         return self._state.objects
 
     def work(self, seconds: float) -> None:
-        """Take watch events for at most so many seconds, and publish if a publication is due.
+        """Take watch events for at most this many seconds, and publish if a publication is due.
 
         Raises NotLeading, TableUnavailable, StaleFence, and the cause of a watch that failed for good.
         """
@@ -225,7 +225,7 @@ class Leader:
         self._watch.stop()
 
     def _until_publication(self) -> float:
-        """Seconds until the next publication is due; infinite before every resource was listed."""
+        """Return the seconds until the next publication is due; infinite before every resource was listed."""
         if self._watch.observed_at is None:
             return math.inf
         now = self._clock.monotonic()

@@ -14,7 +14,7 @@ Guarantees:
 - Every call begins with the head, so the reader recovers when the table does.
 
 Not guaranteed:
-- That the data is fresh. The head's `observed_at` says how old it is.
+- That the data is fresh. The head's `observed_at` shows how old it is.
 - That the reader detects a table restored under the same name before its version exceeds this reader's.
 """
 
@@ -91,10 +91,10 @@ class View(Protocol[S]):
     """
 
     def empty(self) -> S:
-        """The state before the first change."""
+        """Return the state before the first change."""
 
     def applied(self, state: S, changes: Iterable[Change]) -> S:
-        """The state after these changes. It shares everything that they did not change.
+        """Return the state after these changes. It shares everything that they did not change.
 
         An exception of the iterator `changes` must pass through. That happens only where `state` is `empty()`.
         """
@@ -204,7 +204,7 @@ class NodeCacheReader(Generic[S]):
                 self._catching_up.release()
 
     def _cursor_for(self, uid: str, pointer: Pointer, parts: Parts, *, is_current: bool) -> _Cursor[S] | _Missing:
-        """The cursor at this pointer, or beyond it where another thread was faster.
+        """Return the cursor at this pointer, or beyond it if another thread was faster.
 
         `is_current`: the head was read after the cursor was set.
         """

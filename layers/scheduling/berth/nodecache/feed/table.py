@@ -69,7 +69,7 @@ class CacheTable(ABC):
 
     @abstractmethod
     def head_eventually(self) -> Head | None:
-        """The head, eventually consistent, for half a read unit. It may be older than one that was read before."""
+        """Return the head, eventually consistent, for half a read unit. It may be older than the last read."""
 
     def configuration_hash(self) -> str:
         """Return the hash of the applied configuration from the head (a consistent read); empty before the first."""
@@ -85,7 +85,7 @@ class CacheTable(ABC):
 
     @abstractmethod
     def log(self, uid: str, after: int, through: Mapping[SnapshotPart, int]) -> list[LogItem]:
-        """The log items of these parts with after < version <= through[part], each part's ascending, as of now.
+        """Return the log items of these parts with after < version <= through[part], each part's ascending, as of now.
 
         One consistent query for each part, with all its pages. Versions may be missing, and an item may be an orphan:
         the caller follows the chain of each part back from the head. A malformed item is left out, as if it were
@@ -94,7 +94,7 @@ class CacheTable(ABC):
 
     @abstractmethod
     def chunks(self, snapshot: SnapshotPointer, parts: Parts = ALL_PARTS) -> list[bytes | None]:
-        """The snapshot's chunks of these parts in order, read in parallel and eventually consistent.
+        """Return the snapshot's chunks of these parts in order, read in parallel and eventually consistent.
 
         A chunk that is not visible yet is None. A malformed one is empty; no writer writes an empty chunk.
         """

@@ -145,7 +145,7 @@ class Watcher:
         return self._result(ended)
 
     def _wait(self, seconds: float) -> bool:
-        """Work between two steps of the elector. True: the run is over."""
+        """Work between two steps of the elector. Returns True if the run is over."""
         try:
             self._work(seconds)
             if self._failure is not None:
@@ -225,7 +225,7 @@ class Watcher:
         return self._leader
 
     def _load_published(self) -> tuple[Pointer | None, dict[Key, Object] | None]:
-        """The published pointer, and its state where this release can read it."""
+        """Return the published pointer, and its state if this release can read it."""
         head = self._table.head()
         if head is None or head.pointer is None:
             return None, None

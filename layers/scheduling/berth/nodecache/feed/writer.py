@@ -40,16 +40,16 @@ class Leadership(Protocol):
     """The elector's state, as far as a publication needs it."""
 
     def fence(self) -> Fence | None:
-        """The fence of a publication that is sent now. None: nothing may be published now."""
+        """Return the fence of a publication that is sent now; None if the writer may not publish now."""
 
     def keep(self) -> bool:
-        """Renew the lease if that is due, during work that takes long. False: the work has to end now."""
+        """Renew the lease if that is due, during work that takes long. Returns False if the work has to end now."""
 
     def renewed(self, fence: Fence, at: Instant) -> Fence | None:
-        """A publication under this fence, sent at that time, was written. It renews the lease."""
+        """Report that a publication under this fence, sent at that time, was written: it renews the lease."""
 
     def refused(self, fence: Fence) -> None:
-        """A publication under this fence was refused."""
+        """Report that a publication under this fence was refused."""
 
 
 class NotLeading(Exception):
@@ -290,7 +290,7 @@ class Writer:
             raise NotLeading
 
     def _next_pointer(self, observation: Observation) -> Pointer:
-        """The current pointer with this writer's heartbeat, version and schema."""
+        """Return the current pointer with this writer's heartbeat, version and schema."""
         now = self._clock.wall()
         if self.pointer is None:
             return Pointer(0, 0, in_every_part(BEGINNING), None, 0, 0, observation, now, __version__)
@@ -305,7 +305,7 @@ class Writer:
         )
 
     def _fence(self) -> Fence:
-        """The fence for the next request. Items sent after the lease has expired might never be published."""
+        """Return the fence for the next request. Items sent after the lease has expired might never be published."""
         fence = self._leadership.fence()
         if fence is None:
             raise NotLeading
