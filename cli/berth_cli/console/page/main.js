@@ -1,4 +1,4 @@
-// The page: its session, its data, and the address that says what is shown.
+// The page: its session, its data, and the address, which has the state of the page.
 
 import { Freshness } from './model/freshness.js';
 import { readNodes } from './model/grouping.js';
@@ -13,7 +13,7 @@ import { Overview } from './views/overview.js';
 import { Pending } from './views/pending.js';
 
 /**
- * @typedef {object} Page what all views share
+ * @typedef {object} Page the objects that all views share
  * @property {Session} session
  * @property {{sequence: number, pods: number, counted: string[], nodes: import('./model/grouping.js').Node[]}} cluster
  * @property {NodeMap} map
@@ -21,7 +21,7 @@ import { Pending } from './views/pending.js';
  * @property {(change: Partial<import('./model/url_state.js').State>) => void} go
  */
 
-/** Of the server's documents. */
+/** The version of the server's documents. */
 const VERSION = 2;
 const RELOADED = 'berth-console-reloaded';
 const POLL_MS = 500;
@@ -37,7 +37,7 @@ const page = { session, cluster, map, highlight, go };
 const views = { overview: new Overview(page), pending: new Pending(page), decisions: new Decisions(page) };
 let shownView = '';
 
-/** Another place: a step back returns. What is typed changes the place that is there.
+/** Go to another state, from which a step back returns. Typed text changes the current state in place.
  * @param {Partial<import('./model/url_state.js').State>} change */
 function go(change) {
   const next = formatState({ ...parseState(location.hash), ...change });
@@ -64,7 +64,7 @@ function show() {
   }
 }
 
-/** The line that says how current the page is. */
+/** Show the line about the freshness of the page. */
 function tell() {
   const { kind, sentence } = freshness;
   setAttributes(placeOf('status'), { 'data-kind': kind });
@@ -85,7 +85,7 @@ function receive({ version, source, nodes, ...content }) {
   tell();
 }
 
-/** The console is of another release than this page. */
+/** Reload the page if the console has another release. */
 function reload() {
   if (sessionStorage.getItem(RELOADED)) return;
   sessionStorage.setItem(RELOADED, 'yes');

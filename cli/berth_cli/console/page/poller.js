@@ -1,20 +1,20 @@
-// A document that is asked for again and again, as long as it is shown.
+// Reads a document again and again, as long as it is shown.
 
 import { Refused } from './session.js';
 
 /**
  * @typedef {object} Options
- * @property {() => string} path what is asked for now; empty: nothing
- * @property {() => unknown} [state] the same path is asked for again when this is another one; without: always
- * @property {number} pauseMs from an answer to the next question, and at least as long as the answer took
+ * @property {() => string} path of the document to read now; empty: none
+ * @property {() => unknown} [state] the same path is read again when the state differs; without a state: always
+ * @property {number} pauseMs from an answer to the next request, and at least as long as the answer took
  * @property {(content: any) => void} onAnswer
- * @property {(reason: string) => void} onRefusal the console has none, or not yet
- * @property {(error: unknown) => void} [onLost] it does not answer; what was shown may stay
+ * @property {(reason: string) => void} onRefusal the console does not have the document, or not yet
+ * @property {(error: unknown) => void} [onLost] the console does not answer; the page may stay as it is
  */
 
 const UNKNOWN = 404;
 
-/** One question at a time, from the beginning to the end of the page. */
+/** Sends one request at a time, from the beginning to the end of the page. */
 export class Poller {
   /** @param {Pick<import('./session.js').Session, 'document'>} session @param {Options} options
    * @param {(milliseconds: number) => Promise<void>} [wait] */
@@ -29,7 +29,7 @@ export class Poller {
     this.run();
   }
 
-  /** Something else may be shown now: then it is asked for at once. */
+  /** Read at once if the path is another one now. */
   wake() {
     if (this.options.path() === this.asked) return;
     this.ending.abort();
@@ -64,7 +64,7 @@ export class Poller {
     } catch (error) {
       if (signal.aborted) return;
       const isRefusal = error instanceof Refused;
-      // What there is not comes with another state, or not at all.
+      // A document that does not exist appears with another state, or not at all.
       this.answered = isRefusal && error.status === UNKNOWN ? state : null;
       if (isRefusal) onRefusal(error.message);
       else onLost?.(error);

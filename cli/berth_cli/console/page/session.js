@@ -4,16 +4,16 @@ import { tokenOf } from './model/url_state.js';
 
 const STORED = 'berth-console-session';
 const NEW_ADDRESS = 'This browser has no session with this console. Open the address that berth console printed last.';
-/** A console that is silent for so long hangs, or the connection is dead. */
+/** A console that is silent for this time hangs, or the connection is dead. */
 const SILENCE_MS = 20_000;
 
 /** The console does not know this browser. */
 export class NoSession extends Error {}
 
-/** Nothing answers: the console has ended, or hangs. */
+/** The console does not answer: it has ended, or hangs. */
 export class NotAnswered extends Error {}
 
-/** The console answered, but has nothing yet, or refused. */
+/** The console answered, but has no document yet, or refused. */
 export class Refused extends Error {
   /** @param {number} status @param {string} reason */
   constructor(status, reason) {
@@ -22,7 +22,7 @@ export class Refused extends Error {
   }
 }
 
-/** Where the key is kept: for this address and port only, for all tabs. Another tab may store a newer one.
+/** The store of the key, for this address and port only, for all tabs. Another tab may store a newer key.
  * @typedef {Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>} KeyStore */
 
 export class Session {

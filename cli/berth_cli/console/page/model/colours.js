@@ -1,5 +1,5 @@
-// Colours of a share. The scale runs from dark blue to yellow: its lightness grows evenly, so it is read without colour
-// vision and in print too (after cividis).
+// Colors of a share. The scale runs from dark blue to yellow: its lightness grows evenly, so that people can read it
+// without color vision and in print, too (after cividis).
 
 const STOPS = [
   [0, 34, 78],
@@ -11,10 +11,10 @@ const STOPS = [
 
 export const STEPS = 32;
 
-/** More than there is: beside the scale. */
+/** The color of a share above 100 %, which is not on the scale. */
 const BEYOND = 'rgb(213, 94, 0)';
 
-/** The colour of a share; empty: there is none of the resource. @param {number | null} share @returns {string} */
+/** The color of a share; empty if the resource does not exist. @param {number | null} share @returns {string} */
 export function colourOf(share) {
   if (share === null) return '';
   if (share > 1) return BEYOND;

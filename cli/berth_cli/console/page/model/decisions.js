@@ -9,13 +9,13 @@ import { column, numberColumn, rowOf } from './rows.js';
  *   profile: string, cacheAgeSeconds: number | null, nodes: number, feasible: number | null, chosen: string | null,
  *   reasons: Rejected[], best: {node: string, score: number, byPlugin: Record<string, number> | null}[],
  *   victims: Record<string, number>, error: string}} Recorded a call; victims: how many pods of each node
- * @typedef {Recorded & {key: string}} Decision key: as the address names it
+ * @typedef {Recorded & {key: string}} Decision key: its name in the address
  * @typedef {Recorded & {rejected: Rejected[], scores: {node: string, score: number}[], passed?: string[]}} Details
  */
 
 const TIME = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 
-/** What is said of it in one line. @param {Decision} decision */
+/** The summary of a decision in one line. @param {Decision} decision */
 function summaryOf({ error, reasons, best: [best], chosen }) {
   if (error) return error;
   if (reasons.length) return reasons.map(({ reason, count }) => `${count} × ${reason}`).join('; ');
@@ -62,7 +62,7 @@ export function scoreBars(found, most) {
   }));
 }
 
-/** What is said of it under its title. @param {Details} found @returns {string[]} */
+/** The lines under the title of a decision. @param {Details} found @returns {string[]} */
 export function factsOf(found) {
   const age = found.cacheAgeSeconds === null ? '' : `, on data ${found.cacheAgeSeconds.toFixed(1)} s old`;
   const profile = found.profile ? `Profile ${found.profile}, in` : 'In';

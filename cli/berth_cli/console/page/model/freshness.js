@@ -1,14 +1,14 @@
-// How current the page is, in one sentence: loading, current, old, or without its console.
+// The freshness of the page in one sentence: loading, current, old, or without its console.
 
 import { formatAge } from './quantities.js';
 
 /** @typedef {'loading' | 'current' | 'stale' | 'disconnected' | 'closed'} Kind */
 
-/** If the console does not say at which age verbs call data stale: their default. */
+/** The default age at which verbs call data stale, if the console does not report one. */
 const STALE_SECONDS = 180;
 
 export class Freshness {
-  /** Of what the console reads. */
+  /** The name of the source that the console reads. */
   name = '';
   /** @type {Exclude<Kind, 'stale'>} */
   state = 'loading';
@@ -37,7 +37,7 @@ export class Freshness {
     this.observedAt = ageSeconds === null ? null : this.clock() - ageSeconds * 1000;
   }
 
-  /** @returns {number | null} seconds; data that nobody renews grows old */
+  /** @returns {number | null} seconds; data that is not renewed grows old */
   get age() {
     return this.observedAt === null ? null : (this.clock() - this.observedAt) / 1000;
   }

@@ -2,13 +2,13 @@
 
 /**
  * @typedef {{name: string, states: string[], labels: Map<string, string>, taints: string[],
- *   amounts: Map<string, [number, number]>}} Node states: none of a ready node; amounts: allocatable and requested
+ *   amounts: Map<string, [number, number]>}} Node states: empty for a ready node; amounts: allocatable and requested
  * @typedef {{value: string | null, nodes: Node[]}} Group value: of the label; null: nodes without it
- * @typedef {{used: number, allocatable: number, share: number | null}} Use share: of what is allocatable; null if there
- *   is nothing
+ * @typedef {{used: number, allocatable: number, share: number | null}} Use share: of the allocatable amount; null if
+ *   that is 0
  */
 
-/** The nodes of the server's document. Names of others are no properties of objects here. @param {any[]} rows
+/** The nodes of the server's document. Foreign names do not become properties of objects. @param {any[]} rows
  * @returns {Node[]} */
 export function readNodes(rows) {
   return rows.map((row) => ({
@@ -22,7 +22,7 @@ export const NO_GROUPS = '';
 
 const ORDER = new Intl.Collator('en', { numeric: true });
 
-/** Names as people sort them: n2 before n10. @param {string} a @param {string} b */
+/** Sort names as people do: n2 before n10. @param {string} a @param {string} b */
 export function compareNames(a, b) {
   return ORDER.compare(a, b) || (a < b ? -1 : Number(a > b));
 }
@@ -42,7 +42,7 @@ export function groupNodes(nodes, label) {
     .sort((a, b) => compareGroups(a.value, b.value));
 }
 
-/** Nodes without the label come last. @param {string | null} a @param {string | null} b */
+/** Sort nodes without the label last. @param {string | null} a @param {string | null} b */
 function compareGroups(a, b) {
   if (a === null || b === null) return Number(a === null) - Number(b === null);
   return compareNames(a, b);
@@ -60,7 +60,7 @@ const WELL_KNOWN = [
 const MAX_GROUPS = 200;
 
 /** The labels that divide the nodes into groups: well-known ones first, then by the number of groups.
- * A label with another value on each node, such as the host name, groups nothing.
+ * A label with another value on each node, such as the host name, is left out.
  * @param {Iterable<Node>} nodes @returns {string[]} */
 export function groupingLabels(nodes) {
   /** @type {Map<string, Set<string>>} */
@@ -93,7 +93,7 @@ export function resourcesOf(nodes, counted) {
   return [...found].sort((a, b) => rankIn(first, a) - rankIn(first, b) || compareNames(a, b));
 }
 
-/** Others come after those of the list. @param {readonly string[]} names @param {string} name */
+/** Other names come after those of the list. @param {readonly string[]} names @param {string} name */
 function rankIn(names, name) {
   return names.indexOf(name) + 1 || names.length + 1;
 }

@@ -1,4 +1,4 @@
-// Pending pods by reason, gangs, and what explains one of them: the server's documents as texts and rows.
+// Pending pods by reason, gangs, and the explanation of one: the server's documents as texts and rows.
 
 import { compareNames } from './grouping.js';
 import { formatCount } from './quantities.js';
@@ -28,19 +28,19 @@ export const CATEGORIES = {
   undetermined: 'Undetermined',
 };
 
-/** As the address names a reason, which may be of any length. @param {Reason} reason */
+/** The name of a reason in the address, cut off if it is long. @param {Reason} reason */
 export function reasonKey({ by, plugin, reason }) {
   return `${by} ${plugin}: ${reason}`.slice(0, MAX_CHARACTERS);
 }
 
-/** The names of the nodes that a reason rejects; null: it rejects none now. @param {PendingDocument} document
+/** The names of the nodes that a reason rejects; null if it does not reject any now. @param {PendingDocument} document
  * @param {string} key */
 export function nodesOf({ nodes, reasons }, key) {
   const found = key && reasons.find((reason) => reasonKey(reason) === key);
   return found ? found.nodes.map((at) => nodes[at]) : null;
 }
 
-/** How many pods a category has. @param {PendingDocument} document @param {string} category */
+/** The number of pods in a category. @param {PendingDocument} document @param {string} category */
 export function countOf({ pods }, category) {
   return pods.filter((pod) => pod.category === category).length;
 }
@@ -54,7 +54,7 @@ export function captionOf(document) {
   return `${formatCount(count, 'pending pod')}: ${parts.join(', ')}${left ? `, ${left} more not listed` : ''}`;
 }
 
-/** The reasons of the pods of a category, that of most pods first. @param {PendingDocument} document
+/** The reasons of a category's pods, the reason of most pods first. @param {PendingDocument} document
  * @param {string} category empty: all @returns {{reason: Reason, key: string, pods: number}[]} */
 export function reasonsOf({ reasons, pods }, category) {
   const counts = reasons.map(() => 0);
@@ -96,7 +96,7 @@ export function pendingTable({ nodes, reasons, pods }, category, reason) {
 
 export const GANG_HEADS = ['Gang', 'State', 'Waits for', 'Members', 'In bind', 'On nodes', 'Priority'];
 
-/** Those that wait come first, the most urgent one at the top. @param {GangsDocument} found @returns {Gang[]} */
+/** Sort waiting gangs first, the most urgent one at the top. @param {GangsDocument} found @returns {Gang[]} */
 export function inOrder(found) {
   return [...found.gangs].sort(
     (a, b) => Number(!a.waitsFor) - Number(!b.waitsFor) || b.priority - a.priority || compareNames(a.gang, b.gang),
@@ -127,7 +127,7 @@ export function gangTexts({ state, waitsFor, members, minimum, priority }) {
  *   ranking?: {node: string, total: number, scores: Record<string, number>}[],
  *   counterfactuals?: Counterfactual[]}} Explanation of a pod or a gang
  *
- * @typedef {object} Preemption of a pod that no eviction helps: only the reason
+ * @typedef {object} Preemption if evictions do not help the pod: only the reason
  * @property {string} [reason]
  * @property {string} [node]
  * @property {{namespace: string, name: string, priority: number, violates: string[]}[]} [victims]
@@ -140,14 +140,14 @@ const MAX_NAMES = 3;
 export function changeTexts(found) {
   return found.map(({ changes, fits }) => {
     const text = changes.map((change) => change.text).join('; and ');
-    // A change of a node names it already.
+    // A change of a node already contains its name.
     if (!fits.length || changes.some(({ node }) => node)) return text;
     const left = fits.length - MAX_NAMES;
     return `${text} → ${fits.slice(0, MAX_NAMES).join(', ')}${left > 0 ? ` and ${left} more` : ''}`;
   });
 }
 
-/** What an attempt would evict; empty: preemption is not tried. @param {Preemption | null} [found]
+/** The pods that an attempt would evict; empty if preemption is not tried. @param {Preemption | null} [found]
  * @returns {string[]} */
 export function evictionTexts(found) {
   if (!found) return [];

@@ -9,8 +9,8 @@ import { WITHOUT_LABEL } from './url_state.js';
  * @typedef {import('./grouping.js').Group} Group
  *
  * @typedef {{key: string, title: string, isNumber: boolean, room: string}} Column room: narrow, medium or wide; the
- *   table must have it to show the column
- * @typedef {string | [string, string | number]} Cell a text, and what to sort by if it is not the text
+ *   table must be as wide to show the column
+ * @typedef {string | [string, string | number]} Cell a text, and the value to sort by if it is not the text
  * @typedef {{key: string, texts: string[], values: (string | number)[], share: number | null}} Row share: for the bar
  * @typedef {{caption: string, columns: Column[], rows: Row[]}} Table
  *
@@ -28,7 +28,7 @@ export function numberColumn(key, title, room = 'narrow') {
   return { key, title, isNumber: true, room };
 }
 
-/** @param {string} key of what it stands for @param {Cell[]} cells @param {number | null} [share] @returns {Row} */
+/** @param {string} key of the row's object @param {Cell[]} cells @param {number | null} [share] @returns {Row} */
 export function rowOf(key, cells, share = null) {
   const pairs = cells.map((cell) => (typeof cell === 'string' ? [cell, cell] : cell));
   return { key, texts: pairs.map(([text]) => String(text)), values: pairs.map(([, value]) => value), share };

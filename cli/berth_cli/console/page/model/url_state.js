@@ -1,35 +1,35 @@
-// What is shown, as the fragment of the address: a link shows the same. The server never sees it.
+// The state of the page as the fragment of the address: a link shows the same. The server never sees it.
 
 /** @typedef {typeof DEFAULTS} State */
 
 export const DEFAULTS = {
   view: 'overview',
-  label: /** @type {string | null} */ (null), // that groups nodes; null: the first that fits; empty: no groups
+  label: /** @type {string | null} */ (null), // label that groups nodes; null: the first that fits; empty: no groups
   resource: 'cpu',
-  group: /** @type {string | null} */ (null), // whose nodes are shown; null: all groups
-  node: '', // whose pods are shown
-  rows: 'groups', // of the table while no group is chosen
+  group: /** @type {string | null} */ (null), // the group whose nodes are shown; null: all groups
+  node: '', // the node whose pods are shown
+  rows: 'groups', // the rows of the table while no group is chosen
   sort: 'name', // column of the table
   order: 'ascending',
   filter: '',
   category: '', // of pending pods; empty: all
   reason: '', // why pods are pending, or nodes rejected in decisions; empty: any
   verb: '', // of decisions; empty: any
-  pod: '', // that is explained, with its namespace
-  gang: '', // likewise
-  decision: '', // whose nodes are shown
+  pod: '', // the pod that is explained, with its namespace
+  gang: '', // the gang that is explained, with its namespace
+  decision: '', // the decision whose nodes are shown
 };
 
 export const VIEWS = ['overview', 'pending', 'decisions'];
-/** A group of nodes without the label. It is no value that a label can have. */
+/** A group of nodes without the label. A label cannot have this value. */
 export const WITHOUT_LABEL = '-without-';
-/** Of a text: a name with its namespace has up to 317, and a plugin of a user's own may give reasons of any length. */
+/** The longest text: a name with its namespace has up to 317, and a custom plugin may give reasons of any length. */
 export const MAX_CHARACTERS = 1000;
 
 /** @type {Record<string, string[]>} */
 const CHOICES = { view: VIEWS, rows: ['groups', 'nodes'], order: ['ascending', 'descending'] };
 
-/** Whatever the fragment has: what is not understood is left out. @param {string} fragment @returns {State} */
+/** Parse any fragment: unknown parts are left out. @param {string} fragment @returns {State} */
 export function parseState(fragment) {
   const [path, query = ''] = fragment.replace(/^#\/?/, '').split('?', 2);
   const given = new URLSearchParams(query);
@@ -52,7 +52,7 @@ export function formatState({ view, ...others }) {
   return `#/${view}${text ? `?${text}` : ''}`;
 }
 
-/** To another view: groups and resource stay, and nothing else. @param {string} view @param {State} state */
+/** Change to another view: only groups and resource stay. @param {string} view @param {State} state */
 export function linkTo(view, { label, resource }) {
   return formatState({ ...DEFAULTS, view, label, resource });
 }

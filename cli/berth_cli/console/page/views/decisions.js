@@ -66,7 +66,7 @@ export class Decisions {
     placeOf('decisions-caption').focus();
   }
 
-  /** @param {string} text why the table is empty; empty: it is not */
+  /** @param {string} text why the table is empty; an empty text if it is not */
   empty(text) {
     placeOf('decisions-empty').hidden = !text;
     setText(placeOf('decisions-empty'), text);

@@ -1,11 +1,11 @@
-// Elements out of texts. Nothing here takes markup, and the browser refuses it too (trusted types).
+// Makes elements out of texts. The functions do not accept markup, and the browser refuses it, too (trusted types).
 
 /**
  * @typedef {string | number | globalThis.Node | null} Child
  * @typedef {Record<string, string | number | boolean | null | ((event: any) => void)>} Attributes
  */
 
-/** An element. Attributes that are functions are listeners; null and false leave one out.
+/** Make an element. Attributes that are functions are listeners; null and false leave an attribute out.
  * @template {keyof HTMLElementTagNameMap} T
  * @param {T} tag @param {Attributes} [attributes] @param {...Child} children @returns {HTMLElementTagNameMap[T]} */
 export function element(tag, attributes = {}, ...children) {
@@ -33,13 +33,13 @@ export function placeOf(id) {
   return found;
 }
 
-/** Only if it differs, so that a screen reader does not read it again. @param {globalThis.Node} target
+/** Set the text only if it differs, so that a screen reader does not repeat it. @param {globalThis.Node} target
  * @param {string} text */
 export function setText(target, text) {
   if (target.textContent !== text) target.textContent = text;
 }
 
-/** Children by key: those that stay keep their elements, and with them the focus and the pointer.
+/** Update children by key: children that stay keep their elements, and with them the focus and the pointer.
  * @template T @param {HTMLElement} place @param {readonly T[]} items @param {(item: T) => string} keyOf
  * @param {(item: T) => HTMLElement} make @param {(made: any, item: T) => void} [update] */
 export function setChildren(place, items, keyOf, make, update = () => {}) {
@@ -61,7 +61,7 @@ export function setChildren(place, items, keyOf, make, update = () => {}) {
   if (focused instanceof HTMLElement && place.contains(focused)) focused.focus();
 }
 
-/** The options of a list, and which of them is chosen. @param {HTMLSelectElement} select
+/** Set the options of a list, and which of them is chosen. @param {HTMLSelectElement} select
  * @param {readonly string[][]} options each with its value and its text @param {string} chosen */
 export function setOptions(select, options, chosen) {
   const all = options.some(([value]) => value === chosen) ? options : [...options, [chosen, chosen]];
@@ -73,7 +73,7 @@ export function setOptions(select, options, chosen) {
   if (select.value !== chosen) select.value = chosen;
 }
 
-/** What is typed or chosen there is shown. @param {string} id @param {(value: string) => void} onChange
+/** Listen to a field, where people type or choose. @param {string} id @param {(value: string) => void} onChange
  * @returns {any} the field */
 export function fieldOf(id, onChange) {
   const field = placeOf(id);

@@ -56,7 +56,7 @@ export class Grid {
     setText(this.note, `The first ${MAX_ROWS} of ${rows.length} rows.`);
     const stop = (!isOther && this.body.querySelector('[tabindex="0"]')) || this.body.firstElementChild;
     if (stop) this.stopAt(stop);
-    // Who came here by keyboard goes on by keyboard.
+    // A user who came here by keyboard goes on by keyboard.
     if (hadFocus && !this.body.contains(document.activeElement)) this.focus();
   }
 
@@ -80,7 +80,7 @@ export class Grid {
     );
   }
 
-  /** Where it was left. */
+  /** Focus the row that was left last. */
   focus() {
     const stop = this.body.querySelector('[tabindex="0"]');
     if (stop instanceof HTMLElement) stop.focus();

@@ -1,19 +1,19 @@
-// Which nodes stand out on the map: those of what is pointed at, else those of what is chosen.
+// The nodes that stand out on the map: nodes of the element under the pointer, else nodes of the chosen element.
 
-/** @typedef {readonly string[] | null} Names null: none */
+/** @typedef {readonly string[] | null} Names null: no nodes */
 
 export class Highlight {
   /** @param {(names: ReadonlySet<string> | null) => void} light */
   constructor(light) {
     this.light = light;
-    /** By place, each as long as something there has the pointer or the focus; the last one counts.
+    /** Nodes by place, as long as an element there has the pointer or the focus; the last place counts.
      * @type {Map<string, readonly string[]>} */
     this.pointed = new Map();
     /** @type {Names} */
     this.chosen = null;
   }
 
-  /** With the pointer or the focus. @param {string} place in the page @param {Names} names */
+  /** Light up nodes for the pointer or the focus. @param {string} place in the page @param {Names} names */
   point(place, names) {
     if (names) this.pointed.set(place, names);
     else this.pointed.delete(place);
@@ -33,7 +33,7 @@ export class Highlight {
     this.show();
   }
 
-  /** Another view is shown. */
+  /** Forget all nodes, because another view is shown. */
   clear() {
     this.pointed.clear();
     this.choose(null);

@@ -57,7 +57,7 @@ export class NodeMap {
     this.light(this.lit);
   }
 
-  /** These nodes stand out from all others; null: none does. @param {ReadonlySet<string> | null} names */
+  /** Let these nodes stand out from all others; null: no nodes. @param {ReadonlySet<string> | null} names */
   light(names) {
     this.lit = names;
     for (const cell of this.place.querySelectorAll('.cell')) {

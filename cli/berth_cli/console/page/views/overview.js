@@ -1,4 +1,4 @@
-// The overview: the map, and the table that mirrors it. Both show what the address says.
+// The overview: the map, and the table that mirrors it. Both show the state in the address.
 
 import { groupingLabels, groupNodes, NO_GROUPS, resourcesOf, useOf } from '../model/grouping.js';
 import { formatAmount, formatCount, formatShare } from '../model/quantities.js';
@@ -152,7 +152,7 @@ export class Overview {
     this.show(this.state);
   }
 
-  /** What a node has, what is requested of it, its taints and labels. @param {Node | undefined} node
+  /** Show a node's resources, the requests on it, its taints and labels. @param {Node | undefined} node
    * @param {readonly string[]} resources */
   showNode(node, resources) {
     const place = placeOf('details');
@@ -199,7 +199,7 @@ function useText(resource, { share, used, allocatable }) {
   return `${resource}: ${formatShare(share)} (${formatAmount(resource, used)} of ${formatAmount(resource, allocatable)})`;
 }
 
-/** As the address names it. @param {Group} group */
+/** The name of a group in the address. @param {Group} group */
 function keyOf(group) {
   return group.value ?? WITHOUT_LABEL;
 }

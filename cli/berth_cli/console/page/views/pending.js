@@ -1,4 +1,4 @@
-// Pending pods by reason and gangs, beside the map: a reason lights up the nodes that it rejects. One of them explained.
+// Pending pods by reason and gangs, beside the map: a reason lights up the nodes that it rejects. Explains one of them.
 
 import * as model from '../model/pending.js';
 import { formatCount } from '../model/quantities.js';
@@ -10,11 +10,11 @@ import { list, row, scoreTable, scrolled, table } from './tables.js';
 
 /** @typedef {import('../model/url_state.js').State} State */
 
-/** The server judges for some seconds; while the cluster changes it is asked again after this. */
+/** The server evaluates for some seconds; while the cluster changes, the page asks again after this time. */
 const PAUSE_MS = 500;
 const EXPLAIN_PAUSE_MS = 1000;
 const GANGS_PAUSE_MS = 1500;
-/** What is explained, its path, its place, and what that says meanwhile.
+/** The kind of object that is explained, its path, its place, and the text in that place meanwhile.
  * @type {['pod' | 'gang', string, string, string][]} */
 const EXPLAINED = [
   ['pod', '/api/explain?pod=', 'explanation', 'Looking for what would place'],
@@ -79,7 +79,7 @@ export class Pending {
   /** @param {model.PendingDocument} found */
   receive(found) {
     this.document = found;
-    // There was no time for some: the next answer has more.
+    // The time was too short for some: the next answer has more.
     if (!found.isComplete) this.part += 1;
     this.draw();
   }
@@ -144,7 +144,7 @@ export class Pending {
     );
   }
 
-  /** @param {string} id of the place @param {string} name of a pod or a gang; empty: none @param {string} text */
+  /** @param {string} id of the place @param {string} name of a pod or a gang; may be empty @param {string} text */
   begin(id, name, text) {
     const place = placeOf(id);
     place.hidden = name === '';
@@ -155,14 +155,14 @@ export class Pending {
     place.replaceChildren(element('p', {}, `${text} ${name} …`));
   }
 
-  /** Only if something changed, so that what is read stays in its place. @param {string} id of the place
-   * @param {any} found what berth explain -o json prints, and its headline */
+  /** Change the text only if it differs, so that the reader's place stays. @param {string} id of the place
+   * @param {any} found the output of berth explain -o json, and its headline */
   explain(id, found) {
     const place = placeOf(id);
     const drawn = JSON.stringify(found);
     if (place.dataset.drawn === drawn) return;
     place.dataset.drawn = drawn;
-    // The row that was pointed at goes.
+    // The row under the pointer goes.
     this.highlight.point(id, null);
     /** @type {model.Explanation} */
     const { members = [], reasons = [], ranking = [], before = [], warnings = [], counterfactuals = [] } = found;
@@ -190,7 +190,7 @@ export class Pending {
       ...section(left, reasons.length && table(['Nodes', 'Rule', 'Reason'], reasonRows)),
       ...section('The best nodes', ranking.length && scoreTable(['Node', 'Total', 'Scores'], bars)),
       ...section('Gangs that get their places first', before.length && list(before, 'changes')),
-      // Without an end no changes were looked for.
+      // Without an end the search for changes was not run.
       ...section('What would place it', found.searchEnd && list(model.changeTexts(counterfactuals), 'changes')),
       element('p', {}, found.searchNote ?? ''),
     );

@@ -12,7 +12,7 @@ export function table(heads, rows) {
   );
 }
 
-/** @param {readonly (string | HTMLElement)[]} contents cells, or what is in them */
+/** @param {readonly (string | HTMLElement)[]} contents cells, or their contents */
 export function row(contents) {
   const cells = contents.map((each) => (each instanceof HTMLTableCellElement ? each : element('td', {}, each)));
   return element('tr', {}, ...cells);
