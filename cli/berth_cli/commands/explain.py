@@ -1,4 +1,4 @@
-"""`berth explain`: why a pod is where it is, why it is pending, and what would place it."""
+"""`berth explain`: why a pod is where it is, why it is pending, and which changes would place it."""
 
 from __future__ import annotations
 

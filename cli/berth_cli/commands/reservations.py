@@ -127,7 +127,7 @@ def rebuild(tables: TableNames, yes: bool, wait: float, output: str) -> None:
     from berth.ledger.nodes.table import Marker, MarkerState
     from berth_cli.sources.stack import open_tables
 
-    # What happens meanwhile is no part of the result.
+    # Progress messages are not part of the result.
     progress = partial(click.echo, err=output != Format.TABLE)
     tables.require("ledger")
     with open_tables(tables) as opened:

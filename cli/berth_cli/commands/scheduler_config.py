@@ -263,7 +263,7 @@ class _Source:
     basic: BasicCredentials | None = None
 
     def missing_credentials(self, *, with_password: bool, certificate: object) -> Iterator[str]:
-        """A note if the stack requires credentials that the printed configuration does not contain."""
+        """Yield a note if the stack requires credentials that the printed configuration does not contain."""
         if self.authentication == "basic" and not with_password:
             yield "the stack requires Basic credentials: give --with-password"
         if self.authentication == "mtls" and not certificate:

@@ -124,7 +124,7 @@ def simulate(
 
 
 def _compare(found: WhatIf, output: str) -> bool:
-    """Show the pods before and after the changes; say whether one is pending after them."""
+    """Show the pods before and after the changes; return whether a pod is pending after them."""
     _warn(found.warnings)
     if output == Format.TABLE:
         _print(found.lines())

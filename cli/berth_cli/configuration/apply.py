@@ -25,7 +25,7 @@ NOT_TRIED = "note: it was not tried on the verbs, because table names name no fu
 
 @dataclass(frozen=True, slots=True)
 class ApplyOptions:
-    """How a document is applied."""
+    """The options with which a document is applied."""
 
     tables: TableNames
     stop_counting: bool
@@ -92,8 +92,9 @@ def _tried(opened: OpenTables, document: str) -> TrialResult | None:
 
 
 def _stops_counting(opened: OpenTables, configuration: BerthConfiguration, options: ApplyOptions) -> bool:
-    """Whether the document ends counting. Asks for a rebuild if it begins again: while counting was stopped, pods were
-    bound that the ledger does not have. Raises ClickException if the ledger counts, and the document would not.
+    """Return whether the document ends counting. Requests a rebuild if it begins again: while counting was stopped,
+    pods were bound that the ledger does not have. Raises ClickException if the ledger counts, and the document would
+    not.
     """
     ledger = opened.ledger if opened.ledger_table else None
     seen = None if ledger is None else ledger.marker()
@@ -119,11 +120,11 @@ def _rebuild_request(seen: Marker) -> Marker:
 
 
 # The head has the document's hash at once, but some verbs read the head at intervals only: bind, and every verb if
-# `minHeadReadInterval` says so. No answer proves that all warm environments have read it, because they cannot be
+# `minHeadReadInterval` is set. An answer cannot prove that all warm environments have read it, because they cannot be
 # addressed. So the proof is the time: the longest interval, and the longest call that may have begun before its end.
 
 MAX_INTERVAL = 60.0
-"""Of `minHeadReadInterval`."""
+"""The maximum of `minHeadReadInterval`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +142,7 @@ class EffectDelay:
 
     @property
     def cause(self) -> str:
-        """What takes so long."""
+        """The cause of the delay."""
         return (
             f"until every verb uses the document: a verb may read it {self.interval:g} s late, and a call that has "
             f"begun takes up to {self.call:g} s"
@@ -149,8 +150,8 @@ class EffectDelay:
 
 
 def effect_delay(before: str | None, http_timeout: str) -> EffectDelay:
-    """Compute the delay. before: the applied document until now, as JSON; None: none was applied. http_timeout: of the
-    scheduler, in seconds; empty: unknown."""
+    """Compute the delay. before: the applied document until now, as JSON; None if none was applied. http_timeout: of
+    the scheduler, in seconds; empty if unknown."""
     call = float(http_timeout) if http_timeout else LONGEST_WAIT_SECONDS
     try:
         content = orjson.loads(before or "{}")

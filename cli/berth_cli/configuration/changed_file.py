@@ -36,7 +36,7 @@ def _invoke(handler: Handler, event: Mapping[str, object]) -> object:
 
 
 class ConfigurationFile:
-    """For one thread. `say` gets a line for each change."""
+    """Follows the file of a configuration; for one thread. `say` gets a line for each change."""
 
     def __init__(
         self,

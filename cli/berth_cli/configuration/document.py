@@ -84,7 +84,7 @@ def _path_of(cause: BaseException | None, configuration: BerthConfiguration) -> 
 
 
 def error_line(source: str, field: str, message: str, line: int | None) -> str:
-    """A message about a field of a document: `berth.yaml:3: profile: …`."""
+    """Return a message about a field of a document: `berth.yaml:3: profile: …`."""
     return f"{source}{'' if line is None else f':{line}'}: {field}: {message}"
 
 

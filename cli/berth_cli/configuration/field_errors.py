@@ -1,4 +1,4 @@
-"""What is wrong with a field of a document: where it stands, what was found, and what may stand there."""
+"""Errors of a document's fields: the position of the field, the value that was found, and the valid values."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _described(value: object) -> str:
 
 
 def _closest(name: str, known: Sequence[str]) -> str:
-    """The known name that is probably meant; empty: none is close. Underscores and case do not count."""
+    """Return the known name that is probably meant; empty if none is close. Underscores and case do not matter."""
     plain = {each.replace("_", "").replace("-", "").lower(): each for each in known}
     found = get_close_matches(name.replace("_", "").replace("-", "").lower(), plain, n=1, cutoff=0.7)
     return plain[found[0]] if found else ""

@@ -18,7 +18,7 @@ from berth_cli.terminal.input_files import display_name, read_input
 
 @dataclass(frozen=True, slots=True)
 class CheckedCluster:
-    """What plugins are checked on. pods: to be placed, those on nodes included."""
+    """A cluster to check plugins on. pods: the pods to place, which include the pods on nodes."""
 
     snapshot: Snapshot
     pods: Sequence[Pod]

@@ -42,7 +42,7 @@ def schema_document() -> Schema:
 
 
 def objects_in(schema: Any) -> Iterator[Schema]:
-    """Each object of the schema that has a title and fields, at any depth."""
+    """Yield each object of the schema that has a title and fields, at any depth."""
     if isinstance(schema, dict):
         if "title" in schema and schema.get("properties"):
             yield schema
@@ -74,7 +74,7 @@ def known_fields(document: object, path: Sequence[str | int]) -> list[str]:
 
 
 def example_at(document: object, path: Sequence[str | int]) -> str:
-    """A valid value of the field at this path, or of the object or list that it is part of, as one line of YAML."""
+    """Return a valid value of the field at this path, or of the object or list around it, as one line of YAML."""
     schemas = _schemas_along(document, path)
     examples = _examples()
     for index in range(len(path), 0, -1):

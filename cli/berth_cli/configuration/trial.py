@@ -41,9 +41,9 @@ _PLUGINS_ARE_LIVE = "a document in force that names plugins runs these, too: to 
 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
-    """errors: by verb, why it must not get the document. report: of the first verb that judged pods.
+    """errors: by verb, why it must not get the document. report: of the first verb that evaluated pods.
 
-    plugin_versions: by verb, of its custom plugins; empty if the document names none.
+    plugin_versions: by verb, of its custom plugins; empty if the document does not use any.
     """
 
     verbs: tuple[str, ...]
@@ -58,7 +58,7 @@ class TrialResult:
 
     @property
     def refusal(self) -> str:
-        """Why the document must not take effect; empty: it may."""
+        """The reason why the document must not take effect; empty if it may."""
         if self.errors:
             verbs: dict[str, list[str]] = {}
             for verb, error in self.errors.items():
@@ -110,7 +110,7 @@ def try_document(document: str, functions: Mapping[str, Invoke]) -> TrialResult:
 
 
 def deployed_functions(stack: DeployedStack) -> Mapping[str, Invoke]:
-    """The verbs' functions of a stack. Raises StackUnavailable; TrialUnavailable if the stack has none of them."""
+    """Find the verbs' functions of a stack. Raises StackUnavailable; TrialUnavailable if it does not have any."""
     import boto3
     from botocore.config import Config
 
@@ -127,7 +127,7 @@ def deployed_functions(stack: DeployedStack) -> Mapping[str, Invoke]:
 
 
 def verbs_of_aliases(aliases: Mapping[str, str]) -> Mapping[str, str]:
-    """By verb, the alias of its function. aliases: by logical id, which SAM makes of the function's and the alias'."""
+    """Map each verb to its function's alias. aliases: by logical id, which SAM makes of the ids of both."""
     return {
         verb: physical_id
         for function, verb in VERB_FUNCTIONS.items()

@@ -35,7 +35,7 @@ class Versions:
 
     @property
     def newest(self) -> int:
-        """The newest version with the document in force; the deployed one if none was applied."""
+        """The newest version with the document in force; the deployed version if no document was applied."""
         return next((each.version for each in self.kept if each.document == self.document), DEPLOYED)
 
     def numbered(self, number: int) -> AppliedVersion:
@@ -73,7 +73,7 @@ class Versions:
 
 
 def history_cells(row: Mapping[str, object]) -> tuple[str, ...]:
-    """A row of a version as the cells of a table."""
+    """Return a version's row as the cells of a table."""
     version, applied, profile, plugins = (
         str(row[name]) for name in ("version", "appliedAt", "profile", "pluginVersion")
     )

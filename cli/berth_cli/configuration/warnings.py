@@ -1,4 +1,4 @@
-"""Warnings about a valid document: parts of it have no effect, or hardly the effect that their author wants."""
+"""Warnings about a valid document: parts that have no effect, or an effect that its author hardly wants."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def configuration_warnings(configuration: BerthConfiguration) -> list[Configurat
 
 
 def serve_warnings(configuration: BerthConfiguration, *, has_file: bool, has_table: bool) -> Iterator[object]:
-    """For `berth serve`. has_file: for records of decisions. has_table: whether its tables are DynamoDB's."""
+    """Warn for `berth serve`. has_file: for records of decisions. has_table: whether its tables are DynamoDB's."""
     yield from configuration_warnings(configuration)
     missing = {kind for kind, has in ((Decisions.FILE, has_file), (Decisions.TABLE, has_table)) if not has}
     yield from records_warnings(configuration, {*Decisions} - missing)
@@ -163,7 +163,7 @@ def _bind(configuration: BerthConfiguration) -> Iterator[ConfigurationWarning]:
 
 
 def _rules_about_pods(configuration: BerthConfiguration) -> Iterator[ConfigurationWarning]:
-    """The document does not say who binds."""
+    """Warn if rules depend on other pods: the document does not show whether Berth binds."""
     rules = {name: configuration.build_profile(name).for_bind().filters for name in _used_profiles(configuration)}
     for name, filters in rules.items():
         if filters:

@@ -32,7 +32,7 @@ class PendingPod:
 
 
 def pending_pod(name: str, namespace: str, **spec: object) -> PendingPod:
-    """A pod with this spec, of one container unless it names its own."""
+    """Make a pod with this spec. It has one container unless the spec has `containers`."""
     uid = f"uid-of-{name}"
     metadata: dict[str, object] = {"name": name, "namespace": namespace, "uid": uid}
     annotations = spec.pop("annotations", None)
@@ -49,7 +49,7 @@ def pending_pod(name: str, namespace: str, **spec: object) -> PendingPod:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """The chosen node (empty: none), the scores, and the reason of each rejected node."""
+    """The chosen node (empty if no node was chosen), the scores, and the reason of each rejected node."""
 
     node: str
     passed: Sequence[str]
@@ -68,12 +68,12 @@ class Extender:
         self._endpoint = Endpoint(url_prefix, NO_MATERIAL, CALL_SECONDS)
 
     def filter(self, pod: Manifest, names: Sequence[str], verb: str = "filter") -> Placement:
-        """The nodes that pass, and the reasons of the others. `verb`: filter or filter_onlyone."""
+        """Return the nodes that pass, and the reasons of the others. `verb`: filter or filter_onlyone."""
         answer = self._call(verb, {"Pod": pod, "Nodes": None, "NodeNames": list(names)})
         return Placement("", answer["NodeNames"], answer["FailedAndUnresolvableNodes"])
 
     def prioritize(self, pod: Manifest, names: Sequence[str]) -> dict[str, int]:
-        """Scores by name."""
+        """Return the scores by name."""
         answer = self._call("prioritize", {"Pod": pod, "Nodes": None, "NodeNames": list(names)})
         return {each["Host"]: each["Score"] for each in answer}
 

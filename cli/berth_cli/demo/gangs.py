@@ -18,7 +18,7 @@ NAMESPACE, GANG, SIZE = "ml", "train", 4
 GPU = "nvidia.com/gpu"
 
 WhyGangWaits = Callable[[str], str]
-"""What `berth gangs list` says of this gang."""
+"""Returns the reason that `berth gangs list` prints for this gang."""
 
 
 def run(path: Path, extender: Extender, run_watcher: Callable[[], object], why_waits: WhyGangWaits, view: View) -> None:

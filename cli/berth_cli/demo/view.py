@@ -15,13 +15,13 @@ from berth_cli.demo.extender import Placement
 from berth_cli.terminal.output import table_lines
 
 Occupants = Mapping[str, Sequence[str]]
-"""By node or device: the applications or amounts on it."""
+"""Maps a node or device to the applications or amounts on it."""
 
 _COLORS = ("cyan", "magenta", "yellow", "green")
 
 
 def before_and_after_table(titles: tuple[str, str], before: Occupants, after: Occupants) -> Table:
-    """Both states side by side, as a table with a color for each application."""
+    """Return both states side by side, as a table with a color for each application."""
     applications = list(dict.fromkeys(application for pods in before.values() for application in pods))
     color = dict(zip(applications, _COLORS, strict=False))
     found = Table("node", *titles, header_style="dim")

@@ -76,11 +76,11 @@ class CertificateRecord(BaseModel):
     certificates: tuple[IssuedCertificate, ...] = ()
 
     def with_issued(self, issued: IssuedCertificate) -> Self:
-        """A record with one more certificate."""
+        """Return a record with one more certificate."""
         return self.model_copy(update={"certificates": (*self.certificates, issued)})
 
     def active(self, name: str, now: datetime) -> IssuedCertificate | None:
-        """The certificate that the client should use now; None if it has none."""
+        """Return the certificate that the client should use now; None if it does not have one."""
         found = [each for each in self.certificates if each.name == name and each.state(now) is CertificateState.ACTIVE]
         return found[-1] if found else None
 
@@ -90,7 +90,7 @@ class CertificateRecord(BaseModel):
         return tuple(each for each in self.certificates if each.name == name_or_serial or each.serial == serial)
 
     def with_times(self, issued: IssuedCertificate, **times: datetime) -> Self:
-        """A record in which this certificate has another `retires_at` or `revoked_at`."""
+        """Return a record in which this certificate has another `retires_at` or `revoked_at`."""
         changed = issued.model_copy(update=times)
         found = tuple(changed if each.serial == issued.serial else each for each in self.certificates)
         return self.model_copy(update={"certificates": found})
@@ -167,7 +167,7 @@ class CertificateDirectory:
         return self._issue(record.with_times(previous, retires_at=now + overlap), name, now, lifetime)
 
     def revoke(self, name_or_serial: str, now: datetime) -> tuple[IssuedCertificate, ...]:
-        """Revoke all certificates of a client, or one by its serial. Raises CertificateError if there is none."""
+        """Revoke all certificates of a client, or one by its serial. Raises CertificateError if none is found."""
         record = self.record()
         found = tuple(each for each in record.find(name_or_serial) if each.state(now) is not CertificateState.REVOKED)
         if not found:

@@ -15,7 +15,7 @@ from berth_cli.terminal.options import parse_duration
 PLUGIN = "ManagedResources"
 
 GANG_BIND_SECONDS = 2.5
-"""Of httpTimeout, what a member of a gang keeps: for the answer, for one call of the table, and for its Binding."""
+"""The part of httpTimeout that a gang member keeps: for the answer, for one call of the table, and for its Binding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +30,10 @@ class ManagedResource:
 class ManagedResources:
     """The counted resources.
 
-    `counts_only`: the policy has no rule for pods that request none of them. `by_annotation`: pods can request one with
-    an annotation, which kube-scheduler does not see. `rules_about_pods`: a rule depends on other pods, and holds for
-    pods that are created at the same time if Berth binds all of them. `gangs`: they are enabled, and any pod may be a
-    member.
+    `counts_only`: the policy has rules only for pods that request one of them. `by_annotation`: pods can request one
+    with an annotation, which kube-scheduler does not see. `rules_about_pods`: a rule depends on other pods, and holds
+    for pods that are created at the same time if Berth binds all of them. `gangs`: they are enabled, and any pod may be
+    a member.
     """
 
     resources: tuple[ManagedResource, ...] = ()
@@ -44,7 +44,7 @@ class ManagedResources:
 
     @property
     def bind_needs_every_pod(self) -> bool:
-        """Whether bind must also get pods that request none of them by name."""
+        """True if bind must also get pods that do not request any of them by name."""
         return self.by_annotation or self.rules_about_pods or self.gangs
 
 
@@ -93,11 +93,11 @@ class ExtenderOptions:
 
 
 def extenders(choices: ExtenderOptions) -> list[Entry]:
-    """One or two entries: `managedResources` limits all verbs of its entry to pods that request them (fact 7).
+    """Return one or two entries: `managedResources` limits all verbs of its entry to pods that request them (fact 7).
 
     A policy for all pods therefore gets an entry without `managedResources`; the entry that binds has them. Requests by
-    annotation would not match that entry, and rules about other pods need every bind: then it has no verbs and only
-    makes kube-scheduler ignore the resources.
+    annotation would not match that entry, and rules about other pods need every bind: then it does not have verbs and
+    only makes kube-scheduler ignore the resources.
     `enableHTTPS` is never set: without a CA it disables verification, with a CA it has no effect (fact 36).
     """
     managed = choices.managed

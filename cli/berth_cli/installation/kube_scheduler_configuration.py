@@ -65,7 +65,7 @@ BOUNDED_RETRIES = "--feature-gates=SchedulerPopFromBackoffQ=false"
 
 
 def scheduler_flags(*, with_password: bool, gangs: bool) -> list[str]:
-    """Flags besides --config. At -v=2 the start-up log contains the urlPrefix and its password (fact 37)."""
+    """Return the flags other than --config. At -v=2 the start-up log has the urlPrefix and its password (fact 37)."""
     verbosity = "-v=1" if with_password else "-v=2"
     return [verbosity, BOUNDED_RETRIES] if gangs else [verbosity]
 

@@ -22,7 +22,7 @@ _EVERY_FUNCTIONS = PROJECT / "layers" / "scheduling" / "requirements.txt"
 _SOME_FUNCTIONS = PROJECT / "layers" / "kubernetes" / "requirements.txt"
 PLATFORMS: Mapping[str, str] = {"arm64": "manylinux2014_aarch64", "x86_64": "manylinux2014_x86_64"}
 MAX_BYTES = 50_000_000
-"""Of a zip file that Lambda takes in one call."""
+"""The limit of a zip file that Lambda accepts in one call."""
 
 _PIN = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)(?:\[[^]]*\])?==([^\s;\\]+)")
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)
@@ -55,15 +55,15 @@ class Platform:
 
     @classmethod
     def this(cls) -> Platform:
-        """That of this process."""
+        """Return the platform of this process."""
         machine = os.uname().machine
         return cls({"aarch64": "arm64"}.get(machine, machine), "{}.{}".format(*sys.version_info))
 
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """A built layer. dependencies: how many packages were added to the plugins. is_imported: whether its modules were
-    imported; dependencies for another platform cannot be."""
+    """A built layer. dependencies: the number of packages that were added to the plugins. is_imported: whether its
+    modules were imported; dependencies for another platform cannot be."""
 
     file: Path
     version: str
@@ -122,7 +122,7 @@ def own_requirements(file: Path) -> Mapping[str, str]:
 
 
 def _requirements(file: Path) -> Iterator[tuple[str, str, str]]:
-    """Name, version and text of each requirement. Raises InvalidPackage if one is not pinned, or has no hash."""
+    """Yield name, version and text of each requirement. Raises InvalidPackage if one is not pinned, or has no hash."""
     text = file.read_text(encoding="utf-8").replace("\\\n", " ")
     for line in text.splitlines():
         requirement = line.strip()
@@ -146,7 +146,7 @@ def _check_syntax(path: Path) -> None:
 
 
 def _check_imports(root: Path) -> None:
-    """A module that cannot be imported would be found by the verbs, which then use an earlier document."""
+    """Import all modules: if the verbs found one that cannot be imported, they would use an earlier document."""
     done = subprocess.run(  # noqa: S603  # this Python, in a process of its own
         [sys.executable, "-c", _IMPORT_ALL, str(root)], capture_output=True, text=True, check=False
     )
@@ -176,7 +176,7 @@ def _install(pins: Mapping[str, str], root: Path, platform: Platform) -> None:
 
 
 def _installer(platform: Platform) -> list[str]:
-    """pip of this environment; where it has none, uv: `uv tool install` makes such environments."""
+    """Return the command of this environment's pip or, if it is missing, of uv, as after `uv tool install`."""
     tag = PLATFORMS[platform.architecture]
     if find_spec("pip") is not None:
         options = ["--quiet", "--disable-pip-version-check", "--root-user-action=ignore", "--no-compile"]
@@ -201,7 +201,7 @@ def _compile(root: Path, platform: Platform) -> None:
 
 
 def _zip(root: Path, file: Path) -> None:
-    """The same bytes for the same content: times and rights are constants."""
+    """Write the same bytes for the same content: times and rights are constants."""
     with ZipFile(file, "w", ZIP_DEFLATED) as archive:
         for path in sorted(root.rglob("*")):
             if path.is_file():

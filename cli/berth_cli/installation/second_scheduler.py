@@ -63,7 +63,7 @@ def manifests(second: SecondScheduler) -> str:
 
 
 def chart_values(second: SecondScheduler) -> Document:
-    """The values of the Helm chart for this scheduler. It has no client certificate but that of an existing Secret."""
+    """Return the Helm chart's values for this scheduler. A client certificate can only be in an existing Secret."""
     scheduler = {
         "name": second.name,
         "image": second.image,
@@ -94,9 +94,9 @@ def _configuration_objects(second: SecondScheduler) -> list[Document]:
 
 
 def _configuration_hash(second: SecondScheduler) -> str:
-    """A hash of the configuration. A change of it makes the Deployment restart: kube-scheduler reads its files once.
+    """Hash the configuration. A changed hash makes the Deployment restart: kube-scheduler reads its files once.
 
-    It covers no secret: anyone who can read the Deployment could otherwise guess passwords and compare hashes.
+    The hash does not cover secrets: a reader of the Deployment could otherwise guess passwords and compare hashes.
     """
     public = _CREDENTIALS.sub("//", second.configuration)
     certificate = second.client[0] if second.client is not None else b""

@@ -1,1 +1,1 @@
-"""What stands in the ledger: gangs and reservations of counted resources."""
+"""The contents of the ledger: gangs and reservations of counted resources."""

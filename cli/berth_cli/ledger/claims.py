@@ -1,4 +1,4 @@
-"""What pods claim, from the node cache, for comparison with the ledger."""
+"""The claims of pods, from the node cache, for comparison with the ledger."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 Claims: TypeAlias = Mapping[tuple[str, str], Shares]
-"""By node and UID, what a pod claims that differs from its entry; empty shares: it claims nothing."""
+"""Maps node and UID to the claim of a pod that differs from its entry; empty shares if it does not claim any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class NotCompared:
 
 @dataclass(frozen=True, slots=True)
 class ClaimSources:
-    """Where what pods claim is read from."""
+    """The sources of the pods' claims."""
 
     table: CacheTable
     configurations: Configurations

@@ -1,4 +1,4 @@
-"""Gangs as table lines and as a JSON document: what the ledger's table says of a gang, and what filter knows of it."""
+"""Gangs as table lines and as a JSON document: the state in the ledger's table, and the plan that filter makes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class NotRead:
 
 @dataclass(frozen=True, slots=True)
 class Gangs:
-    """What is known of the gangs. items, domain: of the ledger's table. statuses: of the node cache."""
+    """The known state of the gangs. items, domain: from the ledger's table. statuses: from the node cache."""
 
     items: Sequence[GangItem] = ()
     domain: Domain = field(default_factory=Domain)
@@ -172,7 +172,8 @@ def _state_of_placed(status: GangStatus, minimum: int) -> tuple[str, str]:
 
 
 def _places(key: GangKey, item: GangItem | None, status: GangStatus | None) -> list[dict[str, str]]:
-    """Each member by its name: where it is, where its bind is under way, or where filter would let it go."""
+    """Return each member by its name, with the node where it is, where it is being bound, or where filter would let it
+    go."""
     is_bound = item is not None and item.state is GangState.COMMITTED
     intents = item.intents if item is not None and item.state is not GangState.ENDED else {}
     found = {

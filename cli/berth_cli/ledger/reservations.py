@@ -28,8 +28,8 @@ def document(
 ) -> dict[str, object]:
     """Return all reservations by node and pod, and the nodes. `now`: seconds since the epoch.
 
-    The state is `announced` if only the start of the bind is recorded. `claims`: what the pod itself says, if that
-    differs from what it holds; null with `diverged` null if the pods are not compared.
+    The state is `announced` if only the start of the bind is recorded. `claims`: the pod's own claim, if it differs
+    from its entry; null with `diverged` null if the pods are not compared.
     """
     found = [_entry(ledger, entry, now, claims) for ledger in ledgers for entry in ledger.entries.values()]
     held = {(each["node"], each["uid"]) for each in found}
@@ -138,7 +138,7 @@ def request_release(ledger: LedgerTable, namespace: str, name: str) -> Sequence[
         for node in ledger.nodes()
         for entry in node.entries.values()
     ]
-    # A confirmed entry has no open reservation: the request makes one, so that the watcher finds it.
+    # A confirmed entry does not have an open reservation: the request makes one, so that the watcher finds it.
     found = {_attempt(each): each for each in (*entries, *ledger.open_reservations()) if _is_of(each, namespace, name)}
     for each in found.values():
         ledger.request_release(each)

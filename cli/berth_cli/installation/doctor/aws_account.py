@@ -33,7 +33,7 @@ class AccountUnavailable(Exception):
 
 
 class InspectionDenied(AccountUnavailable):
-    """The caller lacks the permission, or the account lacks the service. It says nothing about the stack.
+    """The caller lacks the permission, or the account lacks the service. It does not mean a problem of the stack.
 
     remedy: names the permission.
     """
@@ -68,7 +68,7 @@ class Schedule:
 
 
 class AWSAccount:
-    """Every method may raise AccountUnavailable."""
+    """Inspects a stack in its account. Every method may raise AccountUnavailable."""
 
     def __init__(self, stack: DeployedStack) -> None:
         self._stack = stack

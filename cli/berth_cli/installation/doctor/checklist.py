@@ -62,7 +62,7 @@ class Check(NamedTuple):
 
 
 def run_checks(inputs: Inputs, now: Callable[[], float]) -> Iterator[Finding]:
-    """Run all checks one after another, so that none disturbs the measured times. now: seconds since the epoch."""
+    """Run all checks one after another, so that they do not disturb measured times. now: seconds since the epoch."""
     yield from inputs.findings
     for group in (_configuration, _account, _cluster, _scheduler, _address):
         yield from _run(group(inputs, now))
@@ -167,7 +167,7 @@ def _binder_findings(inputs: Inputs) -> Iterator[Finding]:
 
 
 def _unknown_user(check: CheckName, identity: str) -> Finding:
-    """The caller's permissions are no substitute: an administrator's say nothing about the function's."""
+    """Skip the check: an administrator's permissions do not show which ones the function has."""
     remedy = f"give --{identity}-user NAME with an administrator's --kubeconfig"
     return skipped(check, f"the user of the {identity} is unknown", remedy)
 
@@ -190,7 +190,7 @@ def _scheduler(inputs: Inputs, now: Callable[[], float]) -> Iterator[Check]:
 
 
 def _managed_resources_findings(inputs: Inputs, side: SchedulerSide) -> list[Finding]:
-    """For the given configuration and for the one in use: either may be wrong."""
+    """Check the given configuration and the one in use: either may be wrong."""
     known = [each for each in (inputs.configuration, inputs.running.configuration) if each is not None]
     if not known:
         return _input_missing(CheckName.MANAGED_RESOURCES, inputs)

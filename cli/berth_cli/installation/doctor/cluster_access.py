@@ -67,11 +67,11 @@ def parse_subject(text: str) -> Subject:
 
 
 class ClusterAccess:
-    """Every method may raise ClusterUnavailable."""
+    """Reads a cluster and reviews permissions. Every method may raise ClusterUnavailable."""
 
     def __init__(self, api: ApiServer, timeout: float, subject: Subject | None = None) -> None:
-        """`subject`: whose permissions are reviewed; the caller needs the permission to create these reviews. None:
-        the caller's own."""
+        """`subject`: the user whose permissions are reviewed; the caller needs the permission to create these reviews.
+        None: the caller."""
         self._api = api
         self._timeout = timeout
         self._subject = subject
@@ -82,11 +82,11 @@ class ClusterAccess:
         return cls(ApiServer(server, time.monotonic), timeout)
 
     def reviewing(self, subject: Subject) -> ClusterAccess:
-        """The same cluster with the permissions of another user, by access reviews."""
+        """Return the same cluster with the permissions of another user, by access reviews."""
         return ClusterAccess(self._api, self._timeout, subject)
 
     def as_user(self, subject: Subject) -> ClusterAccess:
-        """The same; itself if it is this user."""
+        """Return the cluster with the permissions of this user; this object if it has them already."""
         return self if subject.name == self.user() else self.reviewing(subject)
 
     def user(self) -> str:

@@ -12,11 +12,11 @@ import click
 
 CONTRACT = "docs/reference/extender-contract.md"
 FACTS = re.compile(r"\bfacts? (\d+a?(?:(?:, | and )\d+a?)*)")
-"""How a message cites facts of the contract."""
+"""Matches a message's citation of facts of the contract."""
 
 
 class Result(StrEnum):
-    """SKIPPED: not checked, the message says why. WARNING: it works, with a disadvantage."""
+    """SKIPPED: not checked, the message has the reason. WARNING: it works, with a disadvantage."""
 
     OK = "ok"
     WARNING = "warning"
@@ -101,17 +101,17 @@ def ok(check: CheckName, message: str) -> Finding:
 
 
 def warning(check: CheckName, message: str, remedy: str) -> Finding:
-    """It works, with a disadvantage."""
+    """Make a finding about a part that works, with a disadvantage."""
     return Finding(check, Result.WARNING, message, remedy)
 
 
 def failed(check: CheckName, message: str, remedy: str) -> Finding:
-    """It does not work, or not as configured."""
+    """Make a finding about a part that does not work, or not as configured."""
     return Finding(check, Result.FAILED, message, remedy)
 
 
 def skipped(check: CheckName, message: str, remedy: str = "") -> Finding:
-    """It was not checked."""
+    """Make a finding about a part that was not checked."""
     return Finding(check, Result.SKIPPED, message, remedy)
 
 

@@ -104,7 +104,7 @@ class Inputs:
 
     @cached_property
     def running(self) -> RunningBerth:
-        """What runs behind the address."""
+        """The Berth that runs behind the address."""
         return UNKNOWN if self.endpoint is None else running_berth(self.endpoint)
 
     @cached_property
@@ -141,7 +141,7 @@ class Inputs:
 
     @property
     def timeout(self) -> float:
-        """How long the scheduler waits for a call, in seconds."""
+        """The time that the scheduler waits for a call, in seconds."""
         entries = () if self.scheduler_side is None else self.scheduler_side.berth_extenders
         return min((entry.timeout for entry in entries if entry.verbs), default=self.stack_timeout or DEFAULT_TIMEOUT)
 
@@ -230,9 +230,9 @@ class _Reading:
         *,
         is_running: bool,
     ) -> ClusterAccess | None:
-        """The cluster by reviews for the given user, or as the kubeconfig in the stack's secret, in this order.
+        """Return the cluster by reviews for the given user, or with the kubeconfig in the stack's secret.
 
-        Without a stack it is `berth serve`: it says as whom it runs (is_running), or will have the caller's kubeconfig.
+        Without a stack it is `berth serve`: it reports its own user (is_running), or will use the caller's kubeconfig.
         """
         if user is not None:
             return None if reader is None else reader.reviewing(parse_subject(user))

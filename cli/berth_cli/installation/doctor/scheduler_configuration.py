@@ -1,4 +1,4 @@
-"""The scheduler's configuration as kube-scheduler reads it, where it is found, and which of its extenders are Berth."""
+"""The scheduler's configuration as kube-scheduler reads it, its place, and its extenders that are Berth."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class InvalidSchedulerConfiguration(Exception):
 
 
 class ConfigurationNotFound(Exception):
-    """There is no configuration, or more than one. The message names the place."""
+    """A place has no configuration, or more than one. The message names the place."""
 
 
 class TLSConfig(BaseModel):
@@ -58,7 +58,7 @@ class TLSConfig(BaseModel):
 
     @property
     def has_half(self) -> bool:
-        """A certificate without its key, or a key without its certificate."""
+        """True for a certificate without its key, and for a key without its certificate."""
         return self.has_certificate is not self.has_key
 
 

@@ -59,7 +59,7 @@ def check_lease(item: HeadItem, now: float, *, periodic: bool, ledger_epoch: int
 
 
 def check_schedule(account: AWSAccount) -> Iterator[Finding]:
-    """A disabled schedule lets the cache become stale without any error."""
+    """Check the schedule: a disabled one lets the cache become stale without any error."""
     found = account.schedules()
     if not found:
         yield failed(SCHEDULE, "the stack has no schedule: nothing starts the watcher", "deploy the stack again")

@@ -83,7 +83,7 @@ def check_permissions(check: CheckName, access: ClusterAccess, wanted: Sequence[
 
 
 def check_wake_up(access: ClusterAccess, mode: WakeUp) -> Finding:
-    """Without the wake-up, a rejected pod that now fits waits for minutes (facts 41 and 43)."""
+    """Check the wake-up: without it, a rejected pod that now fits waits for minutes (facts 41 and 43)."""
     if mode is not WakeUp.OBJECT:
         return skipped(WAKE_UP, f"wakeUp: {mode}")
     cause = access.try_wake_up()

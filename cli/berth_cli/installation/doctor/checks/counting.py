@@ -56,7 +56,7 @@ def _missing_findings(listed: dict[str, bool], managed: ManagedResources) -> Ite
 
 
 def _gate_findings(side: SchedulerSide, managed: ManagedResources) -> Iterator[Finding]:
-    """An entry with managedResources is called only for pods that request one of them (fact 7)."""
+    """Check managedResources: such an entry is called only for pods that request one of them (fact 7)."""
     for_all_pods = [each for each in side.berth_extenders if not each.managed_resources]
     sees_all = any(each.filter_verb or each.prioritize_verb for each in for_all_pods)
     gated = any(each.filter_verb or each.prioritize_verb for each in side.berth_extenders if each.managed_resources)

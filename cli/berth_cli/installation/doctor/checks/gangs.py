@@ -12,7 +12,7 @@ from berth_cli.installation.kube_scheduler_configuration import GANG_BACKOFF_SEC
 
 CHECK = CheckName.GANGS
 MIN_TIMEOUT_SECONDS = 5
-"""With less, members that the scheduler binds a second apart miss each other."""
+"""A shorter timeout makes members miss each other that the scheduler binds a second apart."""
 REMEDY = "use what `berth scheduler-config --config FILE` prints"
 
 

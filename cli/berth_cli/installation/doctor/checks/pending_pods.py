@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 UNTRIED_SECONDS = 60.0
 """A running scheduler tries a new pod within this time, unless very many are created at once."""
 MISSPELLED = 0.8
-"""How alike a name and its misspelling are. Two names that only both end with -scheduler are less."""
+"""The similarity of a name and its misspelling. Two names that only share the ending -scheduler are less similar."""
 
 
 def check_pending_pods(access: ClusterAccess, own: Sequence[str], now: float) -> Iterator[Finding]:
-    """One finding for each schedulerName whose pods no scheduler has tried: it is misspelled, or its scheduler is down.
+    """Yield a finding for each schedulerName whose pods are untried: it is misspelled, or its scheduler is down.
 
     `own`: the names that the scheduler of Berth serves. `now`: seconds since the epoch.
     """

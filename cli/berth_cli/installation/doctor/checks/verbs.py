@@ -51,7 +51,7 @@ CONSEQUENCES = {
 
 
 def probe(field: str, nodes: list[str]) -> bytes:
-    """A request body for the verb of this field, in node-cache mode."""
+    """Return a request body for the verb of this field, in node-cache mode."""
     match field:
         case "bindVerb":
             return b"{}"
