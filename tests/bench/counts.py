@@ -149,7 +149,7 @@ def _binds() -> Iterator[tuple[str, float]]:
         world.bind("warm-up")
         requests: list[str] = []
         for owner, methods in (
-            (world.log, ("read", "append", "withdraw", "trim")),
+            (world.log, ("begin", "read", "append", "withdraw", "trim")),
             (world.published.table, ("head", "head_eventually", "log", "chunks")),
             (world, ("pod", "create_binding")),
         ):

@@ -6,6 +6,7 @@ These plugins judge the result: the final state at the API server.
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -65,6 +66,7 @@ JUDGED_BY_BERTH = ("InterPodAffinity", "PodTopologySpread")
 """Plugins of kube-scheduler that place none of these pods, and judge the result."""
 
 BURST = Burst((6, 10), (5, 12), 80)
+SOFT_BURSTS, SOFT_PODS = int(os.environ.get("LATE_VIEW_ROUNDS", "3")), 30
 PLUGINS = EXAMPLES / "custom-plugin"
 
 
@@ -153,6 +155,35 @@ def test_burst_breaks_rules_where_the_scheduler_binds(berth: Extender, control_p
     assert found.teams_together() != []
 
 
+@pytest.mark.parametrize("berth", KINDS, indirect=True)
+def test_scores_count_the_pod_whose_bind_has_just_begun(berth: Extender, control_plane: ControlPlane) -> None:
+    """A score is not evaluated again in bind: the next pod's score must know the pod that the scheduler binds."""
+    api = KubernetesApi(control_plane.credentials())
+    found = [_spread_softly(control_plane, api, berth, number) for number in range(SOFT_BURSTS + 1)]
+    # Of the first burst on the stack no function is warm: before bind has started, nobody knows what it binds.
+    assert not any(found[1:]), str(found)
+
+
+def _spread_softly(control_plane: ControlPlane, api: KubernetesApi, berth: Extender, number: int) -> int:
+    """Return by how many pods the zones differ. No score of the scheduler's own decides."""
+    zones = {f"soft-{number}-{node}": f"zone-{node % 3}" for node in range(6)}
+    for name, zone in zones.items():
+        api.create("/api/v1/nodes", _node(name, zone))
+    extender = filter_prioritize_bind(berth.url_prefix)
+    profile = {"schedulerName": "default-scheduler", "plugins": {"score": {"disabled": [{"name": "*"}]}}}
+    try:
+        ExtenderCache(berth).wait_for_feasible([*zones])
+        with control_plane.scheduler({**scheduler_configuration([extender]), "profiles": [profile]}):
+            for pod in range(SOFT_PODS):
+                api.create("/api/v1/namespaces/default/pods", _pod("soft", number, pod))
+            placed = Counter(zones[pod["spec"]["nodeName"]] for pod in _wait_until_placed(api, SOFT_PODS))
+        return max(placed.values()) - min(placed[zone] for zone in zones.values())
+    finally:
+        api.delete("/api/v1/namespaces/default/pods", {"gracePeriodSeconds": "0"})
+        for name in zones:
+            api.delete(f"/api/v1/nodes/{name}")
+
+
 def _place_burst(control_plane: ControlPlane, berth: Extender, extender: ExtenderConfiguration) -> Placement:
     """All pods, created as fast as the API server takes them, when the node cache has all nodes: the guarantee needs
     them."""
@@ -212,11 +243,11 @@ def _pod(rule: str, group: int, number: int) -> JsonObject:
     if rule == "apart":
         term = {"labelSelector": selector, "topologyKey": HOSTNAME}
         rules = {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
-    elif rule == "spread":
+    elif rule in ("spread", "soft"):
         constraint = {
             "maxSkew": 1,
             "topologyKey": ZONE,
-            "whenUnsatisfiable": "DoNotSchedule",
+            "whenUnsatisfiable": "DoNotSchedule" if rule == "spread" else "ScheduleAnyway",
             "labelSelector": selector,
         }
         rules = {"topologySpreadConstraints": [constraint]}

@@ -9,7 +9,7 @@ import pytest
 
 from berth.bind.announcing import MAX_CONTENT_BYTES
 from berth.dynamodb import TableUnavailable
-from berth.ledger.announcements import AnnouncementLog
+from berth.ledger.announcements import AnnouncementLog, BegunBind, place_of
 from berth.ledger.dynamodb_announcements import DynamoDBAnnouncementLog
 from berth_cli.server.store.ledger_table import InMemoryAnnouncementLog
 from tests.builders.announcements import announcement
@@ -85,10 +85,32 @@ def test_reads_every_page(log: AnnouncementLog) -> None:
     assert [each.position for each in log.read(1)] == [1, 2, 3, 4, 5]
 
 
+def test_reads_begun_binds_by_the_same_query(log: AnnouncementLog) -> None:
+    begun = [BegunBind("uid-p", "node-a", 100.125), BegunBind("uid-q", "node-b", 101.0)]
+    assert len({place_of(each) for each in begun}) == 2
+    written = [announcement(position) for position in (1, 2)]
+    for bind in begun:
+        log.begin(bind)
+    for each in written:
+        log.append(each)
+    announcements, found = log.read_with_begun(2)
+    assert [*announcements] == written[1:]
+    assert {*found} == {*begun}
+    assert list(log.read(1)) == written
+
+
+def test_later_bind_takes_the_place_of_an_earlier_one(log: AnnouncementLog) -> None:
+    for since in (100.0, 101.0):
+        log.begin(BegunBind("uid-p", "node-a", since))
+    assert [*log.read_with_begun(1)[1]] == [BegunBind("uid-p", "node-a", 101.0)]
+
+
 def test_raises_where_table_is_missing(request: pytest.FixtureRequest) -> None:
     log = DynamoDBAnnouncementLog(dynamodb_client("moto", request), "no-such-table")
     for call in (
         lambda: log.read(1),
+        lambda: log.read_with_begun(1),
+        lambda: log.begin(BegunBind("uid-p", "node-a", 100.0)),
         lambda: log.append(announcement()),
         lambda: log.withdraw(1, "attempt-1"),
         lambda: log.trim(1, 0.0),

@@ -19,7 +19,7 @@ from berth.bind.rules import BindRules
 from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.outcomes import BindOutcome
 from berth.extender.ports import DecisionContext, NodeCache, PodCoverage
-from berth.ledger.announcements import Announcement, AnnouncementLog, AnnouncementReader
+from berth.ledger.announcements import Announcement, AnnouncementLog, AnnouncementReader, BegunBind
 from berth.nodecache.binds_under_way import NOTHING_READ, BindsUnderWay
 from berth.pods import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
 from berth.scheduling.feasibility import Exemption
@@ -264,7 +264,7 @@ class AnnouncementsHistory:
     def _check_end(self) -> None:
         """A new reader finds every pod in the cache, and nothing else in the log."""
         reader, found = AnnouncementReader(self.log), self.published()
-        assert reader.pods_to_add(reader.read(), found.snapshot, found.seen) == []
+        assert reader.pods_to_add(reader.read()[0], found.snapshot, found.seen) == []
         assert len(self.log.read(1)) < self.bound + self.rejected
 
 
@@ -279,6 +279,12 @@ class _Log(AnnouncementLog):
         found = self._history.log.read(first)
         self._history.between()
         return found
+
+    def read_with_begun(self, first: int) -> tuple[Sequence[Announcement], Sequence[BegunBind]]:
+        return self.read(first), ()
+
+    def begin(self, bind: BegunBind) -> None:
+        self._history.between()
 
     def append(self, announcement: Announcement) -> bool:
         self._history.between()

@@ -19,7 +19,7 @@ from berth.bind.announcing import (
 )
 from berth.dynamodb import TableUnavailable
 from berth.extender.outcomes import BindOutcome, BindResult
-from berth.ledger.announcements import Announcement
+from berth.ledger.announcements import Announcement, BegunBind
 from berth.pods import Binding, Created, Refused, Unanswered
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.time_limit import TimeLimit
@@ -42,6 +42,25 @@ def test_announces_pod_before_its_binding() -> None:
     world.answer = created
     assert world.bind("p").outcome is BindOutcome.BOUND
     assert seen == [[(1, "p", False)]]
+
+
+def test_notes_that_the_bind_has_begun_before_it_reads_the_pod(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
+    seen: list[list[str]] = []
+    find = world.pod
+
+    def read(namespace: str, pod_name: str, timeout: float) -> object:
+        seen.append([each.node for each in world.log.read_with_begun(1)[1]])
+        return find(namespace, pod_name, timeout)
+
+    monkeypatch.setattr(world, "pod", read)
+    world.bind("p")
+    assert seen == [["node-a"]]
+
+
+def test_binds_if_its_begin_cannot_be_noted() -> None:
+    world = World(log=UnavailableLog("begin"))
+    assert world.bind("p").outcome is BindOutcome.BOUND
 
 
 def test_rejects_pod_that_an_announced_pod_excludes() -> None:
@@ -310,6 +329,11 @@ class UnavailableLog(InMemoryAnnouncementLog):
         if self._call == "read":
             raise TableUnavailable("ledger table: throttled")
         return [*super().read(first)]
+
+    def begin(self, bind: BegunBind) -> None:
+        if self._call == "begin":
+            raise TableUnavailable("ledger table: throttled")
+        super().begin(bind)
 
     def append(self, mine: Announcement) -> bool:
         if self._is_written or self._call != "append":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from berth.extender.ports import PodCoverage
-from berth.ledger.announcements import AnnouncementReader, has_ended, pod_on_node
+from berth.ledger.announcements import AnnouncementReader, BegunBind, has_ended, pod_on_node
 from berth.scheduling.objects import Pod, read_pod, read_pods
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.server.store.ledger_table import InMemoryAnnouncementLog
@@ -59,9 +59,9 @@ def test_reader_begins_with_the_first_announcement_that_has_not_ended() -> None:
         log.append(announcement(position, f"p{position}"))
     log.withdraw(1, "attempt-1")
     reader = AnnouncementReader(log)
-    found = reader.pods_to_add(reader.read(), Snapshot.of(NODES), PodCoverage())
+    found = reader.pods_to_add(reader.read()[0], Snapshot.of(NODES), PodCoverage())
     assert [pod.name for pod in found] == ["p2", "p3"]
-    assert [each.position for each in reader.read()] == [2, 3]
+    assert [each.position for each in reader.read()[0]] == [2, 3]
 
 
 def test_reader_begins_anew_with_a_new_table() -> None:
@@ -69,4 +69,21 @@ def test_reader_begins_anew_with_a_new_table() -> None:
     log.append(announcement(1))
     reader = AnnouncementReader(log)
     reader.first = 9
-    assert [each.position for each in reader.read()] == [1]
+    assert [each.position for each in reader.read()[0]] == [1]
+
+
+@pytest.mark.parametrize(
+    ("now", "announced", "counts"),
+    [
+        pytest.param(101.9, False, True, id="begun a moment ago"),
+        pytest.param(102.0, False, False, id="begun too long ago"),
+        pytest.param(100.1, True, False, id="announced by now"),
+    ],
+)
+def test_begun_bind_counts_until_its_announcement(now: float, announced: bool, counts: bool) -> None:
+    log, bind = InMemoryAnnouncementLog(), BegunBind(announcement(1).pod.uid, "node-a", 100.0)
+    log.begin(bind)
+    if announced:
+        log.append(announcement(1))
+    assert [*AnnouncementReader(log, lambda: now).read()[1]] == ([bind] if counts else [])
+    assert AnnouncementReader(log).read()[1] == ()

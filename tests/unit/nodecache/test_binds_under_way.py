@@ -6,6 +6,7 @@ from contextlib import suppress
 
 import pytest
 
+from berth.ledger.announcements import BegunBind
 from berth.nodecache.binds_under_way import MAX_PODS, BegunBinds
 from berth.pods import Binding
 from berth.scheduling.objects import Pod, read_pod
@@ -55,3 +56,16 @@ def named_in_gang() -> Pod:
 def test_does_not_count(binds: BegunBinds) -> None:
     with binds.begun(BINDING):
         assert binds.pods() == ()
+
+
+@pytest.mark.parametrize(
+    ("binds", "counted"),
+    [
+        pytest.param(asked(POD), ["node-a"], id="scored here"),
+        pytest.param(asked(), [], id="scored by another process"),
+        pytest.param(asked(named_in_gang()), [], id="it waits for its gang"),
+    ],
+)
+def test_bind_of_another_process_counts_if_its_pod_was_scored_here(binds: BegunBinds, counted: list[str]) -> None:
+    found = binds.pods_of([BegunBind(POD.uid, "node-a", 100.0)])
+    assert [each.node_name for each in found] == counted

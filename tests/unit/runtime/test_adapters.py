@@ -10,6 +10,7 @@ import pytest
 
 from berth.extender.deadline import Deadline
 from berth.lease.clock import SystemClock
+from berth.ledger.announcements import BegunBind
 from berth.runtime.adapters import node_cache, trial_cache
 from berth.runtime.settings import PolicySettings
 from berth.runtime.tables import Tables, tables_opened_by
@@ -18,7 +19,8 @@ from berth.scheduling.snapshot.parts import NODES_AND_PODS, NODES_ONLY
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.server.store.cache_table import InMemoryConfigurationStore
 from berth_cli.server.store.lease_lock import InMemoryItem, InMemoryLeaseLock
-from tests.builders.pods import pod_object
+from berth_cli.server.store.ledger_table import InMemoryAnnouncementLog
+from tests.builders.pods import pod, pod_object
 from tests.fakes.cache_tables import CountingCacheTable, InterruptedCacheTable
 from tests.fakes.published import PublishedCluster
 from tests.unit.lease.clocks import EnvironmentClock
@@ -63,6 +65,26 @@ def test_verbs_with_the_same_tables_share_snapshot_and_verdicts() -> None:
     assert isinstance(first.cluster, Snapshot)
     assert first.cluster is second.cluster
     assert first.policy is second.policy
+
+
+@pytest.mark.parametrize(
+    ("verb", "in_process", "counts"),
+    [
+        pytest.param("prioritize", False, True, id="scores of a function"),
+        pytest.param("filter", False, False, id="bind may still refuse the pod, so no node is rejected for it"),
+        pytest.param("prioritize", True, False, id="in one process the request itself shows the bind"),
+    ],
+)
+def test_bind_of_another_process_counts_from_its_begin(verb: str, in_process: bool, counts: bool) -> None:
+    settings, log = PolicySettings(cache_table="t", configuration='{"profile": "full"}'), InMemoryAnnouncementLog()
+    opened = replace(tables_with_a_node(), announcements=log, in_process=in_process)
+    with tables_opened_by(lambda settings, calls: opened):
+        cache = node_cache(settings, verb)
+    cache.asked_about(pod("web", uid="uid-web"))
+    log.begin(BegunBind("uid-web", "n1", SystemClock().wall()))
+    found = cache.current(reads=NODES_AND_PODS).cluster
+    assert isinstance(found, Snapshot)
+    assert [each.name for each in found.assumed.get("n1", ())] == (["web"] if counts else [])
 
 
 @pytest.mark.parametrize("in_process", [False, True])

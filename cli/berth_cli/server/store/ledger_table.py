@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from threading import Lock
 
-from berth.ledger.announcements import Announcement, AnnouncementLog
+from berth.ledger.announcements import Announcement, AnnouncementLog, BegunBind, place_of
 from berth.ledger.nodes.entry import NodeLedger, OpenReservation
 from berth.ledger.nodes.node_write import NodeWrite
 from berth.ledger.nodes.table import LedgerTable, Marker, NotWritten, Written
@@ -117,10 +117,19 @@ class InMemoryAnnouncementLog(AnnouncementLog):
     def __init__(self) -> None:
         self._lock = Lock()
         self._by_position: dict[int, Announcement] = {}
+        self._begun: dict[int, BegunBind] = {}
 
     def read(self, first: int) -> Sequence[Announcement]:
+        return self.read_with_begun(first)[0]
+
+    def read_with_begun(self, first: int) -> tuple[Sequence[Announcement], Sequence[BegunBind]]:
         with self._lock:
-            return [self._by_position[position] for position in sorted(self._by_position) if position >= first]
+            found = [self._by_position[position] for position in sorted(self._by_position) if position >= first]
+            return found, [*self._begun.values()]
+
+    def begin(self, bind: BegunBind) -> None:
+        with self._lock:
+            self._begun[place_of(bind)] = bind
 
     def append(self, announcement: Announcement) -> bool:
         with self._lock:

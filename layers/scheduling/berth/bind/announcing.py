@@ -34,7 +34,7 @@ from berth.dynamodb import TableUnavailable
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome, BindResult
 from berth.extender.ports import CacheUnavailable, DecisionContext, NodeCache
-from berth.ledger.announcements import Announcement, AnnouncementLog, pod_on_node
+from berth.ledger.announcements import Announcement, AnnouncementLog, BegunBind, pod_on_node
 from berth.pods import Binding, FoundPod
 from berth.scheduling.configuration.document import WhenStale
 from berth.scheduling.evaluation.time_limit import DeadlineExceeded
@@ -99,6 +99,11 @@ class Announcements:
         self._wall = wall
         self._sleep = sleep
         self._random = random
+
+    def begin(self, binding: Binding) -> None:
+        """Note that the bind has begun. Without it, scores of the next pods count this pod a little later."""
+        with suppress(TableUnavailable):
+            self._log.begin(BegunBind(binding.pod_uid, binding.node, self._wall()))
 
     def announce(self, binding: Binding, found: FoundPod, deadline: Deadline) -> LoggedAnnouncement | BindResult | None:
         """Evaluate the pod once more, with all pods that were announced before it, and announce it.

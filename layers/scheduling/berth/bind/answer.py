@@ -5,9 +5,10 @@ whether the Binding was created. If the pod is still unbound after a lost answer
 
 If the configuration limits bind to some schedulers, the plain bind begins with a GET of the pod, too.
 
-Prepared bind: if a rule of the configuration depends on other pods, or the pod requests counted resources. GET the
-pod (the request has no spec); announce it under the rules; GET the Lease of the ledger and reserve; POST the Binding
-with the pod's resourceVersion as precondition. After a lost answer or a conflict, begin again with the GET.
+Prepared bind: if a rule of the configuration depends on other pods, or the pod requests counted resources. Under such
+rules, note that the bind has begun. GET the pod (the request has no spec); announce it under the rules; GET the Lease
+of the ledger and reserve; POST the Binding with the pod's resourceVersion as precondition. After a lost answer or a
+conflict, begin again with the GET.
 
 A member of a gang waits between the GET and the Binding until its gang is committed, with its share of the ledger.
 

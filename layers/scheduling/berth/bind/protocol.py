@@ -159,6 +159,8 @@ class PreparedBind:
 
     def run(self) -> BindResult | None:
         """Bind the pod, or return None if there is nothing to announce, to reserve or to wait for."""
+        if self._announcements is not None:
+            self._announcements.begin(self._binding)
         result = self._attempts()
         if result is not None and self._is_placed and result.outcome in FAILED_FOR_GOOD:
             result = BindResult(BindOutcome.GANG_DEGRADED, result.reason)

@@ -6,13 +6,17 @@ announcement stands for the pod.
 Positions are 1, 2, 3 and so on without a gap: a writer of position n + 1 has read position n. So a
 reader that has read up to n knows everything before it. The last announcement is never deleted, for positions would
 begin anew.
+
+Bind reads the pod, the log and the cache before it announces the pod. The scheduler decides on the next pod in the
+meantime. So bind first notes that it has begun; only scores count such a pod, because its bind may still refuse it.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
+from zlib import crc32
 
 import orjson
 
@@ -39,6 +43,26 @@ class Announcement:
     resource_version: str
     until: float
     withdrawn: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BegunBind:
+    """A call of bind that has arrived. since: in seconds since the epoch."""
+
+    pod_uid: str
+    node: str
+    since: float
+
+
+BEGUN_SECONDS = 2.0
+"""A bind takes less before it announces its pod. If it refused the pod, scores count the pod for this long."""
+
+BEGUN_PLACES = 32
+"""Places in the log for begun binds, by the pod's UID: 4 KB, one read unit. A later bind may take another's place."""
+
+
+def place_of(bind: BegunBind) -> int:
+    return crc32(bind.pod_uid.encode()) % BEGUN_PLACES
 
 
 def pod_on_node(
@@ -72,6 +96,14 @@ class AnnouncementLog(ABC):
         """Return the announcements from this position on, by position: one consistent query with all its pages."""
 
     @abstractmethod
+    def read_with_begun(self, first: int) -> tuple[Sequence[Announcement], Sequence[BegunBind]]:
+        """Return the begun binds in their places as well, however old they are, by the same query."""
+
+    @abstractmethod
+    def begin(self, bind: BegunBind) -> None:
+        """Put the bind in its place."""
+
+    @abstractmethod
     def append(self, announcement: Announcement) -> bool:
         """Put it at its position; False if that is taken. A repetition with the same attempt returns True again."""
 
@@ -87,20 +119,28 @@ class AnnouncementLog(ABC):
 class AnnouncementReader:
     """Read the log. Safe to share between threads: `first` is a hint, and an older one only costs a longer read."""
 
-    def __init__(self, log: AnnouncementLog) -> None:
+    def __init__(self, log: AnnouncementLog, wall: Callable[[], float] | None = None) -> None:
+        """wall: seconds since the epoch, to read the begun binds as well."""
         self._log = log
+        self._wall = wall
         self.first = 1
         """Every announcement before this position has ended."""
 
-    def read(self) -> Sequence[Announcement]:
+    def read(self) -> tuple[Sequence[Announcement], Sequence[BegunBind]]:
         """Read to the end of the log. Call it before the head is read: an announcement that is deleted has ended in
-        the snapshot that was published then. Raises TableUnavailable."""
-        found = self._log.read(self.first)
+        the snapshot that was published then. Begun binds are those without an announcement. Raises TableUnavailable."""
+        found, begun = self._read()
         if not found and self.first > 1:
             # The last announcement is never deleted, so the table was created anew.
             self.first = 1
-            found = self._log.read(1)
-        return found
+            found, begun = self._read()
+        if self._wall is None or not begun:
+            return found, ()
+        after, announced = self._wall() - BEGUN_SECONDS, {each.pod.uid for each in found}
+        return found, [each for each in begun if each.since > after and each.pod_uid not in announced]
+
+    def _read(self) -> tuple[Sequence[Announcement], Sequence[BegunBind]]:
+        return (self._log.read(self.first), ()) if self._wall is None else self._log.read_with_begun(self.first)
 
     def pods_to_add(
         self, announcements: Sequence[Announcement], snapshot: Snapshot, coverage: PodCoverage

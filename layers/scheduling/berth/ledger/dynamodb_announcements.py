@@ -7,6 +7,9 @@
 | attempt, resourceVersion, until, withdrawn | see Announcement |
 | pod | its content, JSON |
 
+A begun bind has the sort key begun# and its place, which sorts behind every position, and the attributes podUID, node
+and since.
+
 Timeouts and retries are those of the client.
 """
 
@@ -14,12 +17,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import orjson
 
 from berth.dynamodb import TableUnavailable, ledger_table_errors
-from berth.ledger.announcements import Announcement, AnnouncementLog
+from berth.ledger.announcements import Announcement, AnnouncementLog, BegunBind, place_of
 from berth.scheduling.objects import UnreadableObject
 from berth.scheduling.objects.pod_reading import read_placed_pod
 
@@ -30,6 +34,7 @@ if TYPE_CHECKING:
     Item = Mapping[str, AttributeValueTypeDef]
 
 PARTITION = "announced"
+BEGUN = "begun#"
 SCHEMA_VERSION = 1
 
 
@@ -42,11 +47,33 @@ class DynamoDBAnnouncementLog(AnnouncementLog):
         self._errors = ledger_table_errors(table_name)
 
     def read(self, first: int) -> Sequence[Announcement]:
-        query = self._query("sk >= :position", first)
+        return self._read(self._query("sk BETWEEN :position AND :begun", first, {":begun": {"S": BEGUN}}))[0]
+
+    def read_with_begun(self, first: int) -> tuple[Sequence[Announcement], Sequence[BegunBind]]:
+        return self._read(self._query("sk >= :position", first))
+
+    def _read(self, query: QueryInputPaginateTypeDef) -> tuple[Sequence[Announcement], Sequence[BegunBind]]:
+        announcements, begun = [], []
         try:
-            return [_announcement(item) for item in self._items(query)]
+            for item in self._items(query):
+                if item["sk"]["S"].startswith(BEGUN):
+                    begun.append(BegunBind(item["podUID"]["S"], item["node"]["S"], float(item["since"]["N"])))
+                else:
+                    announcements.append(_announcement(item))
         except (KeyError, ValueError) as error:
             raise TableUnavailable(f"ledger table {self._table}: an announcement is malformed ({error})") from error
+        return announcements, begun
+
+    def begin(self, bind: BegunBind) -> None:
+        item: dict[str, AttributeValueTypeDef] = {
+            "pk": {"S": PARTITION},
+            "sk": {"S": f"{BEGUN}{place_of(bind):02d}"},
+            "podUID": {"S": bind.pod_uid},
+            "node": {"S": bind.node},
+            "since": {"N": f"{bind.since:.3f}"},
+        }
+        with self._errors.errors():
+            self._client.put_item(TableName=self._table, Item=item)
 
     def append(self, announcement: Announcement) -> bool:
         write = partial(
@@ -85,11 +112,14 @@ class DynamoDBAnnouncementLog(AnnouncementLog):
                 with self._errors.errors():
                     self._client.delete_item(TableName=self._table, Key={"pk": item["pk"], "sk": item["sk"]})
 
-    def _query(self, condition: str, position: int) -> QueryInputPaginateTypeDef:
+    def _query(
+        self, condition: str, position: int, values: Mapping[str, AttributeValueTypeDef] = MappingProxyType({})
+    ) -> QueryInputPaginateTypeDef:
+        values = {":announced": {"S": PARTITION}, ":position": {"S": _sort_key(position)}, **values}
         return {
             "TableName": self._table,
             "KeyConditionExpression": f"pk = :announced AND {condition}",
-            "ExpressionAttributeValues": {":announced": {"S": PARTITION}, ":position": {"S": _sort_key(position)}},
+            "ExpressionAttributeValues": values,
             "ConsistentRead": True,
         }
 

@@ -5,8 +5,8 @@ points to.
 
 Begun binds: kube-scheduler decides on the next pod while it waits for bind. Bind reads the pod at the API server before
 it announces it or reserves: the next decision would not know of it. Where all verbs are in one process, the pod counts
-on its node from the moment that bind's request has arrived, as the scheduler sent it with its filter. In Lambda
-functions have processes of their own, and no such pod is known.
+on its node from the moment that bind's request has arrived, as the scheduler sent it with its filter. In Lambda,
+prioritize finds in the log of announcements which of the pods that it has scored are being bound.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from berth.dynamodb import TableUnavailable
 from berth.extender.ports import EMPTY_LOG, LogRange, PodCoverage
-from berth.ledger.announcements import Announcement, AnnouncementReader
+from berth.ledger.announcements import Announcement, AnnouncementReader, BegunBind
 from berth.ledger.nodes.entry import OpenReservation
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod_group import gang_names
@@ -58,7 +58,7 @@ class BegunBinds:
         with self._lock:
             pod = self._asked.get(binding.pod_uid)
             if pod is not None and not gang_names(pod):
-                self._begun[key] = replace(pod, node_name=binding.node, nominated_node="")
+                self._begun[key] = _on_node(pod, binding.node)
         try:
             yield
         finally:
@@ -69,6 +69,16 @@ class BegunBinds:
         """Return the pods on their nodes. Read the tables afterwards: they have any pod whose bind succeeded by now."""
         with self._lock:
             return tuple(self._begun.values())
+
+    def pods_of(self, binds: Iterable[BegunBind]) -> tuple[Pod, ...]:
+        """Return the pods of other processes' binds, on their nodes, if this process was asked about them."""
+        with self._lock:
+            found = [(self._asked[each.pod_uid], each.node) for each in binds if each.pod_uid in self._asked]
+        return tuple(_on_node(pod, node) for pod, node in found if not gang_names(pod))
+
+
+def _on_node(pod: Pod, node: str) -> Pod:
+    return replace(pod, node_name=node, nominated_node="")
 
 
 T = TypeVar("T")
@@ -110,7 +120,7 @@ class BindsUnderWay:
         begun: BegunBinds | None = None,
     ) -> None:
         """Take None for a table that does not exist. placed: shared by the verbs of a process, as their verdicts are.
-        begun: None for bind itself, and if binds run in other processes."""
+        begun: None for bind itself, and for verbs but prioritize if binds run in other processes."""
         self._ledger = ledger
         self._announcements = announcements
         self._placed = PlacedPods() if placed is None else placed
@@ -141,21 +151,24 @@ class BindsUnderWay:
         called with each failure; it may raise it.
         """
 
-        def queried(query: Callable[[], Iterable[T]], before: Sequence[T] | None) -> Sequence[T]:
+        def queried(query: Callable[[], T], before: T) -> T:
             try:
                 require_time()
-                return tuple(query())
+                return query()
             except TableUnavailable as error:
                 survive(error)
-                return before or ()
+                return before
 
         begun = () if self._begun is None or needs == Needs() else self._begun.pods()
         reservations: Sequence[OpenReservation] | None = None
         announcements: Sequence[Announcement] | None = None
         if needs.reservations and self._ledger is not None:
-            reservations = queried(self._ledger.open_reservations, last.reservations)
+            reservations = queried(self._ledger.open_reservations, last.reservations or ())
         if needs.announcements and self._announcements is not None:
-            announcements = queried(self._announcements.read, last.announcements)
+            failed: tuple[Sequence[Announcement], Sequence[BegunBind]] = last.announcements or (), ()
+            announcements, noted = queried(self._announcements.read, failed)
+            if self._begun is not None and noted:
+                begun += self._begun.pods_of(noted)
         return OpenBinds(reservations, announcements, begun)
 
     def assume(self, snapshot: Snapshot, read: OpenBinds, coverage: PodCoverage) -> Snapshot:

@@ -55,18 +55,20 @@ class CacheAdapters:
     loss: CountingLossCheck | None = None
     begun: BegunBinds | None = None
 
-    @property
-    def announcements(self) -> AnnouncementReader | None:
+    def announcements(self, wall: Callable[[], float] | None = None) -> AnnouncementReader | None:
         log = self.tables.announcements
-        return None if log is None else AnnouncementReader(log)
+        return None if log is None else AnnouncementReader(log, wall)
 
     @property
     def reads(self) -> Reads:
         return ImmediateReads() if self.tables.in_process else BoundedReads()
 
-    @property
-    def under_way(self) -> BindsUnderWay:
-        return BindsUnderWay(self.tables.ledger, self.announcements, self.placed, self.begun)
+    def under_way(self, verb: str = "") -> BindsUnderWay:
+        """Return the binds under way for this verb. Binds of other processes count from their begin for prioritize
+        alone: filter would reject nodes for pods that bind may still refuse."""
+        if self.begun is None and verb == "prioritize":
+            return BindsUnderWay(self.tables.ledger, self.announcements(time.time), self.placed, BegunBinds())
+        return BindsUnderWay(self.tables.ledger, self.announcements(), self.placed, self.begun)
 
 
 def cache_adapters(settings: PolicySettings, calls: Config = CALLS) -> CacheAdapters:
@@ -108,7 +110,7 @@ def node_cache(settings: PolicySettings, verb: str) -> WarmNodeCache:
         adapters.configurations,
         SystemClock(),
         log.warning,
-        adapters.under_way,
+        adapters.under_way(verb),
         metrics.record,
         adapters.loss,
         adapters.reads,
@@ -134,7 +136,7 @@ def trial_cache(settings: PolicySettings) -> Callable[[Parts], WarmNodeCache]:
             adapters.configurations,
             SystemClock(),
             log.warning,
-            adapters.under_way,
+            adapters.under_way(),
             loss=adapters.loss,
             reads=adapters.reads,
         )

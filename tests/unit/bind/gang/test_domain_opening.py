@@ -156,6 +156,9 @@ class SeenAnnouncements(Announcements):
         self.seen: list[tuple[str, str]] = []
         self.counting: set[str] = set()
 
+    def begin(self, binding: Binding) -> None:
+        pass
+
     def announce(self, binding: Binding, found: FoundPod, deadline: Deadline) -> LoggedAnnouncement:
         claim = self._world.gangs.domain().open
         self.seen.append((self._world.members[binding.pod_name].gang, "" if claim is None else claim.key.name))

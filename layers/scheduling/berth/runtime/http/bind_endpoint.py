@@ -109,7 +109,7 @@ def bind_adapters(settings: BindSettings) -> BindAdapters:
         adapters.configurations,
         SystemClock(),
         log.warning,
-        BindsUnderWay(None, adapters.announcements, adapters.placed),
+        BindsUnderWay(None, adapters.announcements(), adapters.placed),
         CacheMetrics("bind", time.time).record,
         reads=adapters.reads,
         latest_only=True,
