@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 SECRET = "s3cr3t-t0k3n"
 PEM = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
+CREDENTIAL = '{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {"token": "t"}}'
 CERTIFICATE = base64.b64encode(PEM.encode()).decode()
 
 
@@ -67,9 +68,8 @@ def _cluster(**fields: object) -> dict[str, object]:
         pytest.param(_cluster(**{"tls-server-name": "api.example"}), True, id="another name of the server"),
         pytest.param(_cluster(**{"proxy-url": "https://proxy.example"}), True, id="a proxy"),
         pytest.param(_user(username="a", password="b"), True, id="a password"),
-        pytest.param(_user(token="t", username="a", password="b"), True, id="a password beside the token"),
         pytest.param(
-            {"users": [{"name": name, "user": {"token": name}} for name in ("berth", "other")]}, True, id="two users"
+            {"users": [{"name": name, "user": {"token": name}} for name in ("berth", "other")]}, False, id="two users"
         ),
     ],
 )
@@ -100,7 +100,6 @@ def user_certificate(tmp_path: Path) -> dict[str, object]:
     [
         pytest.param({}, False, id="a certificate and its key"),
         pytest.param({"token": "t"}, True, id="and a token"),
-        pytest.param({"client-key-data": None}, True, id="without a key"),
         pytest.param({"client-certificate-data": CERTIFICATE}, True, id="no certificate"),
     ],
 )
@@ -140,6 +139,86 @@ def test_resolves_paths_relative_to_file(tmp_path: Path) -> None:
     assert _content(configuration.key_file) == key.read_bytes()
 
 
+def test_resolves_command_with_a_folder_relative_to_file(tmp_path: Path) -> None:
+    """One without is searched for in PATH."""
+    plugin = tmp_path / "bin" / "credentials"
+    plugin.parent.mkdir()
+    plugin.write_text(f"#!/bin/sh\necho '{CREDENTIAL}'\n")
+    plugin.chmod(0o755)
+    document = a_kubeconfig("https://h", _exec("./bin/credentials"))
+    assert authorization(kubeconfig.from_file(written(tmp_path, yaml.safe_dump(document)))) == {
+        "Authorization": "Bearer t"
+    }
+
+
+def test_prefers_the_file_with_the_token_and_reads_it_again(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("first\n")
+    document = a_kubeconfig("https://h", {"token": "old", "tokenFile": "token"})
+    server = kubeconfig.from_file(written(tmp_path, yaml.safe_dump(document)))
+    assert authorization(server) == {"Authorization": "Bearer first"}
+    (tmp_path / "token").write_text("second\n")
+    assert authorization(server) == {"Authorization": "Bearer second"}
+
+
+CERTIFICATES = {"client-certificate": "c.pem", "client-key": "k.pem"}
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        *(
+            pytest.param(_user(token=SECRET, **{name: value}), f"user has the field '{name}', which Berth", id=name)
+            for name, value in (
+                ("as", "nobody"),
+                ("as-uid", "7"),
+                ("as-groups", ["g"]),
+                ("as-user-extra", {"a": ["b"]}),
+                ("auth-provider", {"name": "oidc"}),
+            )
+        ),
+        pytest.param(_user(), "user has no credentials", id="no credentials"),
+        pytest.param(_user(token=""), "user has no credentials", id="an empty token"),
+        pytest.param(_user(username="a"), "user has no credentials", id="a name without a password"),
+        pytest.param(_user(**{"client-certificate": "c.pem"}), "user has no credentials", id="no key"),
+        pytest.param(_user(token=SECRET, username="a", password="b"), "a token and a password", id="two credentials"),
+        pytest.param(
+            _user(**CERTIFICATES, **{"client-key-data": CERTIFICATE}),
+            "has client-key and client-key-data",
+            id="two keys",
+        ),
+        pytest.param(
+            _cluster(**{"certificate-authority": "a.pem", "certificate-authority-data": CERTIFICATE}),
+            "has certificate-authority and certificate-authority-data",
+            id="two authorities",
+        ),
+        pytest.param(
+            _user(exec={"command": "c", "apiVersion": "v1", "interactiveMode": "Always"}),
+            "exec.interactiveMode is Always",
+            id="an exec plugin that asks",
+        ),
+        pytest.param(
+            {"contexts": [{"name": "only", "context": {"cluster": "here"}}]},
+            "names no user",
+            id="a context without user",
+        ),
+        pytest.param({"users": []}, "users does not have the name in the current context", id="no such user"),
+        pytest.param({"clusters": []}, "clusters does not have the name in the current context", id="no such cluster"),
+        pytest.param(
+            {"users": [{"name": "berth", "user": {"token": name}} for name in "ab"]},
+            "users has one name twice",
+            id="a user twice",
+        ),
+    ],
+)
+def test_refuses_by_name_what_it_would_not_do_as_kubectl(
+    document: dict[str, object], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ClusterUnavailable) as caught:
+        kubeconfig.from_file(written(tmp_path, yaml.safe_dump(_document(**document))))
+    assert message in str(caught.value)
+    assert SECRET not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -159,7 +238,7 @@ def test_resolves_paths_relative_to_file(tmp_path: Path) -> None:
         ),
         pytest.param(
             yaml.safe_dump(a_kubeconfig("https://h", {"token": SECRET}) | {"current-context": "absent"}),
-            "absent",
+            "has no context of the name in current-context",
             id="a context that is not there",
         ),
         pytest.param(
@@ -222,8 +301,7 @@ def _exec(*command: str) -> dict[str, object]:
 
 
 def test_gets_token_from_exec_plugin(tmp_path: Path) -> None:
-    credential = '{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {"token": "t"}}'
-    document = a_kubeconfig("https://h", _exec("echo", credential))
+    document = a_kubeconfig("https://h", _exec("echo", CREDENTIAL))
     server = kubeconfig.from_file(written(tmp_path, yaml.safe_dump(document)))
     assert authorization(server) == {"Authorization": "Bearer t"}
 

@@ -25,6 +25,9 @@ _MINOR = re.compile(r"v?(\d+\.\d+)")
 
 REMEDY = "apply examples/rbac.yaml, and bind its roles to that user"
 COUNTED_REMEDY = "apply examples/rbac-counted-resources.yaml, and bind its role to that user"
+EVERYBODY = frozenset({"system:anonymous", "system:authenticated", "system:unauthenticated", "system:serviceaccounts"})
+"""Names of callers without credentials, and of groups that the API server adds to users of all kinds."""
+EVERYBODY_REMEDY = "give Berth a user of its own (--watcher-user, --binder-user), and bind no role to this one"
 _READ_LEASE, _PATCH_LEASE = (
     Permission(verb, "leases", "coordination.k8s.io", namespace=LEASE_NAMESPACE, name=LEASE_NAME)
     for verb in ("get", "patch")
@@ -72,6 +75,9 @@ def _counts(configuration: BerthConfiguration) -> bool:
 def check_permissions(check: CheckName, access: ClusterAccess, wanted: Sequence[Permission]) -> Iterator[Finding]:
     """Yield one finding for the user, or one for each missing permission."""
     user = access.user()
+    if user in EVERYBODY or user.startswith("system:serviceaccounts:"):
+        yield failed(check, f"{user} is not one user: its permissions are those of others, too", EVERYBODY_REMEDY)
+        return
     missing = [each for each in wanted if not access.is_allowed(each)]
     for permission in missing:
         # bind reads pods in any case.

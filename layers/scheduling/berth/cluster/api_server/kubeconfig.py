@@ -2,7 +2,8 @@
 
 A file belongs to the user who runs Berth: it may name other files and commands, as for kubectl. A secret is data: a
 user who may write it must not be able to run a command in the function, read its files or redirect its traffic. In
-both, the server is https and is verified. Messages name cause and remedy, and quote only field names of the content.
+both, the server is https and is verified, and the user has credentials: Berth is never anonymous. A field means what it
+means to kubectl, or is refused by name (docs/reference/kubeconfig.md). Messages quote only field names of the content.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ from __future__ import annotations
 import base64
 import binascii
 import logging
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
@@ -35,6 +38,20 @@ USER_FIELDS = frozenset({"token", "client-certificate-data", "client-key-data"})
 """The fields of the user that a secret may have."""
 
 
+UNSUPPORTED_FIELDS = frozenset({"as", "as-uid", "as-groups", "as-user-extra", "auth-provider"})
+"""The fields of a user that kubectl honors, or did until 1.25, and Berth does not."""
+
+_FILES = ("certificate-authority", "client-certificate", "client-key")
+"""Fields that name a file, beside which the field with -data has the content."""
+
+
+class _Context(NamedTuple):
+    """The cluster and the user of the current context."""
+
+    cluster: dict[str, object]
+    user: dict[str, object]
+
+
 def from_file(path: Path) -> Server:
     """Read the server. Exec plugins and files are used as in kubectl. Raises ClusterUnavailable."""
     try:
@@ -44,9 +61,9 @@ def from_file(path: Path) -> Server:
     except UnicodeDecodeError as error:
         raise ClusterUnavailable(f"kubeconfig {path} is not text") from error
     where = f"kubeconfig {path}"
-    document = _document(text, where)
-    _resolve_paths(document, path.parent)
-    return _server(document, where)
+    context = _current_context(_document(text, where), where)
+    _resolve_paths(context, path.parent)
+    return _server(context, where)
 
 
 def from_secret(client: SecretsManagerClient, secret_id: str) -> Server:
@@ -56,7 +73,10 @@ def from_secret(client: SecretsManagerClient, secret_id: str) -> Server:
         text = client.get_secret_value(SecretId=secret_id).get("SecretString", "")
     except (ClientError, BotoCoreError) as error:
         raise ClusterUnavailable(f"{where} cannot be read: {error}") from error
-    return _server(_data_only(_document(text, where), where), where)
+    context = _current_context(_document(text, where), where)
+    _refuse_other_fields(context.cluster, CLUSTER_FIELDS, "cluster", where)
+    _refuse_other_fields(context.user, USER_FIELDS, "user", where)
+    return _server(context, where)
 
 
 def _document(text: str, where: str) -> dict[str, object]:
@@ -70,27 +90,58 @@ def _document(text: str, where: str) -> dict[str, object]:
     return document
 
 
-def _data_only(document: dict[str, object], where: str) -> dict[str, object]:
-    """Return a kubeconfig of the current context alone, which has only data in it."""
-    context = _by_name(document, "contexts", "context").get(document.get("current-context"))
+def _current_context(document: dict[str, object], where: str) -> _Context:
+    context = _named(document, "contexts", document.get("current-context"), where)
     if context is None:
         raise ClusterUnavailable(
             f"{where} has no context of the name in current-context; set it with: kubectl config use-context NAME"
         )
-    cluster = _by_name(document, "clusters", "cluster").get(context.get("cluster"), {})
-    user = _by_name(document, "users", "user").get(context.get("user"), {})
+    if not context.get("user"):
+        raise ClusterUnavailable(
+            f"{where}: the current context names no user, and Berth is never anonymous; "
+            "name one with: kubectl config set-context --current --user=NAME"
+        )
+    cluster, user = (_named(document, f"{entry}s", context.get(entry), where) for entry in ("cluster", "user"))
+    if cluster is None or user is None:
+        section = "clusters" if cluster is None else "users"
+        raise ClusterUnavailable(f"{where}: {section} does not have the name in the current context")
     if cluster.get("insecure-skip-tls-verify") is False:
         cluster = {name: value for name, value in cluster.items() if name != "insecure-skip-tls-verify"}
-    _refuse_other_fields(cluster, CLUSTER_FIELDS, "cluster", where)
-    _refuse_other_fields(user, USER_FIELDS, "user", where)
-    return {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": "cluster", "cluster": cluster}],
-        "users": [{"name": "user", "user": user}],
-        "contexts": [{"name": "context", "context": {"cluster": "cluster", "user": "user"}}],
-        "current-context": "context",
+    return _Context(cluster, user)
+
+
+def _named(document: dict[str, object], section: str, name: object, where: str) -> dict[str, object] | None:
+    """Return a copy of the fields of this entry; None if the section does not have it."""
+    listed = document.get(section)
+    entries = listed if isinstance(listed, list) else ()
+    found = [each for each in entries if isinstance(each, dict) and each.get("name") == name and name]
+    if len(found) > 1:
+        raise ClusterUnavailable(f"{where}: {section} has one name twice")
+    fields = found[0].get(section.removesuffix("s")) if found else None
+    return dict(fields) if isinstance(fields, dict) else None
+
+
+def _refuse_user(user: Mapping[str, object], where: str) -> None:
+    given = {name for name, value in user.items() if value}
+    for name in sorted(given & UNSUPPORTED_FIELDS):
+        raise ClusterUnavailable(
+            f"{where}: user has the field {name!r}, which Berth does not support; "
+            "give Berth a user of its own, with the rights of examples/rbac.yaml"
+        )
+    has_certificate = given & {"client-certificate", "client-certificate-data"} and given & {
+        "client-key",
+        "client-key-data",
     }
+    if not (given & {"token", "tokenFile", "exec"} or given >= {"username", "password"} or has_certificate):
+        raise ClusterUnavailable(
+            f"{where}: user has no credentials, and Berth is never anonymous; "
+            "it needs a token, a client certificate with its key, or an exec plugin"
+        )
+    if given & {"token", "tokenFile"} and given & {"username", "password"}:
+        raise ClusterUnavailable(f"{where}: user has a token and a password; leave one of them out")
+    plugin = user.get("exec")
+    if isinstance(plugin, dict) and plugin.get("interactiveMode") == "Always":
+        raise ClusterUnavailable(f"{where}: exec.interactiveMode is Always, and Berth has no terminal to ask at")
 
 
 def _refuse_other_fields(fields: Mapping[str, object], allowed: frozenset[str], section: str, where: str) -> None:
@@ -109,38 +160,44 @@ def _refuse_other_fields(fields: Mapping[str, object], allowed: frozenset[str], 
 _UNVERIFIED = "{where} has insecure-skip-tls-verify; Berth always verifies: set certificate-authority-data instead"
 
 
-def _server(document: dict[str, object], where: str) -> Server:
-    server = _plain_server(document)
+def _server(context: _Context, where: str) -> Server:
+    _refuse_user(context.user, where)
+    for name in _FILES:
+        if context.cluster.keys() | context.user.keys() >= {name, f"{name}-data"}:
+            raise ClusterUnavailable(f"{where} has {name} and {name}-data; leave one of them out")
+    server = _plain_server(context, where)
     if server is None:
-        return _configuration(document, where)
+        return _configuration(context, where)
     _refuse_server(server.host, where)
     return server
 
 
-def _plain_server(document: dict[str, object]) -> BearerServer | CertificateServer | None:
-    """Read a kubeconfig of one context that has only an address, perhaps an authority, and a token or a client
-    certificate with its key. None for all other kubeconfigs, also for wrong ones: the Kubernetes client reports the
-    error."""
-    context, cluster, user = (_only(document, f"{entry}s", entry) for entry in ("context", "cluster", "user"))
-    if document.get("current-context") != context.name:
-        return None
-    if (context.fields.get("cluster"), context.fields.get("user")) != (cluster.name, user.name):
-        return None
-    host = cluster.fields.get("server")
-    if cluster.fields.keys() - CLUSTER_FIELDS or not isinstance(host, str) or not host:
+def _plain_server(context: _Context, where: str) -> BearerServer | CertificateServer | None:
+    """Read a context that has only an address, perhaps an authority, and a token or a client certificate with its key.
+    None for all others, also for wrong ones: the Kubernetes client reports the error."""
+    cluster = context.cluster
+    host = cluster.get("server")
+    if cluster.keys() - CLUSTER_FIELDS or not isinstance(host, str) or not host:
         return None
     authority = None
-    if "certificate-authority-data" in cluster.fields:
-        authority = _pem(cluster.fields["certificate-authority-data"], "CERTIFICATE")
+    if "certificate-authority-data" in cluster:
+        authority = _pem(cluster["certificate-authority-data"], "CERTIFICATE")
         if authority is None:
             return None
-    return _with_user(host.rstrip("/"), authority, user.fields)
+    return _with_user(host.rstrip("/"), authority, context.user, where)
 
 
-def _with_user(host: str, authority: str | None, user: dict[str, object]) -> BearerServer | CertificateServer | None:
+def _with_user(
+    host: str, authority: str | None, user: dict[str, object], where: str
+) -> BearerServer | CertificateServer | None:
     if user.keys() == {"token"}:
         token = user["token"]
         return BearerServer(host, authority, token.strip) if isinstance(token, str) and token else None
+    if user.keys() == {"tokenFile"} and isinstance(user["tokenFile"], str):
+        # Read on every request: the file is renewed, as that of a service account.
+        token_of_file = partial(_read_token, Path(user["tokenFile"]), where)
+        token_of_file()
+        return BearerServer(host, authority, token_of_file)
     # The client knows kinds of proxies, and which servers they are not for.
     if user.keys() != {"client-certificate-data", "client-key-data"} or getproxies():
         return None
@@ -148,6 +205,13 @@ def _with_user(host: str, authority: str | None, user: dict[str, object]) -> Bea
     key = _pem(user["client-key-data"], "PRIVATE KEY")
     context = client_context(authority, certificate, key) if certificate and key else None
     return None if context is None else CertificateServer(host, context)
+
+
+def _read_token(path: Path, where: str) -> str:
+    try:
+        return path.read_text().strip()
+    except OSError as error:
+        raise ClusterUnavailable(f"{where}: {path}: {error.strerror}") from error
 
 
 def _pem(data: object, kind: str) -> str | None:
@@ -159,21 +223,7 @@ def _pem(data: object, kind: str) -> str | None:
     return text if "-----BEGIN " in text and f"{kind}-----" in text else None
 
 
-class _Entry(NamedTuple):
-    name: object
-    fields: dict[str, object]
-
-
-def _only(document: dict[str, object], section: str, entry: str) -> _Entry:
-    """Return the only entry of a section; an entry without fields if the section has several entries, or none."""
-    listed = document.get(section)
-    found = _by_name(document, section, entry)
-    if not isinstance(listed, list) or len(listed) != 1 or not found:
-        return _Entry(None, {})
-    return _Entry(*next(iter(found.items())))
-
-
-def _configuration(document: dict[str, object], where: str) -> Configuration:
+def _configuration(context: _Context, where: str) -> Configuration:
     # Only here: most kubeconfigs of a function have a token.
     from kubernetes.client import Configuration
     from kubernetes.config import ConfigException, load_kube_config_from_dict
@@ -182,7 +232,7 @@ def _configuration(document: dict[str, object], where: str) -> Configuration:
     try:
         with _without_plugin_output():
             load_kube_config_from_dict(  # type: ignore[no-untyped-call]
-                document, client_configuration=configuration, persist_config=False
+                _document_of(context), client_configuration=configuration, persist_config=False
             )
     except ConfigException as error:
         raise ClusterUnavailable(f"{where}: {error}") from error
@@ -196,7 +246,7 @@ def _configuration(document: dict[str, object], where: str) -> Configuration:
     _refuse_server(configuration.host, where)
     if not configuration.verify_ssl:
         raise ClusterUnavailable(_UNVERIFIED.format(where=where))
-    if not configuration.api_key and not configuration.cert_file and _has_exec_plugin(document):
+    if not configuration.api_key and not configuration.cert_file and "exec" in context.user:
         # The client only logs that the plugin failed, and would go on as anonymous.
         raise ClusterUnavailable(f"{where}: its exec plugin gave no credentials; run its command by hand to see why")
     return configuration
@@ -230,28 +280,27 @@ def _is_not_of_the_client(record: logging.LogRecord) -> bool:
     return record.module != "kube_config"
 
 
-def _has_exec_plugin(document: dict[str, object]) -> bool:
-    """Return whether a command supplies the credentials of the current context's user."""
-    contexts, users = _by_name(document, "contexts", "context"), _by_name(document, "users", "user")
-    context = contexts.get(document.get("current-context"), {})
-    return "exec" in users.get(context.get("user"), {})
+def _document_of(context: _Context) -> dict[str, object]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "cluster", "cluster": context.cluster}],
+        "users": [{"name": "user", "user": context.user}],
+        "contexts": [{"name": "context", "context": {"cluster": "cluster", "user": "user"}}],
+        "current-context": "context",
+    }
 
 
-def _by_name(document: dict[str, object], section: str, entry: str) -> dict[object, dict[str, object]]:
-    listed = document.get(section)
-    found = {}
-    for item in listed if isinstance(listed, list) else ():
-        if isinstance(item, dict) and isinstance(item.get(entry), dict):
-            found[item.get("name")] = item[entry]
-    return found
-
-
-def _resolve_paths(document: dict[str, object], base_path: Path) -> None:
+def _resolve_paths(context: _Context, base_path: Path) -> None:
     """Resolve paths, which are relative to the kubeconfig; read from a dict they would be relative to the process."""
-    for section, entry in (("clusters", "cluster"), ("users", "user")):
-        listed = document.get(section)
-        for item in listed if isinstance(listed, list) else ():
-            fields = item.get(entry) if isinstance(item, dict) else None
-            for key in ("certificate-authority", "client-certificate", "client-key", "tokenFile"):
-                if isinstance(fields, dict) and isinstance(fields.get(key), str):
-                    fields[key] = str(base_path / fields[key])
+    if "tokenFile" in context.user:
+        # The file is renewed, so kubectl prefers it; the Kubernetes client prefers the token.
+        context.user.pop("token", None)
+    for fields in context:
+        for key in (*_FILES, "tokenFile"):
+            if isinstance(path := fields.get(key), str) and path:
+                fields[key] = str(base_path / path)
+    plugin = context.user.get("exec")
+    if isinstance(plugin, dict) and isinstance(command := plugin.get("command"), str) and os.sep in command:
+        # Without a separator it is searched for in PATH.
+        context.user["exec"] = {**plugin, "command": str(base_path / command)}

@@ -11,6 +11,8 @@ from berth.scheduling.configuration.document import BerthConfiguration, WakeUp
 from berth_cli.installation.doctor.checks.cluster import (
     BINDER_PERMISSIONS,
     COUNTED_REMEDY,
+    EVERYBODY,
+    EVERYBODY_REMEDY,
     TESTED,
     binder_permissions,
     check_cluster_of,
@@ -96,6 +98,17 @@ def test_reports_each_missing_permission_with_user() -> None:
 )  # fmt: skip
 def test_reports_permissions(access: FakeAccess, result: Result, message: str) -> None:
     expect(check_permissions(CheckName.BIND_RIGHTS, access, BINDER_PERMISSIONS), "bind-rights", result, message)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [*sorted(EVERYBODY), pytest.param("system:serviceaccounts:ml", id="the service accounts of a namespace")],
+)
+@pytest.mark.parametrize("is_allowed", [True, False])
+def test_advises_no_permission_for_callers_that_are_not_one_user(name: str, is_allowed: bool) -> None:
+    access = FakeAccess(name=name, forbidden=lambda right: not is_allowed)
+    [found] = check_permissions(CheckName.BIND_RIGHTS, access, BINDER_PERMISSIONS)
+    assert (found.result, found.remedy) == (FAILED, EVERYBODY_REMEDY)
 
 
 @pytest.mark.parametrize(
