@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import errno
 import importlib
+import signal
 import sys
+import threading
+from types import FrameType
 
 import click
 
@@ -30,17 +33,39 @@ COMMANDS = {
 
 INTERRUPTED_STATUS = 130
 """Exit status of a shell for SIGINT: 128 + 2."""
+TERMINATED_STATUS = 128 + signal.SIGTERM
 _DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+
+class _Terminated(KeyboardInterrupt):
+    """SIGTERM, which ends a command as Ctrl-C does, or SIGHUP."""
+
+
+def _end_by_signals() -> None:
+    """Let SIGTERM and SIGHUP raise an exception, so that a command releases what it holds. By default they end the
+    process at once. A signal that the parent ignores stays ignored: nohup ignores SIGHUP."""
+    if threading.current_thread() is not threading.main_thread():
+        return  # Python refuses handlers there
+    handlers = {"SIGTERM": _terminate, "SIGHUP": lambda *_: signal.raise_signal(signal.SIGTERM)}
+    for name, handler in handlers.items():
+        number = getattr(signal, name, None)  # Windows does not have SIGHUP
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, handler)
+
+
+def _terminate(_number: int, _frame: FrameType | None) -> None:
+    raise _Terminated
 
 
 class _LazyGroup(click.Group):
     def invoke(self, ctx: click.Context) -> object:
         """Report causes that can end any command: Ctrl-C, a full disk, a custom plugin. click handles a closed pipe."""
+        _end_by_signals()
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as error:
             click.echo("stopped", err=True)
-            sys.exit(INTERRUPTED_STATUS)
+            sys.exit(TERMINATED_STATUS if isinstance(error, _Terminated) else INTERRUPTED_STATUS)
         except OSError as error:
             if error.errno not in _DISK_FULL:
                 raise

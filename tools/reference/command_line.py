@@ -15,7 +15,7 @@ MAX_COLUMNS = 85
 """The longest line of code that the site shows without scrolling."""
 
 INTRODUCTION = """Every command has `--help`. Commands for a stack take your AWS credentials and region from the usual
-places: environment, profile, role. The exit status after Ctrl-C is 130."""
+places: environment, profile, role. The exit status after Ctrl-C is 130, after SIGTERM or SIGHUP 143."""
 
 
 def command_line() -> str:

@@ -46,7 +46,7 @@ def watch(
 
     It takes part in the same leader election as the watcher function and runs the same code. Deploy the stack with
     WatcherMode external, so that no function watches. Several processes may run: one leads, and one waits to take over.
-    SIGTERM and Ctrl-C release the lease. The log is on standard output: JSON in a pipe, readable on a terminal.
+    SIGTERM, SIGHUP and Ctrl-C release the lease. The log is on standard output: JSON in a pipe, readable on a terminal.
     examples/watcher-pod has a Deployment.
     """
     if kubeconfig is not None and not kubeconfig.is_file():

@@ -31,15 +31,16 @@ class Served:
     second_line: str
     third_line: str
 
-    def ctrl_c(self) -> tuple[int, str, str]:
+    def ctrl_c(self, by: signal.Signals = signal.SIGINT) -> tuple[int, str, str]:
         """What Ctrl-C does, before an idle connection would end. Returns the exit code and what was printed since.
 
-        Once it serves: a shell has its background jobs ignore Ctrl-C, and `berth serve` in them before it serves.
+        by: a signal that ends it as Ctrl-C does. Once it serves: a shell has its background jobs ignore Ctrl-C, and
+        `berth serve` in them before it serves.
         """
         caller = Caller(self.port)
         caller.request("GET", "/healthz")
         caller.close()
-        self.process.send_signal(signal.SIGINT)
+        self.process.send_signal(by)
         out, err = self.process.communicate(timeout=Limits().keep_alive_seconds / 2)
         return self.process.returncode, out, err
 

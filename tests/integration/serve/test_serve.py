@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -89,6 +90,13 @@ def test_edited_dump_takes_effect_within_two_seconds(caller: Caller, dump: Path)
         label = f'hostname: plain\n        priority.lixueduan.com: "{value}"'
         dump.write_text(before.replace("hostname: plain", label))
         assert eventually(partial(score, value), 10) < 2
+
+
+@pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGHUP])
+def test_ends_by_a_signal_as_by_ctrl_c(by: signal.Signals, dump: Path, tmp_path: Path) -> None:
+    recording = tmp_path / "recording.jsonl"
+    served = start("--cluster", str(dump), "--port", "0", "--record", str(recording))
+    assert served.ctrl_c(by) == (0, "stopped\n", "")
 
 
 def test_uses_configuration_and_stops_despite_idle_connections(dump: Path, tmp_path: Path) -> None:

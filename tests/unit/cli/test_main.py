@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import signal
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -67,6 +68,34 @@ def test_entry_point_of_the_wheel_names_itself_as_it_is_called(
 def test_exits_with_130_on_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
     done = run_failing_with(KeyboardInterrupt(), monkeypatch)
     assert (done.exit_code, done.stdout, done.stderr) == (130, "", "stopped\n")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_signals_end_a_command_as_ctrl_c_does(number: signal.Signals, monkeypatch: pytest.MonkeyPatch) -> None:
+    for each in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(each, signal.SIG_DFL)
+    released: list[str] = []
+
+    def schema_text() -> str:
+        try:
+            signal.raise_signal(number)
+        finally:
+            released.append("what it holds")
+        return ""
+
+    monkeypatch.setattr(config_command, "schema_text", schema_text)
+    done = CliRunner().invoke(main, ["config", "schema"], prog_name="berth")
+    assert (done.exit_code, done.stderr, released) == (143, "stopped\n", ["what it holds"])
+
+
+def test_leaves_a_signal_ignored_that_its_parent_ignores() -> None:
+    """nohup does so."""
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        assert CliRunner().invoke(main, ["config", "schema"], prog_name="berth").exit_code == 0
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def test_reports_full_disk_on_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
