@@ -40,8 +40,20 @@ class YAMLDocument:
 
 def load(text: str | bytes) -> YAMLDocument:
     """Parse the text. Raises InvalidYAML."""
+    documents = load_all(text)
+    if not documents:
+        raise InvalidYAML("is empty")
+    if len(documents) > 1:
+        line = documents[1].root.start_mark.line + 1
+        raise InvalidYAML(f"contains {len(documents)} YAML documents; give one", line=line)
+    return documents[0]
+
+
+def load_all(text: str | bytes) -> list[YAMLDocument]:
+    """Parse a text of any number of documents. Raises InvalidYAML."""
     try:
-        return _load(yaml.SafeLoader(text))
+        loader = yaml.SafeLoader(text)
+        return [_constructed(loader, node) for node in _nodes(loader)]
     except yaml.MarkedYAMLError as error:
         line = None if error.problem_mark is None else error.problem_mark.line + 1
         message = error.problem or " ".join(str(error).split())
@@ -54,18 +66,12 @@ def load(text: str | bytes) -> YAMLDocument:
         raise InvalidYAML("is nested too deeply") from error
 
 
-def _load(loader: yaml.SafeLoader) -> YAMLDocument:
-    nodes = _nodes(loader)
-    if not nodes:
-        raise InvalidYAML("is empty")
-    if len(nodes) > 1:
-        line = nodes[1].start_mark.line + 1
-        raise InvalidYAML(f"contains {len(nodes)} YAML documents; give one", line=line)
-    for path, first, second in _duplicate_keys(nodes[0], (), set()):
+def _constructed(loader: yaml.SafeLoader, root: Node) -> YAMLDocument:
+    for path, first, second in _duplicate_keys(root, (), set()):
         raise InvalidYAML(
             f"duplicate key: the same key is in line {first.start_mark.line + 1}", path, second.start_mark.line + 1
         )
-    return YAMLDocument(loader.construct_document(nodes[0]), nodes[0])
+    return YAMLDocument(loader.construct_document(root), root)
 
 
 def _nodes(loader: yaml.SafeLoader) -> list[Node]:

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth_cli.installation.doctor.cluster_access import ClusterAccess
 from berth_cli.terminal.options import parse_duration
+from berth_cli.terminal.strict_yaml import InvalidYAML, load, load_all
 
 KIND = "KubeSchedulerConfiguration"
 
@@ -31,7 +31,22 @@ class ConfigurationNotFound(Exception):
     """A place has no configuration, or more than one. The message names the place."""
 
 
-class TLSConfig(BaseModel):
+class _Part(BaseModel):
+    """A part of the document. null is as no value, as for Go."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_null(cls, value: object) -> object:
+        if not isinstance(value, dict):
+            return {} if value is None else value
+        return {name: each for name, each in value.items() if each is not None or name == DURATION}
+
+
+DURATION = "httpTimeout"
+"""Go parses it itself, so null is not a duration."""
+
+
+class TLSConfig(_Part):
     """An extender's `tlsConfig`. Data is base64 and overrides files."""
 
     model_config = _STRICT
@@ -62,7 +77,7 @@ class TLSConfig(BaseModel):
         return self.has_certificate is not self.has_key
 
 
-class ManagedResourceEntry(BaseModel):
+class ManagedResourceEntry(_Part):
     """An item of `managedResources`."""
 
     model_config = _STRICT
@@ -70,7 +85,7 @@ class ManagedResourceEntry(BaseModel):
     ignored_by_scheduler: bool = Field(default=False, alias="ignoredByScheduler")
 
 
-class Extender(BaseModel):
+class Extender(_Part):
     """An item of `extenders`."""
 
     model_config = _STRICT
@@ -87,10 +102,19 @@ class Extender(BaseModel):
     managed_resources: tuple[ManagedResourceEntry, ...] = Field(default=(), alias="managedResources", strict=False)
     ignorable: bool = False
 
+    @field_validator("http_timeout")
+    @classmethod
+    def _is_duration(cls, value: str) -> str:
+        if parse_duration(value.lstrip("+-")) is None:
+            raise ValueError(f"{value!r} is not a duration such as 5s or 1m30s")
+        if value.startswith("-"):
+            raise ValueError(f"{value!r} is negative: kube-scheduler would wait for an answer without end")
+        return value
+
     @property
     def timeout(self) -> float:
         """Seconds for a call; 0 means 5 (fact 5)."""
-        return parse_duration(self.http_timeout) or 5.0
+        return parse_duration(self.http_timeout.lstrip("+")) or 5.0
 
     @property
     def verbs(self) -> dict[str, str]:
@@ -104,7 +128,7 @@ class Extender(BaseModel):
         return {field: verb for field, verb in named.items() if verb}
 
 
-class Profile(BaseModel):
+class Profile(_Part):
     """An item of `profiles`."""
 
     model_config = _LENIENT
@@ -112,7 +136,7 @@ class Profile(BaseModel):
     percentage_of_nodes_to_score: int | None = Field(default=None, alias="percentageOfNodesToScore")
 
 
-class LeaderElection(BaseModel):
+class LeaderElection(_Part):
     """Leader election between the scheduler's processes."""
 
     model_config = _LENIENT
@@ -121,7 +145,7 @@ class LeaderElection(BaseModel):
     resource_namespace: str = Field(default="kube-system", alias="resourceNamespace")
 
 
-class SchedulerConfiguration(BaseModel):
+class SchedulerConfiguration(_Part):
     """The fields that affect an extender."""
 
     model_config = _LENIENT
@@ -192,12 +216,13 @@ def from_file(path: Path) -> SchedulerConfiguration:
     Raises ConfigurationNotFound, and InvalidSchedulerConfiguration if kube-scheduler would reject the document.
     """
     try:
-        documents = list(yaml.safe_load_all(path.read_text()))
+        documents = [each.value for each in load_all(path.read_text())]
     except OSError as error:
         raise ConfigurationNotFound(f"{path}: {error.strerror}") from error
-    except (yaml.YAMLError, UnicodeDecodeError):
-        # The parser's message quotes the line, which may contain a password.
-        raise InvalidSchedulerConfiguration(f"{path} is not YAML") from None
+    except UnicodeDecodeError as error:
+        raise InvalidSchedulerConfiguration(f"{path} is not text") from error
+    except InvalidYAML as error:
+        raise InvalidSchedulerConfiguration(f"{path} {_cause(error)}") from error
     return parse_scheduler_configuration(_require_one(_find_configurations(documents), str(path)))
 
 
@@ -242,6 +267,11 @@ def _parse_texts(config_texts: Iterable[str]) -> Iterator[object]:
         if KIND not in text:
             continue
         try:
-            yield from _find_configurations([yaml.safe_load(text)])
-        except yaml.YAMLError:
-            raise InvalidSchedulerConfiguration("the embedded configuration is not YAML") from None
+            yield from _find_configurations([load(text).value])
+        except InvalidYAML as error:
+            raise InvalidSchedulerConfiguration(f"the embedded configuration {_cause(error)}") from error
+
+
+def _cause(error: InvalidYAML) -> str:
+    """Return the cause with its line, without the line's content: it may be a password."""
+    return f"{error}{'' if error.line is None else f' (line {error.line})'}"
