@@ -63,7 +63,7 @@ def config() -> None:
 @click.option(
     "--cluster",
     type=click.Path(path_type=Path),
-    help="Cluster dump: also warn about counted resources that no node has.",
+    help="Cluster dump: also warn about resources and labels that no node has, and pods that nearly are gang members.",
 )
 @output_option()
 def check(file: Path, cluster: Path | None, output: str) -> None:

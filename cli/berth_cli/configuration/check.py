@@ -9,7 +9,7 @@ from pathlib import Path
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.configuration.document import ValidDocument, parse_document
 from berth_cli.configuration.field_errors import FieldError
-from berth_cli.configuration.warnings import ConfigurationWarning, capacity_warnings, configuration_warnings
+from berth_cli.configuration.warnings import ConfigurationWarning, cluster_warnings, configuration_warnings
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class CheckedDocument:
 
 
 def check_document(text: bytes, cluster: Path | None) -> CheckedDocument:
-    """Check the text. cluster: a dump, for warnings about its nodes. Raises InvalidInput."""
+    """Check the text. cluster: a dump, for warnings about its nodes and pods. Raises InvalidInput."""
     result = parse_document(text)
     if not isinstance(result, ValidDocument):
         return CheckedDocument(result)
@@ -49,7 +49,7 @@ def _cluster_warnings(configuration: BerthConfiguration, cluster: Path | None) -
         from berth_cli.terminal.input_files import read_input
 
         objects = [trim(each, configuration.counting) for each in parse_objects(read_input(cluster), str(cluster))]
-        yield from capacity_warnings(configuration, read_cluster(objects, str(cluster)).snapshot.nodes.values())
+        yield from cluster_warnings(configuration, read_cluster(objects, str(cluster)).snapshot)
 
 
 def report(checked: CheckedDocument) -> dict[str, object]:

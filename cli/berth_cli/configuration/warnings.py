@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from berth.scheduling.configuration.document import BerthConfiguration, BindConfiguration, Decisions, WhenStale
 from berth.scheduling.configuration.plugin_config import ALL_PLUGINS, plugin_factory
+from berth.scheduling.feasibility import Unresolvable
 from berth.scheduling.framework.plugin import ClusterScorePlugin, ScorePlugin
 from berth.scheduling.framework.shipped_profiles import FULL, SHIPPED
+from berth.scheduling.gangs.gang import SIZE
 from berth.scheduling.managed_resources.configuration import NoAmount, capacity_of
-from berth.scheduling.objects import NodeInfo
+from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.objects.pod_group import GANG_ANNOTATION, gang_names
+from berth.scheduling.plugins.node_priority_label import NodePriorityLabel
+from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.configuration.field_errors import field_path
 
 MANAGED_RESOURCES = "ManagedResources"
@@ -47,6 +52,7 @@ def configuration_warnings(configuration: BerthConfiguration) -> list[Configurat
         *_definitions(configuration),
         *_bind(configuration),
         *_rules_about_pods(configuration),
+        *_unresolvable(configuration),
     ]
 
 
@@ -67,8 +73,16 @@ def records_warnings(configuration: BerthConfiguration, kept: Collection[Decisio
         yield ConfigurationWarning(("decisions",), f"nothing is recorded: {decisions} needs {needed}")
 
 
-def capacity_warnings(configuration: BerthConfiguration, nodes: Collection[NodeInfo]) -> Iterator[ConfigurationWarning]:
-    """Counted resources of which no node of a cluster has any."""
+def cluster_warnings(configuration: BerthConfiguration, cluster: Snapshot) -> Iterator[ConfigurationWarning]:
+    """Warn about names in the document that the nodes and pods of a cluster do not have."""
+    nodes = cluster.nodes.values()
+    yield from _capacities(configuration, nodes)
+    yield from _priority_labels(configuration, nodes)
+    if configuration.gangs.enabled:
+        yield from _gangs(cluster.unbound.values())
+
+
+def _capacities(configuration: BerthConfiguration, nodes: Collection[NodeInfo]) -> Iterator[ConfigurationWarning]:
     for index, resource in enumerate(configuration.managed_resources):
         capacities = [capacity_of(resource, node) for node in nodes]
         if not any(not isinstance(each, NoAmount) and each for each in capacities):
@@ -80,6 +94,28 @@ def capacity_warnings(configuration: BerthConfiguration, nodes: Collection[NodeI
             )
 
 
+def _priority_labels(configuration: BerthConfiguration, nodes: Collection[NodeInfo]) -> Iterator[ConfigurationWarning]:
+    for name in _used_profiles(configuration):
+        for plugin in configuration.build_profile(name).filters:
+            if isinstance(plugin, NodePriorityLabel) and not any(plugin.label in node.labels for node in nodes):
+                yield ConfigurationWarning(
+                    ("profile",),
+                    f"profile {name} rejects all {len(nodes)} nodes: none has the label {plugin.label}; "
+                    "label nodes, or name another label in pluginConfig",
+                )
+
+
+def _gangs(pods: Iterable[Pod]) -> Iterator[ConfigurationWarning]:
+    for pod in pods:
+        name = f"pod {pod.namespace}/{pod.name}"
+        if GANG_ANNOTATION in pod.labels and not gang_names(pod):
+            yield ConfigurationWarning(
+                ("gangs",), f"{name} has {GANG_ANNOTATION} as a label: Berth reads the annotation of that name"
+            )
+        elif SIZE in pod.annotations and not gang_names(pod):
+            yield ConfigurationWarning(("gangs",), f"{name} has {SIZE} and names no gang: add {GANG_ANNOTATION}")
+
+
 def _used_profiles(configuration: BerthConfiguration) -> dict[str, set[str]]:
     """Return the plugins of each profile that decides for some pod."""
     names = dict.fromkeys((configuration.profile, *configuration.profiles.values()))
@@ -87,6 +123,13 @@ def _used_profiles(configuration: BerthConfiguration) -> dict[str, set[str]]:
 
 
 def _counting(configuration: BerthConfiguration) -> Iterator[ConfigurationWarning]:
+    for index, resource in enumerate(configuration.managed_resources):
+        if not resource.ignored_by_scheduler and (resource.capacity or resource.devices):
+            yield ConfigurationWarning(
+                ("managedResources", index, "ignoredByScheduler"),
+                f"false: kube-scheduler counts {resource.name} too, by the node's allocatable alone; "
+                "on nodes without it there, no pod is placed",
+            )
     for name, plugins in _used_profiles(configuration).items():
         if configuration.managed_resources and MANAGED_RESOURCES not in plugins:
             yield ConfigurationWarning(
@@ -160,6 +203,14 @@ def _bind(configuration: BerthConfiguration) -> Iterator[ConfigurationWarning]:
             yield ConfigurationWarning(
                 ("profiles", scheduler), "bind refuses the pods of this scheduler: bind.schedulerNames does not list it"
             )
+
+
+def _unresolvable(configuration: BerthConfiguration) -> Iterator[ConfigurationWarning]:
+    if configuration.unresolvable is Unresolvable.AS_PLUGINS_SAY:
+        yield ConfigurationWarning(
+            ("unresolvable",),
+            "kube-scheduler 1.34 to 1.37 retries a pending pod without end: docs/concepts/preemption.md",
+        )
 
 
 def _rules_about_pods(configuration: BerthConfiguration) -> Iterator[ConfigurationWarning]:

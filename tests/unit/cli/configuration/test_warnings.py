@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.objects import NodeInfo
-from berth_cli.configuration.warnings import capacity_warnings, configuration_warnings
+from berth.scheduling.objects import NodeInfo, Pod, read_pod
+from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.configuration.warnings import cluster_warnings, configuration_warnings
 from tests.builders.nodes import node
+from tests.builders.pods import pod_with
 
 LICENCES = {"name": "example.com/licence", "capacity": {"nodeLabel": "example.com/licences"}}
 
@@ -67,6 +69,21 @@ def configuration(**fields: object) -> BerthConfiguration:
             id="a weight for a plugin that only filters",
         ),
         pytest.param(
+            {"unresolvable": "as-plugins-say"},
+            ["unresolvable: kube-scheduler 1.34 to 1.37 retries a pending pod without end"],
+            id="retries without end",
+        ),
+        pytest.param(
+            {
+                "profile": "managed-resources",
+                "managedResources": [
+                    {"name": "example.com/x", "ignoredByScheduler": False, "capacity": {"nodeLabel": "a"}}
+                ],
+            },
+            ["managedResources[0].ignoredByScheduler: false: kube-scheduler counts example.com/x too"],
+            id="a resource that kube-scheduler does not find",
+        ),
+        pytest.param(
             {"profiles": {"batch": "full"}, "bind": {"schedulerNames": ["default-scheduler"]}},
             [
                 "profiles.batch: bind refuses the pods of this scheduler",
@@ -97,5 +114,41 @@ def test_warns_about_parts_without_effect(document: dict[str, object], warnings:
     ],
 )
 def test_warns_about_a_counted_resource_without_capacity(nodes: list[NodeInfo], warnings: list[str]) -> None:
-    found = capacity_warnings(configuration(managedResources=[LICENCES]), nodes)
+    found = cluster_warnings(configuration(managedResources=[LICENCES], profile="full"), Snapshot.of(nodes, []))
+    assert [str(each) for each in found] == warnings
+
+
+@pytest.mark.parametrize(
+    ("labels", "warnings"),
+    [
+        pytest.param({"priority.lixueduan.com": "10"}, [], id="one node has it"),
+        pytest.param({}, ["profile: profile label-priority rejects all 2 nodes: none has the label"], id="none has it"),
+    ],
+)
+def test_warns_about_a_priority_label_that_no_node_has(labels: dict[str, str], warnings: list[str]) -> None:
+    cluster = Snapshot.of([node("a", labels=labels), node("b")], [])
+    found = [str(each) for each in cluster_warnings(configuration(profile="label-priority"), cluster)]
+    assert [each[: len(start)] for each, start in zip(found, warnings, strict=True)] == warnings
+
+
+@pytest.mark.parametrize(
+    ("metadata", "warnings"),
+    [
+        pytest.param({"annotations": {"berth.dev/gang": "g", "berth.dev/gang-size": "2"}}, [], id="a member"),
+        pytest.param(
+            {"labels": {"berth.dev/gang": "g"}},
+            ["gangs: pod default/p has berth.dev/gang as a label: Berth reads the annotation of that name"],
+            id="a label",
+        ),
+        pytest.param(
+            {"annotations": {"berth.dev/gang-size": "2"}},
+            ["gangs: pod default/p has berth.dev/gang-size and names no gang: add berth.dev/gang"],
+            id="a size alone",
+        ),
+    ],
+)
+def test_warns_about_pods_that_nearly_are_members(metadata: dict[str, object], warnings: list[str]) -> None:
+    waiting = read_pod(pod_with("p", metadata=metadata))
+    assert isinstance(waiting, Pod)
+    found = cluster_warnings(configuration(profile="full", gangs={"enabled": True}), Snapshot.of([], [waiting]))
     assert [str(each) for each in found] == warnings

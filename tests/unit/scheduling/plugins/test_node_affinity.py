@@ -181,6 +181,25 @@ def test_rejects_malformed_added_affinity() -> None:
         NodeAffinityArgs.model_validate({"addedAffinity": {REQUIRED: terms}})
 
 
+@pytest.mark.parametrize(
+    ("added", "message"),
+    [
+        pytest.param({PREFERRED: [{"weight": 4}]}, "a term needs weight and preference", id="nothing preferred"),
+        pytest.param({PREFERRED: [{"preference": OTHER}]}, "a term needs weight and preference", id="no weight"),
+        pytest.param({PREFERRED: [{"weight": 4, "preferences": OTHER}]}, "has no field preferences", id="a wrong key"),
+        pytest.param({REQUIRED: {"terms": [OTHER]}}, "has no field terms; it has nodeSelectorTerms", id="no terms"),
+        pytest.param(
+            {REQUIRED: {"nodeSelectorTerms": [{"matchExpression": []}]}}, "nodeSelectorTerms has no field", id="deeper"
+        ),
+        pytest.param({"required": {}}, "addedAffinity has no field required", id="a short name"),
+    ],
+)
+def test_refuses_added_affinity_that_kube_scheduler_would_not_read(added: dict[str, object], message: str) -> None:
+    """Otherwise every node scores alike."""
+    with pytest.raises(ValidationError, match=message):
+        NodeAffinityArgs.model_validate({"addedAffinity": added})
+
+
 def preferring(*terms: tuple[int, Term]) -> dict[str, Any]:
     found = [{"weight": weight, "preference": term} for weight, term in terms]
     return pod_with(affinity={"nodeAffinity": {PREFERRED: found}})

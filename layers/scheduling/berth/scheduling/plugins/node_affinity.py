@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 from pydantic import Field, PrivateAttr, model_validator
 
@@ -44,6 +44,25 @@ _CONFLICT = unresolvable(NAME, REASON_CONFLICT, reason_code=ReasonCode.NODE_AFFI
 _INVALID = error_status(NAME, REASON_INVALID, reason_code=ReasonCode.NODE_AFFINITY_INVALID)
 
 
+_REQUIREMENT = {"key": None, "operator": None, "values": None}
+_TERM = {"matchExpressions": _REQUIREMENT, "matchFields": _REQUIREMENT}
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+_FIELDS = {
+    "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": _TERM},
+    PREFERRED: {"weight": None, "preference": _TERM},
+}
+"""The fields of a v1.NodeAffinity. kube-scheduler refuses arguments with other ones."""
+
+
+def _unknown_fields(value: object, fields: Mapping[str, Any], path: str) -> Iterator[str]:
+    for item in value if isinstance(value, list) else [value]:
+        for name, inner in item.items() if isinstance(item, dict) else ():
+            if name not in fields:
+                yield f"{path} has no field {name}; it has {', '.join(fields)}"
+            elif fields[name] is not None:
+                yield from _unknown_fields(inner, fields[name], f"{path}.{name}")
+
+
 class NodeAffinityArgs(Args):
     """`addedAffinity`: a v1.NodeAffinity that holds for every pod in addition to its own."""
 
@@ -56,6 +75,12 @@ class NodeAffinityArgs(Args):
             self._added = affinity.read_node_affinity(self.added_affinity, "addedAffinity")
         except MalformedField as error:
             raise ValueError(str(error)) from error
+        for unknown in _unknown_fields(self.added_affinity, _FIELDS, "addedAffinity"):
+            raise ValueError(unknown)
+        preferred = (self.added_affinity or {}).get(PREFERRED)
+        for term in preferred if isinstance(preferred, list) else ():
+            if not term.get("weight") or not term.get("preference"):
+                raise ValueError(f"addedAffinity.{PREFERRED}: a term needs weight and preference")
         required = self._added.required
         if isinstance(self._added.preferred, InvalidRequirement) or (
             required and any(term.invalid for term in required.terms)
