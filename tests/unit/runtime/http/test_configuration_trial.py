@@ -81,6 +81,22 @@ def test_reads_the_pods_and_what_the_new_policy_reads(tried: str, reads: Parts) 
     assert asked.reads == reads
 
 
+@pytest.mark.parametrize(
+    "resource",
+    [
+        pytest.param({"capacity": {"nodeAnnotation": "example.com/x"}}, id="of nodes"),
+        pytest.param({"requests": {"podAnnotation": "example.com/x"}}, id="of pods"),
+        pytest.param({"devices": {"sizes": {"nodeAnnotation": "example.com/x"}}}, id="the sizes of devices"),
+    ],
+)
+def test_does_not_judge_by_an_annotation_that_the_cache_does_not_keep_yet(resource: dict[str, object]) -> None:
+    tried = {"profile": "managed-resources", "managedResources": [{"name": "example.com/licence", **resource}]}
+    report = try_configuration(json.dumps(tried), cache().for_trial)
+    assert "fitting" not in report
+    assert str(report["notJudged"]).startswith("the node cache has ")
+    assert "example.com/x" in str(report["notJudged"])
+
+
 def test_says_why_nothing_was_judged_without_a_snapshot() -> None:
     report = try_configuration(document("new"), cache(CacheUnavailable("nothing is published")).for_trial)
     assert (report["error"], report["notJudged"]) == ("", "nothing is published")

@@ -45,6 +45,10 @@ def _judged(configured: ActiveConfiguration, cache: TrialCache, monotonic: Calla
     current = cache(reads).current(reads=reads)
     if isinstance(current.cluster, CacheUnavailable):
         return {"notJudged": current.cluster.reason}
+    new, old = configured.policy.counting, current.policy.counting
+    if missing := new.node_annotations - old.node_annotations | new.pod_annotations - old.pod_annotations:
+        # Judged without them, no pod would have a node.
+        return {"notJudged": f"the node cache has {', '.join(sorted(missing))} only once the document is applied"}
     end = monotonic() + COMPARISON_SECONDS
     pods = recent_pods(current.cluster)
     return _comparison(
