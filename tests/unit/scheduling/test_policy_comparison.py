@@ -54,6 +54,15 @@ def test_leaves_out_pods_that_both_policies_exempt() -> None:
     assert compare_policies(policy("old"), policy("absent"), snapshot, recent_pods(snapshot), never).judged == 0
 
 
+def test_leaves_out_pods_of_daemon_sets_on_nodes() -> None:
+    """The snapshot keeps neither their affinity nor their tolerations."""
+    owner = {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "agent", "uid": "d", "controller": True}
+    read = read_pod({"kind": "Pod", **pod_with("agent", metadata={"ownerReferences": [owner]})})
+    assert isinstance(read, Pod)
+    snapshot = Snapshot.of(NODES, [on("b", 1.0, read)])
+    assert compare_policies(policy("old"), policy("absent"), snapshot, recent_pods(snapshot), never).judged == 0
+
+
 def test_names_no_pod_when_both_decide_alike() -> None:
     snapshot = Snapshot.of(NODES, [pod("web")])
     assert compare_policies(policy("old"), policy("old"), snapshot, recent_pods(snapshot), never).changes == ()

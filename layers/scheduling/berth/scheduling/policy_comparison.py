@@ -96,7 +96,8 @@ def compare_policies(
     for pod in pods:
         if is_over():
             break
-        if before.exempts(pod) and after.exempts(pod):
+        # A DaemonSet's pod on a node lacks its affinity and tolerations here: judged, it would have no node.
+        if all(each.exempts(pod) or (pod.node_name and each.was_exempt(pod)) for each in (before, after)):
             continue
         unplaced, without = _unplaced(pod, snapshot)
         try:
