@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -84,8 +85,9 @@ class ClusterSource(ABC):
 class FollowedCluster(ClusterSource):
     """A dump that is read again when it changes, or a cluster whose API server is watched as the watcher does it."""
 
-    def __init__(self, cluster: Cluster, name: str, configured: ActiveConfiguration) -> None:
-        self._name, self._configured = name, configured
+    def __init__(self, cluster: Cluster, name: str, configured: ActiveConfiguration, dump: Path | None = None) -> None:
+        """dump: its data is as old as the file, also if it was read just now."""
+        self._name, self._configured, self._dump = name, configured, dump
         self._watch = cluster.watch({})
         self._objects = ObservedState({})
         self._changes: list[Change] = []
@@ -108,6 +110,9 @@ class FollowedCluster(ClusterSource):
         self._changes += self._objects.take_changes()
         if self._changes:
             self._state, self._changes = self._view.applied(self._state, self._changes), []
+        if self._dump is not None:
+            with suppress(OSError):  # while it is replaced
+                observed_at = self._dump.stat().st_mtime
         return ObservedCluster(self._state.snapshot, observed_at, self._configured, problem)
 
     def close(self) -> None:
@@ -135,7 +140,7 @@ class FollowedCluster(ClusterSource):
 
 def followed_dump(path: Path, configured: ActiveConfiguration) -> ClusterSource:
     """Follow the dump of this path. Reads nothing yet."""
-    return FollowedCluster(DumpCluster(path), str(path), configured)
+    return FollowedCluster(DumpCluster(path), str(path), configured, path)
 
 
 def followed_kubeconfig(path: Path, configured: ActiveConfiguration, clock: Callable[[], float]) -> ClusterSource:

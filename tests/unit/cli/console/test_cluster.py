@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from threading import Event, Thread
@@ -51,6 +52,14 @@ def dump_at(folder: Path, *objects: object) -> Path:
     path = folder / "dump.json"
     path.write_text(json.dumps({"kind": "List", "items": objects}))
     return path
+
+
+def test_dump_is_as_old_as_its_file(tmp_path: Path) -> None:
+    path = dump_at(tmp_path, node_with("n1"))
+    os.utime(path, (1_000.0, 1_000.0))
+    source = followed_dump(path, default())
+    assert observed(source).observed_at == 1_000.0
+    source.close()
 
 
 def test_dump_shows_nodes_and_all_pods(tmp_path: Path) -> None:
