@@ -1,11 +1,12 @@
 """kube-scheduler's queue: which pods are placed, and in which order.
 
 The highest priority comes first. Pods of equal priority are sorted by namespace and name, because a dump does not
-contain the order of their arrival.
+contain the order of their arrival. Numbers in names count as numbers: replica 9 comes before replica 10.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
@@ -76,8 +77,13 @@ def build_queue(pods: Iterable[Pod], schedulers: Collection[str], created: Colle
         skipped[reason] += 1
         if reason is SkipReason.ANOTHER_SCHEDULER:
             others.add(pod.scheduler_name)
-    queued.sort(key=lambda pod: (-(pod.priority or 0), pod.namespace, pod.name))
+    queued.sort(key=lambda pod: (-(pod.priority or 0), pod.namespace, _parts(pod.name)))
     return Queue(tuple(queued), skipped, frozenset(others))
+
+
+def _parts(name: str) -> list[str | int]:
+    # The parts alternate, so text is compared with text, and a number with a number.
+    return [int(part) if part.isdecimal() else part for part in re.split("([0-9]+)", name)]
 
 
 def _skipped(pod: Pod, schedulers: Collection[str]) -> SkipReason | None:

@@ -32,6 +32,11 @@ def test_sorts_by_priority_then_namespace_and_name() -> None:
     assert [each.name for each in build_queue(pods, OURS).pods] == ["first", "c", "a", "b", "last"]
 
 
+def test_sorts_replicas_by_their_numbers() -> None:
+    pods = [pod(name) for name in ("lic-10", "lic-9", "lic-1a", "lic", "2", "lic-1")]
+    assert [each.name for each in build_queue(pods, OURS).pods] == ["2", "lic", "lic-1", "lic-1a", "lic-9", "lic-10"]
+
+
 @pytest.mark.parametrize(
     ("other", "why"),
     [
