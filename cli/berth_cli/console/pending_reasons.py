@@ -14,7 +14,7 @@ from berth.scheduling.framework.plugin import PluginFailed
 from berth.scheduling.objects import LabelSet, Pod, PodSpec
 from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.explanation.rules import DecidedBy, Rejection, Rules
+from berth_cli.explanation.rules import DecidedBy, Rejection, Rules, reason_order
 from berth_cli.terminal.output import duration
 
 
@@ -39,7 +39,7 @@ class ReasonKey:
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """The verdict for one kind of pod. fitting: how many nodes pass every rule. reasons: with the nodes that each
-    rejects, the reason with most nodes first. note: why it is undetermined."""
+    rejects, the most useful reason first. note: why it is undetermined."""
 
     category: Category
     fitting: int = 0
@@ -141,4 +141,4 @@ def _by_reason(rejected: Mapping[str, Rejection]) -> Mapping[ReasonKey, Sequence
         status = rejection.status
         for reason, code in zip(status.reasons, status.reason_codes, strict=True):
             found.setdefault(ReasonKey(rejection.by, status.plugin, reason, code), []).append(name)
-    return dict(sorted(found.items(), key=lambda item: (-len(item[1]), item[0].reason)))
+    return dict(sorted(found.items(), key=lambda item: reason_order(item[0].code, len(item[1]), item[0].reason)))

@@ -11,7 +11,7 @@ from berth.scheduling.objects import Pod
 from berth.scheduling.reason_code import ReasonCode
 from berth_cli.explanation.attempts import Attempt, Attempts, NoRecord
 from berth_cli.explanation.counterfactuals.search import Search, search
-from berth_cli.explanation.rules import DecidedBy, Rejection, Rules
+from berth_cli.explanation.rules import DecidedBy, Rejection, Rules, reason_order
 from berth_cli.explanation.target import Target
 from berth_cli.installation.doctor.checks.pending_pods import UNTRIED_SECONDS
 from berth_cli.placement.scheduler.control_loop import ControlLoop, Outcome, RankedNode
@@ -32,6 +32,7 @@ class Verdict(StrEnum):
     PREEMPTING = "placeable-by-preemption"
     PENDING = "pending"
     GATED = "pending-gated"
+    TERMINATING = "terminating"
     UNTRIED = "pending-not-tried"
     BERTH_FAILS = "pending-berth-fails"
     BIND_FAILS = "pending-bind-fails"
@@ -150,6 +151,8 @@ def _verdict(target: Target, fits: bool, outcome: Outcome, now: float, cause: Ca
         return Verdict.FINISHED
     if state.node:
         return Verdict.PLACED
+    if state.is_terminating:
+        return Verdict.TERMINATING
     if state.gates:
         return Verdict.GATED
     if not state.was_tried and state.created_at is not None and now - state.created_at > UNTRIED_SECONDS:
@@ -162,11 +165,11 @@ def _verdict(target: Target, fits: bool, outcome: Outcome, now: float, cause: Ca
 
 
 def reason_groups(rejected: Mapping[str, Rejection]) -> list[ReasonGroup]:
-    """Group by reason, the reason of most nodes first."""
+    """Group by reason, the most useful reason first."""
     found: dict[tuple[DecidedBy, str, str, ReasonCode], list[str]] = {}
     for name, rejection in rejected.items():
         status = rejection.status
         for reason, code in zip(status.reasons, status.reason_codes, strict=True):
             found.setdefault((rejection.by, status.plugin, reason, code), []).append(name)
     groups = [ReasonGroup(code, reason, plugin, by, nodes) for (by, plugin, reason, code), nodes in found.items()]
-    return sorted(groups, key=lambda group: (-len(group.nodes), group.reason))
+    return sorted(groups, key=lambda group: reason_order(group.code, len(group.nodes), group.reason))

@@ -15,6 +15,7 @@ from berth_cli.explanation.rules import PluginVerdict, Rejection
 from berth_cli.installation.doctor.checks.pending_pods import untried_remedy
 from berth_cli.placement.report import eviction_document, eviction_text
 from berth_cli.placement.scheduler.control_loop import RankedNode
+from berth_cli.sources.dump.admission import DEFAULT_SCHEDULER
 from berth_cli.terminal.output import duration, examples, table_lines
 
 VERSION = 1
@@ -90,6 +91,8 @@ def headline(found: Explanation, now: float) -> str:
             return f"{name}: on node {found.node}; without it, {fits}"
         case Verdict.FINISHED:
             return f"{name}: has ended; if it were new, {fits}"
+        case Verdict.TERMINATING:
+            return f"{name}: is being deleted, so no scheduler places it; {fits}"
         case Verdict.GATED:
             return f"{name}: {pending}: its scheduling gates hold it ({', '.join(found.target.state.gates)}); {fits}"
         case Verdict.UNTRIED:
@@ -98,7 +101,9 @@ def headline(found: Explanation, now: float) -> str:
             assert found.cause is not None
             return f"{name}: {pending}: {cause_text(found.cause, now)}; {fits}"
         case Verdict.PLACEABLE:
-            return f"{name}: can be placed, on {found.node}: {fits}"
+            scheduler = found.pod.scheduler_name
+            by = "" if scheduler in ("", DEFAULT_SCHEDULER) else f" by {scheduler}, if that scheduler runs"
+            return f"{name}: can be placed{by}, on {found.node}: {fits}"
         case Verdict.PREEMPTING:
             return f"{name}: {pending}: {fits}; preemption would place it on {found.node}"
         case Verdict.PENDING:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from berth.scheduling.reason_code import ReasonCode
 from berth_cli.explanation.attempts import Attempt, Attempts, NoRecord
 from berth_cli.explanation.explanation import Cause, Explanation, Verdict, explain_pod, pending_cause
 from berth_cli.explanation.report import document, headline
@@ -133,10 +134,30 @@ def test_a_pod_that_has_a_node_is_pending_for_what_fails(
             "pending for 4 min: its scheduling gates hold it (g); 1 of 1 nodes fit",
             id="a gated pod",
         ),
+        pytest.param(
+            {"metadata": {**CREATED, "deletionTimestamp": "2026-01-01T00:00:00Z"}},
+            FAILED,
+            "is being deleted, so no scheduler places it; 1 of 1 nodes fit",
+            id="a pod that is being deleted",
+        ),
+        pytest.param(
+            {"schedulerName": "other"},
+            None,
+            "can be placed by other, if that scheduler runs, on n1: 1 of 1 nodes fit",
+            id="a pod of another scheduler",
+        ),
     ],
 )
 def test_nothing_else_makes_it_pending(pod: dict[str, Any], records: Attempts | None, wanted: str) -> None:
     assert explained(pod, records, "", node_with("n1"))[1] == f"default/p: {wanted}"
+
+
+def test_names_first_the_reason_on_nodes_that_could_take_the_pod() -> None:
+    """More nodes have a taint, and are not meant for the pod."""
+    taint = {"key": "dedicated", "value": "a", "effect": "NoSchedule"}
+    tainted = [{**node_with(f"t{number}"), "spec": {"taints": [taint]}} for number in range(3)]
+    found = _explanation({"requests": {"cpu": "9"}}, None, *tainted, node_with("n1"))
+    assert [each.code for each in found.groups] == [ReasonCode.INSUFFICIENT_RESOURCE, ReasonCode.UNTOLERATED_TAINT]
 
 
 def test_a_pod_that_only_preemption_places_is_pending_for_what_fails() -> None:
@@ -170,5 +191,5 @@ def _explanation(pod: Mapping[str, Any], cause: Cause | None, *objects: Object) 
 
 
 def _target(pod: Mapping[str, Any], *objects: Object) -> Target:
-    found = target(pod_with("p", metadata=CREATED, **pod), *(objects or [node_with("n1")]))
+    found = target(pod_with("p", **{"metadata": CREATED, **pod}), *(objects or [node_with("n1")]))
     return replace(found, state=replace(found.state, was_tried=True))
