@@ -1,4 +1,4 @@
-"""`berth gangs`: list, describe and release gangs."""
+"""`berth gangs`: list and describe gangs."""
 
 from __future__ import annotations
 
@@ -26,16 +26,11 @@ Examples:
   berth gangs describe ml/train --stack berth-production
   berth gangs describe ml/train --stack berth-production -o json | jq -r '.places[] | select(.state == "in-bind").node'
 """
-RELEASE_EPILOG = """\b
-Examples:
-  berth gangs release ml/train --stack berth-production
-  berth gangs release ml/train --url http://127.0.0.1:8080/scheduler
-"""
 
 
 @click.group()
 def gangs() -> None:
-    """List, describe and release gangs: pods that are placed all or none."""
+    """List and describe gangs: pods that are placed all or none."""
 
 
 @gangs.command("list", epilog=LIST_EPILOG)
@@ -82,37 +77,6 @@ def describe(gang: str, source: StateSource, output: str) -> None:
     if found["places"]:
         click.echo()
         echo_table(MEMBER_HEADER, map(member_cells, found["places"]))
-
-
-@gangs.command(epilog=RELEASE_EPILOG)
-@click.argument("gang", metavar="NAMESPACE/GANG")
-@state_options
-@output_option()
-def release(gang: str, source: StateSource, output: str) -> None:
-    """End the placement of a gang that is in bind, so that another gang may be placed.
-
-    None of its members is bound then, and the scheduler tries them again. A committed gang stays: to end it, delete its
-    pods. Exit status: 0 released, 1 not released, 2 usage error.
-    """
-    from berth_cli.ledger.gangs import ReleaseOutcome
-    from berth_cli.ledger.gangs import release as release_gang
-
-    key = _key(gang)
-    answer = source.document(
-        "gangs/release", lambda opened: {"result": release_gang(opened.gangs, key, time.time)}, {"gang": str(key)}
-    )
-    outcome = ReleaseOutcome(answer["result"])
-    if output != Format.TABLE:
-        click.echo(render({"gang": str(key), "result": outcome}, output))
-    match outcome:
-        case ReleaseOutcome.RELEASED:
-            click.echo(f"released: {key}", err=output != Format.TABLE)
-        case ReleaseOutcome.COMMITTED:
-            raise click.ClickException(f"{key} is committed: its members keep their nodes; delete its pods to end it")
-        case ReleaseOutcome.NOT_IN_BIND:
-            raise click.ClickException(f"no member of {key} is in bind; list gangs with: berth gangs list")
-        case ReleaseOutcome.CHANGED:
-            raise click.ClickException(f"{key} changed meanwhile, and nothing was written; try again")
 
 
 def _key(text: str) -> GangKey:

@@ -1,4 +1,4 @@
-"""`berth reservations`. Only the watcher changes the ledger: release and rebuild are requests to it."""
+"""`berth reservations`. Only the watcher changes the ledger: a rebuild is a request to it."""
 
 from __future__ import annotations
 
@@ -26,11 +26,6 @@ Examples:
   berth reservations list --url http://127.0.0.1:8080/scheduler
   berth reservations list --stack berth-production -o json | jq '.reservations[] | select(.diverged)'
 """
-RELEASE_EPILOG = """\b
-Examples:
-  berth reservations release ml/train-0 --stack berth-production
-  berth reservations release ml/train-0 --ledger-table berth-LedgerTable-1A2B --wait 0
-"""
 REBUILD_EPILOG = """\b
 Examples:
   berth reservations rebuild --stack berth-production
@@ -40,7 +35,7 @@ Examples:
 
 @click.group()
 def reservations() -> None:
-    """List, release and rebuild reservations of counted resources."""
+    """List and rebuild reservations of counted resources."""
 
 
 @reservations.command("list", epilog=LIST_EPILOG)
@@ -79,38 +74,6 @@ def _of_tables(opened: OpenTables) -> Mapping[str, Any]:
     if isinstance(claims, NotCompared):
         click.echo(click.style(f"not compared with the pods: {claims.cause}", fg="yellow"), err=True)
     return document(ledgers, open_reservations, time.time(), claims)
-
-
-@reservations.command(epilog=RELEASE_EPILOG)
-@click.argument("pod", metavar="NAMESPACE/POD")
-@tables_options
-@click.option("--wait", default=30.0, show_default=True, help="Seconds to wait for the watcher; 0 does not wait.")
-@output_option()
-def release(pod: str, tables: TableNames, wait: float, output: str) -> None:
-    """Ask the watcher to review the reservations of a pod now, instead of at their expiry.
-
-    Reservations of a running pod are kept. Exit status: 0 released, 1 still reserved or no reservation, 2 usage error.
-    """
-    from berth_cli.ledger.reservations import ReleaseOutcome, release_result, request_release
-    from berth_cli.sources.stack import open_tables
-
-    namespace, _, name = pod.partition("/")
-    if not namespace or not name or "/" in name:
-        raise click.BadParameter("use the form NAMESPACE/POD", param_hint="POD")
-    tables.require("ledger")
-    with open_tables(tables) as opened:
-        requested = request_release(opened.ledger, namespace, name)
-        if not requested:
-            raise click.ClickException(f"no reservation for {pod}; list them with: berth reservations list")
-        deadline, found = time.monotonic() + wait, release_result(opened.ledger, requested)
-        while found.outcome is ReleaseOutcome.AWAITING_WATCHER and time.monotonic() < deadline:
-            time.sleep(POLL_SECONDS)
-            found = release_result(opened.ledger, requested)
-    if output != Format.TABLE:
-        click.echo(render({"pod": pod, "result": found.outcome, "detail": found.detail}, output))
-    if found.outcome is not ReleaseOutcome.RELEASED:
-        raise click.ClickException(found.detail)
-    click.echo(f"released: {found.detail}", err=output != Format.TABLE)
 
 
 @reservations.command(epilog=REBUILD_EPILOG)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from enum import StrEnum
 from typing import Any
 
 from berth.configuration.store import ConfigurationInvalid
-from berth.ledger.gangs.commit import REASON_RELEASED, GangCommit
 from berth.ledger.gangs.item import Domain, GangItem, GangState
-from berth.ledger.gangs.table import GangTable, shown
+from berth.ledger.gangs.table import shown
 from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished
 from berth.nodecache.feed.table import TableUnavailable
 from berth.nodecache.snapshot_view import SnapshotView
@@ -193,32 +191,3 @@ def _places(key: GangKey, item: GangItem | None, status: GangStatus | None) -> l
 
 def _age(since: str | None, now: float) -> str:
     return "-" if since is None else shown_age(now - datetime.fromisoformat(since).timestamp())
-
-
-class ReleaseOutcome(StrEnum):
-    """COMMITTED: its members have their nodes. NOT_IN_BIND: no member is being bound. CHANGED: the gang went on
-    meanwhile, and nothing was written."""
-
-    RELEASED = "released"
-    COMMITTED = "committed"
-    NOT_IN_BIND = "not-in-bind"
-    CHANGED = "changed"
-
-
-def release(table: GangTable, key: GangKey, wall: Callable[[], float]) -> ReleaseOutcome:
-    """End the placement of a gang, so that another gang may be placed. Each write requires that nothing has changed.
-
-    wall: seconds since the epoch. Raises TableUnavailable.
-    """
-    item, domain, commit = table.gang(key), table.domain(), GangCommit(table, wall)
-    if item is not None and item.state in (GangState.OPEN, GangState.PREPARING):
-        is_released = commit.abort(item, REASON_RELEASED)
-    elif item is not None and item.state is GangState.ROLLING_BACK:
-        is_released = commit.roll_back(item)
-    elif domain.open is not None and domain.open.key == key:
-        # A call ended before its first write, or after its last one.
-        is_released = table.put_domain(domain.closed(), domain)
-    else:
-        is_committed = item is not None and item.state is GangState.COMMITTED
-        return ReleaseOutcome.COMMITTED if is_committed else ReleaseOutcome.NOT_IN_BIND
-    return ReleaseOutcome.RELEASED if is_released else ReleaseOutcome.CHANGED

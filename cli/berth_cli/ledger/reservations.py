@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import StrEnum
 from typing import Any
 
 from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger, OpenReservation, Shares
-from berth.ledger.nodes.table import LedgerTable
 from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.reconciler import Intervals
 from berth_cli.ledger.claims import Claims, NotCompared
@@ -85,9 +82,10 @@ def _entry(ledger: NodeLedger, entry: Entry, now: float, claims: Claims | NotCom
 
 
 def _announced(each: OpenReservation, now: float, claims: Claims | NotCompared) -> dict[str, Any]:
-    why = "a review by the watcher is requested" if each.release_requested else _reservation_reason(now - each.since)
     known: Claims | NotCompared = claims if isinstance(claims, NotCompared) else {}
-    return _reservation(each.node, each.pod, "announced", each.shares, each.since, why, known)
+    return _reservation(
+        each.node, each.pod, "announced", each.shares, each.since, _reservation_reason(now - each.since), known
+    )
 
 
 def _reservation(
@@ -113,61 +111,3 @@ def _reservation_reason(age: float) -> str:
     if left < 1:
         return "bind did not complete; the watcher reviews it now"
     return f"bind has not confirmed it; the watcher reviews it in {left:.0f} s"
-
-
-class ReleaseOutcome(StrEnum):
-    """AWAITING_WATCHER: the watcher has not reviewed the reservation. STILL_RESERVED: it did, and keeps it."""
-
-    RELEASED = "released"
-    STILL_RESERVED = "still-reserved"
-    AWAITING_WATCHER = "awaiting-watcher"
-
-
-@dataclass(frozen=True, slots=True)
-class Release:
-    """`detail`: the released amounts and nodes, or why they are still reserved."""
-
-    outcome: ReleaseOutcome
-    detail: str
-
-
-def request_release(ledger: LedgerTable, namespace: str, name: str) -> Sequence[OpenReservation]:
-    """Ask the watcher to review all reservations of pods with this name; return them. Raises TableUnavailable."""
-    entries = [
-        OpenReservation(entry.pod, node.node, entry.attempt, entry.shares, entry.since)
-        for node in ledger.nodes()
-        for entry in node.entries.values()
-    ]
-    # A confirmed entry does not have an open reservation: the request makes one, so that the watcher finds it.
-    found = {_attempt(each): each for each in (*entries, *ledger.open_reservations()) if _is_of(each, namespace, name)}
-    for each in found.values():
-        ledger.request_release(each)
-    return list(found.values())
-
-
-def release_result(ledger: LedgerTable, requested: Sequence[OpenReservation]) -> Release:
-    """Read what became of the requests, of which there is at least one. Raises TableUnavailable."""
-    waiting = {_attempt(each) for each in ledger.open_reservations()}
-    # The watcher closes a request last, so an open request has not been reviewed yet.
-    if any(_attempt(each) in waiting for each in requested):
-        cause = "the watcher has not answered; is it running with WatcherMode continuous?"
-        return Release(ReleaseOutcome.AWAITING_WATCHER, cause)
-    for each in requested:
-        node = ledger.node(each.node)
-        entry = None if node is None else node.entries.get(each.pod.uid)
-        if entry is not None and entry.attempt == each.attempt:
-            is_bound = entry.state is EntryState.BOUND
-            on_node = f"the pod is on {each.node}: its reservation ends with the pod"
-            cause = on_node if is_bound else f"another bind of the pod to {each.node} is in progress"
-            return Release(ReleaseOutcome.STILL_RESERVED, cause)
-    return Release(
-        ReleaseOutcome.RELEASED, "; ".join(sorted({f"{amounts(each.shares)} on {each.node}" for each in requested}))
-    )
-
-
-def _attempt(each: OpenReservation) -> tuple[str, str, str]:
-    return each.pod.uid, each.node, each.attempt
-
-
-def _is_of(each: OpenReservation, namespace: str, name: str) -> bool:
-    return (each.pod.namespace, each.pod.name) == (namespace, name)

@@ -163,9 +163,9 @@ class Endpoint:
         """GET /healthz?verbose on the same server."""
         return self.get("healthz?verbose")
 
-    def get(self, name: str, body: bytes | None = None) -> HttpResponse | NoResponse:
-        """GET a route beside the urlPrefix, or POST the body to it."""
-        return self._call("GET" if body is None else "POST", f"{self._path.rpartition('/')[0]}/{name}", body)
+    def get(self, name: str) -> HttpResponse | NoResponse:
+        """GET a route beside the urlPrefix."""
+        return self._call("GET", f"{self._path.rpartition('/')[0]}/{name}", None)
 
     def certificate(self) -> ServerCertificate | NoResponse | None:
         """Return the server's certificate; None for plain http."""
@@ -227,20 +227,16 @@ def json_object(answer: HttpResponse | NoResponse) -> Mapping[str, object] | Non
     return content if isinstance(content, dict) else None
 
 
-def running_document(
-    url: str, files: TLSFiles, route: str, request: Mapping[str, str] | None = None
-) -> Mapping[str, Any]:
-    """Get a document of `berth serve`, which has a field of the route's name; or post the request, whose answer has a
-    `result`. Raises ServerUnavailable."""
-    body, field = (None, route) if request is None else (orjson.dumps(request), "result")
+def running_document(url: str, files: TLSFiles, route: str) -> Mapping[str, Any]:
+    """Get a document of `berth serve`, which has a field of the route's name. Raises ServerUnavailable."""
     try:
-        answer = Endpoint(url, TLSMaterial.of(files), CALL_SECONDS).get(route, body)
+        answer = Endpoint(url, TLSMaterial.of(files), CALL_SECONDS).get(route)
     except CredentialsUnreadable as error:
         raise ServerUnavailable(str(error)) from error
     content = json_object(answer) or {}
     if isinstance(answer, NoResponse):
         raise ServerUnavailable(f"{url}: {answer.cause}")
-    if answer.status != 200 or field not in content:
+    if answer.status != 200 or route not in content:
         reason = content.get("reason") or "is it a berth serve of this release?"
         raise ServerUnavailable(f"{url}: /{route} answers {answer.status}; {reason}")
     return content

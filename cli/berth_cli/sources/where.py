@@ -67,12 +67,9 @@ class StateSource:
         self,
         route: str,
         of_tables: Callable[[OpenTables], Mapping[str, Any]],
-        request: Mapping[str, str] | None = None,
     ) -> Mapping[str, Any]:
-        """Return what this route of the server answers, or what is made of the tables.
-
-        request: to post; its answer has a `result`. Raises UsageError and ClickException.
-        """
+        """Return what this route of the server answers, or what is made of the tables. Raises UsageError and
+        ClickException."""
         self.check()
         # Imported here: AWS SDK and HTTP client are slow to import, and a usage error must not wait for them.
         if self.url is None:
@@ -83,7 +80,7 @@ class StateSource:
         from berth_cli.sources.server import ServerUnavailable, running_document
 
         try:
-            return running_document(self.url, self.files, route, request)
+            return running_document(self.url, self.files, route)
         except ServerUnavailable as error:
             raise click.ClickException(str(error)) from error
 

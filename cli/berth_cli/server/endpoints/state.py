@@ -1,4 +1,4 @@
-"""GET /gangs, /reservations and /users, and POST /gangs/release of `berth serve`.
+"""GET /gangs, /reservations and /users of `berth serve`.
 
 The documents are those that `berth gangs list -o json` and `berth reservations list -o json` print. `berth doctor`
 checks the rights of the users. Reading gangs and reservations reads whole tables: for an operator, not for a probe.
@@ -14,19 +14,15 @@ import orjson
 
 from berth.dynamodb import TableUnavailable
 from berth.extender.deadline import Deadline
-from berth.extender.outcomes import Failure, FailureOutcome
 from berth.ledger.gangs.table import GangTable
 from berth.ledger.nodes.table import LedgerTable
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.runtime.http.endpoint import Endpoint, EndpointSettings
-from berth.runtime.http.events import HTTPAnswer, HTTPEvent, body_of, http_answer
-from berth.scheduling.gangs.gang import GangKey
+from berth.runtime.http.events import HTTPAnswer, HTTPEvent, http_answer
 from berth_cli.ledger import gangs, reservations
 from berth_cli.ledger.claims import ClaimSources, diverging_claims
 
-GANGS, GANG_RELEASE = "GET /gangs", "POST /gangs/release"
-RESERVATIONS, USERS = "GET /reservations", "GET /users"
-BAD_REQUEST = 'send {"gang": "NAMESPACE/GANG"}'
+GANGS, RESERVATIONS, USERS = "GET /gangs", "GET /reservations", "GET /users"
 
 User = Callable[[], Mapping[str, object]]
 """Asks the API server for the user as which it is called. Raises ClusterUnavailable."""
@@ -44,26 +40,21 @@ class StateOutcome(StrEnum):
 
 
 class StateEndpoint(Endpoint):
-    """Answers 200 with the content, 400 if the request cannot be understood, and 503 with the reason on a failure."""
+    """Answers 200 with the content, and 503 with the reason on a failure."""
 
-    def __init__(
-        self, name: str, settings: EndpointSettings, content: Callable[[HTTPEvent], Mapping[str, object] | None]
-    ) -> None:
-        """content: None if the request cannot be understood. It may raise TableUnavailable or ClusterUnavailable."""
+    def __init__(self, name: str, settings: EndpointSettings, content: Callable[[], Mapping[str, object]]) -> None:
+        """content: it may raise TableUnavailable or ClusterUnavailable."""
         super().__init__(name, settings)
         self._content = content
 
     def _respond(self, event: HTTPEvent, caller: str, started: float, deadline: Deadline) -> HTTPAnswer:
         try:
-            content = self._content(event)
+            content = self._content()
         except (TableUnavailable, ClusterUnavailable) as error:
             is_ledger = isinstance(error, TableUnavailable)
             outcome = StateOutcome.LEDGER_UNAVAILABLE if is_ledger else StateOutcome.CLUSTER_UNAVAILABLE
             self._log_ended(outcome, str(error), caller, started, failed=True)
             return http_answer(503, orjson.dumps({"reason": str(error)}))
-        if content is None:
-            self._log_ended(FailureOutcome.BAD_REQUEST, BAD_REQUEST, caller, started, failed=True)
-            return http_answer(400, orjson.dumps({"reason": BAD_REQUEST}))
         self._log_ended(StateOutcome.OK, "", caller, started, failed=False)
         return http_answer(200, orjson.dumps(content))
 
@@ -78,27 +69,19 @@ def state_endpoints(
 ) -> Mapping[str, StateEndpoint]:
     """Build the endpoints by route. ledger: None if nothing is counted. gang_table: None without gangs."""
 
-    def read_gangs(_event: HTTPEvent) -> Mapping[str, object]:
+    def read_gangs() -> Mapping[str, object]:
         table = None if gang_table is None else gang_table()
         now, items = wall(), [] if table is None else list(table.gangs())
         statuses = gangs.statuses_in(sources, items, now)
         found = gangs.Gangs(items, statuses=statuses) if table is None else gangs.Gangs(items, table.domain(), statuses)
         return gangs.document(found, now)
 
-    def release_gang(event: HTTPEvent) -> Mapping[str, object] | None:
-        key = _gang_in(event)
-        if key is None:
-            return None
-        if gang_table is None:
-            return {"gang": str(key), "result": gangs.ReleaseOutcome.NOT_IN_BIND}
-        return {"gang": str(key), "result": gangs.release(gang_table(), key, wall)}
-
-    def read_reservations(_event: HTTPEvent) -> Mapping[str, object]:
+    def read_reservations() -> Mapping[str, object]:
         nodes = [] if ledger is None else ledger.nodes()
         announced = [] if ledger is None else ledger.open_reservations()
         return reservations.document(nodes, announced, wall(), diverging_claims(sources, nodes))
 
-    def read_users(_event: HTTPEvent) -> Mapping[str, object]:
+    def read_users() -> Mapping[str, object]:
         # Without the UID and the extra fields, which name tokens and pods.
         return {
             name: {field: value for field, value in user().items() if field in ("username", "groups")}
@@ -107,19 +90,6 @@ def state_endpoints(
 
     return {
         GANGS: StateEndpoint("gangs", settings, read_gangs),
-        GANG_RELEASE: StateEndpoint("gangs-release", settings, release_gang),
         RESERVATIONS: StateEndpoint("reservations", settings, read_reservations),
         USERS: StateEndpoint("users", settings, read_users),
     }
-
-
-def _gang_in(event: HTTPEvent) -> GangKey | None:
-    body = body_of(event)
-    try:
-        content = None if isinstance(body, Failure) else orjson.loads(body)
-    except orjson.JSONDecodeError:
-        return None
-    match content:
-        case {"gang": str(gang)} if gang.count("/") == 1 and all(gang.split("/")):
-            return GangKey(*gang.split("/"))
-    return None

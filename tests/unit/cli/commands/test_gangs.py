@@ -1,4 +1,4 @@
-"""`berth gangs`: what it prints of the ledger's table, and which placement it ends."""
+"""`berth gangs`: what it prints of the ledger's table."""
 
 from __future__ import annotations
 
@@ -69,23 +69,6 @@ def test_lists_gangs_of_a_server(table: DynamoDBGangTable, gateway_port: int) ->
     assert [each["gang"] for each in orjson.loads(done.stdout)["gangs"]] == ["ml/train"]
 
 
-@pytest.mark.parametrize("at_server", [False, True])
-def test_release_ends_the_placement(table: DynamoDBGangTable, gateway_port: int, at_server: bool) -> None:
-    done = berth("release", "ml/train", *(server(gateway_port) if at_server else TABLE))
-    assert (done.exit_code, done.stdout) == (0, "released: ml/train\n"), done.output
-    found = table.gang(TRAIN)
-    assert found is not None
-    assert (found.state, found.reason) == (GangState.ENDED, "gang waits: an operator ended its placement")
-    assert table.domain().open is None
-
-
-@pytest.mark.parametrize("at_server", [False, True])
-def test_release_fails_if_no_member_is_in_bind(table: DynamoDBGangTable, gateway_port: int, at_server: bool) -> None:
-    done = berth("release", "ml/other", *(server(gateway_port) if at_server else TABLE), "-o", "json")
-    assert done.exit_code == 1
-    assert orjson.loads(done.stdout) == {"gang": "ml/other", "result": "not-in-bind"}
-
-
 def server(port: int) -> tuple[str, str]:
     """The options that name it."""
     return ("--url", f"http://127.0.0.1:{port}/scheduler")
@@ -97,7 +80,7 @@ def server(port: int) -> tuple[str, str]:
         pytest.param(["list"], id="no source"),
         pytest.param(["list", *TABLE, "--url", "http://127.0.0.1:1/scheduler"], id="two sources"),
         pytest.param(["list", "--stack", "s", "--cache-table", "t"], id="a cache table with a stack"),
-        pytest.param(["release", "train", *TABLE], id="no namespace"),
+        pytest.param(["describe", "train", *TABLE], id="no namespace"),
         pytest.param(["describe", "ml/a/b", *TABLE], id="a name that is none"),
     ],
 )

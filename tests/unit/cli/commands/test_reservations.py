@@ -1,4 +1,4 @@
-"""`berth reservations`: output, and requests to the watcher."""
+"""`berth reservations`: output, and the request to the watcher."""
 
 from __future__ import annotations
 
@@ -113,25 +113,6 @@ def test_list_prints_json(ledger: DynamoDBLedgerTable) -> None:
     assert found["nodes"] == [{"node": NODE, "capacity": {SLOT: 8}, "available": {SLOT: 5}, "owed": {}}]
 
 
-def test_release_reports_missing_answer_of_watcher(ledger: DynamoDBLedgerTable) -> None:
-    entry = _holds(ledger, "stuck", EntryState.RESERVED)
-
-    done = berth("release", "ml/stuck", "--ledger-table", LEDGER_TABLE, "--wait", "0", "-o", "json")
-
-    assert (done.exit_code, orjson.loads(done.stdout)["result"]) == (1, "awaiting-watcher")
-    assert "the watcher has not answered" in done.stderr
-    [asked] = ledger.open_reservations()
-    assert (asked.attempt, asked.release_requested) == (entry.attempt, True)
-
-
-def test_release_fails_without_reservation(ledger: DynamoDBLedgerTable) -> None:
-    done = berth("release", "ml/absent", "--ledger-table", LEDGER_TABLE)
-    assert (done.exit_code, done.stderr) == (
-        1,
-        "Error: no reservation for ml/absent; list them with: berth reservations list\n",
-    )
-
-
 def test_rebuild_requests_once(ledger: DynamoDBLedgerTable) -> None:
     done = berth("rebuild", "--ledger-table", LEDGER_TABLE, "--yes", "--wait", "0")
     assert done.exit_code == 0, done.output
@@ -163,7 +144,6 @@ def test_rebuild_fails_if_not_finished_in_time(ledger: DynamoDBLedgerTable) -> N
         ["list"],
         ["list", "--stack", "a", "--ledger-table", "b"],
         ["rebuild", "--cache-table", "b"],
-        ["release", "pod", "--ledger-table", "b"],
     ],
 )
 def test_rejects_incomplete_options(arguments: list[str]) -> None:

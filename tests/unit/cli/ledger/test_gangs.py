@@ -8,24 +8,15 @@ from typing import Any
 import pytest
 
 from berth.ledger.gangs.item import Domain, GangItem, GangState
-from berth.ledger.gangs.table import Transaction
-from berth.ledger.nodes.entry import Entry, EntryState
-from berth.ledger.nodes.ledger import new_ledger
-from berth.ledger.nodes.node_write import EntryChange, NodeWrite, PoolChange
 from berth.scheduling.gangs.overview import GangStage, GangStatus, MemberStatus
-from berth.scheduling.managed_resources.demand import Demand
 from berth.upkeep.gangs import EXPIRY_SECONDS
 from berth_cli.ledger.gangs import (
     Gangs,
     NotRead,
-    ReleaseOutcome,
     described,
     document,
     member_cells,
-    release,
 )
-from berth_cli.server.store.gang_table import InMemoryGangTable
-from berth_cli.server.store.ledger_table import InMemoryLedgerTable
 from tests.builders.gang_items import TRAIN, claim, gang, intent
 
 NOW = 1_800_000_000.0
@@ -150,69 +141,3 @@ def test_describes_one_gang_with_its_members() -> None:
         "all members in one zone",
     ]
     assert list(map(member_cells, found["places"])) == [("ml/train-0", "has-place", "n0"), ("ml/train-1", "waits", "-")]
-
-
-GPU = "example.com/gpu"
-MEMBER = intent("train-0", "n0", until=NOW + 5, demands=(Demand(GPU, 1),))
-ANOTHER = Domain(claim("other"), 2)
-
-
-def stored(state: GangState | None, domain: Domain | None) -> tuple[InMemoryLedgerTable, InMemoryGangTable]:
-    """One node, and the gang in a state; by default the domain names it."""
-    ledger = InMemoryLedgerTable()
-    ledger.create(new_ledger("n0", {GPU: 1}, {}, 1))
-    table = InMemoryGangTable(ledger)
-    table.put_domain(domain or Domain(claim(), 1), Domain())
-    if state is not None:
-        table.put(gang([MEMBER], state=state, at=NOW), None)
-    return ledger, table
-
-
-@pytest.mark.parametrize(
-    ("state", "domain", "outcome", "after"),
-    [
-        pytest.param(GangState.OPEN, None, ReleaseOutcome.RELEASED, GangState.ENDED, id="an open round ends"),
-        pytest.param(GangState.PREPARING, ANOTHER, ReleaseOutcome.RELEASED, GangState.ENDED, id="one with holds ends"),
-        pytest.param(GangState.ROLLING_BACK, ANOTHER, ReleaseOutcome.RELEASED, GangState.ENDED, id="a roll-back ends"),
-        pytest.param(GangState.COMMITTED, ANOTHER, ReleaseOutcome.COMMITTED, GangState.COMMITTED, id="a commit stays"),
-        pytest.param(GangState.ENDED, ANOTHER, ReleaseOutcome.NOT_IN_BIND, GangState.ENDED, id="an ended round stays"),
-        pytest.param(None, ANOTHER, ReleaseOutcome.NOT_IN_BIND, None, id="it was never in bind"),
-        pytest.param(None, None, ReleaseOutcome.RELEASED, None, id="it only keeps the domain"),
-        pytest.param(GangState.ENDED, None, ReleaseOutcome.RELEASED, GangState.ENDED, id="it has ended and keeps it"),
-    ],
-)
-def test_release_ends_what_is_under_way(
-    state: GangState | None, domain: Domain | None, outcome: ReleaseOutcome, after: GangState | None
-) -> None:
-    _, table = stored(state, domain)
-    assert release(table, TRAIN, lambda: NOW) is outcome
-    found = table.gang(TRAIN)
-    assert (None if found is None else found.state) is after
-    assert table.domain() == (domain or Domain(None, 1))
-
-
-def test_release_gives_back_what_the_gang_holds() -> None:
-    ledger, table = stored(GangState.PREPARING, ANOTHER)
-    item = table.gang(TRAIN)
-    assert item is not None
-    held = Entry(MEMBER.pod, EntryState.RESERVED, MEMBER.attempt, {GPU: 1}, NOW)
-    hold = NodeWrite((EntryChange(MEMBER.pod.uid, None, held),), {GPU: PoolChange(avail=-1, min_avail=1)})
-    assert table.transact(Transaction(item, None, None, {"n0": hold})) is None
-    assert release(table, TRAIN, lambda: NOW) is ReleaseOutcome.RELEASED
-    assert [node.avail for node in ledger.nodes()] == [{GPU: 1}]
-
-
-def test_release_writes_nothing_if_a_member_comes_meanwhile() -> None:
-    class Joined(InMemoryGangTable):
-        def domain(self) -> Domain:
-            found = super().domain()
-            self.join(TRAIN, 1, intent("train-1", "n0"))
-            return found
-
-    ledger, _ = stored(GangState.OPEN, None)
-    table = Joined(ledger)
-    table.put(gang([MEMBER], state=GangState.OPEN, at=NOW), None)
-    assert release(table, TRAIN, lambda: NOW) is ReleaseOutcome.CHANGED
-    found = table.gang(TRAIN)
-    assert found is not None
-    assert found.state is GangState.OPEN

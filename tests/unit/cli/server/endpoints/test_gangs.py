@@ -1,11 +1,10 @@
-"""GET /gangs: the gangs in the ledger's table and those in the node cache; POST /gangs/release ends a placement."""
+"""GET /gangs: the gangs in the ledger's table and those in the node cache."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import orjson
-import pytest
 
 from berth.configuration.store import Configurations
 from berth.dynamodb import TableUnavailable
@@ -15,7 +14,7 @@ from berth.runtime.http.endpoint import EndpointSettings
 from berth.runtime.http.events import HTTPAnswer
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.ledger.claims import ClaimSources
-from berth_cli.server.endpoints.state import state_endpoints
+from berth_cli.server.endpoints.state import GANGS, state_endpoints
 from berth_cli.server.store.cache_table import InMemoryConfigurationStore
 from berth_cli.server.store.gang_table import InMemoryGangTable
 from berth_cli.server.store.ledger_table import InMemoryLedgerTable
@@ -29,20 +28,15 @@ from tests.fakes.published import PublishedCluster
 NOW = 1_800_000_000.0
 
 
-def answer(
-    table: GangTable | None,
-    default: BerthConfiguration | None = None,
-    route: str = "GET /gangs",
-    body: bytes | None = None,
-) -> HTTPAnswer:
+def answer(table: GangTable | None, default: BerthConfiguration | None = None) -> HTTPAnswer:
     cluster = PublishedCluster()
     cluster.publish("nodes", [node_with("n0", None, allocatable={"cpu": "4", "pods": "110"})])
     cluster.publish("pods", [member_object("other-0", "other", 2)])
     configurations = Configurations(InMemoryConfigurationStore(cluster.item), lambda: default or gang_configuration())
     published = ClaimSources(cluster.table, configurations)
     opened = None if table is None else lambda: table
-    return state_endpoints(EndpointSettings(), None, opened, published, {}, lambda: NOW)[route].handle(
-        http_event(body, route)
+    return state_endpoints(EndpointSettings(), None, opened, published, {}, lambda: NOW)[GANGS].handle(
+        http_event(None, GANGS)
     )
 
 
@@ -72,42 +66,3 @@ def test_answers_503_if_the_gangs_cannot_be_read() -> None:
 
     found = answer(Away(InMemoryLedgerTable()))
     assert (found["statusCode"], orjson.loads(found["body"])) == (503, {"reason": "the table is throttled"})
-
-
-def release(table: GangTable | None, body: object) -> tuple[int, dict[str, str]]:
-    found = answer(table, route="POST /gangs/release", body=orjson.dumps(body))
-    return found["statusCode"], orjson.loads(found["body"])
-
-
-def test_release_ends_the_round_of_the_gang() -> None:
-    table = InMemoryGangTable(InMemoryLedgerTable())
-    table.put_domain(Domain(claim(until=NOW + 9), 1), Domain())
-    table.put(gang([intent(until=NOW + 9)], at=NOW - 2), None)
-    assert release(table, {"gang": "ml/train"}) == (200, {"gang": "ml/train", "result": "released"})
-    assert table.domain().open is None
-
-
-def test_release_finds_no_member_in_bind_if_nothing_is_in_the_ledger() -> None:
-    assert release(None, {"gang": "ml/train"}) == (200, {"gang": "ml/train", "result": "not-in-bind"})
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        pytest.param({"gang": "train"}, id="no namespace"),
-        pytest.param({"gang": "ml/"}, id="no name"),
-        pytest.param({"gang": 1}, id="no text"),
-        pytest.param(["ml/train"], id="no object"),
-    ],
-)
-def test_release_answers_400_for_another_body(body: object) -> None:
-    status, content = release(None, body)
-    assert (status, "NAMESPACE/GANG" in content["reason"]) == (400, True)
-
-
-def test_release_answers_503_if_the_table_cannot_be_read() -> None:
-    class Away(InMemoryGangTable):
-        def domain(self) -> Domain:
-            raise TableUnavailable("the table is throttled")
-
-    assert release(Away(InMemoryLedgerTable()), {"gang": "ml/train"}) == (503, {"reason": "the table is throttled"})
