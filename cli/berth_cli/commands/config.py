@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,10 +12,15 @@ import orjson
 
 from berth.scheduling.configuration.document import Decisions
 from berth_cli.configuration.apply import ApplyOptions, apply_configuration
-from berth_cli.configuration.check import check_document, report
+from berth_cli.configuration.check import description, report, warnings_about
 from berth_cli.configuration.document import ValidDocument, error_line, load_document, parse_document
 from berth_cli.configuration.schema import schema_text
-from berth_cli.configuration.warnings import KEPT_ON_STACK, configuration_warnings, records_warnings
+from berth_cli.configuration.warnings import (
+    KEPT_ON_STACK,
+    ConfigurationWarning,
+    configuration_warnings,
+    records_warnings,
+)
 from berth_cli.sources.where import TableNames, tables_options
 from berth_cli.terminal.input_files import display_name, read_bytes
 from berth_cli.terminal.options import collected, plugins_option
@@ -69,9 +74,9 @@ def config() -> None:
 def check(file: Path, cluster: Path | None, output: str) -> None:
     """Validate the BerthConfiguration in FILE.
 
-    Each error names line and field, the value that was found, the allowed values, and an example. Warnings name parts
-    of a valid document that have no effect. Plugins of your own are loaded; `berth plugin check` runs them. `-` reads
-    standard input.
+    Each error names line and field, the value that was found, and the allowed values. Warnings name parts of a valid
+    document that have no effect. Plugins of your own are loaded; `berth plugin check` runs them. `-` reads standard
+    input.
 
     Exit status: 0 valid, with or without warnings; 1 invalid; 2 file not found or usage error.
     """
@@ -79,20 +84,23 @@ def check(file: Path, cluster: Path | None, output: str) -> None:
         text = read_bytes(file)
     except OSError as error:
         raise click.BadParameter(f"{file}: {error.strerror}") from error
-    checked, name = check_document(text, cluster), display_name(file)
+    result, name = parse_document(text), display_name(file)
+    warnings = warnings_about(result.configuration, cluster) if isinstance(result, ValidDocument) else []
     if output != Format.TABLE:
-        click.echo(render({"file": name, **report(checked)}, output))
-    elif isinstance(checked.result, ValidDocument):
-        click.echo(f"{name} is valid: {checked.description}")
-        for warning in checked.warnings:
-            line = checked.result.source.line(warning.path)
-            click.echo(error_line(name, f"warning: {warning.field}", warning.message, line), err=True)
+        click.echo(render({"file": name, **report(result, warnings)}, output))
+    elif isinstance(result, ValidDocument):
+        click.echo(f"{name} is valid: {description(result.configuration)}")
+        _echo_warnings(name, result, warnings)
     else:
-        for each in checked.result:
+        for each in result:
             click.echo(error_line(name, each.field, each.message, each.line), err=True)
-            if each.example:
-                click.echo(f"    example: {each.example}", err=True)
-    sys.exit(0 if isinstance(checked.result, ValidDocument) else 1)
+    sys.exit(0 if isinstance(result, ValidDocument) else 1)
+
+
+def _echo_warnings(name: str, document: ValidDocument, warnings: Iterable[ConfigurationWarning]) -> None:
+    for each in warnings:
+        line = document.source.line(each.path)
+        click.echo(error_line(name, f"warning: {each.field}", each.message, line), err=True)
 
 
 def apply_options(command: F) -> F:
@@ -132,9 +140,7 @@ def apply(file: Path, options: ApplyOptions) -> None:
     name, configuration = display_name(file), loaded.configuration
     # A table may be that of servers that keep records in other places.
     no_records = records_warnings(configuration, KEPT_ON_STACK if options.tables.stack else [*Decisions])
-    for warning in (*configuration_warnings(configuration), *no_records):
-        line = loaded.source.line(warning.path)
-        click.echo(error_line(name, f"warning: {warning.field}", warning.message, line), err=True)
+    _echo_warnings(name, loaded, (*configuration_warnings(configuration), *no_records))
     if configuration.counting.counts and options.stop_counting:
         raise click.ClickException(f"{name} counts resources: --stop-counting is for one without them")
     from berth_cli.sources.stack import open_tables

@@ -3,42 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth_cli.configuration.document import ValidDocument, parse_document
+from berth_cli.configuration.document import ValidDocument
 from berth_cli.configuration.field_errors import FieldError
 from berth_cli.configuration.warnings import ConfigurationWarning, cluster_warnings, configuration_warnings
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedDocument:
-    """The document and warnings about it, or its errors."""
-
-    result: ValidDocument | Sequence[FieldError]
-    warnings: Sequence[ConfigurationWarning] = ()
-
-    @property
-    def description(self) -> str:
-        """The profile with its plugins, then the profiles of individual schedulers."""
-        assert isinstance(self.result, ValidDocument)
-        configuration = self.result.configuration
-        profiles = {"": configuration.profile, **configuration.profiles}
-        return "; ".join(
-            f"{f'for {scheduler}: ' if scheduler else ''}profile {name}, plugins "
-            f"{', '.join(each.name for each in configuration.composition(name).plugins)}"
-            for scheduler, name in profiles.items()
-        )
-
-
-def check_document(text: bytes, cluster: Path | None) -> CheckedDocument:
-    """Check the text. cluster: a dump, for warnings about its nodes and pods. Raises InvalidInput."""
-    result = parse_document(text)
-    if not isinstance(result, ValidDocument):
-        return CheckedDocument(result)
-    found = result.configuration
-    return CheckedDocument(result, [*configuration_warnings(found), *_cluster_warnings(found, cluster)])
+def warnings_about(configuration: BerthConfiguration, cluster: Path | None) -> list[ConfigurationWarning]:
+    """Return what the document shows and, with a dump, what its nodes and pods show. Raises InvalidInput."""
+    return [*configuration_warnings(configuration), *_cluster_warnings(configuration, cluster)]
 
 
 def _cluster_warnings(configuration: BerthConfiguration, cluster: Path | None) -> Iterator[ConfigurationWarning]:
@@ -52,17 +28,25 @@ def _cluster_warnings(configuration: BerthConfiguration, cluster: Path | None) -
         yield from cluster_warnings(configuration, read_cluster(objects, str(cluster)).snapshot)
 
 
-def report(checked: CheckedDocument) -> dict[str, object]:
+def description(configuration: BerthConfiguration) -> str:
+    """Return the profile with its plugins, then the profiles of individual schedulers."""
+    profiles = {"": configuration.profile, **configuration.profiles}
+    return "; ".join(
+        f"{f'for {scheduler}: ' if scheduler else ''}profile {name}, plugins "
+        f"{', '.join(each.name for each in configuration.composition(name).plugins)}"
+        for scheduler, name in profiles.items()
+    )
+
+
+def report(result: ValidDocument | Sequence[FieldError], warnings: Sequence[ConfigurationWarning]) -> dict[str, object]:
     """Return the profiles and plugins, or the invalid fields, as a JSON object."""
-    if not isinstance(checked.result, ValidDocument):
-        fields = ("line", "field", "message", "example")
-        errors = [{name: getattr(each, name) for name in fields} for each in checked.result]
-        return {"valid": False, "errors": errors}
-    configuration, source = checked.result.configuration, checked.result.source
+    if not isinstance(result, ValidDocument):
+        return {"valid": False, "errors": [asdict(each) for each in result]}
+    configuration, source = result.configuration, result.source
     return {
         "valid": True,
         "warnings": [
-            {"line": source.line(each.path), "field": each.field, "message": each.message} for each in checked.warnings
+            {"line": source.line(each.path), "field": each.field, "message": each.message} for each in warnings
         ],
         "profile": configuration.profile,
         "plugins": _plugins(configuration, configuration.profile),

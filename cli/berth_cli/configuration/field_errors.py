@@ -33,13 +33,11 @@ class FieldError:
     """An invalid field.
 
     `field`: its path, or `document` if the error concerns the whole document. `line`: from 1; None if unknown.
-    `example`: what is valid there, as YAML; may be empty.
     """
 
     field: str
     message: str
     line: int | None = None
-    example: str = ""
 
 
 def field_path(path: Iterable[object]) -> str:
@@ -60,33 +58,29 @@ def field_errors(details: Sequence[ErrorDetails], document: YAMLDocument) -> lis
 
 
 def _field_error(detail: ErrorDetails, document: YAMLDocument) -> FieldError:
-    # Imported here: building the schema takes a moment.
-    from berth_cli.configuration.schema import example_at
-
     path = [part for part in detail["loc"] if part != "[key]"]
     if detail["type"] == "extra_forbidden":
-        message, meant = _unknown_field(path, document.value)
+        message = _unknown_field(path, document.value)
     else:
-        message, meant = "; ".join(_invalid_value(detail)), path
-    return FieldError(field_path(path), message, document.line(path), example_at(document.value, meant))
+        message = "; ".join(_invalid_value(detail))
+    return FieldError(field_path(path), message, document.line(path))
 
 
-def _unknown_field(path: list[str | int], document: object) -> tuple[str, list[str | int]]:
-    """Return the message, and the path of the field that is probably meant: for an example."""
+def _unknown_field(path: list[str | int], document: object) -> str:
+    """Return where the field belongs, or which one is probably meant, and the fields that may stand there."""
+    # Imported here: building the schema takes a moment.
     from berth_cli.configuration.schema import known_fields
 
     *parents, name = path
     known = known_fields(document, parents)
-    if not known:
-        return "unknown field", parents
-    parts, meant = ["unknown field"], parents
+    hint = ""
     if child := next((each for each in known if name in known_fields(document, [*parents, each])), None):
-        parts, meant = [*parts, f"`{name}` belongs under `{child}`"], [*parents, child]
+        hint = f"`{name}` belongs under `{child}`; "
     elif parents and name in known_fields(document, []):
-        parts, meant = [*parts, f"`{name}` belongs at the top level"], [name]
+        hint = f"`{name}` belongs at the top level; "
     elif closest := _closest(str(name), known):
-        return f"unknown field; did you mean `{closest}`? allowed: {', '.join(known)}", [*parents, closest]
-    return "; ".join([*parts, f"allowed: {', '.join(known)}"]), meant
+        hint = f"did you mean `{closest}`? "
+    return f"unknown field; {hint}allowed: {', '.join(known)}" if known else "unknown field"
 
 
 def _invalid_value(detail: ErrorDetails) -> Iterator[str]:

@@ -49,7 +49,7 @@ def test_check_prints_profiles_of_valid_document(document: str, message: str) ->
     assert (done.exit_code, done.stdout, done.stderr) == (0, f"standard input is valid: {message}\n", "")
 
 
-def test_check_prints_line_field_and_example_of_each_error(tmp_path: Path) -> None:
+def test_check_prints_line_and_field_of_each_error(tmp_path: Path) -> None:
     path = tmp_path / "berth.yaml"
     path.write_text("kind: Berth\nprofile: fastest\nexempt:\n  daemonsets: true\n")
     done = run("check", str(path))
@@ -57,12 +57,9 @@ def test_check_prints_line_field_and_example_of_each_error(tmp_path: Path) -> No
     profiles = "'label-priority', 'resource-segregation', 'managed-resources', 'full'"
     assert done.stderr.splitlines() == [
         f"{path}:1: kind: Input should be 'BerthConfiguration'; found the string 'Berth'",
-        "    example: kind: BerthConfiguration",
         f"{path}:2: profile: Input should be {profiles}; found the string 'fastest'",
-        "    example: profile: label-priority",
         f"{path}:4: exempt.daemonsets: unknown field; did you mean `daemonSets`? "
         "allowed: daemonSets, systemCritical, namespaces",
-        "    example: daemonSets: false",
     ]
 
 
