@@ -84,7 +84,7 @@ def main(
             _serve(directory, port, kubeconfig or cluster or CLUSTER, kubeconfig, plugins, _pairs(parameters))
     except BlockingIOError as error:
         raise click.ClickException("a local stack of this clone runs already; stop it with Ctrl-C") from error
-    except (stack.CannotStart, UnexpectedListener, ChildProcessError, TimeoutError) as error:
+    except (stack.CannotStart, sam.SamFailed, UnexpectedListener, ChildProcessError, TimeoutError) as error:
         raise click.ClickException(str(error)) from error
     except KeyboardInterrupt:
         click.echo("stopped", err=True)

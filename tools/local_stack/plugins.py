@@ -4,29 +4,25 @@ from __future__ import annotations
 
 import os
 import shlex
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import boto3
 
+from berth_cli.installation.plugin_layer import Platform, build_layer
 from tests.deployment import sam
-from tools.local_stack.stack import BERTH, ENVIRONMENT, Address, CannotStart, Step, start_verbs
+from tools.local_stack.stack import ENVIRONMENT, Address, CannotStart, Step, start_verbs
 
 PARAMETER = "PluginLayerArn"
 
 
 def publish_plugins(functions: Any, plugins: Path, directory: Path) -> dict[str, str]:
-    """Package the plugins, publish them as a layer, and return the stack's parameter. Raises CannotStart.
+    """Package the plugins, publish them as a layer, and return the stack's parameter. Raises InvalidPackage.
 
     functions: a boto3 client of Lambda.
     """
     machine, package = sam.Machine.this(), directory / "plugins.zip"
-    platform = (f"--architecture={machine.architecture}", f"--python={machine.python_version}")
-    command: list[str | Path] = [BERTH, "plugin", "package", plugins, f"--file={package}", *platform]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise CannotStart(f"berth plugin package ended with {done.returncode}: {done.stderr.strip()}")
+    build_layer(plugins, package, Platform(machine.architecture, machine.python_version))
     layer = functions.publish_layer_version(
         LayerName=f"{sam.STACK_NAME}-plugins",
         Content={"ZipFile": package.read_bytes()},
@@ -52,11 +48,8 @@ def replace_plugins(plugins: Path, directory: Path, step: Step) -> None:
         functions = session.client("lambda", endpoint_url=account["AWS_ENDPOINT_URL"])
         layer = publish_plugins(functions, plugins, directory)
     template = directory / "build" / "template.yaml"
-    try:
-        with step("sam deploy: the functions with the plugins, about half a minute"):
-            sam.deploy(template, {**sam.deployed_parameters(template), **layer}, {**os.environ, **account})
-    except sam.SamFailed as error:
-        raise CannotStart(str(error)) from error
+    with step("sam deploy: the functions with the plugins, about half a minute"):
+        sam.deploy(template, {**sam.deployed_parameters(template), **layer}, {**os.environ, **account})
     username, _, password = variables["BERTH_USER"].partition(":")
     with step("verbs: first calls"):
         start_verbs(Address(variables["BERTH_URL"], username, password))

@@ -102,7 +102,7 @@ def read_kubeconfig(path: Path) -> Mapping[str, object]:
 def deploy(
     emulator: Emulator, kubeconfig: Mapping[str, object], directory: Path, own: Mapping[str, str], step: Step
 ) -> None:
-    """Build and deploy the stack. `own`: the user's parameters. Raises CannotStart."""
+    """Build and deploy the stack. `own`: the user's parameters. Raises CannotStart and SamFailed."""
     machine = sam.Machine.this()
     secrets = emulator.create_kubeconfigs(watcher=kubeconfig, binder=kubeconfig)
     try:
@@ -118,13 +118,10 @@ def deploy(
         "HttpTimeoutSeconds": str(HTTP_TIMEOUT_SECONDS),
         **machine.parameters,
     }
-    try:
-        with step("sam build: functions and layers, about a minute"):
-            template = sam.build(directory / "build", machine)
-        with step("sam deploy: the stack, about half a minute"):
-            sam.deploy(template, {**secrets, **defaults, **own}, emulator.environment())
-    except sam.SamFailed as error:
-        raise CannotStart(str(error)) from error
+    with step("sam build: functions and layers, about a minute"):
+        template = sam.build(directory / "build", machine)
+    with step("sam deploy: the stack, about half a minute"):
+        sam.deploy(template, {**secrets, **defaults, **own}, emulator.environment())
 
 
 def address(emulator: Emulator) -> Address:

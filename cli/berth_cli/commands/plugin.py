@@ -12,7 +12,7 @@ from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.configuration.plugin_config import PluginConfig, build_plugin
 from berth.scheduling.plugins.custom_plugins import NotAPlugin, custom_plugin
 from berth_cli.configuration.document import load_configuration
-from berth_cli.terminal.options import NAME_PARENT, REGION_HELP, plugins_option
+from berth_cli.terminal.options import NAME_PARENT, plugins_option
 from berth_cli.terminal.output import Format, output_option, render
 
 ARCHITECTURES = ("arm64", "x86_64")
@@ -25,7 +25,7 @@ Examples:
 """
 PACKAGE_EPILOG = """\b
 Examples:
-  berth plugin package examples/custom-plugin --stack berth-production
+  berth plugin package examples/custom-plugin
   berth plugin package examples/custom-plugin --architecture x86_64 --python 3.12 --file plugins.zip
 """
 
@@ -67,9 +67,9 @@ def check(plugin: str, cluster: Path | None, config: Path | None, output: str) -
         custom_plugin(plugin)
     except NotAPlugin as error:
         raise click.ClickException(str(error)) from error
-    found = checked_cluster(cluster, configuration)
+    snapshot, pods = checked_cluster(cluster, configuration)
     create = partial(build_plugin, plugin, _configs(configuration))
-    result = check_plugin(lambda: create().with_counting(configuration.counting), found.snapshot, found.pods)
+    result = check_plugin(lambda: create().with_counting(configuration.counting), snapshot, pods)
     size = f"{result.nodes} nodes and {result.pods} pods of {SAMPLE if cluster is None else cluster}"
     if output != Format.TABLE:
         content = {
@@ -98,20 +98,11 @@ def _configs(configuration: BerthConfiguration) -> list[PluginConfig]:
 @plugin.command(epilog=PACKAGE_EPILOG)
 @click.argument("directory", metavar="DIR", type=click.Path(path_type=Path, file_okay=False, exists=True))
 @click.option("--file", type=click.Path(path_type=Path), help="Where to write; default: berth-plugins-VERSION.zip.")
-@click.option("--stack", help="Stack that gets the layer: its Architecture is used.")
-@click.option("--region", help=REGION_HELP)
 @click.option(
-    "--architecture", type=click.Choice(ARCHITECTURES), help="Architecture, without --stack.  [default: arm64]"
+    "--architecture", type=click.Choice(ARCHITECTURES), default="arm64", show_default=True, help="The stack's."
 )
-@click.option("--python", type=click.Choice(PYTHONS), help="Version of Python, without --stack.  [default: 3.13]")
-def package(
-    directory: Path,
-    file: Path | None,
-    stack: str | None,
-    region: str | None,
-    architecture: str | None,
-    python: str | None,
-) -> None:
+@click.option("--python", type=click.Choice(PYTHONS), default="3.13", show_default=True, help="The stack's.")
+def package(directory: Path, file: Path | None, architecture: str, python: str) -> None:
     """Build a Lambda layer of the package berth_plugins in DIR.
 
     berth_plugins/__init__.py has a line such as __version__ = "1.0.0". A requirements.txt in DIR is installed as wheels
@@ -121,20 +112,13 @@ def package(
 
     Exit status: 0 written; 1 cannot be packaged; 2 usage error.
     """
-    if stack is not None and (architecture or python):
-        raise click.UsageError("--stack names architecture and Python: leave --architecture and --python out")
     # Imported here: a usage error must not wait for it.
-    from berth_cli.installation.plugin_layer import InvalidPackage, Platform, build_layer
+    from berth_cli.installation.plugin_layer import Platform, build_layer
 
-    platform = Platform(architecture or "arm64", python or "3.13")
-    if stack is not None:
-        platform = Platform(*_platform_of(stack, region))
+    platform = Platform(architecture, python)
     if not (directory / "berth_plugins").is_dir():
         raise click.ClickException(f"{directory} has no folder berth_plugins; {NAME_PARENT}")
-    try:
-        layer = build_layer(directory, file, platform)
-    except InvalidPackage as error:
-        raise click.ClickException(str(error)) from error
+    layer = build_layer(directory, file, platform)
     packages = "1 dependency" if layer.dependencies == 1 else f"{layer.dependencies} dependencies"
     click.echo(
         f"wrote {layer.file}: plugins {layer.version}, {packages}, {layer.size} bytes, for python{platform.python} on "
@@ -144,17 +128,7 @@ def package(
         click.echo("its modules were not imported here: the dependencies are for another platform")
     click.echo("publish it, and deploy the stack with the ARN as PluginLayerArn:")
     click.echo(
-        f"  aws lambda publish-layer-version --layer-name {stack or 'berth'}-plugins --description {layer.version} "
+        f"  aws lambda publish-layer-version --layer-name STACK-plugins --description {layer.version} "
         f"--zip-file fileb://{layer.file} --compatible-runtimes python{platform.python} "
         f"--compatible-architectures {platform.architecture} --query LayerVersionArn --output text"
     )
-
-
-def _platform_of(stack: str, region: str | None) -> tuple[str, str]:
-    from berth_cli.sources.stack import StackUnavailable, describe
-
-    try:
-        parameters = describe(stack, region).parameters
-    except StackUnavailable as error:
-        raise click.ClickException(str(error)) from error
-    return parameters.get("Architecture", "arm64"), "3.13"

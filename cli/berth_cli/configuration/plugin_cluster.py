@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from berth.scheduling.configuration.document import BerthConfiguration
@@ -15,31 +14,23 @@ from berth_cli.sources.dump.cluster import read_cluster, trim
 from berth_cli.sources.dump.documents import parse_objects
 from berth_cli.terminal.input_files import display_name, read_input
 
-
-@dataclass(frozen=True, slots=True)
-class CheckedCluster:
-    """A cluster to check plugins on. pods: the pods to place, which include the pods on nodes."""
-
-    snapshot: Snapshot
-    pods: Sequence[Pod]
-
-
 SAMPLE = "a sample cluster"
 
 
-def checked_cluster(dump: Path | None, configuration: BerthConfiguration) -> CheckedCluster:
-    """Read a dump; without one, use a sample. A dump without pods gets pods of the sample. Raises InvalidInput.
+def checked_cluster(dump: Path | None, configuration: BerthConfiguration) -> tuple[Snapshot, Sequence[Pod]]:
+    """Return the cluster of a dump, or a sample, and the pods to place, which include the pods on nodes. A dump without
+    pods gets pods of the sample. Raises InvalidInput.
 
     configuration: the sample has labels whose keys are arguments of a plugin in it.
     """
     keys = _label_keys(configuration)
     if dump is None:
-        return CheckedCluster(sample_cluster(keys), sample_pods(keys))
+        return sample_cluster(keys), sample_pods(keys)
     counting = configuration.counting
     objects = list(parse_objects(read_input(dump), display_name(dump)))
     found = read_cluster([trim(each, counting) for each in objects], display_name(dump))
     pods = [*found.pods, *_unplaced(objects)]
-    return CheckedCluster(found.snapshot, pods or sample_pods(keys))
+    return found.snapshot, pods or sample_pods(keys)
 
 
 def _label_keys(configuration: BerthConfiguration) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import os
 import re
 import shutil
@@ -14,6 +13,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+
+import click
 
 from berth.configuration.store import REQUIREMENTS, declared_version, package_files, version_of
 from berth_cli.terminal.input_files import PROJECT
@@ -42,7 +43,7 @@ for name in names:
 """
 
 
-class InvalidPackage(Exception):
+class InvalidPackage(click.ClickException):
     """The directory cannot be packaged. The message names cause and remedy."""
 
 
@@ -79,8 +80,6 @@ def build_layer(directory: Path, file: Path | None, platform: Platform) -> Layer
             f"{directory}/berth_plugins/__init__.py has no version of up to 20 characters: add a line such as "
             '__version__ = "1.0.0"'
         )
-    for path in package_files(directory):
-        _check_syntax(path)
     version = version_of(directory)
     file = file or Path(f"berth-plugins-{version.replace('+', '-')}.zip")
     requirements = directory / REQUIREMENTS
@@ -137,14 +136,6 @@ def _requirements(file: Path) -> Iterator[tuple[str, str, str]]:
         yield re.sub(r"[-_.]+", "-", found[1]).lower(), found[2], requirement
 
 
-def _check_syntax(path: Path) -> None:
-    if path.suffix == ".py":
-        try:
-            ast.parse(path.read_text(encoding="utf-8"), str(path))
-        except (SyntaxError, UnicodeDecodeError) as error:
-            raise InvalidPackage(f"{path} is no Python: {error}") from error
-
-
 def _check_imports(root: Path) -> None:
     """Import all modules: if the verbs found one that cannot be imported, they would use an earlier document."""
     done = subprocess.run(  # noqa: S603  # this Python, in a process of its own
@@ -157,11 +148,17 @@ def _check_imports(root: Path) -> None:
 
 def _install(pins: Mapping[str, str], root: Path, platform: Platform) -> None:
     """Install as layers/layer.mk does: wheels for the platform, whatever machine this is; nothing is resolved."""
+    if find_spec("pip") is None:
+        raise InvalidPackage(
+            f"{REQUIREMENTS} cannot be installed: this environment has no pip; install Berth with pipx, or: uv tool "
+            "install --with pip"
+        )
     locked = root.parent / "locked.txt"
     locked.write_text("\n".join(pins.values()) + "\n", encoding="utf-8")
-    done = subprocess.run(  # noqa: S603  # pip or uv, with the options of Berth's own layers
+    done = subprocess.run(  # noqa: S603  # pip, with the options of Berth's own layers
         [
-            *_installer(platform),
+            *(sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"),
+            *("--root-user-action=ignore", "--implementation", "cp", "--platform", PLATFORMS[platform.architecture]),
             *("--no-deps", "--require-hashes", "--only-binary=:all:", "--python-version", platform.python),
             *("--target", str(root), "--requirement", str(locked)),
         ],
@@ -173,23 +170,6 @@ def _install(pins: Mapping[str, str], root: Path, platform: Platform) -> None:
     if done.returncode:
         raise InvalidPackage(f"the requirements cannot be installed: {done.stderr.strip()}")
     shutil.rmtree(root / "bin", ignore_errors=True)
-
-
-def _installer(platform: Platform) -> list[str]:
-    """Return the command of this environment's pip or, if it is missing, of uv, as after `uv tool install`."""
-    tag = PLATFORMS[platform.architecture]
-    if find_spec("pip") is not None:
-        options = ["--quiet", "--disable-pip-version-check", "--root-user-action=ignore", "--no-compile"]
-        return [sys.executable, "-m", "pip", "install", *options, "--implementation", "cp", "--platform", tag]
-    uv = shutil.which("uv")
-    if uv is None:
-        raise InvalidPackage(
-            f"{REQUIREMENTS} cannot be installed: this environment has no pip, and no uv is on the PATH; install uv, "
-            "or Berth again with pip: pipx, or uv tool install --with pip"
-        )
-    # uv names a platform in another order.
-    manylinux, _, machine = tag.partition("_")
-    return [uv, "pip", "install", "--quiet", "--python", sys.executable, "--python-platform", f"{machine}-{manylinux}"]
 
 
 def _compile(root: Path, platform: Platform) -> None:

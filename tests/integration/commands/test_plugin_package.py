@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-import venv
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -37,10 +36,10 @@ def plugins(tmp_path: Path) -> Path:
     return package.parent
 
 
-def package(plugins: Path, architecture: str, python: Path = Path(sys.executable)) -> ZipFile:
+def package(plugins: Path, architecture: str) -> ZipFile:
     file = plugins.parent / f"{architecture}.zip"
     words = ["plugin", "package", str(plugins), f"--file={file}", f"--architecture={architecture}", "--python=3.13"]
-    done = subprocess.run([python, "-c", BERTH, *words], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", BERTH, *words], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert ", 1 dependency, " in done.stdout
     return ZipFile(file)
@@ -50,23 +49,6 @@ def package(plugins: Path, architecture: str, python: Path = Path(sys.executable
 def test_layer_has_the_dependency_for_the_architecture_of_the_stack(plugins: Path, architecture: str) -> None:
     """The package index has the other one, too, and neither may be that of this machine."""
     assert machines(package(plugins, architecture)) == {MACHINES[architecture]}
-
-
-@pytest.mark.parametrize("architecture", MACHINES)
-def test_environment_without_pip_packages_with_uv(
-    plugins: Path, architecture: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As `uv tool install` makes it."""
-    environment = tmp_path / "environment"
-    venv.create(environment, with_pip=False)
-    python = environment / "bin" / "python"
-    [site] = environment.glob("lib/python*/site-packages")
-    # Everything but pip.
-    for each in Path(pytest.__file__).parents[1].iterdir():
-        if not each.name.startswith("pip"):
-            (site / each.name).symlink_to(each)
-    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:/usr/bin:/bin")
-    assert machines(package(plugins, architecture, python)) == {MACHINES[architecture]}
 
 
 def machines(layer: ZipFile) -> set[int]:
