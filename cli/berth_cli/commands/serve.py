@@ -310,8 +310,9 @@ def _followed(
     warnings: Callable[[BerthConfiguration], Iterable[object]],
 ) -> Iterator[None]:
     """Apply the configuration's file when it changes. Tables that servers share change by berth config apply alone."""
-    from berth_cli.configuration.changed_file import ConfigurationFile, local_functions, polled
+    from berth_cli.configuration.changed_file import ConfigurationFile, local_functions
     from berth_cli.server.store.embedded_store import EmbeddedStore
+    from berth_cli.server.watcher_thread import watcher_thread
     from berth_cli.terminal.logs import say
 
     if config is None or str(config) == STDIN or not isinstance(store, EmbeddedStore):
@@ -322,7 +323,7 @@ def _followed(
     file = ConfigurationFile(
         config, counts, store.configuration, functions, lambda line: say(line, sys.stderr), warnings
     )
-    with polled(file.poll):
+    with watcher_thread(lambda _: file.poll(), "configuration file"):
         yield
 
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from threading import Event, Thread
 from typing import Any
 
 from berth.configuration.store import ConfigurationStore
@@ -16,13 +13,8 @@ from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.configuration.document import ValidDocument, error_line, parse_document
 from berth_cli.configuration.trial import VERB_FUNCTIONS, Invoke, try_document
 
-POLL_SECONDS = 1.0
-STOP_SECONDS = 2.0
-
 Handler = Callable[[Mapping[str, object], object], Any]
 """A function's handler: event and context in, answer out."""
-
-log = logging.getLogger(__name__)
 
 
 def local_functions(handlers: Mapping[str, Handler]) -> Mapping[str, Invoke]:
@@ -94,24 +86,3 @@ class ConfigurationFile:
 
     def _refuse(self, cause: str) -> None:
         self._say(f"{self._path} is not applied: {cause}; the document before stays in force")
-
-
-@contextmanager
-def polled(poll: Callable[[], None], seconds: float = POLL_SECONDS) -> Iterator[None]:
-    """Call `poll` again and again in a thread until the block ends, even after an unexpected error."""
-    stop = Event()
-
-    def loop() -> None:
-        while not stop.wait(seconds):
-            try:
-                poll()
-            except Exception:
-                log.exception("the changed configuration was not applied")
-
-    thread = Thread(target=loop, name="configuration file", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join(STOP_SECONDS)

@@ -1,4 +1,4 @@
-"""The watcher's schedule in this process: one run after the other, in a thread."""
+"""A thread of `berth serve` that runs something again and again: the watcher's schedule in this process, above all."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ log = logging.getLogger(__name__)
 
 
 @contextmanager
-def watcher_thread(run_watcher: Callable[[LocalLambdaContext], object]) -> Iterator[None]:
-    """Run the watcher again and again until the block ends, even after an unexpected error."""
+def watcher_thread(run: Callable[[LocalLambdaContext], object], name: str = "watcher") -> Iterator[None]:
+    """Run the watcher again and again until the block ends, even after an unexpected error. name: of what runs."""
     stop = Event()
     contexts: list[LocalLambdaContext] = []
 
@@ -44,12 +44,12 @@ def watcher_thread(run_watcher: Callable[[LocalLambdaContext], object]) -> Itera
         while not stop.is_set():
             contexts[:] = [LocalLambdaContext(RUN_SECONDS)]
             try:
-                run_watcher(contexts[0])
+                run(contexts[0])
             except Exception:
-                log.exception("the watcher failed; the next run starts in %g s", PAUSE_SECONDS)
+                log.exception("the %s failed; the next run starts in %g s", name, PAUSE_SECONDS)
             stop.wait(PAUSE_SECONDS)
 
-    thread = Thread(target=loop, name="watcher", daemon=True)
+    thread = Thread(target=loop, name=name, daemon=True)
     thread.start()
     try:
         yield
