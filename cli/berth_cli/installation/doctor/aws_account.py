@@ -68,14 +68,14 @@ class Schedule:
 
 
 class AWSAccount:
-    """Inspects a stack in its account. Every method may raise AccountUnavailable."""
+    """Inspects a stack in its account. Every method may raise AccountUnavailable and StackUnavailable."""
 
     def __init__(self, stack: DeployedStack) -> None:
         self._stack = stack
 
     def head(self) -> HeadItem | None:
         """Read the cache table's head item consistently; None if it does not exist."""
-        table = self._output(CACHE_TABLE_NAME)
+        table = self._stack.output(CACHE_TABLE_NAME)
         client = boto3.client("dynamodb", region_name=self._stack.region, config=CLIENT_CONFIG)
         try:
             with cache_table_errors(table).errors():
@@ -95,7 +95,7 @@ class AWSAccount:
         """Return the epoch in the ledger's marker: the latest leadership's that wrote there. None without a marker."""
         client = boto3.client("dynamodb", region_name=self._stack.region, config=CLIENT_CONFIG)
         try:
-            marker = DynamoDBLedgerTable(client, self._output(LEDGER_TABLE_NAME)).marker()
+            marker = DynamoDBLedgerTable(client, self._stack.output(LEDGER_TABLE_NAME)).marker()
         except TableUnavailable as error:
             raise AccountUnavailable(str(error)) from error
         return None if marker is None else marker.epoch
@@ -113,12 +113,6 @@ class AWSAccount:
         with _account_errors("the account's limits", "lambda:GetAccountSettings"):
             client = boto3.client("lambda", region_name=self._stack.region, config=CLIENT_CONFIG)
             return int(client.get_account_settings()["AccountLimit"]["ConcurrentExecutions"])
-
-    def _output(self, key: str) -> str:
-        try:
-            return self._stack.output(key)
-        except StackUnavailable as error:
-            raise AccountUnavailable(str(error)) from error
 
 
 @contextmanager

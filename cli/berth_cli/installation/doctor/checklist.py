@@ -29,6 +29,7 @@ from berth_cli.installation.doctor.findings import CheckName, Finding, Result, f
 from berth_cli.installation.doctor.inputs import Inputs
 from berth_cli.installation.doctor.scheduler_configuration import SchedulerSide
 from berth_cli.installation.extenders import managed_resources_of
+from berth_cli.sources.stack import StackUnavailable
 
 HOW_TO_PROVIDE = {
     CheckName.SCHEDULER: "give --scheduler-config FILE, or --scheduler-configmap NAMESPACE/NAME with --kubeconfig",
@@ -54,7 +55,7 @@ KUBECONFIG_REMEDY = "check whether this kubeconfig is of the cluster, and whethe
 
 
 class Check(NamedTuple):
-    """`run`: may raise ClusterUnavailable and AccountUnavailable. `remedy`: if the account is unavailable."""
+    """`run`: may raise ClusterUnavailable, AccountUnavailable and StackUnavailable. `remedy`: for the latter two."""
 
     name: CheckName
     run: Callable[[], Iterable[Finding]]
@@ -64,7 +65,8 @@ class Check(NamedTuple):
 def run_checks(inputs: Inputs, now: Callable[[], float]) -> Iterator[Finding]:
     """Run all checks one after another, so that they do not disturb measured times. now: seconds since the epoch."""
     yield from inputs.findings
-    for group in (_configuration, _account, _cluster, _scheduler, _address):
+    yield from _run([Check(CheckName.CONFIGURATION, lambda: _configuration_findings(inputs))])
+    for group in (_account, _cluster, _scheduler, _address):
         yield from _run(group(inputs, now))
 
 
@@ -78,15 +80,11 @@ def _run(checks: Iterable[Check]) -> Iterator[Finding]:
             return
         except InspectionDenied as error:
             yield skipped(check.name, str(error), error.remedy)
-        except AccountUnavailable as error:
+        except (AccountUnavailable, StackUnavailable) as error:
             yield failed(check.name, str(error), check.remedy)
         except Exception as error:
             message = f"internal error in this check: {type(error).__name__}: {error}"
             yield failed(check.name, message, "report it to the Berth project")
-
-
-def _configuration(inputs: Inputs, now: Callable[[], float]) -> Iterator[Check]:
-    yield Check(CheckName.CONFIGURATION, lambda: _configuration_findings(inputs))
 
 
 def _configuration_findings(inputs: Inputs) -> Iterator[Finding]:
@@ -118,7 +116,7 @@ def _table_findings(account: AWSAccount, inputs: Inputs, now: Callable[[], float
         return
     try:
         epoch = account.ledger_epoch()
-    except AccountUnavailable:
+    except (AccountUnavailable, StackUnavailable):
         epoch = None
     periodic = inputs.watcher_mode == "periodic"
     yield account_checks.check_lease(item, now(), periodic=periodic, ledger_epoch=epoch)

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 
 import click
-
-CONTRACT = "docs/reference/extender-contract.md"
-FACTS = re.compile(r"\bfacts? (\d+a?(?:(?:, | and )\d+a?)*)")
-"""Matches a message's citation of facts of the contract."""
 
 
 class Result(StrEnum):
@@ -50,7 +45,6 @@ class CheckName(StrEnum):
     LEADER_ELECTION = "leaderElection"
     NODE_CACHE_CAPABLE = "nodeCacheCapable"
     WEIGHT = "weight"
-    FILTER_ONLYONE = "filter_onlyone"
     BIND_VERB = "bindVerb"
     IGNORABLE = "ignorable"
     MANAGED_RESOURCES = "managedResources"
@@ -89,11 +83,6 @@ class Finding:
     message: str
     remedy: str = ""
 
-    @property
-    def facts(self) -> list[str]:
-        """The numbers of the facts that the message cites."""
-        return [number for cited in FACTS.findall(self.message) for number in re.findall(r"\d+a?", cited)]
-
 
 def ok(check: CheckName, message: str) -> Finding:
     """Make a finding about a check that passed."""
@@ -120,15 +109,13 @@ WIDTH = max(map(len, Result)) + 2
 
 
 def lines(finding: Finding) -> Iterator[str]:
-    """Lines for the finding, its remedy and the facts behind it. Colored; click removes colors in a pipe."""
+    """Lines for the finding and its remedy. Colored; click removes colors in a pipe."""
     # Messages of other systems may contain line breaks.
     yield f"{click.style(f'{finding.result:<{WIDTH}}', fg=COLORS[finding.result])}{finding.check}: " + " ".join(
         finding.message.split()
     )
     if finding.remedy:
         yield f"{'':<{WIDTH}}{click.style('->', dim=True)} {finding.remedy}"
-        if finding.facts:
-            yield f"{'':<{WIDTH}}{click.style('facts', dim=True)} {', '.join(finding.facts)}: {CONTRACT}"
 
 
 def summary(findings: Sequence[Finding]) -> str:
@@ -141,16 +128,7 @@ def document(findings: Sequence[Finding]) -> dict[str, object]:
     """Build the document for programs."""
     counted = Counter(finding.result for finding in findings)
     return {
-        "findings": [
-            {
-                "check": each.check,
-                "result": each.result,
-                "message": each.message,
-                "remedy": each.remedy,
-                "links": [f"{CONTRACT}#fact-{fact}" for fact in each.facts],
-            }
-            for each in findings
-        ],
+        "findings": [asdict(each) for each in findings],
         "summary": {result.value: counted[result] for result in Result},
     }
 

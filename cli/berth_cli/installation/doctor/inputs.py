@@ -24,7 +24,6 @@ from berth_cli.installation.doctor.checks.verbs import DEFAULT_VERBS
 from berth_cli.installation.doctor.cluster_access import ClusterAccess, parse_subject
 from berth_cli.installation.doctor.findings import CheckName, Finding, failed, skipped
 from berth_cli.installation.doctor.scheduler_configuration import (
-    ConfigurationNotFound,
     InvalidSchedulerConfiguration,
     SchedulerSide,
     TLSConfig,
@@ -192,7 +191,7 @@ class _Reading:
     def _read(self, check: CheckName, remedy: str, read_input: Callable[[], T]) -> T | None:
         try:
             return read_input()
-        except (StackUnavailable, ClusterUnavailable, InvalidSchedulerConfiguration, ConfigurationNotFound) as error:
+        except (StackUnavailable, ClusterUnavailable, InvalidSchedulerConfiguration) as error:
             self.findings.append(failed(check, str(error), remedy))
             return None
 
@@ -299,14 +298,14 @@ class _Reading:
             if self._options.config is not None:
                 return load_configuration(self._options.config, None)
             return None if stack is None else configuration_in_force(stack)
-        except click.ClickException as error:
-            self._invalid_configuration(error.message, "fix it: berth config check")
         except StackUnavailable as error:
             if isinstance(error.__cause__, ConfigurationInvalid):
                 self._invalid_configuration(str(error), "apply a valid one: berth config apply")
             else:
                 found = skipped(CheckName.CONFIGURATION, f"cannot be read: see the check {CheckName.TABLE}")
                 self.findings.append(found)
+        except click.ClickException as error:
+            self._invalid_configuration(error.message, "fix it: berth config check")
         return None
 
     def _invalid_configuration(self, error: str, remedy: str) -> None:

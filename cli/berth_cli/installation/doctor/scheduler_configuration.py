@@ -24,11 +24,7 @@ _LENIENT = ConfigDict(extra="ignore", frozen=True, strict=True)
 
 
 class InvalidSchedulerConfiguration(Exception):
-    """kube-scheduler would reject the document. One line per field."""
-
-
-class ConfigurationNotFound(Exception):
-    """A place has no configuration, or more than one. The message names the place."""
+    """kube-scheduler would reject the document, or a place has none or several. The message names cause or place."""
 
 
 class _Part(BaseModel):
@@ -64,17 +60,9 @@ class TLSConfig(_Part):
         return bool(self.ca_file or self.ca_data)
 
     @property
-    def has_certificate(self) -> bool:
-        return bool(self.cert_file or self.cert_data)
-
-    @property
-    def has_key(self) -> bool:
-        return bool(self.key_file or self.key_data)
-
-    @property
     def has_half(self) -> bool:
         """True for a certificate without its key, and for a key without its certificate."""
-        return self.has_certificate is not self.has_key
+        return bool(self.cert_file or self.cert_data) is not bool(self.key_file or self.key_data)
 
 
 class ManagedResourceEntry(_Part):
@@ -190,14 +178,14 @@ class SchedulerSide:
 
 def scheduler_side(source: str, configuration: SchedulerConfiguration, address: str) -> SchedulerSide:
     """Find the entries that call Berth. Without `address`: the entries with Berth's path, or the only extender."""
-    return SchedulerSide(source, configuration, tuple(_entries_of_berth(configuration.extenders, address)))
-
-
-def _entries_of_berth(extenders: tuple[Extender, ...], address: str) -> list[Extender]:
+    extenders = configuration.extenders
     if address:
-        return [each for each in extenders if _host_and_port(each.url_prefix) == _host_and_port(address)]
-    by_path = [each for each in extenders if urlsplit(each.url_prefix).path.rstrip("/").endswith("/scheduler")]
-    return by_path or list(extenders if len({_host_and_port(each.url_prefix) for each in extenders}) == 1 else ())
+        found = tuple(each for each in extenders if _host_and_port(each.url_prefix) == _host_and_port(address))
+    else:
+        found = tuple(each for each in extenders if urlsplit(each.url_prefix).path.rstrip("/").endswith("/scheduler"))
+        if not found and len({_host_and_port(each.url_prefix) for each in extenders}) == 1:
+            found = extenders
+    return SchedulerSide(source, configuration, found)
 
 
 def _host_and_port(url: str) -> tuple[str, int | None]:
@@ -211,14 +199,11 @@ def _host_and_port(url: str) -> tuple[str, int | None]:
 
 
 def from_file(path: Path) -> SchedulerConfiguration:
-    """Read a file.
-
-    Raises ConfigurationNotFound, and InvalidSchedulerConfiguration if kube-scheduler would reject the document.
-    """
+    """Read a file. Raises InvalidSchedulerConfiguration."""
     try:
         documents = [each.value for each in load_all(path.read_text())]
     except OSError as error:
-        raise ConfigurationNotFound(f"{path}: {error.strerror}") from error
+        raise InvalidSchedulerConfiguration(f"{path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise InvalidSchedulerConfiguration(f"{path} is not text") from error
     except InvalidYAML as error:
@@ -227,18 +212,18 @@ def from_file(path: Path) -> SchedulerConfiguration:
 
 
 def from_cluster(access: ClusterAccess, namespace: str, name: str) -> SchedulerConfiguration:
-    """Read the ConfigMap or Secret. Raises ConfigurationNotFound and InvalidSchedulerConfiguration."""
+    """Read the ConfigMap or Secret. Raises InvalidSchedulerConfiguration."""
     try:
         config_texts = access.config_texts(namespace, name)
     except ClusterUnavailable as error:
-        raise ConfigurationNotFound(f"{namespace}/{name} cannot be read: {error}") from error
+        raise InvalidSchedulerConfiguration(f"{namespace}/{name} cannot be read: {error}") from error
     return parse_scheduler_configuration(_require_one(_parse_texts(config_texts.values()), f"{namespace}/{name}"))
 
 
 def _require_one(found: Iterable[object], source: str) -> object:
     listed = list(found)
     if len(listed) != 1:
-        raise ConfigurationNotFound(f"{source} has {len(listed)} documents of kind {KIND}, not one")
+        raise InvalidSchedulerConfiguration(f"{source} has {len(listed)} documents of kind {KIND}, not one")
     return listed[0]
 
 

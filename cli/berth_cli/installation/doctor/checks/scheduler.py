@@ -70,7 +70,7 @@ def _lock(side: SchedulerSide) -> Finding:
 
 def check_extenders(side: SchedulerSide) -> Iterator[Finding]:
     """Checks of Berth's extender entries: mode, weight, verbs and failures."""
-    for check in (_mode, _weight, _filter_onlyone, _bind, _ignorable):
+    for check in (_mode, _weight, _bind, _ignorable):
         yield from check(side)
 
 
@@ -99,15 +99,6 @@ def _weight(side: SchedulerSide) -> Iterator[Finding]:
         yield ok(CheckName.WEIGHT, f"added to the scheduler's own scores: {counted} (fact 18)")
     else:
         yield skipped(CheckName.WEIGHT, "no prioritizeVerb: Berth does not score")
-
-
-def _filter_onlyone(side: SchedulerSide) -> Iterator[Finding]:
-    if any(each.filter_verb == "filter_onlyone" and each.prioritize_verb for each in side.berth_extenders):
-        yield warning(
-            CheckName.FILTER_ONLYONE,
-            "prioritizeVerb with filter_onlyone: it is never called for a single node (fact 46)",
-            "remove prioritizeVerb",
-        )
 
 
 def _bind(side: SchedulerSide) -> Iterator[Finding]:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 
-from berth_cli.installation.doctor.findings import CONTRACT, FACTS
 from tests.conftest import PROJECT
+
+CONTRACT = "docs/reference/extender-contract.md"
+FACTS = re.compile(r"\bfacts? (\d+a?(?:(?:, | and )\d+a?)*)")
+"""Matches a message's citation of facts of the contract."""
 
 
 def test_each_cited_fact_has_a_section() -> None:

@@ -8,7 +8,6 @@ import click
 import pytest
 
 from berth_cli.installation.doctor.findings import (
-    CONTRACT,
     CheckName,
     Finding,
     document,
@@ -63,23 +62,5 @@ def test_document_has_findings_and_summary() -> None:
         "result": "warning",
         "message": "hm",
         "remedy": "do b",
-        "links": [],
     }
     assert found["summary"] == {"ok": 1, "warning": 1, "failed": 1, "skipped": 1}
-
-
-@pytest.mark.parametrize(
-    ("message", "numbers"),
-    [
-        pytest.param("calls time out", [], id="none"),
-        pytest.param("no node fits (fact 15a)", ["15a"], id="one"),
-        pytest.param("a sample (facts 11, 12 and 47), see fact 9", ["11", "12", "47", "9"], id="several"),
-    ],
-)
-def test_links_lead_to_cited_facts(message: str, numbers: list[str]) -> None:
-    finding = failed(CACHE, message, "do c")
-    links = [f"docs/reference/extender-contract.md#fact-{number}" for number in numbers]
-    found: dict[str, Any] = document([finding])
-    assert found["findings"][0]["links"] == links
-    shown = [click.unstyle(line) for line in lines(finding) if CONTRACT in line]
-    assert shown == ([f"         facts {', '.join(numbers)}: {CONTRACT}"] if numbers else [])

@@ -10,7 +10,6 @@ import pytest
 import yaml
 
 from berth_cli.installation.doctor.scheduler_configuration import (
-    ConfigurationNotFound,
     InvalidSchedulerConfiguration,
     from_cluster,
     from_file,
@@ -50,16 +49,16 @@ def test_finds_configuration_in_file(documents: list[Any], tmp_path: Path) -> No
 def test_rejects_zero_or_several_configurations(text: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "scheduler.yaml"
     path.write_text(text)
-    with pytest.raises(ConfigurationNotFound, match=message):
+    with pytest.raises(InvalidSchedulerConfiguration, match=message):
         from_file(path)
 
 
 def test_reads_configmap_or_secret() -> None:
     access = FakeAccess(documents={("kube-system", "berth-scheduler"): {"config.yaml": TEXT}})
     assert from_cluster(access, "kube-system", "berth-scheduler").extenders[0].url_prefix == ADDRESS
-    with pytest.raises(ConfigurationNotFound, match="kube-system/other has 0 documents"):
+    with pytest.raises(InvalidSchedulerConfiguration, match="kube-system/other has 0 documents"):
         from_cluster(access, "kube-system", "other")
-    with pytest.raises(ConfigurationNotFound, match="cannot be read: refused"):
+    with pytest.raises(InvalidSchedulerConfiguration, match="cannot be read: refused"):
         from_cluster(FakeAccess(unreachable="refused"), "kube-system", "x")
 
 

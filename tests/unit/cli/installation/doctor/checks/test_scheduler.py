@@ -88,7 +88,6 @@ def test_reports_document_field(changed: dict[str, Any], check: str, result: Res
         pytest.param({"nodeCacheCapable": None}, "nodeCacheCapable", WARNING, "fact 13", id="which is the default"),
         pytest.param({"weight": None}, "weight", FAILED, "does not start (fact 35)", id="no weight"),
         pytest.param({"weight": 3}, "weight", OK, "score x 30", id="a weight"),
-        pytest.param({"filterVerb": "filter_onlyone"}, "filter_onlyone", WARNING, "fact 46", id="scores for one node"),
         pytest.param({"ignorable": True}, "bindVerb", FAILED, "fact 24", id="ignorable, and binds"),
         pytest.param({"ignorable": True, "bindVerb": None}, "ignorable", WARNING, "fact 39", id="ignorable"),
         pytest.param({"bindVerb": None}, "bindVerb", OK, "the scheduler binds", id="no bind"),
