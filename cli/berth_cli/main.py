@@ -20,7 +20,7 @@ COMMANDS = {
     "demo": "Run four policies on small clusters and show where each pod goes.",
     "doctor": "Check an installation, with a remedy for each problem.",
     "explain": "Explain where a pod is, why it is pending, and what would place it.",
-    "gangs": "List and describe gangs: pods that are placed all or none.",
+    "gangs": "List gangs: pods that are placed all or none.",
     "plugin": "Check and package plugins of your own.",
     "policy": "Test a policy, and show what a new one changes.",
     "reservations": "List and rebuild reservations of counted resources.",
@@ -59,7 +59,7 @@ def _terminate(_number: int, _frame: FrameType | None) -> None:
 
 class _LazyGroup(click.Group):
     def invoke(self, ctx: click.Context) -> object:
-        """Report causes that can end any command: Ctrl-C, a full disk, a custom plugin. click handles a closed pipe."""
+        """Report causes that can end any command: Ctrl-C, a file, a custom plugin. click handles a closed pipe."""
         _end_by_signals()
         try:
             return super().invoke(ctx)
@@ -67,9 +67,9 @@ class _LazyGroup(click.Group):
             click.echo("stopped", err=True)
             sys.exit(TERMINATED_STATUS if isinstance(error, _Terminated) else INTERRUPTED_STATUS)
         except OSError as error:
-            if error.errno not in _DISK_FULL:
+            if error.filename is None and error.errno not in _DISK_FULL:
                 raise
-            raise click.ClickException(f"cannot write the output: {error.strerror}") from error
+            raise click.ClickException(f"{error.filename or 'cannot write the output'}: {error.strerror}") from error
         except Exception as error:
             # Only a command that has built a plugin has imported the module.
             plugins = sys.modules.get("berth.scheduling.framework.plugin")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -89,8 +88,7 @@ def init(cluster: str, days: int, found: CertificateDirectory) -> None:
 
     Its key stays in the directory. Protect it like the key of the cluster's own authority.
     """
-    with _report_errors():
-        found.create(cluster, _now(), timedelta(days=days))
+    found.create(cluster, _now(), timedelta(days=days))
     click.echo(f"the authority is {found.authority_file}; next: berth certificates issue NAME")
 
 
@@ -100,8 +98,7 @@ def init(cluster: str, days: int, found: CertificateDirectory) -> None:
 @_directory_option()
 def issue(name: str, days: int, found: CertificateDirectory) -> None:
     """Issue a certificate for the client NAME, such as scheduler."""
-    with _report_errors():
-        _echo_issued(found, found.issue(name, _now(), timedelta(days=days)))
+    _echo_issued(found, found.issue(name, _now(), timedelta(days=days)))
 
 
 @certificates.command(epilog="Example: berth certificates rotate scheduler --overlap-days 7")
@@ -117,8 +114,7 @@ def issue(name: str, days: int, found: CertificateDirectory) -> None:
 @_directory_option()
 def rotate(name: str, days: int, overlap_days: int, found: CertificateDirectory) -> None:
     """Issue a new certificate for the client NAME. The previous one ends after the overlap."""
-    with _report_errors():
-        _echo_issued(found, found.rotate(name, _now(), timedelta(days=days), timedelta(days=overlap_days)))
+    _echo_issued(found, found.rotate(name, _now(), timedelta(days=days), timedelta(days=overlap_days)))
 
 
 def _echo_issued(directory: CertificateDirectory, issued: IssuedCertificate) -> None:
@@ -139,10 +135,9 @@ def revoke(name_or_serial: str, stack: str | None, region: str | None, found: Ce
     With --stack, the stack's allow-list is replaced with the certificates of this directory alone. The revocation takes
     effect within 30 seconds.
     """
-    with _report_errors():
-        for each in found.revoke(name_or_serial, _now()):
-            click.echo(f"revoked {each.name} {each.serial}")
-        click.echo(NOT_ALLOWED_YET if stack is None else f"updated {_publish_allow_list([found], stack, region)}")
+    for each in found.revoke(name_or_serial, _now()):
+        click.echo(f"revoked {each.name} {each.serial}")
+    click.echo(NOT_ALLOWED_YET if stack is None else f"updated {_publish_allow_list([found], stack, region)}")
 
 
 @certificates.command("list", epilog="Example: berth certificates list -o json")
@@ -150,8 +145,7 @@ def revoke(name_or_serial: str, stack: str | None, region: str | None, found: Ce
 @_directory_option()
 def list_(output: str, found: CertificateDirectory) -> None:
     """List the client certificates and their states."""
-    with _report_errors():
-        listed, now = found.record().certificates, _now()
+    listed, now = found.record().certificates, _now()
     if output != Format.TABLE:
         click.echo(render([_document(found, each, now) for each in listed], output))
     else:
@@ -168,18 +162,20 @@ def upload(bucket: str, key: str, region: str | None, found: Sequence[Certificat
 
     Deploy afterwards: API Gateway reads only the version that the parameter names. No private key leaves the directory.
     """
-    with _report_errors():
-        pem = b"".join(each.authority_pem() for each in found)
-        import boto3
+    pem = b"".join(each.authority_pem() for each in found)
+    import boto3
 
+    from berth_cli.sources.stack import aws_errors
+
+    with aws_errors():
         client = boto3.client("s3", region_name=region)
         answer = client.put_object(Bucket=bucket, Key=key, Body=pem, ContentType="application/x-pem-file")
-        version = answer.get("VersionId")
-        if version in _UNVERSIONED:
-            raise CertificateError(
-                f"the bucket {bucket} has no versioning, and API Gateway needs an object version; enable it with: "
-                f"aws s3api put-bucket-versioning --bucket {bucket} --versioning-configuration Status=Enabled"
-            )
+    version = answer.get("VersionId")
+    if version in _UNVERSIONED:
+        raise CertificateError(
+            f"the bucket {bucket} has no versioning, and API Gateway needs an object version; enable it with: "
+            f"aws s3api put-bucket-versioning --bucket {bucket} --versioning-configuration Status=Enabled"
+        )
     click.echo(f'TruststoreUri = "s3://{bucket}/{key}"\nTruststoreVersion = "{version}"')
 
 
@@ -189,8 +185,7 @@ def upload(bucket: str, key: str, region: str | None, found: Sequence[Certificat
 @_directory_option(multiple=True)
 def allow(stack: str, region: str | None, found: Sequence[CertificateDirectory]) -> None:
     """Replace the stack's allow-list with all certificates that are neither revoked nor expired."""
-    with _report_errors():
-        name = _publish_allow_list(found, stack, region)
+    name = _publish_allow_list(found, stack, region)
     click.echo(f"updated {name}; the change takes effect within 30 seconds")
 
 
@@ -199,7 +194,7 @@ def _publish_allow_list(found: Sequence[CertificateDirectory], stack: str, regio
     import boto3
 
     from berth.authentication.allow_list import format_entries
-    from berth_cli.sources.stack import describe
+    from berth_cli.sources.stack import aws_errors, describe
 
     now = _now()
     for directory in found:
@@ -208,7 +203,8 @@ def _publish_allow_list(found: Sequence[CertificateDirectory], stack: str, regio
     name = describe(stack, region).outputs.get(OUTPUT)
     if name is None:
         raise CertificateError(f"the stack {stack} has no output {OUTPUT}; is its Authentication mtls?")
-    publish_allow_list(boto3.client("ssm", region_name=region), name, text)
+    with aws_errors():
+        publish_allow_list(boto3.client("ssm", region_name=region), name, text)
     return name
 
 
@@ -227,28 +223,6 @@ def publish_allow_list(client: SSMClient, parameter: str, text: str) -> None:
     except client.exceptions.ParameterNotFound as error:
         raise CertificateError(f"there is no parameter {parameter}, which the stack's output {OUTPUT} names") from error
     client.put_parameter(Name=parameter, Value=text or EMPTY_ALLOW_LIST, Type="String", Overwrite=True)
-
-
-@contextmanager
-def _report_errors() -> Iterator[None]:
-    """Turn errors of the block into a message and exit status 1."""
-    try:
-        yield
-    except CertificateError as error:
-        raise click.ClickException(str(error)) from error
-    except OSError as error:
-        raise click.ClickException(f"{error.filename}: {error.strerror}") from error
-    except Exception as error:
-        # Imported here: most of these commands do not need the AWS SDK, which is slow to import.
-        from botocore.exceptions import BotoCoreError, ClientError
-
-        from berth_cli.sources.stack import StackUnavailable
-
-        if isinstance(error, StackUnavailable):
-            raise click.ClickException(str(error)) from error
-        if not isinstance(error, BotoCoreError | ClientError):
-            raise
-        raise click.ClickException(f"{error}; are AWS credentials and region set?") from error
 
 
 def _now() -> datetime:

@@ -280,17 +280,14 @@ def _source(
         return _Source(load_configuration(config, None), url or "")
     from berth_cli.sources import stack as stacks
 
-    try:
-        stack = stacks.describe(name, region)
-        return _Source(
-            stacks.configuration_in_force(stack) if config is None else load_configuration(config, None),
-            url or stack.output(stacks.URL_PREFIX),
-            f"{stack.http_timeout}s" if stack.http_timeout else DEFAULT_TIMEOUT,
-            stack.parameters.get("Authentication", ""),
-            stacks.basic_credentials(stack) if with_password else None,
-        )
-    except stacks.StackUnavailable as error:
-        raise click.ClickException(str(error)) from error
+    stack = stacks.describe(name, region)
+    return _Source(
+        stacks.configuration_in_force(stack) if config is None else load_configuration(config, None),
+        url or stack.output(stacks.URL_PREFIX),
+        f"{stack.http_timeout}s" if stack.http_timeout else DEFAULT_TIMEOUT,
+        stack.parameters.get("Authentication", ""),
+        stacks.basic_credentials(stack) if with_password else None,
+    )
 
 
 def _material(files: TLSFiles) -> TLSMaterial:

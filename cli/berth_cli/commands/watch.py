@@ -71,19 +71,16 @@ def _watch(
     from berth.runtime.telemetry.metrics import Metrics
     from berth.runtime.watcher.watcher_function import WatcherFunction
     from berth_cli.server.watcher_process import Health, WatcherProcess, watcher_settings
-    from berth_cli.sources.stack import StackUnavailable, describe
+    from berth_cli.sources.stack import describe
     from berth_cli.terminal.logs import make_readable_on_terminal
 
     # The output of a process does not go to a log group.
     os.environ["POWERTOOLS_METRICS_DISABLED"] = "true"
     if region is not None:
         boto3.setup_default_session(region_name=region)
-    try:
-        stack = describe(stack_name, region)
-        settings = watcher_settings(stack, kubeconfig)
-        health = Health(health_dir, time.monotonic)
-    except (StackUnavailable, OSError) as error:
-        raise click.ClickException(str(error)) from error
+    stack = describe(stack_name, region)
+    settings = watcher_settings(stack, kubeconfig)
+    health = Health(health_dir, time.monotonic)
     if stack.parameters.get("WatcherMode") != "external":
         click.echo("note: the stack runs a watcher function too; the two take turns as the leader", err=True)
     metrics = Metrics()

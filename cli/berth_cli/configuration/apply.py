@@ -15,9 +15,7 @@ from berth.runtime.http.events import LONGEST_WAIT_SECONDS
 from berth_cli.sources.where import TableNames
 
 if TYPE_CHECKING:
-    from berth.ledger.nodes.table import Marker
     from berth.scheduling.configuration.document import BerthConfiguration
-    from berth_cli.configuration.trial import TrialResult
     from berth_cli.sources.stack import OpenTables
 
 NOT_TRIED = "note: it was not tried on the verbs, because table names name no functions; --stack does"
@@ -48,10 +46,12 @@ def apply_configuration(
     name: of the document, in messages. note: of the new version in the history.
     """
     from berth.configuration.store import hash_of
+    from berth_cli.configuration.trial import deployed_functions, try_document
 
     document = configuration.model_dump_json(by_alias=True, exclude_unset=True)
-    trial = None if options.skip_trial else _tried(opened, document)
-    if trial is not None:
+    trial = None
+    if opened.deployed is not None and not options.skip_trial:
+        trial = try_document(document, deployed_functions(opened.deployed))
         for line in trial.lines():
             click.echo(line)
         if trial.refusal:
@@ -79,29 +79,20 @@ def apply_configuration(
     click.echo("every verb uses it")
 
 
-def _tried(opened: OpenTables, document: str) -> TrialResult | None:
-    """Try the document; None if the functions are unknown."""
-    from berth_cli.configuration.trial import TrialUnavailable, deployed_functions, try_document
-
-    if opened.deployed is None:
-        return None
-    try:
-        return try_document(document, deployed_functions(opened.deployed))
-    except TrialUnavailable as error:
-        raise click.ClickException(str(error)) from error
-
-
 def _stops_counting(opened: OpenTables, configuration: BerthConfiguration, options: ApplyOptions) -> bool:
     """Return whether the document ends counting. Requests a rebuild if it begins again: while counting was stopped,
     pods were bound that the ledger does not have. Raises ClickException if the ledger counts, and the document would
     not.
     """
+    from berth.ledger.nodes.table import Marker, MarkerState
+
     ledger = opened.ledger if opened.ledger_table else None
     seen = None if ledger is None else ledger.marker()
     is_stopped = seen is not None and opened.store.counting_is_stopped()
     if configuration.counting.counts:
         if ledger is not None and seen is not None and is_stopped:
-            if not ledger.put_marker(_rebuild_request(seen), seen):
+            requested = Marker(MarkerState.REBUILDING, seen.epoch, time.time(), uuid4().hex)
+            if not ledger.put_marker(requested, seen):
                 raise click.ClickException("the ledger changed at the same time; apply the document again")
             click.echo("requested a rebuild of the ledger from the watcher: counting was stopped before")
         return False
@@ -111,12 +102,6 @@ def _stops_counting(opened: OpenTables, configuration: BerthConfiguration, optio
             "--stop-counting"
         )
     return options.stop_counting or is_stopped
-
-
-def _rebuild_request(seen: Marker) -> Marker:
-    from berth.ledger.nodes.table import Marker, MarkerState
-
-    return Marker(MarkerState.REBUILDING, seen.epoch, time.time(), uuid4().hex)
 
 
 # The head has the document's hash at once, but some verbs read the head at intervals only: bind, and every verb if

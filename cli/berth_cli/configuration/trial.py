@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import click
 import orjson
 
 from berth.runtime.http.events import configuration_trial
@@ -31,7 +32,7 @@ Invoke = Callable[[Mapping[str, object]], object]
 """Invokes a function with this event, and returns what it answered, decoded. Raises TrialUnavailable."""
 
 
-class TrialUnavailable(Exception):
+class TrialUnavailable(click.ClickException):
     """A function cannot be invoked. The message names cause and remedy."""
 
 

@@ -13,7 +13,6 @@ from threading import Event
 import boto3
 import click
 import uvicorn
-from botocore.exceptions import BotoCoreError
 from click import ClickException
 
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
@@ -35,7 +34,7 @@ from berth_cli.console.gangs import GangDocuments
 from berth_cli.console.pending_documents import PendingDocuments
 from berth_cli.console.stack_decisions import StackDecisions
 from berth_cli.server.http import server
-from berth_cli.sources.stack import CACHE_TABLE_NAME, CLIENT_CONFIG, LEDGER_TABLE_NAME, StackUnavailable, describe
+from berth_cli.sources.stack import CACHE_TABLE_NAME, CLIENT_CONFIG, LEDGER_TABLE_NAME, aws_errors, describe
 
 HOST = "127.0.0.1"
 """The only address: a user who reaches the page sees the cluster."""
@@ -114,14 +113,10 @@ def cluster_contents(
 
 def stack_contents(stack: str, region: str | None, weight: int) -> ConsoleContents:
     """Show the node cache of a deployed stack, and the decisions in its table. Raises ClickException."""
-    try:
+    with aws_errors():
         deployed = describe(stack, region)
         client = boto3.client("dynamodb", region_name=region, config=CLIENT_CONFIG)
         table = deployed.output(CACHE_TABLE_NAME)
-    except StackUnavailable as error:
-        raise ClickException(str(error)) from error
-    except BotoCoreError as error:
-        raise ClickException(f"{error}; are AWS credentials and region set?") from error
     ledger = deployed.outputs.get(LEDGER_TABLE_NAME, "")
     store = DynamoDBConfigurationStore(client, table, ledger)
     cache = DynamoDBCacheTable(client, table)

@@ -19,6 +19,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Self
 
+import click
 from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
 
 from berth.authentication.allow_list import AllowListEntry, format_entries
@@ -27,7 +28,7 @@ from berth_cli.installation.key_pair import InvalidKeyPair, KeyPair, new_authori
 _SECRET, _PUBLIC, _DIRECTORY = 0o600, 0o644, 0o700
 
 
-class CertificateError(Exception):
+class CertificateError(click.ClickException):
     """The operation was not carried out. The message names cause and remedy."""
 
 
@@ -74,10 +75,6 @@ class CertificateRecord(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     certificates: tuple[IssuedCertificate, ...] = ()
-
-    def with_issued(self, issued: IssuedCertificate) -> Self:
-        """Return a record with one more certificate."""
-        return self.model_copy(update={"certificates": (*self.certificates, issued)})
 
     def active(self, name: str, now: datetime) -> IssuedCertificate | None:
         """Return the certificate that the client should use now; None if it does not have one."""
@@ -185,8 +182,6 @@ class CertificateDirectory:
             raise CertificateError(f"{self.path} has no authority; create one with: berth certificates init")
         try:
             return CertificateRecord.model_validate_json(self._record_file.read_bytes())
-        except OSError as error:
-            raise CertificateError(f"{self._record_file}: {error.strerror}") from error
         except ValidationError as error:
             raise CertificateError(
                 f"{self._record_file} is not a valid certificate record; nothing was changed"
@@ -194,10 +189,8 @@ class CertificateDirectory:
 
     def authority_pem(self) -> bytes:
         """Return the authority's certificate in PEM. Raises CertificateError."""
-        try:
-            return self.authority_file.read_bytes()
-        except OSError:
-            raise CertificateError(f"{self.path} has no authority; create one with: berth certificates init") from None
+        self.record()
+        return self.authority_file.read_bytes()
 
     def write_allow_list(self, now: datetime) -> None:
         """Rewrite the allow-list without expired certificates. Raises CertificateError."""
@@ -219,14 +212,12 @@ class CertificateDirectory:
         certificate, key = self.files(issued)
         _write_new(key, pair.key_pem, _SECRET)
         _write_new(certificate, pair.certificate_pem, _PUBLIC)
-        self._save(record.with_issued(issued), now)
+        self._save(CertificateRecord(certificates=(*record.certificates, issued)), now)
         return issued
 
     def _authority(self) -> KeyPair:
         try:
             return read_key_pair(self.authority_file.read_bytes(), self.authority_key_file.read_bytes())
-        except OSError as error:
-            raise CertificateError(f"{error.filename}: {error.strerror}") from error
         except InvalidKeyPair as error:
             raise CertificateError(f"{self.authority_file}, {self.authority_key_file}: {error}") from error
 

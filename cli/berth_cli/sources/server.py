@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+import click
 import orjson
 import urllib3
 from cryptography import x509
@@ -42,7 +43,7 @@ class CredentialsMissing(CredentialsUnreadable):
     """A file does not exist on this machine."""
 
 
-class ServerUnavailable(Exception):
+class ServerUnavailable(click.ClickException):
     """The server did not answer with the document. The message names address and cause."""
 
 

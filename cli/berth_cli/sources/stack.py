@@ -36,7 +36,7 @@ CLIENT_CONFIG = Config(connect_timeout=5, read_timeout=10, retries={"total_max_a
 """Short timeouts for interactive commands: with boto3's defaults an unreachable address takes five minutes."""
 
 
-class StackUnavailable(Exception):
+class StackUnavailable(click.ClickException):
     """The stack cannot be described or is not a Berth stack. The message names cause and remedy."""
 
 
@@ -197,15 +197,22 @@ class OpenTables:
 
 
 @contextmanager
+def aws_errors() -> Iterator[None]:
+    """Turn errors of AWS in the block into ClickExceptions."""
+    try:
+        yield
+    except TableUnavailable as error:
+        raise click.ClickException(str(error)) from error
+    except (BotoCoreError, ClientError) as error:
+        raise click.ClickException(f"{error}; are AWS credentials and region set?") from error
+
+
+@contextmanager
 def open_tables(given: TableNames) -> Iterator[OpenTables]:
     """The tables of the stack, or those with the given names. Errors of AWS in the block are ClickExceptions."""
-    try:
+    with aws_errors():
         deployed = None if given.stack is None else describe(given.stack, given.region)
         cache, ledger = given.cache_table, given.ledger_table
         if deployed is not None:
             cache, ledger = deployed.output(CACHE_TABLE_NAME), deployed.outputs.get(LEDGER_TABLE_NAME, "")
         yield OpenTables(boto3.client("dynamodb", region_name=given.region), cache, ledger, deployed)
-    except (TableUnavailable, StackUnavailable) as error:
-        raise click.ClickException(str(error)) from error
-    except BotoCoreError as error:
-        raise click.ClickException(f"{error}; are AWS credentials and region set?") from error

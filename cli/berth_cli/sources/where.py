@@ -77,12 +77,9 @@ class StateSource:
 
             with open_tables(self.tables) as opened:
                 return of_tables(opened)
-        from berth_cli.sources.server import ServerUnavailable, running_document
+        from berth_cli.sources.server import running_document
 
-        try:
-            return running_document(self.url, self.files, route)
-        except ServerUnavailable as error:
-            raise click.ClickException(str(error)) from error
+        return running_document(self.url, self.files, route)
 
 
 def state_options(command: F) -> F:
