@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -63,15 +62,12 @@ def list_(source: StateSource, output: str) -> None:
 
 def _of_tables(opened: OpenTables) -> Mapping[str, Any]:
     """Return the document of the ledger, compared with the pods in the node cache if the cache table is known."""
-    from berth_cli.ledger.claims import NotCompared, claim_sources, diverging_claims
+    from berth_cli.ledger.claims import NotRead, claim_sources, diverging_claims
     from berth_cli.ledger.reservations import document
 
     ledgers, open_reservations = opened.ledger.nodes(), opened.ledger.open_reservations()
-    if opened.cache_table:
-        claims = diverging_claims(claim_sources(opened.client, opened.cache_table), ledgers)
-    else:
-        claims = NotCompared("give --cache-table too")
-    if isinstance(claims, NotCompared):
+    claims = diverging_claims(claim_sources(opened.client, opened.cache_table), ledgers)
+    if isinstance(claims, NotRead):
         click.echo(click.style(f"not compared with the pods: {claims.cause}", fg="yellow"), err=True)
     return document(ledgers, open_reservations, time.time(), claims)
 
@@ -80,8 +76,7 @@ def _of_tables(opened: OpenTables) -> Mapping[str, Any]:
 @tables_options
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @click.option("--wait", default=180.0, show_default=True, help="Seconds to wait for the end; 0 does not wait.")
-@output_option()
-def rebuild(tables: TableNames, yes: bool, wait: float, output: str) -> None:
+def rebuild(tables: TableNames, yes: bool, wait: float) -> None:
     """Ask the watcher to rebuild the ledger from the pods on the nodes, for example after a restore from a backup.
 
     Until the end, which takes about a minute, no pod that requests counted resources is bound. Running pods stay. Exit
@@ -90,36 +85,28 @@ def rebuild(tables: TableNames, yes: bool, wait: float, output: str) -> None:
     from berth.ledger.nodes.table import Marker, MarkerState
     from berth_cli.sources.stack import open_tables
 
-    # Progress messages are not part of the result.
-    progress = partial(click.echo, err=output != Format.TABLE)
     tables.require("ledger")
     with open_tables(tables) as opened:
         ledger = opened.ledger
         seen = ledger.marker()
         if seen is None:
-            progress("the table is new: the watcher builds its ledgers without a request")
+            click.echo("the table is new: the watcher builds its ledgers without a request")
         elif seen.state is MarkerState.REBUILDING:
-            progress("a rebuild is already in progress")
+            click.echo("a rebuild is already in progress")
         else:
             if not yes:
                 click.confirm(
-                    "Until the rebuild ends, no pod that requests counted resources is bound. Continue?",
-                    abort=True,
-                    err=output != Format.TABLE,
+                    "Until the rebuild ends, no pod that requests counted resources is bound. Continue?", abort=True
                 )
             requested = Marker(MarkerState.REBUILDING, seen.epoch, time.time(), uuid4().hex)
             if not ledger.put_marker(requested, seen):
                 raise click.ClickException(
                     "another rebuild was requested at the same time; see: berth reservations list"
                 )
-            progress("requested a rebuild from the watcher")
+            click.echo("requested a rebuild from the watcher")
         if wait > 0:
             _wait_until_ready(ledger, wait)
-            nodes = [each.node for each in ledger.nodes()]
-            progress(f"the ledger is ready: {len(nodes)} nodes")
-    if output != Format.TABLE:
-        result = {"result": "rebuilt", "nodes": nodes} if wait > 0 else {"result": "requested"}
-        click.echo(render(result, output))
+            click.echo(f"the ledger is ready: {len(ledger.nodes())} nodes")
 
 
 def _wait_until_ready(ledger: LedgerTable, wait: float) -> None:

@@ -1,11 +1,11 @@
-"""The claims of pods, from the node cache, for comparison with the ledger."""
+"""The node cache beside the ledger: what pods claim, for comparison with what it holds for them."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth.configuration.store import ConfigurationInvalid, Configurations
@@ -13,59 +13,70 @@ from berth.ledger.nodes.entry import NodeLedger, Shares
 from berth.nodecache.feed.changes import Change
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.leader import ObjectsView
-from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished
+from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished, View
 from berth.nodecache.feed.table import CacheTable, TableUnavailable
 from berth.nodecache.snapshot_view import DecodedObjects
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.policy import Policy
 from berth.upkeep.reconciler.published_pods import diverging_claim
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
 
+T = TypeVar("T")
 
 Claims: TypeAlias = Mapping[tuple[str, str], Shares]
 """Maps node and UID to the claim of a pod that differs from its entry; empty shares if it does not claim any."""
 
 
 @dataclass(frozen=True, slots=True)
-class NotCompared:
-    """The pods could not be read."""
+class NotRead:
+    """The node cache could not be read."""
 
     cause: str
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimSources:
-    """The sources of the pods' claims."""
+    """The node cache, for what the ledger does not have. table: None if it is not known."""
 
-    table: CacheTable
+    table: CacheTable | None
     configurations: Configurations
+
+    def read(self, view: View[T], reads: Callable[[Policy], bool], otherwise: str) -> tuple[Policy, T] | NotRead:
+        """Read the whole cache. otherwise: the cause if the policy in force need not be compared with it."""
+        if self.table is None:
+            return NotRead("give --cache-table too")
+        try:
+            head = self.table.head()
+            policy = self.configurations.at("" if head is None else head.configuration_hash).policy
+            if not reads(policy):
+                return NotRead(f"the configuration in force {otherwise}")
+            return policy, NodeCacheReader(self.table, view, time.sleep).at(head)
+        except (TableUnavailable, ConfigurationInvalid, NothingPublished) as error:
+            return NotRead(str(error))
 
 
 def claim_sources(client: DynamoDBClient, cache_table: str) -> ClaimSources:
-    """Return the node cache in this table. Reads nothing."""
+    """Return the node cache in this table, whose name is empty if it is not known. Reads nothing."""
     store = DynamoDBConfigurationStore(client, cache_table)
-    return ClaimSources(DynamoDBCacheTable(client, cache_table), Configurations(store, BerthConfiguration))
+    table = DynamoDBCacheTable(client, cache_table) if cache_table else None
+    return ClaimSources(table, Configurations(store, BerthConfiguration))
 
 
-def diverging_claims(sources: ClaimSources, ledgers: Sequence[NodeLedger]) -> Claims | NotCompared:
+def diverging_claims(sources: ClaimSources, ledgers: Sequence[NodeLedger]) -> Claims | NotRead:
     """Compare each bound entry with its pod in the node cache. Reads the whole cache."""
-    table = sources.table
-    try:
-        head = table.head()
-        counting = sources.configurations.at("" if head is None else head.configuration_hash).policy.counting
-        if not counting.counts:
-            return NotCompared("the configuration in force counts nothing")
-        objects = NodeCacheReader(table, ObjectsView(), time.sleep).at(head)
-    except (TableUnavailable, ConfigurationInvalid, NothingPublished) as error:
-        return NotCompared(str(error))
+    read = sources.read(ObjectsView(), lambda policy: policy.counting.counts, "counts nothing")
+    if isinstance(read, NotRead):
+        return read
+    policy, objects = read
     published = DecodedObjects(Change(*key, obj) for key, obj in objects.items() if key[0] == "pods").pods
     pods = {pod.uid: pod for pod in published.found.values() if pod is not None}
     found = {}
     for ledger in ledgers:
         for uid, entry in ledger.entries.items():
             pod = pods.get(uid)
-            claim = None if pod is None else diverging_claim(counting, pod, entry, ledger.capacity)
+            claim = None if pod is None else diverging_claim(policy.counting, pod, entry, ledger.capacity)
             if claim is not None:
                 found[ledger.node, uid] = claim
     return found

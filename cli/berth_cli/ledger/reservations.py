@@ -9,7 +9,7 @@ from typing import Any
 from berth.ledger.nodes.entry import Entry, EntryState, NodeLedger, OpenReservation, Shares
 from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.reconciler import Intervals
-from berth_cli.ledger.claims import Claims, NotCompared
+from berth_cli.ledger.claims import Claims, NotRead
 from berth_cli.terminal.output import shown_age
 
 EXPIRY_SECONDS = Intervals().expiry
@@ -21,7 +21,7 @@ def document(
     ledgers: Sequence[NodeLedger],
     open_reservations: Sequence[OpenReservation],
     now: float,
-    claims: Claims | NotCompared,
+    claims: Claims | NotRead,
 ) -> dict[str, object]:
     """Return all reservations by node and pod, and the nodes. `now`: seconds since the epoch.
 
@@ -72,7 +72,7 @@ def amounts(holds: Mapping[str, int]) -> str:
     return ", ".join(f"{amount} {pool}" for pool, amount in sorted(holds.items()))
 
 
-def _entry(ledger: NodeLedger, entry: Entry, now: float, claims: Claims | NotCompared) -> dict[str, Any]:
+def _entry(ledger: NodeLedger, entry: Entry, now: float, claims: Claims | NotRead) -> dict[str, Any]:
     if entry.state is EntryState.BOUND:
         # An entry without an attempt was found on the node: bound by another scheduler or before a rebuild.
         why = "the pod is on this node" if entry.attempt else "the pod is on this node, found there by the watcher"
@@ -81,24 +81,24 @@ def _entry(ledger: NodeLedger, entry: Entry, now: float, claims: Claims | NotCom
     return _reservation(ledger.node, entry.pod, entry.state, entry.shares, entry.since, why, claims)
 
 
-def _announced(each: OpenReservation, now: float, claims: Claims | NotCompared) -> dict[str, Any]:
-    known: Claims | NotCompared = claims if isinstance(claims, NotCompared) else {}
+def _announced(each: OpenReservation, now: float, claims: Claims | NotRead) -> dict[str, Any]:
+    known: Claims | NotRead = claims if isinstance(claims, NotRead) else {}
     return _reservation(
         each.node, each.pod, "announced", each.shares, each.since, _reservation_reason(now - each.since), known
     )
 
 
 def _reservation(
-    node: str, pod: PodKey, state: str, holds: Shares, since: float, why: str, claims: Claims | NotCompared
+    node: str, pod: PodKey, state: str, holds: Shares, since: float, why: str, claims: Claims | NotRead
 ) -> dict[str, Any]:
-    claim = None if isinstance(claims, NotCompared) else claims.get((node, pod.uid))
+    claim = None if isinstance(claims, NotRead) else claims.get((node, pod.uid))
     return {
         "node": node,
         "pod": f"{pod.namespace}/{pod.name}",
         "uid": pod.uid,
         "state": state,
         "holds": dict(holds),
-        "diverged": None if isinstance(claims, NotCompared) else claim is not None,
+        "diverged": None if isinstance(claims, NotRead) else claim is not None,
         "claims": None if claim is None else dict(claim),
         "since": datetime.fromtimestamp(since, UTC).isoformat(timespec="seconds"),
         "why": why if claim is None else f"{why}; DIVERGED: what it holds counts",

@@ -45,23 +45,18 @@ def test_list_prints_state_and_what_is_missing(table: DynamoDBGangTable) -> None
     assert "only gangs that are or were in bind: give --cache-table too" in done.stderr
 
 
-def test_describe_prints_json_of_one_gang(table: DynamoDBGangTable) -> None:
-    found = orjson.loads(berth("describe", "ml/train", *TABLE, "-o", "json").stdout)
+def test_list_prints_json(table: DynamoDBGangTable) -> None:
+    [found] = orjson.loads(berth("list", *TABLE, "-o", "json").stdout)["gangs"]
     assert (found["gang"], found["state"]) == ("ml/train", "open")
-    assert found["places"] == [{"pod": "ml/train-0", "state": "in-bind", "node": "n1"}]
 
 
-def test_describe_fails_for_a_gang_that_nobody_knows(table: DynamoDBGangTable) -> None:
-    done = berth("describe", "ml/other", *TABLE)
-    assert (done.exit_code, "no gang ml/other" in done.stderr) == (1, True)
-
-
-def test_describe_counts_nobody_of_a_committed_gang_in_bind(table: DynamoDBGangTable) -> None:
-    """As the list does: its members have their places."""
+def test_list_counts_nobody_of_a_committed_gang_in_bind(table: DynamoDBGangTable) -> None:
+    """Its members have their places."""
     item = table.gang(TRAIN)
     assert item is not None
     table.put(item.changed(GangState.COMMITTED, time.time()), item)
-    assert orjson.loads(berth("describe", "ml/train", *TABLE, "-o", "json").stdout)["members"]["inBind"] == 0
+    [found] = orjson.loads(berth("list", *TABLE, "-o", "json").stdout)["gangs"]
+    assert found["members"]["inBind"] == 0
 
 
 def test_lists_gangs_of_a_server(table: DynamoDBGangTable, gateway_port: int) -> None:
@@ -80,8 +75,6 @@ def server(port: int) -> tuple[str, str]:
         pytest.param(["list"], id="no source"),
         pytest.param(["list", *TABLE, "--url", "http://127.0.0.1:1/scheduler"], id="two sources"),
         pytest.param(["list", "--stack", "s", "--cache-table", "t"], id="a cache table with a stack"),
-        pytest.param(["describe", "train", *TABLE], id="no namespace"),
-        pytest.param(["describe", "ml/a/b", *TABLE], id="a name that is none"),
     ],
 )
 def test_usage_errors_exit_with_2(arguments: list[str]) -> None:

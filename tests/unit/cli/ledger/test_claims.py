@@ -18,7 +18,7 @@ from berth.runtime.settings import PolicySettings
 from berth.runtime.watcher.watcher_run import Invocation, RunLimit, WatcherRun
 from berth.scheduling.objects.pod import PodKey
 from berth.scheduling.objects.projection import compact_pod
-from berth_cli.ledger.claims import NotCompared, claim_sources, diverging_claims
+from berth_cli.ledger.claims import NotRead, claim_sources, diverging_claims
 from berth_cli.ledger.reservations import cells, document
 from tests.builders.tables import create_cache_table
 from tests.unit.runtime.watcher.scripted_connection import ScriptedConnection
@@ -81,9 +81,7 @@ def test_marks_reservation_whose_pod_claims_something_else(dynamodb: DynamoDBCli
 
 
 def test_says_why_nothing_was_compared(dynamodb: DynamoDBClient, table: str) -> None:
-    assert diverging_claims(claim_sources(dynamodb, table), ()) == NotCompared(
-        "the configuration in force counts nothing"
-    )
+    assert diverging_claims(claim_sources(dynamodb, table), ()) == NotRead("the configuration in force counts nothing")
     absent = diverging_claims(claim_sources(dynamodb, "absent"), ())
-    assert isinstance(absent, NotCompared)
+    assert isinstance(absent, NotRead)
     assert "table" in absent.cause

@@ -10,12 +10,10 @@ import pytest
 from berth.ledger.gangs.item import Domain, GangItem, GangState
 from berth.scheduling.gangs.overview import GangStage, GangStatus, MemberStatus
 from berth.upkeep.gangs import EXPIRY_SECONDS
+from berth_cli.ledger.claims import NotRead
 from berth_cli.ledger.gangs import (
     Gangs,
-    NotRead,
-    described,
     document,
-    member_cells,
 )
 from tests.builders.gang_items import TRAIN, claim, gang, intent
 
@@ -118,26 +116,11 @@ def test_says_the_state_and_what_the_gang_waits_for(found: Gangs, state: str, wa
     assert (each["state"], each["waitsFor"]) == (state, waits_for)
 
 
-def test_counts_members_and_shows_where_each_one_is() -> None:
+def test_counts_members() -> None:
     each = shown(Gangs([item(GangState.OPEN)], statuses=[WAITING]))
     assert each["members"] == {"exist": 2, "inBind": 1, "onNodes": 0}
-    assert each["places"] == [
-        {"pod": "ml/train-0", "state": "in-bind", "node": "n0"},
-        {"pod": "ml/train-1", "state": "in-bind", "node": "n1"},
-    ]
 
 
 def test_names_the_open_gang_while_its_time_lasts() -> None:
     assert document(Gangs(domain=Domain(claim("other", until=NOW + 1), 1)), NOW)["open"] == "ml/other"
     assert document(Gangs(domain=Domain(claim("other", until=NOW - 1), 1)), NOW)["open"] is None
-
-
-def test_describes_one_gang_with_its_members() -> None:
-    found = shown(Gangs(statuses=[replace(WAITING, topology_key="zone")]))
-    assert list(described(found, NOW)) == [
-        "ml/train: has-places for 5m",
-        "waits for: the scheduler's next try",
-        "members: 2, on nodes: 0, in bind: 0, needed: 2; priority 7",
-        "all members in one zone",
-    ]
-    assert list(map(member_cells, found["places"])) == [("ml/train-0", "has-place", "n0"), ("ml/train-1", "waits", "-")]

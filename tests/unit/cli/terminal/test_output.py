@@ -32,6 +32,7 @@ WITHOUT_RESULT = {
     "console",
     "demo",
     "plugin package",
+    "reservations rebuild",
     "serve",
     "watch",
 }
