@@ -13,8 +13,6 @@ from botocore.exceptions import BotoCoreError, ClientError, WaiterError
 from berth_cli.sources.stack import LEDGER_TABLE_NAME, DeployedStack, describe
 from tools.acceptance.report import StepFailed, StepSkipped
 
-MIN_CONCURRENCY = 10
-"""The quota "Concurrent executions" of a new AWS account; the verbs and the watcher run with it."""
 BY_HAND = "by hand: docs/how-to/delete-a-stack.md"
 
 
@@ -44,11 +42,6 @@ class Account:
             self._client("sts").get_caller_identity()
             limits = self._client("lambda").get_account_settings()["AccountLimit"]
         concurrent, unreserved = limits["ConcurrentExecutions"], limits.get("UnreservedConcurrentExecutions")
-        if concurrent < MIN_CONCURRENCY:
-            raise StepFailed(
-                f"the account's quota is {concurrent} concurrent executions, fewer than {MIN_CONCURRENCY}: "
-                "request more under Service Quotas, AWS Lambda"
-            )
         if self._exists():
             raise StepFailed(f"a stack {self._stack_name} exists: give another name, this one is deleted at the end")
         self._may_delete = True

@@ -1,4 +1,4 @@
-"""`python -m tools.supply_chain.audit [--offline-ok] [--osv-url URL] [FILE…]`: known vulnerabilities in what is locked.
+"""`python -m tools.supply_chain.audit [--offline-ok]`: known vulnerabilities in what is locked.
 
 A finding fails. An audit that could not ask the service fails too, unless `--offline-ok` allows it.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -54,7 +53,7 @@ def judge(report: dict[str, Any]) -> tuple[Outcome, list[str]]:
     return (Outcome.UNKNOWN_PACKAGES, list(skipped)) if skipped else (Outcome.CLEAN, [f"{len(names)} packages"])
 
 
-def audit(locked: Sequence[Path], osv_url: str | None = None) -> tuple[Outcome, list[str]]:
+def audit() -> tuple[Outcome, list[str]]:
     """Ask the service. Raises CalledProcessError if the requirements cannot be read."""
     command = [
         str(PIP_AUDIT),
@@ -63,9 +62,9 @@ def audit(locked: Sequence[Path], osv_url: str | None = None) -> tuple[Outcome, 
         "--format=json",
         "--desc=off",
         "--progress-spinner=off",
+        "--timeout=10",
     ]
-    command += ["--timeout=10", *(("--vulnerability-service=osv", f"--osv-url={osv_url}") if osv_url else ())]
-    command += [f"--requirement={requirements}" for requirements in locked]
+    command += [f"--requirement={requirements}" for requirements in LOCKED]
     subprocess.run([*command, "--dry-run"], stdout=subprocess.DEVNULL, check=True, timeout=ALL_SECONDS)
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=ALL_SECONDS)
@@ -78,11 +77,9 @@ def audit(locked: Sequence[Path], osv_url: str | None = None) -> tuple[Outcome, 
 
 @click.command()
 @click.option("--offline-ok", is_flag=True, help="Pass if the service cannot be asked.")
-@click.option("--osv-url", help="Ask this service, which speaks OSV's protocol.")
-@click.argument("locked", nargs=-1, type=click.Path(path_type=Path))
-def main(offline_ok: bool, osv_url: str | None, locked: tuple[Path, ...]) -> None:
+def main(offline_ok: bool) -> None:
     """Look for known vulnerabilities in what is locked."""
-    outcome, lines = audit(locked or LOCKED, osv_url)
+    outcome, lines = audit()
     click.echo("\n  ".join([f"audit of what is locked: {outcome}", *lines]))
     if outcome is Outcome.NOT_AUDITED and not offline_ok:
         click.echo("  to pass without an answer: make dist AUDIT=--offline-ok")
