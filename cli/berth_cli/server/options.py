@@ -12,6 +12,7 @@ from botocore.config import Config
 
 from berth.runtime.settings import PolicySettings
 from berth.runtime.tables import Tables, dynamodb_tables
+from berth_cli.terminal.options import parse_duration
 
 CACHE_TABLE = "berth-cache"
 LEDGER_TABLE = "berth-ledger"
@@ -105,8 +106,6 @@ class StoreOptions:
 
     def store(self) -> DynamoDBStore | None:
         """Return the tables in DynamoDB; None for a store in memory."""
-        from berth_cli.server.options import CACHE_TABLE, LEDGER_TABLE, DynamoDBStore
-
         if not self.is_dynamodb:
             return None
         return DynamoDBStore(
@@ -115,8 +114,6 @@ class StoreOptions:
 
     def warnings(self, config: Path | None) -> Iterator[str]:
         """Warn that servers with shared tables do not follow the configuration's file."""
-        from berth_cli.server.options import CACHE_TABLE
-
         if self.is_dynamodb and config is not None:
             table = self.cache_table or CACHE_TABLE
             yield (
@@ -127,8 +124,6 @@ class StoreOptions:
 
 def http_timeout_of(text: str) -> float:
     """Return the value of --http-timeout in seconds. Raises UsageError."""
-    from berth_cli.terminal.options import parse_duration
-
     seconds = parse_duration(text)
     if seconds is None or not MIN_HTTP_TIMEOUT_SECONDS <= seconds <= MAX_HTTP_TIMEOUT_SECONDS:
         raise click.UsageError(
