@@ -32,7 +32,7 @@ def demo() -> None:
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         dump = Path(folder) / "cluster.json"
-        cluster = label_priority.LabelledCluster(dump)
+        label_priority.write_cluster(dump, label_priority.LABELLED)
         configuration = counted_resources.configuration({**resource_segregation.PROFILES, **gangs.PROFILES})
         source = local_stack.dump_environment(dump)
         store = local_stack.memory_store(configuration, source)
@@ -44,7 +44,7 @@ def demo() -> None:
             url = f"http://127.0.0.1:{listener.getsockname()[1]}/scheduler"
             extender = Extender(url)
             try:
-                label_priority.run(cluster, extender, stack.run_watcher_once, view)
+                label_priority.run(dump, extender, stack.run_watcher_once, view)
                 resource_segregation.run(dump, extender, stack.run_watcher_once, view)
                 gangs.run(dump, extender, stack.run_watcher_once, partial(_why_gang_waits, url), view)
                 with watcher_thread(stack.run_watcher):

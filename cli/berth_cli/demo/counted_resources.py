@@ -13,11 +13,11 @@ from pathlib import Path
 from berth.ledger.nodes.entry import EntryState, NodeLedger
 from berth.ledger.nodes.table import LedgerTable
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.fields.reading import Object, read_object
+from berth.scheduling.fields.reading import read_object
 from berth.scheduling.framework.shipped_profiles import LABEL_PRIORITY
 from berth.scheduling.gangs.gang import GangsConfiguration
 from berth_cli.configuration.document import load_configuration
-from berth_cli.demo.extender import Extender, ExtenderFailed, PendingPod
+from berth_cli.demo.extender import Extender, ExtenderFailed, Manifest, name_of
 from berth_cli.demo.view import Occupants, View, write_dump
 from berth_cli.sources.dump.admission import PriorityClasses
 from berth_cli.sources.dump.documents import parse_objects
@@ -45,42 +45,36 @@ def configuration(others: Mapping[str, str]) -> BerthConfiguration:
 def run(path: Path, extender: Extender, view: View, table: LedgerTable) -> None:
     """`path`: the dump that the watcher reads. `table`: the server's ledger. Raises ExtenderFailed."""
     nodes = list(parse_objects(read_input(EXAMPLE / "cluster.yaml"), "the example"))
-    pods = [_pending(pod) for pod in read_manifests([EXAMPLE / "pods.yaml"]).stored(PriorityClasses(()))]
-    slices = [pod for pod in pods if not pod.name.startswith("solver")]
+    stored: list[Manifest] = list(read_manifests([EXAMPLE / "pods.yaml"]).stored(PriorityClasses(())))
+    pods = [{**pod, "spec": {**pod["spec"], "schedulerName": SCHEDULER}, "status": {}} for pod in stored]
+    slices = [pod for pod in pods if not name_of(pod).startswith("solver")]
     names = [str(read_object(node["metadata"], "Node.metadata")["name"]) for node in nodes]
-    ledger = _Ledger(table)
-    write_dump(path, [*nodes, *(pod.manifest for pod in slices)])
-    ledger.wait(lambda found: found.keys() >= set(names))
+    write_dump(path, [*nodes, *slices])
+    _wait(table, lambda found: found.keys() >= set(names))
 
     view.heading("GPUs of 8,000, 8,000 and 16,000 MiB: 11 pods of 3,000 MiB and one of 25 percent, in one burst")
     waiting = [pod for pod in slices if not _schedule(extender, pod, names, view)]
     view.success(
         f"{len(slices) - len(waiting)} pods run; the ledger knows the reserved amounts before the node cache does"
     )
-    ledger.wait(lambda found: all(map(_is_confirmed, found.values())))
+    _wait(table, lambda found: all(map(_is_confirmed, found.values())))
 
     first, *others = slices
-    write_dump(path, [*nodes, *(pod.manifest for pod in others)])
-    ledger.wait(lambda found: not any(first.uid in node.entries for node in found.values()))
+    write_dump(path, [*nodes, *others])
+    _wait(table, lambda found: not any(first["metadata"]["uid"] in node.entries for node in found.values()))
     view.heading("inference-1 ends: its memory is enough for one pending pod")
-    before = ledger.device_shares()
+    before = _device_shares(table)
     for pod in waiting:
         if _schedule(extender, pod, names, view):
-            view.success(f"{pod.name} runs")
-    view.before_and_after(TITLES, before, ledger.device_shares())
+            view.success(f"{name_of(pod)} runs")
+    view.before_and_after(TITLES, before, _device_shares(table))
 
 
-def _schedule(extender: Extender, pod: PendingPod, names: Sequence[str], view: View) -> bool:
+def _schedule(extender: Extender, pod: Manifest, names: Sequence[str], view: View) -> bool:
     placement = extender.schedule(pod, names)
     if not placement.node:
-        view.pending(f"{pod.name} is Pending: {placement.event()}")
+        view.pending(f"{name_of(pod)} is Pending: {placement.event()}")
     return bool(placement.node)
-
-
-def _pending(stored: Object) -> PendingPod:
-    metadata, spec = read_object(stored["metadata"], "Pod.metadata"), read_object(stored["spec"], "Pod.spec")
-    manifest = {**stored, "spec": {**spec, "schedulerName": SCHEDULER}, "status": {}}
-    return PendingPod(str(metadata["name"]), str(metadata["namespace"]), str(metadata["uid"]), manifest)
 
 
 def _is_confirmed(ledger: NodeLedger) -> bool:
@@ -88,28 +82,22 @@ def _is_confirmed(ledger: NodeLedger) -> bool:
     return all(entry.state is EntryState.BOUND for entry in ledger.entries.values())
 
 
-class _Ledger:
-    """Reads the server's ledger."""
+def _wait(table: LedgerTable, condition: Callable[[Mapping[str, NodeLedger]], bool]) -> None:
+    """Wait until the condition holds for the ledgers by node. Raises ExtenderFailed after the timeout."""
+    deadline = time.monotonic() + TIMEOUT_SECONDS
+    while not condition({ledger.node: ledger for ledger in table.nodes()}):
+        if time.monotonic() > deadline:
+            raise ExtenderFailed("the watcher does not update the ledger")
+        time.sleep(0.05)
 
-    def __init__(self, table: LedgerTable) -> None:
-        self._table = table
 
-    def wait(self, condition: Callable[[Mapping[str, NodeLedger]], bool]) -> None:
-        """Wait until the condition holds. Raises ExtenderFailed after the timeout."""
-        deadline = time.monotonic() + TIMEOUT_SECONDS
-        while not condition({ledger.node: ledger for ledger in self._table.nodes()}):
-            if time.monotonic() > deadline:
-                raise ExtenderFailed("the watcher does not update the ledger")
-            time.sleep(0.05)
-
-    def device_shares(self) -> Occupants:
-        """Return the reserved amounts in MiB by device."""
-        found: dict[str, list[str]] = {}
-        for ledger in self._table.nodes():
-            for pool, size in sorted(ledger.capacity.items()):
-                resource, _, index = pool.partition("#")
-                if resource == RESOURCE:
-                    amounts = [entry.shares[pool] for entry in ledger.entries.values() if pool in entry.shares]
-                    row = f"{ledger.node} GPU {index}, {size} MiB"
-                    found[row] = [str(amount) for amount in sorted(amounts, reverse=True)]
-        return found
+def _device_shares(table: LedgerTable) -> Occupants:
+    """Return the reserved amounts in MiB by device."""
+    found: dict[str, list[str]] = {}
+    for ledger in table.nodes():
+        for pool, size in sorted(ledger.capacity.items()):
+            resource, _, index = pool.partition("#")
+            if resource == RESOURCE:
+                amounts = [entry.shares[pool] for entry in ledger.entries.values() if pool in entry.shares]
+                found[f"{ledger.node} GPU {index}, {size} MiB"] = [str(each) for each in sorted(amounts, reverse=True)]
+    return found

@@ -11,7 +11,7 @@ import orjson
 from berth_cli.placement.scheduler.control_loop import fit_error_message
 from berth_cli.sources.server import NO_MATERIAL, Endpoint, NoResponse
 
-Manifest = Mapping[str, object]
+Manifest = Mapping[str, Any]
 """A complete v1.Pod."""
 
 CALL_SECONDS = 30.0
@@ -21,30 +21,16 @@ class ExtenderFailed(Exception):
     """The extender returned an Error, a status other than 200, or nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class PendingPod:
-    """A pod without a node."""
-
-    name: str
-    namespace: str
-    uid: str
-    manifest: Manifest
-
-
-def pending_pod(name: str, namespace: str, **spec: object) -> PendingPod:
+def pending_pod(name: str, namespace: str, annotations: Mapping[str, str] | None = None, **spec: object) -> Manifest:
     """Make a pod with this spec. It has one container unless the spec has `containers`."""
-    uid = f"uid-of-{name}"
-    metadata: dict[str, object] = {"name": name, "namespace": namespace, "uid": uid}
-    annotations = spec.pop("annotations", None)
-    if annotations:
-        metadata["annotations"] = annotations
-    manifest = {
-        "kind": "Pod",
-        "metadata": metadata,
-        "spec": {"containers": [{"name": "app", "image": "app"}], **spec},
-        "status": {},
-    }
-    return PendingPod(name, namespace, uid, manifest)
+    metadata = {"name": name, "namespace": namespace, "uid": f"uid-of-{name}", "annotations": annotations or {}}
+    spec = {"containers": [{"name": "app", "image": "app"}], **spec}
+    return {"kind": "Pod", "metadata": metadata, "spec": spec, "status": {}}
+
+
+def name_of(pod: Manifest) -> str:
+    """Return the pod's name."""
+    return str(pod["metadata"]["name"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,21 +63,22 @@ class Extender:
         answer = self._call("prioritize", {"Pod": pod, "Nodes": None, "NodeNames": list(names)})
         return {each["Host"]: each["Score"] for each in answer}
 
-    def bind(self, namespace: str, name: str, uid: str, node: str) -> None:
+    def bind(self, pod: Manifest, node: str) -> None:
         """Create the Binding."""
+        name, namespace, uid = (pod["metadata"][field] for field in ("name", "namespace", "uid"))
         self._call("bind", {"PodName": name, "PodNamespace": namespace, "PodUID": uid, "Node": node})
 
-    def schedule(self, pod: PendingPod, nodes: Sequence[str], filter_verb: str = "filter") -> Placement:
+    def schedule(self, pod: Manifest, nodes: Sequence[str], filter_verb: str = "filter") -> Placement:
         """Filter, score and bind one pod; the extender alone decides."""
-        filtered = self.filter(pod.manifest, nodes, filter_verb)
+        filtered = self.filter(pod, nodes, filter_verb)
         if not filtered.passed:
             return filtered
         scores: dict[str, int] = {}
         # kube-scheduler does not score a single remaining node (fact 46).
         if len(filtered.passed) > 1:
-            scores = self.prioritize(pod.manifest, filtered.passed)
+            scores = self.prioritize(pod, filtered.passed)
         chosen = max(filtered.passed, key=lambda name: scores.get(name, 0))
-        self.bind(pod.namespace, pod.name, pod.uid, chosen)
+        self.bind(pod, chosen)
         return Placement(chosen, filtered.passed, filtered.reasons, scores)
 
     def _call(self, verb: str, arguments: Mapping[str, object]) -> Any:

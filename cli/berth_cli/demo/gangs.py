@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from berth.scheduling.framework.shipped_profiles import FULL
-from berth_cli.demo.extender import Extender, ExtenderFailed, PendingPod, pending_pod
+from berth_cli.demo.extender import Extender, ExtenderFailed, Manifest, name_of, pending_pod
 from berth_cli.demo.view import View, write_dump
 
 # The pods of this scenario name their own scheduler: one server has a profile for each scenario.
@@ -29,28 +29,28 @@ def run(path: Path, extender: Extender, run_watcher: Callable[[], object], why_w
     view.heading("A job of 4 pods with 8 GPUs each, and 3 nodes with 8 GPUs: no pod of it runs, others do")
     names = _publish(path, 3, [*members, notebook], run_watcher)
     for member in members:
-        view.pending(f"{member.name} is Pending: {extender.filter(member.manifest, names).event()}")
+        view.pending(f"{name_of(member)} is Pending: {extender.filter(member, names).event()}")
     view.pending(f"berth gangs list: {why_waits(f'{NAMESPACE}/{GANG}')}")
     placement = extender.schedule(notebook, names)
     view.success(f"notebook runs on {placement.node}")
 
     view.heading("A fourth node comes: each pod of the job gets a node, and bind lets all of them pass at once")
     names = _publish(path, SIZE, members, run_watcher)
-    chosen = {member.name: extender.filter(member.manifest, names).passed for member in members}
+    chosen = {name_of(member): extender.filter(member, names).passed for member in members}
     with ThreadPoolExecutor(SIZE) as binds:
         # As kube-scheduler's binds: each waits for the others.
-        list(binds.map(lambda member: _bind(extender, member, chosen[member.name]), members))
+        list(binds.map(lambda member: _bind(extender, member, chosen[name_of(member)]), members))
     nodes = sorted(found[0] for found in chosen.values())
     view.success(f"all {SIZE} pods of {NAMESPACE}/{GANG} run: on {', '.join(nodes)}")
 
 
-def _bind(extender: Extender, pod: PendingPod, nodes: Sequence[str]) -> None:
+def _bind(extender: Extender, pod: Manifest, nodes: Sequence[str]) -> None:
     if not nodes:
-        raise ExtenderFailed(f"{pod.name} has no place")
-    extender.bind(pod.namespace, pod.name, pod.uid, nodes[0])
+        raise ExtenderFailed(f"{name_of(pod)} has no place")
+    extender.bind(pod, nodes[0])
 
 
-def _publish(path: Path, nodes: int, pods: list[PendingPod], run_watcher: Callable[[], object]) -> list[str]:
+def _publish(path: Path, nodes: int, pods: list[Manifest], run_watcher: Callable[[], object]) -> list[str]:
     """Publish the cluster and return the names of its nodes."""
     allocatable = {"cpu": "96", "memory": "1Ti", "pods": "110", GPU: "8"}
     names = [f"gpu-node-{number}" for number in range(1, nodes + 1)]
@@ -58,12 +58,12 @@ def _publish(path: Path, nodes: int, pods: list[PendingPod], run_watcher: Callab
         {"kind": "Node", "metadata": {"name": name, "labels": {}}, "status": {"allocatable": allocatable}}
         for name in names
     ]
-    write_dump(path, [*found, *(pod.manifest for pod in pods)])
+    write_dump(path, [*found, *pods])
     run_watcher()
     return names
 
 
-def _pod(name: str, requests: Mapping[str, str], *, is_member: bool = False) -> PendingPod:
+def _pod(name: str, requests: Mapping[str, str], *, is_member: bool = False) -> Manifest:
     annotations = {"berth.dev/gang": GANG, "berth.dev/gang-size": str(SIZE)} if is_member else {}
     container = {"name": "main", "image": "main", "resources": {"requests": dict(requests)}}
     return pending_pod(name, NAMESPACE, annotations=annotations, schedulerName=SCHEDULER, containers=[container])

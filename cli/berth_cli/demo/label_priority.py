@@ -5,53 +5,45 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from berth_cli.demo.extender import Extender, PendingPod, pending_pod
+from berth_cli.demo.extender import Extender, Manifest, name_of, pending_pod
 from berth_cli.demo.view import View, write_dump
 
 LABEL = "priority.lixueduan.com"
 LABELLED: Mapping[str, str | None] = {"node-a": "10", "node-b": "20", "node-c": "30", "node-d": None}
-PODS = ("web-1", "web-2", "web-3", "web-4")
+PODS = [pending_pod(f"web-{number}", "default") for number in (1, 2, 3, 4)]
 
 
-class LabelledCluster:
-    """Nodes with or without the priority label, and pending pods. Labels can be changed."""
-
-    def __init__(self, path: Path) -> None:
-        """`path`: the dump, which is rewritten on every change."""
-        self._path = path
-        self.priorities = dict(LABELLED)
-        self.pods = {name: pending_pod(name, "default") for name in PODS}
-        self.relabel({})
-
-    def relabel(self, priorities: Mapping[str, str | None]) -> None:
-        """Set, change or (with None) remove the priority labels of these nodes."""
-        self.priorities.update(priorities)
-        nodes = [
-            {"kind": "Node", "metadata": {"name": name, "labels": {} if priority is None else {LABEL: priority}}}
-            for name, priority in self.priorities.items()
-        ]
-        write_dump(self._path, [*nodes, *(pod.manifest for pod in self.pods.values())])
+def write_cluster(path: Path, priorities: Mapping[str, str | None]) -> None:
+    """Write the dump: nodes with these values of the label, or without it, and the pending pods."""
+    nodes = [
+        {"kind": "Node", "metadata": {"name": name, "labels": {} if priority is None else {LABEL: priority}}}
+        for name, priority in priorities.items()
+    ]
+    write_dump(path, [*nodes, *PODS])
 
 
-def run(cluster: LabelledCluster, extender: Extender, run_watcher: Callable[[], object], view: View) -> None:
-    """`run_watcher`: publishes the changed cluster. Raises ExtenderFailed."""
+def run(path: Path, extender: Extender, run_watcher: Callable[[], object], view: View) -> None:
+    """`path`: the dump that the watcher reads. `run_watcher`: publishes the changed cluster. Raises ExtenderFailed."""
+    priorities = dict(LABELLED)
 
-    def schedule(pod: PendingPod, filter_verb: str = "filter") -> None:
-        placement = extender.schedule(pod, list(cluster.priorities), filter_verb)
-        view.placement(pod.name, cluster.priorities, placement)
+    def schedule(pod: Manifest, filter_verb: str = "filter") -> None:
+        placement = extender.schedule(pod, list(priorities), filter_verb)
+        view.placement(name_of(pod), priorities, placement)
 
-    first, second, third, fourth = cluster.pods.values()
+    def relabel(changed: Mapping[str, str | None]) -> None:
+        priorities.update(changed)
+        write_cluster(path, priorities)
+        run_watcher()
+
+    first, second, third, fourth = PODS
     view.heading("Nodes labelled 10, 20 and 30, and one without the label: filter, prioritize, bind")
     schedule(first)
-    cluster.relabel({"node-a": "40"})
-    run_watcher()
+    relabel({"node-a": "40"})
     view.heading("node-a is relabelled 40: the next pod goes there")
     schedule(second)
-    cluster.relabel({"node-b": "50"})
-    run_watcher()
+    relabel({"node-b": "50"})
     view.heading("node-b is relabelled 50: filter_onlyone selects the node in one call")
     schedule(third, "filter_onlyone")
-    cluster.relabel(dict.fromkeys(LABELLED))
-    run_watcher()
+    relabel(dict.fromkeys(LABELLED))
     view.heading("No node has the label: the message of the pod's FailedScheduling event")
     schedule(fourth)

@@ -62,18 +62,17 @@ def run(path: Path, extender: Extender, run_watcher: Callable[[], object], view:
     cluster = read_cluster([*nodes, *deployed.others], "the example")
     waiting = build_queue(deployed.read(cluster.priority_classes), ()).pods
     later = Manifests((EXTRA_POD,))
-    stored = [*deployed.stored(cluster.priority_classes), *later.stored(cluster.priority_classes)]
+    stored: list[Manifest] = [*deployed.stored(cluster.priority_classes), *later.stored(cluster.priority_classes)]
     [one_more] = later.read(cluster.priority_classes)
     write_dump(path, [*nodes, *stored])
     run_watcher()
 
     full = BerthConfiguration(profile=FULL).build_profile(FULL)
-    served = ControlLoop(
-        full, cluster.snapshot, ServedExtender(extender, {_uid(manifest): manifest for manifest in stored})
-    )
+    by_uid = {pod["metadata"]["uid"]: pod for pod in stored}
+    served = ControlLoop(full, cluster.snapshot, ServedExtender(extender, by_uid))
     view.heading("9 nodes without a GPU, 6 with two each: 18 api pods, then 12 trainers that request a GPU")
     alone = list(ControlLoop(full, cluster.snapshot).run(waiting))
-    segregated = list(_bind_placed(extender, served.run(waiting)))
+    segregated = list(_bind_placed(extender, by_uid, served.run(waiting)))
     view.before_and_after(TITLES, _occupants(cluster.snapshot, alone), _occupants(cluster.snapshot, segregated))
     for title, outcomes in zip(TITLES, (alone, segregated), strict=True):
         _print_outcomes(view, title, outcomes)
@@ -81,10 +80,12 @@ def run(path: Path, extender: Extender, run_watcher: Callable[[], object], view:
     _print_outcomes(view, "api-19", [served.schedule(one_more)])
 
 
-def _bind_placed(extender: Extender, outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
+def _bind_placed(
+    extender: Extender, manifests: Mapping[str, Manifest], outcomes: Iterable[Outcome]
+) -> Iterator[Outcome]:
     for outcome in outcomes:
         if outcome.node:
-            extender.bind(outcome.pod.namespace, outcome.pod.name, outcome.pod.uid, outcome.node)
+            extender.bind(manifests[outcome.pod.uid], outcome.node)
         yield outcome
 
 
@@ -104,8 +105,3 @@ def _print_outcomes(view: View, subject: str, outcomes: Sequence[Outcome]) -> No
         view.success(f"{subject}: all {len(outcomes)} pods run" if several else f"{subject} runs on {outcomes[0].node}")
     for message, count in pending.items():
         view.pending(f"{subject}{f': {count} of {len(outcomes)} pods are' if several else ' is'} Pending: {message}")
-
-
-def _uid(manifest: Object) -> str:
-    metadata = manifest["metadata"]
-    return str(metadata["uid"]) if isinstance(metadata, dict) else ""

@@ -1,4 +1,4 @@
-"""The demo's output: colored tables on a terminal, plain lines in a pipe; and the dump that its server reads."""
+"""The demo's output, colored on a terminal; and the dump that its server reads."""
 
 from __future__ import annotations
 
@@ -8,31 +8,12 @@ from pathlib import Path
 
 import orjson
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from berth_cli.demo.extender import Placement
 from berth_cli.terminal.output import table_lines
 
 Occupants = Mapping[str, Sequence[str]]
 """Maps a node or device to the applications or amounts on it."""
-
-_COLORS = ("cyan", "magenta", "yellow", "green")
-
-
-def before_and_after_table(titles: tuple[str, str], before: Occupants, after: Occupants) -> Table:
-    """Return both states side by side, as a table with a color for each application."""
-    applications = list(dict.fromkeys(application for pods in before.values() for application in pods))
-    color = dict(zip(applications, _COLORS, strict=False))
-    found = Table("node", *titles, header_style="dim")
-    for node in before:
-        found.add_row(node, *(_blocks(each[node], color) for each in (before, after)))
-    return found
-
-
-def _blocks(applications: Sequence[str], color: Mapping[str, str]) -> Text:
-    blocks = (Text(f" {name} ", style=f"black on {color.get(name, 'white')}") for name in applications)
-    return Text(" ").join(blocks)
 
 
 class View:
@@ -51,13 +32,7 @@ class View:
             (name, priority or "-", *_filter_result(name, placement), "<- " + pod if name == placement.node else "")
             for name, priority in priorities.items()
         ]
-        if self._console.is_terminal:
-            table = Table("node", "priority label", "filter", "score", "", header_style="dim")
-            for row in rows:
-                table.add_row(*row, style="bold green" if row[-1] else None)
-            self._console.print(table)
-        else:
-            self._lines(rows)
+        self._lines(rows)
         if placement.node:
             self.success(f"{pod} runs on {placement.node}")
         else:
@@ -65,11 +40,8 @@ class View:
 
     def before_and_after(self, titles: tuple[str, str], before: Occupants, after: Occupants) -> None:
         """Print the pods on each node in both states."""
-        if self._console.is_terminal:
-            self._console.print(before_and_after_table(titles, before, after))
-        else:
-            states = [[" ".join(each[node]) for each in (before, after)] for node in before]
-            self._lines([("", *titles), *((node, *state) for node, state in zip(before, states, strict=True))])
+        states = ((node, " ".join(before[node]), " ".join(after[node])) for node in before)
+        self._lines([("", *titles), *states])
 
     def success(self, line: str) -> None:
         """Print a line about running pods."""
