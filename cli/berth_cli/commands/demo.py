@@ -11,7 +11,7 @@ import click
 from rich.console import Console
 
 from berth_cli.demo import counted_resources, gangs, label_priority, resource_segregation
-from berth_cli.demo.extender import Extender, ExtenderFailed
+from berth_cli.demo.extender import Extender
 from berth_cli.demo.view import View
 from berth_cli.server import local_stack
 from berth_cli.server.http import server
@@ -43,14 +43,11 @@ def demo() -> None:
             view = View(Console())
             url = f"http://127.0.0.1:{listener.getsockname()[1]}/scheduler"
             extender = Extender(url)
-            try:
-                label_priority.run(dump, extender, stack.run_watcher_once, view)
-                resource_segregation.run(dump, extender, stack.run_watcher_once, view)
-                gangs.run(dump, extender, stack.run_watcher_once, partial(_why_gang_waits, url), view)
-                with watcher_thread(stack.run_watcher):
-                    counted_resources.run(dump, extender, view, store.ledger)
-            except ExtenderFailed as error:
-                raise click.ClickException(str(error)) from error
+            label_priority.run(dump, extender, stack.run_watcher_once, view)
+            resource_segregation.run(dump, extender, stack.run_watcher_once, view)
+            gangs.run(dump, extender, stack.run_watcher_once, partial(_why_gang_waits, url), view)
+            with watcher_thread(stack.run_watcher):
+                counted_resources.run(dump, extender, view, store.ledger)
     view.footer(f"\nFinished in {time.monotonic() - started:.1f} s. To connect your own scheduler: berth serve --help")
 
 

@@ -13,7 +13,6 @@ from pathlib import Path
 from berth.ledger.nodes.entry import EntryState, NodeLedger
 from berth.ledger.nodes.table import LedgerTable
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.fields.reading import read_object
 from berth.scheduling.framework.shipped_profiles import LABEL_PRIORITY
 from berth.scheduling.gangs.gang import GangsConfiguration
 from berth_cli.configuration.document import load_configuration
@@ -44,11 +43,11 @@ def configuration(others: Mapping[str, str]) -> BerthConfiguration:
 
 def run(path: Path, extender: Extender, view: View, table: LedgerTable) -> None:
     """`path`: the dump that the watcher reads. `table`: the server's ledger. Raises ExtenderFailed."""
-    nodes = list(parse_objects(read_input(EXAMPLE / "cluster.yaml"), "the example"))
+    nodes: list[Manifest] = list(parse_objects(read_input(EXAMPLE / "cluster.yaml"), "the example"))
     stored: list[Manifest] = list(read_manifests([EXAMPLE / "pods.yaml"]).stored(PriorityClasses(())))
     pods = [{**pod, "spec": {**pod["spec"], "schedulerName": SCHEDULER}, "status": {}} for pod in stored]
     slices = [pod for pod in pods if not name_of(pod).startswith("solver")]
-    names = [str(read_object(node["metadata"], "Node.metadata")["name"]) for node in nodes]
+    names = [name_of(node) for node in nodes]
     write_dump(path, [*nodes, *slices])
     _wait(table, lambda found: found.keys() >= set(names))
 

@@ -6,18 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import click
 import orjson
 
 from berth_cli.placement.scheduler.control_loop import fit_error_message
 from berth_cli.sources.server import NO_MATERIAL, Endpoint, NoResponse
 
 Manifest = Mapping[str, Any]
-"""A complete v1.Pod."""
+"""A complete v1.Pod or v1.Node."""
 
 CALL_SECONDS = 30.0
 
 
-class ExtenderFailed(Exception):
+class ExtenderFailed(click.ClickException):
     """The extender returned an Error, a status other than 200, or nothing."""
 
 
@@ -28,9 +29,9 @@ def pending_pod(name: str, namespace: str, annotations: Mapping[str, str] | None
     return {"kind": "Pod", "metadata": metadata, "spec": spec, "status": {}}
 
 
-def name_of(pod: Manifest) -> str:
-    """Return the pod's name."""
-    return str(pod["metadata"]["name"])
+def name_of(manifest: Manifest) -> str:
+    """Return the object's name."""
+    return str(manifest["metadata"]["name"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ class ClaimSources:
     configurations: Configurations
 
     def read(self, view: View[T], reads: Callable[[Policy], bool], otherwise: str) -> tuple[Policy, T] | NotRead:
-        """Read the whole cache. otherwise: the cause if the policy in force need not be compared with it."""
+        """Read the whole cache, if the policy in force `reads` it. otherwise: what the policy does instead."""
         if self.table is None:
             return NotRead("give --cache-table too")
         try:
