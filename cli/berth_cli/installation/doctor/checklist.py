@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 from berth.nodecache.feed.cluster import ClusterUnavailable
-from berth_cli.installation.doctor.aws_account import AccountUnavailable, AWSAccount, HeadItem, InspectionDenied
+from berth_cli.installation.doctor.aws_account import AccountUnavailable, AWSAccount, InspectionDenied
 from berth_cli.installation.doctor.checks import account as account_checks
 from berth_cli.installation.doctor.checks.access import check_access, reaches_berth
 from berth_cli.installation.doctor.checks.cluster import (
@@ -24,7 +25,6 @@ from berth_cli.installation.doctor.checks.health import check_configuration, che
 from berth_cli.installation.doctor.checks.pending_pods import check_pending_pods
 from berth_cli.installation.doctor.checks.scheduler import check_document, check_extenders, check_transport
 from berth_cli.installation.doctor.checks.verbs import check_bind_time, check_latency, check_policy, check_verbs, probe
-from berth_cli.installation.doctor.cluster_access import ClusterAccess
 from berth_cli.installation.doctor.findings import CheckName, Finding, Result, failed, ok, skipped
 from berth_cli.installation.doctor.inputs import Inputs
 from berth_cli.installation.doctor.scheduler_configuration import SchedulerSide
@@ -120,16 +120,10 @@ def _table_findings(account: AWSAccount, inputs: Inputs, now: Callable[[], float
         epoch = None
     periodic = inputs.watcher_mode == "periodic"
     yield account_checks.check_lease(item, now(), periodic=periodic, ledger_epoch=epoch)
-    yield from _same_cluster_findings(item, inputs.reader or inputs.watcher)
-
-
-def _same_cluster_findings(item: HeadItem, access: ClusterAccess | None) -> Iterator[Finding]:
-    if access is None or item.head.pointer is None:
-        return
-    try:
-        yield check_same_cluster(access, item.head.pointer.observation.cluster_uid)
-    except ClusterUnavailable:
-        return  # the checks of the cluster report it
+    access = inputs.reader or inputs.watcher
+    if access is not None and item.head.pointer is not None:
+        with suppress(ClusterUnavailable):  # the checks of the cluster report it
+            yield check_same_cluster(access, item.head.pointer.observation.cluster_uid)
 
 
 def _cluster(inputs: Inputs, now: Callable[[], float]) -> Iterator[Check]:
