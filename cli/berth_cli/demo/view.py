@@ -32,7 +32,7 @@ class View:
             (name, priority or "-", *_filter_result(name, placement), "<- " + pod if name == placement.node else "")
             for name, priority in priorities.items()
         ]
-        self._lines(rows)
+        self._lines([("NODE", "LABEL", "FILTER", "SCORE", ""), *rows])
         if placement.node:
             self.success(f"{pod} runs on {placement.node}")
         else:
