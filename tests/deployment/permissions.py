@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from berth.configuration.dynamodb_store import KEY as CONFIGURATION_KEY
+from berth.configuration.dynamodb_store import CACHE_KEY as CONFIGURATION_KEY
 from berth.decisions.recorders import PARTITION_PREFIX as DECISION_PREFIX
 from berth.dynamodb import HEAD_KEY
 from berth.lease.dynamodb_lock import STANDBY_KEY

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
-from berth.configuration.document_copy import CACHE_KEY, LEDGER_KEY
-from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
+from berth.configuration.dynamodb_store import CACHE_KEY, LEDGER_KEY, DynamoDBConfigurationStore
 from berth.configuration.store import hash_of
 from berth.dynamodb import HEAD_KEY, TableUnavailable
 from berth.ledger.nodes.dynamodb_table import DynamoDBLedgerTable
@@ -93,6 +92,18 @@ def test_restore_brings_back_what_was_lost(tables: Tables, lost: tuple[tuple[str
     assert tables.store.restore() == ""
 
 
+def test_applies_a_document_after_an_interrupted_apply(tables: Tables) -> None:
+    """That one was recorded, and is not in force."""
+    tables.store.apply(FIRST)
+    in_force = tables.keep_item(*CACHE_COPY), tables.keep_item(*LEDGER_COPY)
+    tables.store.apply(SECOND)
+    for (table, _), item in zip((CACHE_COPY, LEDGER_COPY), in_force, strict=True):
+        tables.client.put_item(TableName=table, Item=item)
+    tables.store.apply(FIRST)
+    assert [each.version for each in tables.store.history()] == [3, 2, 1]
+    assert (*tables.copies(), tables.announced()) == (FIRST, FIRST, hash_of(FIRST))
+
+
 def test_reads_the_ledgers_copy_while_the_cache_has_none(tables: Tables) -> None:
     tables.store.apply(FIRST)
     tables.lose(CACHE_COPY)
@@ -115,8 +126,8 @@ def test_of_two_documents_the_one_applied_last_is_in_force(tables: Tables, old: 
     assert (*tables.copies(), tables.announced()) == (SECOND, SECOND, hash_of(SECOND))
 
 
-def test_a_document_that_the_previous_release_applied_is_the_later_one(tables: Tables) -> None:
-    """It writes the cache's copy alone, without a sequence."""
+def test_a_document_that_was_applied_without_the_ledger_is_the_later_one(tables: Tables) -> None:
+    """It is in the cache table alone."""
     tables.store.apply(FIRST)
     DynamoDBConfigurationStore(tables.client, CACHE).apply(SECOND)
     assert tables.store.restore() == "the cache table's copy is in force: the ledger's was applied before it"
@@ -125,7 +136,7 @@ def test_a_document_that_the_previous_release_applied_is_the_later_one(tables: T
     assert tables.copies() == (FIRST, FIRST)
 
 
-def test_the_first_start_after_an_upgrade_copies_the_document_into_the_ledger(tables: Tables) -> None:
+def test_the_first_start_with_a_ledger_copies_the_document_into_it(tables: Tables) -> None:
     DynamoDBConfigurationStore(tables.client, CACHE).apply(FIRST)
     tables.store.restore()
     assert tables.copies() == (FIRST, FIRST)

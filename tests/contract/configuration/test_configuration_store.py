@@ -9,10 +9,9 @@ import boto3
 import pytest
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
-from berth.configuration.document_copy import CACHE_KEY, AppliedDocument, DocumentCopy
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth.configuration.store import AppliedVersion, ConfigurationStore, hash_of
-from berth.dynamodb import HEAD_KEY, cache_table_errors
+from berth.dynamodb import HEAD_KEY
 from berth.lease.config import ElectionOutcome, LeaderElectionConfig
 from berth.lease.dynamodb_lock import DynamoDBLeaseLock
 from berth.lease.elector import LeaderElector
@@ -129,15 +128,6 @@ def test_keeps_the_last_ten_documents_newest_first(kept: Kept) -> None:
     assert [each.version for each in found] == [12, 11, 10, 9, 8, 7, 6, 5, 4, 3]
     assert found[0] == AppliedVersion(12, str(kept.store.read()), 11.0, "x")
     assert '"n2"' in found[-1].document
-
-
-def test_first_version_is_the_document_of_a_release_without_history(dynamodb: DynamoDBClient) -> None:
-    create_cache_table(dynamodb, TABLE)
-    store = DynamoDBConfigurationStore(dynamodb, TABLE)
-    DocumentCopy(dynamodb, CACHE_KEY, cache_table_errors(TABLE)).put(AppliedDocument(FIRST))
-    store.apply(SECOND, at=5.0)
-    assert [(each.document, each.applied_at) for each in store.history()] == [(SECOND, 5.0), (FIRST, 0.0)]
-    dynamodb.delete_table(TableName=TABLE)
 
 
 def test_has_no_history_at_first(kept: Kept) -> None:

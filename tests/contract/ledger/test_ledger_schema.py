@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
-from berth.configuration.document_copy import LEDGER_KEY, AppliedDocument, DocumentCopy
+from berth.configuration.dynamodb_store import LEDGER_KEY, LEDGER_SLOTS, AppliedDocuments
+from berth.configuration.store import AppliedVersion
 from berth.dynamodb import ledger_table_errors
 from berth.ledger.lease import DynamoDBStoreIdentity
 from berth.ledger.nodes.dynamodb_item import SCHEMA_VERSION
@@ -34,7 +35,7 @@ LEDGER = new_ledger(NODE, {SLOT: 8, DEVICE: 8000}, {each.pod.uid: each for each 
 REBUILDING = replace(new_ledger("node-b", {SLOT: 2}, {}, epoch=4), avail=None)
 OPEN = OpenReservation(BEING_BOUND.pod, NODE, "a1", BEING_BOUND.shares, AT)
 MARKER = Marker(MarkerState.READY, 4, AT, "n1")
-APPLIED = AppliedDocument('{"profile": "label-priority"}', sequence=3, stops_counting=True)
+APPLIED = AppliedVersion(3, '{"profile": "label-priority"}', AT, stops_counting=True)
 IDENTITY = "store-1"
 
 Filled = Callable[[list[Item]], LedgerTable]
@@ -48,14 +49,14 @@ def write_today(client: DynamoDBClient, name: str) -> None:
     table.create(REBUILDING)
     table.put_open(OPEN)
     table.put_marker(MARKER, None)
-    applied_document(client, name).put(APPLIED)
+    assert applied_documents(client, name).replace(APPLIED, None)
     assert DynamoDBStoreIdentity(client, name).put_if_absent(IDENTITY)
     test_announcement_schema.write_today(client, name)
     test_gang_schema.write_today(client, name)
 
 
-def applied_document(client: DynamoDBClient, name: str) -> DocumentCopy:
-    return DocumentCopy(client, LEDGER_KEY, ledger_table_errors(name))
+def applied_documents(client: DynamoDBClient, name: str) -> AppliedDocuments:
+    return AppliedDocuments(client, LEDGER_KEY, LEDGER_SLOTS, ledger_table_errors(name))
 
 
 @pytest.fixture
@@ -112,12 +113,11 @@ def test_reads_recorded_items_of_every_release(release: str, ledger_of: Filled) 
     assert_is_read(ledger_of(recorded(release, "ledger")))
 
 
-@pytest.mark.parametrize("release", RELEASES)
 @pytest.mark.parametrize("is_later", [False, True], ids=["as recorded", "with additions of the next release"])
-def test_reads_recorded_document_and_identity(release: str, is_later: bool, any_dynamodb: DynamoDBClient) -> None:
-    items = recorded(release, "ledger")
+def test_reads_recorded_document_and_identity(is_later: bool, any_dynamodb: DynamoDBClient) -> None:
+    items = recorded(LATEST, "ledger")
     with table_of(any_dynamodb, later(items, oldest_reader=SCHEMA_VERSION) if is_later else items, "S") as name:
-        assert applied_document(any_dynamodb, name).read() == APPLIED
+        assert applied_documents(any_dynamodb, name).read() == APPLIED
         assert DynamoDBStoreIdentity(any_dynamodb, name).get() == IDENTITY
 
 
@@ -182,7 +182,7 @@ def test_uses_no_document_when_oldest_reader_is_later(unreadable: list[Item], an
         table_of(any_dynamodb, unreadable, "S") as name,
         pytest.raises(TableUnavailable, match="a later release applied the configuration"),
     ):
-        applied_document(any_dynamodb, name).read()
+        applied_documents(any_dynamodb, name).read()
 
 
 def test_rebuilds_items_when_oldest_reader_is_later(unreadable: list[Item], ledger_of: Filled) -> None:

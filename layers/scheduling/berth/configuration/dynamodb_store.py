@@ -1,103 +1,127 @@
-"""The applied configuration in DynamoDB: an item `configuration` in two tables, and its hash on the head.
+"""The applied configuration in DynamoDB: items `configuration` in two tables, and its hash on the head.
 
-The functions read the cache table's copy. The ledger's copy is there because the cache table may be emptied at any
-time, and the configuration says what the ledger counts.
-
-The items stand in the partition of the applied document's copy. Releases without a history do not read them.
+The functions read the cache table's document. The ledger's table has it too, because the cache table may be emptied at
+any time, and the configuration says what the ledger counts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from botocore.exceptions import ClientError
-
-from berth.configuration.document_copy import CACHE_KEY, LEDGER_KEY, PARTITION, AppliedDocument, DocumentCopy
 from berth.configuration.store import VERSIONS, AppliedVersion, ConfigurationStore, hash_of
-from berth.dynamodb import (
-    CONDITION_FAILED,
-    HEAD_KEY,
-    TableErrors,
-    TableUnavailable,
-    cache_table_errors,
-    ledger_table_errors,
-)
+from berth.dynamodb import HEAD_KEY, TableErrors, TableUnavailable, cache_table_errors, ledger_table_errors
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
-    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
+    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, UniversalAttributeValueTypeDef
 
-    from berth.configuration.document_copy import Attributes
+    Item = Mapping[str, AttributeValueTypeDef]
+    Attributes = dict[str, UniversalAttributeValueTypeDef]
 
 SCHEMA_VERSION = 1
-OLDEST_READER = 1
+"""Every change of the items raises it, but for an attribute that other releases may leave out, such as
+`pluginVersion`."""
 
+OLDEST_READER = 1
+"""The oldest schema whose readers may use the items that this release writes."""
+
+PARTITION = "configuration"
 # The cache table's sort key is a number, the ledger's a text.
+CACHE_KEY: Attributes = {"pk": {"S": PARTITION}, "sk": {"N": "0"}}
 CACHE_SLOTS: Sequence[Attributes] = [{"pk": {"S": PARTITION}, "sk": {"N": str(slot + 1)}} for slot in range(VERSIONS)]
+LEDGER_KEY: Attributes = {"pk": {"S": PARTITION}, "sk": {"S": "applied"}}
 LEDGER_SLOTS: Sequence[Attributes] = [
     {"pk": {"S": PARTITION}, "sk": {"S": f"version-{slot}"}} for slot in range(VERSIONS)
 ]
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentHistory:
-    """The history in one table. Stateless; threads may share the client. Every method may raise TableUnavailable."""
+class AppliedDocuments:
+    """The document in force in one table, and the last ones. Threads may share it.
+
+    Every method may raise TableUnavailable. key: of the document in force. slots: the keys of the last ones.
+    """
 
     client: DynamoDBClient
+    key: Attributes
     slots: Sequence[Attributes]
     errors: TableErrors
 
-    def read(self) -> tuple[AppliedVersion, ...]:
+    def read(self) -> AppliedVersion | None:
+        """Read the document in force consistently; None if there is none."""
+        item = self._item(self.key)
+        if not item:
+            return None
+        if _is_later(item):
+            raise TableUnavailable(
+                f"{self.errors.purpose} table {self.errors.table}: a later release applied the configuration; apply "
+                "it again with this release"
+            )
+        return _version(item)
+
+    def history(self) -> tuple[AppliedVersion, ...]:
         """Return the versions, the newest first. It reads each slot consistently, because it is rarely called."""
-        found = []
-        with self.errors.errors():
-            for key in self.slots:
-                answer = self.client.get_item(TableName=self.errors.table, Key=key, ConsistentRead=True)
-                item: Mapping[str, AttributeValueTypeDef] = answer.get("Item", {})
-                if "version" in item and int(item["oldestReader"]["N"]) <= SCHEMA_VERSION:
-                    found.append(
-                        AppliedVersion(
-                            int(item["version"]["N"]),
-                            item["document"]["S"],
-                            float(item["appliedAt"]["N"]),
-                            item["note"]["S"],
-                            item.get("pluginVersion", {}).get("S", ""),
-                        )
-                    )
+        items = map(self._item, self.slots)
+        found = [_version(item) for item in items if item and not _is_later(item)]
         return tuple(sorted(found, key=lambda each: -each.version))
 
-    def record(self, document: str, at: float, note: str, plugin_version: str = "") -> None:
-        for _ in range(ATTEMPTS):
-            newest = next((each.version for each in self.read()), 0)
-            if self._put(AppliedVersion(newest + 1, document, at, note, plugin_version)):
-                return
-        raise TableUnavailable("another configuration is being applied at the same time; apply this one again")
+    def record(self, version: AppliedVersion) -> bool:
+        """Write the version into its slot. False: the slot has this or a later one."""
+        return self._put(self.slots[version.version % len(self.slots)], version, "<", version.version)
 
-    def _put(self, version: AppliedVersion) -> bool:
-        item: Attributes = {
-            "version": {"N": str(version.version)},
-            "document": {"S": version.document},
-            "appliedAt": {"N": str(version.applied_at)},
-            "note": {"S": version.note},
-            "schema": {"N": str(SCHEMA_VERSION)},
-            "oldestReader": {"N": str(OLDEST_READER)},
-        }
-        if version.plugin_version:
-            item["pluginVersion"] = {"S": version.plugin_version}
+    def replace(self, version: AppliedVersion, seen: AppliedVersion | None) -> bool:
+        """Let the version be in force unless another one than `seen` is by now. False: it is."""
+        return self._put(self.key, version, "=", 0 if seen is None else seen.version)
+
+    def _item(self, key: Attributes) -> Item:
+        with self.errors.errors():
+            return self.client.get_item(TableName=self.errors.table, Key=key, ConsistentRead=True).get("Item", {})
+
+    def _put(self, key: Attributes, version: AppliedVersion, comparison: str, number: int) -> bool:
         write = partial(
             self.client.put_item,
             TableName=self.errors.table,
-            Item={**self.slots[version.version % len(self.slots)], **item},
-            ConditionExpression="attribute_not_exists(pk) OR version < :version",
-            ExpressionAttributeValues={":version": item["version"]},
+            Item={**key, **_attributes(version)},
+            ConditionExpression=f"attribute_not_exists(pk) OR version {comparison} :version",
+            ExpressionAttributeValues={":version": {"N": str(number)}},
         )
         return self.errors.is_written(write)
 
 
-KEY = CACHE_KEY
+def _is_later(item: Item) -> bool:
+    return int(item["oldestReader"]["N"]) > SCHEMA_VERSION
+
+
+def _version(item: Item) -> AppliedVersion:
+    return AppliedVersion(
+        int(item["version"]["N"]),
+        item["document"]["S"],
+        float(item["appliedAt"]["N"]),
+        item["note"]["S"],
+        item.get("pluginVersion", {}).get("S", ""),
+        item.get("stopsCounting", {}).get("BOOL", False),
+    )
+
+
+def _attributes(version: AppliedVersion) -> Attributes:
+    found: Attributes = {
+        "version": {"N": str(version.version)},
+        "document": {"S": version.document},
+        "appliedAt": {"N": str(version.applied_at)},
+        "note": {"S": version.note},
+        "schema": {"N": str(SCHEMA_VERSION)},
+        "oldestReader": {"N": str(OLDEST_READER)},
+    }
+    if version.plugin_version:
+        found["pluginVersion"] = {"S": version.plugin_version}
+    if version.stops_counting:
+        found["stopsCounting"] = {"BOOL": True}
+    return found
+
+
 ATTEMPTS = 3
 """The number of attempts of `apply`; one fails if somebody else applies a document at the same time."""
 
@@ -110,21 +134,17 @@ class DynamoDBConfigurationStore(ConfigurationStore):
     """
 
     def __init__(self, client: DynamoDBClient, table_name: str, ledger_table_name: str = "") -> None:
-        """ledger_table_name: empty without a ledger; the cache table then has the only copy."""
-        self._client = client
-        self._table = table_name
-        self._cache = DocumentCopy(client, CACHE_KEY, cache_table_errors(table_name))
-        self._histories = [DocumentHistory(client, CACHE_SLOTS, cache_table_errors(table_name))]
+        """ledger_table_name: empty without a ledger; then the document is in the cache table alone."""
+        self._client, self._table = client, table_name
+        self._cache = AppliedDocuments(client, CACHE_KEY, CACHE_SLOTS, cache_table_errors(table_name))
+        self._ledger: AppliedDocuments | None = None
         if ledger_table_name:
-            self._histories.append(DocumentHistory(client, LEDGER_SLOTS, ledger_table_errors(ledger_table_name)))
-        self._ledger = (
-            DocumentCopy(client, LEDGER_KEY, ledger_table_errors(ledger_table_name)) if ledger_table_name else None
-        )
+            self._ledger = AppliedDocuments(client, LEDGER_KEY, LEDGER_SLOTS, ledger_table_errors(ledger_table_name))
+        self._tables = [self._cache] if self._ledger is None else [self._cache, self._ledger]
 
     def read(self) -> str | None:
-        found = self._cache.read()
-        if found is None and self._ledger is not None:
-            found = self._ledger.read()
+        # The cache table may have been emptied; the ledger's table then has the document, and the history.
+        found = next((found for each in self._tables if (found := each.read()) is not None), None)
         return None if found is None else found.document
 
     def counting_is_stopped(self) -> bool:
@@ -132,8 +152,7 @@ class DynamoDBConfigurationStore(ConfigurationStore):
         return found is not None and found.stops_counting
 
     def history(self) -> tuple[AppliedVersion, ...]:
-        # The cache table may have been emptied; the ledger's table then has them.
-        return next((found for each in self._histories if (found := each.read())), ())
+        return next((found for each in self._tables if (found := each.history())), ())
 
     def apply(
         self,
@@ -144,13 +163,19 @@ class DynamoDBConfigurationStore(ConfigurationStore):
         note: str = "",
         plugin_version: str = "",
     ) -> None:
-        self._record(document, at, note, plugin_version)
-        applied = AppliedDocument(document, stops_counting=stops_counting, plugin_version=plugin_version)
-        if self._ledger is None:
-            self._cache.put(applied)
-        else:
-            self._apply_to_both(applied, self._ledger)
-        self._point(applied)
+        for _ in range(ATTEMPTS):
+            # The ledger's table first: of two documents that differ, the one applied last is in force.
+            seen = [(each, each.read()) for each in reversed(self._tables)]
+            known = [each for table, found in seen for each in (found, *table.history()) if each is not None]
+            number = 1 + max((each.version for each in known), default=0)
+            version = AppliedVersion(number, document, at, note, plugin_version, stops_counting)
+            # A document is recorded before it takes effect.
+            if all(each.record(version) for each in self._tables) and all(
+                each.replace(version, replaced) for each, replaced in seen
+            ):
+                self._point(version)
+                return
+        raise TableUnavailable("another configuration is being applied at the same time; apply this one again")
 
     def restore(self) -> str:
         done = ""
@@ -163,67 +188,35 @@ class DynamoDBConfigurationStore(ConfigurationStore):
                 self._point(cached, only_if_missing=not done)
         return done
 
-    def _record(self, document: str, at: float, note: str, plugin_version: str) -> None:
-        """Record the document before it takes effect. The first version of all is the document that it replaces."""
-        for history in self._histories:
-            replaced = None if history.read() else self.read()
-            if replaced is not None:
-                history.record(replaced, 0.0, "in force before versions were kept")
-            history.record(document, at, note, plugin_version)
-
-    def _apply_to_both(self, applied: AppliedDocument, ledger: DocumentCopy) -> None:
-        for _ in range(ATTEMPTS):
-            kept, cached = ledger.read(), self._cache.read()
-            numbered = replace(applied, sequence=_sequence(kept, cached) + 1)
-            if ledger.replace(numbered, kept) and self._cache.replace(numbered, cached):
-                return
-        raise TableUnavailable("another configuration is being applied at the same time; apply this one again")
-
-    def _repair(self, ledger: DocumentCopy) -> str:
+    def _repair(self, ledger: AppliedDocuments) -> str:
         """Let both tables have the document that was applied last. What was done, for the log; empty: nothing."""
         kept, cached = ledger.read(), self._cache.read()
-        if kept is None and cached is None:
-            return ""
-        if cached is None or (kept is not None and kept.sequence > cached.sequence > 0):
-            assert kept is not None
+        if kept is not None and (cached is None or kept.version > cached.version):
             what = "the cache table had none" if cached is None else "the cache table's was applied before it"
             return f"the ledger's copy is in force: {what}" if self._cache.replace(kept, cached) else ""
-        if kept is not None and (kept.sequence == cached.sequence or kept.document == cached.document):
-            return ""
-        # A document without a sequence was applied by an earlier release, after any that has one.
-        newest = cached if cached.sequence else replace(cached, sequence=_sequence(kept, cached) + 1)
-        if not ledger.replace(newest, kept):
-            return ""
-        if newest != cached:
-            self._cache.replace(newest, cached)
-        what = "the ledger's table had none" if kept is None else "the ledger's was applied before it"
-        return f"the cache table's copy is in force: {what}"
+        if cached is not None and (kept is None or cached.version > kept.version):
+            what = "the ledger's table had none" if kept is None else "the ledger's was applied before it"
+            return f"the cache table's copy is in force: {what}" if ledger.replace(cached, kept) else ""
+        return ""
 
-    def _point(self, applied: AppliedDocument, *, only_if_missing: bool = False) -> None:
+    def _point(self, version: AppliedVersion, *, only_if_missing: bool = False) -> None:
         """Let the head point there, unless it does. only_if_missing: unless it points anywhere."""
-        plugins = applied.plugin_version
-        values: Attributes = {":hash": {"S": hash_of(applied.document)}}
+        values: Attributes = {":hash": {"S": hash_of(version.document)}}
         update, condition = "SET configurationHash = :hash REMOVE pluginVersion", "attribute_exists(pluginVersion)"
-        if plugins:
-            values[":plugins"] = {"S": plugins}
+        if version.plugin_version:
+            values[":plugins"] = {"S": version.plugin_version}
             update = "SET configurationHash = :hash, pluginVersion = :plugins"
             condition = "attribute_not_exists(pluginVersion) OR pluginVersion <> :plugins"
         missing = "attribute_not_exists(configurationHash)"
-        with cache_table_errors(self._table).errors():
-            try:
-                self._client.update_item(
-                    TableName=self._table,
-                    Key=HEAD_KEY,
-                    UpdateExpression=update,
-                    ConditionExpression=(
-                        missing if only_if_missing else f"{missing} OR configurationHash <> :hash OR {condition}"
-                    ),
-                    ExpressionAttributeValues=values,
-                )
-            except ClientError as error:
-                if error.response["Error"]["Code"] != CONDITION_FAILED:
-                    raise
-
-
-def _sequence(*copies: AppliedDocument | None) -> int:
-    return max((copy.sequence for copy in copies if copy is not None), default=0)
+        self._cache.errors.is_written(
+            partial(
+                self._client.update_item,
+                TableName=self._table,
+                Key=HEAD_KEY,
+                UpdateExpression=update,
+                ConditionExpression=(
+                    missing if only_if_missing else f"{missing} OR configurationHash <> :hash OR {condition}"
+                ),
+                ExpressionAttributeValues=values,
+            )
+        )

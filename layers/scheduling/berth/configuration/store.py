@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from berth.configuration.document_copy import kept_sections
+from berth.configuration.kept_sections import kept_sections
 from berth.dynamodb import TableMissing, TableUnavailable
 from berth.lease.clock import Clock, Instant
 from berth.scheduling.configuration.document import (
@@ -96,13 +96,15 @@ REMEDY = "apply a valid document, or run berth config rollback"
 class AppliedVersion:
     """A document that was applied. version: from 1, in the order of application. applied_at: seconds since the epoch;
     0 is unknown. note: why it was applied, such as a rollback; may be empty. plugin_version: the version of the custom
-    plugins that it was tried with; empty if it does not use any, or if that is unknown."""
+    plugins that it was tried with; empty if it does not use any, or if that is unknown. stops_counting: the user who
+    applied it confirmed that counting ends."""
 
     version: int
     document: str
     applied_at: float
     note: str = ""
     plugin_version: str = ""
+    stops_counting: bool = False
 
 
 class ConfigurationStore(ABC):
