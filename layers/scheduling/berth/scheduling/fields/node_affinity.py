@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from berth.scheduling.fields.reading import (
@@ -52,19 +52,6 @@ class NodeSelectorTerm:
         )
 
 
-class TermIndex:
-    """Many terms, matched at once."""
-
-    __slots__ = ("_index",)
-
-    def __init__(self, terms: Sequence[NodeSelectorTerm]) -> None:
-        self._index = RequirementIndex(map(_with_name, terms))
-
-    def matching(self, labels: Labels, node_name: str) -> int:
-        """Return a bit for each term that matches, in their order."""
-        return self._index.matching({**labels, _NAME: node_name})
-
-
 _NAME = "name of the node"
 """Takes the place of a label key, which cannot contain spaces."""
 
@@ -82,6 +69,11 @@ def _with_name(term: NodeSelectorTerm) -> list[Requirement] | None:
     return found
 
 
+def _index(terms: Iterable[NodeSelectorTerm]) -> RequirementIndex:
+    """Index terms, to match many at once against a node's labels with its name among them."""
+    return RequirementIndex(map(_with_name, terms))
+
+
 def _is_long(terms: Sequence[NodeSelectorTerm]) -> bool:
     return len(terms) > FEW or sum(len(term.expressions) for term in terms) > FEW
 
@@ -95,15 +87,15 @@ class NodeSelector:
 
     terms: tuple[NodeSelectorTerm, ...]
     node_names: frozenset[str] | None = None
-    _index: TermIndex | None = field(init=False, default=None, compare=False, repr=False)
+    _index: RequirementIndex | None = field(init=False, default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if _is_long(self.terms):
-            object.__setattr__(self, "_index", TermIndex(tuple(dict.fromkeys(self.terms))))
+            object.__setattr__(self, "_index", _index(dict.fromkeys(self.terms)))
 
     def matches(self, labels: Labels, node_name: str) -> bool:
         if self._index is not None:
-            return bool(self._index.matching(labels, node_name))
+            return bool(self._index.matching({**labels, _NAME: node_name}))
         return any(term.matches(labels, node_name) for term in self.terms)
 
 
@@ -131,8 +123,8 @@ def weights_of(preferred: tuple[PreferredTerm, ...]) -> Callable[[Labels, str], 
     terms = [each.term for each in preferred]
     if not _is_long(terms):
         return lambda labels, name: sum(each.weight for each in preferred if each.term.matches(labels, name))
-    index, weights = TermIndex(terms), WeightSum([each.weight for each in preferred])
-    return lambda labels, name: weights.of(index.matching(labels, name))
+    index, weights = _index(terms), WeightSum([each.weight for each in preferred])
+    return lambda labels, name: weights.of(index.matching({**labels, _NAME: name}))
 
 
 def read_node_affinity(value: object, path: str) -> NodeAffinity:

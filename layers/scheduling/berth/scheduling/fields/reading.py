@@ -48,8 +48,6 @@ def read_object(value: object, path: str) -> Object:
 
 def read_object_list(value: object, path: str) -> list[Object]:
     """Read a list of objects; null counts as an empty one."""
-    if value is None:
-        return []
     return [read_object(item, f"{path}[]") for item in read_list(value, path)]
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from berth.scheduling.fields.reading import read_object, read_object_list, read_string, read_string_map, read_strings
+
+if TYPE_CHECKING:
+    from berth.scheduling.fields.requirement_index import RequirementIndex
 
 Labels = Mapping[str, str]
 
@@ -76,58 +79,20 @@ FEW = 16
 """Up to this number of requirements, matching one after the other is faster than any index."""
 
 
-class MergedRequirements:
-    """Many requirements, ANDed. The cost of matching them follows the labels, and not their number."""
-
-    __slots__ = ("_by_key", "_needed")
-
-    def __init__(self, requirements: Iterable[Requirement]) -> None:
-        by_key: dict[str, list[Requirement]] = {}
-        for each in requirements:
-            by_key.setdefault(each.key, []).append(each)
-        self._by_key = {key: _merged(key, found) for key, found in by_key.items()}
-        self._needed = frozenset(key for key, found in self._by_key.items() if not all(map(_allows_absence, found)))
-
-    def match(self, labels: Labels) -> bool:
-        """Return whether all requirements match. If a label may be absent, it is only checked if present."""
-        if not labels.keys() >= self._needed:
-            return False
-        return all(each.matches(labels) for key in self._by_key.keys() & labels.keys() for each in self._by_key[key])
-
-
-def _allows_absence(requirement: Requirement) -> bool:
-    return requirement.operator in (Operator.NOT_IN, Operator.DOES_NOT_EXIST)
-
-
-def _merged(key: str, requirements: list[Requirement]) -> list[Requirement]:
-    """Merge the requirements into at most one of each operator."""
-    found: dict[Operator, Requirement] = {}
-    allowed = [each.values for each in requirements if each.operator is Operator.IN]
-    denied = [each.values for each in requirements if each.operator is Operator.NOT_IN]
-    for each in requirements:
-        before = found.setdefault(each.operator, each)
-        if (each.operator is Operator.GT and each.bound > before.bound) or (
-            each.operator is Operator.LT and each.bound < before.bound
-        ):
-            found[each.operator] = each
-    if len(allowed) > 1:
-        found[Operator.IN] = Requirement(key, Operator.IN, frozenset.intersection(*allowed))
-    if len(denied) > 1:
-        found[Operator.NOT_IN] = Requirement(key, Operator.NOT_IN, frozenset().union(*denied))
-    return list(found.values())
-
-
 @dataclass(frozen=True, slots=True)
 class LabelSelector:
     """Requirements, ANDed. Without any it matches everything, unless it is `nothing`: an absent selector."""
 
     requirements: tuple[Requirement, ...] = ()
     nothing: bool = False
-    _merged: MergedRequirements | None = field(init=False, default=None, compare=False, repr=False)
+    _index: RequirementIndex | None = field(init=False, default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if len(self.requirements) > FEW:
-            object.__setattr__(self, "_merged", MergedRequirements(self.requirements))
+            # Imported here, because it imports this module.
+            from berth.scheduling.fields.requirement_index import RequirementIndex
+
+            object.__setattr__(self, "_index", RequirementIndex([self.requirements]))
 
     @property
     def everything(self) -> bool:
@@ -135,8 +100,8 @@ class LabelSelector:
         return not self.requirements and not self.nothing
 
     def matches(self, labels: Labels) -> bool:
-        if self._merged is not None:
-            return not self.nothing and self._merged.match(labels)
+        if self._index is not None:
+            return not self.nothing and bool(self._index.matching(labels))
         return not self.nothing and all(requirement.matches(labels) for requirement in self.requirements)
 
     def narrowed(self, requirements: tuple[Requirement, ...]) -> LabelSelector:

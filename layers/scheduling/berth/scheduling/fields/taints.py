@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from berth.scheduling.fields.reading import read_object_list, read_string
@@ -72,28 +72,16 @@ class TolerationIndex:
 
 def read_taints(value: object) -> tuple[Taint, ...]:
     """Read the taints of a node's spec. Raises MalformedField."""
-    if value is None:
-        return ()
-    path = "Node.spec.taints"
-    return tuple(
-        Taint(
-            read_string(item.get("key"), f"{path}[].key"),
-            read_string(item.get("value"), f"{path}[].value"),
-            read_string(item.get("effect"), f"{path}[].effect"),
-        )
-        for item in read_object_list(value, path)
-    )
+    names = ("key", "value", "effect")
+    return tuple(Taint(*texts) for texts in _read_texts(value, "Node.spec.taints", names))
 
 
 def read_tolerations(value: object) -> tuple[Toleration, ...]:
     """Read the tolerations of a pod's spec. Raises MalformedField."""
-    path = "Pod.spec.tolerations"
-    return tuple(
-        Toleration(
-            read_string(item.get("key"), f"{path}[].key"),
-            read_string(item.get("operator"), f"{path}[].operator"),
-            read_string(item.get("value"), f"{path}[].value"),
-            read_string(item.get("effect"), f"{path}[].effect"),
-        )
-        for item in read_object_list(value, path)
-    )
+    names = ("key", "operator", "value", "effect")
+    return tuple(Toleration(*texts) for texts in _read_texts(value, "Pod.spec.tolerations", names))
+
+
+def _read_texts(value: object, path: str, names: Sequence[str]) -> Iterator[list[str]]:
+    for item in read_object_list(value, path):
+        yield [read_string(item.get(name), f"{path}[].{name}") for name in names]

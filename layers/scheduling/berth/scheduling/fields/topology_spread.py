@@ -34,10 +34,9 @@ class TopologySpreadConstraint:
     match_label_keys: tuple[str, ...] = ()
 
 
-def read_topology_spread(
-    value: object, path: str = "Pod.spec.topologySpreadConstraints"
-) -> tuple[TopologySpreadConstraint, ...]:
-    """Read the constraints of a pod's spec, or of arguments. Raises MalformedField."""
+def read_topology_spread(value: object) -> tuple[TopologySpreadConstraint, ...]:
+    """Read the constraints of a pod's spec. Raises MalformedField."""
+    path = "Pod.spec.topologySpreadConstraints"
     return tuple(_read_constraint(item, f"{path}[]") for item in read_object_list(value, path))
 
 
