@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from berth.extender.outcomes import WAITING
 from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.nodes import PRIORITY, labelled_object, node_object
 from tests.builders.pods import pod, pod_object
@@ -108,14 +109,15 @@ def test_both_modes_decide_alike(cluster: dict[str, str | None], requesting: dic
 def test_warm_policy_decides_like_cold_one(moments: list[dict[str, str | None]], requests: list[list[str]]) -> None:
     from berth.scheduling.configuration.document import BerthConfiguration
 
-    warm, earlier = BerthConfiguration().policy(), None
+    warm, snapshot = BerthConfiguration().policy(), Snapshot.of(())
     asking: Pod = pod()
     for moment in moments:
-        snapshot = Snapshot.of(nodes_of(moment)).sharing(earlier)
+        snapshot = snapshot.with_changes(
+            Changes(nodes=nodes_of(moment), nodes_gone=snapshot.nodes.keys() - moment.keys())
+        )
         for names in requests:
             cold = BerthConfiguration().policy()
             fresh = Snapshot.of(nodes_of(moment))
             assert warm.feasibility(asking, names, snapshot) == cold.feasibility(asking, names, fresh)
             assert warm.best(asking, names, snapshot) == cold.best(asking, names, fresh)
             assert warm.scores(asking, names, snapshot) == cold.scores(asking, names, fresh)
-        earlier = snapshot

@@ -68,17 +68,6 @@ def test_updated_evaluation_equals_new_one(
                 assert said_by(evaluations.of(profile, pod, snapshot), pod) == found_anew(profile, pod, cluster)
 
 
-@given(clusters(), steps, incoming.map(as_pod))
-def test_keeps_correct_results_for_nodes_shared_between_lists(
-    cluster: Cluster, changes: list[list[Event]], pod: Pod
-) -> None:
-    profile, evaluations, snapshot = PROFILES["full"], EvaluationCache(), cluster.anew()
-    for together in changes:
-        cluster, _ = happened(cluster, snapshot, together)
-        snapshot = cluster.anew().sharing(snapshot)
-        assert said_by(evaluations.of(profile, pod, snapshot), pod) == found_anew(profile, pod, cluster)
-
-
 @given(clusters(), incoming.map(as_pod), incoming.map(as_pod))
 def test_pods_of_one_shape_get_same_verdicts_and_scores(cluster: Cluster, one: Pod, other: Pod) -> None:
     """A shape is all that decides: else the verdicts of one pod would be served to another."""

@@ -14,6 +14,7 @@ from berth.scheduling.evaluation.evaluation_cache import EvaluationCache
 from berth.scheduling.framework.plugin import SUCCESS, FilterPlugin, ScorePlugin, Status, unresolvable
 from berth.scheduling.framework.profile import Profile
 from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.node_list import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.nodes import labelled, node
@@ -91,7 +92,7 @@ def test_carries_over_results_of_unchanged_nodes_only() -> None:
     plugin.filtered.clear()
     plugin.scored.clear()
 
-    after = Snapshot.of([labelled("same", "1"), labelled("changed", "9"), node("new")]).sharing(before)
+    after = before.with_changes(Changes(nodes=[labelled("changed", "9"), node("new")], nodes_gone=["gone"]))
     evaluation = evaluations.of(profile(plugin), pod(), after)
     assert scores(evaluation, "same", "changed", "gone", "new") == [1, 9, 0, 0]
     assert evaluation.statuses["gone"] is NOT_IN_CACHE
@@ -127,7 +128,7 @@ def test_does_not_cache_unknown_name() -> None:
     assert [evaluation.statuses[f"n{index}"] for index in range(1_000)] == [NOT_IN_CACHE] * 1_000
     assert scores(evaluation, *(f"n{index}" for index in range(1_000))) == [0] * 1_000
     assert len(evaluation.statuses) == 0
-    later = Snapshot.of([labelled("n1", "5")]).sharing(empty)
+    later = empty.with_changes(Changes(nodes=[labelled("n1", "5")]))
     joined = evaluations.of(profile(plugin), pod(), later)
     assert (joined.statuses["n1"], scores(joined, "n1")) == (SUCCESS, [5])
 

@@ -13,6 +13,7 @@ from berth.scheduling.evaluation.evaluation_cache import EvaluationCache
 from berth.scheduling.framework.plugin import SUCCESS, ClusterFilter, ClusterFilterPlugin, Status
 from berth.scheduling.framework.profile import Profile
 from berth.scheduling.objects import NodeInfo, Pod, read_pod
+from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.history import SnapshotDelta
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.nodes import node
@@ -83,7 +84,7 @@ def test_earlier_call_gets_its_own_snapshot_and_later_one_stays_cached() -> None
     plugin, evaluations = TakesLong(), EvaluationCache()
     profile = Profile("test", (plugin,), ())
     earlier = Snapshot.of([node("a")])
-    later = Snapshot.of([node("a", {"new": ""})]).sharing(earlier)
+    later = earlier.with_changes(Changes(nodes=[node("a", {"new": ""})]))
     brought_on = [evaluations.of(profile, pod(namespace="n"), each) for each in (earlier, later)][-1]
     assert evaluations.of(profile, pod(namespace="n"), earlier).snapshot is earlier
     assert evaluations.of(profile, pod(namespace="n"), later) is brought_on

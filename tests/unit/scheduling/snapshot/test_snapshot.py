@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.nodes import labelled, node
 
@@ -20,7 +21,7 @@ def test_last_of_nodes_with_one_name_counts() -> None:
 
 def test_later_snapshot_shares_unchanged_nodes() -> None:
     earlier = Snapshot.of([labelled("same", "1"), labelled("changed", "1"), labelled("gone", "1")])
-    later = Snapshot.of([labelled("same", "1"), labelled("changed", "2"), labelled("new", "1")]).sharing(earlier)
+    later = earlier.with_changes(Changes(nodes=[labelled("changed", "2"), labelled("new", "1")], nodes_gone=["gone"]))
     assert later.nodes["same"] is earlier.nodes["same"]
     assert later.nodes["changed"] == labelled("changed", "2")
     assert set(later.nodes) == {"same", "changed", "new"}
@@ -28,12 +29,7 @@ def test_later_snapshot_shares_unchanged_nodes() -> None:
 
 def test_new_or_removed_defect_is_a_change() -> None:
     earlier = Snapshot.of([node("a", defect="d")])
-    assert Snapshot.of([node("a")]).sharing(earlier).nodes["a"].defect is None
-
-
-def test_sharing_with_none_returns_snapshot_itself() -> None:
-    snapshot = Snapshot.of([node("a")])
-    assert snapshot.sharing(None) is snapshot
+    assert earlier.with_changes(Changes(nodes=[node("a")])).nodes["a"].defect is None
 
 
 def test_snapshots_of_equal_nodes_differ() -> None:

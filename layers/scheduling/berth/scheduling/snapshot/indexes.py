@@ -1,11 +1,11 @@
-"""Indexes of a snapshot: the label sets and affinity terms of its pods, its gangs, and the nodes by label value.
+"""Indexes of a snapshot: the label sets and affinity terms of its pods, and its gangs.
 
 The index of gangs is built on first use and then followed: most clusters do not have gangs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from berth.scheduling.objects.node import NodeInfo
 from berth.scheduling.objects.pod import LabelSet, Pod, PodSpec
@@ -108,25 +108,3 @@ class PodIndex:
     def _add(self, label_sets: Iterable[LabelSet]) -> None:
         for label_set in label_sets:
             self._label_sets.setdefault(label_set.namespace, set()).add(label_set)
-
-
-class TopologyIndex:
-    """Node names by label value, computed for each label key on first use.
-
-    Snapshots share it as long as no node's labels change.
-    """
-
-    def __init__(self) -> None:
-        self._by_key: dict[str, dict[str, list[str]]] = {}
-
-    def names_in(self, key: str, value: str, nodes: Mapping[str, NodeInfo]) -> Sequence[str]:
-        """The names of the nodes whose label `key` has this value."""
-        by_value = self._by_key.get(key)
-        if by_value is None:
-            by_value = {}
-            for name, node in zip(nodes, nodes.values(), strict=True):
-                found = node.labels.get(key)
-                if found is not None:
-                    by_value.setdefault(found, []).append(name)
-            self._by_key[key] = by_value
-        return by_value.get(value, ())

@@ -218,11 +218,11 @@ class NodeList(Mapping[str, NodeInfo]):
     The next list shares the names with it: copying takes a third of the time that a dictionary takes.
     """
 
-    __slots__ = ("_by_position", "positions")
+    __slots__ = ("by_position", "positions")
 
     def __init__(self, positions: NodePositions, by_position: list[NodeInfo]) -> None:
-        """by_position: the list is kept, not copied."""
-        self.positions, self._by_position = positions, by_position
+        """by_position: the list is kept, not copied, and nobody may change it."""
+        self.positions, self.by_position = positions, by_position
 
     @classmethod
     def of(cls, nodes: Iterable[NodeInfo]) -> NodeList:
@@ -230,14 +230,9 @@ class NodeList(Mapping[str, NodeInfo]):
         by_name = {node.name: node for node in nodes}
         return cls(NodePositions(by_name), [NO_NODE, *by_name.values()])
 
-    @property
-    def by_position(self) -> list[NodeInfo]:
-        """The nodes by position. The caller must not change the list."""
-        return self._by_position
-
     def changed(self, changed: Mapping[str, NodeInfo | None]) -> NodeList:
         """The list with these nodes replaced, added, or removed if the value is None."""
-        positions, by_position = self.positions, list(self._by_position)
+        positions, by_position = self.positions, list(self.by_position)
         gone = [name for name, node in changed.items() if node is None and name in self]
         come = [name for name, node in changed.items() if node is not None and name not in self]
         if gone or come:
@@ -254,7 +249,7 @@ class NodeList(Mapping[str, NodeInfo]):
         return tuple(self.positions[name] for name in names if name in self)
 
     def __getitem__(self, name: str) -> NodeInfo:
-        return self._by_position[self.positions.by_name[name]]
+        return self.by_position[self.positions.by_name[name]]
 
     def __contains__(self, name: object) -> bool:
         return name in self.positions.by_name

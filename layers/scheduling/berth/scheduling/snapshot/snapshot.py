@@ -29,7 +29,7 @@ from berth.scheduling.snapshot.changes import (
     nominated_after,
 )
 from berth.scheduling.snapshot.history import History, PodMoves, SnapshotDelta, SnapshotId
-from berth.scheduling.snapshot.indexes import GangName, GangPodIndex, PodIndex, TopologyIndex
+from berth.scheduling.snapshot.indexes import GangName, GangPodIndex, PodIndex
 from berth.scheduling.snapshot.node_list import NodeList, NodePositions
 
 NO_PODS: Mapping[str, tuple[Pod, ...]] = MappingProxyType({})
@@ -43,7 +43,8 @@ class Snapshot:
     nodes: with the pods on them. unbound: pods without a node, by UID. nominated: the unbound pods that preemption
     makes room for, by node, without gated pods. pods_on_unknown_nodes: by the name of the node. assumed: pods that are
     being bound and are not on their nodes yet, by node. without_assumed: the same snapshot without assumed pods, if
-    there are any. placed: the same with these pods on their nodes, if it was made already.
+    there are any. placed: the same with these pods on their nodes, if it was made already. names_by_label: the names of
+    nodes by key and value; snapshots share it as long as no node's labels change.
     """
 
     nodes: NodeList
@@ -56,7 +57,7 @@ class Snapshot:
     workloads: Workloads
     pod_groups: Mapping[PodGroupKey, PodGroup] = field(default_factory=lambda: NO_POD_GROUPS)
     history: History = field(default_factory=History, repr=False)
-    domains: TopologyIndex = field(default_factory=TopologyIndex, repr=False)
+    names_by_label: dict[str, dict[str, list[str]]] = field(default_factory=dict, repr=False)
     pending_pod_index: PodIndex = field(default_factory=PodIndex, repr=False)
     gang_pods: GangPodIndex = field(default_factory=GangPodIndex, repr=False)
     assumed: Mapping[str, tuple[Pod, ...]] = field(default_factory=lambda: NO_PODS)
@@ -102,26 +103,6 @@ class Snapshot:
             _by_key(pod_groups),
         )
 
-    def sharing(self, earlier: Snapshot | None) -> Snapshot:
-        """Return this snapshot, with the earlier snapshot's NodeInfo objects for the nodes that did not change.
-
-        Verdicts cached for those nodes stay valid. It compares every node and pod; `with_changes` is faster if
-        the changes are known.
-        """
-        if earlier is None:
-            return self
-        now: dict[str, NodeInfo | None] = dict.fromkeys(earlier.nodes.keys() - self.nodes.keys())
-        now |= {name: node for name, node in self.nodes.items() if earlier.nodes.get(name) != node}
-        nodes = earlier.nodes.changed(now)
-        delta = SnapshotDelta(earlier._were(now), frozenset(now), positions=nodes.positions_among(now), relabelled=True)
-        return replace(
-            self,
-            nodes=nodes,
-            namespaces=earlier.namespaces if earlier.namespaces == self.namespaces else self.namespaces,
-            workloads=earlier.workloads if earlier.workloads == self.workloads else self.workloads,
-            history=earlier.history.followed_by(delta, len(earlier.nodes)),
-        )
-
     def with_changes(self, changes: Changes) -> Snapshot:
         """The next snapshot. It shares the NodeInfo of every node that did not change and whose pods did not change."""
         found, unbound, pods_on_unknown_nodes = Nodes(self.nodes), dict(self.unbound), dict(self.pods_on_unknown_nodes)
@@ -129,7 +110,7 @@ class Snapshot:
         pod_moves = move_pods(changes, found, unbound, pods_on_unknown_nodes)
         nodes = self.nodes.changed(found.changed)
         delta = SnapshotDelta(
-            self._were(found.changed),
+            {name: self.nodes.get(name) for name in found.changed},
             reset,
             (PodMoves.of(pod_moves),) if pod_moves else (),
             nodes.positions_among(found.changed),
@@ -153,7 +134,7 @@ class Snapshot:
             workloads=self.workloads if changes.workloads is None else changes.workloads,
             pod_groups=self.pod_groups if changes.pod_groups is None else _by_key(changes.pod_groups),
             history=self.history.followed_by(delta, len(self.nodes)),
-            domains=TopologyIndex() if relabelled else self.domains,
+            names_by_label={} if relabelled else self.names_by_label,
             pending_pod_index=pod_index,
             gang_pods=self.gang_pods.after(changes),
             assumed=NO_PODS,
@@ -234,8 +215,15 @@ class Snapshot:
         return self.gang_pods.by_name(self._every_pod)
 
     def names_in(self, key: str, value: str) -> Sequence[str]:
-        """The nodes whose label `key` has this value."""
-        return self.domains.names_in(key, value, self.nodes)
+        """The nodes whose label `key` has this value. Computed for each key on first use."""
+        by_value = self.names_by_label.get(key)
+        if by_value is None:
+            by_value = {}
+            for name, node in zip(self.nodes, self.nodes.values(), strict=True):
+                if (found := node.labels.get(key)) is not None:
+                    by_value.setdefault(found, []).append(name)
+            self.names_by_label[key] = by_value
+        return by_value.get(value, ())
 
     def changed_since(self, earlier: Snapshot) -> SnapshotDelta | None:
         """The changes since then; None if unknown, or so many that computing everything again is as fast."""
@@ -248,9 +236,6 @@ class Snapshot:
             yield from pods
         for node in base.nodes.values():
             yield from node.pods
-
-    def _were(self, names: Iterable[str]) -> Mapping[str, NodeInfo | None]:
-        return {name: self.nodes.get(name) for name in names}
 
 
 def _labels_by_name(namespaces: Iterable[Namespace]) -> Mapping[str, Labels]:
@@ -303,22 +288,17 @@ class PlacedPods:
             last = self._last
             if last is None and not snapshot.assumed:
                 return snapshot
-            found = replace(snapshot, placed=_first(snapshot) if last is None else _next(last, snapshot))
+            found = replace(snapshot, placed=snapshot.with_assumed if last is None else _next(last, snapshot))
             if last is None or last.changed_since(snapshot.base) is None or snapshot.history is last.history:
                 # An older snapshot belongs to a call that began earlier.
                 self._last = found
         return found
 
 
-def _first(snapshot: Snapshot) -> Snapshot:
-    return snapshot.with_assumed
-
-
 def _next(last: Snapshot, snapshot: Snapshot) -> Snapshot:
-    before, delta = last.with_assumed, snapshot.changed_since(last.base)
+    before, after, delta = last.with_assumed, snapshot.with_assumed, snapshot.changed_since(last.base)
     if delta is None:
-        return _first(snapshot)
-    after = snapshot.with_assumed
+        return after
     now = {name: after.nodes.get(name) for name in {*delta.names, *last.assumed, *snapshot.assumed}}
     moves = [*_moves(before, now, delta.reset)]
     change = SnapshotDelta(
