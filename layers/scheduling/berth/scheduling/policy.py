@@ -73,15 +73,14 @@ class Policy:
         self.gangs = gangs
         self._preemption, self._unresolvable = preemption, unresolvable
         self._profiles = ProfileChoice(profile, profiles, exemption, planning_profiles)
+        self.all_profiles = self._profiles.all
         self._evaluations = EvaluationCache(max_bytes=remembered_bytes)
         self._time_limited = TimeLimited(time_limit)
         self._gangs = GangPolicy(gangs, counting, self._profiles, self._evaluations.of, self._time_limited)
-        self._reads_other_pods = any(each.reads_other_pods for each in self.all_profiles)
-        self._judges_binds = any(each.for_bind().filters for each in self.all_profiles)
-
-    @property
-    def all_profiles(self) -> tuple[Profile, ...]:
-        return self._profiles.all
+        self.reads_other_pods = any(each.reads_other_pods for each in self.all_profiles)
+        """True if a profile depends on other pods. Then decisions need to know which pods are being bound."""
+        self.judges_binds = any(each.for_bind().filters for each in self.all_profiles)
+        """True if a filter depends on other pods. Then bind filters too, or concurrent binds break the rule."""
 
     @property
     def reads(self) -> Parts:
@@ -108,16 +107,6 @@ class Policy:
     def counts(self, pod: Pod) -> bool:
         """Return whether the pod requests counted resources. Then the decision needs to know what is used."""
         return bool(self.counting.demands(pod))
-
-    @property
-    def reads_other_pods(self) -> bool:
-        """Return whether a profile depends on other pods. Then decisions need to know which pods are being bound."""
-        return self._reads_other_pods
-
-    @property
-    def judges_binds(self) -> bool:
-        """Return whether a filter depends on other pods. Then bind filters too, or concurrent binds break the rule."""
-        return self._judges_binds
 
     def planning_profile(self, pod: Pod) -> Profile:
         """The profile by which members of gangs get their places."""

@@ -70,7 +70,8 @@ class Evaluation(DerivedFromSnapshot):
         super().__init__(snapshot)
         self._profile, self.local = profile, local
         self._cluster_scores: ClusterScores | None = None
-        self.rejected, self._all_filters = rejected, filters
+        self.rejected, self.all_filters = rejected, filters
+        # Pods that are added may change that every node passes a filter.
         self.filters = tuple(each for each in filters if not each.skips)
         self.statuses: Verdicts = local.statuses
         if rejected is not None or self.filters:
@@ -91,16 +92,11 @@ class Evaluation(DerivedFromSnapshot):
         rejected, filters = _pre_filter(profile.cluster_filters, pod, snapshot, deadline)
         return cls(profile, local, snapshot, rejected, filters)
 
-    @property
-    def all_filters(self) -> tuple[ClusterFilter, ...]:
-        """The filters, also those that every node passes now: pods that are added may change that."""
-        return self._all_filters
-
     def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta, local: LocalEvaluation) -> Self:
         """The evaluation for a later snapshot, with the results that are still valid."""
         filters = []
         affected: list[int] | None = [*delta.positions]
-        for each in self._all_filters:
+        for each in self.all_filters:
             later, names = each.updated_to(snapshot, delta)
             filters.append(later)
             affected = (

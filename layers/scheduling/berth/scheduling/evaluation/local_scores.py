@@ -23,22 +23,11 @@ NONE_REPLACED: Mapping[int, NodeInfo] = MappingProxyType({})
 _IS_ZERO = bytes(code == 0 for code in range(256))
 
 
-@dataclass(frozen=True, slots=True)
-class UnnormalizedScorer:
-    """A plugin whose scores are not normalized, with its state for the pod."""
+UnnormalizedScorer = tuple[Score, Any, int]
+"""A plugin's `score`, its state for the pod, and its weight."""
 
-    score: Score
-    state: Any
-    weight: int
-
-
-@dataclass(frozen=True, slots=True)
-class NormalizedScorer:
-    """A plugin whose scores are normalized, with its state for the pod."""
-
-    plugin: ScorePlugin[Any]
-    state: Any
-    weight: int
+NormalizedScorer = tuple[ScorePlugin[Any], Any, int]
+"""A plugin whose scores are normalized, its state for the pod, and its weight."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +68,8 @@ class LocalScores(DerivedFromSnapshot):
     @classmethod
     def of(cls, profile: Profile, pod: Pod, snapshot: Snapshot) -> Self:
         """Prepare the scores; no node is scored yet. `error` is set if this pod cannot be scored."""
-        unnormalized = []
-        normalized = []
+        unnormalized: list[UnnormalizedScorer] = []
+        normalized: list[NormalizedScorer] = []
         for plugin, weight in profile.local_scores:
             prepared = plugin.pre_score(pod)
             if prepared is None:
@@ -88,9 +77,9 @@ class LocalScores(DerivedFromSnapshot):
             if isinstance(prepared, Status):
                 return cls((), (), prepared, snapshot)
             if plugin.normalized and profile.scale is not Scale.AS_IS:
-                normalized.append(NormalizedScorer(plugin, prepared.state, weight))
+                normalized.append((plugin, prepared.state, weight))
             else:
-                unnormalized.append(UnnormalizedScorer(plugin.score, prepared.state, weight))
+                unnormalized.append((plugin.score, prepared.state, weight))
         return cls(tuple(unnormalized), tuple(normalized), None, snapshot)
 
     def updated_to(self, snapshot: Snapshot, changed: Iterable[int]) -> Self:
@@ -125,10 +114,10 @@ class LocalScores(DerivedFromSnapshot):
         for index, position in enumerate(nodes.positions) if replaced else ():
             if (node := replaced.get(position)) is not None:
                 totals[index] = self._sum(node)
-                for scorer, scores in zip(self._normalized, normalized, strict=True):
-                    scores[index] = scorer.plugin.score(scorer.state, node)
-        for scorer, scores in zip(self._normalized, normalized, strict=True):
-            add_weighted(totals, scorer.plugin.normalize(scores), scorer.weight)
+                for (plugin, state, _), scores in zip(self._normalized, normalized, strict=True):
+                    scores[index] = plugin.score(state, node)
+        for (plugin, _, weight), scores in zip(self._normalized, normalized, strict=True):
+            add_weighted(totals, plugin.normalize(scores), weight)
         return totals
 
     def difference(self, before: NodeInfo, after: NodeInfo) -> int:
@@ -136,14 +125,14 @@ class LocalScores(DerivedFromSnapshot):
         return self._sum(after) - self._sum(before)
 
     def _score(self, table: _ScoreTable, node: NodeInfo, position: int) -> None:
-        for scorer, raw in zip(self._normalized, table.raw, strict=True):
-            raw[position] = scorer.plugin.score(scorer.state, node)
+        for (plugin, state, _), raw in zip(self._normalized, table.raw, strict=True):
+            raw[position] = plugin.score(state, node)
         table.sums[position] = self._sum(node)
         # Last: another thread reads the scores once the node is marked as scored.
         table.scored[position] = 1
 
     def _sum(self, node: NodeInfo) -> int:
-        return sum(each.score(each.state, node) * each.weight for each in self._unnormalized)
+        return sum(score(state, node) * weight for score, state, weight in self._unnormalized)
 
 
 def add_weighted(totals: list[int], scores: Sequence[int], weight: int) -> None:

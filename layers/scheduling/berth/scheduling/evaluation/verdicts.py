@@ -23,13 +23,14 @@ NOT_IN_CACHE = unresolvable("", "node(s) are not in the extender's cache yet", r
 
 
 class Rejected(Mapping[str, Status]):
-    """The statuses of rejected nodes, by name. names: in the request's order."""
+    """The statuses of rejected nodes, by name. names: in the request's order. codes: for each name the index of its
+    status in `statuses`."""
 
-    __slots__ = ("_by_name", "_codes", "names", "statuses")
+    __slots__ = ("_by_name", "codes", "names", "statuses")
 
     def __init__(self, names: list[str], codes: Sequence[int], statuses: Sequence[Status]) -> None:
         """names: each once, with a code for each. statuses: by code."""
-        self.names, self._codes, self.statuses = names, codes, statuses
+        self.names, self.codes, self.statuses = names, codes, statuses
         self._by_name: dict[str, Status] | None = None
 
     @classmethod
@@ -37,21 +38,16 @@ class Rejected(Mapping[str, Status]):
         return cls(list(statuses), range(len(statuses)), list(statuses.values()))
 
     @property
-    def codes(self) -> Sequence[int]:
-        """The index in `statuses` of each name's status, in the order of `names`."""
-        return self._codes
-
-    @property
     def messages(self) -> dict[str, str]:
         return dict(zip(self.names, self.for_each_node([status.message for status in self.statuses]), strict=True))
 
     def for_each_node(self, values: Sequence[V]) -> tuple[V, ...]:
         """The value of each node, in the order of `names`, from one value for each of `statuses`."""
-        return pick(values, self._codes)
+        return pick(values, self.codes)
 
     def __getitem__(self, name: str) -> Status:
         if self._by_name is None:
-            self._by_name = dict(zip(self.names, pick(self.statuses, self._codes), strict=True))
+            self._by_name = dict(zip(self.names, pick(self.statuses, self.codes), strict=True))
         return self._by_name[name]
 
     def __iter__(self) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -89,7 +89,27 @@ class Profile:
         return local, cluster
 
     def pre_filter(self, pod: Pod) -> LocalFilters:
-        return _pre_filter(self.local_filters, pod)
+        filters = []
+        names: frozenset[str] | None = None
+        narrowing: list[str] = []
+        reads_pods = False
+        for plugin in self.local_filters:
+            prepared = plugin.pre_filter(pod)
+            if prepared is None:
+                continue
+            if isinstance(prepared, Status):
+                return LocalFilters(rejected=prepared)
+            filters.append((plugin.filter, prepared.state))
+            reads_pods = reads_pods or SnapshotPart.PODS in plugin.reads
+            if prepared.node_names is not None:
+                names = prepared.node_names if names is None else names & prepared.node_names
+                narrowing = sorted((*narrowing, plugin.name))
+                if not names:
+                    one = f"plugin {plugin.name}"
+                    together = f"plugin(s) [{' '.join(narrowing)}] simultaneously"
+                    return LocalFilters(rejected=_not_selected(narrowing, together if len(narrowing) > 1 else one))
+        outside = _not_selected(narrowing, f"plugin(s) [{' '.join(narrowing)}]")
+        return LocalFilters(tuple(filters), None, names, outside, reads_pods)
 
     def for_exempt_pods(self) -> Profile:
         """The part of the profile that applies to exempt pods."""
@@ -160,39 +180,5 @@ class LocalFilters:
         return SUCCESS
 
 
-def _pre_filter(plugins: tuple[FilterPlugin[Any], ...], pod: Pod) -> LocalFilters:
-    filters = []
-    names: frozenset[str] | None = None
-    narrowing: list[str] = []
-    reads_pods = False
-    for plugin in plugins:
-        prepared = plugin.pre_filter(pod)
-        if prepared is None:
-            continue
-        if isinstance(prepared, Status):
-            return LocalFilters(rejected=prepared)
-        filters.append((plugin.filter, prepared.state))
-        reads_pods = reads_pods or SnapshotPart.PODS in plugin.reads
-        if prepared.node_names is not None:
-            names = prepared.node_names if names is None else names & prepared.node_names
-            narrowing = sorted((*narrowing, plugin.name))
-            if not names:
-                return LocalFilters(rejected=_unsatisfied(narrowing))
-    listed = " ".join(narrowing)
-    outside = unresolvable(
-        ",".join(narrowing), f"node(s) didn't satisfy plugin(s) [{listed}]", reason_code=ReasonCode.NODE_NOT_SELECTED
-    )
-    return LocalFilters(tuple(filters), None, names, outside, reads_pods)
-
-
-def _unsatisfied(plugins: list[str]) -> Status:
-    if len(plugins) == 1:
-        return unresolvable(
-            plugins[0], f"node(s) didn't satisfy plugin {plugins[0]}", reason_code=ReasonCode.NODE_NOT_SELECTED
-        )
-    listed = " ".join(plugins)
-    return unresolvable(
-        ",".join(plugins),
-        f"node(s) didn't satisfy plugin(s) [{listed}] simultaneously",
-        reason_code=ReasonCode.NODE_NOT_SELECTED,
-    )
+def _not_selected(plugins: Sequence[str], text: str) -> Status:
+    return unresolvable(",".join(plugins), f"node(s) didn't satisfy {text}", reason_code=ReasonCode.NODE_NOT_SELECTED)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from enum import StrEnum
 from math import inf
+from typing import Self
 
 from pydantic import BaseModel, ConfigDict
 
@@ -69,34 +70,24 @@ class PreemptionConfiguration(BaseModel):
 
 
 class NodeRejection(StrEnum):
-    """Why a proposed node is rejected. NOT_BEST: `choose: one` takes another node."""
+    """Why a proposed node is rejected: a text and its code. NOT_BEST: `choose: one` takes another node."""
 
-    NEVER = "the pod's preemptionPolicy is Never"
-    WAITING = "room for the pod is coming on its nominated node"
-    NOT_LOWER = "a victim's priority is not lower than the pod's"
-    BARRED = "no eviction makes the node good for the pod"
-    NO_ROOM = "there is no room even without all pods of lower priority"
-    NO_VICTIM = "no victim is proposed and none is needed"
-    TOO_COSTLY = "the pod's rules take too long to evaluate"
-    NOT_BEST = "another node is better"
-    GANG = "a gang does not evict pods for a part of itself"
+    reason_code: ReasonCode
 
-    @property
-    def reason_code(self) -> ReasonCode:
-        return _REASON_CODES[self]
+    def __new__(cls, text: str, reason_code: ReasonCode) -> Self:
+        found = str.__new__(cls, text)
+        found._value_, found.reason_code = text, reason_code
+        return found
 
-
-_REASON_CODES = {
-    NodeRejection.NEVER: ReasonCode.PREEMPTION_POLICY_NEVER,
-    NodeRejection.WAITING: ReasonCode.NOMINATED_NODE_PENDING,
-    NodeRejection.NOT_LOWER: ReasonCode.VICTIM_NOT_LOWER,
-    NodeRejection.BARRED: ReasonCode.PREEMPTION_NOT_HELPFUL,
-    NodeRejection.NO_ROOM: ReasonCode.NO_ROOM_BY_PREEMPTION,
-    NodeRejection.NO_VICTIM: ReasonCode.NO_VICTIM_NEEDED,
-    NodeRejection.TOO_COSTLY: ReasonCode.TOO_COSTLY,
-    NodeRejection.NOT_BEST: ReasonCode.NOT_BEST_CANDIDATE,
-    NodeRejection.GANG: ReasonCode.PART_OF_GANG,
-}
+    NEVER = "the pod's preemptionPolicy is Never", ReasonCode.PREEMPTION_POLICY_NEVER
+    WAITING = "room for the pod is coming on its nominated node", ReasonCode.NOMINATED_NODE_PENDING
+    NOT_LOWER = "a victim's priority is not lower than the pod's", ReasonCode.VICTIM_NOT_LOWER
+    BARRED = "no eviction makes the node good for the pod", ReasonCode.PREEMPTION_NOT_HELPFUL
+    NO_ROOM = "there is no room even without all pods of lower priority", ReasonCode.NO_ROOM_BY_PREEMPTION
+    NO_VICTIM = "no victim is proposed and none is needed", ReasonCode.NO_VICTIM_NEEDED
+    TOO_COSTLY = "the pod's rules take too long to evaluate", ReasonCode.TOO_COSTLY
+    NOT_BEST = "another node is better", ReasonCode.NOT_BEST_CANDIDATE
+    GANG = "a gang does not evict pods for a part of itself", ReasonCode.PART_OF_GANG
 
 
 def may_preempt(pod: Pod, snapshot: Snapshot) -> bool:

@@ -103,7 +103,9 @@ def review_victims(
         elif not victims.pods:
             rejected[name] = NodeRejection.NO_VICTIM
         else:
-            found[name] = Victims(tuple(sorted(victims.pods, key=_descending)), victims.num_pdb_violations)
+            found[name] = Victims(
+                tuple(sorted(victims.pods, key=priority_of, reverse=True)), victims.num_pdb_violations
+            )
     return PreemptResult(found, rejected)
 
 
@@ -164,10 +166,6 @@ def _pods(proposal: Proposal, there: Mapping[str, Pod], priority: int) -> list[P
 @lru_cache(maxsize=64)
 def _unknown(priority: int) -> Pod:
     return Pod("", "", LabelSet("", {}), PodSpec(priority=priority), start_time=-inf)
-
-
-def _descending(victim: Pod) -> int:
-    return -priority_of(victim)
 
 
 class Ineligible(StrEnum):

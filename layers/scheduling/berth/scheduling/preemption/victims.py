@@ -178,11 +178,10 @@ def after_evictions(budgets: Sequence[PodDisruptionBudget], pods: Iterable[Pod])
         replace(budget, disruptions_allowed=max(0, budget.disruptions_allowed - sum(map(budget.covers, counted))))
         for budget in budgets
     ]
-    return budgets if all(map(_allows_as_many, found, budgets)) else tuple(found)
-
-
-def _allows_as_many(one: PodDisruptionBudget, other: PodDisruptionBudget) -> bool:
-    return one.disruptions_allowed == other.disruptions_allowed
+    allow_less = any(
+        after.disruptions_allowed != budget.disruptions_allowed for after, budget in zip(found, budgets, strict=True)
+    )
+    return tuple(found) if allow_less else budgets
 
 
 @dataclass(frozen=True, slots=True)
