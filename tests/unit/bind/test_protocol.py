@@ -11,11 +11,11 @@ from berth.bind.gang.member import GangMember, GangOfPod, GangPlace
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome, BindResult
 from berth.pods import Binding, Created
-from berth.scheduling.gangs.gang import Gang, GangKey, GangSource
+from berth.scheduling.gangs.gang import Gang, GangKey
 from berth.scheduling.objects import Pod
 from tests.fakes.binding_world import ANTI_AFFINITY, World
 
-GANG = GangOfPod(Gang(GangKey("default", "train"), 2, "", 60, GangSource.ANNOTATIONS))
+GANG = GangOfPod(Gang(GangKey("default", "train"), 2, "", 60))
 WAITS = BindResult(BindOutcome.GANG_WAITS, "another gang is open")
 
 Wait = Callable[[GangMember], GangPlace | BindResult | None]

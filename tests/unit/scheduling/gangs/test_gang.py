@@ -12,7 +12,6 @@ from berth.scheduling.gangs.gang import (
     GangError,
     GangKey,
     GangsConfiguration,
-    GangSource,
     InvalidGang,
     gang_of,
 )
@@ -42,43 +41,43 @@ GROUPS = {
     [
         pytest.param(
             {"gang": None, "group": "train"},
-            Gang(KEY, 2, "rack", 60, GangSource.SCHEDULING_GROUP, 7, CREATED),
+            Gang(KEY, 2, "rack", 60, 7, CREATED),
             id="a PodGroup of Kubernetes",
         ),
         pytest.param(
             {"gang": None, "label": "train"},
-            Gang(KEY, 3, "", 30, GangSource.POD_GROUP_LABEL, None, CREATED),
+            Gang(KEY, 3, "", 30, None, CREATED),
             id="a PodGroup of coscheduling, with a timeout of its own",
         ),
         pytest.param(
             {"gang": None, "legacy_label": "train"},
-            Gang(KEY, 5, "", 60, GangSource.LEGACY_LABEL, None, CREATED),
+            Gang(KEY, 5, "", 60, None, CREATED),
             id="the label before v0.25",
         ),
-        pytest.param({}, Gang(KEY, 4, "", 60, GangSource.ANNOTATIONS), id="Berth's annotations"),
+        pytest.param({}, Gang(KEY, 4, "", 60), id="Berth's annotations"),
         pytest.param(
             {"topology_key": "topology.kubernetes.io/zone", "timeout": "50"},
-            Gang(KEY, 4, "topology.kubernetes.io/zone", 50, GangSource.ANNOTATIONS),
+            Gang(KEY, 4, "topology.kubernetes.io/zone", 50),
             id="the optional annotations",
         ),
         pytest.param(
             {"timeout": "3600"},
-            Gang(KEY, 4, "", 60, GangSource.ANNOTATIONS),
+            Gang(KEY, 4, "", 60),
             id="more time than the operator gives: that of the operator",
         ),
         pytest.param(
             {"gang": None, "label": "patient"},
-            Gang(GangKey("ml", "patient"), 4, "", 60, GangSource.POD_GROUP_LABEL, None, CREATED),
+            Gang(GangKey("ml", "patient"), 4, "", 60, None, CREATED),
             id="the same in a PodGroup",
         ),
         pytest.param(
             {"group": "train", "label": "train", "legacy_label": "train"},
-            Gang(KEY, 2, "rack", 60, GangSource.SCHEDULING_GROUP, 7, CREATED),
+            Gang(KEY, 2, "rack", 60, 7, CREATED),
             id="the first way counts where all give one name",
         ),
         pytest.param(
             {"label": "train", "legacy_label": "train", "size": 9},
-            Gang(KEY, 3, "", 30, GangSource.POD_GROUP_LABEL, None, CREATED),
+            Gang(KEY, 3, "", 30, None, CREATED),
             id="the label goes before the annotations",
         ),
         pytest.param({"gang": None, "group": "single"}, None, id="a PodGroup whose pods are placed one by one"),

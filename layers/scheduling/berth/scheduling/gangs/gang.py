@@ -88,15 +88,6 @@ REASONS: frozenset[str] = frozenset({*GangError, *GangWait, REASON_OTHER_DOMAIN}
 """The reasons that a member of a gang may be rejected for."""
 
 
-class GangSource(StrEnum):
-    """The field that a gang was read from."""
-
-    SCHEDULING_GROUP = "schedulingGroup"
-    POD_GROUP_LABEL = "label"
-    LEGACY_LABEL = "legacy-label"
-    ANNOTATIONS = "annotations"
-
-
 @dataclass(frozen=True, slots=True, order=True)
 class GangKey:
     """The identity of a gang in the cluster."""
@@ -121,7 +112,6 @@ class Gang:
     minimum: int
     topology_key: str
     timeout: float
-    source: GangSource
     priority: int | None = None
     created_at: float | None = None
 
@@ -182,20 +172,15 @@ def _described(
     pod: Pod, key: GangKey, pod_groups: PodGroups, configuration: GangsConfiguration
 ) -> Gang | InvalidGang | None:
     if pod.spec.scheduling_group:
-        return _by_pod_group(PodGroupApi.NATIVE, GangSource.SCHEDULING_GROUP, key, pod_groups, configuration)
+        return _by_pod_group(PodGroupApi.NATIVE, key, pod_groups, configuration)
     for label, api in POD_GROUP_LABELS.items():
         if label in pod.labels:
-            source = GangSource.POD_GROUP_LABEL if api is PodGroupApi.COSCHEDULING else GangSource.LEGACY_LABEL
-            return _by_pod_group(api, source, key, pod_groups, configuration)
+            return _by_pod_group(api, key, pod_groups, configuration)
     return _by_annotations(pod.annotations, key, configuration)
 
 
 def _by_pod_group(
-    api: PodGroupApi,
-    source: GangSource,
-    key: GangKey,
-    pod_groups: PodGroups,
-    configuration: GangsConfiguration,
+    api: PodGroupApi, key: GangKey, pod_groups: PodGroups, configuration: GangsConfiguration
 ) -> Gang | InvalidGang | None:
     group = pod_groups.get((api, key.namespace, key.name))
     if group is None:
@@ -205,7 +190,7 @@ def _by_pod_group(
     if group.minimum is None:
         return None
     timeout = configuration.timeout if group.timeout is None else group.timeout
-    return Gang(key, group.minimum, group.topology_key, timeout, source, group.priority, group.created_at)
+    return Gang(key, group.minimum, group.topology_key, timeout, group.priority, group.created_at)
 
 
 def _by_annotations(
@@ -221,4 +206,4 @@ def _by_annotations(
     if seconds is not None and _INTEGER.fullmatch(seconds) is None:
         return InvalidGang(GangError.TIMEOUT, key)
     timeout = configuration.timeout if seconds is None else float(seconds)
-    return Gang(key, int(size), topology_key, timeout, GangSource.ANNOTATIONS)
+    return Gang(key, int(size), topology_key, timeout)

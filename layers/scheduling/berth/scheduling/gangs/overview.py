@@ -120,7 +120,8 @@ def _stage(
             return GangStage.DOES_NOT_FIT, str(outcome)
         case GangWait.FOR_MEMBERS:
             exist = 0 if plan is None else len(plan.members.waiting)
-            return GangStage.WAITS_FOR_MEMBERS, waits_for_members(exist, gang.minimum, _gated(pods), invalid)
+            gated = sum(pod.spec.gated for pod in pods)
+            return GangStage.WAITS_FOR_MEMBERS, waits_for_members(exist, gang.minimum, gated, invalid)
 
 
 def waits_for_members(exist: int, minimum: int, gated: int, invalid: GangError | None) -> str:
@@ -131,7 +132,3 @@ def waits_for_members(exist: int, minimum: int, gated: int, invalid: GangError |
     if invalid is not None:
         notes.append(f"others are rejected: {invalid}")
     return ", ".join(notes)
-
-
-def _gated(pods: Iterable[Pod]) -> int:
-    return sum(pod.spec.gated for pod in pods)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from heapq import heappop, heappush
 
 from berth.scheduling.evaluation.evaluation import Evaluation, nominated_beside
@@ -68,11 +69,11 @@ class Candidates:
         self._evaluation, self._filters = evaluation, evaluation.local.filters
         snapshot = evaluation.snapshot
         self.order: list[str] = []
-        self._ranks: dict[str, int] = {}
         self._scores: list[int] = []
         self._rescored: dict[str, tuple[NodeInfo, int]] = {}
         if evaluation.rejected is None and self._filters.rejected is None:
-            passing = evaluation.local.statuses.filter_nodes(_every_node(snapshot), deadline).feasible
+            every_node = NodeRefs.of([*snapshot.nodes], snapshot.positions)
+            passing = evaluation.local.statuses.filter_nodes(every_node, deadline).feasible
             totals = evaluation.totals(pod, passing, deadline=deadline)
             if isinstance(totals, Status):
                 # If the pod cannot be scored, the order of the names is as good as any.
@@ -90,11 +91,9 @@ class Candidates:
         """The place of a candidate in the order, from 0."""
         return self._by_name[name]
 
-    @property
+    @cached_property
     def _by_name(self) -> dict[str, int]:
-        if not self._ranks:
-            self._ranks = {name: rank for rank, name in enumerate(self.order)}
-        return self._ranks
+        return {name: rank for rank, name in enumerate(self.order)}
 
     def passes(self, pod: Pod, name: str, planned_nodes: PlannedNodes, states: Sequence[ClusterFilter]) -> bool:
         """Return whether a member fits onto this candidate, beside planned pods and nominated pods (fact 34)."""
@@ -218,10 +217,6 @@ def planned_nodes_of(snapshot: Snapshot, counting: Counting, planned: Container[
             if name in planned_nodes.snapshot.nodes and pod.uid not in planned:
                 planned_nodes.add(pod, planned_nodes.node(name))
     return planned_nodes
-
-
-def _every_node(snapshot: Snapshot) -> NodeRefs:
-    return NodeRefs.of([*snapshot.nodes], snapshot.positions)
 
 
 @dataclass(frozen=True, slots=True)

@@ -211,7 +211,7 @@ class GangPlanner:
         """The gangs with a member that waits, in the order in which they are planned. For people, without a time limit:
         filter's answers are those of `decide`."""
         found = self._new_round(snapshot, open_gangs, None).finished(UNLIMITED, NO_DECISION_DEADLINE)
-        return [self._described(members, outcome, found) for members, outcome in found.each()]
+        return [self._described(members, found.outcomes[key], found) for key, members in found.members.items()]
 
     def _described(self, members: GangMembers, outcome: GangOutcome, found: Plans) -> PlannedGang:
         if isinstance(outcome, GangPlan):
@@ -220,7 +220,7 @@ class GangPlanner:
         if outcome is not GangWait.FOR_ROOM:
             return PlannedGang(members, outcome, {})
         groups = found.planning.by_shape(members.waiting[: members.gang.minimum])
-        placed = found.planning.most(members, found.planned_nodes)
+        placed = len(found.planning.most(members, found.planned_nodes).places)
         return PlannedGang(members, outcome, {}, shortage_of(groups, placed, found.planned_nodes, self._counting))
 
     def placement(self, key: GangKey, snapshot: Snapshot, open_gangs: Sequence[OpenGang]) -> GangPlacement | None:
@@ -228,12 +228,13 @@ class GangPlanner:
         gangs = gangs_in(snapshot, self._configuration, self._was_exempt, open_gangs)
         found = self._plans_for(gangs, snapshot, self._candidates_on(snapshot))
         for members in gangs:
-            if members.key != key:
-                found.outcomes[members.key] = found.plan(members)
-                continue
             before = tuple(name for name, outcome in found.outcomes.items() if isinstance(outcome, GangPlan))
-            plan, planned_nodes = found.largest(members)
-            return GangPlacement(members, found.plan(members), plan.places, planned_nodes.placed, before)
+            outcome = found.outcomes[members.key] = found.plan(members)
+            if members.key == key:
+                if isinstance(outcome, GangPlan):
+                    return GangPlacement(members, outcome, outcome.places, found.planned_nodes.placed, before)
+                most = found.planning.most(members, found.planned_nodes)
+                return GangPlacement(members, outcome, most.places, most.planned_nodes.placed, before)
         return None
 
     def _plans(

@@ -40,7 +40,7 @@ class GangPlan:
 
 
 @dataclass(slots=True)
-class _Attempt:
+class Attempt:
     """An attempt to place members. planned_nodes: its own copy."""
 
     planned_nodes: PlannedNodes
@@ -76,14 +76,13 @@ class GangPlanning:
             self._too_large[key] = min(gang.minimum, self._too_large.get(key, gang.minimum))
         return found
 
-    def most(self, members: GangMembers, planned_nodes: PlannedNodes) -> int:
-        """Count the needed members that have a place: fewer than needed for a gang that does not fit."""
+    def most(self, members: GangMembers, planned_nodes: PlannedNodes) -> Attempt:
+        """Place as many of the needed members as fit together: fewer than needed for a gang that does not fit."""
         key, first = members.gang.topology_key, members.waiting[: members.gang.minimum]
         every: Iterable[Container[str] | None] = self._by_domain(planned_nodes, key).values() if key else (None,)
         groups = self.by_shape(first)
-        return max(
-            (len(self._tried(groups, len(first), {}, planned_nodes, names).places) for names in every), default=0
-        )
+        attempts = (self._tried(groups, len(first), {}, planned_nodes, names) for names in every)
+        return max(attempts, key=lambda each: len(each.places), default=Attempt(planned_nodes))
 
     def spare(self, pod: Pod, names: Container[str] | None, planned_nodes: PlannedNodes) -> Iterator[str]:
         """The nodes among these that have room for one more such member, the best first; names None: among all."""
@@ -97,7 +96,7 @@ class GangPlanning:
         shape = self._shape_of(pod)
         return [each for each in members.waiting if self._shape_of(each) == shape]
 
-    def nodes_of(self, members: GangMembers, plan: GangPlan, planned_nodes: PlannedNodes) -> Container[str] | None:
+    def nodes_of(self, members: GangMembers, plan: GangPlan, planned_nodes: PlannedNodes) -> frozenset[str] | None:
         """The nodes of the plan's domain; None for all nodes."""
         key = members.gang.topology_key
         return self._by_domain(planned_nodes, key)[plan.domain] if key else None
@@ -155,7 +154,7 @@ class GangPlanning:
 
     def _placed(
         self, members: GangMembers, planned_nodes: PlannedNodes, names: Container[str] | None
-    ) -> _Attempt | None:
+    ) -> Attempt | None:
         """Place as many members as are needed on these nodes; None if they do not fit. names: None for all nodes."""
         needed = members.gang.minimum
         first = members.waiting[:needed]
@@ -169,12 +168,15 @@ class GangPlanning:
         everybody = self.by_shape(members.waiting)
         if len(members.waiting) > needed and len(everybody) > 1:
             orders.append(reversed(everybody))
-        for order in orders:
-            placed = self._attempt(order, needed, members.arrived, planned_nodes, names)
-            if placed is not None:
-                return placed
-        # The nodes of the members that have arrived may be the wrong ones by now.
-        return self._attempt(groups, needed, {}, planned_nodes, names) if kept else None
+        tries = [(order, members.arrived) for order in orders]
+        if kept:
+            # The nodes of the members that have arrived may be the wrong ones by now.
+            tries.append((groups, {}))
+        for order, arrived in tries:
+            attempt = self._tried(order, needed, arrived, planned_nodes, names)
+            if len(attempt.places) >= needed:
+                return attempt
+        return None
 
     def by_shape(self, pods: Sequence[Pod]) -> list[list[Pod]]:
         """The members by shape, first the shape with the fewest nodes."""
@@ -184,18 +186,6 @@ class GangPlanning:
         found = list(groups.values())
         return sorted(found, key=lambda group: len(self._candidates_of(group[0]).order)) if len(found) > 1 else found
 
-    def _attempt(
-        self,
-        groups: Iterable[Sequence[Pod]],
-        needed: int,
-        arrived: Mapping[str, str],
-        planned_nodes: PlannedNodes,
-        names: Container[str] | None,
-    ) -> _Attempt | None:
-        """Return the attempt; None if fewer members than needed have places."""
-        attempt = self._tried(groups, needed, arrived, planned_nodes, names)
-        return attempt if len(attempt.places) >= needed else None
-
     def _tried(
         self,
         groups: Iterable[Sequence[Pod]],
@@ -203,8 +193,8 @@ class GangPlanning:
         arrived: Mapping[str, str],
         planned_nodes: PlannedNodes,
         names: Container[str] | None,
-    ) -> _Attempt:
-        attempt = _Attempt(planned_nodes.copy())
+    ) -> Attempt:
+        attempt = Attempt(planned_nodes.copy())
         groups = list(groups)
         for group in groups if arrived else ():
             self._place_arrived(group, arrived, attempt, names)
@@ -215,7 +205,7 @@ class GangPlanning:
         return attempt
 
     def _place_arrived(
-        self, group: Sequence[Pod], arrived: Mapping[str, str], attempt: _Attempt, names: Container[str] | None
+        self, group: Sequence[Pod], arrived: Mapping[str, str], attempt: Attempt, names: Container[str] | None
     ) -> None:
         """Keep members that have arrived in bind on their nodes, if they still fit there."""
         candidates = self._candidates_of(group[0])
@@ -227,7 +217,7 @@ class GangPlanning:
             if candidates.passes(pod, name, attempt.planned_nodes, states.now()):
                 attempt.place(pod, name)
 
-    def _place_alike(self, pods: Sequence[Pod], attempt: _Attempt, names: Container[str] | None) -> None:
+    def _place_alike(self, pods: Sequence[Pod], attempt: Attempt, names: Container[str] | None) -> None:
         """Place as many of these members of one shape as fit, each on the best node that is left."""
         candidates = self._candidates_of(pods[0])
         states = candidates.states(attempt.planned_nodes)

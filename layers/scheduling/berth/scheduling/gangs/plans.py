@@ -7,8 +7,8 @@ half of the time of a decision, or more, and does not come to its end, is not pl
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 
 from berth.scheduling.evaluation.time_limit import (
@@ -41,31 +41,12 @@ class Places:
     names: tuple[str, ...]
 
 
-class _Requested(Container[str]):
-    """The nodes of a request."""
-
-    def __init__(self, nodes: NodeRefs) -> None:
-        self._source, self._positions = nodes.source, frozenset(nodes.positions)
-
-    def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and self._source[name] in self._positions
-
-
-class _Intersection(Container[str]):
-    """The nodes of a request that are in a domain, too."""
-
-    def __init__(self, requested: Container[str], domain: Container[str]) -> None:
-        self._requested, self._domain = requested, domain
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._domain and name in self._requested
-
-
 @dataclass(slots=True)
 class Plans:
     """The plans of all gangs. Once they are made, only `alternatives` grows.
 
-    planned_nodes: the nodes with all plans. extra: the places of members beyond those that their gangs need, by UID.
+    planned_nodes: the nodes with all plans. members, outcomes: in the order in which they are planned. extra: the
+    places of members beyond those that their gangs need, by UID.
     """
 
     planned_nodes: PlannedNodes
@@ -110,32 +91,13 @@ class Plans:
         self.extra.update(found)
         self.planned_nodes = planned_nodes
 
-    def largest(self, members: GangMembers) -> tuple[GangPlan, PlannedNodes]:
-        """Plan places for as many members as fit together, at most for the minimum."""
-        best, fits, fails = (GangPlan({}), self.planned_nodes), 0, min(len(members.waiting), members.gang.minimum) + 1
-        while fails - fits > 1:
-            number = (fits + fails) // 2
-            planned = self.planning.plan(
-                replace(members, gang=replace(members.gang, minimum=number)), self.planned_nodes
-            )
-            if planned is None:
-                fails = number
-            else:
-                best, fits = planned, number
-        return best
-
     def includes(self, pod: Pod, key: GangKey) -> bool:
         """Return whether this member of the gang was waiting when the plans were begun."""
         return key in self.members and any(each.uid == pod.uid for each in self.members[key].waiting)
 
-    def each(self) -> Iterator[tuple[GangMembers, GangOutcome]]:
-        """The gangs in the order in which they were planned."""
-        for key, members in self.members.items():
-            yield members, self.outcomes[key]
-
     def places(self, pod: Pod, nodes: NodeRefs, best: GangPlan, members: GangMembers) -> Places | GangWait:
         """The places of a member, among the nodes of a request. best: the plan of its gang."""
-        requested = _Requested(nodes)
+        requested = frozenset(nodes.names)
         plan = best.among(requested)
         place = plan.places.get(pod.uid) or (self.extra.get(pod.uid) if plan is best else None)
         if place is None:
@@ -150,7 +112,7 @@ class Plans:
             return Places(allowed)
         # The scheduler knows something about these nodes that the cache does not.
         domain = self.planning.nodes_of(members, plan, self.planned_nodes)
-        within = requested if domain is None else _Intersection(requested, domain)
+        within = requested if domain is None else requested & domain
         others = tuple(islice(self.planning.spare(pod, within, self.planned_nodes), MAX_ALTERNATIVES))
         if others:
             return Places(others)
