@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from types import ModuleType
@@ -31,7 +32,6 @@ from berth.scheduling.framework.plugin import (
     ScorePlugin,
     Status,
 )
-from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.arguments import Args, NoArgs
 from berth.scheduling.plugins.registry import PluginFactory
@@ -47,23 +47,22 @@ def checked_plugin(plugin: type[Plugin], path: str) -> type[Plugin]:
     """Return a subclass with the checks. path: `<module>:<Class>`, for messages; also its name if it lacks one."""
     methods: dict[str, Any] = {
         "__module__": plugin.__module__,
-        "with_counting": _with_counting(path, plugin.with_counting),
-        "shape": _shape(path, plugin.shape),
+        "with_counting": _checked(path, plugin, "with_counting", _with_counting),
+        "shape": _checked(path, plugin, "shape", _shape),
     }
     if getattr(plugin, "name", None) is None:
         methods["name"] = path
     if issubclass(plugin, FilterPlugin):
-        methods |= {"pre_filter": _state(path, plugin.pre_filter), "filter": _filter(path, plugin.filter)}
+        methods["pre_filter"] = _checked(path, plugin, "pre_filter", _state)
+        methods["filter"] = _checked(path, plugin, "filter", lambda asked, found, _: asked.status(found))
     if issubclass(plugin, ScorePlugin):
-        methods |= {
-            "pre_score": _state(path, plugin.pre_score),
-            "score": _score(path, plugin.score),
-            "normalize": _normalize(path, plugin.normalize),
-        }
+        methods["pre_score"] = _checked(path, plugin, "pre_score", _state)
+        methods["score"] = _checked(path, plugin, "score", _score)
+        methods["normalize"] = _normalize(path, plugin.normalize)
     if issubclass(plugin, ClusterFilterPlugin):
-        methods["pre_filter"] = _cluster_pre_filter(path, plugin.pre_filter)
+        methods["pre_filter"] = _checked(path, plugin, "pre_filter", _cluster_pre_filter)
     if issubclass(plugin, ClusterScorePlugin):
-        methods["pre_score"] = _cluster_pre_score(path, plugin.pre_score)
+        methods["pre_score"] = _checked(path, plugin, "pre_score", _cluster_pre_score)
     return type(plugin.__name__, (plugin,), methods)
 
 
@@ -82,7 +81,7 @@ def built_plugin(path: str, plugin: Callable[[Any], Plugin], args: object) -> Pl
     """Build the plugin with these arguments. Raises PluginFailed."""
     built = call(path, "__init__", plugin, args)
     if not isinstance(built, Plugin):
-        raise _wrong(path, "__init__", built, "a plugin")
+        raise _Call(path, "__init__").wrong(built, "a plugin")
     return _with_checked_attributes(path, built)
 
 
@@ -100,18 +99,14 @@ def _is_boolean(found: object) -> bool:
     return isinstance(found, bool)
 
 
-def _are_parts(found: object) -> bool:
-    return isinstance(found, frozenset) and all(isinstance(each, SnapshotPart) for each in found)
-
-
-def _are_events(found: object) -> bool:
-    return isinstance(found, frozenset) and all(isinstance(each, ClusterEvent) for each in found)
+def _all_of(kind: type) -> Callable[[object], bool]:
+    return lambda found: isinstance(found, frozenset) and all(isinstance(each, kind) for each in found)
 
 
 _ATTRIBUTES: Mapping[str, tuple[Callable[[object], bool], str]] = {
     "name": (lambda found: isinstance(found, str), "a text"),
-    "reads": (_are_parts, "NODES_ONLY or NODES_AND_PODS of berth.scheduling.framework"),
-    "events_to_register": (_are_events, "a frozenset of ClusterEvent of berth.scheduling.framework"),
+    "reads": (_all_of(SnapshotPart), "NODES_ONLY or NODES_AND_PODS of berth.scheduling.framework"),
+    "events_to_register": (_all_of(ClusterEvent), "a frozenset of ClusterEvent of berth.scheduling.framework"),
     "applies_to_exempt_pods": (_is_boolean, "a boolean"),
     "is_reserved": (_is_boolean, "a boolean"),
     "normalized": (_is_boolean, "a boolean"),
@@ -141,24 +136,60 @@ def _text(show: Callable[[object], str], found: object) -> str:
         return f"<its text raises {type(error).__name__}>"
 
 
-def _wrong(path: str, method: str, found: object, wanted: str, node: str = "") -> PluginFailed:
-    return PluginFailed(path, method, f"it returned {_shown(found)}, not {wanted}", node)
-
-
 def _shown(found: object) -> str:
     text = _text(repr, found)
     return f"{text if len(text) <= 60 else f'{text[:60]}…'} ({type(found).__name__})"
 
 
-def _status(path: str, method: str, found: object, node: str = "") -> Status:
-    # The framework compares by identity.
-    if found is SUCCESS:
-        return SUCCESS
-    if not isinstance(found, Status):
-        raise _wrong(path, method, found, "a Status", node)
-    if defect := call(path, method, _defect, found, node=node):
-        raise PluginFailed(path, method, f"it returned a Status with {defect}", node)
-    return SUCCESS if found.code is Code.SUCCESS else found
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A call of a plugin's method, and the checks of what it returned. node: empty if it is not about a single node."""
+
+    path: str
+    method: str
+    node: str = ""
+
+    def run(self, run: Callable[..., Any], *args: object) -> Any:
+        return call(self.path, self.method, run, *args, node=self.node)
+
+    def wrong(self, found: object, wanted: str) -> PluginFailed:
+        return self._failed(f"it returned {_shown(found)}, not {wanted}")
+
+    def _failed(self, problem: str) -> PluginFailed:
+        return PluginFailed(self.path, self.method, problem, self.node)
+
+    def status(self, found: object) -> Status:
+        # The framework compares by identity.
+        if found is SUCCESS:
+            return SUCCESS
+        if not isinstance(found, Status):
+            raise self.wrong(found, "a Status")
+        if defect := self.run(_defect, found):
+            raise self._failed(f"it returned a Status with {defect}")
+        return SUCCESS if found.code is Code.SUCCESS else found
+
+    def rejection(self, found: object) -> Status | None:
+        """Return the result if it is a Status that rejects, else None."""
+        status = self.status(found) if isinstance(found, Status) else SUCCESS
+        return None if status is SUCCESS else status
+
+    def integers(self, found: object, length: int) -> list[int]:
+        if not isinstance(found, list) or len(found) != length:
+            raise self.wrong(found, f"a list of {length} integers")
+        if not {*map(type, found)} <= {int}:
+            odd = next(each for each in found if type(each) is not int)
+            raise self._failed(f"it returned a list with {_shown(odd)}, not with integers alone")
+        return cast(list[int], found)
+
+    def cluster_filter(self, found: object) -> ClusterFilter:
+        if not isinstance(found, ClusterFilter):
+            raise self.wrong(found, "a ClusterFilter")
+        return _CheckedClusterFilter(self.path, found)
+
+    def cluster_score(self, found: object) -> ClusterScore:
+        if not isinstance(found, ClusterScore):
+            raise self.wrong(found, "a ClusterScore")
+        return _CheckedClusterScore(self.path, found)
 
 
 def _defect(status: Any) -> str:
@@ -172,12 +203,6 @@ def _defect(status: Any) -> str:
     return "" if isinstance(status.plugin, str) else f"the plugin {_shown(status.plugin)}, not a text"
 
 
-def _rejection(path: str, method: str, found: object) -> Status | None:
-    """Return the result if it is a Status that rejects, else None."""
-    status = _status(path, method, found) if isinstance(found, Status) else SUCCESS
-    return None if status is SUCCESS else status
-
-
 def _is_names(found: object) -> bool:
     """Return whether these are names of nodes, or None."""
     if found is None:
@@ -185,155 +210,111 @@ def _is_names(found: object) -> bool:
     return isinstance(found, Collection) and not isinstance(found, str) and all(isinstance(each, str) for each in found)
 
 
-def _integers(path: str, method: str, found: object, length: int) -> list[int]:
-    if not isinstance(found, list) or len(found) != length:
-        raise _wrong(path, method, found, f"a list of {length} integers")
-    if not {*map(type, found)} <= {int}:
-        odd = next(each for each in found if type(each) is not int)
-        raise PluginFailed(path, method, f"it returned a list with {_shown(odd)}, not with integers alone")
-    return cast(list[int], found)
+def _checked(
+    path: str, plugin: type[Plugin], method: str, check: Callable[[_Call, Any, Any], object]
+) -> Callable[..., object]:
+    """The method with a check. check: of the call, of what it returned and of the plugin; it returns the result."""
+    original = getattr(plugin, method)
+
+    def checked(self: Plugin, *args: object) -> object:
+        node = args[-1].name if isinstance(args[-1], NodeInfo) else ""
+        asked = _Call(path, method, node)
+        return check(asked, asked.run(original, self, *args), self)
+
+    return checked
 
 
-def _with_counting(path: str, original: Callable[..., object]) -> Callable[..., Plugin]:
-    def with_counting(self: Plugin, counting: Counting) -> Plugin:
-        found = call(path, "with_counting", original, self, counting)
-        if not isinstance(found, type(self)):
-            raise _wrong(path, "with_counting", found, f"a {type(self).__name__}")
-        return _with_checked_attributes(path, found)
-
-    return with_counting
+def _with_counting(asked: _Call, found: object, plugin: Plugin) -> Plugin:
+    if not isinstance(found, type(plugin)):
+        raise asked.wrong(found, f"a {type(plugin).__name__}")
+    return _with_checked_attributes(asked.path, found)
 
 
-def _shape(path: str, original: Callable[..., object]) -> Callable[..., object]:
-    def shape(self: Plugin, pod: Pod) -> object:
-        found = call(path, "shape", original, self, pod)
-        try:
-            hash(found)
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:
-            raise _wrong(path, "shape", found, f"something hashable ({text_of(error)})") from error
+def _shape(asked: _Call, found: object, _: Plugin) -> object:
+    try:
+        hash(found)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise asked.wrong(found, f"something hashable ({text_of(error)})") from error
+    return found
+
+
+def _state(asked: _Call, found: object, _: Plugin) -> object:
+    if found is None or asked.rejection(found) is not None:
         return found
-
-    return shape
-
-
-def _state(path: str, original: Callable[..., object]) -> Callable[..., object]:
-    method = original.__name__
-
-    def state(self: Plugin, pod: Pod) -> object:
-        found = call(path, method, original, self, pod)
-        if found is None or _rejection(path, method, found) is not None:
-            return found
-        names = found.node_names if isinstance(found, PluginState) else ()
-        if not isinstance(names, frozenset | None) or not _is_names(names):
-            raise _wrong(path, method, found, "a PluginState, a Status that rejects, or None")
-        return found
-
-    return state
+    names = found.node_names if isinstance(found, PluginState) else ()
+    if not isinstance(names, frozenset | None) or not _is_names(names):
+        raise asked.wrong(found, "a PluginState, a Status that rejects, or None")
+    return found
 
 
-def _filter(path: str, original: Callable[..., object]) -> Callable[..., Status]:
-    def filter(self: Plugin, state: object, node: NodeInfo) -> Status:  # noqa: A001  # the method's name
-        return _status(path, "filter", call(path, "filter", original, self, state, node, node=node.name), node.name)
-
-    return filter
-
-
-def _score(path: str, original: Callable[..., object]) -> Callable[..., int]:
-    def score(self: Plugin, state: object, node: NodeInfo) -> int:
-        found = call(path, "score", original, self, state, node, node=node.name)
-        if type(found) is not int:
-            raise _wrong(path, "score", found, "an integer", node.name)
-        return found
-
-    return score
+def _score(asked: _Call, found: object, _: Plugin) -> int:
+    if type(found) is not int:
+        raise asked.wrong(found, "an integer")
+    return found
 
 
 def _normalize(path: str, original: Callable[..., object]) -> Callable[..., list[int]]:
     def normalize(self: Plugin, scores: list[int]) -> list[int]:
         # The plugin may change the list in place.
-        length = len(scores)
-        return _integers(path, "normalize", call(path, "normalize", original, self, scores), length)
+        asked, length = _Call(path, "normalize"), len(scores)
+        return asked.integers(asked.run(original, self, scores), length)
 
     return normalize
 
 
-def _cluster_pre_filter(path: str, original: Callable[..., object]) -> Callable[..., object]:
-    def pre_filter(self: Plugin, pod: Pod, snapshot: Snapshot) -> ClusterFilter | Status:
-        found = call(path, "pre_filter", original, self, pod, snapshot)
-        return _rejection(path, "pre_filter", found) or _CheckedClusterFilter.of(path, "pre_filter", found)
-
-    return pre_filter
+def _cluster_pre_filter(asked: _Call, found: object, _: Plugin) -> ClusterFilter | Status:
+    return asked.rejection(found) or asked.cluster_filter(found)
 
 
-def _cluster_pre_score(path: str, original: Callable[..., object]) -> Callable[..., object]:
-    def pre_score(self: Plugin, pod: Pod, snapshot: Snapshot) -> ClusterScore | Status | None:
-        found = call(path, "pre_score", original, self, pod, snapshot)
-        if found is None:
-            return None
-        return _rejection(path, "pre_score", found) or _CheckedClusterScore.of(path, "pre_score", found)
-
-    return pre_score
+def _cluster_pre_score(asked: _Call, found: object, _: Plugin) -> ClusterScore | Status | None:
+    return None if found is None else asked.rejection(found) or asked.cluster_score(found)
 
 
 class _CheckedClusterFilter(ClusterFilter):
     def __init__(self, path: str, state: ClusterFilter) -> None:
         self._path, self._state = path, state
 
-    @classmethod
-    def of(cls, path: str, method: str, found: object) -> ClusterFilter:
-        """Wrap the state. Raises PluginFailed if it is not a ClusterFilter."""
-        if not isinstance(found, ClusterFilter):
-            raise _wrong(path, method, found, "a ClusterFilter")
-        return cls(path, found)
-
     @property
     def skips(self) -> bool:
-        found = call(self._path, "skips", getattr, self._state, "skips")
+        asked = _Call(self._path, "skips")
+        found = asked.run(getattr, self._state, "skips")
         if type(found) is not bool:
-            raise _wrong(self._path, "skips", found, "a boolean")
+            raise asked.wrong(found, "a boolean")
         return found
 
     def filter(self, node: NodeInfo) -> Status:
-        return _status(
-            self._path, "filter", call(self._path, "filter", self._state.filter, node, node=node.name), node.name
-        )
+        asked = _Call(self._path, "filter", node.name)
+        return asked.status(asked.run(self._state.filter, node))
 
     def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta) -> tuple[ClusterFilter, Collection[str] | None]:
-        found = call(self._path, "updated_to", self._state.updated_to, snapshot, delta)
-        if not isinstance(found, tuple) or len(found) != 2 or not call(self._path, "updated_to", _is_names, found[1]):
-            raise _wrong(self._path, "updated_to", found, "a ClusterFilter and names of nodes")
-        return self.of(self._path, "updated_to", found[0]), found[1]
+        asked = _Call(self._path, "updated_to")
+        found = asked.run(self._state.updated_to, snapshot, delta)
+        if not isinstance(found, tuple) or len(found) != 2 or not asked.run(_is_names, found[1]):
+            raise asked.wrong(found, "a ClusterFilter and names of nodes")
+        return asked.cluster_filter(found[0]), found[1]
 
     def with_pod(self, pod: Pod, node: NodeInfo) -> ClusterFilter:
-        found = call(self._path, "with_pod", self._state.with_pod, pod, node, node=node.name)
-        return self.of(self._path, "with_pod", found)
+        asked = _Call(self._path, "with_pod", node.name)
+        return asked.cluster_filter(asked.run(self._state.with_pod, pod, node))
 
     def without_pod(self, pod: Pod, node: NodeInfo) -> ClusterFilter:
-        found = call(self._path, "without_pod", self._state.without_pod, pod, node, node=node.name)
-        return self.of(self._path, "without_pod", found)
+        asked = _Call(self._path, "without_pod", node.name)
+        return asked.cluster_filter(asked.run(self._state.without_pod, pod, node))
 
 
 class _CheckedClusterScore(ClusterScore):
     def __init__(self, path: str, state: ClusterScore) -> None:
         self._path, self._state = path, state
 
-    @classmethod
-    def of(cls, path: str, method: str, found: object) -> ClusterScore:
-        """Wrap the state. Raises PluginFailed if it is not a ClusterScore."""
-        if not isinstance(found, ClusterScore):
-            raise _wrong(path, method, found, "a ClusterScore")
-        return cls(path, found)
-
     def scores(self, candidates: NodeRefs, snapshot: Snapshot) -> list[int]:
-        found = call(self._path, "scores", self._state.scores, candidates, snapshot)
-        return _integers(self._path, "scores", found, len(candidates))
+        asked = _Call(self._path, "scores")
+        return asked.integers(asked.run(self._state.scores, candidates, snapshot), len(candidates))
 
     def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta) -> ClusterScore:
-        return self.of(
-            self._path, "updated_to", call(self._path, "updated_to", self._state.updated_to, snapshot, delta)
-        )
+        asked = _Call(self._path, "updated_to")
+        return asked.cluster_score(asked.run(self._state.updated_to, snapshot, delta))
 
 
 PACKAGE = "berth_plugins"

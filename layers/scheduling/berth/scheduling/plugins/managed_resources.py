@@ -42,16 +42,6 @@ from berth.scheduling.snapshot.parts import NODES_AND_PODS
 
 NAME = "ManagedResources"
 
-__all__ = [
-    "NAME",
-    "REASON_ANNOTATION",
-    "REASON_LIMIT",
-    "REASON_PERCENT",
-    "REASON_REQUEST",
-    "ManagedResources",
-    "ManagedResourcesArgs",
-]
-
 # Given if the node's capacity cannot be read. If too little is left: `Insufficient` with the resource, unresolvable if
 # the node never has enough.
 REASON_UNREADABLE = "node(s) had an amount of {} that cannot be read"

@@ -118,13 +118,9 @@ class NodeAffinity(FilterPlugin[RequiredAffinity], ScorePlugin[Preferred]):
     normalized = True
 
     def __init__(self, args: NodeAffinityArgs) -> None:
-        self._added_required = args.added.required
-        self._added_preferred = args.added.preferred if isinstance(args.added.preferred, tuple) else ()
-
-    @property
-    def added_required(self) -> NodeSelector | None:
+        self.added_required = args.added.required
         """The terms that the configuration requires of a node for every pod."""
-        return self._added_required
+        self._added_preferred = args.added.preferred if isinstance(args.added.preferred, tuple) else ()
 
     def shape(self, pod: Pod) -> Hashable:
         # Most pods have neither, and are alike in that.
@@ -133,14 +129,14 @@ class NodeAffinity(FilterPlugin[RequiredAffinity], ScorePlugin[Preferred]):
     def pre_filter(self, pod: Pod) -> PluginState[RequiredAffinity] | Status | None:
         required = required_of(pod)
         if required is None:
-            return None if self._added_required is None else PluginState(RequiredAffinity(None, None))
+            return None if self.added_required is None else PluginState(RequiredAffinity(None, None))
         names = None if required.terms is None else required.terms.node_names
         if names is not None and not names:
             return _CONFLICT
         return PluginState(required, names)
 
     def filter(self, state: RequiredAffinity, node: NodeInfo) -> Status:
-        if self._added_required is not None and not self._added_required.matches(node.labels, node.name):
+        if self.added_required is not None and not self.added_required.matches(node.labels, node.name):
             return _NOT_ENFORCED
         return SUCCESS if state.matches(node) else _NO_MATCH
 

@@ -44,7 +44,7 @@ class NodePriorityLabel(FilterPlugin, ScorePlugin):
     normalized = True
 
     def __init__(self, args: NodePriorityLabelArgs) -> None:
-        self._label = args.label
+        self.label = args.label
         self._no_label = unresolvable(
             NAME, REASON_NO_LABEL.format(args.label), reason_code=ReasonCode.PRIORITY_LABEL_MISSING
         )
@@ -52,12 +52,8 @@ class NodePriorityLabel(FilterPlugin, ScorePlugin):
             NAME, REASON_NOT_AN_INTEGER.format(args.label), reason_code=ReasonCode.PRIORITY_LABEL_NOT_INTEGER
         )
 
-    @property
-    def label(self) -> str:
-        return self._label
-
     def filter(self, pod: Pod, node: NodeInfo) -> Status:
-        value = node.labels.get(self._label)
+        value = node.labels.get(self.label)
         if value is None:
             return self._no_label
         if _INTEGER.fullmatch(value) is None:
@@ -65,7 +61,7 @@ class NodePriorityLabel(FilterPlugin, ScorePlugin):
         return SUCCESS
 
     def score(self, pod: Pod, node: NodeInfo) -> int:
-        return int(node.labels[self._label])
+        return int(node.labels[self.label])
 
     def normalize(self, scores: list[int]) -> list[int]:
         return min_max_normalize(scores)

@@ -77,12 +77,8 @@ class ResourceSegregation(FilterPlugin[RequestedResources], ScorePlugin[Requeste
     reads = NODES_ONLY
 
     def __init__(self, args: ResourceSegregationArgs) -> None:
-        self._resources = args.resources
+        self.resources = args.resources
         self._required = args.mode is SegregationMode.REQUIRED
-
-    @property
-    def resources(self) -> frozenset[str]:
-        return self._resources
 
     def shape(self, pod: Pod) -> Hashable:
         return self._requested(pod)
@@ -105,7 +101,7 @@ class ResourceSegregation(FilterPlugin[RequestedResources], ScorePlugin[Requeste
 
     def _requested(self, pod: Pod) -> RequestedResources:
         # Not `&`: with the keys of a mapping that makes a set, which is not hashable.
-        return self._resources.intersection(pod.spec.requests.asked)
+        return self.resources.intersection(pod.spec.requests.asked)
 
     def _has_any(self, node: NodeInfo) -> bool:
-        return not self._resources.isdisjoint(node.allocatable)
+        return not self.resources.isdisjoint(node.allocatable)

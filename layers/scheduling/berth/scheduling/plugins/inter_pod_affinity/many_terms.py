@@ -17,8 +17,6 @@ NO_LABELS: Labels = {}
 MAX_LABEL_SETS = 100_000
 """Jobs and stateful sets give each pod its own labels. At most this many are remembered."""
 
-NO_KEYS: Mapping[str, int] = {}
-
 
 class ManyTerms:
     """Terms with weights. It remembers the terms that each label set matches; threads may share it.

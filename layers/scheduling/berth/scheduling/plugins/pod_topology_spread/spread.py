@@ -161,7 +161,7 @@ class Spread:
                     matches = self._required.matches(node)
                 if not matches:
                     continue
-            if each.honor_taints and node.taints and self._is_repelled_by(node):
+            if each.honor_taints and node.taints and self._tolerations.repelled_by(node.taints):
                 continue
             found.append(index)
         return found
@@ -227,9 +227,6 @@ class Spread:
         if self._shared is None or before.labels is not after.labels or before.taints is not after.taints:
             return False
         return self._shared.count_running(before.usage) == self._shared.count_running(after.usage)
-
-    def _is_repelled_by(self, node: NodeInfo) -> bool:
-        return self._tolerations.repelled_by(node.taints)
 
 
 @dataclass(frozen=True, slots=True)
