@@ -49,43 +49,34 @@ def document(
 ) -> dict[str, object]:
     """names: of the nodes of the request, in its order. A reason has the number of its nodes, and examples. by_plugin:
     whether scores by plugin are computed, which takes longer than the decision."""
-    return {
-        **header(record),
-        "profile": record.policy.profile_of(record.pod).name,
-        "nodes": record.nodes,
-        "feasible": record.feasible,
-        "chosen": record.chosen or None,
-        "reasons": [_reason(each, names, most_examples) for each in record.rejected()[:MAX_REASONS]],
-        "best": [
-            {"node": each.node, "score": each.score, "byPlugin": each.by_plugin}
-            for each in record.best(by_plugin=by_plugin)
-        ],
-        "victims": {},
-        "error": "",
-    }
+    reasons = [_reason(each, names, most_examples) for each in record.rejected()[:MAX_REASONS]]
+    best = [
+        {"node": each.node, "score": each.score, "byPlugin": each.by_plugin}
+        for each in record.best(by_plugin=by_plugin)
+    ]
+    return _document(record, record.policy.profile_of(record.pod).name, reasons) | {"best": best}
 
 
 def call_document(record: CallRecord) -> dict[str, object]:
     """Return a document with the same keys for preempt, bind and calls that failed."""
+    reasons = [
+        {"code": each.code, "reason": each.reason, "plugin": "", "count": each.count, "nodes": list(each.examples)}
+        for each in record.rejected
+    ]
+    return _document(record, record.profile, reasons) | {"victims": dict(record.victims), "error": record.error}
+
+
+def _document(record: Record | CallRecord, profile: str, reasons: Sequence[object]) -> dict[str, object]:
     return {
         **header(record),
-        "profile": record.profile,
+        "profile": profile,
         "nodes": record.nodes,
         "feasible": record.feasible,
         "chosen": record.chosen or None,
-        "reasons": [
-            {
-                "code": each.code,
-                "reason": each.reason,
-                "plugin": "",
-                "count": each.count,
-                "nodes": list(each.examples),
-            }
-            for each in record.rejected
-        ],
+        "reasons": reasons,
         "best": [],
-        "victims": dict(record.victims),
-        "error": record.error,
+        "victims": {},
+        "error": "",
     }
 
 

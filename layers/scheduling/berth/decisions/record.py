@@ -9,6 +9,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from heapq import nsmallest
 from itertools import compress, count, islice, repeat
 from typing import NamedTuple
@@ -235,13 +236,10 @@ class CallRecord:
         milliseconds: float,
     ) -> CallRecord:
         """at: seconds since the epoch."""
+        of = partial(cls, at, verb, outcome, milliseconds)
         match decision:
             case BindDecision(binding, reason, cache):
-                return cls(
-                    at,
-                    verb,
-                    outcome,
-                    milliseconds,
+                return of(
                     binding.namespace,
                     binding.pod_name,
                     binding.pod_uid,
@@ -252,27 +250,22 @@ class CallRecord:
                     error=reason,
                 )
             case PreemptDecision(pod, policy, cache, found, unreadable):
-                nodes = len(found.victims) + len(found.rejected) + len(unreadable)
-                return cls(
-                    at,
-                    verb,
-                    outcome,
-                    milliseconds,
+                return of(
                     pod.namespace,
                     pod.name,
                     pod.uid,
                     cache,
                     policy.profile_of(pod).name,
-                    nodes,
+                    len(found.victims) + len(found.rejected) + len(unreadable),
                     len(found.victims),
                     rejected=_groups(found.rejected, unreadable),
                     victims={node: len(found.victims[node].pods) for node in sorted(found.victims)[:MAX_VICTIM_NODES]},
                 )
             case UnjudgedCall(pod, nodes, cache):
-                return cls(at, verb, outcome, milliseconds, pod.namespace, pod.name, pod.uid, cache, nodes=nodes)
+                return of(pod.namespace, pod.name, pod.uid, cache, nodes=nodes)
             case FailedCall(named, reason, cache):
                 namespace, _, name = named.partition("/")
-                return cls(at, verb, outcome, milliseconds, namespace, name, "", cache, error=reason)
+                return of(namespace, name, "", cache, error=reason)
 
 
 def _groups(rejected: Mapping[str, NodeRejection], unreadable: Mapping[str, str]) -> Sequence[RejectedProposals]:
