@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
 from types import FrameType
-from typing import Any, Self
+from typing import Self
 
 from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation
+from berth.scheduling.evaluation.local_scores import plugin_scores
 from berth.scheduling.framework.plugin import SUCCESS, ClusterScorePlugin, Plugin, ScorePlugin, Status
 from berth.scheduling.framework.profile import Profile, Scale
 from berth.scheduling.framework.shipped_profiles import build
@@ -139,19 +140,11 @@ class PluginHarness:
         return [name for name, status in statuses.items() if status is SUCCESS]
 
     def _raw_scores(self, pod: Pod, names: list[str]) -> dict[str, int]:
-        if isinstance(self.plugin, ClusterScorePlugin):
-            state = self.plugin.pre_score(pod, self.snapshot)
-            if state is None or isinstance(state, Status):
-                return {}
-            found = state.scores(NodeRefs.of(names, self.snapshot.positions), self.snapshot)
-            return dict(zip(names, found, strict=True))
-        return self._local_scores(self.plugin, pod, names) if isinstance(self.plugin, ScorePlugin) else {}
-
-    def _local_scores(self, plugin: ScorePlugin[Any], pod: Pod, names: list[str]) -> dict[str, int]:
-        prepared = plugin.pre_score(pod)
-        if prepared is None or isinstance(prepared, Status):
+        if not isinstance(self.plugin, ScorePlugin | ClusterScorePlugin):
             return {}
-        return {name: plugin.score(prepared.state, self.snapshot.nodes[name]) for name in names}
+        nodes = NodeRefs.of(names, self.snapshot.positions)
+        found = plugin_scores(self.plugin, pod, self.snapshot, nodes, Scale.AS_IS)
+        return {} if isinstance(found, Status) else dict(zip(names, found, strict=True))
 
     def _evaluation(self, pod: Pod) -> Evaluation:
         local = LocalEvaluation.of(self._profile, pod, self.snapshot)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from berth.scheduling.objects import NodeInfo, Pod, UnreadableObject, read_node, read_nodes, read_pod
+from berth.scheduling.objects import NodeInfo, Pod, UnreadableObject, read_node, read_pod
 from tests.builders.nodes import node_object
 
 NOT_STRINGS = "node(s) had labels that are not strings"
@@ -52,10 +52,9 @@ def test_node_without_name_is_unreadable(obj: object) -> None:
     assert read_node(obj) == UnreadableObject("a node has no metadata.name")
 
 
-def test_counts_unreadable_nodes() -> None:
-    nodes, unreadable = read_nodes([node_object("a"), None, {}, node_object("b")])
-    assert [node.name for node in nodes] == ["a", "b"]
-    assert unreadable == 2
+@pytest.mark.parametrize("obj", [None, {}])
+def test_node_without_a_name_is_unreadable(obj: object) -> None:
+    assert isinstance(read_node(obj), UnreadableObject)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from berth.scheduling.objects.cluster import (
     read_namespace,
     read_priority_class,
 )
-from berth.scheduling.objects.node import LABELS_NOT_STRINGS, NodeInfo, read_node, read_nodes, trimmed_node
+from berth.scheduling.objects.node import LABELS_NOT_STRINGS, NodeInfo, read_node, trimmed_node
 from berth.scheduling.objects.pod import LabelSet, Pod, PodSpec
 from berth.scheduling.objects.pod_reading import label_set, pod_spec, read_pod, read_pods
 from berth.scheduling.objects.projection import trimmed_pod
@@ -32,7 +32,6 @@ __all__ = [
     "read_disruption_budget",
     "read_namespace",
     "read_node",
-    "read_nodes",
     "read_pod",
     "read_pods",
     "read_priority_class",

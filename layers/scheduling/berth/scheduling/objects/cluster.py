@@ -133,15 +133,16 @@ class ClusterObjects:
     unreadable: list[UnreadableObject] = field(default_factory=list)
 
 
-_READERS: Mapping[str, Callable[[object], object]] = {
-    "Pod": read_placed_pod,
-    "Node": read_node,
-    "Namespace": read_namespace,
-    "PodDisruptionBudget": read_disruption_budget,
-    "PriorityClass": read_priority_class,
-    "PodGroup": read_pod_group_of_dump,
-    **{kind: partial(read_workload, kind=kind) for kind in KINDS},
+_READERS: Mapping[str, tuple[Callable[[object], object], str]] = {
+    "Pod": (read_placed_pod, "pods"),
+    "Node": (read_node, "nodes"),
+    "Namespace": (read_namespace, "namespaces"),
+    "PodDisruptionBudget": (read_disruption_budget, "disruption_budgets"),
+    "PriorityClass": (read_priority_class, "priority_classes"),
+    "PodGroup": (read_pod_group_of_dump, "pod_groups"),
+    **{kind: (partial(read_workload, kind=kind), "workloads") for kind in KINDS},
 }
+"""By kind, the reader, and the list of ClusterObjects."""
 
 
 def read_objects(objs: Iterable[object]) -> ClusterObjects:
@@ -150,14 +151,17 @@ def read_objects(objs: Iterable[object]) -> ClusterObjects:
     barred: set[str] = set()
     for obj in objs:
         kind = obj.get("kind") if isinstance(obj, dict) else None
-        read = _READERS.get(kind) if isinstance(kind, str) else None
-        if read is None:
+        if not isinstance(kind, str) or kind not in _READERS:
             continue
+        read, field_name = _READERS[kind]
         reading = read(obj)
-        if kind == "Pod" and isinstance(reading, UnreadableObject):
+        if not isinstance(reading, UnreadableObject):
+            if reading is not None:
+                getattr(found, field_name).append(reading)
+        elif kind == "Pod":
             barred.add(_place(obj))
         else:
-            _add(found, reading)
+            found.unreadable.append(reading)
     if barred:
         found.nodes = [_barred(node) if node.name in barred else node for node in found.nodes]
     return found
@@ -173,23 +177,3 @@ def _place(pod: object) -> str:
 
 def _barred(node: NodeInfo) -> NodeInfo:
     return node if node.defect else replace(node, defect=POD_UNREADABLE)
-
-
-def _add(found: ClusterObjects, reading: object) -> None:
-    match reading:
-        case NodeInfo():
-            found.nodes.append(reading)
-        case Pod():
-            found.pods.append(reading)
-        case Namespace():
-            found.namespaces.append(reading)
-        case PodDisruptionBudget():
-            found.disruption_budgets.append(reading)
-        case PriorityClass():
-            found.priority_classes.append(reading)
-        case PodGroup():
-            found.pod_groups.append(reading)
-        case Workload():
-            found.workloads.append(reading)
-        case UnreadableObject():
-            found.unreadable.append(reading)

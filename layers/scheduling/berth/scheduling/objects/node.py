@@ -149,13 +149,6 @@ def read_node(obj: object) -> NodeInfo | UnreadableObject:
         return NodeInfo(name, labels, STATUS_UNREADABLE)
 
 
-def read_nodes(objs: Iterable[object]) -> tuple[list[NodeInfo], int]:
-    """Return the nodes that have a name, and the number of objects that do not."""
-    results = [read_node(obj) for obj in objs]
-    nodes = [result for result in results if isinstance(result, NodeInfo)]
-    return nodes, len(results) - len(nodes)
-
-
 def trimmed_node(obj: Object, annotated: Container[str] = ()) -> Object:
     """Return a node's fields that scheduling needs: `read_node` reads the same from them as from the whole object.
 
