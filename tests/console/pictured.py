@@ -8,12 +8,12 @@ from random import Random
 from time import time
 
 from berth.configuration.store import ActiveConfiguration
-from berth.decisions.recorders import RecentDecisions
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import NodeInfo, Pod
 from berth_cli.console.cluster import ObservedCluster
 from berth_cli.console.decisions import Decision, DecisionsHere
 from berth_cli.console.running import ConsoleContents
+from berth_cli.server.recent_decisions import RecentDecisions
 from tests.builders.gangs import member
 from tests.builders.nodes import PRIORITY
 from tests.builders.pods import pod_object

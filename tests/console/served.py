@@ -9,7 +9,6 @@ from threading import Condition
 from time import time
 
 from berth.configuration.store import ActiveConfiguration
-from berth.decisions.recorders import RecentDecisions
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.snapshot import Snapshot
@@ -17,6 +16,7 @@ from berth_cli.console.cluster import ClusterSource, ObservedCluster
 from berth_cli.console.decisions import DecisionsHere
 from berth_cli.console.feed import Feed
 from berth_cli.console.running import ConsoleContents, console_in_thread
+from berth_cli.server.recent_decisions import RecentDecisions
 from tests.unit.cli.console.cases import DEFAULT
 
 

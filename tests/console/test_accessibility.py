@@ -8,10 +8,10 @@ from time import time
 import pytest
 
 from berth.configuration.store import ActiveConfiguration
-from berth.decisions.recorders import RecentDecisions
 from berth_cli.console.cluster import NotRead
 from berth_cli.console.decisions import DecisionsHere
 from berth_cli.console.running import ConsoleContents
+from berth_cli.server.recent_decisions import RecentDecisions
 from tests.builders.planned import gang_configuration
 from tests.builders.requests import cache_mode
 from tests.console.axe import axe_violations

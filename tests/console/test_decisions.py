@@ -5,8 +5,8 @@ from __future__ import annotations
 from json import dumps
 from time import time
 
-from berth.decisions.recorders import RecentDecisions
 from berth_cli.console.decisions import SUMMARY_NODES
+from berth_cli.server.recent_decisions import RecentDecisions
 from tests.builders.nodes import labelled, node
 from tests.builders.pods import pod_object
 from tests.builders.requests import cache_mode

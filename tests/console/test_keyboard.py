@@ -5,7 +5,7 @@ from __future__ import annotations
 from time import time
 
 from berth.configuration.store import ActiveConfiguration
-from berth.decisions.recorders import RecentDecisions
+from berth_cli.server.recent_decisions import RecentDecisions
 from tests.builders.planned import gang_configuration
 from tests.builders.requests import cache_mode
 from tests.console.chromium import Tab

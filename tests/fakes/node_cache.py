@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.ports import CacheUnavailable, DecisionContext, NodeCache, PodCoverage
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.objects.cluster import read_objects
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.parts import NO_PARTS, Parts
 from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.sources.dump.objects import read_objects
 
 
 class FixedNodeCache(NodeCache):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.framework.plugin import Code
-from berth.scheduling.objects.cluster import read_objects
+from berth_cli.sources.dump.objects import read_objects
 from tests.builders.requests import cache_mode, full_mode, victims_in_full
 from tests.fakes.verbs import Verbs
 from tests.parity import answers

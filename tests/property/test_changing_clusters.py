@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import Namespace, NodeInfo, Pod, read_pod
-from berth.scheduling.objects.cluster import read_objects
 from berth.scheduling.objects.workloads import Workloads
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.sources.dump.objects import read_objects
 from tests.parity.generator.cases import case
 from tests.parity.generator.draw import Draw
 from tests.parity.generator.features import Family

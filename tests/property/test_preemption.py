@@ -14,9 +14,9 @@ from berth.extender.preempt import answer_preempt
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.framework.plugin import SUCCESS
 from berth.scheduling.objects import Pod, read_pod
-from berth.scheduling.objects.cluster import read_objects
 from berth.scheduling.preemption.priority import by_importance, priority_of
 from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.sources.dump.objects import read_objects
 from tests.builders.nodes import node_with
 from tests.builders.pods import container, pod_with
 from tests.builders.requests import victims_by_uid, victims_in_full

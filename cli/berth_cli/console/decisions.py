@@ -15,10 +15,10 @@ import orjson
 
 from berth.decisions.document import call_document, document, nodes_of
 from berth.decisions.record import CallRecord, Record
-from berth.decisions.recorders import RecentDecisions
 from berth_cli.console.access import Outcome, Refusal
 from berth_cli.console.application import Document, Query
 from berth_cli.console.cluster import NotRead
+from berth_cli.server.recent_decisions import RecentDecisions
 
 MAX_SHOWN = 200
 """The newest that a filter finds. All are counted."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from berth.decisions.document import pod_document
 from berth.scheduling.fields.reading import Object
 from berth.scheduling.fields.resources import CPU, PODS
 from berth.scheduling.objects import NodeInfo, Pod
@@ -20,6 +19,7 @@ from berth_cli.explanation.attempts import Attempt, attempts_of
 from berth_cli.explanation.case import Case
 from berth_cli.explanation.explanation import Cause, pending_cause
 from berth_cli.explanation.target import PodState, Target
+from berth_cli.sources.pod_document import pod_document
 
 
 def pending_target(pod: Pod, snapshot: Snapshot) -> Target:

@@ -17,7 +17,7 @@ from click import ClickException
 
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth.configuration.store import ActiveConfiguration, Configurations
-from berth.decisions.recorders import DynamoDBDecisionTable, RecentDecisions
+from berth.decisions.recorders import DynamoDBDecisionTable
 from berth.ledger.gangs.dynamodb_table import DynamoDBGangTable
 from berth.ledger.gangs.table import GangTable
 from berth.nodecache.feed.cluster import ClusterUnavailable
@@ -34,6 +34,7 @@ from berth_cli.console.gangs import GangDocuments
 from berth_cli.console.pending_documents import PendingDocuments
 from berth_cli.console.stack_decisions import StackDecisions
 from berth_cli.server.http import server
+from berth_cli.server.recent_decisions import RecentDecisions
 from berth_cli.sources.stack import CACHE_TABLE_NAME, CLIENT_CONFIG, LEDGER_TABLE_NAME, aws_errors, describe
 
 HOST = "127.0.0.1"

@@ -14,7 +14,6 @@ from typing import cast
 
 import orjson
 
-from berth.decisions.document import pod_document
 from berth.scheduling.fields.reading import Object
 from berth.scheduling.gangs.gang import SIZE
 from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
@@ -23,6 +22,7 @@ from berth.scheduling.objects.projection import part
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.placement.changed_objects import EVERY_NODE, node_like
+from berth_cli.sources.pod_document import pod_document
 
 Edit = Callable[[Object], None]
 """Changes an object in place."""

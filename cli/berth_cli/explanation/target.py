@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from difflib import get_close_matches
 
-from berth.decisions.document import pod_document
 from berth.scheduling.fields.reading import MalformedField, Object
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import Pod, UnreadableObject, read_pod
@@ -19,6 +18,7 @@ from berth_cli.explanation.case import Case, objects_in
 from berth_cli.placement.warnings import pod_warnings, unchecked_claims
 from berth_cli.sources.dump.admission import DEFAULT_NAMESPACE, AdmissionDenied, PriorityClasses, admit, parse_name
 from berth_cli.sources.dump.cluster import read_cluster, trim
+from berth_cli.sources.pod_document import pod_document
 from berth_cli.terminal.input_files import InvalidInput
 
 

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from berth.configuration.store import Configurations
-from berth.decisions.recorders import RecentDecisions
 from berth.extender.reply import DecisionRecorder
 from berth.lease.clock import SystemClock
 from berth.nodecache.feed.cluster import ClusterUnavailable
@@ -38,6 +37,7 @@ from berth_cli.server.endpoints.state import User, state_endpoints
 from berth_cli.server.functions import Handler, load_handler, read_template_api, set_environment
 from berth_cli.server.gateway import Gateway, RequestCheck, members_in_bind
 from berth_cli.server.options import Store
+from berth_cli.server.recent_decisions import RecentDecisions
 from berth_cli.server.store.embedded_store import EmbeddedStore
 from berth_cli.server.watcher_thread import LocalLambdaContext
 

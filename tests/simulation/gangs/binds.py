@@ -28,10 +28,10 @@ from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.feasibility import SYSTEM_CRITICAL_PRIORITY
 from berth.scheduling.gangs.gang import GangKey
 from berth.scheduling.objects import Pod, read_pod
-from berth.scheduling.objects.cluster import read_objects
 from berth.scheduling.objects.pod import PodKey
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.server.store.gang_table import InMemoryGangTable
+from berth_cli.sources.dump.objects import read_objects
 from tests.fakes.clock import HandDrivenClock
 from tests.fakes.node_cache import FixedNodeCache
 from tests.fakes.pods import PodsInMemory, StoredPod

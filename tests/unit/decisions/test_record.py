@@ -10,7 +10,6 @@ import pytest
 
 from berth.decisions.document import document, with_every_node
 from berth.decisions.record import MAX_UNKNOWN, Record
-from berth.decisions.recorders import RecentDecisions
 from berth.extender.outcomes import FilterOutcome
 from berth.extender.ports import UNREAD_CACHE, CacheState
 from berth.extender.reply import Decision
@@ -24,6 +23,7 @@ from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.node_list import NodeRefs
 from berth.scheduling.snapshot.parts import NODES_ONLY
 from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.server.recent_decisions import RecentDecisions
 from tests.builders.nodes import PRIORITY, labelled, node
 from tests.builders.pods import pod, pod_object
 from tests.builders.requests import cache_mode

@@ -11,11 +11,11 @@ import pytest
 from berth.bind.answer import answer_bind, failed
 from berth.decisions.document import call_document, document
 from berth.decisions.record import CallRecord
-from berth.decisions.recorders import RecentDecisions
 from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.time_limit import NO_TIME_LIMIT, TimeLimit
 from berth.scheduling.objects import NodeInfo
+from berth_cli.server.recent_decisions import RecentDecisions
 from tests.builders.events import http_event
 from tests.builders.nodes import labelled, node
 from tests.builders.pods import pod_object

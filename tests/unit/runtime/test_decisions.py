@@ -10,12 +10,13 @@ import orjson
 import pytest
 from botocore.config import Config
 
-from berth.decisions.recorders import DynamoDBDecisionTable, RecentDecisions
+from berth.decisions.recorders import DynamoDBDecisionTable
 from berth.runtime.decisions import decision_recorder, decisions_recorded_by
 from berth.runtime.settings import PolicySettings
 from berth.runtime.tables import Tables, tables_opened_by
 from berth.runtime.telemetry.telemetry import SERVICE
 from berth.scheduling.configuration.document import BerthConfiguration, Decisions
+from berth_cli.server.recent_decisions import RecentDecisions
 from berth_cli.server.store.cache_table import InMemoryConfigurationStore
 from berth_cli.server.store.lease_lock import InMemoryItem, InMemoryLeaseLock
 from tests.builders.nodes import labelled

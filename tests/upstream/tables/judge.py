@@ -22,16 +22,17 @@ from berth.scheduling.framework.profile import Profile, Scale
 from berth.scheduling.framework.score_scaling import default_normalize_score
 from berth.scheduling.framework.shipped_profiles import build
 from berth.scheduling.objects import NodeInfo, Pod, UnreadableObject, read_node, read_pod
-from berth.scheduling.objects.cluster import PodDisruptionBudget, read_objects
+from berth.scheduling.objects.cluster import PodDisruptionBudget
 from berth.scheduling.objects.workloads import Workloads
 from berth.scheduling.plugins.node_affinity import required_of
 from berth.scheduling.plugins.registry import REGISTRY
 from berth.scheduling.preemption.priority import by_importance
-from berth.scheduling.preemption.victim_review import ineligible
 from berth.scheduling.preemption.victims import DisruptionBudgets, DryRun, Victims, best_candidates, select_victims
 from berth.scheduling.snapshot.node_list import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth.upkeep.wake_up import object_event, pod_events
+from berth_cli.placement.scheduler.preemption import ineligible
+from berth_cli.sources.dump.objects import read_objects
 from tests.upstream.tables.tables import NODE
 
 Object = dict[str, Any]

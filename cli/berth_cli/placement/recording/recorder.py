@@ -16,7 +16,6 @@ from queue import Full, Queue
 from threading import Event, Lock, Thread
 
 from berth.configuration.store import ConfigurationInvalid
-from berth.decisions.document import assumed_pods, pod_document
 from berth.dynamodb import TableUnavailable
 from berth.extender.outcomes import FilterOutcome, Outcome
 from berth.extender.reply import AnyDecision, Decision, DecisionRecorder
@@ -25,9 +24,11 @@ from berth.nodecache.feed.head import Pointer
 from berth.nodecache.feed.reader import LogPosition, NodeCacheReader, NothingPublished, read_log
 from berth.nodecache.feed.table import CacheTable
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.placement.recording.format import (
     MAX_VERSIONS,
     AppliedPolicy,
+    AssumedRow,
     DecisionLine,
     Gap,
     RecordingWriter,
@@ -36,6 +37,7 @@ from berth_cli.placement.recording.format import (
     digest_of_verdicts,
 )
 from berth_cli.sources.cached_objects import ObjectsView
+from berth_cli.sources.pod_document import pod_document
 
 MAX_LATER = MAX_VERSIONS // 2
 """A call decides on the version that it read, or on a later one that another thread has applied meanwhile. Up to this
@@ -246,6 +248,18 @@ def _line(
 ) -> DecisionLine:
     cache, scores, pod = decision.cache, decision.scores, pod_document(decision.pod)
     made = digest_of_verdicts(decision.verdicts, decision.chosen) if scores is None else digest(*scores)
-    assumed, gangs = assumed_pods(decision.snapshot), tuple(decision.open_gangs)
+    assumed, gangs = _assumed_pods(decision.snapshot), tuple(decision.open_gangs)
     applied = cache.configuration_hash
     return DecisionLine(at, verb, str(outcome), cache.version, applied, pod, numbers, new, assumed, made, gangs)
+
+
+def _assumed_pods(snapshot: Snapshot) -> list[AssumedRow]:
+    """List the pods that are being bound: namespace, name, UID, node, shares, and the pod if the state does not have
+    it."""
+    found: list[AssumedRow] = []
+    for node, pods in snapshot.assumed.items():
+        for pod in pods:
+            known = pod.uid in snapshot.base.unbound or not pod.spec.source
+            obj = None if known else pod_document(pod)
+            found.append((pod.namespace, pod.name, pod.uid, node, pod.assumed_shares, obj))
+    return found

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from berth.scheduling.evaluation.evaluation import Evaluation
 from berth.scheduling.framework.plugin import Code, Status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod, PodDisruptionBudget
-from berth.scheduling.preemption.priority import NodeRejection, priority_of
-from berth.scheduling.preemption.victim_review import Ineligible, PreemptResult, ineligible
+from berth.scheduling.preemption.priority import NEVER, NodeRejection, priority_of
+from berth.scheduling.preemption.victim_review import PreemptResult, preempted
 from berth.scheduling.preemption.victims import (
-    Criterion,
     DisruptionBudgets,
+    EvictionCost,
     Victims,
-    after_evictions,
     best_candidates,
-    deciding_criterion,
     eviction_cost,
     potential_victims,
 )
@@ -37,6 +35,25 @@ class NoCandidateReason(StrEnum):
 
     NOT_HELPFUL = "preemption is not helpful for scheduling"
     NO_VICTIMS = "too little room even without all pods of lower priority"
+
+
+class Ineligible(StrEnum):
+    """The reason why a pod may not preempt, in kube-scheduler's words.
+
+    NEVER: its preemptionPolicy. WAITING: preempted pods have not left its nominated node yet.
+    """
+
+    NEVER = "not eligible due to preemptionPolicy=Never."
+    WAITING = "not eligible due to a terminating pod on the nominated node."
+
+
+def ineligible(pod: Pod, nominated: NodeInfo | None, status: Status | None) -> Ineligible | None:
+    """Return why the pod may not preempt, or None if it may. status: the verdict on its nominated node."""
+    if pod.spec.preemption_policy == NEVER:
+        return Ineligible.NEVER
+    if nominated is None or status is None or status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
+        return None
+    return Ineligible.WAITING if preempted(pod, nominated) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,3 +207,39 @@ def apply_preemption(snapshot: Snapshot, pod: Pod, preemption: Preemption) -> Sn
             disruption_budgets=None if budgets is snapshot.disruption_budgets else budgets,
         )
     )
+
+
+class Criterion(StrEnum):
+    """The criteria of the choice, in their order: why a node is not chosen. TIED: no criterion decides."""
+
+    VIOLATIONS = "more victims there violate a PodDisruptionBudget"
+    HIGHEST = "a victim there has a higher priority"
+    SUM = "the victims' priorities there make a higher sum"
+    NUMBER = "more victims there"
+    START = "the victims there started earlier"
+    TIED = "just as good"
+
+
+_CRITERIA = (Criterion.VIOLATIONS, Criterion.HIGHEST, Criterion.SUM, Criterion.NUMBER, Criterion.START)
+
+
+def deciding_criterion(cost: EvictionCost, lowest: EvictionCost) -> Criterion:
+    """The first criterion in which this cost differs from the lowest one."""
+    differing = (each for each, one, other in zip(_CRITERIA, cost, lowest, strict=True) if one != other)
+    return next(differing, Criterion.TIED)
+
+
+def after_evictions(budgets: Sequence[PodDisruptionBudget], pods: Iterable[Pod]) -> Sequence[PodDisruptionBudget]:
+    """The budgets after these pods are evicted; the same object if they allow as much as before.
+
+    A terminating pod has been counted already. A budget does not go below zero.
+    """
+    counted = [pod for pod in pods if not pod.terminating]
+    found = [
+        replace(budget, disruptions_allowed=max(0, budget.disruptions_allowed - sum(map(budget.covers, counted))))
+        for budget in budgets
+    ]
+    allow_less = any(
+        after.disruptions_allowed != budget.disruptions_allowed for after, budget in zip(found, budgets, strict=True)
+    )
+    return tuple(found) if allow_less else budgets

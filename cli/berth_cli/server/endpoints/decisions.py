@@ -17,10 +17,10 @@ from berth.decisions.document import (
     with_every_node,
 )
 from berth.decisions.record import MAX_NAME_CHARACTERS, CallRecord, Record
-from berth.decisions.recorders import RecentDecisions
 from berth.extender.deadline import Deadline
 from berth.runtime.http.endpoint import Endpoint, EndpointSettings
 from berth.runtime.http.events import HTTPAnswer, HTTPEvent, http_answer
+from berth_cli.server.recent_decisions import RecentDecisions
 
 ROUTE = "GET /decisions"
 

@@ -19,10 +19,20 @@ from berth.scheduling.fields.reading import (
 )
 from berth.scheduling.fields.resources import is_pod_level
 from berth.scheduling.objects import PriorityClass
-from berth.scheduling.preemption.priority import priority_class_of
 
 DEFAULT_SCHEDULER = "default-scheduler"
 DEFAULT_NAMESPACE = "default"
+
+PREEMPT_LOWER_PRIORITY = "PreemptLowerPriority"
+
+NO_CLASS = PriorityClass("", 0, preemption_policy=PREEMPT_LOWER_PRIORITY)
+"""The class of pods that name no class, in a cluster without a default class."""
+
+
+_BUILT_IN = {
+    name: PriorityClass(name, value, preemption_policy=PREEMPT_LOWER_PRIORITY)
+    for name, value in (("system-cluster-critical", 2_000_000_000), ("system-node-critical", 2_000_001_000))
+}
 
 _NOT_READY = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _NO_EXECUTE = "NoExecute"
@@ -54,6 +64,17 @@ class PriorityClasses:
             spec["priorityClassName"] = found.name
         if found.preemption_policy and spec.get("preemptionPolicy") is None:
             spec["preemptionPolicy"] = found.preemption_policy
+
+
+def priority_class_of(name: str, classes: Mapping[str, PriorityClass]) -> PriorityClass | None:
+    """The class of a pod that names this one, as the API server's admission finds it; None if it does not exist.
+
+    Only for manifests: a stored pod has its number. Without a name the default class applies; of several, the lowest.
+    """
+    if name:
+        return classes.get(name) or _BUILT_IN.get(name)
+    defaults = [each for each in classes.values() if each.global_default]
+    return min(defaults, key=lambda each: each.value, default=NO_CLASS)
 
 
 def admit(manifest: Object, classes: PriorityClasses) -> Object:

@@ -18,11 +18,11 @@ from berth.scheduling.objects import (
     trimmed_node,
     trimmed_pod,
 )
-from berth.scheduling.objects.cluster import read_objects
 from berth.scheduling.objects.projection import part, select_fields
 from berth.scheduling.objects.workloads import Workloads
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.sources.dump.admission import AdmissionDenied, PriorityClasses, set_identity
+from berth_cli.sources.dump.objects import read_objects
 from berth_cli.terminal.input_files import InvalidInput
 
 

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
-import orjson
-
 from berth.decisions.record import CallRecord, Record, RejectedNodes
-from berth.scheduling.objects import Pod
-from berth.scheduling.objects.pod_group import names_gang
 from berth.scheduling.reason_code import REASON_CODES_VERSION
-from berth.scheduling.snapshot.snapshot import Snapshot
 
 VERSION = 1
 """The version rises when a key is removed or gets another meaning."""
@@ -113,46 +107,3 @@ def _reason(group: RejectedNodes, names: Sequence[str], most_examples: int = MAX
 def nodes_of(group: RejectedNodes, names: Sequence[str]) -> Iterator[str]:
     """Yield the group's nodes that have a name. names: of the nodes of the request, in its order."""
     return (name for index, name in enumerate(names) if group.bitmap >> index & 1 and name)
-
-
-AssumedRow = tuple[str, str, str, str, Mapping[str, int] | None, Mapping[str, object] | None]
-
-
-def pod_document(pod: Pod) -> Mapping[str, object]:
-    """Return the fields that decisions read, as an object from which the same pod is read again."""
-    shared = orjson.loads(pod.spec.source) if pod.spec.source else {}
-    metadata = {**shared.get("metadata", {}), "name": pod.name, "namespace": pod.namespace, "uid": pod.uid}
-    metadata |= {
-        name: dict(value) for name, value in (("labels", pod.labels), ("annotations", pod.annotations)) if value
-    }
-    if pod.created_at is not None and names_gang(pod):
-        # Gangs are planned by their age.
-        metadata["creationTimestamp"] = _timestamp(pod.created_at)
-    if pod.terminating:
-        # The time does not matter.
-        metadata["deletionTimestamp"] = _timestamp(pod.created_at or 0.0)
-    status = {**shared.get("status", {})}
-    if pod.phase:
-        status["phase"] = pod.phase
-    if pod.nominated_node:
-        status["nominatedNodeName"] = pod.nominated_node
-    spec = {**shared.get("spec", {})}
-    if pod.node_name:
-        spec["nodeName"] = pod.node_name
-    return {"metadata": metadata, "spec": spec, "status": status}
-
-
-def assumed_pods(snapshot: Snapshot) -> list[AssumedRow]:
-    """List the pods that are being bound: namespace, name, UID, node, shares, and the pod if the state does not have
-    it."""
-    found: list[AssumedRow] = []
-    for node, pods in snapshot.assumed.items():
-        for pod in pods:
-            known = pod.uid in snapshot.base.unbound or not pod.spec.source
-            obj = None if known else pod_document(pod)
-            found.append((pod.namespace, pod.name, pod.uid, node, pod.assumed_shares, obj))
-    return found
-
-
-def _timestamp(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")

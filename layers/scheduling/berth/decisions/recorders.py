@@ -1,4 +1,4 @@
-"""Recorders of decisions: one keeps the last ones in memory, one writes them to a table or a file in a thread.
+"""A recorder that writes decisions to a table or a file, in a thread.
 
 A call hands its decision on as it is. The thread looks for decisions from time to time, and no call wakes it: it would
 take the interpreter's lock before the answer is sent. In Lambda it stands still between two calls, so it works while
@@ -7,10 +7,7 @@ the next call waits for the table.
 Not guaranteed: that every decision is written. So many a second are, and those that left a pod without a node come
 first. What is not written when an environment ends is lost.
 
-The memory is limited by the number of records, of nodes in them, and of node lists: in full mode each request brings
-its own.
-
-They expire by the table's TTL, and are lost with the table: nothing depends on them.
+Records expire by the table's TTL, and are lost with the table: nothing depends on them.
 """
 
 from __future__ import annotations
@@ -27,7 +24,6 @@ from berth.decisions.record import CallRecord, Record
 from berth.dynamodb import TableUnavailable, cache_table_errors
 from berth.extender.outcomes import FailureOutcome, FilterOutcome, Outcome
 from berth.extender.reply import AnyDecision, Decision, DecisionRecorder
-from berth.scheduling.snapshot.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
@@ -134,67 +130,6 @@ class BackgroundRecorder(DecisionRecorder):
                 if not self._has_warned:
                     self._has_warned = True
                     self._warn(f"decisions are not recorded: {type(error).__name__}: {error}")
-
-
-MAX_RECORDS = 1000
-MAX_NODES = 2_000_000
-"""The limit of all records together. A node takes two bytes of a record: 4 MB, and 400 records of 5,000 nodes."""
-
-MAX_NODE_LISTS = 16
-"""The limit of lists; a list counts if a record has another list than the previous record."""
-
-MAX_SNAPSHOTS = 4
-"""The number of decisions that keep the state from which their scores by plugin are computed."""
-
-
-class RecentDecisions(DecisionRecorder):
-    """The newest records. Recording one takes the same time however many there are."""
-
-    def __init__(self, wall: Callable[[], float], most_records: int = MAX_RECORDS, most_nodes: int = MAX_NODES) -> None:
-        """wall: seconds since the epoch."""
-        self._wall, self._most_records, self._most_nodes = wall, most_records, most_nodes
-        self._records: deque[Record] = deque()
-        self._calls: deque[CallRecord] = deque(maxlen=most_records)
-        self._nodes = 0
-        self._node_lists = 0
-        self._snapshots: deque[Snapshot] = deque(maxlen=MAX_SNAPSHOTS)
-        self._lock = Lock()
-
-    def record(self, verb: str, outcome: Outcome, decision: AnyDecision, milliseconds: float) -> None:
-        if not isinstance(decision, Decision):
-            with self._lock:
-                self._calls.append(CallRecord.of(verb, outcome, decision, self._wall(), milliseconds))
-            return
-        with self._lock:
-            last = self._records[-1] if self._records else None
-            record = Record.of(verb, outcome, decision, self._wall(), milliseconds, last)
-            self._records.append(record)
-            self._snapshots.append(decision.snapshot)
-            self._nodes += record.nodes
-            if last is None or record.source is not last.source:
-                self._node_lists += 1
-            while (
-                len(self._records) > self._most_records
-                or self._nodes > self._most_nodes
-                or self._node_lists > MAX_NODE_LISTS
-            ):
-                self._drop()
-
-    def all(self) -> list[Record]:
-        """Return the records of decisions about nodes, the oldest first."""
-        with self._lock:
-            return list(self._records)
-
-    def calls(self) -> list[CallRecord]:
-        """Return the records of preempt, bind and failed calls, the oldest first. They displace only each other."""
-        with self._lock:
-            return list(self._calls)
-
-    def _drop(self) -> None:
-        oldest = self._records.popleft()
-        self._nodes -= oldest.nodes
-        if not self._records or self._records[0].source is not oldest.source:
-            self._node_lists -= 1
 
 
 PARTITION_PREFIX = "decision#"

@@ -11,12 +11,12 @@ import orjson
 import pytest
 
 from berth.bind.answer import answer_bind, failed
-from berth.decisions.recorders import RecentDecisions
 from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
 from berth.scheduling.objects import NodeInfo
 from berth_cli.console.access import Refusal
 from berth_cli.console.cluster import NotRead
 from berth_cli.console.decisions import SUMMARY_NODES, DecisionDocuments, DecisionsHere, DecisionSource
+from berth_cli.server.recent_decisions import RecentDecisions
 from tests.builders.events import http_event
 from tests.builders.nodes import labelled, node
 from tests.builders.pods import pod_object

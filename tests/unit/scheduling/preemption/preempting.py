@@ -7,9 +7,9 @@ from typing import Any
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import Pod, read_pod
-from berth.scheduling.objects.cluster import read_objects
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.placement.scheduler.preemption import Preemption
+from berth_cli.sources.dump.objects import read_objects
 from tests.builders.nodes import node_with
 from tests.builders.pods import pod_with
 from tests.parity import scheduling_cycle as cycle

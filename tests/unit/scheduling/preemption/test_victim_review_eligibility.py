@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from berth.scheduling.preemption.victim_review import Ineligible
+from berth_cli.placement.scheduler.preemption import Ineligible
 from tests.builders.nodes import node_with
 from tests.unit.scheduling.preemption import preempting
 from tests.unit.scheduling.preemption.preempting import NODE, placed, preempt

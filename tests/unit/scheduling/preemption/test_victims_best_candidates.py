@@ -8,13 +8,8 @@ from itertools import count
 import pytest
 
 from berth.scheduling.objects import Pod, label_set, pod_spec
-from berth.scheduling.preemption.victims import (
-    Criterion,
-    Victims,
-    best_candidates,
-    deciding_criterion,
-    eviction_cost,
-)
+from berth.scheduling.preemption.victims import Victims, best_candidates, eviction_cost
+from berth_cli.placement.scheduler.preemption import Criterion, deciding_criterion
 from tests.builders.nodes import node_with
 from tests.unit.scheduling.preemption.preempting import FIRST, SECOND, THIRD, placed, preempt, urgent
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from berth.scheduling.preemption.victims import DisruptionBudgets, after_evictions
+from berth.scheduling.preemption.victims import DisruptionBudgets
+from berth_cli.placement.scheduler.preemption import after_evictions
 from tests.unit.scheduling.preemption.preempting import NODE, app, budget, placed, snapshot, urgent, victims, violations
 
 Object = dict[str, Any]

@@ -108,13 +108,6 @@ def read_pod_group(obj: object, api: PodGroupApi) -> PodGroup | UnreadableObject
     return PodGroup(api, namespace, name, minimum, topology_key, timeout, priority, created)
 
 
-def read_pod_group_of_dump(obj: object) -> PodGroup | UnreadableObject | None:
-    """Read a PodGroup by its apiVersion; None for an object of another API."""
-    version = obj.get("apiVersion") if isinstance(obj, dict) else None
-    group = version.partition("/")[0] if isinstance(version, str) else ""
-    return read_pod_group(obj, PodGroupApi(group)) if group in set(PodGroupApi) else None
-
-
 _Fields = tuple[int | None, str, float | None, int | None]
 
 

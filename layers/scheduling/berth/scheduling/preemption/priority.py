@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from enum import StrEnum
 from math import inf
 from typing import Self
 
 from pydantic import BaseModel, ConfigDict
 
-from berth.scheduling.objects import Pod, PriorityClass
+from berth.scheduling.objects import Pod
 from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.snapshot import Snapshot
 
-PREEMPT_LOWER_PRIORITY = "PreemptLowerPriority"
-
-
 NEVER = "Never"
-
-
-NO_CLASS = PriorityClass("", 0, preemption_policy=PREEMPT_LOWER_PRIORITY)
-"""The class of pods that name no class, in a cluster without a default class."""
-
-
-_BUILT_IN = {
-    name: PriorityClass(name, value, preemption_policy=PREEMPT_LOWER_PRIORITY)
-    for name, value in (("system-cluster-critical", 2_000_000_000), ("system-node-critical", 2_000_001_000))
-}
 
 
 def priority_of(pod: Pod) -> int:
@@ -37,17 +24,6 @@ def priority_of(pod: Pod) -> int:
 def by_importance(pod: Pod) -> tuple[int, float]:
     """A sort key, the most important pod first: by priority, then by start time. A pod that has not started is last."""
     return -(pod.spec.priority or 0), inf if pod.start_time is None else pod.start_time
-
-
-def priority_class_of(name: str, classes: Mapping[str, PriorityClass]) -> PriorityClass | None:
-    """The class of a pod that names this one, as the API server's admission finds it; None if it does not exist.
-
-    Only for manifests: a stored pod has its number. Without a name the default class applies; of several, the lowest.
-    """
-    if name:
-        return classes.get(name) or _BUILT_IN.get(name)
-    defaults = [each for each in classes.values() if each.global_default]
-    return min(defaults, key=lambda each: each.value, default=NO_CLASS)
 
 
 NO_UIDS: Collection[str] = frozenset()

@@ -20,13 +20,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from functools import lru_cache
 from math import inf
 
 from berth.scheduling.evaluation.evaluation import Evaluation, nominated_verdicts
 from berth.scheduling.evaluation.time_limit import NO_DECISION_DEADLINE, DecisionDeadline
-from berth.scheduling.framework.plugin import SUCCESS, Code, Status
+from berth.scheduling.framework.plugin import SUCCESS, Code
 from berth.scheduling.objects import LabelSet, NodeInfo, Pod, PodSpec
 from berth.scheduling.preemption.priority import NEVER, NO_UIDS, NodeRejection, priority_of
 from berth.scheduling.preemption.victims import (
@@ -166,25 +165,6 @@ def _pods(proposal: Proposal, there: Mapping[str, Pod], priority: int) -> list[P
 @lru_cache(maxsize=64)
 def _unknown(priority: int) -> Pod:
     return Pod("", "", LabelSet("", {}), PodSpec(priority=priority), start_time=-inf)
-
-
-class Ineligible(StrEnum):
-    """The reason why a pod may not preempt, in kube-scheduler's words.
-
-    NEVER: its preemptionPolicy. WAITING: preempted pods have not left its nominated node yet.
-    """
-
-    NEVER = "not eligible due to preemptionPolicy=Never."
-    WAITING = "not eligible due to a terminating pod on the nominated node."
-
-
-def ineligible(pod: Pod, nominated: NodeInfo | None, status: Status | None) -> Ineligible | None:
-    """Return why the pod may not preempt, or None if it may. status: the verdict on its nominated node."""
-    if pod.spec.preemption_policy == NEVER:
-        return Ineligible.NEVER
-    if nominated is None or status is None or status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
-        return None
-    return Ineligible.WAITING if preempted(pod, nominated) else None
 
 
 def preempted(pod: Pod, node: NodeInfo) -> list[Pod]:

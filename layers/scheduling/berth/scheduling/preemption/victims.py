@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from typing import Self
 
 from berth.scheduling.evaluation.evaluation import Evaluation, nominated_beside
@@ -168,22 +167,6 @@ class DisruptionBudgets:
         return [pair for pair in found if pod.name not in pair[1].disrupted_pods] if self._has_disrupted_pods else found
 
 
-def after_evictions(budgets: Sequence[PodDisruptionBudget], pods: Iterable[Pod]) -> Sequence[PodDisruptionBudget]:
-    """The budgets after these pods are evicted; the same object if they allow as much as before.
-
-    A terminating pod has been counted already. A budget does not go below zero.
-    """
-    counted = [pod for pod in pods if not pod.terminating]
-    found = [
-        replace(budget, disruptions_allowed=max(0, budget.disruptions_allowed - sum(map(budget.covers, counted))))
-        for budget in budgets
-    ]
-    allow_less = any(
-        after.disruptions_allowed != budget.disruptions_allowed for after, budget in zip(found, budgets, strict=True)
-    )
-    return tuple(found) if allow_less else budgets
-
-
 @dataclass(frozen=True, slots=True)
 class Victims:
     """The pods to evict from one node, the most important first, and how many evictions violate a budget."""
@@ -232,26 +215,6 @@ EvictionCost = tuple[int, int, int, int, float]
 
 _OFFSET = 1 << 31
 """Added to every priority, so that one more victim makes a larger sum, whatever its priority."""
-
-
-class Criterion(StrEnum):
-    """The criteria of the choice, in their order: why a node is not chosen. TIED: no criterion decides."""
-
-    VIOLATIONS = "more victims there violate a PodDisruptionBudget"
-    HIGHEST = "a victim there has a higher priority"
-    SUM = "the victims' priorities there make a higher sum"
-    NUMBER = "more victims there"
-    START = "the victims there started earlier"
-    TIED = "just as good"
-
-
-_CRITERIA = (Criterion.VIOLATIONS, Criterion.HIGHEST, Criterion.SUM, Criterion.NUMBER, Criterion.START)
-
-
-def deciding_criterion(cost: EvictionCost, lowest: EvictionCost) -> Criterion:
-    """The first criterion in which this cost differs from the lowest one."""
-    differing = (each for each, one, other in zip(_CRITERIA, cost, lowest, strict=True) if one != other)
-    return next(differing, Criterion.TIED)
 
 
 def best_candidates(candidates: Mapping[str, Victims]) -> list[str]:

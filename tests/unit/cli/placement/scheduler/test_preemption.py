@@ -10,11 +10,10 @@ import pytest
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import Pod
 from berth.scheduling.preemption.priority import NodeRejection
-from berth.scheduling.preemption.victims import Criterion
 from berth_cli.placement.queue import build_queue
 from berth_cli.placement.scheduler.control_loop import ControlLoop, Outcome
 from berth_cli.placement.scheduler.extender import PolicyExtender
-from berth_cli.placement.scheduler.preemption import NoCandidateReason
+from berth_cli.placement.scheduler.preemption import Criterion, NoCandidateReason
 from tests.builders.nodes import PRIORITY, node_with
 from tests.builders.pods import pod_with
 from tests.unit.scheduling.preemption.preempting import FIRST, SECOND, app, budget, placed, snapshot

@@ -8,9 +8,9 @@ import orjson
 import pytest
 
 from berth.decisions.document import MAX_WITH_NODES
-from berth.decisions.recorders import RecentDecisions
 from berth.runtime.http.endpoint import EndpointSettings
 from berth_cli.server.endpoints.decisions import DecisionsEndpoint
+from berth_cli.server.recent_decisions import RecentDecisions
 from tests.builders.events import http_event
 from tests.builders.nodes import labelled, node
 from tests.builders.pods import pod_object

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from berth.decisions.document import pod_document
 from berth.scheduling.objects import Pod, read_pod
+from berth_cli.sources.pod_document import pod_document
 from tests.builders.gangs import member
 from tests.builders.pods import pod_with
 

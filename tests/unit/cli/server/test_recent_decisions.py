@@ -6,7 +6,7 @@ from itertools import count
 
 import pytest
 
-from berth.decisions.recorders import MAX_NODE_LISTS, RecentDecisions
+from berth_cli.server.recent_decisions import MAX_NODE_LISTS, RecentDecisions
 from tests.builders.nodes import labelled
 from tests.builders.pods import pod_object
 from tests.builders.requests import cache_mode, victims_by_uid

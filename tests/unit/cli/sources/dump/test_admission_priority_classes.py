@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from berth.scheduling.objects import PriorityClass
-from berth.scheduling.preemption.priority import priority_class_of
+from berth_cli.sources.dump.admission import priority_class_of
 
 HIGH = PriorityClass("high", 1000, preemption_policy="Never")
 USUAL = PriorityClass("usual", 10, global_default=True)

@@ -1,0 +1,75 @@
+"""The last decisions, in memory.
+
+It is limited by the number of records, of nodes in them, and of node lists: in full mode each request brings its own.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from threading import Lock
+
+from berth.decisions.record import CallRecord, Record
+from berth.extender.outcomes import Outcome
+from berth.extender.reply import AnyDecision, Decision, DecisionRecorder
+from berth.scheduling.snapshot.snapshot import Snapshot
+
+MAX_RECORDS = 1000
+MAX_NODES = 2_000_000
+"""The limit of all records together. A node takes two bytes of a record: 4 MB, and 400 records of 5,000 nodes."""
+
+MAX_NODE_LISTS = 16
+"""The limit of lists; a list counts if a record has another list than the previous record."""
+
+MAX_SNAPSHOTS = 4
+"""The number of decisions that keep the state from which their scores by plugin are computed."""
+
+
+class RecentDecisions(DecisionRecorder):
+    """The newest records. Recording one takes the same time however many there are."""
+
+    def __init__(self, wall: Callable[[], float], most_records: int = MAX_RECORDS, most_nodes: int = MAX_NODES) -> None:
+        """wall: seconds since the epoch."""
+        self._wall, self._most_records, self._most_nodes = wall, most_records, most_nodes
+        self._records: deque[Record] = deque()
+        self._calls: deque[CallRecord] = deque(maxlen=most_records)
+        self._nodes = 0
+        self._node_lists = 0
+        self._snapshots: deque[Snapshot] = deque(maxlen=MAX_SNAPSHOTS)
+        self._lock = Lock()
+
+    def record(self, verb: str, outcome: Outcome, decision: AnyDecision, milliseconds: float) -> None:
+        if not isinstance(decision, Decision):
+            with self._lock:
+                self._calls.append(CallRecord.of(verb, outcome, decision, self._wall(), milliseconds))
+            return
+        with self._lock:
+            last = self._records[-1] if self._records else None
+            record = Record.of(verb, outcome, decision, self._wall(), milliseconds, last)
+            self._records.append(record)
+            self._snapshots.append(decision.snapshot)
+            self._nodes += record.nodes
+            if last is None or record.source is not last.source:
+                self._node_lists += 1
+            while (
+                len(self._records) > self._most_records
+                or self._nodes > self._most_nodes
+                or self._node_lists > MAX_NODE_LISTS
+            ):
+                self._drop()
+
+    def all(self) -> list[Record]:
+        """Return the records of decisions about nodes, the oldest first."""
+        with self._lock:
+            return list(self._records)
+
+    def calls(self) -> list[CallRecord]:
+        """Return the records of preempt, bind and failed calls, the oldest first. They displace only each other."""
+        with self._lock:
+            return list(self._calls)
+
+    def _drop(self) -> None:
+        oldest = self._records.popleft()
+        self._nodes -= oldest.nodes
+        if not self._records or self._records[0].source is not oldest.source:
+            self._node_lists -= 1

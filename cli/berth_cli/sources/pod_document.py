@@ -1,0 +1,39 @@
+"""A pod that is in a snapshot or a decision, as an object from which the same pod is read again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+import orjson
+
+from berth.scheduling.objects import Pod
+from berth.scheduling.objects.pod_group import names_gang
+
+
+def pod_document(pod: Pod) -> Mapping[str, object]:
+    """Return the fields that decisions read, as an object from which the same pod is read again."""
+    shared = orjson.loads(pod.spec.source) if pod.spec.source else {}
+    metadata = {**shared.get("metadata", {}), "name": pod.name, "namespace": pod.namespace, "uid": pod.uid}
+    metadata |= {
+        name: dict(value) for name, value in (("labels", pod.labels), ("annotations", pod.annotations)) if value
+    }
+    if pod.created_at is not None and names_gang(pod):
+        # Gangs are planned by their age.
+        metadata["creationTimestamp"] = _timestamp(pod.created_at)
+    if pod.terminating:
+        # The time does not matter.
+        metadata["deletionTimestamp"] = _timestamp(pod.created_at or 0.0)
+    status = {**shared.get("status", {})}
+    if pod.phase:
+        status["phase"] = pod.phase
+    if pod.nominated_node:
+        status["nominatedNodeName"] = pod.nominated_node
+    spec = {**shared.get("spec", {})}
+    if pod.node_name:
+        spec["nodeName"] = pod.node_name
+    return {"metadata": metadata, "spec": spec, "status": status}
+
+
+def _timestamp(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")
