@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import pytest
 
 from berth.scheduling import objects
-from berth.scheduling.evaluation import evaluation
+from berth.scheduling.evaluation import verdicts
 from berth.scheduling.plugins import node_priority_label
 from tests.builders.nodes import labelled, labelled_object, node, node_object
 from tests.builders.pods import pod_object
@@ -181,7 +181,7 @@ def test_fact_16_answer_has_exactly_the_contract_keys(verbs: Verbs) -> None:
     [
         node_priority_label.REASON_NO_LABEL,
         node_priority_label.REASON_NOT_AN_INTEGER,
-        evaluation.NOT_IN_CACHE.message,
+        verdicts.NOT_IN_CACHE.message,
         objects.LABELS_NOT_STRINGS,
     ],
 )

@@ -6,7 +6,7 @@ from collections.abc import Hashable
 
 import pytest
 
-from berth.scheduling.evaluation.evaluation import NOT_IN_CACHE
+from berth.scheduling.evaluation.verdicts import NOT_IN_CACHE
 from berth.scheduling.feasibility import Exemption, Unresolvable
 from berth.scheduling.framework.plugin import (
     SUCCESS,

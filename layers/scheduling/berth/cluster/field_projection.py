@@ -48,7 +48,7 @@ from berth.cluster.watch.resources import (
 )
 from berth.extender.outcomes import WAITING
 from berth.nodecache.feed.cluster import KubernetesObject
-from berth.scheduling.evaluation.evaluation import NOT_IN_CACHE
+from berth.scheduling.evaluation.verdicts import NOT_IN_CACHE
 from berth.scheduling.framework.plugin import Plugin
 from berth.scheduling.framework.shipped_profiles import SCHEDULER_FILTERS
 from berth.scheduling.gangs.gang import ANNOTATIONS as GANG_ANNOTATIONS

@@ -9,8 +9,9 @@ from weakref import ref
 
 import pytest
 
-from berth.scheduling.evaluation.evaluation import NOT_IN_CACHE, Evaluation
+from berth.scheduling.evaluation.evaluation import Evaluation
 from berth.scheduling.evaluation.evaluation_cache import EvaluationCache
+from berth.scheduling.evaluation.verdicts import NOT_IN_CACHE
 from berth.scheduling.framework.plugin import SUCCESS, FilterPlugin, ScorePlugin, Status, unresolvable
 from berth.scheduling.framework.profile import Profile
 from berth.scheduling.objects import NodeInfo, Pod

@@ -6,9 +6,8 @@ from collections.abc import Hashable
 
 import pytest
 
-from berth.scheduling.evaluation.evaluation import NOT_IN_CACHE
 from berth.scheduling.evaluation.evaluation_cache import EvaluationCache
-from berth.scheduling.evaluation.verdicts import Verdicts
+from berth.scheduling.evaluation.verdicts import NOT_IN_CACHE, Verdicts
 from berth.scheduling.framework.plugin import SUCCESS, FilterPlugin, Status, unresolvable
 from berth.scheduling.framework.profile import Profile
 from berth.scheduling.objects import NodeInfo, Pod

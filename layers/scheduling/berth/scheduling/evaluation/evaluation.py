@@ -19,7 +19,7 @@ from typing import Self
 
 from berth.scheduling.evaluation.local_scores import NONE_REPLACED, LocalScores, add_weighted
 from berth.scheduling.evaluation.time_limit import NO_DECISION_DEADLINE, DecisionDeadline
-from berth.scheduling.evaluation.verdicts import NOT_IN_CACHE, ClusterVerdicts, LocalVerdicts, StatusCodes, Verdicts
+from berth.scheduling.evaluation.verdicts import ClusterVerdicts, LocalVerdicts, StatusCodes, Verdicts
 from berth.scheduling.framework.plugin import SUCCESS, ClusterFilter, ClusterFilterPlugin, ClusterScore, Status
 from berth.scheduling.framework.profile import LocalFilters, Profile
 from berth.scheduling.objects import NodeInfo, Pod
@@ -27,8 +27,6 @@ from berth.scheduling.snapshot.changes import node_with_assumed
 from berth.scheduling.snapshot.history import SnapshotDelta
 from berth.scheduling.snapshot.node_list import NodeRefs
 from berth.scheduling.snapshot.snapshot import DerivedFromSnapshot, Snapshot
-
-__all__ = ["NOT_IN_CACHE", "ClusterScores", "Evaluation", "LocalEvaluation"]
 
 
 class LocalEvaluation(DerivedFromSnapshot):

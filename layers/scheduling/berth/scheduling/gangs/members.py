@@ -36,16 +36,6 @@ class GangMembers:
         return self.gang.key
 
     @property
-    def priority(self) -> int:
-        """See `priority_of`."""
-        return priority_of(self.gang, self.waiting)
-
-    @property
-    def created_at(self) -> float:
-        """See `created_at_of`."""
-        return created_at_of(self.gang, self.waiting)
-
-    @property
     def arrived(self) -> Mapping[str, str]:
         """The nodes of the members that have arrived in bind, by UID."""
         return NO_MEMBERS if self.open is None else self.open.members
@@ -54,7 +44,8 @@ class GangMembers:
     def order(self) -> tuple[int, bool, float, GangKey]:
         """Gangs are planned by priority; of equal priority an open one first, then the oldest. So two never wait for
         each other: the later one is planned on what the earlier one leaves."""
-        return -self.priority, self.open is None, self.created_at, self.key
+        priority, created_at = priority_of(self.gang, self.waiting), created_at_of(self.gang, self.waiting)
+        return -priority, self.open is None, created_at, self.key
 
 
 def members_of(key: GangKey, snapshot: Snapshot, was_exempt: WasExempt) -> dict[str, Pod]:
