@@ -8,7 +8,7 @@ from weakref import WeakValueDictionary
 
 from berth.scheduling.fields.selectors import LabelSelector
 from berth.scheduling.objects import LabelSet
-from berth.scheduling.objects.usage import Usage
+from berth.scheduling.objects.node import Usage
 from berth.scheduling.snapshot.indexes import PodIndex
 
 K = TypeVar("K", bound=Hashable)

@@ -15,7 +15,7 @@ from berth.scheduling.fields.requests import HostPort
 from berth.scheduling.framework.plugin import SUCCESS, ClusterFilter
 from berth.scheduling.framework.profile import LocalFilters
 from berth.scheduling.objects import LabelSet, NodeInfo, Pod, PodDisruptionBudget
-from berth.scheduling.objects.usage import UNUSED, Usage, host_ports_of
+from berth.scheduling.objects.node import UNUSED, Usage, host_ports_of
 from berth.scheduling.preemption.priority import NO_UIDS, by_importance, priority_of
 
 

@@ -10,8 +10,7 @@ from berth.scheduling.fields.selectors import FEW, Labels
 from berth.scheduling.framework.plugin import ClusterScore
 from berth.scheduling.framework.score_scaling import min_max_normalize
 from berth.scheduling.objects import NodeInfo, Pod, PodSpec
-from berth.scheduling.plugins.inter_pod_affinity.many_terms import NO_LABELS, ManyTerms
-from berth.scheduling.plugins.inter_pod_affinity.terms import affected_nodes, resolve_term
+from berth.scheduling.plugins.inter_pod_affinity.terms import NO_LABELS, ManyTerms, affected_nodes, resolve_term
 from berth.scheduling.plugins.pod_counts import TopologyCounts
 from berth.scheduling.snapshot.history import SnapshotDelta
 from berth.scheduling.snapshot.indexes import PodIndex
