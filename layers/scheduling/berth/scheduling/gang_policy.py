@@ -74,8 +74,8 @@ class GangPolicy:
         """The gangs of the cluster, with what each one waits for."""
         from berth.scheduling.gangs.overview import overview
 
-        planned = self._planner.planned(snapshot, open_gangs)
-        return overview(snapshot, self._configuration, self._profiles.was_exempt, planned)
+        plans = self._planner.planned(snapshot, open_gangs)
+        return overview(snapshot, self._configuration, self._counting, self._profiles.was_exempt, plans)
 
     def decided(
         self, pod: Pod, nodes: NodeRefs, snapshot: Snapshot, seconds_left: float, open_gangs: Sequence[OpenGang]

@@ -5,15 +5,17 @@ It uses only the data that filter has: the gangs' own items tell whether members
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from math import isfinite
 
 from berth.scheduling.gangs.gang import Gang, GangError, GangKey, GangsConfiguration, GangWait, InvalidGang, gang_of
-from berth.scheduling.gangs.members import WasExempt, created_at_of, lives, members_of, priority_of
-from berth.scheduling.gangs.planner import PlannedGang
+from berth.scheduling.gangs.members import GangMembers, WasExempt, created_at_of, lives, members_of, priority_of
+from berth.scheduling.gangs.planned_nodes import Shortage, shortage_of
 from berth.scheduling.gangs.planning import GangPlan
+from berth.scheduling.gangs.plans import Plans
+from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects.pod import Pod
 from berth.scheduling.snapshot.snapshot import Snapshot
 
@@ -61,67 +63,68 @@ class GangStatus:
 
 
 def overview(
-    snapshot: Snapshot, configuration: GangsConfiguration, was_exempt: WasExempt, planned: Iterable[PlannedGang]
+    snapshot: Snapshot, configuration: GangsConfiguration, counting: Counting, was_exempt: WasExempt, plans: Plans
 ) -> list[GangStatus]:
-    """Return the gangs, sorted by key. planned: the gangs with a member that waits."""
-    waiting = {each.members.key: each for each in planned}
+    """Return the gangs, sorted by key. plans: of the gangs with a member that waits."""
     found = []
     for key in (GangKey(*name) for name in snapshot.pods_by_gang):
         living = [pod for pod in members_of(key, snapshot, was_exempt).values() if lives(pod)]
         living.sort(key=lambda pod: pod.name)
-        status = _status(key, living, snapshot, configuration, waiting)
+        asked = [gang_of(pod, snapshot.pod_groups, configuration) for pod in living]
+        status = _status(key, living, asked, plans, counting)
         if status is not None:
             found.append(status)
     return sorted(found, key=lambda each: each.key)
 
 
 def _status(
-    key: GangKey,
-    pods: Sequence[Pod],
-    snapshot: Snapshot,
-    configuration: GangsConfiguration,
-    planned: Mapping[GangKey, PlannedGang],
+    key: GangKey, pods: Sequence[Pod], asked: Sequence[Gang | InvalidGang | None], plans: Plans, counting: Counting
 ) -> GangStatus | None:
-    """The gang's status; None if its members are placed one by one, or are all being deleted."""
-    asked = [gang_of(pod, snapshot.pod_groups, configuration) for pod in pods]
+    """The gang's status; None if its members are placed one by one, or are all being deleted. asked: by each pod."""
     gang = next((each for each in asked if isinstance(each, Gang)), None)
     invalid = next((each.error for each in asked if isinstance(each, InvalidGang)), None)
     if gang is None and invalid is None:
         return None
-    plan = planned.get(key)
-    places = {} if plan is None else plan.places
+    planned = plans.members.get(key)
+    outcome = plans.outcomes.get(key)
+    places = {**outcome.places, **plans.extra} if isinstance(outcome, GangPlan) else {}
     members = tuple(MemberStatus(pod.name, pod.uid, pod.node_name, places.get(pod.uid, "")) for pod in pods)
-    stage, waits_for = _stage(pods, gang, invalid, plan)
-    counted = pods if plan is None else plan.members.waiting
-    priority, created_at = priority_of(gang, counted), created_at_of(gang, counted)
+    waiting = pods if planned is None else planned.waiting
+    priority, created_at = priority_of(gang, waiting), created_at_of(gang, waiting)
     created = created_at if isfinite(created_at) else None
+    stage, waits_for = _stage(key, pods, gang, invalid, plans, counting)
     minimum, topology_key = (0, "") if gang is None else (gang.minimum, gang.topology_key)
     return GangStatus(key, stage, minimum, priority, created, topology_key, waits_for, members)
 
 
 def _stage(
-    pods: Sequence[Pod], gang: Gang | None, invalid: GangError | None, plan: PlannedGang | None
+    key: GangKey, pods: Sequence[Pod], gang: Gang | None, invalid: GangError | None, plans: Plans, counting: Counting
 ) -> tuple[GangStage, str]:
     if gang is None:
         return GangStage.INVALID, str(invalid)
     if any(pod.node_name for pod in pods):
         return GangStage.PLACED, ""
-    outcome = GangWait.FOR_MEMBERS if plan is None else plan.outcome
-    match outcome:
+    match plans.outcomes.get(key, GangWait.FOR_MEMBERS):
         case None:
             return GangStage.PLACED, ""
         case GangPlan():
             return GangStage.HAS_PLACES, ""
-        case GangError():
-            return GangStage.INVALID, str(outcome)
         case GangWait.FOR_ROOM:
-            return GangStage.DOES_NOT_FIT, str(plan.shortage) if plan is not None else ""
-        case GangWait.TOO_COSTLY:
+            return GangStage.DOES_NOT_FIT, str(_shortage(plans.members[key], plans, counting))
+        case GangWait.TOO_COSTLY as outcome:
             return GangStage.DOES_NOT_FIT, str(outcome)
         case GangWait.FOR_MEMBERS:
-            exist = 0 if plan is None else len(plan.members.waiting)
+            exist = len(plans.members[key].waiting) if key in plans.members else 0
             gated = sum(pod.spec.gated for pod in pods)
             return GangStage.WAITS_FOR_MEMBERS, waits_for_members(exist, gang.minimum, gated, invalid)
+        case GangError() as outcome:
+            return GangStage.INVALID, str(outcome)
+
+
+def _shortage(members: GangMembers, plans: Plans, counting: Counting) -> Shortage:
+    groups = plans.planning.by_shape(members.waiting[: members.gang.minimum])
+    placed = len(plans.planning.most(members, plans.planned_nodes).places)
+    return shortage_of(groups, placed, plans.planned_nodes, counting)
 
 
 def waits_for_members(exist: int, minimum: int, gated: int, invalid: GangError | None) -> str:

@@ -47,9 +47,7 @@ from berth.scheduling.gangs.planned_nodes import (
     CandidatesByShape,
     Evaluate,
     ProfileOf,
-    Shortage,
     planned_nodes_of,
-    shortage_of,
 )
 from berth.scheduling.gangs.planning import GangPlan, GangPlanning
 from berth.scheduling.gangs.plans import REASON_UNFINISHED, GangOutcome, Places, PlanningRound, Plans
@@ -90,17 +88,6 @@ class InDomain:
     topology domain."""
 
     outside: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedGang:
-    """The result for a gang with a waiting member. outcome: None for a committed gang. places: nodes by the UIDs of the
-    members that have one. shortage: set for a gang that does not fit."""
-
-    members: GangMembers
-    outcome: GangOutcome
-    places: Mapping[str, str]
-    shortage: Shortage | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,21 +194,10 @@ class GangPlanner:
             name for name in names if name in known and known[name].labels.get(gang.topology_key) not in values
         )
 
-    def planned(self, snapshot: Snapshot, open_gangs: Sequence[OpenGang]) -> Sequence[PlannedGang]:
-        """The gangs with a member that waits, in the order in which they are planned. For people, without a time limit:
-        filter's answers are those of `decide`."""
-        found = self._new_round(snapshot, open_gangs, None).finished(UNLIMITED, NO_DECISION_DEADLINE)
-        return [self._described(members, found.outcomes[key], found) for key, members in found.members.items()]
-
-    def _described(self, members: GangMembers, outcome: GangOutcome, found: Plans) -> PlannedGang:
-        if isinstance(outcome, GangPlan):
-            extra = {pod.uid: found.extra[pod.uid] for pod in members.waiting if pod.uid in found.extra}
-            return PlannedGang(members, outcome, {**outcome.places, **extra})
-        if outcome is not GangWait.FOR_ROOM:
-            return PlannedGang(members, outcome, {})
-        groups = found.planning.by_shape(members.waiting[: members.gang.minimum])
-        placed = len(found.planning.most(members, found.planned_nodes).places)
-        return PlannedGang(members, outcome, {}, shortage_of(groups, placed, found.planned_nodes, self._counting))
+    def planned(self, snapshot: Snapshot, open_gangs: Sequence[OpenGang]) -> Plans:
+        """Plan the gangs with a member that waits. For people, without a time limit: filter's answers are those of
+        `decide`."""
+        return self._new_round(snapshot, open_gangs, None).finished(UNLIMITED, NO_DECISION_DEADLINE)
 
     def placement(self, key: GangKey, snapshot: Snapshot, open_gangs: Sequence[OpenGang]) -> GangPlacement | None:
         """Plan this gang; None if none of its members waits. It caches nothing and has no time limit."""
