@@ -9,9 +9,8 @@ import pytest
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation
 from berth.scheduling.evaluation.evaluation_cache import EvaluationCache
-from berth.scheduling.framework.plugin import Status
+from berth.scheduling.framework.plugin import FEW, Status
 from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod, read_pods
-from berth.scheduling.plugins.shapes import FEW
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.node_list import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot

@@ -159,6 +159,22 @@ class PluginFailed(Exception):
         super().__init__(f"plugin {plugin} {self.failure}")
 
 
+FEW = 32
+
+
+def shape_of(part: Collection[object], pod: Pod) -> Hashable:
+    """Return this part of the pod's spec as a key that takes little time to hash.
+
+    Pods of different controllers often have equal tolerations, ports or images, and share the results cached for them.
+    A pod with very many does not share: its spec is the key, and is compared by identity.
+    """
+    return cast(Hashable, part) if len(part) <= FEW else pod.spec
+
+
+def shape_of_amounts(amounts: Mapping[str, int], pod: Pod) -> Hashable:
+    return tuple(amounts.items()) if len(amounts) <= FEW else pod.spec
+
+
 class Plugin(ABC):
     """The base of all plugins: a name, and the part of the pod that the plugin reads."""
 

@@ -12,10 +12,10 @@ from berth.scheduling.framework.plugin import (
     FilterPlugin,
     PluginState,
     Status,
+    shape_of,
     unschedulable,
 )
 from berth.scheduling.objects import NodeInfo, Pod
-from berth.scheduling.plugins.shapes import small
 from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.parts import NODES_AND_PODS
 
@@ -53,7 +53,7 @@ class NodePorts(FilterPlugin[WantedPorts]):
     events_to_register = NODE_EVENTS | {ClusterEvent.ASSIGNED_POD_DELETE}
 
     def shape(self, pod: Pod) -> Hashable:
-        return small(pod.spec.host_ports, pod)
+        return shape_of(pod.spec.host_ports, pod)
 
     def pre_filter(self, pod: Pod) -> PluginState[WantedPorts] | None:
         return PluginState(WantedPorts(pod.spec.host_ports)) if pod.spec.host_ports else None

@@ -7,7 +7,7 @@ from typing import Self
 
 from pydantic import model_validator
 
-from berth.scheduling.framework.plugin import MAX_NODE_SCORE, PluginState, ScorePlugin
+from berth.scheduling.framework.plugin import MAX_NODE_SCORE, PluginState, ScorePlugin, shape_of_amounts
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.arguments import Args
 from berth.scheduling.plugins.resource_allocation import (
@@ -18,7 +18,6 @@ from berth.scheduling.plugins.resource_allocation import (
     scored_resources,
     shares,
 )
-from berth.scheduling.plugins.shapes import amounts_shape
 from berth.scheduling.snapshot.parts import NODES_AND_PODS
 
 NAME = "NodeResourcesBalancedAllocation"
@@ -49,7 +48,7 @@ class NodeResourcesBalancedAllocation(ScorePlugin[tuple[ScoredResource, ...]]):
         self._resources = args.resources or CPU_AND_MEMORY
 
     def shape(self, pod: Pod) -> Hashable:
-        return amounts_shape(pod.spec.requests.placed, pod)
+        return shape_of_amounts(pod.spec.requests.placed, pod)
 
     def pre_score(self, pod: Pod) -> PluginState[tuple[ScoredResource, ...]] | None:
         found = scored_resources(self._resources, pod.spec.requests.placed)

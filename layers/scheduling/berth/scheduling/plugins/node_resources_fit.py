@@ -20,6 +20,7 @@ from berth.scheduling.framework.plugin import (
     PluginState,
     ScorePlugin,
     Status,
+    shape_of_amounts,
 )
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import NodeInfo, Pod
@@ -35,7 +36,6 @@ from berth.scheduling.plugins.resource_allocation import (
     scored_resources,
     shares,
 )
-from berth.scheduling.plugins.shapes import amounts_shape
 from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.parts import NODES_AND_PODS
 
@@ -170,7 +170,7 @@ class NodeResourcesFit(FilterPlugin[RequestedAmounts], ScorePlugin[tuple[ScoredR
 
     def shape(self, pod: Pod) -> Hashable:
         requests = pod.spec.requests
-        return amounts_shape(requests.asked, pod), amounts_shape(requests.scored, pod)
+        return shape_of_amounts(requests.asked, pod), shape_of_amounts(requests.scored, pod)
 
     def pre_filter(self, pod: Pod) -> PluginState[RequestedAmounts]:
         return PluginState(RequestedAmounts(_in_order(pod.spec.requests.asked, self._is_ignored)))

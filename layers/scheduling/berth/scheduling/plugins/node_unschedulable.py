@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from berth.scheduling.fields.taints import NO_SCHEDULE, Taint, tolerated
-from berth.scheduling.framework.plugin import SUCCESS, FilterPlugin, PluginState, Status, unresolvable
+from berth.scheduling.framework.plugin import SUCCESS, FilterPlugin, PluginState, Status, shape_of, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
-from berth.scheduling.plugins.shapes import tolerations_shape
 from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.parts import NODES_ONLY
 
@@ -27,7 +26,7 @@ class NodeUnschedulable(FilterPlugin[None]):
     reads = NODES_ONLY
 
     def shape(self, pod: Pod) -> Hashable:
-        return tolerations_shape(pod)
+        return shape_of(pod.spec.tolerations, pod)
 
     def pre_filter(self, pod: Pod) -> PluginState[None] | None:
         return None if tolerated(_TAINT, pod.spec.tolerations) else PluginState(None)

@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from berth.scheduling.fields.taints import PREFER_NO_SCHEDULE, TolerationIndex
-from berth.scheduling.framework.plugin import SUCCESS, FilterPlugin, PluginState, ScorePlugin, Status, unresolvable
+from berth.scheduling.framework.plugin import (
+    SUCCESS,
+    FilterPlugin,
+    PluginState,
+    ScorePlugin,
+    Status,
+    shape_of,
+    unresolvable,
+)
 from berth.scheduling.framework.score_scaling import default_normalize_score
 from berth.scheduling.objects import NodeInfo, Pod
-from berth.scheduling.plugins.shapes import tolerations_shape
 from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.parts import NODES_ONLY
 
@@ -28,7 +35,7 @@ class TaintToleration(FilterPlugin[TolerationIndex], ScorePlugin[TolerationIndex
     normalized = True
 
     def shape(self, pod: Pod) -> Hashable:
-        return tolerations_shape(pod)
+        return shape_of(pod.spec.tolerations, pod)
 
     def pre_filter(self, pod: Pod) -> PluginState[TolerationIndex]:
         return PluginState(TolerationIndex(pod.spec.tolerations))
