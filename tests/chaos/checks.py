@@ -24,7 +24,7 @@ from berth_cli.installation.doctor.findings import CheckName
 from berth_cli.server.options import CACHE_TABLE
 from tests.chaos.cluster_model import CAPACITY, NODES, PodOnAccount, held, overcommitted, pod_on_account, teams_on
 from tests.chaos.set_up import SetUp
-from tests.e2e.misconfigured.doctor import Diagnosis, doctor_in_process
+from tests.e2e.berth.doctor import Diagnosis, doctor_in_process
 
 MOST_SHOWN = 3
 

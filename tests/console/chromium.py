@@ -247,13 +247,6 @@ class Tab:
         """Move the pointer to a place of the window."""
         self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
 
-    def point_at(self, selector: str) -> None:
-        """Move the pointer onto an element, which is scrolled into sight."""
-        found = json.dumps(selector)
-        self.evaluate(f"document.querySelector({found}).scrollIntoView({{block: 'center'}})")
-        box = self.evaluate(f"document.querySelector({found}).getBoundingClientRect().toJSON()")
-        self.point(box["x"] + min(10, box["width"] / 2), box["y"] + min(10, box["height"] / 2))
-
     def click(self, x: float, y: float) -> None:
         """The left button at a place of the window."""
         self.point(x, y)

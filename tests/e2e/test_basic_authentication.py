@@ -10,12 +10,8 @@ import time
 import pytest
 
 from .berth.endpoint import Endpoint
-from .berth.extender import Extender, ExtenderCache
-from .berth.label_priority import priority
+from .berth.extender import Extender
 from .berth.stack import DeployedStack
-from .kubernetes.cluster import Cluster
-from .kubernetes.control_plane import RunScheduler
-from .kubernetes.scheduler_configuration import filter_prioritize_bind
 
 pytestmark = pytest.mark.parametrize("extender", ["stack"], indirect=True)
 
@@ -41,16 +37,6 @@ def test_missing_credentials_are_401_and_wrong_ones_403(stack: DeployedStack, ve
     assert status(stack.url_prefix_with(username, "wrong"), verb) == 403
     assert status(stack.url_prefix_with("wrong", password), verb) == 403
     assert status(stack.url_prefix_with(username, password), verb) == 200
-
-
-def test_places_pod_with_password_in_url_prefix(
-    stack: DeployedStack, cluster: Cluster, cache: ExtenderCache, run_scheduler: RunScheduler
-) -> None:
-    best, good = cluster.create_node("best", priority(30), cpu="2"), cluster.create_node("good", priority(10), cpu="16")
-    cache.wait_for_scores({best: 30, good: 10})
-    run_scheduler(filter_prioritize_bind(stack.url_prefix))
-
-    assert cluster.wait_until_assigned(cluster.create_pod("web")) == best
 
 
 def test_accepts_rotated_password_within_a_minute_and_previous_one(stack: DeployedStack) -> None:

@@ -5,18 +5,15 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from .berth.berth_serve import COMMAND
-from .berth.extender import ExtenderCache
-from .berth.identities import counted_resources, serve
-from .berth.label_priority import NO_LABEL, none_available, priority
+from .berth.identities import serve
+from .berth.label_priority import NO_LABEL, priority
 from .kubernetes.cluster import Cluster, Pod, Taint
 from .kubernetes.control_plane import ControlPlane, RunScheduler
 from .kubernetes.kubernetes_api import KubernetesApi
@@ -28,27 +25,7 @@ _AGE = re.compile(r"[0-9]+ (s|min)\b")
 PENDING, UNREADABLE = 1, 2
 
 
-SLOT = "example.com/slot"
-COUNTED = f"""\
-apiVersion: berth.dev/v1alpha1
-kind: BerthConfiguration
-profile: managed-resources
-managedResources: [{{name: {SLOT}}}]
-"""
-
-
 TAINT = Taint("dedicated", "NoSchedule")
-NOT_TOLERATED = "node(s) had untolerated taint(s)"
-NO_MATCH = "node(s) didn't match Pod's node affinity/selector"
-SKEW = "node(s) didn't match pod topology spread constraints"
-NO_CPU = "Insufficient cpu"
-ZONE = "topology.kubernetes.io/zone"
-SPREAD = {
-    "maxSkew": 1,
-    "topologyKey": ZONE,
-    "whenUnsatisfiable": "DoNotSchedule",
-    "labelSelector": {"matchLabels": {"app": "spread"}},
-}
 
 
 @pytest.fixture
@@ -87,19 +64,6 @@ def pending_for(pod: Pod, unit: str = "s") -> str:
     return f"{pod.namespace}/{pod.name}: pending for N {unit}"
 
 
-@contextmanager
-def claim(api: KubernetesApi, name: str) -> Iterator[None]:
-    """A claim that no volume satisfies."""
-    path = "/api/v1/namespaces/default/persistentvolumeclaims"
-    spec = {"storageClassName": "", "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
-    api.create(path, {"metadata": {"name": name}, "spec": spec})
-    try:
-        yield
-    finally:
-        api.patch(f"{path}/{name}", {"metadata": {"finalizers": None}})
-        api.delete(f"{path}/{name}")
-
-
 def create(api: KubernetesApi, name: str, labels: Mapping[str, str] | None = None, **spec: Any) -> Pod:
     container = {"name": "app", "image": "app", "resources": {"requests": {"cpu": "100m"}}}
     body = {
@@ -112,29 +76,6 @@ def create(api: KubernetesApi, name: str, labels: Mapping[str, str] | None = Non
 
 def _unlabelled(cluster: Cluster, _: KubernetesApi) -> tuple[Sequence[str], Pod]:
     return [cluster.create_node("plain")], cluster.create_pod("pending")
-
-
-def _tainted(cluster: Cluster, _: KubernetesApi) -> tuple[Sequence[str], Pod]:
-    return [cluster.create_node("tainted", priority(1), taints=[TAINT])], cluster.create_pod("pending")
-
-
-def _selecting(cluster: Cluster, api: KubernetesApi) -> tuple[Sequence[str], Pod]:
-    return [cluster.create_node("hdd", priority(1))], create(api, "pending", nodeSelector={"disk": "ssd"})
-
-
-def _exhausted(cluster: Cluster, _: KubernetesApi) -> tuple[Sequence[str], Pod]:
-    node = cluster.create_node("small", priority(1), cpu="1")
-    cluster.create_pod("holder", cpu="900m", node=node)
-    return [node], cluster.create_pod("pending", cpu="500m")
-
-
-def _spread(cluster: Cluster, api: KubernetesApi) -> tuple[Sequence[str], Pod]:
-    full = cluster.create_node("full", {ZONE: "a", **priority(1)})
-    # A zone without room: pods cannot be put there, and it counts all the same.
-    closed = cluster.create_node("closed", {ZONE: "b", **priority(1)}, cpu="0")
-    cluster.create_pod("other", node=full, labels={"app": "spread"})
-    pod = create(api, "pending", {"app": "spread"}, topologySpreadConstraints=[SPREAD])
-    return [full, closed], pod
 
 
 CreatePending = Callable[[Cluster, KubernetesApi], tuple[Sequence[str], Pod]]
@@ -150,10 +91,6 @@ CreatePending = Callable[[Cluster, KubernetesApi], tuple[Sequence[str], Pod]]
             id="unlabelled",
             marks=pytest.mark.core,
         ),
-        pytest.param(_tainted, NOT_TOLERATED, "let the pod tolerate dedicated:NoSchedule", id="taint"),
-        pytest.param(_selecting, NO_MATCH, "add the label disk=ssd to node ", id="affinity"),
-        pytest.param(_exhausted, NO_CPU, "end default/holder", id="exhausted nodes"),
-        pytest.param(_spread, SKEW, "soft (whenUnsatisfiable: ScheduleAnyway)", id="spread"),
     ],
 )
 def test_names_the_rule_and_a_change_that_places_the_pod(
@@ -174,23 +111,6 @@ def test_names_the_rule_and_a_change_that_places_the_pod(
     assert (status, first_line(output)) == (PENDING, f"{pending_for(pod)}: 0 of {len(nodes)} nodes fit"), output
     assert reason in output
     assert change in output
-
-
-def test_names_a_counted_resource_that_is_used_up(
-    control_plane: ControlPlane, cluster: Cluster, run_scheduler: RunScheduler, tmp_path: Path
-) -> None:
-    with counted_resources(control_plane), serve(control_plane, tmp_path, document=COUNTED) as berth:
-        scheduler = replace(filter_prioritize_bind(berth.url_prefix), managed_resources=[SLOT])
-        run_scheduler(scheduler)
-        node = cluster.create_node("slots", extended={SLOT: "1"})
-        cluster.create_pod("holder", extended={SLOT: "1"}, node=node)
-        ExtenderCache(berth).wait_for_feasible([node])
-        pod = cluster.create_pod("pending", extended={SLOT: "1"})
-        cluster.wait_until_unschedulable(pod, none_available({f"Insufficient {SLOT}": 1}))
-        status, output = explain(control_plane, pod, berth.url_prefix)
-    assert (status, first_line(output)) == (PENDING, f"{pending_for(pod)}: 0 of 1 nodes fit"), output
-    assert f"Berth ManagedResources  Insufficient {SLOT}" in output
-    assert f"free 1 {SLOT} on node {node}: end default/holder" in output
 
 
 def test_names_a_server_that_is_down(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from .berth.extender import ExtenderCache
-from .berth.label_priority import NO_LABEL, priority
+from .berth.label_priority import priority
 from .kubernetes.cluster import Cluster
 
 EFFECT_SECONDS = 2.0
@@ -23,14 +23,3 @@ def test_changed_label_takes_effect_within_two_seconds(cluster: Cluster, cache: 
         delays.append(time.monotonic() - changed)
 
     assert max(delays) <= EFFECT_SECONDS, delays
-
-
-def test_new_node_takes_effect_within_two_seconds(cluster: Cluster, cache: ExtenderCache) -> None:
-    first = cluster.create_node("first")
-    cache.wait_for_reasons({first: NO_LABEL})
-
-    node = cluster.create_node("second")
-    created = time.monotonic()
-    cache.wait_for_reasons({node: NO_LABEL})
-
-    assert time.monotonic() - created <= EFFECT_SECONDS

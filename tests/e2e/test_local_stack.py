@@ -24,9 +24,9 @@ from tests.builders.event_fixtures import EVENTS
 from tests.deployment import sam
 
 from .berth.berth_serve import COMMAND
+from .berth.doctor import Diagnosis, berth_doctor
 from .kubernetes.child_process import ChildProcess
 from .kubernetes.loopback import free_port
-from .misconfigured.doctor import Diagnosis, berth_doctor
 
 EXAMPLES = sam.PROJECT / "examples"
 START_SECONDS = 600

@@ -66,20 +66,6 @@ def test_filter_onlyone_passes_only_the_best_node(
     assert filtered.passed == {best}
 
 
-def test_every_response_has_status_200_and_content_length(
-    cluster: Cluster, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
-) -> None:
-    """They keep the connection open (contract fact 6)."""
-    nodes = [cluster.create_node(name, priority(10)) for name in ("a", "b")]
-    cache.wait_for_scores(dict.fromkeys(nodes, 10))
-    run_scheduler(filter_prioritize_bind(proxy.url_prefix))
-
-    cluster.wait_until_assigned(cluster.create_pod("web"))
-
-    assert {call.status for call in proxy.calls()} == {200}
-    assert all("Content-Length" in call.headers for call in proxy.calls())
-
-
 def test_scheduler_filters_nodes_before_berth(
     cluster: Cluster, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
 ) -> None:

@@ -5,21 +5,17 @@ Each test compares the victims with those of `berth simulate` on a dump of the s
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import pytest
 
 from .berth.extender import ExtenderCache
-from .berth.label_priority import NO_LABEL, none_available, priority
+from .berth.label_priority import NO_LABEL, priority
 from .berth.recording_proxy import RecordingProxy
 from .berth.simulation import SimulationResult, simulate
 from .kubernetes.cluster import Cluster, Pod
 from .kubernetes.control_plane import RunScheduler
 from .kubernetes.scheduler_configuration import Mode, filter_prioritize_bind
-
-QUIET_SECONDS = 20
-MAX_CALLS_WHILE_QUIET = 3
 
 
 @dataclass(frozen=True)
@@ -131,27 +127,6 @@ def test_preempts_only_on_nodes_that_lack_cpu(
     cluster.end_containers(victim)
 
     assert cluster.wait_until_assigned(pod) == full
-
-
-def test_pod_rejected_only_by_berth_neither_preempts_nor_retries_in_a_loop(
-    cluster: Cluster, classes: Classes, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
-) -> None:
-    """Pods of lower priority on all nodes could cause endless retries (facts 15 and 17)."""
-    nodes = [cluster.create_node(f"node-{number}") for number in range(20)]
-    bystanders = [
-        cluster.create_pod(f"low-{number}", priority_class=classes.low, node=node) for number, node in enumerate(nodes)
-    ]
-    cache.wait_for_reasons(dict.fromkeys(nodes, NO_LABEL))
-    pod = cluster.create_pod("high", priority_class=classes.high)
-    assert simulate(cluster, pod.name) == SimulationResult(None)
-    run_scheduler(filter_prioritize_bind(proxy.url_prefix))
-
-    cluster.wait_for_failed_scheduling(pod, none_available({NO_LABEL: 20}))
-    time.sleep(QUIET_SECONDS)
-
-    assert set(proxy.verbs(pod)) == {"filter"}
-    assert len(proxy.calls(pod)) <= MAX_CALLS_WHILE_QUIET
-    assert not any(cluster.state(each).terminating for each in bystanders)
 
 
 def test_nomination_lasts_until_a_higher_priority_pod_preempts(

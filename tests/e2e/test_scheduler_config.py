@@ -96,24 +96,6 @@ def test_second_scheduler_manifests_work_with_mutual_tls(
     assert "--feature-gates=SchedulerPopFromBackoffQ=false" in container.flags
 
 
-def test_configuration_works_with_mutual_tls(
-    proxy: RecordingProxy,
-    berth: BerthServe,
-    server: tuple[Path, Path],
-    client: tuple[Path, Path],
-    cluster: Cluster,
-    control_plane: ControlPlane,
-) -> None:
-    configuration = yaml.safe_load(berth_scheduler_config(*_arguments(proxy, server, client), "--filter-onlyone"))
-    node = cluster.create_node("node", priority(10))
-    ExtenderCache(berth).wait_for_scores({node: 10})
-
-    with control_plane.scheduler(configuration):
-        pod = cluster.create_pod("web")
-        assert cluster.wait_until_assigned(pod) == node
-    assert proxy.verbs(pod) == ["filter_onlyone", "bind"]
-
-
 @pytest.mark.parametrize(
     ("managed", "plain", "counted"),
     [
@@ -128,12 +110,6 @@ def test_configuration_works_with_mutual_tls(
             ["filter", "prioritize"],
             ["filter", "prioritize", "bind"],
             id="policy for all pods",
-        ),
-        pytest.param(
-            ManagedResources((LICENCE,), by_annotation=True),
-            ["filter", "prioritize", "bind"],
-            ["filter", "prioritize", "bind"],
-            id="policy counts by annotation",
         ),
     ],
 )

@@ -27,7 +27,6 @@ from .kubernetes.cluster import Cluster, Pod, Taint
 from .kubernetes.control_plane import ControlPlane
 from .kubernetes.kubernetes_api import JsonObject, KubernetesApi
 from .kubernetes.scheduler_configuration import filter_prioritize_bind, scheduler_configuration
-from .kubernetes.wake_object import PATH as WAKE_OBJECT
 
 LOST_SECONDS = 20.0
 """A pod that is still pending then was forgotten. The targets are held by TARGETS=1."""
@@ -35,6 +34,7 @@ QUIET_SECONDS = 4.0
 """After a rejection: the scheduler tries once more at once, and the watcher wakes it for a late rejection."""
 ROUNDS = 20
 
+WAKE_OBJECT = "/apis/storage.k8s.io/v1/namespaces/kube-system/csistoragecapacities/berth-wake"
 HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
 FULL, RULES = "full", "rules"
 DOCUMENT = """\
@@ -129,31 +129,10 @@ def _label_meets_affinity(scene: Scene) -> Callable[[], object]:
     return lambda: scene.patch(other, labels={"app": "db"})
 
 
-def _new_pod_meets_affinity(scene: Scene) -> Callable[[], object]:
-    scene.wait(affinity=NEAR_DB)
-    return lambda: scene.create("other", scene.node, labels={"app": "db"})
-
-
-def _label_ends_anti_affinity(scene: Scene) -> Callable[[], object]:
-    other = scene.create("other", scene.node, labels={"app": "web"})
-    scene.wait(affinity=APART_FROM_WEB)
-    return lambda: scene.patch(other, labels={"app": "db"})
-
-
 def _removal_ends_anti_affinity_of_other_pod(scene: Scene) -> Callable[[], object]:
     other = scene.create("other", scene.node, affinity=APART_FROM_WEB)
     scene.wait(labels={"app": "web"})
     return lambda: scene.cluster.end_containers(other)
-
-
-def _label_meets_spread(scene: Scene) -> Callable[[], object]:
-    other, _ = scene.uneven_zones()
-    return lambda: scene.patch(other, labels={"app": "db"})
-
-
-def _new_pod_meets_spread(scene: Scene) -> Callable[[], object]:
-    _, closed = scene.uneven_zones()
-    return lambda: scene.create("another", closed, labels={"app": "web"})
 
 
 def _termination_meets_spread(scene: Scene) -> Callable[[], object]:
@@ -181,11 +160,7 @@ def _label_of_namespace_meets_affinity(scene: Scene) -> Callable[[], object]:
 
 KINDS: dict[str, Setup] = {
     "a label meets affinity": _label_meets_affinity,
-    "a new pod meets affinity": _new_pod_meets_affinity,
-    "a label ends anti-affinity": _label_ends_anti_affinity,
     "a removal ends anti-affinity of the other pod": _removal_ends_anti_affinity_of_other_pod,
-    "a label meets spread": _label_meets_spread,
-    "a new pod meets spread": _new_pod_meets_spread,
     "the end of a pod meets spread": _termination_meets_spread,
     "a removed node meets spread": _removed_node_meets_spread,
     "a neighbour changes its team": _neighbour_changes_team,
@@ -304,16 +279,6 @@ def _gates_are_removed(scene: Scene) -> Callable[[], object]:
     return change
 
 
-def _size_is_lowered(scene: Scene) -> Callable[[], object]:
-    members = [scene.wait(f"k-{number}", annotations={GANG: "k", SIZE: "3"}) for number in range(2)]
-
-    def change() -> None:
-        for member in members:
-            scene.patch(member, annotations={SIZE: "2"})
-
-    return change
-
-
 def _differing_member(scene: Scene) -> Pod:
     for number in range(2):
         scene.wait(f"k-{number}", annotations={GANG: "k", SIZE: "2"})
@@ -323,11 +288,6 @@ def _differing_member(scene: Scene) -> Pod:
 def _differing_member_is_corrected(scene: Scene) -> Callable[[], object]:
     member = _differing_member(scene)
     return lambda: scene.patch(member, annotations={SIZE: "2"})
-
-
-def _differing_member_is_deleted(scene: Scene) -> Callable[[], object]:
-    member = _differing_member(scene)
-    return lambda: scene.cluster.end_containers(member)
 
 
 def _topology_key_is_removed(scene: Scene) -> Callable[[], object]:
@@ -343,9 +303,7 @@ def _topology_key_is_removed(scene: Scene) -> Callable[[], object]:
 
 GANG_KINDS: dict[str, Setup] = {
     "gates are removed 2 s apart": _gates_are_removed,
-    "a size is lowered": _size_is_lowered,
     "a member of another size is corrected": _differing_member_is_corrected,
-    "a member of another size is deleted": _differing_member_is_deleted,
     "a topology key is removed": _topology_key_is_removed,
 }
 

@@ -40,24 +40,3 @@ def test_page_shows_what_the_command_prints(command: Command, monkeypatch: pytes
 def without_ages(text: str) -> str:
     """The pod of a dump gets older."""
     return _AGE.sub("pending for a while", text)
-
-
-def test_pages_about_commands_on_files_have_such_examples() -> None:
-    pages = {str(example.id).rpartition("-")[0] for example in EXAMPLES}
-    assert {"README", "tutorial", "explain", "test-policies", "simulate"} <= pages
-
-
-@pytest.mark.parametrize(
-    ("shown", "expected"),
-    [
-        pytest.param(("a", "b"), True, id="all lines"),
-        pytest.param(("a", "…"), True, id="lines left out at the end"),
-        pytest.param(("…", "b"), True, id="lines left out at the start"),
-        pytest.param(("a", "b…"), True, id="nothing left out of a line"),
-        pytest.param(("a",), False, id="a line is missing"),
-        pytest.param(("a", "…", "c"), False, id="a line that was not printed"),
-        pytest.param(("b…", "a"), False, id="another order"),
-    ],
-)
-def test_what_stands_for_the_output(shown: tuple[str, ...], expected: bool) -> None:
-    assert matches(shown, ["a", "b"]) is expected

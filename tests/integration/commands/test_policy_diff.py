@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from berth_cli.main import main
 from tests.conftest import PROJECT
-from tests.unit.cli.placement.objects import Object, deployed, gang, node, pod
+from tests.unit.cli.placement.objects import Object, deployed, node, pod
 
 EXAMPLE = PROJECT / "examples" / "policy-ci"
 FILES = (str(EXAMPLE / "berth.yaml"), str(EXAMPLE / "proposed.yaml"))
@@ -118,17 +118,6 @@ def test_markdown_is_a_table_with_escaped_texts() -> None:
 
 
 # ---------------------------------------------------------------------------------------------------------- exit status
-@pytest.mark.parametrize(
-    ("limits", "status"),
-    [
-        pytest.param((), 1, id="no pod may lose its node by default"),
-        pytest.param(("--max-pending", "2"), 0, id="so many may"),
-        pytest.param(("--max-pending", "20%"), 0, id="so many per cent may"),
-        pytest.param(("--max-pending", "2", "--max-moved", "0"), 1, id="none may move"),
-    ],
-)
-def test_exit_status_follows_the_limits(limits: tuple[str, ...], status: int) -> None:
-    assert run(*FILES, *DUMP, *limits).exit_code == status
 
 
 @pytest.mark.parametrize(
@@ -156,23 +145,3 @@ def test_an_invalid_policy_is_named_by_line_and_has_status_2() -> None:
 
 # ---------------------------------------------------------------------------------------------------------------- gangs
 FULL, GANGS = {"profile": "full"}, {"profile": "full", "gangs": {"enabled": True}}
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "size", "figures"),
-    [
-        pytest.param(FULL, GANGS, 2, (0, 0), id="a gang that has room is placed by both"),
-        pytest.param(GANGS, GANGS, 2, (0, 0), id="both policies place it as a whole"),
-        pytest.param(GANGS, FULL, 3, (0, 2), id="without gangs the members that have room get it"),
-        pytest.param(FULL, GANGS, 3, (2, 0), id="with gangs all members wait where one has no room"),
-    ],
-)
-def test_a_gang_is_placed_as_a_whole(
-    files: Write, old: Object, new: Object, size: int, figures: tuple[int, int]
-) -> None:
-    policies = files("old.yaml", old), files("new.yaml", new)
-    dump = files("dump.json", node("a"), node("b"), *gang(size))
-    found = json.loads(run(*policies, "--dump", dump, "-o", "json").stdout)
-    assert found["judged"] == size
-    effects = found["summary"]["effects"]
-    assert (found["newlyPending"], effects["newly-placed"], found["moved"]) == (*figures, 0)

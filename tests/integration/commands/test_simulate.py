@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from berth_cli.placement.report import NO_PODS
 from tests.builders.nodes import PRIORITY
 
-from .simulating import places, run
+from .simulating import run
 
 # The entry point of the `berth` command, in this interpreter.
 BERTH = [sys.executable, "-c", "from berth_cli.main import main; main(prog_name='berth')", "simulate"]
@@ -183,28 +182,6 @@ def test_json_has_evictions(dump: Write) -> None:
     assert second["otherNodes"] == {"b": {"reason": "too little room even without all pods of lower priority"}}
 
 
-def test_reads_dump_from_standard_input() -> None:
-    text = yaml.dump({"apiVersion": "v1", "kind": "List", "items": [node("a"), pod("p")]})
-    done = subprocess.run([*BERTH, "--cluster", "-"], input=text, capture_output=True, text=True, check=True)
-    assert "default    p    0         a" in done.stdout
-
-
-def test_running_pod_given_as_manifest_is_placed_again(dump: Write) -> None:
-    there = pod("p", "2", nodeName="a")
-    assert places("--cluster", dump(node("a"), there), "--pod", dump(there, name="pod.json")) == {"p": "a"}
-
-
-def test_places_pods_of_selected_schedulers(dump: Write) -> None:
-    cluster = dump(node("a"), pod("ours"), pod("theirs", schedulerName="volcano"), pod("berths", schedulerName="berth"))
-    assert places("--cluster", cluster) == {"ours": "a"}
-    assert places("--cluster", cluster, "--scheduler-name", "berth") == {"berths": "a"}
-    done = run("--cluster", cluster)
-    assert done.stdout.splitlines()[-2:] == [
-        "left out: 2 of another scheduler",
-        "other schedulers: berth, volcano (see --scheduler-name)",
-    ]
-
-
 def test_skips_and_reports_unreadable_objects(dump: Write) -> None:
     odd: dict[str, Any] = pod("odd")
     odd["spec"]["containers"] = "none"
@@ -219,8 +196,6 @@ def test_skips_and_reports_unreadable_objects(dump: Write) -> None:
         pytest.param([], "give --cluster FILE", id="no cluster"),
         pytest.param(["--cluster", "absent.yaml"], "absent.yaml: No such file or directory", id="no file"),
         pytest.param(["--cluster", "-", "--pod", "-"], "only one file can come from standard input", id="two pipes"),
-        pytest.param(["--cluster", "-", "--profile", "x"], "profile: Input should be 'label-priority'", id="a profile"),
-        pytest.param(["--cluster", "-", "--config", "absent.yaml"], "absent.yaml: No such file", id="no document"),
         pytest.param(["--cluster", "-", "--weight", "0"], "0 is not in the range", id="a weight that counts nothing"),
         pytest.param(["--cluster", "-", "-o", "xml"], "'xml' is not one of", id="a form that there is not"),
         pytest.param(["--cluster", "-"], "standard input is neither JSON nor YAML as kubectl prints it", id="no dump"),

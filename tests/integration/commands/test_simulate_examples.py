@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
@@ -63,12 +62,3 @@ def test_documentation_matches_output_of_counted_resources_example() -> None:
     found = commands(PROJECT / "docs/how-to/counted-resources.md")
     [shown] = [each.output for each in found if each.line.startswith("berth simulate")]
     assert matches(shown, printed)
-
-
-def test_bind_counts_without_counting_profile(tmp_path: Path) -> None:
-    config = tmp_path / "berth.yaml"
-    config.write_text((COUNTED / "configuration.yaml").read_text().replace("managed-resources", "resource-segregation"))
-    files = [f"--{what}={COUNTED / name}" for what, name in COUNTED_FILES.items() if what != "config"]
-    placed = places(*files, "--config", str(config))
-    licences = Counter(node for name, node in placed.items() if name.startswith("solver") and node)
-    assert max(licences.values()) == 2

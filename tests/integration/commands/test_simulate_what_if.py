@@ -56,17 +56,6 @@ def test_shows_each_pod_and_the_figures_before_and_after(dump: Write) -> None:
     assert done.exit_code == 1
 
 
-def test_several_changes_together_give_room_again(dump: Write) -> None:
-    cluster = dump(*two_nodes())
-    changes = ("--drain", "b", "--add-nodes", "1", "--like", "b", "-o", "json")
-    done = run("--cluster", cluster, *changes)
-    assert done.exit_code == 0
-    assert {each["name"]: (each["effect"], each["after"]["node"]) for each in json.loads(done.stdout)["pods"]} == {
-        "api-5d-1": ("moved", "b-new-1"),
-        "web-5d-2": ("moved", "a"),
-    }
-
-
 def test_json_has_effects_places_and_rules(dump: Write) -> None:
     done = run("--cluster", dump(*two_nodes()), "--drain", "b", "-o", "json")
     found = json.loads(done.stdout)

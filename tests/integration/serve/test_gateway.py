@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 import orjson
 import pytest
 from click.testing import CliRunner
-from prometheus_client.parser import text_string_to_metric_families
 
 from berth.nodecache.binds_under_way import BegunBinds
 from berth_cli.main import main
@@ -26,20 +25,6 @@ from tests.builders.requests import body_of, cache_mode, full_mode, victims_by_u
 from tests.fakes.log_lines import LogLines
 from tests.fakes.request_check import AnyRequest
 
-VERBS = ("filter", "filter_onlyone", "prioritize", "bind", "preempt")
-WITH_ERROR = ("filter", "filter_onlyone", "bind")
-
-
-TOO_LARGE = "the request body is larger than 6 MB; set nodeCacheCapable: true, so that names are sent instead of nodes"
-
-BAD_INPUT = [
-    pytest.param("", id="an empty body"),
-    pytest.param("not JSON", id="not JSON"),
-    pytest.param("[1]", id="JSON of the wrong shape"),
-    pytest.param(body_of(cache_mode(["n10"]) | {"Pod": None}), id="Pod null"),
-    pytest.param(body_of(cache_mode(None)), id="Nodes and NodeNames null"),
-]
-
 
 @pytest.fixture
 def caller(gateway_port: int) -> Iterator[Caller]:
@@ -52,30 +37,6 @@ def padded(size: int) -> bytes:
     """A valid request of exactly so many bytes."""
     body = body_of(full_mode([labelled_object("n10", "10")], pod_object() | {"padding": ""}))
     return body.replace('"padding":""', f'"padding":"{"x" * (size - len(body))}"').encode()
-
-
-@pytest.mark.parametrize("verb", VERBS)
-@pytest.mark.parametrize("body", BAD_INPUT)
-def test_bad_input_gets_error_of_verb(caller: Caller, verb: str, body: str) -> None:
-    response = caller.post(f"/scheduler/{verb}", body)
-    assert response.status == (200 if verb in WITH_ERROR else 400)
-    assert response.json["Error"] != ""
-    assert b"Traceback" not in response.content
-    assert response.headers["content-length"] == str(len(response.content))
-
-
-def test_accepts_body_of_six_megabytes(caller: Caller) -> None:
-    response = caller.post("/scheduler/filter", padded(6_000_000))
-    assert response.status == 200
-    assert [item["metadata"]["name"] for item in response.json["Nodes"]["items"]] == ["n10"]
-
-
-@pytest.mark.parametrize("size", [6_000_001, MAX_PAYLOAD_BYTES])
-@pytest.mark.parametrize("verb", VERBS)
-def test_verb_rejects_payload_above_lambda_limit(caller: Caller, verb: str, size: int) -> None:
-    response = caller.post(f"/scheduler/{verb}", padded(size))
-    assert response.status == (200 if verb in WITH_ERROR else 400)
-    assert response.json["Error"] == TOO_LARGE
 
 
 @pytest.mark.parametrize("size", [MAX_PAYLOAD_BYTES + 1, 12_000_000])
@@ -311,18 +272,6 @@ def test_decodes_base64_response_and_keeps_headers() -> None:
     assert (response.status, response.content) == (201, b"\x00\xff")
     assert (response.headers["content-type"], response.headers["x-own"]) == ("image/png", "yes")
     assert response.headers["content-length"] == "2"
-
-
-def test_metrics_count_calls_by_verb_and_outcome(caller: Caller) -> None:
-    def count() -> int:
-        families = text_string_to_metric_families(caller.request("GET", "/metrics").content.decode())
-        name, labels = "berth_call_duration_seconds_count", {"verb": "filter", "outcome": "failure-bad-request"}
-        samples = [each for family in families for each in family.samples]
-        return int(sum(each.value for each in samples if (each.name, each.labels) == (name, labels)))
-
-    before = count()
-    caller.post("/scheduler/filter", "not JSON")
-    assert count() == before + 1
 
 
 def test_reservations_of_a_server_are_listed(gateway_port: int) -> None:

@@ -186,14 +186,6 @@ def test_expiry_applies_to_open_connections(served: Served) -> None:
     connection.close()
 
 
-def test_rotation_accepts_both_certificates_during_overlap(served: Served) -> None:
-    _, before = served.issue("scheduler", lifetime=30 * DAY)
-    after = served.client(served.directory.rotate("scheduler", datetime.now(UTC), 30 * DAY, 7 * DAY))
-    assert (served.post(before).status, served.post(after).status) == (200, 200)
-    served.clock.ahead += (7 * DAY).total_seconds() + 1
-    assert (served.post(before).status, served.post(after).status) == (403, 200)
-
-
 def test_rejects_all_without_allow_list(served: Served, log_lines: LogLines) -> None:
     _, client = served.issue("scheduler")
     served.directory.allow_list_file.unlink()

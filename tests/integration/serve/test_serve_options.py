@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import subprocess
 from pathlib import Path
 from typing import NoReturn
 
@@ -14,8 +13,6 @@ from click.testing import CliRunner, Result
 
 from berth_cli.server import local_stack
 from tests.builders.event_fixtures import EVENTS
-
-from .serving import BERTH, environment
 
 
 @pytest.fixture
@@ -85,12 +82,6 @@ def test_reports_port_in_use(dump: Path) -> None:
     assert line.endswith("choose another with --port")
 
 
-def test_reports_foreign_host_address(dump: Path) -> None:
-    line = refused("--cluster", str(dump), "--host", "192.0.2.1")  # reserved for documentation
-    assert line.startswith("Error: 192.0.2.1:8080 cannot be listened on (")
-    assert line.endswith("choose another with --host")
-
-
 @pytest.mark.parametrize(
     ("option", "remedy"),
     [
@@ -109,45 +100,6 @@ def test_rejects_invalid_kubeconfig(tmp_path: Path) -> None:
     path = tmp_path / "kubeconfig"
     path.write_text("kind: ConfigMap")
     assert refused("--kubeconfig", str(path), "--port", "0").startswith(f"Error: kubeconfig {path}: ")
-
-
-def ended(path: Path) -> str:
-    """The one line on stderr of a `berth serve` that cannot go on with this dump."""
-    done = subprocess.run(
-        [*BERTH, "--cluster", str(path), "--port", "0"],
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=False,
-        env=environment(),
-    )
-    assert done.returncode == 1
-    [line] = done.stderr.splitlines()
-    return line
-
-
-@pytest.mark.long
-def test_reports_invalid_dump(tmp_path: Path) -> None:
-    path = tmp_path / "cluster.yaml"
-    path.write_text("items: [\nkind: List")
-    assert ended(path).startswith(f"Error: dump {path} is neither JSON nor YAML")
-
-
-@pytest.mark.parametrize(
-    ("text", "wanted"),
-    [
-        pytest.param("profile: fastest", "profile: Input should be 'label-priority'", id="an unknown profile"),
-        pytest.param("profil: label-priority", "profil: unknown field; did you mean `profile`?", id="an unknown field"),
-        pytest.param("a: [", "is not YAML", id="no YAML"),
-        pytest.param("", "document: ", id="empty"),
-    ],
-)
-def test_reports_field_of_invalid_configuration(dump: Path, tmp_path: Path, text: str, wanted: str) -> None:
-    config = tmp_path / "berth.yaml"
-    config.write_text(text)
-    line = refused("--cluster", str(dump), "--config", str(config))
-    assert line.startswith(f"Error: {config}")
-    assert wanted in line
 
 
 def test_requires_exactly_one_cluster_source(dump: Path, tmp_path: Path) -> None:

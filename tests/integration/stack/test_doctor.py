@@ -11,8 +11,6 @@ import yaml
 from click.testing import CliRunner, Result
 
 from berth_cli.main import main
-from tests.builders.kubeconfigs import kubeconfig_for
-from tests.e2e.kubernetes.loopback import LoopbackServer, Response
 
 # Shared machines pause at any moment: how long calls take is for tests/unit/cli/installation/doctor to judge.
 PATIENT = ("--http-timeout", "30s")
@@ -46,41 +44,6 @@ def test_printed_configuration_has_only_the_finding_of_a_dump(scheduler: tuple[P
     done = run("--scheduler-config", path, "-o", "json", "--strict")
     # The session's snapshot grows old, which its configuration allows.
     assert set(bad(done)) - {"watcher"} == {"same-cluster"}, done.stdout
-
-
-@pytest.mark.parametrize(
-    ("entry", "check"),
-    [
-        pytest.param({"prioritizeVerb": "priority"}, "prioritizeVerb", id="the path of a verb"),
-        pytest.param({"filterVerb": "predicates"}, "filterVerb", id="of another"),
-        pytest.param({"httpTimeout": "1ms"}, "httpTimeout", id="no time"),
-        pytest.param({"nodeCacheCapable": False}, "nodeCacheCapable", id="full mode"),
-        pytest.param({"weight": 0}, "weight", id="no weight"),
-        pytest.param({"ignorable": True}, "bindVerb", id="ignorable, and binds"),
-        pytest.param({"enableHTTPS": True}, "urlPrefix", id="HTTPS in name only"),
-        pytest.param({"nodeCachCapable": True}, "scheduler", id="a field that is none"),
-    ],
-)
-def test_names_wrong_field(entry: dict[str, Any], check: str, scheduler: tuple[Path, dict[str, Any]]) -> None:
-    path, document = scheduler
-    document["extenders"][0] |= entry
-    path.write_text(yaml.safe_dump(document))
-    done = run("--scheduler-config", path, "-o", "json", "--strict")
-    assert check in bad(done), done.stdout
-    assert done.exit_code == 1
-
-
-def test_fails_for_scores_that_go_rejects() -> None:
-    """Swallowed by kube-scheduler without a word: only here it shows."""
-    with LoopbackServer(lambda _: Response(200, b'[{"Host":"a","Score":1.5}]')) as server:
-        done = run("--url", f"{server.url}/scheduler", "-o", "json")
-    assert bad(done)["prioritizeVerb"] == "failed"
-
-
-def test_unreachable_cluster_is_one_finding_and_does_not_stop_other_checks(url: str, tmp_path: Path) -> None:
-    done = run("--url", url, "--kubeconfig", kubeconfig_for("https://127.0.0.1:1", tmp_path), "-o", "json")
-    # The server is on a dump, and the snapshot of the session grows old.
-    assert set(bad(done)) - {"watcher"} == {"kubernetes-version", "same-cluster"}, done.stdout
 
 
 def test_ctrl_c_exits_with_130(url: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -100,12 +100,6 @@ def test_watcher_alarm_fires_before_max_staleness_and_after_two_periodic_starts(
     assert 119 < alarm["Period"] * alarm["DatapointsToAlarm"] <= 180
 
 
-def test_latency_threshold_is_80_percent_of_http_timeout(template: dict[str, Any]) -> None:
-    for seconds in set(template["Parameters"]["HttpTimeoutSeconds"]["AllowedValues"]) - {0}:
-        alarm = deployed(template, HttpTimeoutSeconds=str(seconds))["LatencyAlarm"]
-        assert (alarm["ExtendedStatistic"], alarm["Threshold"]) == ("p99", seconds * 800)
-
-
 def test_periodic_watcher_has_no_lease_alarm(template: dict[str, Any]) -> None:
     names = {
         mode: set(deployed(template, WatcherMode=mode, DetailedMetrics="true")) for mode in ("continuous", "periodic")

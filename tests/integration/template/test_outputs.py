@@ -35,27 +35,6 @@ def test_stack_has_the_documented_outputs(template: dict[str, Any], mode: str) -
     assert set(Deployment(template, Authentication=mode, **MTLS).outputs()) == BY_MODE[mode]
 
 
-@pytest.mark.parametrize(
-    ("mode", "prefix"),
-    [
-        pytest.param("basic", "${Api.ApiEndpoint}/scheduler", id="basic: default endpoint"),
-        pytest.param("mtls", "https://${DomainName}/scheduler", id="mtls: domain"),
-    ],
-)
-def test_url_prefix_is_the_address_of_the_mode(template: dict[str, Any], mode: str, prefix: str) -> None:
-    found = Deployment(template, Authentication=mode, **MTLS).outputs()[URL_PREFIX]
-    assert found == {"Fn::Sub": prefix}
-
-
-def test_watcher_function_name_is_the_function(template: dict[str, Any]) -> None:
-    found = Deployment(template, Authentication="basic").outputs()["WatcherFunctionName"]
-    assert found == {"Ref": "WatcherFunction"}
-
-
-def test_every_output_has_a_description(template: dict[str, Any]) -> None:
-    assert all(output["Description"] for output in template["Outputs"].values())
-
-
 def test_command_reads_parameters_that_exist(template: dict[str, Any]) -> None:
     read = {next(filter(None, names)) for path in _modules() for names in PARAMETER.findall(path.read_text())}
     assert {"Authentication", "HttpTimeoutSeconds", "Profile", "WatcherMode"} <= read

@@ -12,7 +12,6 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.conftest import PROJECT
 from tests.deployment.template import KUBECONFIGS, REQUIRED, Deployment, read_template
 from tests.deployment.transform import transformed
 
@@ -23,8 +22,6 @@ PARAMETERS = read_template()["Parameters"]
 VERBS = ("FilterFunction", "FilterOnlyOneFunction", "PrioritizeFunction", "BindFunction", "PreemptFunction")
 AUTHORIZER_SECONDS = 10
 """As long as an HTTP API waits for an authorizer."""
-CAUSES = ("error", "integrationError", "authorizerError")
-"""Fields of the access log: why an answer came from no function."""
 FREE = {"EksClusterName", "EksCertificateAuthority", "DomainName", "TruststoreVersion"}
 """Values that AWS or the operator defines, without a pattern."""
 
@@ -62,11 +59,6 @@ def test_parameter_has_description_constraint_and_valid_default(name: str) -> No
         assert parameter["MinValue"] <= parameter["Default"] <= parameter["MaxValue"]
 
 
-def test_every_parameter_is_in_one_group(template: dict[str, Any]) -> None:
-    groups = template["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"]
-    assert sorted(name for group in groups for name in group["Parameters"]) == sorted(PARAMETERS)
-
-
 def test_access_log_has_no_field_for_a_credential(template: dict[str, Any]) -> None:
     deployment = Deployment(template, Authentication="basic")
     [stage] = deployment.resources("AWS::ApiGatewayV2::Stage").values()
@@ -89,19 +81,6 @@ def test_access_log_has_no_field_for_a_credential(template: dict[str, Any]) -> N
     }
     assert "\n" not in stage["AccessLogSettings"]["Format"]
     assert deployment.resources("AWS::Logs::LogGroup")["AccessLogGroup"]["RetentionInDays"] == 30
-
-
-def test_documents_name_every_field_of_the_access_log(template: dict[str, Any]) -> None:
-    [stage] = Deployment(template, Authentication="basic").resources("AWS::ApiGatewayV2::Stage").values()
-    page = (PROJECT / "docs/reference/metrics-and-alarms.md").read_text()
-    assert {each for each in orjson.loads(stage["AccessLogSettings"]["Format"]) if f"`{each}`" not in page} == set()
-
-
-@pytest.mark.parametrize("field", CAUSES)
-def test_access_log_field_with_a_cause_is_in_the_remedy_of_the_alarm(field: str) -> None:
-    page = (PROJECT / "docs/reference/metrics-and-alarms.md").read_text()
-    [alarm] = [line for line in page.splitlines() if line.startswith("| `ApiErrors`")]
-    assert f"`{field}`" in alarm.split("|")[-2]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from typing import Any
 
 import pytest
@@ -27,26 +26,6 @@ def application() -> dict[str, Any]:
 def test_version_is_that_of_the_project(application: dict[str, Any]) -> None:
     assert str(application["SemanticVersion"]) == __version__
     assert re.fullmatch(r"\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?", str(application["SemanticVersion"]))
-
-
-def test_licence_is_that_of_the_project(application: dict[str, Any]) -> None:
-    project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
-    licence = project["license"]
-    assert application["SpdxLicenseId"] == (licence["text"] if isinstance(licence, dict) else licence)
-
-
-@pytest.mark.parametrize("name", ["LicenseUrl", "ReadmeUrl"])
-def test_uploaded_files_exist(application: dict[str, Any], name: str) -> None:
-    assert (PROJECT / application[name]).is_file()
-
-
-def test_names_match_repository_limits(application: dict[str, Any]) -> None:
-    """AWS SAM template Metadata section properties."""
-    assert re.fullmatch(r"[a-zA-Z0-9-]{1,140}", application["Name"])
-    assert re.fullmatch(r"[a-z0-9](([a-z0-9]|-(?!-))*[a-z0-9])?", application["Author"])
-    assert 1 <= len(application["Description"]) <= 256
-    assert len(application["Labels"]) <= 10
-    assert all(re.fullmatch(r"[a-zA-Z0-9+\-_:/@]{1,127}", label) for label in application["Labels"])
 
 
 def test_required_capabilities_are_iam_and_resource_policy() -> None:

@@ -60,10 +60,6 @@ def test_every_function_folder_is_in_the_template(functions: dict[str, dict[str,
     assert folders == set(FUNCTIONS.values())
 
 
-def test_functions_follow_verb_order(functions: dict[str, dict[str, Any]]) -> None:
-    assert list(functions) == list(FUNCTIONS)
-
-
 @pytest.mark.parametrize(
     ("function", "settings"),
     [

@@ -23,23 +23,6 @@ def test_hides_account_and_endpoints(text: str, expected: str) -> None:
     assert redacted(text) == expected
 
 
-def test_has_a_line_for_each_step_and_a_section_for_each_with_lines() -> None:
-    text = markdown(
-        "Acceptance", [], [Ended("Account", Result.PASSED, 1.2, ("ten",)), Ended("Deletion", Result.PASSED, 30.0)]
-    )
-    assert "**Every step passed.**" in text
-    assert "| Account | passed | 1 |" in text
-    assert "## Account\n\nten" in text
-    assert "## Deletion" not in text
-
-
-def test_names_the_steps_that_failed() -> None:
-    text = markdown(
-        "Acceptance", [], [Ended("Account", Result.FAILED, 1.0, ("no rights",)), Ended("Deletion", Result.PASSED, 1.0)]
-    )
-    assert "**Failed at: Account.**" in text
-
-
 def test_a_run_with_skipped_steps_does_not_say_that_every_step_passed() -> None:
     text = markdown(
         "Acceptance",

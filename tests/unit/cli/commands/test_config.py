@@ -36,12 +36,6 @@ def run(*arguments: str, stdin: str | None = None) -> Result:
             "profile mine, plugins NodeName, NodeReady",
             id="a profile of one's own",
         ),
-        pytest.param(
-            "profiles: {gpus: resource-segregation}",
-            "profile label-priority, plugins NodePriorityLabel; "
-            "for gpus: profile resource-segregation, plugins ResourceSegregation",
-            id="profiles of schedulers",
-        ),
     ],
 )
 def test_check_prints_profiles_of_valid_document(document: str, message: str) -> None:

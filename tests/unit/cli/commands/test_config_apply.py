@@ -83,15 +83,6 @@ def test_warm_function_uses_applied_configuration_on_next_call(
     assert orjson.loads(handler(event, None)["body"])["NodeNames"] == ["plain"]
 
 
-def test_apply_rejects_invalid_document(dynamodb: DynamoDBClient, tmp_path: Path) -> None:
-    path = tmp_path / "wrong.yaml"
-    path.write_text("profile: labels\n")
-    done = apply(str(path), "--cache-table", CACHE_TABLE)
-    assert done.exit_code == 1
-    assert f"{path}:1: profile: Input should be 'label-priority'" in done.stderr
-    assert "Item" not in dynamodb.get_item(TableName=CACHE_TABLE, Key={"pk": {"S": "configuration"}, "sk": {"N": "0"}})
-
-
 COUNTS = "managedResources: [{name: example.com/slot}]\n"
 COUNTS_NOTHING = "profile: full\n"
 OWN_CACHE, OWN_LEDGER = "apply-cache", "apply-ledger"

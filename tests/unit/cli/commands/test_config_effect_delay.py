@@ -87,20 +87,6 @@ def config(*arguments: str, stdin: str | None = None) -> Result:
     return done
 
 
-def test_bind_decides_by_the_document_when_the_command_ends(bind: Bind) -> None:
-    config("apply", "-", stdin=NODES_ALONE)
-    assert not bind.announces()
-    done = config("apply", "-", stdin=OTHER_PODS)
-    assert bind.announces()
-    assert done.stderr.splitlines()[-1] == (
-        "waiting 15 s until every verb uses the document: a verb may read it 10 s late, and a call that has begun "
-        "takes up to 5 s; --no-wait leaves this out"
-    )
-    assert done.stdout.splitlines()[-1] == "every verb uses it"
-    config("rollback")
-    assert not bind.announces()
-
-
 @pytest.mark.parametrize(
     ("waited", "announce"),
     [

@@ -154,15 +154,6 @@ def test_apply_refuses_document_that_a_function_cannot_load(
     assert store.read() == '{"profile":"full"}'
 
 
-def test_apply_says_once_why_a_document_is_refused(
-    store: DynamoDBConfigurationStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    Functions(monkeypatch, filter={"error": "no room"}, bind={"error": "no room"}, preempt=JUDGED)
-    done = run("apply", "-", "--stack", "berth", stdin=FULL)
-    assert done.output.count("no room") == 1
-    assert "filter, bind: no room; --skip-trial applies it all the same" in done.stderr
-
-
 def test_rollback_without_the_plugins_of_the_document_says_to_give_them(
     store: DynamoDBConfigurationStore, tmp_path: Path
 ) -> None:

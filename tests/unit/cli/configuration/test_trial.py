@@ -78,11 +78,6 @@ def test_says_that_no_pod_was_judged_and_does_not_refuse(report: Mapping[str, ob
     assert (line in result.lines(), result.refusal) == (True, "")
 
 
-def test_prints_no_table_when_nothing_changes() -> None:
-    result = try_document("{}", {"filter": function(cluster())})
-    assert list(result.lines())[1:] == ["1 recent pod (1 pending) on 2 nodes: none would be evaluated differently"]
-
-
 @pytest.mark.parametrize(
     ("invoke", "error"),
     [
@@ -94,7 +89,6 @@ def test_prints_no_table_when_nothing_changes() -> None:
         pytest.param(
             answering({"errorMessage": "Task timed out"}), "the function failed: Task timed out", id="no answer"
         ),
-        pytest.param(answering(None), NO_TRIAL, id="nothing"),
     ],
 )
 def test_names_verbs_that_cannot_use_the_document(invoke: Invoke, error: str) -> None:
@@ -102,11 +96,6 @@ def test_names_verbs_that_cannot_use_the_document(invoke: Invoke, error: str) ->
     assert result.errors == {"preempt": error}
     assert (result.refusal, result.remedy) == (f"preempt: {error}", "--skip-trial applies it all the same")
     assert next(result.lines()) == "filter: the document can be loaded"
-
-
-def test_reports_document_that_no_function_loads() -> None:
-    result = try_document('{"profile": "x"}', {"filter": function(cluster()), "bind": function()})
-    assert [verb for verb, error in result.errors.items() if "profile: Input should be" in error] == ["filter", "bind"]
 
 
 def test_refusal_names_a_missing_package_once_with_the_verbs_and_the_layer_to_deploy() -> None:

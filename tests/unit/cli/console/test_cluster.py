@@ -27,7 +27,6 @@ from berth_cli.server.store.cache_table import InMemoryConfigurationStore
 from tests.builders.counted import LICENCE, LICENCES, configuration, counted_node_object
 from tests.builders.kubeconfigs import kubeconfig_for
 from tests.builders.nodes import node_object, node_with
-from tests.builders.pods import pod_with
 from tests.fakes.api_server import verified_kubernetes
 from tests.fakes.published import PublishedCluster
 from tests.unit.cli.console.cases import Waits

@@ -74,15 +74,6 @@ def test_decisions_of_a_pod_are_all_its_calls_the_oldest_first() -> None:
     assert deciding.decisions.of_pod("ml", "r") == []
 
 
-def test_each_decision_has_its_number() -> None:
-    deciding = Deciding()
-    assert deciding.numbers == []
-    deciding.decide("p", "q")
-    assert deciding.numbers == [(1, "p"), (2, "q")]
-    deciding.decide("r")
-    assert deciding.numbers == [(1, "p"), (2, "q"), (3, "r")]
-
-
 def test_numbers_stay_when_old_decisions_are_dropped() -> None:
     deciding = Deciding(most=2)
     deciding.decide("p", "q")

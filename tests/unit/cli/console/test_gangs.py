@@ -12,7 +12,6 @@ from berth.configuration.store import ActiveConfiguration
 from berth.dynamodb import TableUnavailable
 from berth.ledger.gangs.item import Domain, GangItem
 from berth.ledger.gangs.table import GangTable
-from berth.scheduling.feasibility import SYSTEM_CRITICAL_PRIORITY
 from berth.scheduling.objects import Pod
 from berth_cli.console.access import Refusal
 from berth_cli.console.cluster import NotRead, ObservedCluster
@@ -58,18 +57,6 @@ def explained(found: ObservedCluster, name: str, monotonic: Callable[[], float] 
     return content
 
 
-def test_gangs_say_what_they_wait_for() -> None:
-    pods = [member("a-0", "a"), member("b-0", "b"), member("b-1", "b"), member("c-0", "c", cpu="3")]
-    found = listed(observed(*pods, member("c-1", "c", cpu="3")))
-    assert [(each["gang"], each["state"]) for each in found["gangs"]] == [
-        ("ml/a", "waits-for-members"),
-        ("ml/b", "has-places"),
-        ("ml/c", "does-not-fit"),
-    ]
-    assert found["gangs"][0]["waitsFor"] == "1 of 2 members exist"
-    assert found["compared"] is True
-
-
 def test_gang_that_is_being_bound_is_the_one_of_the_table() -> None:
     table = InMemoryGangTable(InMemoryLedgerTable())
     table.put_domain(Domain(claim(until=NOW + 9), 1), Domain())
@@ -100,29 +87,12 @@ def test_explanation_has_members_and_what_keeps_the_next_one_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pods", "change"),
-    [
-        pytest.param([member("a-0", cpu="3"), member("a-1", cpu="3")], "LowerRequest", id="a gang that does not fit"),
-        pytest.param([member("a-0")], "CreateMembers", id="a gang without enough members"),
-    ],
-)
-def test_explanation_has_changes_that_place_the_gang(pods: Sequence[Pod], change: str) -> None:
-    found = explained(observed(*pods), "ml/train")
-    assert change in [each["kind"] for option in found["counterfactuals"] for each in option["changes"]]
-    assert found["searchEnd"] == "complete"
-
-
-@pytest.mark.parametrize(
     ("found", "name", "status"),
     [
         pytest.param(NotRead("not yet"), "ml/train", 503, id="nothing was read"),
         pytest.param(observed(), "train", 400, id="no namespace"),
         pytest.param(observed(), "ml/train", 404, id="no such gang"),
-        pytest.param(observed(member("a-0", spec={"nodeName": "n1"})), "ml/train", 404, id="all members have nodes"),
         pytest.param(observed(member("a-0"), configured=DEFAULT), "ml/train", 503, id="gangs are off"),
-        pytest.param(
-            observed(member("a-0", priority=SYSTEM_CRITICAL_PRIORITY)), "ml/train", 404, id="the pod is exempt"
-        ),
     ],
 )
 def test_gang_that_cannot_be_explained_is_refused(found: ObservedCluster | NotRead, name: str, status: int) -> None:

@@ -13,11 +13,11 @@ from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import NodeInfo, Pod, read_node
 from berth_cli.console.access import Refusal
 from berth_cli.console.cluster import ObservedCluster
-from berth_cli.console.decisions import Decision, DecisionSource
+from berth_cli.console.decisions import DecisionSource
 from berth_cli.console.feed import Feed
 from berth_cli.console.pending_documents import JUDGE_SECONDS, PendingDocuments
 from berth_cli.console.pending_target import object_of_node
-from tests.builders.counted import LICENCE, LICENCES, configuration, counted_node
+from tests.builders.counted import counted_node
 from tests.builders.nodes import PRIORITY
 from tests.unit.cli.console.cases import DEFAULT, NOW, HandDrivenSource, node, pod, snapshot
 
@@ -87,12 +87,6 @@ def test_reasons_are_kube_schedulers_or_berths() -> None:
     ]
 
 
-def test_counted_resources_decide_too() -> None:
-    configured = ActiveConfiguration.of(configuration(LICENCES))
-    found = pending(documents([counted_node("n", "5")], [pod("p", requests={LICENCE: "9"})], configured))
-    assert [each["reason"] for each in found["reasons"]] == [f"Insufficient {LICENCE}"]
-
-
 class SlowClock:
     """Each look takes a fifth of the time that judging has: a question judges two kinds."""
 
@@ -134,14 +128,6 @@ def test_another_configuration_judges_all_anew() -> None:
     assert answers == [["schedulable-now"], ["unschedulable"]]
 
 
-def test_explanation_has_verdict_reasons_and_changes_that_place_the_pod() -> None:
-    found = explained(documents([node("n1"), node("n2", taints=[TAINT])], [pod("p", requests={"cpu": "9"})]), "p")
-    assert found["headline"] == "default/p: pending: 0 of 2 nodes fit"
-    assert [each["reason"] for each in found["reasons"]] == ["Insufficient cpu", "node(s) had untolerated taint(s)"]
-    texts = [change["text"] for each in found["counterfactuals"] for change in each["changes"]]
-    assert "lower the pod's request of cpu from 9 to 4" in texts
-
-
 def test_pod_is_judged_without_itself() -> None:
     """Its own spread constraint would count it twice."""
     found = explained(documents([node("n1")], [pod("p")]), "p")
@@ -154,66 +140,6 @@ def test_explanation_is_of_the_weight_that_the_scheduler_gives_the_extender() ->
     low, high = (explained(each, "p")["ranking"][0] for each in asked)
     assert (low["node"], high["node"]) == ("n1", "n1")
     assert high["scores"]["Berth"] == 5 * low["scores"]["Berth"] > 0
-
-
-class Recorded(DecisionSource):
-    """Decisions with these records."""
-
-    def __init__(self, *records: dict[str, object]) -> None:
-        self._records = records
-
-    def all(self) -> Sequence[Decision]:
-        raise AssertionError("only those of a pod are asked for")
-
-    def of_pod(self, namespace: str, name: str) -> Sequence[dict[str, object]]:
-        return [each for each in self._records if (each["namespace"], each["name"]) == (namespace, name)]
-
-
-FILTER: dict[str, object] = {
-    "version": 1,
-    "time": NOW - 9,
-    "verb": "filter",
-    "namespace": "default",
-    "name": "p",
-    "uid": "uid-p",
-    "outcome": "feasible",
-    "profile": "full",
-    "configurationHash": "",
-    "cacheAgeSeconds": 1.0,
-    "nodes": 1,
-    "feasible": 1,
-    "chosen": "n1",
-    "reasons": [],
-    "error": "",
-}
-BIND = FILTER | {"time": NOW - 7, "verb": "bind", "error": "binds are forbidden"}
-BIND_FAILS = "default/p: pending: its bind to n1 failed 7 s ago: binds are forbidden; 1 of 1 nodes fit"
-PLACEABLE = "default/p: can be placed, on n1: 1 of 1 nodes fit"
-
-
-@pytest.mark.parametrize(
-    ("records", "verdict", "headline"),
-    [
-        pytest.param([], "placeable", PLACEABLE, id="no record"),
-        pytest.param([FILTER], "placeable", PLACEABLE, id="a call that left it a node"),
-        pytest.param([FILTER, BIND], "pending-bind-fails", BIND_FAILS, id="a bind that failed"),
-        pytest.param([FILTER, BIND, FILTER | {"time": NOW}], "placeable", PLACEABLE, id="another attempt since"),
-        pytest.param(
-            [{**each, "uid": "other"} for each in (FILTER, BIND)], "placeable", PLACEABLE, id="a pod that had the name"
-        ),
-        pytest.param(
-            [FILTER | {"error": "the cache is too old", "uid": "", "outcome": "failure-stale"}],
-            "pending-berth-fails",
-            "default/p: pending: Berth cannot decide (failure-stale) 9 s ago: the cache is too old; 1 of 1 nodes fit",
-            id="a call that failed",
-        ),
-    ],
-)
-def test_pod_that_has_a_node_is_explained_by_what_happened_to_its_calls(
-    records: Sequence[dict[str, object]], verdict: str, headline: str
-) -> None:
-    found = explained(documents([node("n1")], [pod("p")], decisions=Recorded(*records)), "p")
-    assert (found["verdict"], found["headline"]) == (verdict, headline)
 
 
 @pytest.mark.parametrize(

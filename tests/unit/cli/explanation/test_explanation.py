@@ -112,12 +112,6 @@ def test_a_pod_that_has_a_node_is_pending_for_what_fails(
             id="a node that fits by now",
         ),
         pytest.param(
-            {},
-            attempts(attempt(None, outcome="passed-without-cache")),
-            "can be placed, on n1: 1 of 1 nodes fit",
-            id="a call that passed without a cache",
-        ),
-        pytest.param(
             said("Unschedulable", "0/1 nodes are available: 1 Insufficient cpu."),
             None,
             "can be placed, on n1: 1 of 1 nodes fit",

@@ -89,12 +89,6 @@ def shown(found: Gangs) -> dict[str, Any]:
             id="another gang is open",
         ),
         pytest.param(
-            Gangs(domain=Domain(claim("other", until=NOW - 1), 3), statuses=[WAITING]),
-            "has-places",
-            "the scheduler's next try",
-            id="the time of the other is over",
-        ),
-        pytest.param(
             Gangs(statuses=[replace(WAITING, stage=GangStage.WAITS_FOR_MEMBERS, waits_for="1 of 2 members exist")]),
             "waits-for-members",
             "1 of 2 members exist",
@@ -105,9 +99,6 @@ def shown(found: Gangs) -> dict[str, Any]:
             "degraded",
             "1 of 2 members are on nodes",
             id="a member is on a node, and the time of the commit is over",
-        ),
-        pytest.param(
-            Gangs(statuses=[replace(ON_ONE, minimum=1)]), "committed", "", id="it runs, and the item is deleted"
         ),
     ],
 )

@@ -76,17 +76,10 @@ def test_reads_the_attempts_of_the_pod_the_oldest_first() -> None:
     ]
 
 
-def test_calls_of_prioritize_are_the_attempts_where_filter_is_not_called() -> None:
-    server = Server()
-    server.decide("a", verb="prioritize")
-    assert [each.verb for each in attempts(server).all] == ["prioritize"]
-
-
 @pytest.mark.parametrize(
     ("step", "bind"),
     [
         pytest.param(created(), ("bound", "a", ""), id="bound"),
-        pytest.param(refused(403, "not allowed"), ("refused", "a", "not allowed"), id="a bind that failed"),
     ],
 )
 def test_the_bind_that_followed_is_no_attempt_of_its_own(step: Step, bind: tuple[str, str, str]) -> None:
@@ -140,11 +133,6 @@ def recorded(**changed: Any) -> HttpResponse:
         ),
         pytest.param(answered({"reason": "not allowed"}, 401), "/decisions answers 401; not allowed", id="refused"),
         pytest.param(
-            recorded(version=2),
-            "/decisions cannot be read: decisions.0.version: Input should be 1",
-            id="a later version",
-        ),
-        pytest.param(
             recorded(reasons=None),
             "/decisions cannot be read: decisions.0.reasons: Input should be a valid tuple",
             id="another form",
@@ -165,18 +153,6 @@ def test_says_in_one_line_what_is_wrong(answer: HttpResponse | NoResponse, messa
             1,
             "keeps no records in memory: its configuration has decisions: off; set decisions: memory",
             id="records switched off",
-        ),
-        pytest.param(
-            {"decisions": "table"},
-            0,
-            "keeps no records in memory: its configuration has decisions: table; set decisions: memory",
-            id="records in the table",
-        ),
-        pytest.param(
-            {"decisions": "memory"},
-            0,
-            "has no records: no scheduler has called it since it started; try berth doctor",
-            id="no call yet, with records in memory",
         ),
         pytest.param(
             {},

@@ -137,22 +137,10 @@ def test_attempts_are_those_of_the_table() -> None:
         ),
         pytest.param(
             [],
-            {**LABELLED, "decisions": "off"},
-            "the stack s keeps no records in its table: decisions is off; apply decisions: table",
-            id="records switched off",
-        ),
-        pytest.param(
-            [],
             {**LABELLED, "decisions": "table"},
             "the stack s has no record of this pod: no scheduler has asked about it in seven days, or it asked a "
             "moment ago",
             id="a pod that was never seen",
-        ),
-        pytest.param(
-            [{"version": 2}],
-            LABELLED,
-            "the stack s has a record that cannot be read: version: Input should be 1",
-            id="a later version",
         ),
         pytest.param(
             [{"version": 1, "time": "soon"}],

@@ -17,7 +17,6 @@ from berth_cli.installation.doctor.aws_account import (
     Schedule,
 )
 from berth_cli.installation.doctor.checklist import run_checks
-from berth_cli.installation.doctor.cluster_access import UntriedPod
 from berth_cli.installation.doctor.findings import CheckName, Finding, Result, failed
 from berth_cli.installation.doctor.inputs import Inputs
 from berth_cli.installation.extenders import ManagedResource, ManagedResources
@@ -111,24 +110,8 @@ CASES = {
     "a scheduler pointed at a server on a dump": Case(
         inputs(endpoint=running(cluster="dump-1")), "same-cluster", "Berth reads a dump"
     ),
-    "a server on a dump without a kubeconfig": Case(
-        inputs(endpoint=running(cluster="dump-1"), reader=None), "same-cluster", "Berth reads a dump"
-    ),
-    "a server of another cluster": Case(
-        inputs(endpoint=running(cluster="other")), "same-cluster", "the cache is of cluster other"
-    ),
     "no node that passes the policy": Case(
         inputs(endpoint=running({"filter": NONE_FITS})), "policy", "none of the 2 nodes passes"
-    ),
-    "pending pods of a misspelled scheduler": Case(
-        inputs(reader=FakeAccess(nodes=NODES, untried=[UntriedPod("team-a", "p", "default-schedular", NOW - HOUR)])),
-        "schedulerName",
-        "no scheduler named default-schedular has tried team-a/p",
-    ),
-    "a scheduler that ignores what the running Berth does not count": Case(
-        inputs(scheduler_side=side(document(ManagedResources((LICENCE,)), httpTimeout="5s"))),
-        "managedResources",
-        "licence is ignored by the scheduler but not counted by Berth",
     ),
     "another user's rights": Case(
         inputs(reader=FakeAccess(nodes=NODES, forbidden_to={"berth-watcher": lambda right: right.resource == "nodes"})),

@@ -13,7 +13,7 @@ from berth.scheduling.reason_code import ReasonCode
 from berth_cli.placement.policy.case_run import run_case
 from berth_cli.placement.policy.cases import Case, PodExpectation
 from berth_cli.sources.dump.manifests import Manifests, manifests_of
-from tests.unit.cli.placement.objects import Object, gang, node, pod
+from tests.unit.cli.placement.objects import Object, node, pod
 
 RANKED = BerthConfiguration.model_validate(
     {"profile": "label-priority", "pluginConfig": [{"name": "NodePriorityLabel", "args": {"label": "rank"}}]}
@@ -131,10 +131,6 @@ def test_an_expectation_of_no_pod_fails() -> None:
     ]
 
 
-def test_without_pods_the_pending_ones_of_the_cluster_are_placed() -> None:
-    assert failures(also=(pod("waiting"), pod("there", "low")), expect={"waiting": {"node": "high"}}) == []
-
-
 def test_an_evicted_pod_is_pending_at_the_end() -> None:
     important = pod("important", cpu="4", priority=9, nodeSelector={"rank": "9"})
     lesser = pod("lesser", "high", cpu="4", priority=1)
@@ -164,15 +160,3 @@ def test_names_the_scheduler_of_pods_that_are_left_out_and_places_them_by_name()
         "other schedulers: berth (see --scheduler-name)",
     )
     assert run_case(case, ["berth"]).failures == ()
-
-
-@pytest.mark.parametrize(
-    ("size", "expected"),
-    [
-        pytest.param(3, {"pending": False}, id="a node for each member"),
-        pytest.param(4, {"pending": True, "reason": "gang does not fit"}, id="no node for one of them"),
-    ],
-)
-def test_a_gang_is_placed_as_a_whole(size: int, expected: dict[str, Any]) -> None:
-    policy = BerthConfiguration.model_validate({"profile": "full", "gangs": {"enabled": True}})
-    assert failures(*gang(size), expect={"train-*": expected}, policy=policy) == []

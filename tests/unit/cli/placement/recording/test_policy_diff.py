@@ -3,35 +3,19 @@
 from __future__ import annotations
 
 import gzip
-import json
 import re
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
-from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.main import main
 from tests.unit.cli.placement.recording.recorded import recording
-from tests.unit.cli.placement.recording.test_replay import FULL, LABELLED, ONLY_B, two_nodes
+from tests.unit.cli.placement.recording.test_replay import FULL, LABELLED, two_nodes
 
 
 def diff(*arguments: str) -> Result:
     return CliRunner().invoke(main, ["policy", "diff", *arguments, "--recording", "r"], prog_name="berth")
-
-
-def test_the_same_policy_twice_is_an_exact_replay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    recording(Path("r"), two_nodes, LABELLED)
-    Path("berth.yaml").write_text("profile: label-priority\n")
-    done = diff("berth.yaml", "berth.yaml")
-    assert (done.exit_code, done.stderr) == (0, "")
-    assert done.stdout.startswith(
-        "r: 2 pods judged on the recorded states, 2 decisions of the old policy made again, 0 differ: "
-        "0 newly pending, 0 moved, 0 newly placed"
-    )
-    found = json.loads(diff("berth.yaml", "berth.yaml", "-o", "json").stdout)
-    assert (found["repeated"], found["pods"]) == ({"decisions": 2, "differing": 0}, [])
 
 
 def test_decision_that_is_not_the_same_again_is_told_and_has_status_1(
@@ -46,15 +30,6 @@ def test_decision_that_is_not_the_same_again_is_told_and_has_status_1(
     done = diff("berth.yaml", "berth.yaml")
     assert done.exit_code == 1
     assert done.stdout.startswith("warning: 1 of 2 decisions of the old policy are not the same again")
-
-
-def test_another_policy_is_compared_with_the_recorded_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    recording(Path("r"), two_nodes, LABELLED)
-    Path("berth.yaml").write_text("profile: label-priority\n")
-    Path("new.yaml").write_text(BerthConfiguration.model_validate(ONLY_B).model_dump_json(by_alias=True))
-    done = diff("berth.yaml", "new.yaml")
-    assert (done.exit_code, "0 newly pending, 1 moved, 0 newly placed" in done.stdout) == (0, True), done.output
 
 
 def test_a_truncated_recording_is_compared_and_said_to_be_truncated(

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
-from weakref import WeakSet
 
 import pytest
-from click.testing import CliRunner
 
 from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.ports import OpenGangs
@@ -21,12 +18,10 @@ from berth.scheduling.evaluation.time_limit import TimeLimit
 from berth.scheduling.gangs.gang import ANNOTATIONS, GangKey, OpenGang
 from berth.scheduling.objects.pod import PodKey
 from berth.scheduling.objects.projection import compact_pod
-from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.main import main
 from berth_cli.placement.policy.diff_from_recording import diff_recording
 from berth_cli.placement.policy.policy_diff import MOVED, PolicyDiff
 from berth_cli.placement.recording.format import AppliedPolicy, DecisionLine, read_recording
-from berth_cli.placement.recording.replay import RecordedDecision, RecordedDecisions
+from berth_cli.placement.recording.replay import RecordedDecisions
 from berth_cli.server.store.ledger_table import InMemoryLedgerTable
 from berth_cli.terminal.input_files import InvalidInput
 from tests.builders.gangs import member_object
@@ -74,14 +69,6 @@ def replayed(path: Path) -> Replay:
 def compared(path: Path, old: Mapping[str, Any], new: Mapping[str, Any]) -> PolicyDiff:
     before, after = (BerthConfiguration.model_validate(each) for each in (old, new))
     return diff_recording(RecordedDecisions(read_recording(path)), before, after, "r")
-
-
-@pytest.mark.parametrize("document", [LABELLED, FULL], ids=["label-priority", "full"])
-def test_the_same_policy_decides_the_same(tmp_path: Path, document: Mapping[str, Any]) -> None:
-    path = tmp_path / "r"
-    assert recording(path, day, document) == []
-    found = replayed(path)
-    assert (found.decisions, found.differing, len(found.pods)) == (60, 0, 60)
 
 
 def test_another_policy_would_be_noticed(tmp_path: Path) -> None:
@@ -227,19 +214,6 @@ def test_a_pod_stays_where_the_other_policy_finds_no_better_node(tmp_path: Path)
     assert len({str(each.before) for each in found.comparison.pods}) > 2
 
 
-class _Watched(RecordedDecisions):
-    """most: how many of the decisions' states there are at once."""
-
-    most = 0
-
-    def __iter__(self) -> Iterator[RecordedDecision]:
-        snapshots = WeakSet[Snapshot]()
-        for decision in super().__iter__():
-            snapshots.add(decision.snapshot)
-            self.most = max(self.most, len(snapshots))
-            yield decision
-
-
 @pytest.mark.parametrize("document", [LABELLED, FULL], ids=["label-priority", "full"])
 def test_the_same_policy_twice_repeats_every_decision_and_moves_no_pod(
     tmp_path: Path, document: Mapping[str, Any]
@@ -278,18 +252,3 @@ def test_pods_that_were_being_bound_count_again(tmp_path: Path) -> None:
     assert (replayed(path).decisions, replayed(path).differing) == (1, 0)
     without = [replace(each, assumed=()) if isinstance(each, DecisionLine) else each for each in read_recording(path)]
     assert replay(RecordedDecisions(without)).differing == 1
-
-
-def test_a_recording_that_lacks_the_states_of_all_decisions_cannot_be_replayed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It must not be taken for one whose decisions are all the same."""
-    monkeypatch.chdir(tmp_path)
-    recording(Path("r"), two_nodes, LABELLED)
-    lines = gzip.decompress(Path("r").read_bytes()).splitlines(keepends=True)
-    Path("r").write_bytes(gzip.compress(b"".join(each for each in lines if b'"kind":"state"' not in each)))
-    Path("new.yaml").write_text("profile: full\n")
-    command = ["policy", "diff", "new.yaml", "new.yaml", "--recording", "r"]
-    done = CliRunner().invoke(main, command, prog_name="berth")
-    assert done.exit_code == 2, done.output
-    assert "the recording lacks the states of all its decisions: record again" in done.stderr
