@@ -165,24 +165,3 @@ def test_deployed_preempt_evicts_nothing_for_the_pod_of_a_failing_plugin(
     for team, status in (("black", 500), ("blue", 200)):
         request = body_of(victims_by_uid({"n10": []}, pod=pod_of("team", team)))
         assert handler(http_event(request, "POST /scheduler/preempt"), None)["statusCode"] == status
-
-
-def test_layer_includes_package_with_plugin(tmp_path: Path) -> None:
-    """What make would do, without doing it: to build the layer takes packages from a registry."""
-    layers = tmp_path / "layers"
-    for name in ("layer.mk", "scheduling/Makefile"):
-        (layers / name).parent.mkdir(parents=True, exist_ok=True)
-        (layers / name).write_text((PROJECT / "layers" / name).read_text())
-
-    def recipe() -> str:
-        return subprocess.run(
-            ["make", "--dry-run", "build-SchedulingLayer", "ARTIFACTS_DIR=/artifacts"],
-            cwd=layers / "scheduling",
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-
-    assert "berth_plugins" not in recipe()
-    (layers / "scheduling" / "berth_plugins").mkdir()
-    assert 'cp -R berth_plugins "/artifacts/python/"' in recipe()

@@ -97,11 +97,3 @@ def test_a_file_that_cannot_be_written_is_one_line(tmp_path: Path, option: str) 
     done = CliRunner().invoke(main, ["serve", "--cluster", str(CLUSTER), "--port", "0", option, str(path)])
     assert done.exit_code == 1
     assert f"Error: {option} {path}: No such file or directory\n" in done.stderr
-
-
-def test_a_recording_is_not_overwritten(tmp_path: Path) -> None:
-    path = tmp_path / "r"
-    path.write_text("mine")
-    done = CliRunner().invoke(main, ["serve", "--cluster", str(CLUSTER), "--port", "0", "--record", str(path)])
-    assert (done.exit_code, path.read_text()) == (1, "mine")
-    assert "the file exists; name a new one" in done.stderr

@@ -29,7 +29,6 @@ from tests.fakes.moto_account import moto_session
 SECONDS = 20.0
 FIXTURES = read_fixtures()
 API = read_template_api()
-RESULT_KEYS = ["Nodes", "NodeNames", "FailedNodes", "FailedAndUnresolvableNodes", "Error"]
 
 
 @pytest.fixture
@@ -66,48 +65,6 @@ def test_function_returns_expected_response(
     assert matches(fixture.expected, answer), answer
 
 
-def test_every_function_but_pre_traffic_has_fixtures() -> None:
-    functions = {source.code.name for source in API.functions.values()}
-    assert {fixture.function for fixture in FIXTURES} == functions - {"pre_traffic"}
-
-
 def test_body_files_are_the_bodies_of_the_events() -> None:
     found = {path: orjson.loads(path.read_bytes()) for path in EVENTS.glob(f"*/*{BODY}")}
     assert found == bodies(FIXTURES), "run: python -m tests.builders.event_fixtures"
-
-
-@pytest.mark.parametrize("verb", ["filter", "filter_onlyone", "prioritize", "preempt", "bind"])
-def test_every_verb_has_body_files(verb: str) -> None:
-    assert len(list((EVENTS / verb).glob(f"*{BODY}"))) >= 3
-
-
-@pytest.mark.parametrize("function", ["filter", "filter_onlyone", "prioritize", "preempt"])
-def test_verb_has_fixtures_for_both_modes_and_failures(function: str) -> None:
-    names = {fixture.name.split("/")[1] for fixture in FIXTURES if fixture.function == function}
-    assert {"cache-mode", "full-mode", "base64", "lower-case-keys", "empty-body", "not-json", "null-pod"} <= names
-
-
-@pytest.mark.parametrize(
-    "fixture",
-    [pytest.param(fixture, id=fixture.name) for fixture in FIXTURES if "routeKey" in fixture.event],
-)
-def test_event_matches_the_api_route(fixture: EventFixture) -> None:
-    event, route = fixture.event, fixture.event["routeKey"]
-    function = API.functions["AuthorizerFunction"] if event.get("type") == "REQUEST" else API.routes[route]
-    assert function.code.name == fixture.function
-    assert event["version"] == "2.0"
-    assert event["requestContext"]["routeKey"] == route
-    assert f"{event['requestContext']['http']['method']} {event['rawPath']}" == route
-
-
-@pytest.mark.parametrize(
-    "fixture",
-    [
-        pytest.param(fixture, id=fixture.name)
-        for fixture in FIXTURES
-        if fixture.function.startswith("filter") and fixture.expected["statusCode"] == 200
-    ],
-)
-def test_expected_filter_result_has_every_contract_key(fixture: EventFixture) -> None:
-    """`matches` allows further keys in the response, so a missing key would stay unnoticed."""
-    assert list(fixture.expected["body"]) == RESULT_KEYS

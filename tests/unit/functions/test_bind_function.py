@@ -16,33 +16,6 @@ from tests.fakes.verbs import call
 Load = Callable[..., Callable[..., Any]]
 
 
-def test_reports_unreadable_kubeconfig_and_reads_it_again(
-    load_function: Load, tmp_path: Path, log_lines: LogLines
-) -> None:
-    path = tmp_path / "kubeconfig"
-    handler = load_function("bind", {"BERTH_KUBECONFIG": str(path)})
-    answer = call(handler, body_of(binding()), "bind")
-    assert (answer.status, answer.error) == (200, f"kubeconfig {path}: No such file or directory")
-    assert [(line["level"], line["outcome"]) for line in log_lines.all()] == [
-        ("WARNING", "failure-cluster-unavailable")
-    ]
-    with verified_kubernetes() as kubernetes:
-        kubernetes.add_pod("train-0", "uid-train-0")
-        kubeconfig_for(kubernetes.host, tmp_path, kubernetes.authority)
-        assert call(handler, body_of(binding()), "bind").error == ""
-        assert kubernetes.node_of("train-0") == "n10"
-
-
-def test_error_names_remedy_when_api_server_is_unreachable(load_function: Load, tmp_path: Path) -> None:
-    with verified_kubernetes() as gone:
-        kubeconfig = kubeconfig_for(gone.host, tmp_path, gone.authority)
-    handler = load_function("bind", {"BERTH_KUBECONFIG": str(kubeconfig)})
-    assert call(handler, body_of(binding()), "bind").error == (
-        f"the API server did not confirm the binding: {gone.host} cannot be reached; "
-        "check the kubeconfig's server or EksEndpoint, and the network to it"
-    )
-
-
 def test_warm_up_connects_and_binds_nothing(load_function: Load, tmp_path: Path) -> None:
     """The next bind finds its credentials read."""
     with verified_kubernetes() as kubernetes:

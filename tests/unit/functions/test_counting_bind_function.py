@@ -11,13 +11,10 @@ import boto3
 import pytest
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
-from berth.bind.protocol import REASON_SCHEDULER
 from berth.cluster.kubernetes_ledger_lease import COUNTING
-from berth.configuration.store import COUNTING_LOST
-from berth.ledger.lease import NAME, DynamoDBStoreIdentity, counted_elsewhere
+from berth.ledger.lease import NAME, DynamoDBStoreIdentity
 from berth.ledger.nodes.dynamodb_table import DynamoDBLedgerTable
 from berth.ledger.nodes.ledger import new_ledger
-from berth.ledger.nodes.table import Marker, MarkerState
 from tests.builders.kubeconfigs import kubeconfig_for
 from tests.builders.requests import binding, body_of
 from tests.fakes.api_server import KubernetesOnLoopback, verified_kubernetes
@@ -99,65 +96,3 @@ def test_makes_two_gets_two_writes_and_one_binding_when_warm(
     found = ledger.node("n10")
     assert found is not None
     assert set(found.entries) == {"uid-train-0", "uid-train-1"}
-
-
-def test_reserves_nothing_while_another_store_counts(
-    load_function: Callable[..., Callable[..., Any]],
-    kubernetes: KubernetesOnLoopback,
-    ledger: DynamoDBLedgerTable,
-    operations: list[str],
-    tmp_path: Path,
-) -> None:
-    kubernetes.leases[NAME]["spec"]["holderIdentity"] = "store-2"
-    handler = load(load_function, kubernetes, ledger, tmp_path, COUNTS)
-    assert call(handler, body_of(binding("train-0", uid="uid-train-0")), "bind").error == counted_elsewhere("store-2")
-    assert [request.method for request in kubernetes.requests] == ["GET", "GET"]
-    assert not {"PutItem", "UpdateItem"} & set(operations)
-
-
-def test_makes_one_get_and_one_binding_when_schedulers_are_limited(
-    load_function: Callable[..., Callable[..., Any]],
-    kubernetes: KubernetesOnLoopback,
-    ledger: DynamoDBLedgerTable,
-    operations: list[str],
-    tmp_path: Path,
-) -> None:
-    kubernetes.pods["ml", "train-1"]["spec"]["schedulerName"] = "berth-scheduler"
-    limits = json.dumps({"bind": {"schedulerNames": ["berth-scheduler"]}})
-    handler = load(load_function, kubernetes, ledger, tmp_path, limits)
-    assert call(handler, body_of(binding("train-0", uid="uid-train-0")), "bind").error == REASON_SCHEDULER
-    assert [request.method for request in kubernetes.requests] == ["GET"]
-    operations.clear()
-    kubernetes.requests.clear()
-    assert call(handler, body_of(binding("train-1", uid="uid-train-1")), "bind").error == ""
-    assert operations == []
-    assert [request.method for request in kubernetes.requests] == ["GET", "POST"]
-
-
-def test_sends_no_binding_while_the_configuration_is_lost(
-    load_function: Callable[..., Callable[..., Any]],
-    kubernetes: KubernetesOnLoopback,
-    ledger: DynamoDBLedgerTable,
-    tmp_path: Path,
-) -> None:
-    ledger.put_marker(Marker(MarkerState.READY, 1, 0.0, "nonce"), None)
-    handler = load(load_function, kubernetes, ledger, tmp_path, "{}")
-    kubernetes.requests.clear()
-    assert call(handler, body_of(binding("train-0", uid="uid-train-0")), "bind").error == COUNTING_LOST
-    assert kubernetes.requests == []
-
-
-def test_makes_one_binding_when_nothing_is_counted(
-    load_function: Callable[..., Callable[..., Any]],
-    kubernetes: KubernetesOnLoopback,
-    ledger: DynamoDBLedgerTable,
-    operations: list[str],
-    tmp_path: Path,
-) -> None:
-    handler = load(load_function, kubernetes, ledger, tmp_path, "{}")
-    call(handler, body_of(binding("train-0", uid="uid-train-0")), "bind")
-    operations.clear()
-    kubernetes.requests.clear()
-    assert call(handler, body_of(binding("train-1", uid="uid-train-1")), "bind").error == ""
-    assert operations == []
-    assert [request.method for request in kubernetes.requests] == ["POST"]

@@ -67,35 +67,6 @@ def published(table: DynamoDBCacheTable) -> Pointer:
     return head.pointer
 
 
-def test_logs_when_it_became_leader(
-    load_function: Load, table: DynamoDBCacheTable, tmp_path: Path, log_lines: LogLines
-) -> None:
-    path = dump(tmp_path, {"name": "n1"})
-    handler = load_function("watcher", {"BERTH_CACHE_TABLE": TABLE, "BERTH_CLUSTER_DUMP": str(path)})
-    handler(EVENT, LocalLambdaContext(SECONDS))
-    assert any("became leader in epoch 0" in str(line["message"]) for line in log_lines.all())
-
-
-def test_emits_metrics_of_publications_and_leadership(
-    load_function: Load,
-    table: DynamoDBCacheTable,
-    tmp_path: Path,
-    log_lines: LogLines,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.delenv("POWERTOOLS_METRICS_DISABLED", raising=False)
-    path = dump(tmp_path, {"name": "n1"}, {"name": "n2"})
-    variables = {"BERTH_CACHE_TABLE": TABLE, "BERTH_CLUSTER_DUMP": str(path), "BERTH_DETAILED_METRICS": "true"}
-    handler = load_function("watcher", variables)
-    handler(EVENT, LocalLambdaContext(SECONDS))
-    values: dict[str, Any] = {}
-    for line in printed(capsys):
-        values |= line
-    assert (values["Publications"], values["Changes"], values["LeaseTransitions"]) == ([1.0], [2.0], [1.0])
-    assert 0 <= values["PublishedAge"][0] < SECONDS
-
-
 @pytest.mark.long
 def test_emits_metrics_of_last_publication_before_it_ends(
     load_function: Load,
@@ -146,14 +117,6 @@ def test_continuous_run_logs_why_nothing_is_published_before_it_ends(
     said = ("WARNING", f"the watcher cannot work, and tries again: dump {path}: No such file or directory")
     assert lines.count(said) == 1
     assert lines.index(said) < lines.index(("WARNING", "watcher"))
-
-
-def test_reports_unreadable_kubeconfig_as_outcome(
-    load_function: Load, table: DynamoDBCacheTable, tmp_path: Path
-) -> None:
-    path = tmp_path / "absent"
-    handler = load_function("watcher", {"BERTH_CACHE_TABLE": TABLE, "BERTH_KUBECONFIG": str(path)})
-    assert handler(EVENT, LocalLambdaContext(SECONDS))["outcome"] == "failure-cluster-unavailable"
 
 
 def test_reports_missing_table_as_outcome(load_function: Load, tmp_path: Path) -> None:

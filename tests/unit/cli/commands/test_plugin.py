@@ -131,12 +131,6 @@ def test_says_that_sound_plugin_keeps_every_rule(example: Path) -> None:
     ("name", "message"),
     [
         pytest.param(
-            "Halves",
-            "berth_plugins.mine:Halves: result: pod default/blue: it failed in score on node blue-1: it returned 0.5 "
-            "(float), not an integer",
-            id="a fraction",
-        ),
-        pytest.param(
             "NeedsLicence",
             "berth_plugins.mine:NeedsLicence: result: it failed in __init__: RuntimeError: no licence (mine.py, line",
             id="a constructor that raises",
@@ -146,11 +140,6 @@ def test_says_that_sound_plugin_keeps_every_rule(example: Path) -> None:
             "berth_plugins.mine:Skips: result: pod default/blue: it failed in skips: KeyError: 'team' (mine.py, line",
             id="a property that raises",
         ),
-        pytest.param(
-            "Exits",
-            "berth_plugins.mine:Exits: result: pod default/blue: it failed in filter on node blue-1: SystemExit: 3",
-            id="a plugin that exits",
-        ),
         pytest.param("Absent", "is not a class that extends one of", id="no such class"),
     ],
 )
@@ -158,21 +147,6 @@ def test_fails_with_what_is_wrong(plugins: Path, name: str, message: str) -> Non
     done = run("plugin", "check", f"berth_plugins.mine:{name}", "--plugins", plugins)
     assert done.exit_code == 1
     assert message in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        pytest.param("Exits", "failed in filter on node", id="exits"),
-        pytest.param("Skips", "failed in skips: KeyError: 'team'", id="a property raises"),
-    ],
-)
-def test_plugin_that_fails_does_not_end_simulate(plugins: Path, name: str, message: str) -> None:
-    path = document(plugins, name)
-    done = run("simulate", "--cluster", EXAMPLE / "cluster.yaml", "--config", path, "--plugins", plugins)
-    assert "0 of 3 pods placed" in done.stdout
-    assert f"berth_plugins.mine:{name}" in done.output
-    assert message in done.output
 
 
 def test_ctrl_c_during_a_plugin_ends_the_command(plugins: Path) -> None:

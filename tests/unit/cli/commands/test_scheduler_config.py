@@ -68,12 +68,6 @@ def test_example_files_match_output(file: str, arguments: list[str]) -> None:
 
 
 # ---------------------------------------------------------------------------------------------- the cluster's scheduler
-def test_default_scheduler_keeps_name_and_lock() -> None:
-    document = printed("--url", URL)
-    assert document["profiles"] == [{"schedulerName": "default-scheduler"}]
-    assert document["percentageOfNodesToScore"] == 100
-    assert "leaderElection" not in document
-    assert "clientConnection" not in document
 
 
 def test_adds_scheduler_names_of_profiles(tmp_path: Path) -> None:
@@ -84,11 +78,6 @@ def test_adds_scheduler_names_of_profiles(tmp_path: Path) -> None:
     assert [each["schedulerName"] for each in own["profiles"]] == ["default-scheduler", "gpus"]
     # Two schedulers of one name would both take its pods.
     assert [each["schedulerName"] for each in beside["profiles"]] == ["mine", "gpus"]
-
-
-def test_prints_flags_or_adds_them_to_deployment() -> None:
-    assert "run kube-scheduler with --config=FILE -v=2\n" in run("--url", URL).stderr
-    assert container(second())["args"] == ["--config=/etc/berth/config.yaml", "-v=2"]
 
 
 @pytest.fixture
@@ -132,29 +121,6 @@ def test_notes_missing_kubeconfig(arguments: tuple[str, ...], message: bool) -> 
 
 
 # ------------------------------------------------------------------------------------------------- the second scheduler
-def test_second_scheduler_has_all_manifests() -> None:
-    documents = second("--namespace", "scheduling", "--image", "mirror/kube-scheduler:v1.35.4")
-    assert list(documents) == [
-        "ServiceAccount/mine",
-        "ClusterRoleBinding/mine-as-kube-scheduler",
-        "ClusterRoleBinding/mine-as-volume-scheduler",
-        "RoleBinding/mine-as-kube-scheduler",
-        "Role/mine-leader-election",
-        "RoleBinding/mine-leader-election",
-        "ConfigMap/mine",
-        "Deployment/mine",
-    ]
-    assert inside(documents["ConfigMap/mine"])["leaderElection"] == {
-        "leaderElect": True,
-        "resourceName": "mine",
-        "resourceNamespace": "scheduling",
-    }
-    assert documents["Role/mine-leader-election"]["metadata"]["namespace"] == "scheduling"
-    assert documents["Role/mine-leader-election"]["rules"][1]["resourceNames"] == ["mine"]
-    # That role stands in kube-system, wherever the scheduler does.
-    assert documents["RoleBinding/mine-as-kube-scheduler"]["metadata"]["namespace"] == "kube-system"
-    assert documents["RoleBinding/mine-as-kube-scheduler"]["subjects"][0]["namespace"] == "scheduling"
-    assert container(documents)["image"] == "mirror/kube-scheduler:v1.35.4"
 
 
 def test_client_key_is_in_secret_only(tmp_path: Path) -> None:
@@ -202,12 +168,6 @@ def password(stack: DeployedStack, monkeypatch: pytest.MonkeyPatch) -> dict[str,
     found = {"password": "p w"}
     monkeypatch.setattr(stacks, "basic_credentials", lambda _: BasicCredentials("me", found["password"]))
     return found
-
-
-@pytest.mark.usefixtures("password")
-def test_reads_password_from_stack() -> None:
-    document = printed("--stack", "berth", "--with-password")
-    assert document["extenders"][0]["urlPrefix"] == "https://me:p%20w@berth.example.com/scheduler"
 
 
 def of_stack(*arguments: str) -> dict[str, Any]:

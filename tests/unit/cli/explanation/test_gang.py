@@ -9,14 +9,11 @@ import pytest
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.feasibility import SYSTEM_CRITICAL_PRIORITY
-from berth.scheduling.reason_code import ReasonCode
-from berth_cli.explanation.explanation import Verdict, explain_pod
 from berth_cli.explanation.gang import explain_gang, gang_document, gang_text
-from berth_cli.explanation.rules import Rules
 from berth_cli.explanation.target import Target, read_target
 from berth_cli.terminal.input_files import InvalidInput
 from tests.builders.gangs import custom_group_object, member_object
-from tests.builders.nodes import PRIORITY, node_with
+from tests.builders.nodes import node_with
 from tests.builders.planned import gang_configuration
 from tests.unit.cli.explanation.cases import Object
 
@@ -67,22 +64,6 @@ ROOM_FOR_TWO: Sequence[Object] = [node_with("a")]
             [*ROOM_FOR_FOUR, member("train-0"), member("train-1", node="a")],
             "placed: 1 members are on nodes; 1 more are placed one by one",
             id="a member that replaces another",
-        ),
-        pytest.param(
-            [*ROOM_FOR_FOUR, *members(3), member("train-3", size=5)],
-            "pending: gang size differs between members",
-            id="members that disagree",
-        ),
-        pytest.param([*ROOM_FOR_FOUR, *members(1, size=0)], "pending: gang size is below 1", id="a gang that is none"),
-        pytest.param(
-            [*ROOM_FOR_FOUR, *members(3), member("launcher", node="a", priority=SYSTEM_CRITICAL_PRIORITY)],
-            "pending: 3 members wait for a node, 4 are needed",
-            id="an exempt pod on a node",
-        ),
-        pytest.param(
-            [*ROOM_FOR_FOUR, *members(4, spec={"schedulingGates": [{"name": "quota"}]})],
-            "pending: 0 members wait for a node, 4 are needed",
-            id="all members are gated",
         ),
     ],
 )
@@ -146,23 +127,3 @@ def test_document_has_members_and_reasons_with_codes() -> None:
 def test_refuses_what_is_no_gang(pod: Object, document: Mapping[str, Any], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         explain_gang(target(*ROOM_FOR_TWO, pod), BerthConfiguration.model_validate(document))
-
-
-@pytest.mark.parametrize("profile", ["label-priority", "full"])
-@pytest.mark.parametrize(
-    ("count", "verdict", "code"),
-    [
-        pytest.param(4, Verdict.PLACEABLE, None, id="all members wait"),
-        pytest.param(3, Verdict.PENDING, ReasonCode.GANG_WAITS_FOR_MEMBERS, id="a member is missing"),
-    ],
-)
-def test_a_member_alone_is_judged_with_the_members_that_wait(
-    count: int, verdict: Verdict, code: ReasonCode | None, profile: str
-) -> None:
-    nodes = [node_with(name, {PRIORITY: "1"}) for name in ("a", "b")]
-    rules = Rules(BerthConfiguration.model_validate({"profile": profile, "gangs": {"enabled": True}}))
-    found = explain_pod(target(*nodes, *members(count)), rules, weight=1, now=0.0, is_over=lambda: True)
-    assert found.verdict is verdict
-    assert [each.code for each in found.groups if each.code is not ReasonCode.GANG_PLACED_ELSEWHERE] == (
-        [code] if code else []
-    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import time
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ import orjson
 import pytest
 
 from berth.extender.deadline import Deadline
-from berth.extender.outcomes import BindOutcome, Failure, Outcome
+from berth.extender.outcomes import BindOutcome, Outcome
 from berth.extender.reply import AnyDecision, DecisionRecorder, Reply, reply, status_reply
 from berth.runtime.environment import SettingsInvalid
 from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
@@ -69,21 +68,6 @@ def test_turns_reply_into_answer_and_log_line(log_lines: LogLines) -> None:
     assert line["milliseconds"] >= 0
 
 
-def test_decodes_base64_body() -> None:
-    handled, bodies = endpoint(reply({}, BindOutcome.BOUND))
-    handled.handle({"body": base64.b64encode(b"\xff{}").decode(), "isBase64Encoded": True})
-    assert bodies == [b"\xff{}"]
-
-
-@pytest.mark.parametrize("error", [ValueError("secret"), KeyError("secret"), RecursionError(), MemoryError()])
-def test_turns_exception_into_failure_without_its_message(error: Exception, log_lines: LogLines) -> None:
-    handled, _ = endpoint(error)
-    answer = handled.handle({"body": '{"Pod": {"metadata": {"namespace": "ml", "name": "p"}}}'})
-    assert answer["statusCode"] == 500
-    assert answer["body"] == '{"Error":"Berth failed unexpectedly; the function\'s log has the cause"}'
-    assert [(line["level"], line["pod"]) for line in log_lines.all()] == [("ERROR", "ml/p"), ("WARNING", "ml/p")]
-
-
 def test_names_plugin_pod_and_node_when_plugin_fails(log_lines: LogLines) -> None:
     handled, _ = endpoint(PluginFailed("berth_plugins.mine:Mine", "filter", "KeyError: 'team'", "node-a"))
     answer = handled.handle({"body": '{"Pod": {"metadata": {"namespace": "ml", "name": "p"}}}'})
@@ -92,17 +76,6 @@ def test_names_plugin_pod_and_node_when_plugin_fails(log_lines: LogLines) -> Non
     trace, line = log_lines.all()
     assert "PluginFailed" in trace["exception"]
     assert (line["outcome"], line["detail"]) == ("failure-plugin-failed", message)
-
-
-@pytest.mark.parametrize("body", ["not JSON", "", "[]", '{"Pod": 7}', '{"Pod": {"metadata": 7}}', "{}", b"\xff"])
-def test_turns_exception_into_failure_for_malformed_request(body: str | bytes) -> None:
-    handled, _ = endpoint(ValueError())
-    event = (
-        {"body": base64.b64encode(body).decode(), "isBase64Encoded": True}
-        if isinstance(body, bytes)
-        else {"body": body}
-    )
-    assert handled.handle(event)["statusCode"] == 500
 
 
 @pytest.mark.parametrize(
@@ -118,21 +91,6 @@ def test_turns_exception_into_failure_for_malformed_request(body: str | bytes) -
 )
 def test_reads_body_of_event(event: dict[str, object], body: str | bytes) -> None:
     assert body_of(event) == body
-
-
-@pytest.mark.parametrize(
-    "event",
-    [
-        {"body": 7},
-        {"body": {"Pod": {}}},
-        {"body": "not base64!", "isBase64Encoded": True},
-        {"body": "dGV4dA", "isBase64Encoded": True},
-        {"body": "dGV4dA==\n", "isBase64Encoded": True},
-        {"body": "tëxt", "isBase64Encoded": True},
-    ],
-)
-def test_fails_when_body_cannot_be_read(event: dict[str, object]) -> None:
-    assert isinstance(body_of(event), Failure)
 
 
 def test_mutual_tls_answers_listed_certificate_and_logs_it(mutual_tls: EndpointSettings, log_lines: LogLines) -> None:

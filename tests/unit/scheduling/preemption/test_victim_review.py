@@ -14,16 +14,11 @@ from berth.scheduling.framework.profile import Profile
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.policy import Policy
 from berth.scheduling.preemption.victim_review import Proposal
-from berth.scheduling.snapshot.parts import SnapshotPart
 from tests.builders.nodes import PRIORITY, node_with
 from tests.builders.pods import pod_with
 from tests.unit.scheduling.preemption.preempting import (
-    FIRST,
     NODE,
-    SECOND,
-    THIRD,
     app,
-    budget,
     placed,
     read,
     snapshot,
@@ -155,12 +150,6 @@ def test_reviews_victims_of_node(
     assert found == ({} if wanted is None else {"n": (wanted, 0)})
 
 
-def test_keeps_room_for_nominated_pod_beside_unknown_victims() -> None:
-    waiting = pod_with("waiting", priority=100, requests={"cpu": "2"}, status={"nominatedNodeName": "n"})
-    assert review_victims(urgent("2"), {"n": ["new"]}, NODE, placed("a", cpu="2")) == {"n": (["new"], 0)}
-    assert review_victims(urgent("2"), {"n": ["new"]}, NODE, placed("a", cpu="2"), waiting) == {"n": (["new", "a"], 0)}
-
-
 class Alone(FilterPlugin):
     """Says of a node with pods that it is no good, and that this will not change."""
 
@@ -202,47 +191,6 @@ def test_rejects_node_with_defect() -> None:
 
 
 @pytest.mark.parametrize(
-    ("counted", "budgets", "wanted"),
-    [
-        pytest.param(0, [], 0, id="no budget"),
-        pytest.param(0, [budget(0, app("db"))], 2, id="with one victim more it is counted anew"),
-        pytest.param(0, [budget(1, app("db"))], 1, id="by the rules of the scheduler: the least important violates"),
-        pytest.param(5, [budget(0, app("db"))], 5, id="the scheduler may know of more"),
-        pytest.param(1, [], 1, id="or of a budget that the cache does not have"),
-    ],
-)
-def test_counts_violations_with_added_victims(counted: int, budgets: list[Object], wanted: int) -> None:
-    pods = placed("a", 2, "2", labels=DB), placed("b", 1, "2", labels=DB)
-    assert review_victims(urgent("4"), {"n": ["a"]}, NODE, *pods, *budgets, counted=counted) == {
-        "n": (["a", "b"], wanted)
-    }
-
-
-def test_keeps_schedulers_violations_for_unchanged_victims() -> None:
-    pods = placed("a", 2, "4", labels=DB), budget(0, app("db"))
-    assert review_victims(urgent("4"), {"n": ["a"]}, NODE, *pods, counted=0) == {"n": (["a"], 0)}
-
-
-@pytest.mark.parametrize(
-    ("proposed", "wanted"),
-    [
-        pytest.param(["low", "high", "middle"], ["high", "middle", "low"], id="known ones: by priority"),
-        pytest.param(["x", "y"], ["x", "y"], id="unknown ones: as the scheduler has them"),
-        pytest.param(
-            ["high", "x", "low"], ["high", "x", "low"], id="an unknown one stays where it is among the others"
-        ),
-        pytest.param(["x", "high"], ["x", "high"], id="even before all others"),
-        pytest.param(["also", "high", "same"], ["high", "also", "same"], id="equals keep their order"),
-    ],
-)
-def test_sorts_victims(proposed: list[str], wanted: list[str]) -> None:
-    pods = placed("high", 9), placed("middle", 5), placed("low", 1), placed("same", 2), placed("also", 2)
-    assert review_victims(urgent("0"), {"n": proposed}, node_with("n", allocatable={"cpu": "9"}), *pods) == {
-        "n": (wanted, 0)
-    }
-
-
-@pytest.mark.parametrize(
     ("bodies", "wanted"),
     [
         pytest.param([placed("x", 1), placed("y", 2)], {"n": (["y", "x"], 0)}, id="known from the request"),
@@ -267,44 +215,6 @@ def test_filters_each_node_by_itself() -> None:
         urgent("4"), {"a": ["va"], "b": ["vb"], "c": ["vc"], "d": ["vd"], "new": ["x"]}, *nodes, *pods
     )
     assert found == {"a": (["va"], 0), "b": (["vb", "wb"], 0), "new": (["x"], 0)}
-
-
-@pytest.mark.parametrize(
-    ("pods", "wanted"),
-    [
-        pytest.param([placed("va", 2, "4", node="a"), placed("vb", 1, "4", node="b")], "b", id="the better one"),
-        pytest.param(
-            [placed("va", 1, "4", FIRST, node="a"), placed("vb", 1, "4", SECOND, node="b")],
-            "b",
-            id="by start time, too",
-        ),
-        pytest.param(
-            [placed("va", 1, "4", node="a"), placed("vb", 1, "4", node="b")],
-            "a",
-            id="of those that tie the first by name",
-        ),
-        pytest.param(
-            [placed("va", 1, "4", node="a"), placed("vb", 1, "3", node="b"), placed("wb", 2, "1", node="b")],
-            "a",
-            id="by all victims, those that Berth has added among them",
-        ),
-        pytest.param([placed("va", 50, "4", node="a")], "a", id="what is not known of a victim is taken for the worst"),
-        pytest.param([placed("va", 99, "4", THIRD, node="a")], "a", id="its start, too"),
-    ],
-)
-def test_choose_one_keeps_best_node(pods: list[Object], wanted: str) -> None:
-    nodes = node_with("a"), node_with("b")
-    found = review_victims(urgent("4"), {"b": ["vb"], "a": ["va"]}, *nodes, *pods, configuration=ONE)
-    assert list(found) == [wanted]
-
-
-def test_choose_one_returns_no_node_when_none_is_accepted() -> None:
-    assert review_victims(urgent("9"), {"n": ["a"]}, NODE, placed("a"), configuration=ONE) == {}
-
-
-def test_review_adds_no_unneeded_victim() -> None:
-    """A warm call of a policy without an opinion on pods is a look-up for each node."""
-    assert not any(SnapshotPart.PODS in plugin.reads for plugin in LABEL.build_profile("label-priority").local_filters)
 
 
 @pytest.mark.parametrize(

@@ -111,29 +111,6 @@ def test_follows_capacity_of_node(
     assert (ReservationEventType.OWED in harness.happened()) is bool(owed)
 
 
-def test_reduces_owed_first_when_capacity_grows_or_pods_end(harness: ReconcilerHarness) -> None:
-    leader = harness.lead()
-    for name in ("a", "b"):
-        harness.cluster.create_pod(name, 4)
-        harness.cluster.place(name, NODE)
-    harness.publish(leader)
-    harness.run(leader, 1)
-    harness.node(2)
-    harness.publish(leader)
-    harness.run(leader)
-    assert harness.ledger().owed == {SLOT: 6}
-
-    harness.cluster.delete("a")
-    harness.publish(leader)
-    harness.run(leader)
-    assert harness.ledger().owed == {SLOT: 2}
-
-    harness.node(5)
-    harness.publish(leader)
-    harness.run(leader)
-    assert (harness.ledger().avail, harness.ledger().owed) == ({SLOT: 1}, {})
-
-
 def test_deletes_ledger_of_deleted_node_with_its_last_entry(harness: ReconcilerHarness) -> None:
     leader = harness.lead()
     harness.cluster.create_pod("a")

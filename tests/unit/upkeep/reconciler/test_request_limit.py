@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from berth.scheduling.managed_resources.configuration import ManagedResource
-from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects.pod import PodKey
 from berth.upkeep.reconciler.events import ReservationEventType
 from berth.upkeep.reconciler.reconciler import Reconciler
-from tests.fakes.counted_cluster import FIRST, SECOND, SLOT
-from tests.unit.upkeep.reconciler.counted_pods import bound, by_annotation, by_device, shares_of, with_ledger
+from tests.fakes.counted_cluster import SLOT
+from tests.unit.upkeep.reconciler.counted_pods import bound, by_annotation, shares_of
 from tests.unit.upkeep.reconciler.reconciler_harness import NODE, ReconcilerHarness
-
-LIMITED = Counting((ManagedResource(name=SLOT, podLimit=4),))
 
 
 def test_charges_pod_that_others_bound_at_most_what_the_node_has() -> None:
@@ -31,26 +27,6 @@ def test_charges_pod_that_others_bound_at_most_what_the_node_has() -> None:
     harness.run(leader, 1)
     assert shares_of(harness, berths) is None
     assert harness.ledger().avail == {SLOT: 8}
-
-
-def test_charges_oversized_pod_one_device_only() -> None:
-    harness = by_device()
-    leader = harness.lead()
-    bound(harness, leader, "a", 3, FIRST)
-    key = forged(harness, leader, 10**15)
-
-    assert shares_of(harness, key) == {SECOND: 8}
-    assert harness.ledger().avail == {FIRST: 5}
-    assert harness.ledger().owed == {}
-
-
-def test_charges_pod_that_others_bound_at_most_the_pod_limit() -> None:
-    harness = with_ledger(ReconcilerHarness(counting=LIMITED), 8)
-    leader = harness.lead()
-    key = forged(harness, leader, 7)
-
-    assert shares_of(harness, key) == {SLOT: 4}
-    assert harness.ledger().avail == {SLOT: 4}
 
 
 @pytest.mark.parametrize("new_leader", [False, True])

@@ -68,13 +68,6 @@ def texts(result: Search) -> list[str]:
             id="a member is missing",
         ),
         pytest.param(
-            [node_with("a"), *members(2, 4)],
-            [
-                "lower the gang's size from 4 to 2",
-            ],
-            id="members are missing, and there is no room for them",
-        ),
-        pytest.param(
             [node_with("a"), node_with("b"), *members(2), member(2, spec={"schedulingGates": [{"name": "g"}]})],
             ["create 1 more member (1 more gated)", "lower the gang's size from 3 to 2"],
             id="a member is gated",
@@ -110,15 +103,6 @@ def texts(result: Search) -> list[str]:
                 "lower the gang's size from 3 to 2",
             ],
             id="another member than the one that is asked about",
-        ),
-        pytest.param(
-            [node_with("a", allocatable={"pods": "2", "cpu": "9", "memory": "1Gi"}), *members(3)],
-            ["lower the gang's size from 3 to 2", "add a node like a"],
-            id="larger than the cluster",
-        ),
-        pytest.param([node_with("a"), *members(2, "two")], [], id="a size that is no number"),
-        pytest.param(
-            [node_with("a"), member(0, 3), member(1, 2), member(2, 2, cpu="0")], [], id="members that contradict"
         ),
     ],
 )

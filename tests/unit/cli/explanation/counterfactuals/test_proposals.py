@@ -21,27 +21,10 @@ APP = {"matchLabels": {"app": "s"}}
 SPREAD = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule", "labelSelector": APP}
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 TERM = {"labelSelector": APP, "topologyKey": "kubernetes.io/hostname"}
-GPU, SHARE = "nvidia.com/gpu", "example.com/gpu-share"
+GPU = "nvidia.com/gpu"
 
 
 SEGREGATED: Mapping[str, Any] = {"profile": "resource-segregation"}
-ADDED_AFFINITY: Mapping[str, Any] = {
-    "profile": "full",
-    "pluginConfig": [
-        {
-            "name": "NodeAffinity",
-            "args": {
-                "addedAffinity": {
-                    REQUIRED: {
-                        "nodeSelectorTerms": [
-                            {"matchExpressions": [{"key": "pool", "operator": "In", "values": ["batch"]}]}
-                        ]
-                    }
-                }
-            },
-        }
-    ],
-}
 
 
 def counting(**resource: Any) -> Mapping[str, Any]:
@@ -51,17 +34,8 @@ def counting(**resource: Any) -> Mapping[str, Any]:
 LIMITED = counting(capacity={"nodeLabel": "licences"}, podLimit=2)
 
 
-DEVICES = counting(devices={"sizes": {"nodeLabel": "gpus"}, "percentName": SHARE})
-
-
 def near(*values: str) -> dict[str, Any]:
     return {"podAffinity": {REQUIRED: [TERM]}} if not values else {"podAntiAffinity": {REQUIRED: [TERM]}}
-
-
-def names(*values: str) -> dict[str, Any]:
-    """Each node by its name, in one term."""
-    fields = [{"key": "metadata.name", "operator": "In", "values": [value]} for value in values]
-    return {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{"matchFields": fields}]}}}
 
 
 def expressions(*items: Mapping[str, object]) -> dict[str, Any]:
@@ -119,13 +93,6 @@ ROWS = [
         FULL,
         ["lower the pod's request of cpu from 5 to 4"],
         id="a request that no node ever has",
-    ),
-    pytest.param(
-        pod_with(requests={"memory": "9Gi"}),
-        [node_with("a")],
-        FULL,
-        ["lower the pod's request of memory from 9Gi to 8Gi"],
-        id="memory is shown in binary units",
     ),
     pytest.param(
         pod_with(requests={"cpu": "3"}),
@@ -204,37 +171,6 @@ ROWS = [
     ),
     pytest.param(
         pod_with(),
-        [node_with("a", {PRIORITY: "high"})],
-        LABELLED,
-        [f"change the label {PRIORITY} from high to 1 on node a"],
-        id="a priority label that is no integer",
-    ),
-    pytest.param(
-        pod_with(),
-        [node_with("a")],
-        ADDED_AFFINITY,
-        ["add the label pool=batch to node a"],
-        id="the affinity that the configuration adds",
-    ),
-    pytest.param(
-        pod_with(affinity=names("a", "b")),
-        [node_with("a"), node_with("b")],
-        FULL,
-        ["remove the pod's required node affinity"],
-        id="an affinity that contradicts itself",
-    ),
-    pytest.param(
-        pod_with(affinity=names("b")),
-        [node_with("a"), node_with("b", taints=[TAINT])],
-        FULL,
-        [
-            "let the pod tolerate dedicated=ml:NoSchedule",
-            "remove the pod's required node affinity",
-        ],
-        id="a node by its name",
-    ),
-    pytest.param(
-        pod_with(),
         [node_with("a", allocatable={"pods": "1"}), pod_with("w", nodeName="a")],
         FULL,
         ["free room for a pod on node a: end default/w", "add a node like a"],
@@ -267,13 +203,6 @@ ROWS = [
         COUNTED,
         ["add the label licences=2 to node a"],
         id="a counted resource of which no node says how much it has",
-    ),
-    pytest.param(
-        pod_with(requests={SHARE: "50", LICENCE: "9"}),
-        [node_with("a", {"gpus": "8_8"})],
-        DEVICES,
-        [f"lower the pod's request of {LICENCE} from 9 to 8"],
-        id="more than one device",
     ),
 ]
 

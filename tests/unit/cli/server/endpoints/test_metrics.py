@@ -51,17 +51,6 @@ def published() -> PublishedCluster:
     return cluster
 
 
-def test_answers_in_the_text_format() -> None:
-    cluster = published()
-    answer = scrape(cluster.table, cluster.clock)
-    assert (answer["statusCode"], answer["headers"]) == (
-        200,
-        {"Content-Type": "text/plain; version=0.0.4; charset=utf-8"},
-    )
-    assert answer["body"].endswith("\n")
-    assert "# TYPE berth_call_duration_seconds histogram" in answer["body"].splitlines()
-
-
 def key(name: str, **labels: str) -> str:
     return f"{name}{sorted(labels.items())}"
 

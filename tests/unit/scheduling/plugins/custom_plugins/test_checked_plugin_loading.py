@@ -63,27 +63,14 @@ class FailsToValidate(Passes):
 class OddReads(Passes):
     reads = "nodes"
 
-class ReadsAText(Passes):
-    reads = frozenset({"pods"})
-
-class ReadsWhatItIsTold(Passes):
-    def __init__(self, args):
-        self.reads = None
-
 class ReadsByProperty(Passes):
     reads = property(lambda self: self.parts)
 
 class NumberForName(Passes):
     name = 5
 
-class NameFails(Passes):
-    name = property(lambda self: 1 // 0)
-
 class ExemptWord(Passes):
     applies_to_exempt_pods = "no"
-
-class ReservedWord(Passes):
-    is_reserved = "yes"
 
 class NormalizedNumber(ScorePlugin):
     normalized = 1
@@ -109,19 +96,10 @@ class BuildsNoPlugin(Passes):
     def __new__(cls, args):
         return args
 
-class FailsToDefault(Passes):
-    class Args(PluginArgs):
-        limit: int = Field(default_factory=lambda: 1 // 0)
-
 class FailsAfterArguments(Passes):
     class Args(PluginArgs):
         def model_post_init(self, context):
             raise RuntimeError("no licence")
-
-class ExitsAfterArguments(Passes):
-    class Args(PluginArgs):
-        def model_post_init(self, context):
-            raise SystemExit(3)
 
 class FailsWhenAsked(Passes):
     @property
@@ -140,20 +118,6 @@ class FailsWhenAskedAgain(Passes):
 class FailsWhenExtended(Passes):
     def __init_subclass__(cls):
         raise TypeError("it is final")
-
-class ExitsWhenExtended(Passes):
-    def __init_subclass__(cls):
-        raise SystemExit(3)
-
-class Meta(type(Passes)):
-    @property
-    def Args(cls):
-        raise LookupError("no arguments")
-
-class FailsInItsMetaclass(Passes, metaclass=Meta):
-    pass
-
-value = 5
 """
 
 
@@ -194,17 +158,12 @@ def test_builds_custom_plugin_with_name_and_arguments() -> None:
     "name",
     [
         pytest.param("os:system", id="a module of Python's"),
-        pytest.param("subprocess:Popen", id="another one"),
         pytest.param("berth.scheduling.plugins.node_name:NodeName", id="a module of Berth's"),
         pytest.param("berth_plugins:Passes", id="the package itself"),
         pytest.param("berth_plugins2.mine:Passes", id="a package whose name only begins so"),
-        pytest.param("x.berth_plugins.mine:Passes", id="a package inside another"),
         pytest.param("berth_plugins.mine", id="a module"),
         pytest.param("berth_plugins.mine:Passes.filter", id="something in a class"),
         pytest.param("berth_plugins.mine:Popen()", id="a call"),
-        pytest.param("berth_plugins..mine:Passes", id="dots"),
-        pytest.param(".berth_plugins.mine:Passes", id="a dot before"),
-        pytest.param("berth_plugins/../os:system", id="a path"),
         pytest.param("berth_plugins.mine:Passes\n", id="a line end"),
         pytest.param("berth_plugins.mine:P\u00e4sse", id="letters that look alike"),
         pytest.param("", id="nothing"),
@@ -241,15 +200,7 @@ def test_imports_nothing_for_other_names(name: str, monkeypatch: pytest.MonkeyPa
         pytest.param("unreadable:X", ": <its text raises AttributeError>; is the module", id="without a text"),
         pytest.param("asks:X", "asks:X cannot be loaded: RuntimeError: X (asks.py, line 1)", id="that finds no names"),
         pytest.param("mine:FailsWhenExtended", "cannot be loaded: TypeError: it is final (mine.py, line", id="final"),
-        pytest.param(
-            "mine:ExitsWhenExtended", "cannot be loaded: SystemExit: 3 (mine.py, line", id="exits when extended"
-        ),
-        pytest.param(
-            "mine:FailsInItsMetaclass", "cannot be loaded: LookupError: no arguments (mine.py, line", id="its metaclass"
-        ),
         pytest.param("mine:Absent", "is not a class that extends one of FilterPlugin, ScorePlugin, ", id="no class"),
-        pytest.param("mine:value", "is not a class that extends one of", id="a value"),
-        pytest.param("mine:Popen", "is not a class that extends one of", id="a class that the module imports"),
         pytest.param("mine:FilterPlugin", "lacks filter", id="the class to extend"),
         pytest.param("mine:WithoutFilter", "lacks filter", id="a class that is not whole"),
         pytest.param(
@@ -310,21 +261,15 @@ def test_validator_of_arguments_that_exits_is_an_error_of_the_field() -> None:
         pytest.param(
             "BuildsNoPlugin", "failed in __init__: it returned NoArgs() (NoArgs), not a plugin", id="no plugin"
         ),
-        pytest.param("FailsToDefault", "failed in Args: ZeroDivisionError: ", id="a default raises"),
         pytest.param(
             "FailsAfterArguments", "failed in Args: RuntimeError: no licence (mine.py, line", id="arguments raise"
         ),
-        pytest.param("ExitsAfterArguments", "failed in Args: SystemExit: 3 (mine.py, line", id="arguments exit"),
         pytest.param(
             "OddReads", "failed in reads: it is 'nodes' (str), not NODES_ONLY or NODES_AND_PODS of ", id="odd parts"
         ),
-        pytest.param("ReadsAText", "failed in reads: it is frozenset({'pods'}) (frozenset), not", id="a text as part"),
-        pytest.param("ReadsWhatItIsTold", "failed in reads: it is None (NoneType), not", id="set by its constructor"),
         pytest.param("ReadsByProperty", "failed in reads: AttributeError: 'ReadsByProperty' object", id="a property"),
         pytest.param("NumberForName", "failed in name: it is 5 (int), not a text", id="a number for a name"),
-        pytest.param("NameFails", "failed in name: ZeroDivisionError: ", id="no name"),
         pytest.param("ExemptWord", "failed in applies_to_exempt_pods: it is 'no' (str), not a boolean", id="a word"),
-        pytest.param("ReservedWord", "failed in is_reserved: it is 'yes' (str), not a boolean", id="another word"),
         pytest.param("NormalizedNumber", "failed in normalized: it is 1 (int), not a boolean", id="a number"),
         pytest.param("OddWhenItCounts", "failed in reads: it is [] (list), not NODES_ONLY", id="by with_counting"),
         pytest.param(
