@@ -39,7 +39,6 @@ FOLDERS = {
     "external": ("contract", "integration"),
     "long": ("integration", "property", "simulation", "unit"),
     "build": ("integration",),
-    "scan": ("integration",),
 }
 
 

@@ -1,17 +1,9 @@
-"""examples/sidecar with plugins of a user's own, as its comments say; and a ConfigMap as a kubelet mounts it."""
+"""A ConfigMap as a kubelet mounts it."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
-
-_COMMENTED = re.compile(r"^( +)# (- --plugins|- {name: plugins|- name: plugins|  configMap)", re.MULTILINE)
-
-
-def with_plugins(manifest: str) -> str:
-    """The manifest without the comment signs before its lines about plugins."""
-    return _COMMENTED.sub(r"\1\2", manifest)
 
 
 def mount(files: Mapping[str, str], folder: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from json import dumps
 from time import time
 
 from berth_cli.console.decisions import SUMMARY_NODES
@@ -40,33 +39,3 @@ def test_decisions_are_shown_as_they_come_and_one_in_detail(tab: Tab) -> None:
         assert tab.evaluate("location.hash").startswith("#/decisions?decision=2")
         tab.evaluate("document.querySelectorAll('#decisions-grid [role=row]:last-child [role=gridcell]')[0].click()")
         tab.wait_for("document.querySelector('#decision details')?.innerText.includes('1 \u00d7 NodePriorityLabel')")
-
-
-def test_filter_by_node_finds_decisions_that_judged_it_also_where_no_summary_names_it(tab: Tab) -> None:
-    recent = RecentDecisions(time)
-    nodes = [*NODES, *(node(f"rejected-{number:02}") for number in range(SUMMARY_NODES + 5))]
-    names = [each.name for each in nodes]
-    verbs = Verbs(nodes, recorder=recent)
-    verbs.ask("filter", cache_mode(names, pod_object("train-0")))
-    verbs.ask("filter", cache_mode(["a", "b"], pod_object("web-0")))
-    with served(LiveSource(NODES), recent=recent) as console:
-        tab.open(console.addresses[-1])
-        tab.wait_for(IS_CURRENT)
-        tab.open(f"{console.origin}/#/decisions?filter={names[-1]}")
-        tab.wait_for(f"JSON.stringify({ROWS}) === {dumps(dumps(['filter ml/train-0']))}")
-        # Those that come, too.
-        verbs.ask("filter", cache_mode(names, pod_object("train-1")))
-        tab.wait_for(f"({ROWS}).join() === 'filter ml/train-1,filter ml/train-0'", 8)
-        # Names are whole: a part of one finds what the summaries name.
-        tab.open(f"{console.origin}/#/decisions?filter={names[-1][:-1]}")
-        tab.wait_for("document.getElementById('decisions-caption').innerText === 'Decisions, 0 of 3'")
-        tab.open(f"{console.origin}/#/decisions?filter=%3Cimg%20src=x%20onerror=alert(1)%3E%00")
-        tab.wait_for("document.getElementById('decisions-caption').innerText === 'Decisions, 0 of 3'")
-
-
-def test_says_where_decisions_are_shown_if_there_are_none(tab: Tab) -> None:
-    with served(LiveSource(NODES)) as console:
-        tab.open(console.addresses[-1])
-        tab.wait_for(IS_CURRENT)
-        tab.open(f"{console.origin}/#/decisions")
-        tab.wait_for("document.getElementById('decisions-empty').innerText.includes('berth serve with --console')")

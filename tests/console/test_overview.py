@@ -55,21 +55,3 @@ def test_a_link_shows_the_same(tab: Tab) -> None:
         tab.wait_for(IS_CURRENT)
         tab.wait_for(f"({ROWS})[0] === 'n11'")
         assert tab.evaluate("document.getElementById('resource').value") == "memory"
-
-
-def test_a_change_is_shown_within_two_seconds(tab: Tab) -> None:
-    source = LiveSource(NODES, PODS)
-    with served(source) as console:
-        opened(tab, console)
-        tab.wait_for(HAS_PODS)
-        source.shows([*NODES, node("n99", labels={ZONE: "zone-9"})], PODS[:-1])
-        tab.wait_for("document.getElementById('summary').innerText.startsWith('13 nodes, 29 pods')", seconds=4)
-        assert tab.evaluate(ROWS) == ["zone-0", "zone-1", "zone-2", "zone-9"]
-
-
-def test_says_that_there_are_no_nodes(tab: Tab) -> None:
-    with served(LiveSource()) as console:
-        opened(tab, console)
-        assert tab.text("#empty").startswith("There are no nodes yet")
-        assert not tab.evaluate(IS_SEEN.format("map"))
-        assert not tab.evaluate(IS_SEEN.format("grid"))

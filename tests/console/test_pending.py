@@ -70,25 +70,6 @@ def test_explanation_follows_the_cluster(tab: Tab) -> None:
         tab.wait_for(f"{explained}.includes('is not pending: it has a node or is gone')", WITHIN_TWO_SECONDS)
 
 
-def test_a_pod_that_gets_a_node_leaves_the_list(tab: Tab) -> None:
-    source = LiveSource(NODES, PODS, FULL)
-    with served(source) as console:
-        tab.open(console.addresses[-1])
-        tab.wait_for(IS_CURRENT)
-        tab.open(f"{console.origin}/#/pending")
-        tab.wait_for(f"({ROWS}).length === 3")
-        source.shows(NODES, PODS[1:])
-        tab.wait_for(f"({ROWS}).length === 2", WITHIN_TWO_SECONDS)
-
-
-def test_says_that_no_pod_is_pending(tab: Tab) -> None:
-    with served(LiveSource(NODES)) as console:
-        tab.open(console.addresses[-1])
-        tab.wait_for(IS_CURRENT)
-        tab.open(f"{console.origin}/#/pending")
-        tab.wait_for("document.getElementById('pending-caption').innerText === 'No pod is pending'")
-
-
 def test_gang_is_listed_with_what_it_waits_for_and_explained_by_keyboard(tab: Tab) -> None:
     source = LiveSource(NODES[:1], TRAIN[:1], GANGS)
     with served(source) as console:
@@ -112,11 +93,3 @@ def test_gang_is_listed_with_what_it_waits_for_and_explained_by_keyboard(tab: Ta
         source.shows([*NODES[:1], node("n9")], TRAIN)
         tab.wait_for("!document.getElementById('gang').innerText.includes('Insufficient cpu')")
         tab.wait_for("document.activeElement.dataset.gang === 'ml/train'")
-
-
-def test_says_that_gangs_are_not_enabled(tab: Tab) -> None:
-    with served(LiveSource(NODES)) as console:
-        tab.open(console.addresses[-1])
-        tab.wait_for(IS_CURRENT)
-        tab.open(f"{console.origin}/#/pending")
-        tab.wait_for("document.getElementById('gangs-caption').innerText.includes('does not enable them')")

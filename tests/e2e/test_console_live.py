@@ -21,11 +21,8 @@ from tests.console.test_pending import ROWS as PENDING_ROWS
 from .berth.console import WITHIN_TWO_SECONDS, ConsoleServe
 from .berth.extender import ExtenderCache
 from .berth.label_priority import priority
-from .gangs.members import PLAIN, Gangs
-from .gangs.scheduler import GangScheduler
 from .kubernetes.cluster import Cluster
 from .kubernetes.control_plane import ControlPlane, RunScheduler
-from .kubernetes.kubernetes_api import KubernetesApi
 from .kubernetes.scheduler_configuration import filter_prioritize_bind
 
 CHANGES = 8
@@ -34,33 +31,6 @@ CHANGES = 8
 def has(element: str, text: str) -> str:
     """Whether it shows this text."""
     return f"document.getElementById('{element}').innerText.includes('{text}')"
-
-
-@pytest.fixture
-def gangs(control_plane: ControlPlane, cluster: Cluster) -> Gangs:
-    return Gangs(cluster, KubernetesApi(control_plane.credentials()))
-
-
-def test_gangs_say_what_they_wait_for_until_they_have_nodes(
-    control_plane: ControlPlane, gangs: Gangs, tab: Tab, tmp_path: Path
-) -> None:
-    console = ConsoleServe(control_plane, tmp_path, document=PLAIN)
-    with console.serve as berth, GangScheduler(control_plane, tmp_path).run(berth.url_prefix):
-        ExtenderCache(berth).wait_for_feasible(gangs.create_nodes(1))
-        tab.open(console.address)
-        tab.wait_for(IS_CURRENT)
-        tab.open(f"{console.origin}/#/pending")
-        members = [gangs.create_member("train", 0, 2)]
-        tab.wait_for(has("gangs-list", "1 of 2 members exist"))
-        assert tab.text("#gangs-caption") == "1 gang, 1 waiting"
-        members.append(gangs.create_member("train", 1, 2))
-        tab.wait_for(has("gangs-list", "does-not-fit"))
-        tab.wait_for(has("reasons", "gang does not fit"))
-        tab.open(f"{console.origin}/#/pending?gang=default%2Ftrain")
-        tab.wait_for(has("gang", "Insufficient cpu"))
-        gangs.create_nodes(1)
-        gangs.wait_until_bound(members)
-        tab.wait_for("document.getElementById('gangs-caption').innerText === '1 gang, 0 waiting'")
 
 
 class Watched:

@@ -14,8 +14,6 @@ from typing import Any
 
 import pytest
 
-from berth.scheduling.managed_resources.configuration import annotation_of
-
 from .berth.extender import SERVE_AND_STACK, ExtenderCache
 from .berth.identities import counted_resources
 from .berth.with_ledger import ServeWithLedger, StackWithLedger
@@ -92,40 +90,6 @@ def test_counted_resources_of_gang_are_reserved_for_all_members_or_none(berth: B
     for node in licences:
         found = berth.ledger()[node]
         assert (found["avail"].get(LICENCE, 0), found["owed"]) == (0, {})
-
-
-@pytest.mark.usefixtures("scheduler")
-def test_every_member_of_a_gang_has_a_device_of_its_own_or_none_has_one(berth: Berth, gangs: Gangs) -> None:
-    """There is memory for six members, and a device with enough of it for three."""
-    devices = {_node_with(gangs, 2, 4): {"0", "1"}, _node_with(gangs, 3, 2): set(), _node_with(gangs, 1, 4): {"0"}}
-    _wait_for_ledger(berth, devices)
-    gang = gangs.create("train", SIZE, cpu="100m", extended={MEMORY: "3"})
-    gangs.wait_until_rejected(gang, DOES_NOT_FIT)
-    gangs.assert_none_is_bound(gang)
-    assert _entries(berth, devices) == {node: {} for node in devices}
-    assert not any(annotation_of(MEMORY) in gangs.cluster.object(pod)["metadata"]["annotations"] for pod in gang)
-
-    devices[_node_with(gangs, 1, 4)] = {"0"}
-    on = gangs.wait_until_bound(gang, NODE_LEDGER_SECONDS)
-    given: dict[str, list[str]] = {node: [] for node in devices}
-    for pod in gang:
-        given[on[pod.name]].append(gangs.cluster.object(pod)["metadata"]["annotations"][annotation_of(MEMORY)])
-    assert {node: sorted(each) for node, each in given.items()} == {
-        node: sorted(each) for node, each in devices.items()
-    }
-    wanted: dict[str, set[str]] = {node: set() for node in devices}
-    for name, node in on.items():
-        wanted[node].add(f"default/{name}")
-    wait_until(
-        "the ledger has the members",
-        lambda: {node: set(found) for node, found in _entries(berth, devices).items()} == wanted,
-        LEDGER_SECONDS,
-    )
-
-
-def _node_with(gangs: Gangs, count: int, size: int) -> str:
-    """A node with so many devices of this size."""
-    return gangs.create_node(labels={COUNT: str(count), EACH: str(size)})
 
 
 def _wait_for_ledger(berth: Berth, nodes: dict[str, Any]) -> None:

@@ -7,7 +7,6 @@ machine on which others work, too.
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -22,27 +21,22 @@ from .berth.recording_proxy import RecordingProxy
 from .gangs.members import (
     DOES_NOT_FIT,
     MOST_FILTER_CALLS,
-    PLACED_SECONDS,
     PLAIN,
     STABLE_SECONDS,
     WAITS_FOR_MEMBERS,
     Gangs,
     placed_in,
     speed,
-    wait_until,
 )
 from .gangs.pod_groups import COSCHEDULING_LABEL, coscheduling
 from .gangs.scheduler import GangScheduler, Retries
 from .gangs.targets import GANG_SECONDS, MISSING_NODE_SECONDS, OTHER_PODS_PERCENT, Figures
-from .kubernetes.cluster import Cluster, Pod
+from .kubernetes.cluster import Cluster
 from .kubernetes.control_plane import ControlPlane
 from .kubernetes.kubernetes_api import KubernetesApi
 
 OTHER_PODS = 100
-NO_CANDIDATE = "preemption: no candidate node for preemption"
 
-# REPEAT of `make e2e`
-REPETITIONS = int(os.environ.get("GANG_REPETITIONS", "1"))
 
 ANNOTATIONS, LABEL = "annotations", "label"
 NAMED = (pytest.param(ANNOTATIONS, marks=pytest.mark.core), LABEL)
@@ -175,49 +169,3 @@ def test_infeasible_gang_makes_no_hot_loop(
 
     gangs.create_node()
     assert len(set(gangs.wait_until_bound(gang).values())) == len(gang)
-
-
-@pytest.mark.parametrize("repetition", range(REPETITIONS))
-def test_of_two_interleaved_gangs_one_runs_and_then_the_other(
-    repetition: int, scheduled: ExtenderCache, gangs: Gangs
-) -> None:
-    size = 6
-    scheduled.wait_for_feasible(gangs.create_nodes(size))
-    created: dict[str, list[Pod]] = {"first": [], "second": []}
-    started = time.monotonic()
-    for number in range(size):
-        for name, members in created.items():
-            members.append(gangs.create_member(name, number, size))
-    both = [pod for members in created.values() for pod in members]
-
-    wait_until("a gang is bound", lambda: len(gangs.bound(both)) >= size, PLACED_SECONDS)
-    print(f"one of two gangs of 6: bound {time.monotonic() - started:.1f} s after the first member was created")
-    running, waiting = sorted(created.values(), key=lambda members: -len(gangs.bound(members)))
-    gangs.assert_none_is_bound(waiting)
-    assert len(gangs.bound(running)) == size
-
-    for pod in running:
-        gangs.cluster.end_containers(pod)
-    ended_at = time.monotonic()
-    gangs.wait_until_bound(waiting)
-    print(f"the other gang of 6: bound {time.monotonic() - ended_at:.1f} s after the first had ended")
-
-
-def test_gang_evicts_nothing_for_a_part_of_itself(berth: BerthServe, calls: RecordingProxy, gangs: Gangs) -> None:
-    """All of its members would fit if lower-priority pods went: preempt is asked for one member at a time (G5)."""
-    urgent = gangs.cluster.create_priority_class("urgent", 1000)
-    nodes = gangs.create_nodes(4)
-    running = [gangs.cluster.create_pod(f"running-{node}", cpu="2", node=node) for node in nodes]
-    ExtenderCache(berth).wait_for_feasible(nodes)
-    gang = gangs.create("train", 4, priority_class=urgent)
-    # kube-scheduler's own filters reject the nodes, and it asks which pods to evict.
-    gangs.wait_until_rejected(gang, NO_CANDIDATE)
-    gangs.assert_none_is_bound(gang)
-    preempts = [call for call in calls.calls() if call.verb == "preempt"]
-    assert {call.pod_uid for call in preempts} == {pod.uid for pod in gang}
-    assert [call.victims for call in preempts] == [{}] * len(preempts)
-    assert not any(gangs.cluster.state(pod).terminating for pod in running)
-
-    for pod in running:
-        gangs.cluster.end_containers(pod)
-    gangs.wait_until_bound(gang)

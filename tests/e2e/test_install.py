@@ -10,9 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from .berth.berth_serve import COMMAND, BerthServe
-from .berth.extender import ExtenderCache
-from .berth.label_priority import priority
+from .berth.berth_serve import COMMAND
 from .kubernetes.cluster import Cluster
 from .kubernetes.control_plane import ControlPlane
 from .kubernetes.kubernetes_api import KubernetesApi
@@ -31,23 +29,6 @@ def environment(control_plane: ControlPlane, tmp_path: Path) -> dict[str, str]:
     apply_manifests(KubernetesApi(control_plane.credentials()), read_manifests(EXAMPLES / "rbac.yaml"))
     # kubectl caches the API discovery in the home directory.
     return {"PATH": path, "HOME": str(tmp_path), "KUBECONFIG": str(control_plane.kubeconfig())}
-
-
-def _kubeconfig(environment: dict[str, str], account: str) -> str:
-    done = subprocess.run(
-        ["sh", EXAMPLES / "kubeconfig.sh", account, "1h"], env=environment, capture_output=True, text=True, check=True
-    )
-    return done.stdout
-
-
-def test_watcher_lists_cluster_with_service_account_kubeconfig(
-    environment: dict[str, str], cluster: Cluster, tmp_path: Path
-) -> None:
-    file = tmp_path / "watcher.kubeconfig"
-    file.write_text(_kubeconfig(environment, "berth-watcher"))
-    node = cluster.create_node("node", priority(10))
-    with BerthServe(file, tmp_path) as berth:
-        ExtenderCache(berth).wait_for_scores({node: 10})
 
 
 def test_kubectl_accepts_sidecar_manifests(environment: dict[str, str]) -> None:

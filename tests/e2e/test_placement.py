@@ -7,7 +7,7 @@ import pytest
 from .berth.extender import ExtenderCache
 from .berth.label_priority import priority
 from .berth.recording_proxy import RecordingProxy
-from .kubernetes.cluster import Cluster, Taint
+from .kubernetes.cluster import Cluster
 from .kubernetes.control_plane import RunScheduler
 from .kubernetes.scheduler_configuration import Mode, filter_onlyone_bind, filter_prioritize_bind
 
@@ -64,18 +64,3 @@ def test_filter_onlyone_passes_only_the_best_node(
     assert (filtered.verb, bound.verb) == ("filter_onlyone", "bind")
     assert filtered.offered == {best, good}
     assert filtered.passed == {best}
-
-
-def test_scheduler_filters_nodes_before_berth(
-    cluster: Cluster, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
-) -> None:
-    tainted = cluster.create_node("tainted", priority(30), taints=[Taint("maintenance", "NoSchedule")])
-    small = cluster.create_node("small", priority(20), cpu="1")
-    roomy = cluster.create_node("roomy", priority(10), cpu="4")
-    cache.wait_for_scores({tainted: 30, small: 20, roomy: 10})
-    run_scheduler(filter_prioritize_bind(proxy.url_prefix))
-
-    pod = cluster.create_pod("large", cpu="2")
-
-    assert cluster.wait_until_assigned(pod) == roomy
-    assert proxy.calls(pod)[0].offered == {roomy}

@@ -13,7 +13,7 @@ from .berth.extender import ExtenderCache
 from .berth.label_priority import NO_LABEL, priority
 from .berth.recording_proxy import RecordingProxy
 from .berth.simulation import SimulationResult, simulate
-from .kubernetes.cluster import Cluster, Pod
+from .kubernetes.cluster import Cluster
 from .kubernetes.control_plane import RunScheduler
 from .kubernetes.scheduler_configuration import Mode, filter_prioritize_bind
 
@@ -69,34 +69,6 @@ def test_evicts_only_lowest_priority_victims(
     assert cluster.wait_until_assigned(pod) == node
 
 
-@pytest.mark.parametrize("mode", list(Mode))
-def test_prefers_node_without_disruption_budget_violation(
-    mode: Mode,
-    cluster: Cluster,
-    classes: Classes,
-    cache: ExtenderCache,
-    proxy: RecordingProxy,
-    run_scheduler: RunScheduler,
-) -> None:
-    protected = cluster.create_node("a", priority(10), cpu="1")
-    node = cluster.create_node("b", priority(10), cpu="1")
-    labels = {"app": "db"}
-    cluster.create_disruption_budget("db", labels)
-    survivor = cluster.create_pod("low", priority_class=classes.low, cpu="1", node=protected, labels=labels)
-    victim = cluster.create_pod("middle", priority_class=classes.middle, cpu="1", node=node)
-    cache.wait_for_scores({protected: 10, node: 10})
-    pod = cluster.create_pod("high", priority_class=classes.high, cpu="1")
-    expected = simulate(cluster, pod.name)
-    run_scheduler(filter_prioritize_bind(proxy.url_prefix, mode=mode))
-
-    assert cluster.wait_until_nominated(pod) == node
-    cluster.wait_until_evicted(victim)
-    assert expected == SimulationResult(node, frozenset({victim.uid}))
-    assert not cluster.state(survivor).terminating
-    answered = proxy.calls(pod)[0].answer["NodeNameToMetaVictims"]
-    assert {name: found["NumPDBViolations"] for name, found in answered.items()} == {protected: 1, node: 0}
-
-
 def test_preempts_only_on_nodes_that_lack_cpu(
     cluster: Cluster, classes: Classes, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
 ) -> None:
@@ -127,42 +99,3 @@ def test_preempts_only_on_nodes_that_lack_cpu(
     cluster.end_containers(victim)
 
     assert cluster.wait_until_assigned(pod) == full
-
-
-def test_nomination_lasts_until_a_higher_priority_pod_preempts(
-    cluster: Cluster, classes: Classes, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
-) -> None:
-    between = cluster.create_priority_class("between", 150)
-    node = cluster.create_node("a", priority(10), cpu="2")
-    victim = cluster.create_pod("low", priority_class=classes.low, cpu="1", node=node)
-    another = cluster.create_pod("between", priority_class=between, cpu="1", node=node)
-    cache.wait_for_scores({node: 10})
-    middle = cluster.create_pod("middle", priority_class=classes.middle, cpu="1")
-    assert simulate(cluster, middle.name) == SimulationResult(node, frozenset({victim.uid}))
-    run_scheduler(filter_prioritize_bind(proxy.url_prefix))
-    assert cluster.wait_until_nominated(middle) == node
-    cluster.wait_until_evicted(victim)
-    # The freed cpu is reserved for the nominated pod, even if this one fits.
-    small = cluster.create_pod("small", priority_class=classes.low, cpu="500m")
-    containers = [{"name": "app", "resources": {"requests": {"cpu": "2"}}}]
-    spec = {"priorityClassName": classes.high, "containers": containers}
-    expected = simulate(cluster, "high", manifest={"kind": "Pod", "metadata": {"name": "high"}, "spec": spec})
-
-    pod = cluster.create_pod("high", priority_class=classes.high, cpu="2")
-
-    assert cluster.wait_until_nominated(pod) == node
-    cluster.wait_until_evicted(another)
-    assert expected == SimulationResult(node, frozenset({victim.uid, another.uid}))
-    cluster.wait_until_nominated_no_more(middle)
-
-    for each in (victim, another):
-        cluster.end_containers(each)
-
-    assert cluster.wait_until_assigned(pod) == node
-    assert _is_pending(cluster, middle)
-    assert _is_pending(cluster, small)
-
-
-def _is_pending(cluster: Cluster, pod: Pod) -> bool:
-    state = cluster.state(pod)
-    return (state.exists, state.node, state.nominated_node, state.terminating) == (True, None, None, False)

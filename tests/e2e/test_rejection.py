@@ -11,24 +11,10 @@ from .berth.label_priority import NO_LABEL, none_available, priority
 from .berth.recording_proxy import RecordingProxy
 from .kubernetes.cluster import Cluster
 from .kubernetes.control_plane import RunScheduler
-from .kubernetes.scheduler_configuration import Mode, filter_onlyone_bind, filter_prioritize_bind
+from .kubernetes.scheduler_configuration import filter_onlyone_bind, filter_prioritize_bind
 
 QUIET_SECONDS = 20
 MAX_CALLS_WHILE_QUIET = 3
-
-
-@pytest.mark.parametrize("mode", list(Mode))
-def test_event_of_unlabelled_cluster_contains_reason(
-    mode: Mode, cluster: Cluster, proxy: RecordingProxy, run_scheduler: RunScheduler
-) -> None:
-    for name in ("a", "b", "c"):
-        cluster.create_node(name)
-    run_scheduler(filter_prioritize_bind(proxy.url_prefix, mode=mode))
-
-    pod = cluster.create_pod("web")
-
-    cluster.wait_for_failed_scheduling(pod, none_available({NO_LABEL: 3}))
-    assert cluster.state(pod).node is None
 
 
 @pytest.mark.parametrize("verb", ["filter", "filter_onlyone"])

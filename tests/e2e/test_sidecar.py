@@ -12,8 +12,6 @@ import pytest
 import urllib3
 import yaml
 
-from tests.builders.sidecar import mount, with_plugins
-
 from .berth.berth_serve import COMMAND, START_SECONDS
 from .berth.label_priority import priority
 from .kubernetes.child_process import ChildProcess
@@ -128,25 +126,3 @@ def test_probes_succeed_only_while_berth_runs(pod: Pod) -> None:
     with pod.berth():
         assert [pod.probe(name) for name in probes] == [0, 0, 0]
         assert urllib3.request("GET", f"http://{HOST}:{pod.port}/healthz").status == 200
-
-
-def test_sidecar_pod_uses_plugins_of_a_config_map(
-    documents: list[JsonObject], cluster: Cluster, control_plane: ControlPlane, tmp_path: Path
-) -> None:
-    """The lines that the example has as comments, and a ConfigMap as docs/install/sidecar.md makes it."""
-    assert documents  # the rights
-    example = EXAMPLES / "custom-plugin"
-    own = list(yaml.safe_load_all(with_plugins((EXAMPLES / "sidecar" / "sidecar.yaml").read_text())))
-    [config] = [each for each in own if each["kind"] == "ConfigMap"]
-    config["data"]["berth.yaml"] = (example / "configuration.yaml").read_text()
-    apply_manifests(KubernetesApi(control_plane.credentials()), own)
-    account = control_plane.service_account(NAMESPACE, NAME)
-    pod = Pod(own, account, tmp_path)
-    modules = {path.name: path.read_text() for path in (example / "berth_plugins").glob("*.py")}
-    mount(modules, tmp_path / "opt" / "plugins" / "berth_plugins")
-    blue = cluster.create_node("blue", {"example.com/team": "blue"})
-    green = cluster.create_node("green", {"example.com/team": "green"}, cpu="64")
-    with pod.berth(), control_plane.scheduler(pod.configuration(), account):
-        web = cluster.create_pod("web", scheduler=NAME, labels={"example.com/team": "blue"})
-        assert cluster.wait_until_assigned(web) == blue
-    assert green

@@ -15,7 +15,6 @@ from click.testing import CliRunner
 from berth import __version__
 from berth_cli.main import main
 from tests.builders.chart import CHART, HELM, KUBERNETES, PROJECT, ChartRefused, Key, Values, by_key, helm, rendered
-from tests.builders.sidecar import with_plugins
 
 pytestmark = pytest.mark.skipif(not HELM.exists(), reason="helm is not built: make tools (with Go)")
 
@@ -79,17 +78,6 @@ def test_chart_renders_the_scheduler_that_scheduler_config_prints(options: list[
     values = yaml.safe_load(scheduler_config(*options, "-o", "chart"))
     printed = [each for each in yaml.safe_load_all(scheduler_config(*options)) if each is not None]
     assert comparable(rendered({**STACK, **values})) == comparable(printed)
-
-
-def test_changed_configuration_starts_new_pods() -> None:
-    key = Key("Deployment", "kube-system", "berth-scheduler")
-    hashes = {
-        by_key(rendered({**STACK, "scheduler": {"configuration": text}}))[key]["spec"]["template"]["metadata"][
-            "annotations"
-        ][HASH]
-        for text in (CONFIGURATION, CONFIGURATION.replace("weight: 1", "weight: 2"))
-    }
-    assert len(hashes) == 2
 
 
 @pytest.mark.parametrize(
@@ -254,14 +242,6 @@ def test_plugins_of_ones_own_are_mounted_where_the_command_looks_for_them(
     assert f"--plugins={PLUGINS}" in own["args"]
     assert {"name": "plugins", "mountPath": path, "readOnly": True} in own["volumeMounts"]
     assert volume in spec["volumes"]
-
-
-def test_commented_lines_of_the_sidecar_are_those_of_the_chart() -> None:
-    """Without the comment signs the example has the plugins of a ConfigMap."""
-    uncommented = with_plugins((EXAMPLES / "sidecar" / "sidecar.yaml").read_text())
-    values = {**SIDECAR, "sidecar": {**SIDECAR["sidecar"], "plugins": {"configMap": "berth-plugins"}}}
-    documents = [each for each in yaml.safe_load_all(uncommented) if each is not None]
-    assert comparable(rendered(values)) == comparable(documents)
 
 
 @pytest.mark.parametrize(

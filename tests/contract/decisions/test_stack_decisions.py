@@ -17,7 +17,7 @@ from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import NodeInfo, Pod
 from berth_cli.console.cluster import NotRead, ObservedCluster
 from berth_cli.console.decisions import Decision
-from berth_cli.console.stack_decisions import LOOK_SECONDS, MAX_QUERIES, StackDecisions
+from berth_cli.console.stack_decisions import LOOK_SECONDS, StackDecisions
 from tests.builders.nodes import labelled, node
 from tests.builders.pods import pod_object
 from tests.builders.requests import cache_mode
@@ -118,26 +118,6 @@ def test_pod_that_got_a_node_shows_its_last_decisions(client: DynamoDBClient, na
     ]
     stack.bind("p", "b")
     assert called(stack.all())[-1] == (5, "bind", "p")
-
-
-def test_record_that_is_written_late_is_shown_at_its_time(client: DynamoDBClient, name: str) -> None:
-    stack = Stack(client, name)
-    stack.now += 20
-    stack.decide("p", verb="prioritize")
-    stack.shows(waiting("p"))
-    assert called(stack.all()) == [(1, "prioritize", "p")]
-    stack.now -= 10
-    stack.decide("p")
-    assert called(stack.all()) == [(2, "filter", "p"), (1, "prioritize", "p")]
-
-
-def test_many_pods_are_asked_for_in_turn(client: DynamoDBClient, name: str) -> None:
-    stack = Stack(client, name)
-    names = [f"p{number:02}" for number in range(2 * MAX_QUERIES + 1)]
-    for each in names:
-        stack.decide(each)
-    stack.shows(*map(waiting, names))
-    assert [len(stack.all()) for _ in range(4)] == [MAX_QUERIES, 2 * MAX_QUERIES, len(names), len(names)]
 
 
 def test_decision_is_shown_with_the_nodes_that_its_record_names(client: DynamoDBClient, name: str) -> None:

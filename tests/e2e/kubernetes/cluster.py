@@ -106,11 +106,6 @@ class Cluster:
         self._api.create("/apis/scheduling.k8s.io/v1/priorityclasses", body)
         return name
 
-    def create_disruption_budget(self, name: str, labels: Mapping[str, str]) -> None:
-        """Create a budget that allows no disruption, because no controller updates its status."""
-        budget = {"metadata": {"name": name}, "spec": {"minAvailable": 1, "selector": {"matchLabels": dict(labels)}}}
-        self._api.create("/apis/policy/v1/namespaces/default/poddisruptionbudgets", budget)
-
     def create_pod(
         self,
         name: str,
@@ -194,10 +189,6 @@ class Cluster:
         state = self._wait_until(pod, "nominated", lambda state: state.nominated_node is not None)
         assert state.nominated_node is not None
         return state.nominated_node
-
-    def wait_until_nominated_no_more(self, pod: Pod) -> None:
-        """Wait until the scheduler has cleared the nomination."""
-        self._wait_until(pod, "displaced", lambda state: state.nominated_node is None)
 
     def wait_until_evicted(self, pod: Pod) -> None:
         """Wait until the pod is terminating; it exists until `end_containers`."""

@@ -5,9 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 
-import pytest
-
-from tests.builders.documents import commands, matches
 from tests.conftest import PROJECT
 
 from .simulating import places, run
@@ -24,15 +21,6 @@ def test_resource_segregation_example_separates_pods() -> None:
     assert sum(node is None for node in before.values()) == 3
     assert {name[:3] for name, node in before.items() if node is not None and node.startswith("gpu")} == {"api", "tra"}
     assert {(name[:3], str(node)[:3]) for name, node in after.items()} == {("api", "cpu"), ("tra", "gpu")}
-
-
-@pytest.mark.parametrize("page", ["examples/resource-segregation/README.md", "docs/tutorial.md"])
-def test_page_about_example_matches_output(page: str) -> None:
-    shown = [each.output for each in commands(PROJECT / page) if "simulate" in each.line and each.output]
-    files = ["--cluster", str(EXAMPLE / "cluster.yaml"), "--pod", str(EXAMPLE / "pods.yaml")]
-    before, after = run(*files), run(*files, "--config", str(EXAMPLE / "configuration.yaml"))
-    assert matches(shown[0], before.stdout.splitlines()[-4:])
-    assert matches(shown[1], after.stdout.splitlines()[-1:])
 
 
 def test_counted_resources_example_never_overcommits() -> None:
@@ -55,10 +43,3 @@ def test_counted_resources_example_never_overcommits() -> None:
         "0/3 nodes are available: 3 Insufficient example.com/gpu-memory.",
         "0/3 nodes are available: 3 Insufficient example.com/licence.",
     }
-
-
-def test_documentation_matches_output_of_counted_resources_example() -> None:
-    printed = run(*(f"--{what}={COUNTED / name}" for what, name in COUNTED_FILES.items())).stdout.splitlines()
-    found = commands(PROJECT / "docs/how-to/counted-resources.md")
-    [shown] = [each.output for each in found if each.line.startswith("berth simulate")]
-    assert matches(shown, printed)

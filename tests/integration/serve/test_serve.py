@@ -168,21 +168,6 @@ def stopped(dump: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[int, 
     return code, warnings, [line for line in (out + err).splitlines() if line not in ("stopped", *warnings)]
 
 
-def test_warns_of_counted_resources_that_the_profile_does_not_check(
-    stopped: tuple[int, list[str], list[str]],
-) -> None:
-    _, [warning], _ = stopped
-    assert "profile label-priority has no plugin ManagedResources" in warning
-
-
-def test_logs_one_line_per_failure(stopped: tuple[int, list[str], list[str]]) -> None:
-    code, _, lines = stopped
-    assert code == 0
-    assert len(lines) == 2, lines
-    assert "the request body is not JSON" in lines[0]
-    assert "no route GET /nothing" in lines[1]
-
-
 @pytest.fixture
 def kubernetes() -> Iterator[KubernetesOnLoopback]:
     with verified_kubernetes() as kubernetes:

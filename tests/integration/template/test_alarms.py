@@ -176,16 +176,3 @@ def test_dashboard_shows_every_emitted_metric_of_this_stack(template: dict[str, 
             assert (name, dimensions) in emitted()
             shown.add(name)
     assert shown == {name for name, _ in emitted()}
-
-
-def test_dashboard_shows_every_unconditional_alarm(template: dict[str, Any]) -> None:
-    [shown] = [widget["properties"]["alarms"] for widget in widgets(template) if widget["type"] == "alarm"]
-    periodic = deployed(template, WatcherMode="periodic")
-    assert set(shown) == {f"${{{name}.Arn}}" for name in periodic}
-
-
-def test_dashboard_shows_every_unconditional_function(template: dict[str, Any]) -> None:
-    functions = Deployment(template, Authentication="basic").resources("AWS::Serverless::Function")
-    for title in ("Function errors", "Function throttles", "Concurrent executions"):
-        [widget] = [each for each in widgets(template) if each["properties"]["title"] == title]
-        assert sorted(metric[3] for metric in widget["properties"]["metrics"]) == sorted(functions)

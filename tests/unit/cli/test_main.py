@@ -6,33 +6,15 @@ import errno
 import signal
 import sys
 import tomllib
-from collections.abc import Iterator
 from importlib.metadata import EntryPoint
 
-import click
 import pytest
 from click.testing import CliRunner, Result
 
 from berth.scheduling.framework.plugin import PluginFailed
 from berth_cli.commands import config as config_command
-from berth_cli.main import COMMANDS, main
+from berth_cli.main import main
 from tests.conftest import PROJECT
-
-
-def leaf_commands(command: click.Command, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    if not isinstance(command, click.Group):
-        yield path, command
-        return
-    for name, inner in command.commands.items():
-        yield from leaf_commands(inner, (*path, name))
-
-
-def all_commands() -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    context = click.Context(main)
-    for name in COMMANDS:
-        found = main.get_command(context, name)
-        assert found is not None
-        yield from leaf_commands(found, (name,))
 
 
 def run_failing_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> Result:
@@ -41,15 +23,6 @@ def run_failing_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> R
 
     monkeypatch.setattr(config_command, "schema_text", schema_text)
     return CliRunner().invoke(main, ["config", "schema"], prog_name="berth")
-
-
-@pytest.mark.parametrize(("path", "command"), [pytest.param(*found, id=" ".join(found[0])) for found in all_commands()])
-def test_help_prints_each_example_on_one_line(path: tuple[str, ...], command: click.Command) -> None:
-    """The terminal width neither breaks nor joins the example lines."""
-    help_text = CliRunner().invoke(main, [*path, "--help"], prog_name="berth", terminal_width=80).stdout
-    assert f"berth {' '.join(path)}" in (command.epilog or "")
-    printed = {line.strip() for line in help_text.splitlines()}
-    assert {line.strip() for line in (command.epilog or "").splitlines()} - {"\b", ""} <= printed
 
 
 @pytest.mark.parametrize(("script", "name"), [("berth", "berth"), ("kubectl-berth", "kubectl berth")])

@@ -31,9 +31,6 @@ from berth.cluster.watch.resources import (
     Resource,
 )
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.objects import NodeInfo, read_node
-from berth.scheduling.objects.pod_reading import PodReader
-from tests.bench import cluster
 from tests.builders.counted import (
     LICENCE,
     LICENCES,
@@ -198,15 +195,6 @@ def test_pods_of_one_controller_share_one_text() -> None:
     assert one["shared"] is another["shared"]
 
 
-def test_projected_pod_of_deployment_is_below_one_kilobyte() -> None:
-    trim = projections(LITTLE)[PODS]
-    pods = [running(cluster.pod_manifest(index)) for index in range(cluster.CONTROLLERS)]
-    of_deployments = [pod for pod in pods if pod["metadata"]["ownerReferences"][0]["kind"] == "ReplicaSet"]
-    sizes = [len(orjson.dumps(trim(pod))) for pod in of_deployments]
-    assert sum(sizes) / len(sizes) < 900
-    assert sum(map(len, map(orjson.dumps, of_deployments))) > 2 * sum(sizes)
-
-
 @pytest.mark.parametrize(
     ("profile", "spreading", "images"),
     [("label-priority", False, False), ("resource-segregation", False, False), ("full", True, True)],
@@ -227,15 +215,6 @@ def test_keeps_annotations_that_resources_are_counted_by() -> None:
     assert kept(PODS, bound, needs)["metadata"]["annotations"] == on_device(1)
     assert "annotations" not in kept(NODES, counted_node_object(sizes="8000"))["metadata"]
     assert "annotations" not in kept(PODS, bound)["metadata"]
-
-
-def test_projected_object_is_read_like_the_original() -> None:
-    needs = RequiredFields.of(configuration().policy())
-    asks = asking_object(node="n", annotations=on_device(1), gpumem="1")
-    assert PodReader().read(dict(projections(needs)[PODS](asks))) == PodReader().read(asks)
-    found = read_node(kept(NODES, counted_node_object(sizes="8000"), needs))
-    assert isinstance(found, NodeInfo)
-    assert found.annotations == {SIZES: "8000"}
 
 
 def test_projection_id_changes_with_counted_resources() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import pytest
 
@@ -38,13 +37,6 @@ def test_makes_no_document_where_the_log_takes_none() -> None:
     verbs = Verbs([labelled("a", "1")], recorder=sampled(written, is_written=False))
     verbs.ask("filter", cache_mode(["a"]))
     assert written == []
-
-
-def test_has_no_scores_by_plugin() -> None:
-    written: list[dict[str, Any]] = []
-    verbs = Verbs([labelled("a", "1")], recorder=sampled(written))
-    verbs.ask("prioritize", cache_mode(["a"]))
-    assert [each["best"] for each in written] == [[{"node": "a", "score": 1, "byPlugin": None}]]
 
 
 def test_names_nodes_that_the_cache_does_not_know() -> None:

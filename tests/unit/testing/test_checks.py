@@ -87,11 +87,6 @@ class NamesPod(Filters):
         return unschedulable("Mine", f"no room for {state.name}")
 
 
-class RejectsWithWords(Filters):
-    def filter(self, state: Pod, node: NodeInfo) -> Status:
-        return unschedulable("Mine", "node(s) had a pod")
-
-
 class PutsReasonTogether(Filters):
     def filter(self, state: Pod, node: NodeInfo) -> Status:
         return unschedulable("Mine", " ".join(("node(s)", "were", "closed")))
@@ -273,14 +268,6 @@ def test_finds_nothing_in_sound_plugin(plugin: type[Plugin]) -> None:
     assert (result.findings, result.nodes, result.pods) == ((), 4, 3)
 
 
-def test_a_word_of_one_letter_in_a_reason_is_no_name() -> None:
-    snapshot = cluster([node("a"), node("had")])
-    found = check_plugin(checked(RejectsWithWords), snapshot, PODS, stopped_clock).findings
-    assert [each.message for each in found] == [
-        'the reason "node(s) had a pod" contains the name had; a reason is a constant'
-    ]
-
-
 @pytest.mark.parametrize("name", REGISTRY)
 def test_finds_nothing_in_plugins_that_come_with_berth(name: str) -> None:
     factory = REGISTRY[name]
@@ -310,10 +297,10 @@ def test_finds_nothing_in_plugins_that_come_with_berth(name: str) -> None:
         pytest.param(ReadsLabel, Rule.SHAPE, "pods default/db and default/plain have one shape", id="reads a label"),
         pytest.param(ReadsPods, Rule.READS, "node node-0 is judged differently without pods", id="reads more"),
         pytest.param(Draws, Rule.REPEATABLE, "node node-0 is judged differently the second time", id="keeps a state"),
-        pytest.param(calling(lambda: time.time()), Rule.SIDE_EFFECTS, "it calls time.time", id="a clock"),
+        pytest.param(calling(lambda: time.time() >= 0), Rule.SIDE_EFFECTS, "it calls time.time", id="a clock"),
         pytest.param(calling(lambda: datetime.now(UTC)), Rule.SIDE_EFFECTS, "it calls datetime.now", id="a date"),
         pytest.param(
-            calling(lambda: random.random()), Rule.SIDE_EFFECTS, "it calls random.random", id="a random number"
+            calling(lambda: random.random() >= 0), Rule.SIDE_EFFECTS, "it calls random.random", id="a random number"
         ),
         pytest.param(calling(lambda: Path(__file__).read_text()), Rule.SIDE_EFFECTS, "it calls open", id="a file"),
         pytest.param(

@@ -94,42 +94,6 @@ def test_issue_prints_tls_config_without_key(issued: Berth, tmp_path: Path) -> N
     assert "PRIVATE KEY" not in done.output
 
 
-@pytest.mark.parametrize(
-    ("arguments", "exit_code", "message"),
-    [
-        (("issue", "scheduler"), 1, "scheduler already has a certificate; replace it with: berth certificates rotate"),
-        (("rotate", "other"), 1, "other has no certificate to replace"),
-        (("revoke", "other"), 1, "has no unrevoked certificate other; list them with: berth certificates list"),
-        (("init", "my-cluster"), 1, "already has an authority"),
-        (("issue", "Scheduler One"), 2, "use letters a to z, digits and hyphens, at most 63 characters"),
-        (("issue", "../scheduler"), 2, "letters a to z"),
-        (("issue", "other", "--days", "0"), 2, "is not in the range"),
-        (("allow",), 2, "Missing option '--stack'"),
-        (("upload",), 2, "Missing option '--bucket'"),
-    ],
-)
-def test_reports_impossible_operation_on_stderr(
-    issued: Berth, arguments: tuple[str, ...], exit_code: int, message: str
-) -> None:
-    done = issued(*arguments)
-    assert (done.exit_code, message in done.stderr) == (exit_code, True), done.output
-    assert "Traceback" not in done.output
-
-
-def test_list_prints_same_certificates_as_table_and_json(issued: Berth) -> None:
-    issued("rotate", "scheduler", "--overlap-days", "7")
-    lines = issued("list").stdout.splitlines()
-    assert [line.split()[:2] for line in lines] == [
-        ["NAME", "STATE"],
-        ["scheduler", "retiring"],
-        ["scheduler", "active"],
-    ]
-    listed = json.loads(issued("list", "-o", "json").stdout)
-    assert [(each["name"], each["state"]) for each in listed] == [("scheduler", "retiring"), ("scheduler", "active")]
-    assert all(Path(each["certificate"]).exists() and Path(each["key"]).exists() for each in listed)
-    assert [each["serial"] in line for each, line in zip(listed, lines[1:], strict=True)] == [True, True]
-
-
 def test_upload_prints_uri_and_version_of_object(issued: Berth, account: boto3.Session, tmp_path: Path) -> None:
     name = bucket(account, versioned=True)
     done = issued("upload", "--bucket", name, "--key", "berth/ca.pem")

@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 from click.testing import CliRunner, Result
 
-from berth_cli.configuration.schema import schema_text
 from berth_cli.main import main
-from tests.builders.json_schema import violations
 from tests.conftest import PROJECT
-
-SCHEMA: dict[str, Any] = json.loads(schema_text())
-DOCUMENTS = sorted(
-    path for path in (PROJECT / "examples").rglob("*.yaml") if "\nkind: BerthConfiguration" in path.read_text()
-)
 
 
 def run(*arguments: str, stdin: str | None = None) -> Result:
@@ -78,32 +68,7 @@ def test_check_warns_about_resources_that_no_node_of_a_cluster_has(tmp_path: Pat
     assert warning["message"].startswith("none of 1 nodes has capacity for example.com/licence, by its allocatable")
 
 
-# --------------------------------------------------------------------------------------------------------------- schema
-def test_schema_file_matches_models() -> None:
-    assert (PROJECT / "docs" / "configuration.schema.json").read_text() == schema_text(), (
-        "berth config schema > docs/configuration.schema.json"
-    )
-    assert run("schema").stdout == schema_text()
-
-
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(PROJECT)))
-def test_examples_match_schema(path: Path) -> None:
-    assert violations(yaml.safe_load(path.read_text()), SCHEMA) == []
-
-
 # ----------------------------------------------------------------------------------------------------------- the manual
-def _fields(schema: object) -> Iterator[str]:
-    if isinstance(schema, dict):
-        properties = schema.get("properties")
-        yield from properties if isinstance(properties, dict) else ()
-    for each in schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ():
-        yield from _fields(each)
-
-
-def test_reference_lists_every_field() -> None:
-    reference = (PROJECT / "docs" / "reference" / "configuration.md").read_text()
-    missing = [field for field in sorted(set(_fields(SCHEMA))) if f"`{field}`" not in reference]
-    assert missing == []
 
 
 MANUAL = ("README.md", "docs/tutorial.md", "docs/how-to/policies.md", "docs/concepts/preemption.md")

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator
 
-import orjson
 import pytest
 from click.testing import CliRunner, Result
 from mypy_boto3_dynamodb.client import DynamoDBClient
@@ -15,73 +12,9 @@ from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth.ledger.nodes.dynamodb_table import DynamoDBLedgerTable
 from berth.ledger.nodes.table import Marker, MarkerState
 from berth_cli.main import main
-from berth_cli.server.options import CACHE_TABLE
-from tests.builders.events import http_event
-from tests.builders.requests import body_of, cache_mode
 from tests.builders.tables import create_cache_table, create_ledger_table
 
 pytestmark = pytest.mark.usefixtures("pauses")
-
-SEGREGATION = """\
-apiVersion: berth.dev/v1alpha1
-kind: BerthConfiguration
-profile: resource-segregation
-nodeCache: {maxStaleness: 86400}
-"""
-
-
-def apply(*arguments: str) -> Result:
-    return CliRunner().invoke(main, ["config", "apply", *arguments], prog_name="berth")
-
-
-@pytest.fixture
-def document(tmp_path: Path) -> Path:
-    path = tmp_path / "berth.yaml"
-    path.write_text(SEGREGATION)
-    return path
-
-
-@pytest.fixture
-def applied(dynamodb: DynamoDBClient, document: Path) -> Any:
-    """Applied to the session's stack, and taken back afterwards."""
-    yield apply(str(document), "--cache-table", CACHE_TABLE)
-    dynamodb.update_item(
-        TableName=CACHE_TABLE,
-        Key={"pk": {"S": "head"}, "sk": {"N": "0"}},
-        UpdateExpression="REMOVE configurationHash",
-    )
-    dynamodb.delete_item(TableName=CACHE_TABLE, Key={"pk": {"S": "configuration"}, "sk": {"N": "0"}})
-
-
-def test_apply_prints_table_profile_and_hash(applied: Result, document: Path) -> None:
-    assert applied.exit_code == 0, applied.stderr
-    assert applied.stdout.startswith(f"{document} is applied to {CACHE_TABLE}: profile resource-segregation, hash ")
-
-
-@pytest.mark.parametrize(
-    ("decisions", "warning"),
-    [
-        pytest.param("memory", ":1: warning: decisions: nothing is recorded: memory needs berth serve\n", id="memory"),
-        pytest.param("file", ":1: warning: decisions: nothing is recorded: file needs", id="file"),
-        pytest.param("table", "", id="table"),
-    ],
-)
-def test_apply_says_what_a_stack_does_not_record(tmp_path: Path, decisions: str, warning: str) -> None:
-    path = tmp_path / "berth.yaml"
-    path.write_text(f"decisions: {decisions}\n")
-    found = apply(str(path), "--stack", "missing").stderr
-    assert ("nothing is recorded" in found, warning in found) == (bool(warning), True)
-
-
-def test_warm_function_uses_applied_configuration_on_next_call(
-    load_function: Callable[..., Callable[..., Any]], document: Path, request: pytest.FixtureRequest
-) -> None:
-    handler = load_function("filter", {})
-    event = http_event(body_of(cache_mode(["plain"])), "POST /scheduler/filter")
-    assert orjson.loads(handler(event, None)["body"])["NodeNames"] == []
-    request.getfixturevalue("applied")
-    assert orjson.loads(handler(event, None)["body"])["NodeNames"] == ["plain"]
-
 
 COUNTS = "managedResources: [{name: example.com/slot}]\n"
 COUNTS_NOTHING = "profile: full\n"
@@ -105,7 +38,9 @@ def apply_to_both(document: str, *options: str) -> Result:
 
 
 def test_apply_refuses_to_stop_counting_by_accident(counting: DynamoDBConfigurationStore) -> None:
-    assert apply_to_both(COUNTS).exit_code == 0
+    first = apply_to_both(COUNTS)
+    assert first.exit_code == 0
+    assert first.stdout.startswith(f"standard input is applied to {OWN_CACHE}: profile label-priority, hash ")
     in_force = counting.read()
     done = apply_to_both(COUNTS_NOTHING)
     assert done.exit_code == 1

@@ -51,27 +51,6 @@ def test_shows_document_in_force_and_earlier_ones() -> None:
 
 
 @pytest.mark.usefixtures("store")
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        pytest.param(["show"], "no configuration was applied", id="nothing to show"),
-        pytest.param(
-            ["show", "--version", "3"],
-            "there is no version 3; kept are: none; see berth config history",
-            id="no version",
-        ),
-        pytest.param(
-            ["rollback"], "there is no earlier version: see berth config history; with --stack", id="nothing before"
-        ),
-    ],
-)
-def test_says_what_to_do_where_nothing_is_kept(arguments: list[str], message: str) -> None:
-    done = run(*arguments, "--cache-table", TABLE)
-    assert done.exit_code == 1
-    assert message in done.stderr
-
-
-@pytest.mark.usefixtures("store")
 def test_history_lists_versions_newest_first() -> None:
     assert run("history", "--cache-table", TABLE).stdout.startswith("no configuration was applied")
     apply(FULL)
@@ -165,17 +144,6 @@ def test_rollback_without_the_plugins_of_the_document_says_to_give_them(
     assert "give the command --plugins DIR with the module" in done.stderr
     with installed_plugins(tmp_path):
         assert run("rollback", "--cache-table", TABLE).exit_code == 0
-
-
-def test_apply_prints_the_trial_and_applies(store: DynamoDBConfigurationStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    Functions(monkeypatch, filter=JUDGED, bind={"error": ""})
-    done = run("apply", "-", "--stack", "berth", stdin=FULL)
-    assert done.exit_code == 0
-    assert done.stdout.splitlines()[:2] == [
-        "filter, bind: the document can be loaded",
-        "2 recent pods (1 pending) on 3 nodes: none would be evaluated differently",
-    ]
-    assert store.read() == '{"profile":"full"}'
 
 
 def test_dry_run_applies_nothing(store: DynamoDBConfigurationStore, monkeypatch: pytest.MonkeyPatch) -> None:

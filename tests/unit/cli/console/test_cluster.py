@@ -134,26 +134,6 @@ def test_node_cache_is_read_with_its_age_and_its_configuration() -> None:
     assert list(observed(source).snapshot.nodes) == ["n1", "n2"]
 
 
-@pytest.mark.parametrize(
-    ("look_seconds", "timeout", "waited"),
-    [
-        pytest.param(0.25, 1.0, 0.25, id="as often as the table is looked at"),
-        pytest.param(LOOK_SECONDS, 0.5, 0.5, id="no longer than the caller waits"),
-    ],
-)
-@pytest.mark.parametrize("nodes", [[], [node_with("n1")]], ids=["nothing published", "published"])
-def test_node_cache_waits_between_two_looks(
-    look_seconds: float, timeout: float, waited: float, nodes: list[dict[str, object]]
-) -> None:
-    cluster, waits = PublishedCluster(), Waits()
-    if nodes:
-        cluster.publish("nodes", nodes)
-    source = node_cache(cluster, waits, look_seconds)
-    for _ in range(2):
-        source.observe(timeout)
-    assert waits.seconds[-1] == waited
-
-
 def test_node_cache_that_cannot_be_read_leaves_the_last_state(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = PublishedCluster()
     cluster.publish("nodes", [node_with("n1")])

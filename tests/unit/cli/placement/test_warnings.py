@@ -63,21 +63,6 @@ def test_warns_about_kinds_that_the_dump_lacks(spec: dict[str, Any], metadata: d
 
 
 @pytest.mark.parametrize(
-    ("spec", "metadata"),
-    [
-        pytest.param({"priorityClassName": "system-node-critical"}, {}, id="a class that every cluster has"),
-        pytest.param({"priorityClassName": "urgent", "priority": 5}, {}, id="a priority that is known"),
-        pytest.param({"topologySpreadConstraints": [{"maxSkew": 1}]}, OWNED, id="constraints of its own"),
-        pytest.param({"topologySpreadConstraints": [{"maxSkew": 1}]}, LABELLED, id="constraints of its own, labels"),
-        pytest.param({}, {}, id="a pod that no workload can have"),
-        pytest.param({"volumes": [{"name": "tmp", "emptyDir": {}}]}, {}, id="a volume on any node"),
-    ],
-)
-def test_warns_about_nothing_that_it_reads(spec: dict[str, Any], metadata: dict[str, Any]) -> None:
-    assert warnings(spec, Counter(), **metadata) == []
-
-
-@pytest.mark.parametrize(
     ("spec", "labels"),
     [
         pytest.param({"schedulingGroup": {"podGroupName": "train"}}, {}, id="by its spec"),

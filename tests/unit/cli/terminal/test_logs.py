@@ -10,7 +10,7 @@ from io import StringIO
 import orjson
 import pytest
 
-from berth_cli.terminal.logs import JSONFormatter, ReadableStream, make_readable_on_terminal, readable, say
+from berth_cli.terminal.logs import ReadableStream, make_readable_on_terminal, readable, say
 
 CALL = {
     "level": "WARNING",
@@ -50,26 +50,6 @@ class Terminal(StringIO):
 )
 def test_line_of_function_is_readable(line: dict[str, object], expected: str) -> None:
     assert re.fullmatch(TIME + expected, readable(orjson.dumps(line).decode()))
-
-
-@pytest.mark.parametrize("line", ["Berth serves", "[1]", "{}", '{"metrics": 1}'])
-def test_other_text_stays(line: str) -> None:
-    assert readable(line) == line
-
-
-def test_stream_rewrites_each_line() -> None:
-    stream = StringIO()
-    ReadableStream(stream).write(f"{orjson.dumps(CALL).decode()}\nplain\n")
-    first, second = stream.getvalue().splitlines()
-    assert first.endswith("(3.2 ms)")
-    assert second == "plain"
-
-
-def test_record_of_command_is_json_in_a_pipe() -> None:
-    record = logging.LogRecord("berth_cli", logging.WARNING, "", 0, "%s failed", ("it",), None)
-    found = orjson.loads(JSONFormatter().format(record))
-    assert (found["level"], found["message"], found["service"]) == ("WARNING", "it failed", "berth")
-    assert found.keys() <= CALL.keys()
 
 
 @pytest.fixture

@@ -71,27 +71,6 @@ class Run:
             id="a list is as old as its request",
         ),
         pytest.param(
-            [List(listed("5")), Watch("5", [added("6"), bookmark("9")]), Watch("9", []), Watch("9", [added("11")])],
-            None,
-            [
-                (0, listed("5")),
-                (10, added("6")),
-                (20, bookmark("9")),
-                (30, Ended()),
-                (40, Ended()),
-                (50, added("11")),
-            ],
-            [],
-            id="a clean end is followed by a watch from the last version, at once",
-        ),
-        pytest.param(
-            [Reached("7"), Watch("7", [added("8")])],
-            RESUMED,
-            [(10, added("8"))],
-            [],
-            id="what a predecessor left is resumed without a list",
-        ),
-        pytest.param(
             [Reached("7", False), List(listed("3", "a")), Watch("3", [])],
             RESUMED,
             [(0, Expired()), (0, listed("3", "a")), (10, Ended())],
@@ -104,13 +83,6 @@ class Run:
             [(10, Expired()), (10, listed("90", "a")), (20, added("91"))],
             [],
             id="an expired version is replaced by a list, at once",
-        ),
-        pytest.param(
-            [List(listed("5")), Watch("5", [added("6"), EXPIRED]), List(listed("90"))],
-            None,
-            [(0, listed("5")), (10, added("6")), (20, Expired()), (20, listed("90"))],
-            [],
-            id="a version that expires while it is watched likewise",
         ),
         pytest.param(
             [
@@ -131,13 +103,6 @@ class Run:
             [(0, listed("5")), (10, added("6")), (20, Interrupted(str(DOWN))), (30.5, added("7"))],
             [0.5],
             id="a broken watch is resumed from the last version after a wait",
-        ),
-        pytest.param(
-            [List(listed("5")), Watch("5", [DOWN]), Reached("5", False), List(listed("2"))],
-            None,
-            [(0, listed("5")), (10, Interrupted(str(DOWN))), (10.5, Expired()), (11.5, listed("2"))],
-            [0.5, 1.0],
-            id="a server that came back from a backup is listed",
         ),
         pytest.param(
             [List(DOWN), List(DOWN), List(DOWN), List(DOWN), List(DOWN), List(DOWN), List(listed("5"))],

@@ -106,12 +106,6 @@ def test_scales_scores_by_setting(scores: str, wanted: list[int]) -> None:
         pytest.param({"profile": "x"}, ("profile",), "Input should be 'label-priority'", id="an unknown profile"),
         pytest.param({"plugins": []}, ("plugins",), "Extra inputs are not permitted", id="an unknown field"),
         pytest.param(
-            {"exempt": {"daemonsets": False}},
-            ("exempt", "daemonsets"),
-            "Extra inputs are not permitted",
-            id="a misspelt field",
-        ),
-        pytest.param(
             {"pluginConfig": [{"name": "NodeNames", "args": {}}]},
             ("pluginConfig", 0, "name"),
             "Input should be 'NodeUnschedulable', 'NodeName', 'TaintToleration', ",
@@ -181,25 +175,10 @@ def test_scales_scores_by_setting(scores: str, wanted: list[int]) -> None:
             id="a plugin enabled twice",
         ),
         pytest.param(
-            {"definitions": {"mine": {"plugins": {"enabled": [{"name": "NodeName", "weight": "3"}]}}}},
-            ("definitions", "mine", "plugins", "enabled", 0, "weight"),
-            "valid integer",
-            id="a text for a number",
-        ),
-        pytest.param(
             {"definitions": {"mine": {"plugins": {"enabled": [{"name": "NodeName", "weight": 0}]}}}},
             ("definitions", "mine", "plugins", "enabled", 0, "weight"),
             "greater than or equal to 1",
             id="a weight that counts nothing",
-        ),
-        pytest.param(
-            {"exempt": {"daemonSets": "yes"}}, ("exempt", "daemonSets"), "valid boolean", id="a text for yes or no"
-        ),
-        pytest.param(
-            {"exempt": {"namespaces": "kube-system"}},
-            ("exempt", "namespaces"),
-            "valid frozenset",
-            id="a name where a list should be",
         ),
         pytest.param(
             {"bind": {"namespaces": []}}, ("bind", "namespaces"), "at least 1 item", id="a list that covers nothing"

@@ -7,7 +7,7 @@ import pytest
 from berth.nodecache.feed.changes import Change
 from berth.nodecache.feed.table import StaleFence
 from berth_cli.placement.recording.format import MAX_VERSIONS, State
-from berth_cli.placement.recording.recorder import MAX_LATER, StateLog
+from berth_cli.placement.recording.recorder import StateLog
 from tests.fakes.verbs import Verbs
 from tests.unit.nodecache.feed.feeds import Store, Writing, node, state_of
 
@@ -31,15 +31,6 @@ class Following:
         self.log.reach()
         written, self._written[:] = list(self._written), []
         return written
-
-
-def test_writes_the_changes_of_all_parts_in_the_order_of_versions() -> None:
-    following = Following()
-    following.leader.flush(POD, TWO)
-    following.leader.flush(BUDGET)
-    changes = [(2, TWO), (3, POD), (4, BUDGET)]
-    assert following.written() == [State(version, [change], is_whole=False) for version, change in changes]
-    assert following.log.reach(4)
 
 
 def test_leaves_out_what_a_deposed_leader_left_behind() -> None:
@@ -97,25 +88,6 @@ def first(world: World) -> int:
     return world.versions[0]
 
 
-@pytest.mark.parametrize(
-    ("changes", "version", "has_state", "written"),
-    [
-        pytest.param(0, 0, True, 0, id="the first state"),
-        pytest.param(0, -1, False, 0, id="before the first state"),
-        pytest.param(3, 4, False, 3, id="not published yet"),
-        pytest.param(3, 1, True, 3, id="with the states after it"),
-        pytest.param(MAX_LATER + 5, 1, True, MAX_LATER + 1, id="with so many after it, and no more"),
-    ],
-)
-def test_writes_the_states_of_a_decision(changes: int, version: int, has_state: bool, written: int) -> None:
-    """Versions are counted from the first state."""
-    world = World()
-    begin = first(world)
-    world.change(changes)
-    assert world.log.reach(begin + version) is has_state
-    assert world.versions == [begin + number for number in range(written + 1)]
-
-
 @pytest.mark.parametrize(("back", "has_state"), [(MAX_VERSIONS - 1, True), (MAX_VERSIONS, False)])
 def test_a_decision_that_is_too_far_back_has_no_state(back: int, has_state: bool) -> None:
     world = World()
@@ -123,18 +95,3 @@ def test_a_decision_that_is_too_far_back_has_no_state(back: int, has_state: bool
     world.log.read()
     world.log.reach()
     assert world.log.reach(world.versions[-1] - back) is has_state
-
-
-def test_a_whole_state_is_written_after_the_decisions_before_it() -> None:
-    """Readers forget what was before it."""
-    world = World()
-    begin = first(world)
-    world.change(2)
-    world.log.read()
-    world.log.reach()
-    world.log._cursor = None
-    world.change(1)
-    assert world.log.reach(begin + 2)
-    assert not world.written[-1].is_whole
-    assert world.log.reach(begin + 3)
-    assert (world.written[-1].is_whole, world.log.reach(begin + 2)) == (True, False)

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
@@ -181,48 +179,6 @@ def test_uses_profile_of_pods_scheduler() -> None:
     loop = ControlLoop(FULL, SEGREGATED, extender(document))
     found = outcomes(loop, pod("web-1", "4"), pod("web-2", "4", schedulerName="strict"))
     assert [each.node for each in found] == ["gpu", ""]
-
-
-# ------------------------------------------------------------------------------------------------- whatever the cluster
-sizes = st.sampled_from(["500m", "1", "2", "3"])
-specs: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
-    {},
-    optional={
-        "priority": st.integers(0, 3),
-        "nodeSelector": st.sampled_from([{"zone": "a"}, {"zone": "b"}]),
-        "tolerations": st.just([{"operator": "Exists"}]),
-        "topologySpreadConstraints": st.just(
-            [
-                {
-                    "maxSkew": 1,
-                    "topologyKey": "zone",
-                    "whenUnsatisfiable": "DoNotSchedule",
-                    "labelSelector": {"matchLabels": {"app": "web"}},
-                }
-            ]
-        ),
-    },
-)
-pods = st.lists(st.tuples(sizes, specs), max_size=10).map(
-    lambda found: [pod(f"web-{index}", cpu, **spec) for index, (cpu, spec) in enumerate(found)]
-)
-taints = st.sampled_from([[], [{"key": "x", "effect": "NoSchedule"}], [{"key": "x", "effect": "PreferNoSchedule"}]])
-clusters = st.lists(st.tuples(sizes, st.sampled_from("ab"), taints), min_size=1, max_size=5).map(
-    lambda found: Snapshot.of(
-        [node(f"n{index}", cpu, {"zone": zone}, taints=taint) for index, (cpu, zone, taint) in enumerate(found)]
-    )
-)
-
-
-@given(clusters, pods)
-def test_never_overcommits_node(snapshot: Snapshot, pods: list[Pod]) -> None:
-    loop = ControlLoop(FULL, snapshot)
-    found = list(loop.run(pods))
-    placed = sum(1 for each in found if each.node)
-    evicted = sum(len(each.preemption.victims) for each in found if each.preemption is not None)
-    assert sum(len(each.pods) for each in loop.snapshot.nodes.values()) == placed - evicted
-    for each in loop.snapshot.nodes.values():
-        assert min(each.free.values()) >= 0
 
 
 def test_leaves_only_the_pod_pending_for_which_a_plugin_fails() -> None:

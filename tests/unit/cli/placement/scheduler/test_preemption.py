@@ -16,12 +16,11 @@ from berth_cli.placement.scheduler.extender import PolicyExtender
 from berth_cli.placement.scheduler.preemption import Criterion, NoCandidateReason
 from tests.builders.nodes import PRIORITY, node_with
 from tests.builders.pods import pod_with
-from tests.unit.scheduling.preemption.preempting import FIRST, SECOND, app, budget, placed, snapshot
+from tests.unit.scheduling.preemption.preempting import FIRST, SECOND, placed, snapshot
 
 Object = dict[str, Any]
 
 LICENCE = "example.com/licence"
-DB = {"app": "db"}
 PREEMPTED = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
 
 
@@ -69,24 +68,6 @@ def test_cached_victims_are_per_priority() -> None:
     assert [(each.pod.name, *placement(each)) for each in found] == [("second", "n", ["b", "a"]), ("first", "", [])]
 
 
-def test_evictions_use_disruption_budget() -> None:
-    """The second pod goes where the victim is more important, but breaks no budget."""
-    objects = [
-        budget(1, app("db")),
-        *(node_with("a"), placed("on-a", 1, "4", node="a", labels=DB)),
-        *(node_with("b"), placed("on-b", 2, "4", node="b", labels=DB)),
-        *(node_with("c"), placed("on-c", 9, "4", node="c")),
-    ]
-    found, loop = run(*objects, waiting("first"), waiting("second"), waiting("third"))
-    assert [placement(each) for each in found] == [("a", ["on-a"]), ("c", ["on-c"]), ("b", ["on-b"])]
-    assert [each.preemption and dict(each.preemption.violated) for each in found] == [
-        {},
-        {},
-        {"uid-on-b": ("default/budget-1",)},
-    ]
-    assert [each.disruptions_allowed for each in loop.snapshot.disruption_budgets] == [0]
-
-
 def test_reports_why_other_nodes_were_not_chosen() -> None:
     [found], _ = run(
         *(node_with("best"), placed("v", 1, "4", SECOND, node="best")),
@@ -108,22 +89,6 @@ def test_reports_why_other_nodes_were_not_chosen() -> None:
         "equals": NoCandidateReason.NO_VICTIMS,
         "off": NoCandidateReason.NOT_HELPFUL,
     }
-
-
-def test_waits_for_terminating_victims() -> None:
-    leaving = placed("leaving", 1, "4", node="n", terminating=True, conditions=[PREEMPTED])
-    other = node_with("m"), placed("other", 1, "4", node="m")
-    [found], _ = run(node_with("n"), leaving, *other, waiting("urgent", nominated="n"))
-    assert placement(found) == ("", [])
-    assert found.message.endswith("preemption: not eligible due to a terminating pod on the nominated node.")
-
-
-def test_higher_priority_takes_room_and_nomination() -> None:
-    leaving = placed("leaving", 1, "4", terminating=True, conditions=[PREEMPTED])
-    found, loop = run(node_with("n"), leaving, waiting("middle", priority=50, nominated="n"), waiting("urgent"))
-    assert [(each.pod.name, *placement(each)) for each in found] == [("urgent", "n", ["leaving"]), ("middle", "", [])]
-    assert found[1].pod.nominated_node == ""
-    assert not loop.snapshot.nominated
 
 
 # -------------------------------------------------------------------------------------------------- with Berth's policy
@@ -161,20 +126,6 @@ LICENCES = {
     # As `ignoredByScheduler` configures the scheduler.
     "pluginConfig": [{"name": "NodeResourcesFit", "args": {"ignoredResources": [LICENCE]}}],
 }
-
-
-def licensed(name: str, priority: int, cpu: str, node: str = "n") -> Object:
-    found = placed(name, priority, cpu, node=node)
-    found["spec"]["containers"][0]["resources"]["requests"][LICENCE] = "1"
-    return found
-
-
-def test_policy_can_add_victims() -> None:
-    asking = waiting("urgent", "1")
-    asking["spec"]["containers"][0]["resources"]["requests"][LICENCE] = "1"
-    node = node_with("n", allocatable={"cpu": "2", LICENCE: "1"})
-    [found], _ = run(node, placed("a", 1, "1500m"), licensed("b", 2, "100m"), asking, document=LICENCES)
-    assert placement(found) == ("n", ["b", "a"])
 
 
 @pytest.mark.parametrize("choose", ["all", "one"])

@@ -16,21 +16,13 @@ import pytest
 
 from berth.bind.share import Reservation, Reservations
 from berth.extender.outcomes import BindOutcome, BindResult
-from berth.ledger.gangs.table import Transaction
-from berth.ledger.nodes.entry import Entry, EntryState
 from berth.ledger.nodes.ledger import new_ledger
-from berth.ledger.nodes.node_write import EntryChange, NodeWrite, reserve_changes
 from berth.pods import Binding
-from berth.scheduling.gangs.gang import GangKey
 from berth.scheduling.managed_resources.demand import Demand
-from berth.scheduling.objects.pod import PodKey
-from berth_cli.server.store.gang_table import InMemoryGangTable
 from berth_cli.server.store.ledger_table import InMemoryLedgerTable
-from tests.builders.gang_items import gang
 from tests.simulation.reservations.binds import COUNTING, GPU_MEMORY, LICENCE, assert_adds_up
 
 WORKERS, ROUNDS = 16, 5
-NODES = ("n1", "n2")
 DEVICES = {f"{GPU_MEMORY}#{number}": 8000 for number in range(WORKERS // 2)}
 PATIENCE_SECONDS = 60
 
@@ -71,40 +63,3 @@ def test_concurrent_binds_reserve_what_there_is(capacity: dict[str, int], demand
         ledger = table.node("n1")
         assert ledger is not None
         assert_adds_up(ledger)
-
-
-def test_gangs_and_single_pods_take_no_seat_twice_and_gangs_get_all_or_none() -> None:
-    """A gang takes a seat on both nodes in one transaction, while single pods take them one by one."""
-    for _ in range(ROUNDS):
-        ledger, barrier = InMemoryLedgerTable(), Barrier(2 * WORKERS)
-        gangs = InMemoryGangTable(ledger)
-        for node in NODES:
-            ledger.create(new_ledger(node, {LICENCE: WORKERS}, {}, 1))
-
-        def place_gang(number: int, gangs: InMemoryGangTable = gangs, barrier: Barrier = barrier) -> bool:
-            item = gang(key=GangKey("ml", f"g{number}"))
-            assert gangs.put(item, None)
-            writes = {node: _reserves(f"g{number}-{node}") for node in NODES}
-            barrier.wait(PATIENCE_SECONDS)
-            return gangs.transact(Transaction(item, None, None, writes)) is None
-
-        def place_pod(number: int, ledger: InMemoryLedgerTable = ledger, barrier: Barrier = barrier) -> None:
-            barrier.wait(PATIENCE_SECONDS)
-            ledger.write(NODES[number % 2], _reserves(f"p{number}"))
-
-        with ThreadPoolExecutor(2 * WORKERS) as threads:
-            placed = threads.map(place_gang, range(WORKERS), timeout=PATIENCE_SECONDS)
-            list(threads.map(place_pod, range(WORKERS), timeout=PATIENCE_SECONDS))
-            whole = {f"uid-g{number}" for number, is_placed in enumerate(placed) if is_placed}
-        entries = {}
-        for found in ledger.nodes():
-            assert_adds_up(found)
-            assert found.avail == {}
-            entries[found.node] = {uid.rpartition("-")[0] for uid in found.entries if uid.startswith("uid-g")}
-        assert entries == dict.fromkeys(NODES, whole)
-
-
-def _reserves(name: str) -> NodeWrite:
-    shares = {LICENCE: 1}
-    entry = Entry(PodKey("ml", name, f"uid-{name}"), EntryState.RESERVED, f"attempt-{name}", shares, 0.0)
-    return NodeWrite((EntryChange(entry.pod.uid, None, entry),), reserve_changes({}, shares))

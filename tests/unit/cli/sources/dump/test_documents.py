@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import orjson
 import pytest
 import yaml
@@ -11,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from berth_cli.sources.dump.documents import parse_objects
-from berth_cli.terminal.input_files import InvalidInput, read_input
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a", "annotations": {"note": "- one\n- two\n"}}}
 POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [{"name": "c"}]}}
@@ -59,30 +56,6 @@ def as_kubectl(value: object) -> bytes:
 )
 def test_parses_objects(text: bytes, wanted: list[object]) -> None:
     assert list(parse_objects(text, "dump.yaml")) == wanted
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        pytest.param(b"items: [\nkind: List", id="broken YAML"),
-        pytest.param(b'{"items": [', id="broken JSON"),
-        pytest.param(b'{"items": [' + b" " * 2_000_000, id="a large dump that was cut off"),
-        pytest.param(b"\xff\xfe\x00", id="binary"),
-        pytest.param(b"kind: Node\nsince: 2026-13-45", id="a date that there is not"),
-        pytest.param(b"items:\n- a: b\n- c: [\n", id="a broken item of many"),
-    ],
-)
-def test_reports_invalid_file_on_one_line(text: bytes) -> None:
-    with pytest.raises(InvalidInput) as caught:
-        list(parse_objects(text, "dump.yaml"))
-    assert caught.value.message.startswith("dump.yaml is neither JSON nor YAML as kubectl prints it: ")
-    assert "\n" not in caught.value.message
-    assert caught.value.exit_code == 2
-
-
-def test_reports_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="No such file or directory"):
-        read_input(tmp_path / "absent.yaml")
 
 
 texts = st.text(st.sampled_from("ab-# :\n&*'\"|"), max_size=12)
